@@ -1,0 +1,77 @@
+import { validateSync } from 'class-validator';
+import { settingsOf, type SettingDescription } from './setting.js';
+
+type ConfigClass<T extends object = object> = new () => T;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** All that is wrong with the settings, by name; values are never part of it. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  constructor(readonly problems: readonly string[]) {
+    super(`The settings can't be used:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+  }
+}
+
+/**
+ * Reads one frozen instance per class from the environment.
+ * Throws ConfigError with every problem of every class at once.
+ */
+export function loadConfig<T extends readonly ConfigClass[]>(
+  classes: T,
+  env: Environment,
+): { [K in keyof T]: InstanceType<T[K]> } {
+  const problems: string[] = [];
+  const instances = classes.map((configClass) => {
+    const instance = new configClass();
+    for (const setting of settingsOf(configClass)) {
+      const text = env[setting.env];
+      if (text === undefined || text.trim() === '') continue;
+      const value = parse(text.trim(), setting);
+      if (value === undefined) problems.push(`${setting.env} must be a ${setting.type === Number ? 'number' : 'true or false'}`);
+      else Object.assign(instance, { [setting.property]: value });
+    }
+    problems.push(...violations(configClass, instance));
+    return Object.freeze(instance);
+  });
+  if (problems.length > 0) throw new ConfigError(problems);
+  return instances as { [K in keyof T]: InstanceType<T[K]> };
+}
+
+function parse(text: string, setting: SettingDescription & { type: unknown }): unknown {
+  if (setting.list) return text.split(',').map((item) => item.trim()).filter((item) => item !== '');
+  if (setting.type === Number) return Number.isFinite(Number(text)) ? Number(text) : undefined;
+  if (setting.type === Boolean) return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : undefined;
+  return text;
+}
+
+function violations(configClass: ConfigClass, instance: object): string[] {
+  const names = new Map(settingsOf(configClass).map((setting) => [setting.property, setting.env]));
+  return validateSync(instance, { forbidUnknownValues: false }).flatMap((failure) =>
+    Object.values(failure.constraints ?? {}).map((text) => text.replace(failure.property, names.get(failure.property) ?? failure.property)),
+  );
+}
+
+/** Names in the environment that look like a setting of ours but are none: most likely a misspelling. */
+export function unknownSettings(classes: readonly ConfigClass[], env: Environment): { name: string; meant: string }[] {
+  const known = classes.flatMap((configClass) => settingsOf(configClass).map((setting) => setting.env));
+  return Object.keys(env).flatMap((name) => {
+    if (known.includes(name)) return [];
+    const meant = known.find((candidate) => candidate.length > 4 && distance(candidate, name) <= 2);
+    return meant === undefined ? [] : [{ name, meant }];
+  });
+}
+
+/** Levenshtein distance, given up beyond a difference of two in length. */
+function distance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > 2) return 3;
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      current.push(Math.min(substitution, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 3;
+}

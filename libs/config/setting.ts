@@ -1,0 +1,35 @@
+import 'reflect-metadata';
+
+export interface SettingDescription {
+  /** Name of the environment variable. */
+  readonly env: string;
+  /** What it does, one sentence, for docs/operations.md. */
+  readonly doc: string;
+  /** Unit or form of the value: ms, bytes, URL ... */
+  readonly unit?: string;
+  /** Never shown in logs, errors or docs. */
+  readonly secret?: boolean;
+  /** Comma-separated list. */
+  readonly list?: boolean;
+}
+
+interface SettingProperty extends SettingDescription {
+  readonly property: string;
+  /** Design type of the property: String, Number, Boolean or Array. */
+  readonly type: unknown;
+}
+
+const SETTINGS = Symbol('settings');
+
+/** Marks a property of a room's config class as read from the environment; its initializer is the default. */
+export function Setting(env: string, doc: string, options: Omit<SettingDescription, 'env' | 'doc'> = {}): PropertyDecorator {
+  return (target, property) => {
+    const type: unknown = Reflect.getMetadata('design:type', target, property);
+    const known = (Reflect.getMetadata(SETTINGS, target) as SettingProperty[] | undefined) ?? [];
+    Reflect.defineMetadata(SETTINGS, [...known, { env, doc, ...options, property: String(property), type }], target);
+  };
+}
+
+export function settingsOf(configClass: new () => object): readonly SettingProperty[] {
+  return (Reflect.getMetadata(SETTINGS, configClass.prototype as object) as SettingProperty[] | undefined) ?? [];
+}

@@ -1,0 +1,69 @@
+import type { Readable } from 'node:stream';
+
+/** A reference image or mask as a provider gets it: checked, upright, without metadata. */
+export interface ProviderInputImage {
+  readonly bytes: Buffer;
+  readonly contentType: 'image/png' | 'image/jpeg' | 'image/webp';
+  readonly width: number;
+  readonly height: number;
+}
+
+/** One picture to make. Pixels are exact; `undefined` lets the provider choose. */
+export interface ProviderImageRequest {
+  readonly action: 'generation' | 'edit';
+  readonly model: string;
+  readonly prompt: string;
+  readonly width: number | undefined;
+  readonly height: number | undefined;
+  readonly images: readonly ProviderInputImage[];
+  readonly mask: ProviderInputImage | undefined;
+  readonly quality: string | undefined;
+  readonly background: 'transparent' | 'opaque' | 'auto' | undefined;
+  readonly moderation: string | undefined;
+  readonly inputFidelity: string | undefined;
+  readonly outputFormat: 'png' | 'jpeg' | 'webp';
+  /** 0..100, for jpeg and webp. */
+  readonly outputCompression: number | undefined;
+  readonly user: string | undefined;
+  /** How many partial pictures the caller wants while it waits (0..3). */
+  readonly partialImages: number;
+}
+
+export interface ProviderCallContext {
+  /** Aborted on cancel, deadline, loss of the lease and shutdown. */
+  readonly signal: AbortSignal;
+  /** Same for every start of one task; a provider with idempotency passes it on. */
+  readonly idempotencyKey: string;
+  /** The provider's own job id of an earlier start, to resume instead of buying again. */
+  readonly resumeJobId: string | undefined;
+  /** Call as soon as the provider has named its job, before anything else. */
+  readonly onAccepted: (providerJobId: string) => Promise<void>;
+  /** 0..100 of the provider's part. */
+  readonly onProgress: (percent: number) => void;
+  readonly onPartial: (image: Buffer, index: number) => void;
+}
+
+export interface ProviderImageResult {
+  /** The picture's bytes; read with a cap by the caller. */
+  readonly image: Readable;
+  /** Token usage in OpenAI's shape, when the provider reported it. */
+  readonly usage?: ImageUsage;
+  /** What was asked for and could not be honoured, in plain words. */
+  readonly warnings: readonly string[];
+}
+
+export interface ImageUsage {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly total_tokens: number;
+  readonly input_tokens_details?: { readonly text_tokens: number; readonly image_tokens: number };
+}
+
+/** A vendor of pictures. An adapter only translates: it never retries, stores or logs bodies. */
+export interface ImageProvider {
+  readonly name: string;
+  /** Whether a start whose outcome is unknown may be repeated (nothing is charged for it). */
+  readonly free: boolean;
+  /** Throws ProviderError, or the signal's reason when aborted. */
+  generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult>;
+}

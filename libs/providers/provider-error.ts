@@ -1,0 +1,34 @@
+import type { ErrorCode } from '#contract/error-codes.js';
+
+interface ProviderErrorFate {
+  /** Whether another start may succeed. */
+  readonly retryable: boolean;
+  /** Whether the vendor may have charged for the failed start. */
+  readonly charged: 'no' | 'maybe' | 'yes';
+  /** Seconds the vendor asked to wait. */
+  readonly retryAfter?: number;
+  readonly param?: string;
+  /** What happened, for the log only. */
+  readonly cause?: unknown;
+}
+
+/** A vendor's failure, classified where it is known. The message is safe to show to callers. */
+export class ProviderError extends Error {
+  override readonly name = 'ProviderError';
+  readonly retryable: boolean;
+  readonly charged: 'no' | 'maybe' | 'yes';
+  readonly retryAfter: number | undefined;
+  readonly param: string | undefined;
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    fate: ProviderErrorFate,
+  ) {
+    super(message, { cause: fate.cause });
+    this.retryable = fate.retryable;
+    this.charged = fate.charged;
+    this.retryAfter = fate.retryAfter;
+    this.param = fate.param;
+  }
+}
