@@ -27,7 +27,8 @@ export function loadConfig<T extends readonly ConfigClass[]>(
       const text = env[setting.env];
       if (text === undefined || text.trim() === '') continue;
       const value = parse(text.trim(), setting);
-      if (value === undefined) problems.push(`${setting.env} must be a ${setting.type === Number ? 'number' : 'true or false'}`);
+      if (value === undefined)
+        problems.push(`${setting.env} must be a ${setting.type === Number ? 'number' : 'true or false'}`);
       else Object.assign(instance, { [setting.property]: value });
     }
     problems.push(...violations(configClass, instance));
@@ -38,16 +39,23 @@ export function loadConfig<T extends readonly ConfigClass[]>(
 }
 
 function parse(text: string, setting: SettingDescription & { type: unknown }): unknown {
-  if (setting.list) return text.split(',').map((item) => item.trim()).filter((item) => item !== '');
+  if (setting.list)
+    return text
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '');
   if (setting.type === Number) return Number.isFinite(Number(text)) ? Number(text) : undefined;
-  if (setting.type === Boolean) return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : undefined;
+  if (setting.type === Boolean)
+    return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : undefined;
   return text;
 }
 
 function violations(configClass: ConfigClass, instance: object): string[] {
   const names = new Map(settingsOf(configClass).map((setting) => [setting.property, setting.env]));
   return validateSync(instance, { forbidUnknownValues: false }).flatMap((failure) =>
-    Object.values(failure.constraints ?? {}).map((text) => text.replace(failure.property, names.get(failure.property) ?? failure.property)),
+    Object.values(failure.constraints ?? {}).map((text) =>
+      text.replace(failure.property, names.get(failure.property) ?? failure.property),
+    ),
   );
 }
 

@@ -22,7 +22,11 @@ interface SettingProperty extends SettingDescription {
 const SETTINGS = Symbol('settings');
 
 /** Marks a property of a room's config class as read from the environment; its initializer is the default. */
-export function Setting(env: string, doc: string, options: Omit<SettingDescription, 'env' | 'doc'> = {}): PropertyDecorator {
+export function Setting(
+  env: string,
+  doc: string,
+  options: Omit<SettingDescription, 'env' | 'doc'> = {},
+): PropertyDecorator {
   return (target, property) => {
     const type: unknown = Reflect.getMetadata('design:type', target, property);
     const known = (Reflect.getMetadata(SETTINGS, target) as SettingProperty[] | undefined) ?? [];

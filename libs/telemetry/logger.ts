@@ -34,8 +34,30 @@ export interface LogFields {
 }
 
 const FIELDS: ReadonlySet<string> = new Set<keyof LogFields>([
-  'requestId', 'taskId', 'jobId', 'accountId', 'keyId', 'method', 'route', 'status', 'code', 'phase', 'provider', 'model', 'attempt',
-  'durationMs', 'bytes', 'count', 'pid', 'port', 'signal', 'setting', 'meant', 'reason', 'clientRequestId', 'error',
+  'requestId',
+  'taskId',
+  'jobId',
+  'accountId',
+  'keyId',
+  'method',
+  'route',
+  'status',
+  'code',
+  'phase',
+  'provider',
+  'model',
+  'attempt',
+  'durationMs',
+  'bytes',
+  'count',
+  'pid',
+  'port',
+  'signal',
+  'setting',
+  'meant',
+  'reason',
+  'clientRequestId',
+  'error',
 ]);
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
