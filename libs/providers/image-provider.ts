@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { ImageUsage } from '#contract/image-usage.js';
 
 /** A reference image or mask as a provider gets it: checked, upright, without metadata. */
 export interface ProviderInputImage {
@@ -50,13 +51,6 @@ export interface ProviderImageResult {
   readonly usage?: ImageUsage;
   /** What was asked for and could not be honoured, in plain words. */
   readonly warnings: readonly string[];
-}
-
-export interface ImageUsage {
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly total_tokens: number;
-  readonly input_tokens_details?: { readonly text_tokens: number; readonly image_tokens: number };
 }
 
 /** A vendor of pictures. An adapter only translates: it never retries, stores or logs bodies. */

@@ -1,0 +1,8 @@
+/** Token usage of one picture in OpenAI's shape; present only when the provider reported it. */
+export interface ImageUsage {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly total_tokens: number;
+  readonly input_tokens_details?: { readonly text_tokens: number; readonly image_tokens: number };
+  readonly output_tokens_details?: { readonly text_tokens: number; readonly image_tokens: number };
+}

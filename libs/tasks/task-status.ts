@@ -1,0 +1,23 @@
+/** The four public states (contract section 7). `processing` is never used: old clients do not know it. */
+export const TASK_STATUSES = ['pending', 'completed', 'failed', 'cancelled'] as const;
+export type TaskStatus = (typeof TASK_STATUSES)[number];
+
+/** Detail inside `pending`; every terminal state is `done`. */
+export const TASK_PHASES = ['queued', 'running', 'storing', 'done'] as const;
+export type TaskPhase = (typeof TASK_PHASES)[number];
+
+/**
+ * The legal moves. Each is one UPDATE whose WHERE names the state it leaves, so a terminal state never changes
+ * and of two racing writers one finds zero rows. A running task goes back to `queued` when its worker is lost.
+ */
+export const TASK_MOVES: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
+  pending: ['pending', 'completed', 'failed', 'cancelled'],
+  completed: [],
+  failed: [],
+  cancelled: [],
+};
+
+/** Whether a task in this state can still change. */
+export function isFinal(status: TaskStatus): boolean {
+  return TASK_MOVES[status].length === 0;
+}

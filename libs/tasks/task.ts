@@ -1,0 +1,80 @@
+import type { ErrorDetail } from '#contract/app-error.js';
+import type { ImageUsage } from '#contract/image-usage.js';
+import type { TaskPhase, TaskStatus } from './task-status.js';
+
+/** What the caller asked for besides the prompt, validated and with defaults filled in. */
+export interface TaskOptions {
+  /** As the caller wrote it: a ratio, `auto`, or `<w>x<h>`. */
+  readonly size: string;
+  readonly resolution: '1k' | '2k' | '4k' | null;
+  /** Exact pixels to deliver; null = the provider chooses. */
+  readonly pixels: { readonly width: number; readonly height: number } | null;
+  readonly quality: string | null;
+  readonly background: 'transparent' | 'opaque' | 'auto' | null;
+  readonly moderation: string | null;
+  readonly inputFidelity: string | null;
+  readonly outputFormat: 'png' | 'jpeg' | 'webp';
+  /** 0..100 */
+  readonly outputCompression: number | null;
+  readonly user: string | null;
+}
+
+/** A reference image or mask: already in the store, or an address that the worker fetches. */
+export type TaskInput =
+  | { readonly kind: 'object'; readonly key: string; readonly bytes: number; readonly param: string }
+  | { readonly kind: 'url'; readonly url: string; readonly param: string };
+
+/** A finished picture: where it lies and what was measured from its bytes. */
+export interface TaskImage {
+  readonly key: string;
+  readonly contentType: string;
+  readonly width: number;
+  readonly height: number;
+  readonly bytes: number;
+  /** Hex. */
+  readonly sha256: string;
+}
+
+/** Why a task failed, as the sync endpoint would have answered. */
+export interface TaskError extends ErrorDetail {
+  readonly http_status: number;
+}
+
+/** The command that becomes a task row. */
+export interface TaskCommand {
+  /** From newTaskId(): made before uploads are stored, because their keys carry it. */
+  readonly id: string;
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly requestId: string;
+  readonly action: 'generation' | 'edit';
+  readonly model: string;
+  readonly prompt: string;
+  readonly options: TaskOptions;
+  readonly inputs: readonly TaskInput[];
+  readonly mask: TaskInput | null;
+  readonly callbackUrl: string | null;
+}
+
+/** A task row as every reader sees it. Times are Dates by the database's clock. */
+export interface Task {
+  readonly id: string;
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly requestId: string;
+  readonly action: 'generation' | 'edit';
+  readonly model: string;
+  readonly options: TaskOptions;
+  readonly status: TaskStatus;
+  readonly phase: TaskPhase;
+  readonly progress: number;
+  readonly provider: string | null;
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  readonly deadlineAt: Date;
+  readonly error: TaskError | null;
+  readonly images: readonly TaskImage[] | null;
+  readonly usage: ImageUsage | null;
+  readonly warnings: readonly string[] | null;
+}
