@@ -1,0 +1,59 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
+import type { Logger } from '#telemetry/logger.js';
+import type { DatabaseConfig } from './database.config.js';
+import { PrismaClient } from './generated/client.js';
+
+/**
+ * One pool for Prisma and for the few hot statements written by hand.
+ * Every query has a time limit on both sides: without one a frozen server holds its callers for ever.
+ */
+export class Database {
+  readonly pool: pg.Pool;
+  readonly prisma: PrismaClient;
+
+  constructor(config: DatabaseConfig, logger: Logger) {
+    this.pool = new pg.Pool({
+      connectionString: config.databaseUrl,
+      max: config.databasePool,
+      connectionTimeoutMillis: config.connectTimeoutMs,
+      query_timeout: config.queryTimeoutMs,
+      statement_timeout: config.queryTimeoutMs,
+      lock_timeout: 2_000,
+      idle_in_transaction_session_timeout: 10_000,
+      idleTimeoutMillis: 30_000,
+      keepAlive: true,
+    });
+    // An idle connection's failure is an event; without a listener it would end the process.
+    this.pool.on('error', (error) => {
+      logger.warn('database.connection_lost', { error });
+    });
+    this.prisma = new PrismaClient({
+      adapter: new PrismaPg(this.pool, { statementNameGenerator: statementName }),
+      // Its errors quote the arguments of the failed query; the minimal form does not.
+      errorFormat: 'minimal',
+    });
+  }
+
+  /** Throws when the database does not answer in time. */
+  async ping(): Promise<void> {
+    await this.pool.query('SELECT 1');
+  }
+
+  async close(): Promise<void> {
+    await this.prisma.$disconnect();
+    await this.pool.end();
+  }
+}
+
+const names = new Map<string, string>();
+
+/** Prisma's SQL texts are few and stable, so a name per text lets the server keep its plans. */
+function statementName({ sql }: { sql: string }): string {
+  let name = names.get(sql);
+  if (name === undefined) {
+    name = `prisma_${names.size}`;
+    names.set(sql, name);
+  }
+  return name;
+}

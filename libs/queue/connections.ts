@@ -1,0 +1,45 @@
+import { Redis, type RedisOptions } from 'ioredis';
+import type { Logger } from '#telemetry/logger.js';
+import type { QueueConfig } from './queue.config.js';
+
+/** Quick first tries, then every 2 s: a queue that waits longer than Redis was away makes an outage worse. */
+function reconnectDelay(times: number): number {
+  return Math.min(100 * 2 ** times, 2_000);
+}
+
+const shared: RedisOptions = {
+  retryStrategy: reconnectDelay,
+  connectTimeout: 5_000,
+  keepAlive: 10_000,
+  enableReadyCheck: true,
+};
+
+/** For commands on behalf of a waiting caller: fails within the command timeout, never queues up. */
+export function producerConnection(config: QueueConfig, logger: Logger): Redis {
+  const redis = new Redis(config.redisUrl, {
+    ...shared,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    commandTimeout: config.commandTimeoutMs,
+  });
+  return watched(redis, 'producer', logger);
+}
+
+/** For BullMQ's blocking reads and for subscriptions: waits for Redis as long as it takes. */
+export function patientConnection(config: QueueConfig, name: string, logger: Logger): Redis {
+  return watched(new Redis(config.redisUrl, { ...shared, maxRetriesPerRequest: null }), name, logger);
+}
+
+/** ioredis reports each failed try as an event; one line per outage is enough. */
+function watched(redis: Redis, name: string, logger: Logger): Redis {
+  let down = false;
+  redis.on('error', (error: Error) => {
+    if (!down) logger.warn('redis.unreachable', { reason: name, error });
+    down = true;
+  });
+  redis.on('ready', () => {
+    if (down) logger.info('redis.reachable', { reason: name });
+    down = false;
+  });
+  return redis;
+}

@@ -1,0 +1,19 @@
+import { IsInt, IsString, Matches, Max, Min } from 'class-validator';
+import { Setting } from '#config/setting.js';
+
+export class QueueConfig {
+  @Setting('REDIS_URL', 'Redis connection, redis://user:password@host:port/database.', { unit: 'URL', secret: true })
+  @IsString()
+  @Matches(/^rediss?:\/\//, { message: 'REDIS_URL must start with redis:// or rediss://' })
+  readonly redisUrl!: string;
+
+  @Setting('REDIS_PREFIX', 'First part of every Redis key; the braces keep one queue on one cluster node.')
+  @Matches(/^\{[\w-]+\}$/, { message: 'REDIS_PREFIX must be a word in braces, like {darkroom}' })
+  readonly redisPrefix: string = '{darkroom}';
+
+  @Setting('REDIS_COMMAND_TIMEOUT_MS', 'How long a Redis command may take before a request is turned away.', { unit: 'ms' })
+  @IsInt()
+  @Min(100)
+  @Max(60_000)
+  readonly commandTimeoutMs: number = 2_000;
+}

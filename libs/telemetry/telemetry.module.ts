@@ -1,0 +1,16 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { Logger } from './logger.js';
+import { TelemetryConfig } from './telemetry.config.js';
+
+/** Gives every room of a process the one logger, named after the process. */
+@Module({})
+export class TelemetryModule {
+  static forRoot(service: string): DynamicModule {
+    const logger = {
+      provide: Logger,
+      inject: [TelemetryConfig],
+      useFactory: (config: TelemetryConfig) => new Logger(service, config.logLevel),
+    };
+    return { module: TelemetryModule, global: true, providers: [logger], exports: [logger] };
+  }
+}
