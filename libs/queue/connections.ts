@@ -7,12 +7,12 @@ function reconnectDelay(times: number): number {
   return Math.min(100 * 2 ** times, 2_000);
 }
 
-const shared: RedisOptions = {
+const shared = {
   retryStrategy: reconnectDelay,
   connectTimeout: 5_000,
   keepAlive: 10_000,
   enableReadyCheck: true,
-};
+} satisfies RedisOptions;
 
 /** For commands on behalf of a waiting caller: fails within the command timeout, never queues up. */
 export function producerConnection(config: QueueConfig, logger: Logger): Redis {

@@ -11,7 +11,9 @@ export class QueueConfig {
   @Matches(/^\{[\w-]+\}$/, { message: 'REDIS_PREFIX must be a word in braces, like {darkroom}' })
   readonly redisPrefix: string = '{darkroom}';
 
-  @Setting('REDIS_COMMAND_TIMEOUT_MS', 'How long a Redis command may take before a request is turned away.', { unit: 'ms' })
+  @Setting('REDIS_COMMAND_TIMEOUT_MS', 'How long a Redis command may take before a request is turned away.', {
+    unit: 'ms',
+  })
   @IsInt()
   @Min(100)
   @Max(60_000)

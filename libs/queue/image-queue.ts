@@ -1,0 +1,69 @@
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { IMAGE_QUEUE, imageJobId, RUN_IMAGE_TASK } from './job-catalog.js';
+
+/** A task that wants a place in the queue. */
+export interface QueueEntry {
+  readonly taskId: string;
+  readonly epoch: number;
+  /** Milliseconds before a worker may take it. */
+  readonly delayMs?: number;
+}
+
+/**
+ * Redis keeps nothing of a finished job: the row is the record, and "is it queued?" has to be answered by the
+ * existence of the job alone. The row also owns retries, so a job runs once.
+ * Every job has a priority, because one without would overtake all that have.
+ */
+const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true, priority: 1 } as const;
+
+/** The sending end of the queue. */
+export class ImageQueue {
+  private readonly queue: Queue;
+  private readonly keyPrefix: string;
+
+  constructor(
+    private readonly redis: Redis,
+    prefix: string,
+  ) {
+    this.queue = new Queue(IMAGE_QUEUE, { connection: redis, prefix, skipWaitingForReady: true });
+    this.queue.on('error', () => undefined); // reported by the connection itself
+    this.keyPrefix = `${prefix}:${IMAGE_QUEUE}:`;
+  }
+
+  /** Throws when Redis refuses, is down, or does not answer within the command timeout. */
+  async add(entry: QueueEntry): Promise<void> {
+    await this.queue.add(RUN_IMAGE_TASK, { taskId: entry.taskId }, jobOptions(entry));
+  }
+
+  async addAll(entries: readonly QueueEntry[]): Promise<void> {
+    if (entries.length === 0) return;
+    await this.queue.addBulk(
+      entries.map((entry) => ({ name: RUN_IMAGE_TASK, data: { taskId: entry.taskId }, opts: jobOptions(entry) })),
+    );
+  }
+
+  /** Those of the entries that have no job: never added, or lost with Redis. */
+  async missing<T extends QueueEntry>(entries: readonly T[]): Promise<T[]> {
+    const pipeline = this.redis.pipeline();
+    for (const entry of entries) pipeline.exists(this.keyPrefix + imageJobId(entry.taskId, entry.epoch));
+    const replies = (await pipeline.exec()) ?? [];
+    return entries.filter((_entry, index) => {
+      const [error, exists] = replies[index] ?? [new Error('no reply'), 1];
+      if (error) throw error;
+      return exists === 0;
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.queue.close();
+  }
+}
+
+function jobOptions(entry: QueueEntry) {
+  return {
+    ...JOB_OPTIONS,
+    jobId: imageJobId(entry.taskId, entry.epoch),
+    ...(entry.delayMs === undefined ? {} : { delay: entry.delayMs }),
+  };
+}

@@ -1,0 +1,54 @@
+import type { Redis } from 'ioredis';
+
+/** How long after a failed command Redis is taken for down without asking again. */
+const PROBE_INTERVAL_MS = 500;
+
+/** Knows whether Redis can take work now, so that a request is turned away before a row is written. */
+export class QueueHealth {
+  private failing = false;
+  private probe: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly prefix: string,
+  ) {}
+
+  /** False while Redis is disconnected, frozen or refusing writes. Costs nothing to ask. */
+  get accepting(): boolean {
+    return this.redis.status === 'ready' && !this.failing;
+  }
+
+  /** A command failed: assume the worst until Redis takes a write again. */
+  reportFailure(): void {
+    this.failing = true;
+    this.probe ??= setInterval(() => void this.tryAgain(), PROBE_INTERVAL_MS).unref();
+  }
+
+  /** Throws with a sentence an operator can act on. */
+  async check(): Promise<void> {
+    const memory = await this.redis.info('memory').catch((cause: unknown) => {
+      throw new Error('Redis does not answer', { cause });
+    });
+    const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1];
+    if (policy !== 'noeviction') {
+      throw new Error(`Redis may evict jobs: maxmemory-policy is ${policy ?? 'unknown'}, set it to noeviction`);
+    }
+    if (!this.accepting) throw new Error('Redis refuses writes');
+  }
+
+  stop(): void {
+    clearInterval(this.probe);
+    this.probe = undefined;
+  }
+
+  private async tryAgain(): Promise<void> {
+    // A write is refused exactly when an enqueue would be: without memory, read-only, frozen or gone.
+    const healthy = await this.redis.set(`${this.prefix}:probe`, '', 'EX', 60).then(
+      () => true,
+      () => false,
+    );
+    if (!healthy) return;
+    this.failing = false;
+    this.stop();
+  }
+}

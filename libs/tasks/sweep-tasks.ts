@@ -1,0 +1,99 @@
+import { AppError } from '#contract/app-error.js';
+import type { Database } from '#database/database.js';
+import type { ImageQueue, QueueEntry } from '#queue/image-queue.js';
+import type { Logger } from '#telemetry/logger.js';
+import type { TaskBell } from './task-events.js';
+import { taskError } from './task-error.js';
+
+const BATCH = 500;
+/** A submit is allowed so long to reach the queue before its task counts as left behind. */
+const GRACE_MS = 5_000;
+
+/**
+ * Finds tasks that nobody is looking after. Runs in every process, without a leader: rows are locked with
+ * SKIP LOCKED, each move is conditional, and doing one twice does no harm.
+ */
+export class SweepTasks {
+  /** Where the last look at the queue ended, so that a long backlog is walked through page by page. */
+  private cursor = '';
+
+  constructor(
+    private readonly database: Database,
+    private readonly queue: ImageQueue,
+    private readonly bell: TaskBell,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Needs only the database: tasks end at their deadline with no worker and no Redis too. */
+  async failOverdue(): Promise<number> {
+    const error = taskError(new AppError('generation_timeout', 'The picture was not finished before the deadline.'));
+    const { rows } = await this.database.pool.query<{ id: string }>({
+      name: 'sweep_overdue',
+      text: `UPDATE tasks SET status = 'failed', phase = 'done', error = $1, finished_at = now(), lease_until = NULL,
+          lease_owner = NULL, provider_call_open = false
+        WHERE id IN (SELECT id FROM tasks WHERE status = 'pending' AND deadline_at < now()
+          ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
+        RETURNING id`,
+      values: [JSON.stringify(error)],
+    });
+    for (const { id } of rows) {
+      this.bell.ring(id);
+      this.logger.warn('task.overdue', { taskId: id });
+    }
+    return rows.length;
+  }
+
+  /** Puts tasks whose worker fell silent back into the queue. */
+  async requeueAbandoned(): Promise<number> {
+    const { rows } = await this.database.pool.query<QueueEntry>({
+      name: 'sweep_abandoned',
+      text: `UPDATE tasks SET epoch = epoch + 1, lease_until = NULL, lease_owner = NULL, phase = 'queued'
+        WHERE id IN (SELECT id FROM tasks WHERE status = 'pending' AND lease_until < now()
+          ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
+        RETURNING id AS "taskId", epoch`,
+    });
+    await this.queue.addAll(rows);
+    for (const { taskId } of rows) this.logger.warn('task.abandoned', { taskId });
+    return rows.length;
+  }
+
+  /**
+   * Enqueues tasks that wait for a worker but have no job: the submitting process died after its commit, or Redis
+   * lost them. Redis itself is asked which these are, so no mark of "was enqueued" can be wrong.
+   */
+  async enqueueForgotten(): Promise<number> {
+    const { rows } = await this.database.pool.query<QueueEntry>({
+      name: 'sweep_waiting',
+      text: `SELECT id AS "taskId", epoch FROM tasks
+        WHERE status = 'pending' AND lease_until IS NULL AND id > $1
+          AND COALESCE(next_try_at, created_at) < now() - ${GRACE_MS} * interval '1 millisecond'
+        ORDER BY id LIMIT ${BATCH}`,
+      values: [this.cursor],
+    });
+    this.cursor = rows.length < BATCH ? '' : (rows.at(-1)?.taskId ?? '');
+    if (rows.length === 0) return 0;
+    const missing = await this.queue.missing(rows);
+    const entries = await this.nextEpoch(missing);
+    await this.queue.addAll(entries);
+    for (const { taskId } of entries) this.logger.warn('task.was_not_queued', { taskId });
+    return entries.length;
+  }
+
+  /** Whether the walk through the waiting tasks is in the middle. */
+  get midway(): boolean {
+    return this.cursor !== '';
+  }
+
+  /** Of two sweepers that saw the same row only one gets the next epoch. */
+  private async nextEpoch(entries: readonly QueueEntry[]): Promise<QueueEntry[]> {
+    if (entries.length === 0) return [];
+    const { rows } = await this.database.pool.query<QueueEntry>({
+      name: 'sweep_epoch',
+      text: `UPDATE tasks SET epoch = epoch + 1 FROM unnest($1::text[], $2::int[]) AS seen (seen_id, seen_epoch)
+        WHERE id = seen_id AND epoch = seen_epoch AND status = 'pending' AND lease_until IS NULL
+        RETURNING id AS "taskId", epoch`,
+      values: [entries.map((entry) => entry.taskId), entries.map((entry) => entry.epoch)],
+    });
+    return rows;
+  }
+}

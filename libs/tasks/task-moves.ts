@@ -1,0 +1,157 @@
+import type { ImageUsage } from '#contract/image-usage.js';
+import type { Database } from '#database/database.js';
+import type { QueueEntry } from '#queue/image-queue.js';
+import { TASK_COLUMNS, toTask, type ClaimedRow } from './task-columns.js';
+import type { Task, TaskError, TaskImage, TaskInput } from './task.js';
+
+/** A task in the hands of one worker. `attempt` is the fence that every later move must name. */
+export interface ClaimedTask {
+  readonly task: Task;
+  readonly prompt: string;
+  readonly inputs: readonly TaskInput[];
+  readonly mask: TaskInput | null;
+  readonly attempt: number;
+  readonly providerStarts: number;
+  readonly providerJobId: string | null;
+  /** An earlier attempt started the provider and its outcome is not known. */
+  readonly providerCallOpen: boolean;
+  /** Milliseconds until the task's deadline, by the database's clock. */
+  readonly remainingMs: number;
+}
+
+/** The holder's proof: which task, and which claim of it. */
+export interface Hold {
+  readonly id: string;
+  readonly attempt: number;
+}
+
+export interface TaskResult {
+  readonly images: readonly TaskImage[];
+  readonly usage: ImageUsage | undefined;
+  readonly warnings: readonly string[];
+}
+
+const HELD = `id = $1 AND attempt = $2 AND status = 'pending'`;
+const ENDED = `phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL, provider_call_open = false`;
+
+const CLAIM = {
+  name: 'task_claim',
+  text: `UPDATE tasks SET attempt = attempt + 1, phase = 'running', lease_owner = $2,
+      lease_until = now() + $3 * interval '1 millisecond', next_try_at = NULL, started_at = COALESCE(started_at, now())
+    WHERE id = $1 AND status = 'pending' AND deadline_at > now()
+      AND (lease_until IS NULL OR lease_until < now()) AND (next_try_at IS NULL OR next_try_at <= now() + interval '1 second')
+    RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, provider_starts, provider_job_id, provider_call_open,
+      (EXTRACT(EPOCH FROM deadline_at - now()) * 1000)::float8 AS remaining_ms`,
+};
+const START = {
+  name: 'task_start_provider',
+  text: `UPDATE tasks SET provider_starts = provider_starts + 1, provider = $3, provider_call_open = true
+    WHERE ${HELD} AND provider_starts < $4`,
+};
+const COMPLETE = {
+  name: 'task_complete',
+  text: `UPDATE tasks SET status = 'completed', progress = 100, images = $3, usage = $4, warnings = $5, error = NULL, ${ENDED}
+    WHERE ${HELD}`,
+};
+
+/**
+ * Every move of a task that a worker makes: one UPDATE each, which changes nothing (and answers false) when the
+ * worker no longer holds the task. All times are the database's.
+ */
+export class TaskMoves {
+  constructor(private readonly database: Database) {}
+
+  /** Takes the task, or answers undefined: it is done, held by another, past its deadline, or not due yet. */
+  async claim(id: string, owner: string, leaseMs: number): Promise<ClaimedTask | undefined> {
+    const { rows } = await this.database.pool.query<ClaimedRow>({ ...CLAIM, values: [id, owner, leaseMs] });
+    const row = rows[0];
+    return (
+      row && {
+        task: toTask(row),
+        prompt: row.prompt,
+        inputs: row.inputs,
+        mask: row.mask,
+        attempt: row.attempt,
+        providerStarts: row.provider_starts,
+        providerJobId: row.provider_job_id,
+        providerCallOpen: row.provider_call_open,
+        remainingMs: row.remaining_ms,
+      }
+    );
+  }
+
+  /** Extends the leases and answers with the holds that still stand. */
+  async renew(holds: readonly Hold[], leaseMs: number): Promise<Hold[]> {
+    const { rows } = await this.database.pool.query<Hold>({
+      name: 'task_renew',
+      text: `UPDATE tasks SET lease_until = now() + $3 * interval '1 millisecond'
+        FROM unnest($1::text[], $2::int[]) AS held (held_id, held_attempt)
+        WHERE id = held_id AND attempt = held_attempt AND status = 'pending' RETURNING id, attempt`,
+      values: [holds.map((hold) => hold.id), holds.map((hold) => hold.attempt), leaseMs],
+    });
+    return rows;
+  }
+
+  /** Counts a start before the provider is called; false when the cap is reached or the hold is lost. */
+  async startProvider(hold: Hold, provider: string, maxStarts: number): Promise<boolean> {
+    return this.changed({ ...START, values: [hold.id, hold.attempt, provider, maxStarts] });
+  }
+
+  /** Keeps the provider's own job id, so that a later attempt resumes instead of buying again. */
+  async acceptedByProvider(hold: Hold, providerJobId: string): Promise<boolean> {
+    return this.changed({
+      text: `UPDATE tasks SET provider_job_id = $3 WHERE ${HELD}`,
+      values: [hold.id, hold.attempt, providerJobId],
+    });
+  }
+
+  /** Progress only grows, and reaches 100 only with completion. */
+  async progress(hold: Hold, percent: number, phase: 'running' | 'storing'): Promise<boolean> {
+    return this.changed({
+      name: 'task_progress',
+      text: `UPDATE tasks SET progress = GREATEST(progress, LEAST($3, 99)), phase = $4 WHERE ${HELD}`,
+      values: [hold.id, hold.attempt, Math.round(percent), phase],
+    });
+  }
+
+  async complete(hold: Hold, result: TaskResult): Promise<boolean> {
+    const { images, usage, warnings } = result;
+    return this.changed({
+      ...COMPLETE,
+      values: [
+        hold.id,
+        hold.attempt,
+        JSON.stringify(images),
+        usage === undefined ? null : JSON.stringify(usage),
+        warnings.length === 0 ? null : JSON.stringify(warnings),
+      ],
+    });
+  }
+
+  async fail(hold: Hold, error: TaskError): Promise<boolean> {
+    return this.changed({
+      name: 'task_fail',
+      text: `UPDATE tasks SET status = 'failed', error = $3, ${ENDED} WHERE ${HELD}`,
+      values: [hold.id, hold.attempt, JSON.stringify(error)],
+    });
+  }
+
+  /**
+   * Gives the task back for a later attempt (or at once, on shutdown). `outcomeKnown` says that no provider call
+   * of this attempt is left without a known end. Answers with the place in the queue to take, if still held.
+   */
+  async giveBack(hold: Hold, delayMs: number, outcomeKnown: boolean): Promise<QueueEntry | undefined> {
+    const { rows } = await this.database.pool.query<{ epoch: number }>({
+      text: `UPDATE tasks SET phase = 'queued', lease_until = NULL, lease_owner = NULL, epoch = epoch + 1,
+          next_try_at = now() + $3 * interval '1 millisecond', provider_call_open = provider_call_open AND NOT $4
+        WHERE ${HELD} RETURNING epoch`,
+      values: [hold.id, hold.attempt, delayMs, outcomeKnown],
+    });
+    return rows[0] && { taskId: hold.id, epoch: rows[0].epoch, delayMs };
+  }
+
+  private async changed(query: { name?: string; text: string; values: unknown[] }): Promise<boolean> {
+    const { rowCount } = await this.database.pool.query(query);
+    return rowCount === 1;
+  }
+}

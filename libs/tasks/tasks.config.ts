@@ -1,0 +1,28 @@
+import { IsInt, Max, Min } from 'class-validator';
+import { Setting } from '#config/setting.js';
+
+export class TasksConfig {
+  @Setting('TASK_DEADLINE_MS', 'A task that has not ended by then fails with generation_timeout.', { unit: 'ms' })
+  @IsInt()
+  @Min(1_000)
+  @Max(86_400_000)
+  readonly deadlineMs: number = 900_000;
+
+  @Setting('LEASE_MS', 'A worker that has not renewed its hold on a task for so long has lost it.', { unit: 'ms' })
+  @IsInt()
+  @Min(1_000)
+  @Max(600_000)
+  readonly leaseMs: number = 20_000;
+
+  @Setting('MAX_PROVIDER_STARTS', 'Calls to a provider for one task at most, whatever happens.')
+  @IsInt()
+  @Min(1)
+  @Max(10)
+  readonly maxProviderStarts: number = 3;
+
+  @Setting('SWEEP_INTERVAL_MS', 'How often each process looks for tasks that were left behind.', { unit: 'ms' })
+  @IsInt()
+  @Min(100)
+  @Max(60_000)
+  readonly sweepIntervalMs: number = 5_000;
+}
