@@ -1,0 +1,30 @@
+import sharp, { type Sharp } from 'sharp';
+import { MAX_CODEC_SECONDS, MAX_IMAGE_PIXELS } from './limits.js';
+import './sharp.js';
+
+const FONT_FAMILY = 'DejaVu Sans';
+let fontsRegistered: Promise<unknown> | undefined;
+
+/**
+ * Opens an SVG that this program wrote, text escaped, nothing referenced from outside. Never hand it bytes or
+ * markup of a caller. The first call is what makes SVG readable in this process at all.
+ */
+export function openDrawing(svg: string): Sharp {
+  sharp.unblock({ operation: ['VipsForeignLoadSvgBuffer'] });
+  return sharp(Buffer.from(svg), { limitInputPixels: MAX_IMAGE_PIXELS }).timeout({ seconds: MAX_CODEC_SECONDS });
+}
+
+/**
+ * Makes font files known to the text of drawings, once per process: without a system font it would stay blank.
+ * `files` are absolute paths.
+ */
+export async function registerFonts(files: readonly string[]): Promise<void> {
+  fontsRegistered ??= Promise.all(
+    files.map((fontfile) =>
+      sharp({ text: { text: 'a', font: FONT_FAMILY, fontfile } })
+        .raw()
+        .toBuffer(),
+    ),
+  );
+  await fontsRegistered;
+}

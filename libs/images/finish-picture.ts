@@ -1,0 +1,56 @@
+import { webcrypto } from 'node:crypto';
+import { readHeader } from './header.js';
+import { ImageError } from './image-error.js';
+import { MAX_PICTURE_BYTES } from './limits.js';
+import { contentTypeOf, type ImageContentType, type ImageType } from './sniff.js';
+import { encode } from './steps/encode.js';
+import { fit } from './steps/fit.js';
+import { flatten } from './steps/flatten.js';
+import type { FinishOrder, PictureInWork, Step } from './steps/step.js';
+import { strip } from './steps/strip.js';
+import { upright } from './steps/upright.js';
+
+/** A picture as it is stored and served; every figure is measured from its bytes. */
+export interface FinishedPicture {
+  readonly bytes: Buffer;
+  readonly contentType: ImageContentType;
+  readonly format: ImageType;
+  readonly width: number;
+  readonly height: number;
+  /** Hex digest of the bytes. */
+  readonly sha256: string;
+}
+
+const STEPS: readonly Step[] = [upright, fit, flatten, encode, strip];
+
+/**
+ * Makes a provider's picture exactly what was ordered. One that already is keeps its pixels and encoding.
+ * Throws ImageError (upstream_invalid_response) when the bytes are no usable picture, or the signal's reason.
+ */
+export async function finishPicture(bytes: Buffer, order: FinishOrder, signal: AbortSignal): Promise<FinishedPicture> {
+  signal.throwIfAborted();
+  try {
+    let picture: PictureInWork = await inspect(bytes);
+    for (const step of STEPS) {
+      signal.throwIfAborted();
+      picture = await step.run(picture, order);
+    }
+    signal.throwIfAborted();
+    return await measure(picture.bytes);
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error;
+    throw new ImageError('upstream_invalid_response', 'The provider did not answer with a usable picture.', error);
+  }
+}
+
+async function inspect(bytes: Buffer): Promise<PictureInWork> {
+  if (bytes.length > MAX_PICTURE_BYTES) throw new ImageError('image_file_too_large', 'The picture file is too large.');
+  return { bytes, header: await readHeader(bytes), changes: undefined };
+}
+
+async function measure(bytes: Buffer): Promise<FinishedPicture> {
+  const { type, width, height } = await readHeader(bytes);
+  const digest = await webcrypto.subtle.digest('SHA-256', new Uint8Array(bytes));
+  const sha256 = Buffer.from(digest).toString('hex');
+  return { bytes, contentType: contentTypeOf(type), format: type, width, height, sha256 };
+}

@@ -1,0 +1,88 @@
+import { checkDecodes, undecodable } from './decode-check.js';
+import { encodeAs } from './encode.js';
+import { readHeader, type ImageHeader } from './header.js';
+import { ImageError } from './image-error.js';
+import { MAX_MASK_BYTES, MAX_UPLOAD_BYTES, MIN_IMAGE_EDGE } from './limits.js';
+import { inTurn, openImage } from './sharp.js';
+import { contentTypeOf, sniffImageType, type ImageContentType } from './sniff.js';
+import { stripMetadata } from './strip-metadata.js';
+
+/** An image that was checked to the last pixel, stands upright and carries no metadata. */
+export interface InputImage {
+  readonly bytes: Buffer;
+  readonly contentType: ImageContentType;
+  readonly width: number;
+  readonly height: number;
+  readonly hasAlpha: boolean;
+}
+
+/** 0..100; an input that must be encoded again should lose nothing anyone can see. */
+const INPUT_QUALITY = 95;
+
+/**
+ * Checks a caller's image and makes it safe to pass on.
+ * Throws ImageError (unsupported_image_media_type, invalid_image_file, image_file_too_large, image_too_large,
+ * image_too_small).
+ */
+export async function readInputImage(bytes: Buffer): Promise<InputImage> {
+  if (bytes.length > MAX_UPLOAD_BYTES) {
+    throw new ImageError('image_file_too_large', `The image file is larger than ${MAX_UPLOAD_BYTES / 1e6} MB.`);
+  }
+  const header = await readHeader(bytes);
+  if (Math.min(header.width, header.height) < MIN_IMAGE_EDGE) {
+    throw new ImageError(
+      'image_too_small',
+      `The image has ${header.width}x${header.height} pixels; each edge needs at least ${MIN_IMAGE_EDGE}.`,
+    );
+  }
+  const clean =
+    header.isTurned || header.isForeignColour ? await redraw(bytes, header) : await keepPixels(bytes, header);
+  const { width, height, hasAlpha } = header;
+  return { bytes: clean, contentType: contentTypeOf(header.type), width, height, hasAlpha };
+}
+
+/**
+ * Checks a mask: a PNG with alpha and the pixel size of the first image, where alpha 0 means "edit here".
+ * Throws ImageError (invalid_mask with the reason, image_file_too_large).
+ */
+export async function readMask(bytes: Buffer, firstImage: { width: number; height: number }): Promise<InputImage> {
+  if (bytes.length > MAX_MASK_BYTES) {
+    throw new ImageError('image_file_too_large', `The mask file is larger than ${MAX_MASK_BYTES / 1e6} MB.`);
+  }
+  if (sniffImageType(bytes) !== 'png') throw new ImageError('invalid_mask', 'The mask must be a PNG file.');
+  try {
+    const header = await readHeader(bytes);
+    checkMaskFits(header, firstImage);
+    const { width, height, hasAlpha } = header;
+    return { bytes: await keepPixels(bytes, header), contentType: 'image/png', width, height, hasAlpha };
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error;
+    throw new ImageError('invalid_mask', error.message.replace('The image', 'The mask'), error.cause);
+  }
+}
+
+function checkMaskFits(header: ImageHeader, firstImage: { width: number; height: number }): void {
+  if (header.width !== firstImage.width || header.height !== firstImage.height) {
+    throw new ImageError(
+      'invalid_mask',
+      `The mask has ${header.width}x${header.height} pixels, the first image ${firstImage.width}x${firstImage.height}; they must be the same.`,
+    );
+  }
+  if (!header.hasAlpha) {
+    throw new ImageError('invalid_mask', 'The mask has no alpha channel; transparent pixels mark what to edit.');
+  }
+}
+
+async function keepPixels(bytes: Buffer, header: ImageHeader): Promise<Buffer> {
+  const clean = stripMetadata(bytes, header.type);
+  await checkDecodes(clean);
+  return clean;
+}
+
+async function redraw(bytes: Buffer, header: ImageHeader): Promise<Buffer> {
+  try {
+    return await inTurn(() => encodeAs(openImage(bytes).autoOrient(), header.type, INPUT_QUALITY).toBuffer());
+  } catch (cause) {
+    throw undecodable(cause);
+  }
+}

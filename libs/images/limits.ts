@@ -1,0 +1,18 @@
+/** Largest uploaded image file, in bytes (50 MB). */
+export const MAX_UPLOAD_BYTES = 50_000_000;
+/** Largest image fetched from a caller's URL, in bytes (20 MB). */
+export const MAX_REMOTE_IMAGE_BYTES = 20_000_000;
+/** Largest mask file, in bytes (4 MB). */
+export const MAX_MASK_BYTES = 4_000_000;
+/** Largest data URI or JSON `image_url`, in characters. */
+export const MAX_IMAGE_URL_CHARACTERS = 20_971_520;
+/** Largest decoded image, in pixels (64 megapixels): width times height of its one frame. */
+export const MAX_IMAGE_PIXELS = 64_000_000;
+/** Longest edge that all three formats can store, in pixels. */
+export const MAX_IMAGE_EDGE = 16_383;
+/** Shortest edge of an input image, in pixels. */
+export const MIN_IMAGE_EDGE = 64;
+/** Largest picture taken from a provider, in bytes (64 MB). */
+export const MAX_PICTURE_BYTES = 64_000_000;
+/** Longest time one decode or encode may take, in seconds. */
+export const MAX_CODEC_SECONDS = 60;

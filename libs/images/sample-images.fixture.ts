@@ -1,0 +1,65 @@
+import { crc32, deflateSync } from 'node:zlib';
+import sharp from 'sharp';
+
+/** A smooth picture in which every pixel differs from its neighbours; the same on every machine. */
+export function gradient(width: number, height: number, channels: 3 | 4 = 3): Buffer {
+  const pixels = Buffer.alloc(width * height * channels);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const at = (y * width + x) * channels;
+      pixels[at] = Math.floor((255 * x) / width);
+      pixels[at + 1] = Math.floor((255 * y) / height);
+      pixels[at + 2] = (x + y) % 256;
+      if (channels === 4) pixels[at + 3] = x < width / 2 ? 0 : 255;
+    }
+  }
+  return pixels;
+}
+
+/** Encoded form of `gradient`. */
+export function gradientImage(
+  width: number,
+  height: number,
+  type: 'png' | 'jpeg' | 'webp',
+  channels: 3 | 4 = 3,
+): Promise<Buffer> {
+  return sharp(gradient(width, height, channels), { raw: { width, height, channels } })
+    .toFormat(type)
+    .toBuffer();
+}
+
+/** The decoded pixels of an image, as stored. */
+export function pixelsOf(bytes: Buffer): Promise<Buffer> {
+  return sharp(bytes).raw().toBuffer();
+}
+
+/** One PNG chunk with a right checksum. */
+export function pngChunk(type: string, content: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type, 'latin1'), content]);
+  const chunk = Buffer.alloc(body.length + 8);
+  chunk.writeUInt32BE(content.length, 0);
+  body.copy(chunk, 4);
+  chunk.writeUInt32BE(crc32(body), body.length + 4);
+  return chunk;
+}
+
+/** Puts a chunk right behind a PNG's header. */
+export function withPngChunk(png: Buffer, type: string, content: Buffer): Buffer {
+  const headerEnd = 8 + 25;
+  return Buffer.concat([png.subarray(0, headerEnd), pngChunk(type, content), png.subarray(headerEnd)]);
+}
+
+/** A few KB that decode to `edge * edge * 3` bytes. */
+export function pngBomb(edge: number): Buffer {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(edge, 0);
+  header.writeUInt32BE(edge, 4);
+  header.set([1, 0, 0, 0, 0], 8);
+  const rows = deflateSync(Buffer.alloc((Math.ceil(edge / 8) + 1) * edge), { level: 9 });
+  return Buffer.concat([
+    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    pngChunk('IHDR', header),
+    pngChunk('IDAT', rows),
+    pngChunk('IEND', Buffer.alloc(0)),
+  ]);
+}

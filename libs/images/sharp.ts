@@ -1,0 +1,52 @@
+import { availableParallelism } from 'node:os';
+import sharp, { type Sharp, type SharpOptions } from 'sharp';
+import { ImageError } from './image-error.js';
+import { MAX_CODEC_SECONDS, MAX_IMAGE_PIXELS } from './limits.js';
+import { sniffImageType } from './sniff.js';
+
+// Whatever the bytes claim to be, only these three decoders can ever be reached. The sandbox alone adds SVG, in
+// `drawing.ts`, for text it wrote itself; callers' bytes enter through `openImage`, which no SVG passes.
+sharp.block({ operation: ['VipsForeignLoad'] });
+sharp.unblock({
+  operation: ['VipsForeignLoadPngBuffer', 'VipsForeignLoadJpegBuffer', 'VipsForeignLoadWebpBuffer'],
+});
+sharp.cache(false);
+// One thread per picture: pictures run beside each other, as many as there are cores.
+sharp.concurrency(1);
+
+const free = { slots: Math.max(1, Math.min(3, availableParallelism())) };
+const waiting: (() => void)[] = [];
+
+/**
+ * Runs image work when one of this process's slots is free. There are as many as cores and never all four threads
+ * of Node's pool, which also serve files and name look-ups.
+ */
+export async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (free.slots > 0) free.slots -= 1;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) free.slots += 1;
+    else next();
+  }
+}
+
+/**
+ * Opens untrusted bytes for decoding, within the pixel and time limits; nothing is decoded yet.
+ * Throws ImageError unless the first bytes are those of a png, jpeg or webp.
+ */
+export function openImage(bytes: Buffer, options: SharpOptions = {}): Sharp {
+  if (sniffImageType(bytes) === undefined) {
+    throw new ImageError('unsupported_image_media_type', 'The image must be a PNG, JPEG or WebP file.');
+  }
+  return sharp(bytes, { failOn: 'error', limitInputPixels: MAX_IMAGE_PIXELS, ...options }).timeout({
+    seconds: MAX_CODEC_SECONDS,
+  });
+}
+
+/** Opens pixels of our own: `width * height * channels` bytes, row by row. */
+export function openPixels(pixels: Buffer, width: number, height: number, channels: 3 | 4): Sharp {
+  return sharp(pixels, { raw: { width, height, channels } }).timeout({ seconds: MAX_CODEC_SECONDS });
+}

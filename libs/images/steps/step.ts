@@ -1,0 +1,32 @@
+import type { Sharp } from 'sharp';
+import type { ImageHeader } from '../header.js';
+import { openImage } from '../sharp.js';
+import type { ImageType } from '../sniff.js';
+
+/** What the finished picture must be. */
+export interface FinishOrder {
+  /** Exact pixels; undefined keeps the picture's own. */
+  readonly target: { readonly width: number; readonly height: number } | undefined;
+  readonly format: ImageType;
+  /** 0..100, the quality of jpeg and webp. */
+  readonly compression: number | undefined;
+  readonly background: 'transparent' | 'opaque' | 'auto' | undefined;
+}
+
+/** A picture between two steps: its bytes, and the changes asked for so far, applied all at once when encoding. */
+export interface PictureInWork {
+  readonly bytes: Buffer;
+  readonly header: ImageHeader;
+  readonly changes: Sharp | undefined;
+}
+
+/** One named change or check on the way to a finished picture. */
+export interface Step {
+  readonly name: string;
+  run(picture: PictureInWork, order: FinishOrder): PictureInWork | Promise<PictureInWork>;
+}
+
+/** The pipeline that collects changes, opened upright at the first one. */
+export function changesOf(picture: PictureInWork): Sharp {
+  return picture.changes ?? openImage(picture.bytes).autoOrient();
+}

@@ -1,0 +1,8 @@
+import { stripMetadata } from '../strip-metadata.js';
+import type { Step } from './step.js';
+
+/** Drops metadata and trailing bytes without touching a pixel. */
+export const strip: Step = {
+  name: 'strip',
+  run: (picture) => ({ ...picture, bytes: stripMetadata(picture.bytes, picture.header.type) }),
+};
