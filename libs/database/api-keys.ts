@@ -1,0 +1,112 @@
+import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import type pg from 'pg';
+import { ulid } from 'ulid';
+
+/** The account that owns everything until accounts are told apart; made by the first migration. */
+export const DEFAULT_ACCOUNT = 'acct_default';
+
+/** Characters of a key that are stored and shown. */
+const PREFIX_LENGTH = 12;
+
+/** What the list of keys shows; never the key. */
+export interface ApiKeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+}
+
+interface NewApiKey {
+  readonly name: string;
+  readonly accountId?: string;
+}
+
+type Queryable = Pick<pg.Pool, 'query'>;
+
+/** `sk-dr-` and 256 random bits. */
+export function newApiKey(): string {
+  return `sk-dr-${randomBytes(32).toString('base64url')}`;
+}
+
+/** What is stored of a key: its HMAC-SHA-256 under a key of its own, derived from SECRET_KEY. */
+export function hashApiKey(secretKey: string, key: string): Buffer {
+  const pepper = Buffer.from(hkdfSync('sha256', secretKey, '', 'api-key', 32));
+  return createHmac('sha256', pepper).update(key).digest();
+}
+
+/** Makes a key; the answer is the only place where it can be read. */
+export async function createApiKey(
+  database: Queryable,
+  secretKey: string,
+  { name, accountId = DEFAULT_ACCOUNT }: NewApiKey,
+): Promise<{ id: string; key: string; prefix: string }> {
+  const key = newApiKey();
+  const { id } = await insert(database, secretKey, key, name, accountId);
+  return { id, key, prefix: key.slice(0, PREFIX_LENGTH) };
+}
+
+/** Makes the given key known unless it is; a revoked one stays revoked. */
+export async function ensureApiKey(
+  database: Queryable,
+  secretKey: string,
+  key: string,
+  name: string,
+): Promise<{ id: string; created: boolean; revoked: boolean }> {
+  return await insert(database, secretKey, key, name, DEFAULT_ACCOUNT);
+}
+
+/** The account's keys, newest first. */
+export async function listApiKeys(database: Queryable, accountId = DEFAULT_ACCOUNT): Promise<ApiKeyRow[]> {
+  const result = await database.query<ApiKeyRow>(
+    `SELECT id, name, prefix, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
+     FROM api_keys WHERE account_id = $1 ORDER BY created_at DESC, id DESC`,
+    [accountId],
+  );
+  return result.rows;
+}
+
+/**
+ * Revokes the key with this id or prefix; one that is revoked already keeps its time.
+ * `unknown` when there is none, `ambiguous` when several keys share the prefix: nothing is changed then.
+ */
+export async function revokeApiKey(
+  database: Queryable,
+  idOrPrefix: string,
+  accountId = DEFAULT_ACCOUNT,
+): Promise<ApiKeyRow | 'unknown' | 'ambiguous'> {
+  const found = (await listApiKeys(database, accountId)).filter(
+    ({ id, prefix }) => id === idOrPrefix || prefix === idOrPrefix,
+  );
+  const [key] = found;
+  if (key === undefined) return 'unknown';
+  if (found.length > 1) return 'ambiguous';
+  const result = await database.query<{ revokedAt: Date }>(
+    `UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 AND account_id = $2
+     RETURNING revoked_at AS "revokedAt"`,
+    [key.id, accountId],
+  );
+  return { ...key, revokedAt: result.rows[0]?.revokedAt ?? key.revokedAt };
+}
+
+async function insert(
+  database: Queryable,
+  secretKey: string,
+  key: string,
+  name: string,
+  accountId: string,
+): Promise<{ id: string; created: boolean; revoked: boolean }> {
+  const hash = hashApiKey(secretKey, key);
+  const id = `key_${ulid()}`;
+  // Written in a way that answers with the row that stands, whoever wrote it first.
+  const result = await database.query<{ id: string; revoked: boolean }>(
+    `INSERT INTO api_keys (id, account_id, name, prefix, hash) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (hash) DO UPDATE SET hash = excluded.hash
+     RETURNING id, revoked_at IS NOT NULL AS revoked`,
+    [id, accountId, name, key.slice(0, PREFIX_LENGTH), hash],
+  );
+  const row = result.rows[0];
+  if (row === undefined) throw new Error('The database did not answer with the stored key');
+  return { id: row.id, created: row.id === id, revoked: row.revoked };
+}

@@ -1,0 +1,167 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+
+/** Why the database can't be migrated, in a sentence that says what to do. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+}
+
+interface Migration {
+  readonly name: string;
+  readonly sql: string;
+  /** SHA-256 of the file, hex. */
+  readonly checksum: string;
+}
+
+interface AppliedMigration {
+  readonly migration_name: string;
+  readonly checksum: string;
+  readonly finished_at: Date | null;
+}
+
+interface MigrateOptions {
+  /** Milliseconds to wait while another process migrates. */
+  readonly lockTimeoutMs?: number;
+  /** Milliseconds one migration may take. */
+  readonly statementTimeoutMs?: number;
+}
+
+type Queryable = Pick<pg.ClientBase, 'query'>;
+
+/** The number Prisma's own `migrate deploy` locks, so that the two never run at once. */
+const LOCK = 72_707_369;
+
+const TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
+  "id" VARCHAR(36) PRIMARY KEY NOT NULL,
+  "checksum" VARCHAR(64) NOT NULL,
+  "finished_at" TIMESTAMPTZ,
+  "migration_name" VARCHAR(255) NOT NULL,
+  "logs" TEXT,
+  "rolled_back_at" TIMESTAMPTZ,
+  "started_at" TIMESTAMPTZ NOT NULL DEFAULT now(),
+  "applied_steps_count" INTEGER NOT NULL DEFAULT 0
+)`;
+
+/**
+ * Applies what `prisma migrate deploy` would, in the same table, without Prisma's native engine.
+ * Any number of processes may call it at once: one migrates, the others wait for it.
+ * Returns the names applied by this call. Throws MigrationError.
+ */
+export async function migrate(databaseUrl: string, folder: string, options: MigrateOptions = {}): Promise<string[]> {
+  const migrations = await readMigrations(folder);
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: 10_000,
+    query_timeout: options.statementTimeoutMs ?? 600_000,
+  });
+  client.on('error', () => undefined);
+  try {
+    await connect(client);
+    await takeLock(client, options.lockTimeoutMs ?? 120_000);
+    await client.query(TABLE);
+    const pending = pendingOf(migrations, await readApplied(client));
+    for (const migration of pending) await apply(client, migration);
+    return pending.map(({ name }) => name);
+  } finally {
+    // Ends the session, and the lock with it.
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** Names that are in the folder and not yet in the database. Throws MigrationError for a failed or edited one. */
+export async function pendingMigrations(database: Queryable, folder: string): Promise<string[]> {
+  const migrations = await readMigrations(folder);
+  const table = await database.query<{ known: boolean }>(
+    `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS known`,
+  );
+  const applied = table.rows[0]?.known === true ? await readApplied(database) : [];
+  return pendingOf(migrations, applied).map(({ name }) => name);
+}
+
+async function readMigrations(folder: string): Promise<Migration[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => {
+    throw new MigrationError(`The folder of migrations ${folder} can't be read.`);
+  });
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  return Promise.all(
+    names.sort().map(async (name) => {
+      const sql = await readFile(join(folder, name, 'migration.sql'), 'utf8').catch(() => {
+        throw new MigrationError(`The migration ${name} has no migration.sql that can be read.`);
+      });
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+    }),
+  );
+}
+
+async function connect(client: pg.Client): Promise<void> {
+  try {
+    await client.connect();
+  } catch (error) {
+    throw new MigrationError(`The database of DATABASE_URL can't be reached: ${describe(error)}`, { cause: error });
+  }
+}
+
+async function takeLock(client: pg.Client, timeoutMs: number): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  for (;;) {
+    const result = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [LOCK]);
+    if (result.rows[0]?.taken === true) return;
+    if (performance.now() >= end)
+      throw new MigrationError(
+        `Another process has been migrating this database for more than ${Math.round(timeoutMs / 1000)} s. ` +
+          'Wait for it or end it, then start again.',
+      );
+    await delay(100);
+  }
+}
+
+async function readApplied(database: Queryable): Promise<AppliedMigration[]> {
+  const result = await database.query<AppliedMigration>(
+    'SELECT migration_name, checksum, finished_at FROM "_prisma_migrations" WHERE rolled_back_at IS NULL',
+  );
+  return result.rows;
+}
+
+function pendingOf(migrations: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] {
+  const failed = applied.find(({ finished_at }) => finished_at === null);
+  if (failed !== undefined)
+    throw new MigrationError(
+      `The migration ${failed.migration_name} failed half-way earlier; its error is in the column logs of ` +
+        '_prisma_migrations. Undo what it left, set its rolled_back_at to now(), and start again.',
+    );
+  const checksums = new Map(applied.map(({ migration_name, checksum }) => [migration_name, checksum]));
+  const edited = migrations.find(({ name, checksum }) => (checksums.get(name) ?? checksum) !== checksum);
+  if (edited !== undefined)
+    throw new MigrationError(
+      `The migration ${edited.name} was edited after it had been applied to this database. ` +
+        'Put the file back as it was, and write the change as a new migration.',
+    );
+  return migrations.filter(({ name }) => !checksums.has(name));
+}
+
+async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<void> {
+  const id = randomUUID();
+  await client.query('INSERT INTO "_prisma_migrations" (id, checksum, migration_name) VALUES ($1, $2, $3)', [
+    id,
+    checksum,
+    name,
+  ]);
+  try {
+    // One message: Postgres makes it one transaction, unless the file itself says otherwise.
+    await client.query(sql);
+  } catch (error) {
+    await client.query('UPDATE "_prisma_migrations" SET logs = $2 WHERE id = $1', [id, describe(error)]);
+    throw new MigrationError(`The migration ${name} failed: ${describe(error)}`, { cause: error });
+  }
+  await client.query('UPDATE "_prisma_migrations" SET finished_at = now(), applied_steps_count = 1 WHERE id = $1', [
+    id,
+  ]);
+}
+
+function describe(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return describe(error.errors[0]);
+  return error instanceof Error ? error.message : String(error);
+}
