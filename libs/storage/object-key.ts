@@ -1,5 +1,9 @@
 /** Names of objects. Segments are ours (ids, counters, fixed words), so a key never needs escaping. */
 const KEY = /^[A-Za-z0-9_-]+(\/[A-Za-z0-9_.-]+)+$/;
+const RESULT_FILE = /^[A-Za-z0-9_]+-\d{1,9}\.(png|jpeg|webp)$/;
+const RESULTS = 'results/';
+
+export type ResultExtension = 'png' | 'jpeg' | 'webp';
 
 /** A reference image that a caller sent along with a request. */
 export function inputKey(taskId: string, index: number | 'mask'): string {
@@ -7,11 +11,29 @@ export function inputKey(taskId: string, index: number | 'mask'): string {
 }
 
 /** A finished picture. The attempt is part of it, so a late writer never overwrites the winner. */
-export function resultKey(taskId: string, attempt: number, extension: 'png' | 'jpeg' | 'webp'): string {
-  return `results/${taskId}-${attempt}.${extension}`;
+export function resultKey(taskId: string, attempt: number, extension: ResultExtension): string {
+  return `${RESULTS}${taskId}-${attempt}.${extension}`;
 }
 
 /** Throws on a key that no function of this file makes. */
 export function assertObjectKey(key: string): void {
   if (!KEY.test(key) || key.includes('..')) throw new Error('not an object key');
+}
+
+/** The name under which a finished picture is linked. Throws on any other object: uploads are never served. */
+export function resultFileName(key: string): string {
+  const name = key.startsWith(RESULTS) ? key.slice(RESULTS.length) : '';
+  if (!RESULT_FILE.test(name)) throw new Error('only results can be linked');
+  return name;
+}
+
+/** The object behind a linked name, with the type it was encoded as; undefined for a name we never make. */
+export function resultOfFileName(name: string): { key: string; contentType: string } | undefined {
+  const extension = RESULT_FILE.exec(name)?.[1];
+  return extension === undefined ? undefined : { key: `${RESULTS}${name}`, contentType: `image/${extension}` };
+}
+
+/** The task an object belongs to; the second segment of every key begins with its id. */
+export function taskIdOfKey(key: string): string {
+  return (key.split('/')[1] ?? '').slice(0, 'task_'.length + 26);
 }

@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { lstat, mkdir, open, opendir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { IncomingBody } from './incoming-body.js';
+import { assertObjectKey } from './object-key.js';
+import { ObjectNotFound, StorageError, type ObjectStore, type StoredObject } from './object-store.js';
+import { probe } from './probe.js';
+import { storedStream } from './stored-stream.js';
+
+/** No object key can begin with a dot, so nothing in here is ever an object. */
+const UNFINISHED = '.unfinished';
+/** A live upload touches its file with every chunk; one untouched for this long lost its process. */
+const STALE_MS = 3_600_000;
+
+/** Objects as files below one folder, readable by this user alone. Symbolic links are never followed. */
+export class DiskStore implements ObjectStore {
+  private readonly root: string;
+  private sweptAt = 0;
+
+  constructor(folder: string) {
+    this.root = resolve(folder);
+  }
+
+  async put(key: string, body: Readable, options: { signal?: AbortSignal }): Promise<{ bytes: number }> {
+    const incoming = new IncomingBody(body, options.signal);
+    try {
+      return await this.write(this.pathOf(key), incoming);
+    } catch (error) {
+      if (incoming.failure !== undefined) throw incoming.failure.error;
+      throw asStorageError('writing', error);
+    } finally {
+      incoming.destroy();
+    }
+  }
+
+  async open(key: string, options: { signal?: AbortSignal } = {}): Promise<StoredObject> {
+    const path = this.pathOf(key);
+    options.signal?.throwIfAborted();
+    const handle = await this.openFile(path);
+    try {
+      const found = await handle.stat();
+      if (!found.isFile()) throw new ObjectNotFound('object store: no such object');
+      const stream = storedStream(handle.createReadStream(), { bytes: found.size, signal: options.signal });
+      return { stream, bytes: found.size };
+    } catch (error) {
+      await handle.close();
+      throw asStorageError('reading', error);
+    }
+  }
+
+  async delete(key: string): Promise<void> {
+    const path = this.pathOf(key);
+    try {
+      await this.assertRealFolders(dirname(path));
+      await unlink(path);
+      await this.removeIfEmpty(dirname(path));
+    } catch (error) {
+      if (!isMissing(error)) throw asStorageError('deleting', error);
+    }
+  }
+
+  async *list(prefix: string): AsyncGenerator<string, void, undefined> {
+    const folder = prefix.slice(0, prefix.lastIndexOf('/') + 1);
+    if (folder !== '') assertObjectKey(`${folder}x`);
+    yield* this.walk(folder, prefix);
+  }
+
+  async check(): Promise<void> {
+    await probe(this);
+  }
+
+  private async write(path: string, incoming: IncomingBody): Promise<{ bytes: number }> {
+    const unfinished = join(this.root, UNFINISHED);
+    await this.makeFolder(unfinished);
+    await this.sweep(unfinished);
+    const temporary = join(unfinished, randomUUID());
+    const handle = await open(temporary, 'wx', 0o600);
+    try {
+      try {
+        for await (const chunk of incoming) await handle.appendFile(chunk);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await this.moveIntoPlace(temporary, path);
+    } catch (error) {
+      await unlink(temporary).catch(() => undefined);
+      throw error;
+    }
+    return { bytes: incoming.bytes };
+  }
+
+  private async moveIntoPlace(temporary: string, path: string, tries = 5): Promise<void> {
+    await this.makeFolder(dirname(path));
+    try {
+      await rename(temporary, path);
+      await syncFolder(dirname(path));
+    } catch (error) {
+      // A delete of the folder's last object may have just taken the folder along.
+      if (!isMissing(error) || tries === 0) throw error;
+      await this.moveIntoPlace(temporary, path, tries - 1);
+    }
+  }
+
+  private async openFile(path: string): Promise<FileHandle> {
+    try {
+      await this.assertRealFolders(dirname(path));
+      return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    } catch (error) {
+      if (isMissing(error)) throw new ObjectNotFound('object store: no such object', { cause: error });
+      throw asStorageError('reading', error);
+    }
+  }
+
+  private async *walk(folder: string, prefix: string): AsyncGenerator<string, void, undefined> {
+    let entries;
+    try {
+      await this.assertRealFolders(join(this.root, folder));
+      entries = await opendir(join(this.root, folder));
+    } catch (error) {
+      if (isMissing(error)) return;
+      throw asStorageError('listing', error);
+    }
+    for await (const entry of entries) {
+      const name = `${folder}${entry.name}`;
+      if (entry.isDirectory() && entry.name !== UNFINISHED && `${name}/`.startsWith(prefix.slice(0, name.length + 1)))
+        yield* this.walk(`${name}/`, prefix);
+      else if (entry.isFile() && name.startsWith(prefix)) yield name;
+    }
+  }
+
+  /** Removes what uploads of killed processes left, at most once in an hour. */
+  private async sweep(unfinished: string): Promise<void> {
+    if (Date.now() - this.sweptAt < STALE_MS) return;
+    this.sweptAt = Date.now();
+    for await (const entry of await opendir(unfinished)) {
+      const path = join(unfinished, entry.name);
+      const found = await lstat(path).catch(() => undefined);
+      if (found !== undefined && Date.now() - found.mtimeMs > STALE_MS) await unlink(path).catch(() => undefined);
+    }
+  }
+
+  /** Level by level, so that no folder is ever made behind a link. */
+  private async makeFolder(folder: string): Promise<void> {
+    if (folder.length <= this.root.length) {
+      await mkdir(this.root, { recursive: true, mode: 0o700 });
+      return;
+    }
+    await this.makeFolder(dirname(folder));
+    try {
+      await mkdir(folder, { mode: 0o700 });
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    }
+    await this.assertRealFolders(folder);
+  }
+
+  /** Each task with uploads has a folder of its own; the two fixed ones above stay. */
+  private async removeIfEmpty(folder: string): Promise<void> {
+    if (dirname(folder).length <= this.root.length) return;
+    await rmdir(folder).catch(() => undefined);
+  }
+
+  /** The root itself may be a link, as operators mount disks that way; nothing below it may. */
+  private async assertRealFolders(folder: string): Promise<void> {
+    for (let path = folder; path.length > this.root.length; path = dirname(path)) {
+      const found = await lstat(path);
+      if (!found.isDirectory()) throw new Error('a folder of the store is something else');
+    }
+  }
+
+  private pathOf(key: string): string {
+    assertObjectKey(key);
+    return join(this.root, key);
+  }
+}
+
+/** A rename is only sure to outlive a power cut once its folder is written. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return codeOf(error) === 'ENOENT';
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}
+
+function asStorageError(doing: string, error: unknown): StorageError {
+  if (error instanceof StorageError) return error;
+  return new StorageError(`object store: ${doing} failed (${codeOf(error) ?? 'unknown'})`, { cause: error });
+}

@@ -1,0 +1,22 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { StorageError, type ObjectStore } from './object-store.js';
+
+/** Writes, reads and deletes one small object. Throws StorageError when any of it fails. */
+export async function probe(
+  store: Pick<ObjectStore, 'put' | 'open' | 'delete'>,
+  options: { signal?: AbortSignal } = {},
+): Promise<void> {
+  const key = `checks/${randomUUID()}`;
+  const written = Buffer.from(key);
+  try {
+    await store.put(key, Readable.from([written]), { contentType: 'text/plain', ...options });
+    const { stream } = await store.open(key, options);
+    if (!written.equals(await buffer(stream))) throw new StorageError('object store: read something else than written');
+    await store.delete(key);
+  } catch (error) {
+    if (error instanceof StorageError) throw error;
+    throw new StorageError('object store: the check was given up', { cause: error });
+  }
+}

@@ -1,0 +1,52 @@
+import { resultFileName } from './object-key.js';
+import { presignGet } from './presign.js';
+import type { LinkSigner, ResultLink } from './signed-link.js';
+import type { StorageConfig } from './storage.config.js';
+
+/** How long a finished picture is kept, in seconds; no link promises more. */
+export const RESULT_LIFE_SECONDS = 72 * 3_600;
+
+/** What a link is made from: the object and when its task ended. */
+export interface LinkedResult {
+  readonly objectKey: string;
+  readonly finishedAt: Date;
+}
+
+/**
+ * Makes links to finished pictures, anew at every read: served by this service, or by the store itself
+ * where the settings say so. A link lives as long as the settings allow, but never longer than its object.
+ */
+export class ResultLinks {
+  /** `now` gives ms since 1970. */
+  constructor(
+    private readonly config: StorageConfig,
+    private readonly signer: LinkSigner,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /** Throws on an object that is no result. Undefined once the object's life is over: there is nothing to link. */
+  linkFor(result: LinkedResult): ResultLink | undefined {
+    const now = Math.floor(this.now() / 1_000);
+    const goneAt = Math.floor(result.finishedAt.getTime() / 1_000) + RESULT_LIFE_SECONDS;
+    const expiresAt = Math.min(now + this.config.linkTtlSeconds, goneAt);
+    if (expiresAt <= now) return undefined;
+    const presigned = this.config.storage === 's3' && this.config.s3Links === 'presigned';
+    return presigned ? this.presigned(result.objectKey, now, expiresAt) : this.signer.sign(result.objectKey, expiresAt);
+  }
+
+  private presigned(objectKey: string, now: number, expiresAt: number): ResultLink {
+    resultFileName(objectKey);
+    const { s3Region: region, s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey } = this.config;
+    const target = { url: bucketUrl(this.config, objectKey), region, accessKeyId, secretAccessKey };
+    return { url: presignGet(target, expiresAt - now, new Date(now * 1_000)), expiresAt };
+  }
+}
+
+function bucketUrl(config: StorageConfig, key: string): URL {
+  const endpoint = config.s3PublicEndpoint ?? config.s3Endpoint ?? `https://s3.${config.s3Region}.amazonaws.com`;
+  const url = new URL(endpoint);
+  const folder = url.pathname.replace(/\/+$/, '');
+  url.pathname = config.s3ForcePathStyle ? `${folder}/${config.s3Bucket}/${key}` : `${folder}/${key}`;
+  if (!config.s3ForcePathStyle) url.hostname = `${config.s3Bucket}.${url.hostname}`;
+  return url;
+}

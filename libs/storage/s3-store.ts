@@ -1,0 +1,148 @@
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  S3Client,
+  S3ServiceException,
+  type GetObjectCommandOutput,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import { Readable } from 'node:stream';
+import { IncomingBody } from './incoming-body.js';
+import { assertObjectKey } from './object-key.js';
+import { ObjectNotFound, StorageError, type ObjectStore, type StoredObject } from './object-store.js';
+import { probe } from './probe.js';
+import type { StorageConfig } from './storage.config.js';
+import { storedStream } from './stored-stream.js';
+
+/** S3's smallest part; two are in flight, so an upload holds about 15 MiB whatever its length. */
+const PART_BYTES = 5 * 1024 * 1024;
+const PARTS_IN_FLIGHT = 2;
+
+/** Objects in a bucket of any S3-compatible store. Every request is bounded in time and tries. */
+export class S3Store implements ObjectStore {
+  private readonly client: S3Client;
+  private readonly bucket: string;
+
+  constructor(private readonly config: StorageConfig) {
+    this.bucket = config.s3Bucket;
+    this.client = createClient(config);
+  }
+
+  async put(
+    key: string,
+    body: Readable,
+    options: { contentType: string; signal?: AbortSignal },
+  ): Promise<{ bytes: number }> {
+    const incoming = new IncomingBody(body, options.signal);
+    try {
+      assertObjectKey(key);
+      const upload = new Upload({
+        client: this.client,
+        params: { Bucket: this.bucket, Key: key, Body: Readable.from(incoming), ContentType: options.contentType },
+        partSize: PART_BYTES,
+        queueSize: PARTS_IN_FLIGHT,
+      });
+      // An abort reaches the upload as the end of its body: only then does it wait for the parts in flight
+      // and remove them. Its own abort() answers at once and cleans up behind our back.
+      await upload.done();
+      return { bytes: incoming.bytes };
+    } catch (error) {
+      if (incoming.failure !== undefined) throw incoming.failure.error;
+      throw asStorageError('writing', error);
+    } finally {
+      incoming.destroy();
+    }
+  }
+
+  async open(key: string, options: { signal?: AbortSignal } = {}): Promise<StoredObject> {
+    assertObjectKey(key);
+    const { signal } = options;
+    const found = await this.request('reading', signal, async () => await this.getObject(key, signal));
+    if (!(found.Body instanceof Readable) || found.ContentLength === undefined)
+      throw new StorageError('object store: the answer has no length or body');
+    const bytes = found.ContentLength;
+    return { bytes, stream: storedStream(found.Body, { bytes, idleTimeoutMs: this.config.s3IdleTimeoutMs, signal }) };
+  }
+
+  /** One by one: deleting many at once needs Content-MD5, which not every store agrees on. */
+  async delete(key: string): Promise<void> {
+    assertObjectKey(key);
+    await this.request('deleting', undefined, async () => {
+      await this.client.send(new DeleteObjectCommand({ Bucket: this.bucket, Key: key }));
+    }).catch(ignoreMissing);
+  }
+
+  async *list(prefix: string): AsyncGenerator<string, void, undefined> {
+    let token: string | undefined;
+    do {
+      const command = new ListObjectsV2Command({ Bucket: this.bucket, Prefix: prefix, ContinuationToken: token });
+      const page = await this.request('listing', undefined, async () => await this.client.send(command));
+      for (const { Key } of page.Contents ?? []) if (Key !== undefined) yield Key;
+      token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+    } while (token !== undefined);
+  }
+
+  async check(): Promise<void> {
+    await probe(this, { signal: AbortSignal.timeout(this.config.s3TimeoutMs) });
+  }
+
+  /** Closes idle connections; the store is not used afterwards. */
+  close(): void {
+    this.client.destroy();
+  }
+
+  private async getObject(key: string, signal: AbortSignal | undefined): Promise<GetObjectCommandOutput> {
+    const command = new GetObjectCommand({ Bucket: this.bucket, Key: key });
+    return await this.client.send(command, signal === undefined ? {} : { abortSignal: signal });
+  }
+
+  private async request<T>(doing: string, signal: AbortSignal | undefined, send: () => Promise<T>): Promise<T> {
+    signal?.throwIfAborted();
+    try {
+      return await send();
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw asStorageError(doing, error);
+    }
+  }
+}
+
+/** Checksums beyond the signature only where the protocol demands them: many compatible stores refuse the others. */
+function createClient(config: StorageConfig): S3Client {
+  const sockets = { maxSockets: config.s3Connections };
+  return new S3Client({
+    region: config.s3Region,
+    ...(config.s3Endpoint === undefined ? {} : { endpoint: config.s3Endpoint }),
+    credentials: { accessKeyId: config.s3AccessKeyId, secretAccessKey: config.s3SecretAccessKey },
+    forcePathStyle: config.s3ForcePathStyle,
+    maxAttempts: config.s3Attempts,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: config.s3ConnectTimeoutMs,
+      requestTimeout: config.s3TimeoutMs,
+      throwOnRequestTimeout: true,
+      // Reading has its own clock (storedStream); the socket's would cut off slow readers.
+      socketTimeout: 0,
+      httpAgent: sockets,
+      httpsAgent: sockets,
+    },
+  });
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof ObjectNotFound)) throw error;
+}
+
+/** Says what failed and how the store called it; keys, addresses and headers stay out of the message. */
+function asStorageError(doing: string, error: unknown): StorageError {
+  if (error instanceof StorageError) return error;
+  const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+  const name = error instanceof Error ? error.name : 'unknown';
+  if (name === 'NoSuchKey' || name === 'NotFound')
+    return new ObjectNotFound('object store: no such object', { cause: error });
+  return new StorageError(`object store: ${doing} failed (${name}${status === undefined ? '' : `, HTTP ${status}`})`, {
+    cause: error,
+  });
+}

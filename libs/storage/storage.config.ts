@@ -1,0 +1,88 @@
+import { IsBoolean, IsIn, IsInt, IsOptional, IsString, IsUrl, Matches, Max, Min, ValidateIf } from 'class-validator';
+import { Setting } from '#config/setting.js';
+
+const onS3 = ValidateIf((config: StorageConfig) => config.storage === 's3');
+
+export class StorageConfig {
+  @Setting('STORAGE', 'Where image bytes live: disk or s3.')
+  @IsIn(['disk', 's3'])
+  readonly storage: 'disk' | 's3' = 'disk';
+
+  @Setting('DATA_DIR', 'Folder of everything this machine keeps; images lie in its folder objects.', { unit: 'path' })
+  @IsString()
+  readonly dataDir: string = '.data';
+
+  @Setting('S3_ENDPOINT', 'Address of the S3-compatible store; unset means AWS itself.', { unit: 'URL' })
+  @IsOptional()
+  @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
+  readonly s3Endpoint?: string;
+
+  @Setting('S3_PUBLIC_ENDPOINT', 'Address under which callers reach the store, for presigned links.', { unit: 'URL' })
+  @IsOptional()
+  @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
+  readonly s3PublicEndpoint?: string;
+
+  @Setting('S3_REGION', 'Region of the bucket.')
+  @IsString()
+  readonly s3Region: string = 'us-east-1';
+
+  @Setting('S3_BUCKET', 'Bucket for the images; needed when STORAGE is s3.')
+  @onS3
+  @Matches(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, { message: 'S3_BUCKET must name a bucket when STORAGE is s3' })
+  readonly s3Bucket!: string;
+
+  @Setting('S3_ACCESS_KEY_ID', 'Access key of the store; needed when STORAGE is s3.', { secret: true })
+  @onS3
+  @Matches(/^\S+$/, { message: 'S3_ACCESS_KEY_ID must be given when STORAGE is s3' })
+  readonly s3AccessKeyId!: string;
+
+  @Setting('S3_SECRET_ACCESS_KEY', 'Secret of the access key; needed when STORAGE is s3.', { secret: true })
+  @onS3
+  @Matches(/^\S+$/, { message: 'S3_SECRET_ACCESS_KEY must be given when STORAGE is s3' })
+  readonly s3SecretAccessKey!: string;
+
+  @Setting('S3_FORCE_PATH_STYLE', 'Bucket in the path instead of the host name; most self-hosted stores need it.')
+  @IsBoolean()
+  readonly s3ForcePathStyle: boolean = true;
+
+  @Setting('S3_LINKS', 'Who serves pictures kept in S3: this service (proxy) or the store itself (presigned).')
+  @IsIn(['proxy', 'presigned'])
+  readonly s3Links: 'proxy' | 'presigned' = 'proxy';
+
+  @Setting('S3_CONNECT_TIMEOUT_MS', 'How long connecting to the store may take.', { unit: 'ms' })
+  @IsInt()
+  @Min(100)
+  readonly s3ConnectTimeoutMs: number = 5_000;
+
+  @Setting('S3_TIMEOUT_MS', 'How long one request to the store may take, sending one 5 MiB part included.', {
+    unit: 'ms',
+  })
+  @IsInt()
+  @Min(100)
+  readonly s3TimeoutMs: number = 30_000;
+
+  @Setting('S3_IDLE_TIMEOUT_MS', 'How long the store may pause while a picture is read from it.', { unit: 'ms' })
+  @IsInt()
+  @Min(100)
+  readonly s3IdleTimeoutMs: number = 15_000;
+
+  @Setting('S3_ATTEMPTS', 'How often one request to the store is tried, the first time included.')
+  @IsInt()
+  @Min(1)
+  @Max(10)
+  readonly s3Attempts: number = 3;
+
+  @Setting('S3_CONNECTIONS', 'Connections one process holds to the store at most.')
+  @IsInt()
+  @Min(4)
+  @Max(4_096)
+  readonly s3Connections: number = 256;
+
+  @Setting('LINK_TTL_SECONDS', 'How long a link to a picture works; each read of a task makes a new one.', {
+    unit: 's',
+  })
+  @IsInt()
+  @Min(60)
+  @Max(604_800)
+  readonly linkTtlSeconds: number = 86_400;
+}

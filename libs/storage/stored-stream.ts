@@ -1,0 +1,51 @@
+import { Readable } from 'node:stream';
+import { StorageError } from './object-store.js';
+
+interface Promised {
+  /** Bytes the object has; fewer is an error, never a short answer. */
+  readonly bytes: number;
+  /** How long the store may pause while someone waits for the next chunk, in ms. */
+  readonly idleTimeoutMs?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * What comes out of a store, as a stream that ends whole or fails with StorageError (or the signal's reason).
+ * The clock runs only while a chunk is asked for, so a slow reader is not mistaken for a slow store.
+ */
+export function storedStream(source: Readable, promised: Promised): Readable {
+  source.on('error', () => undefined);
+  const stream = Readable.from(read(source, promised), { objectMode: false, highWaterMark: 65_536 });
+  const abort = (): void => void stream.destroy(asError(promised.signal?.reason));
+  promised.signal?.addEventListener('abort', abort, { once: true });
+  stream.once('close', () => {
+    promised.signal?.removeEventListener('abort', abort);
+    source.destroy();
+  });
+  return stream;
+}
+
+async function* read(source: Readable, { bytes, idleTimeoutMs }: Promised): AsyncGenerator<Buffer, void, undefined> {
+  const stalled = (): void => void source.destroy(new Error(`no byte came for ${idleTimeoutMs} ms`));
+  const arm = (): NodeJS.Timeout | undefined =>
+    idleTimeoutMs === undefined ? undefined : setTimeout(stalled, idleTimeoutMs);
+  let seen = 0;
+  let timer = arm();
+  try {
+    for await (const chunk of source) {
+      clearTimeout(timer);
+      seen += (chunk as Buffer).length;
+      yield chunk as Buffer;
+      timer = arm();
+    }
+    if (seen !== bytes) throw new Error(`${seen} of ${bytes} bytes came`);
+  } catch (error) {
+    throw new StorageError('object store: reading broke off', { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error('reading was given up', { cause: reason });
+}

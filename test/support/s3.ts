@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** A running S3 server and the bucket made for tests. */
+export interface TestS3 {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly bucket: string;
+  /** Whether it verifies signatures, like S3 itself; the fallback server accepts a wrong secret. */
+  readonly strict: boolean;
+  stop(): Promise<void>;
+}
+
+/** The server of this test run (`TEST_S3_*`), or one of its own. Throws when none can be started. */
+export async function startS3(env: Readonly<Record<string, string | undefined>> = process.env): Promise<TestS3> {
+  const endpoint = env['TEST_S3_ENDPOINT'];
+  if (endpoint === undefined) return await startOwn();
+  return {
+    endpoint,
+    region: env['TEST_S3_REGION'] ?? 'us-east-1',
+    accessKeyId: required(env, 'TEST_S3_ACCESS_KEY_ID'),
+    secretAccessKey: required(env, 'TEST_S3_SECRET_ACCESS_KEY'),
+    bucket: required(env, 'TEST_S3_BUCKET'),
+    strict: env['TEST_S3_STRICT'] === 'true',
+    stop: () => Promise.resolve(),
+  };
+}
+
+async function startOwn(): Promise<TestS3> {
+  const script = fileURLToPath(new URL('./s3-server.mjs', import.meta.url));
+  const child = spawn(process.execPath, ['--no-warnings', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout });
+  const first = await Promise.race([once(lines, 'line'), exited.then(() => undefined)]);
+  if (first === undefined) throw new Error('the S3 test server ended before it was ready');
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    await exited;
+    lines.close();
+  };
+  return { ...(JSON.parse(String(first[0])) as Omit<TestS3, 'stop'>), stop };
+}
+
+function required(env: Readonly<Record<string, string | undefined>>, name: string): string {
+  const value = env[name];
+  if (value === undefined) throw new Error(`${name} is missing beside TEST_S3_ENDPOINT`);
+  return value;
+}
