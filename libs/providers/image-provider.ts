@@ -37,6 +37,8 @@ export interface ProviderCallContext {
   readonly idempotencyKey: string;
   /** The provider's own job id of an earlier start, to resume instead of buying again. */
   readonly resumeJobId: string | undefined;
+  /** Which start of this task it is, from 1. */
+  readonly startNumber: number;
   /** Call as soon as the provider has named its job, before anything else. */
   readonly onAccepted: (providerJobId: string) => Promise<void>;
   /** 0..100 of the provider's part. */

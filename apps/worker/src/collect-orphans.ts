@@ -1,0 +1,60 @@
+import { decodeTime } from 'ulid';
+import type { Database } from '#database/database.js';
+import { taskIdOfKey } from '#storage/object-key.js';
+import type { ObjectStore } from '#storage/object-store.js';
+import type { Logger } from '#telemetry/logger.js';
+
+/** Younger objects may belong to a request that is still being accepted or a picture that is just being settled. */
+const MIN_AGE_MS = 24 * 3_600_000;
+const BATCH = 500;
+
+/** Removes objects that no row knows: of processes that died between storing bytes and writing the row. */
+export class CollectOrphans {
+  constructor(
+    private readonly database: Database,
+    private readonly store: ObjectStore,
+    private readonly logger: Logger,
+  ) {}
+
+  /** One walk over all objects; `now` in ms since the epoch. Throws when the database or the store fails. */
+  async run(now: number): Promise<number> {
+    let collected = 0;
+    let batch: string[] = [];
+    for (const prefix of ['inputs/', 'results/']) {
+      for await (const key of this.store.list(prefix)) {
+        if (!isOld(key, now)) continue;
+        batch.push(key);
+        if (batch.length < BATCH) continue;
+        collected += await this.collect(batch);
+        batch = [];
+      }
+    }
+    collected += await this.collect(batch);
+    if (collected > 0) this.logger.info('retention.orphans_deleted', { count: collected });
+    return collected;
+  }
+
+  private async collect(keys: readonly string[]): Promise<number> {
+    if (keys.length === 0) return 0;
+    const known = await this.keysKnown(keys);
+    const orphans = keys.filter((key) => !known.has(key));
+    for (const key of orphans) await this.store.delete(key);
+    return orphans.length;
+  }
+
+  /** A pending task's own writers are left alone, whatever they have stored so far. */
+  private async keysKnown(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    const ids = [...new Set(keys.map((key) => taskIdOfKey(key)))];
+    const { rows } = await this.database.pool.query<{ id: string; status: string; keys: string[] }>({
+      text: `SELECT id, status, ARRAY(SELECT jsonb_path_query(
+          jsonb_build_array(images, inputs, mask), 'strict $.**.key') #>> '{}') AS keys FROM tasks WHERE id = ANY($1)`,
+      values: [ids],
+    });
+    const pending = new Set(rows.filter((row) => row.status === 'pending').map((row) => row.id));
+    return new Set([...rows.flatMap((row) => row.keys), ...keys.filter((key) => pending.has(taskIdOfKey(key)))]);
+  }
+}
+
+function isOld(key: string, now: number): boolean {
+  return now - decodeTime(taskIdOfKey(key).slice('task_'.length)) > MIN_AGE_MS;
+}

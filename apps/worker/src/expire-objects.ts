@@ -1,0 +1,68 @@
+import type { Database } from '#database/database.js';
+import type { ObjectStore } from '#storage/object-store.js';
+import type { TaskImage, TaskInput } from '#tasks/task.js';
+import type { Logger } from '#telemetry/logger.js';
+import type { WorkerConfig } from './worker.config.js';
+
+const BATCH = 200;
+
+interface ExpiredRow {
+  id: string;
+  images: TaskImage[] | null;
+  inputs: TaskInput[];
+  mask: TaskInput | null;
+}
+
+/**
+ * Removes what is past its retention: first the objects, then, later, the rows.
+ * Deleting twice does no harm, so every worker may do it; rows in another's hands are skipped.
+ */
+export class ExpireObjects {
+  constructor(
+    private readonly database: Database,
+    private readonly store: ObjectStore,
+    private readonly config: WorkerConfig,
+    private readonly logger: Logger,
+  ) {}
+
+  /** One round over everything that is due. Throws when the database or the store fails; the next round goes on. */
+  async run(): Promise<void> {
+    while ((await this.expireObjects()) === BATCH);
+    while ((await this.deleteRows()) === BATCH);
+  }
+
+  private async expireObjects(): Promise<number> {
+    const { rows } = await this.database.pool.query<ExpiredRow>({
+      text: `SELECT id, images, inputs, mask FROM tasks
+        WHERE status <> 'pending' AND objects_deleted_at IS NULL AND finished_at < now() - $1 * interval '1 hour'
+        ORDER BY finished_at LIMIT ${BATCH}`,
+      values: [this.config.imageRetentionHours],
+    });
+    for (const row of rows) {
+      for (const key of keysOf(row)) await this.store.delete(key);
+      await this.database.pool.query({
+        text: 'UPDATE tasks SET objects_deleted_at = now() WHERE id = $1 AND objects_deleted_at IS NULL',
+        values: [row.id],
+      });
+    }
+    if (rows.length > 0) this.logger.info('retention.objects_deleted', { count: rows.length });
+    return rows.length;
+  }
+
+  private async deleteRows(): Promise<number> {
+    const { rowCount } = await this.database.pool.query({
+      text: `DELETE FROM tasks WHERE id IN (SELECT id FROM tasks
+        WHERE status <> 'pending' AND objects_deleted_at IS NOT NULL AND finished_at < now() - $1 * interval '1 hour'
+        ORDER BY finished_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
+      values: [this.config.taskRetentionHours],
+    });
+    if (rowCount) this.logger.info('retention.tasks_deleted', { count: rowCount });
+    return rowCount ?? 0;
+  }
+}
+
+function keysOf(row: ExpiredRow): string[] {
+  const inputs = row.mask === null ? row.inputs : [...row.inputs, row.mask];
+  const inputKeys = inputs.flatMap((input) => (input.kind === 'object' ? [input.key] : []));
+  return [...(row.images ?? []).map((image) => image.key), ...inputKeys];
+}

@@ -1,0 +1,67 @@
+import { AppError } from '#contract/app-error.js';
+import { ImageError } from '#images/image-error.js';
+import { ProviderError } from '#providers/provider-error.js';
+import { StorageError } from '#storage/object-store.js';
+import { DeadlinePassed, HoldLost, ShuttingDown } from './hold.js';
+
+/** What becomes of a task after an attempt that brought no picture. */
+export type Verdict =
+  | { readonly kind: 'walk-away' }
+  | { readonly kind: 'give-back'; readonly delayMs: number }
+  | { readonly kind: 'fail'; readonly error: AppError };
+
+interface AttemptFacts {
+  /** Provider calls of this task so far, this attempt's included. */
+  readonly starts: number;
+  readonly maxStarts: number;
+  /** Attempts so far, including those that failed before the provider. */
+  readonly attempt: number;
+  /** The provider charges nothing, so another start costs nobody anything. */
+  readonly free: boolean;
+}
+
+const FIRST_DELAY_MS = 1_000;
+const LONGEST_DELAY_MS = 30_000;
+/** Tries that never reach a provider (the store is away, say) are bounded by the deadline and by this. */
+const MAX_ATTEMPTS = 20;
+
+/** Decides by what the error itself says. A start that may have been charged is never followed by another by luck. */
+export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
+  if (error instanceof HoldLost) return { kind: 'walk-away' };
+  if (error instanceof ShuttingDown) return { kind: 'give-back', delayMs: 0 };
+  if (error instanceof DeadlinePassed) {
+    return fail(new AppError('generation_timeout', 'The picture was not finished before the deadline.'));
+  }
+  if (error instanceof ProviderError) return onProviderError(error, facts);
+  if (error instanceof AppError) return fail(error);
+  if (error instanceof ImageError) return fail(new AppError(error.code, error.message, { cause: error }));
+  if (error instanceof StorageError) {
+    if (facts.attempt < MAX_ATTEMPTS) return { kind: 'give-back', delayMs: delayAfter(facts.attempt) };
+    return fail(new AppError('storage_error', 'The picture could not be stored.', { cause: error }));
+  }
+  return fail(
+    new AppError('internal_error', 'The picture could not be made because of an internal error.', { cause: error }),
+  );
+}
+
+function onProviderError(error: ProviderError, facts: AttemptFacts): Verdict {
+  const affordable = error.charged === 'no' || facts.free;
+  if (error.retryable && affordable && facts.starts < facts.maxStarts) {
+    const delayMs = error.retryAfter === undefined ? delayAfter(facts.starts) : error.retryAfter * 1_000;
+    return { kind: 'give-back', delayMs: Math.min(delayMs, LONGEST_DELAY_MS) };
+  }
+  return fail(
+    new AppError(error.code, error.message, {
+      cause: error,
+      ...(error.param === undefined ? {} : { param: error.param }),
+    }),
+  );
+}
+
+function delayAfter(tries: number): number {
+  return Math.min(FIRST_DELAY_MS * 2 ** Math.max(0, tries - 1), LONGEST_DELAY_MS);
+}
+
+function fail(error: AppError): Verdict {
+  return { kind: 'fail', error };
+}

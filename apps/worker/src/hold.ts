@@ -1,0 +1,95 @@
+import type { Hold, TaskMoves } from '#tasks/task-moves.js';
+import type { Logger } from '#telemetry/logger.js';
+
+/** Another worker, a cancel or the deadline took the task away: nothing of it may be written any more. */
+export class HoldLost extends Error {
+  override readonly name = 'HoldLost';
+}
+
+/** The process is stopping and its grace is used up. */
+export class ShuttingDown extends Error {
+  override readonly name = 'ShuttingDown';
+}
+
+/** The task's own time is over. */
+export class DeadlinePassed extends Error {
+  override readonly name = 'DeadlinePassed';
+}
+
+/** One claimed task: `signal` is aborted with one of the reasons above. */
+export interface HeldTask extends Hold {
+  readonly signal: AbortSignal;
+  release(): void;
+}
+
+interface Entry extends Hold {
+  readonly abort: AbortController;
+  renewedAt: number;
+}
+
+/** Keeps the leases of all tasks of this process alive, with one statement for all of them. */
+export class Holds {
+  private readonly entries = new Set<Entry>();
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(
+    private readonly moves: TaskMoves,
+    private readonly leaseMs: number,
+    private readonly logger: Logger,
+  ) {
+    this.timer = setInterval(() => void this.renew(), leaseMs / 4).unref();
+  }
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  /** Begins to renew a lease that was just claimed. `remainingMs` is the time to the task's deadline. */
+  keep(hold: Hold, remainingMs: number): HeldTask {
+    const abort = new AbortController();
+    const entry: Entry = { id: hold.id, attempt: hold.attempt, abort, renewedAt: Date.now() };
+    this.entries.add(entry);
+    const deadline = setTimeout(() => {
+      abort.abort(new DeadlinePassed());
+    }, remainingMs);
+    return {
+      id: hold.id,
+      attempt: hold.attempt,
+      signal: abort.signal,
+      release: () => {
+        clearTimeout(deadline);
+        this.entries.delete(entry);
+      },
+    };
+  }
+
+  /** Aborts all that is still running, so that it is given back. */
+  abortAll(): void {
+    for (const entry of this.entries) entry.abort.abort(new ShuttingDown());
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private async renew(): Promise<void> {
+    const entries = [...this.entries];
+    if (entries.length === 0) return;
+    try {
+      const asked = Date.now();
+      const standing = new Set(
+        (await this.moves.renew(entries, this.leaseMs)).map(({ id, attempt }) => `${id}-${attempt}`),
+      );
+      for (const entry of entries) {
+        if (standing.has(`${entry.id}-${entry.attempt}`)) entry.renewedAt = asked;
+        else entry.abort.abort(new HoldLost());
+      }
+    } catch (error) {
+      this.logger.warn('lease.not_renewed', { count: entries.length, error });
+      // Once a lease may have run out, another worker may have begun: stop before both call the provider.
+      for (const entry of entries) {
+        if (Date.now() - entry.renewedAt > this.leaseMs) entry.abort.abort(new HoldLost());
+      }
+    }
+  }
+}

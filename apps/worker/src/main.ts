@@ -1,0 +1,43 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { ConfigError, unknownSettings } from '#config/load-config.js';
+import { Database } from '#database/database.js';
+import { QueueHealth } from '#queue/queue-health.js';
+import { Logger } from '#telemetry/logger.js';
+import { NestLogger } from '#telemetry/nest-logger.js';
+import { HealthServer } from './health-server.js';
+import { Retention } from './retention.js';
+import { WorkerConfig } from './worker.config.js';
+import { WORKER_CONFIGS, WorkerModule } from './worker.module.js';
+
+async function main(): Promise<void> {
+  const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(process.env), { bufferLogs: true });
+  const logger = app.get(Logger);
+  app.useLogger(new NestLogger(logger));
+  app.enableShutdownHooks(['SIGTERM', 'SIGINT']);
+  for (const setting of unknownSettings(WORKER_CONFIGS, process.env)) {
+    logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });
+  }
+
+  const retention = app.get(Retention);
+  retention.start();
+  const [database, queue, { healthPort }] = [app.get(Database), app.get(QueueHealth), app.get(WorkerConfig)];
+  if (healthPort > 0) {
+    const health = new HealthServer(async () => {
+      await database.ping();
+      await queue.check();
+    });
+    await health.listen(healthPort);
+  }
+  logger.info('worker.ready', { pid: process.pid, port: healthPort });
+}
+
+process.on('unhandledRejection', (error) => {
+  throw error;
+});
+
+main().catch((error: unknown) => {
+  // No logger exists yet; the settings decide how one is made.
+  process.stderr.write(`${error instanceof ConfigError ? error.message : String(error)}\n`);
+  process.exit(1);
+});

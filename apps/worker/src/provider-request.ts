@@ -1,0 +1,25 @@
+import type { ProviderImageRequest } from '#providers/image-provider.js';
+import type { ClaimedTask } from '#tasks/task-moves.js';
+import type { LoadedInputs } from './load-inputs.js';
+
+/** The task in the words of every provider. */
+export function toProviderRequest(claimed: ClaimedTask, inputs: LoadedInputs): ProviderImageRequest {
+  const { action, model, options } = claimed.task;
+  return {
+    action,
+    model,
+    prompt: claimed.prompt,
+    width: options.pixels?.width,
+    height: options.pixels?.height,
+    images: inputs.images,
+    mask: inputs.mask,
+    quality: options.quality ?? undefined,
+    background: options.background ?? undefined,
+    moderation: options.moderation ?? undefined,
+    inputFidelity: options.inputFidelity ?? undefined,
+    outputFormat: options.outputFormat,
+    outputCompression: options.outputCompression ?? undefined,
+    user: options.user ?? undefined,
+    partialImages: 0,
+  };
+}

@@ -1,0 +1,32 @@
+import { IsInt, Max, Min } from 'class-validator';
+import { Setting } from '#config/setting.js';
+
+export class WorkerConfig {
+  @Setting('WORKER_CONCURRENCY', 'Tasks one worker process has in hand at once.')
+  @IsInt()
+  @Min(1)
+  @Max(200)
+  readonly concurrency: number = 10;
+
+  @Setting('SHUTDOWN_GRACE_MS', 'How long a stopping process may finish what it has begun.', { unit: 'ms' })
+  @IsInt()
+  @Min(0)
+  @Max(600_000)
+  readonly shutdownGraceMs: number = 25_000;
+
+  @Setting('WORKER_HEALTH_PORT', 'Port of the worker’s /healthz and /readyz; 0 opens none.')
+  @IsInt()
+  @Min(0)
+  @Max(65_535)
+  readonly healthPort: number = 0;
+
+  @Setting('IMAGE_RETENTION_HOURS', 'How long pictures and uploads are kept after their task ended.', { unit: 'h' })
+  @IsInt()
+  @Min(1)
+  readonly imageRetentionHours: number = 72;
+
+  @Setting('TASK_RETENTION_HOURS', 'How long a finished task can be read.', { unit: 'h' })
+  @IsInt()
+  @Min(1)
+  readonly taskRetentionHours: number = 168;
+}

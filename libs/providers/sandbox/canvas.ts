@@ -1,0 +1,27 @@
+import type { Palette } from './palette.js';
+import type { Random } from './random.js';
+
+/** What a scene draws on. All lengths are pixels of the full-size picture. */
+export interface Canvas {
+  readonly width: number;
+  readonly height: number;
+  /** A thousandth of a length typical of the picture: what is 100 units large looks alike in every shape. */
+  readonly unit: number;
+  readonly random: Random;
+  readonly palette: Palette;
+  /** Words of the prompt, for details. */
+  readonly words: ReadonlySet<string>;
+}
+
+/** Draws one family of pictures as SVG elements that cover the whole canvas. */
+export type Scene = (canvas: Canvas) => string;
+
+/** The typical length behind `Canvas.unit`. */
+export function unitOf(width: number, height: number): number {
+  return Math.min(Math.sqrt(width * height), Math.min(width, height) * 1.25) / 1000;
+}
+
+/** Whether the prompt has any of these words. */
+export function mentions(canvas: Canvas, ...words: string[]): boolean {
+  return words.some((word) => canvas.words.has(word));
+}

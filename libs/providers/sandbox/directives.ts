@@ -1,0 +1,67 @@
+export const FAULTS = [
+  'http-429',
+  'http-500',
+  'http-503',
+  'hang',
+  'empty',
+  'not-an-image',
+  'moderation',
+  'crash-after-accept',
+  'wrong-size',
+  'huge',
+] as const;
+export type Fault = (typeof FAULTS)[number];
+
+/** What the double square brackets of a prompt ask the sandbox to do. */
+export interface Directives {
+  /** The prompt without them. */
+  readonly prompt: string;
+  /** Milliseconds the drawing takes at least. */
+  readonly latency: number;
+  readonly fault: Fault | undefined;
+  /** The fault happens at the first so many starts of a task only. */
+  readonly faultTimes: number;
+  /** What was in brackets and not understood. */
+  readonly unknown: readonly string[];
+}
+
+const DIRECTIVE = /\[\[([^[\]]{0,200})\]\]/gu;
+/** Milliseconds; longer than any task may live. */
+const MAX_LATENCY = 3_600_000;
+
+/** Takes the directives out of a prompt. Never throws: what can't be understood is listed in `unknown`. */
+export function readDirectives(text: string): Directives {
+  const unknown: string[] = [];
+  let latency = 0;
+  let fault: Fault | undefined;
+  let faultTimes = Infinity;
+  const prompt = text.replace(DIRECTIVE, (_, content: string) => {
+    const words = content.trim().split(/\s+/u);
+    const settings = new Map(words.map((word) => splitOnce(word)));
+    const wait = milliseconds(settings.get('latency'));
+    const kind = FAULTS.find((name) => name === settings.get('fault'));
+    if (wait !== undefined) latency = wait;
+    if (kind !== undefined) {
+      fault = kind;
+      faultTimes = positiveInteger(settings.get('times')) ?? Infinity;
+    }
+    if (wait === undefined && kind === undefined) unknown.push(content.trim());
+    return ' ';
+  });
+  return { prompt: prompt.replace(/\s+/gu, ' ').trim(), latency, fault, faultTimes, unknown };
+}
+
+function splitOnce(word: string): [string, string] {
+  const at = word.indexOf('=');
+  return at === -1 ? [word.toLowerCase(), ''] : [word.slice(0, at).toLowerCase(), word.slice(at + 1).toLowerCase()];
+}
+
+function milliseconds(text: string | undefined): number | undefined {
+  const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s)$/u.exec(text ?? '');
+  if (match === null) return undefined;
+  return Math.min(MAX_LATENCY, Number(match[1]) * (match[2] === 's' ? 1000 : 1));
+}
+
+function positiveInteger(text: string | undefined): number | undefined {
+  return /^[1-9]\d{0,5}$/u.test(text ?? '') ? Number(text) : undefined;
+}

@@ -1,0 +1,76 @@
+/** A point in pixels of the drawing. */
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Makes text safe inside SVG: escaped, and without characters that XML does not have. */
+export function escapeXml(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '')
+    .replace(/[&<>"']/gu, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** A number as short as a tenth of a pixel needs. */
+export function px(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}
+
+/** A gradient from top to bottom; `stops` are colours, spread evenly. */
+export function verticalGradient(id: string, stops: readonly string[]): string {
+  const marks = stops.map((colour, index) => stop(index / Math.max(1, stops.length - 1), colour, 1));
+  return `<linearGradient id="${id}" x1="0" y1="0" x2="0" y2="1">${marks.join('')}</linearGradient>`;
+}
+
+/** Light that fades to nothing from the centre outwards. */
+export function glowGradient(id: string, colour: string, strength: number): string {
+  const marks = [stop(0, colour, strength), stop(0.35, colour, strength * 0.45), stop(1, colour, 0)];
+  return `<radialGradient id="${id}">${marks.join('')}</radialGradient>`;
+}
+
+export function stop(offset: number, colour: string, opacity: number): string {
+  return `<stop offset="${offset.toFixed(3)}" stop-color="${colour}" stop-opacity="${opacity.toFixed(3)}"/>`;
+}
+
+export function circle(x: number, y: number, radius: number, fill: string, opacity = 1): string {
+  return `<circle cx="${px(x)}" cy="${px(y)}" r="${px(radius)}" fill="${fill}" ${faded(opacity)}/>`;
+}
+
+export function rectangle(x: number, y: number, width: number, height: number, fill: string, opacity = 1): string {
+  return `<rect x="${px(x)}" y="${px(y)}" width="${px(width)}" height="${px(height)}" fill="${fill}" ${faded(opacity)}/>`;
+}
+
+export function ellipse(x: number, y: number, radiusX: number, radiusY: number, fill: string, opacity = 1): string {
+  return `<ellipse cx="${px(x)}" cy="${px(y)}" rx="${px(radiusX)}" ry="${px(radiusY)}" fill="${fill}" ${faded(opacity)}/>`;
+}
+
+export function polygon(points: readonly Point[], fill: string, opacity = 1): string {
+  return `<polygon points="${points.map(({ x, y }) => `${px(x)},${px(y)}`).join(' ')}" fill="${fill}" ${faded(opacity)}/>`;
+}
+
+export function path(data: string, fill: string, opacity = 1): string {
+  return `<path d="${data}" fill="${fill}" ${faded(opacity)}/>`;
+}
+
+/** An unfilled line with round ends. */
+export function line(data: string, stroke: string, width: number, opacity = 1): string {
+  return `<path d="${data}" fill="none" stroke="${stroke}" stroke-width="${px(width)}" stroke-linecap="round" stroke-linejoin="round" ${faded(opacity)}/>`;
+}
+
+/** Path data of a soft curve through all points (Catmull-Rom). */
+export function curveThrough(points: readonly Point[]): string {
+  const at = (index: number): Point => points[Math.max(0, Math.min(points.length - 1, index))] ?? { x: 0, y: 0 };
+  const parts = [`M${px(at(0).x)} ${px(at(0).y)}`];
+  for (let index = 0; index < points.length - 1; index++) {
+    const [before, from, to, after] = [at(index - 1), at(index), at(index + 1), at(index + 2)];
+    const first = { x: from.x + (to.x - before.x) / 6, y: from.y + (to.y - before.y) / 6 };
+    const second = { x: to.x - (after.x - from.x) / 6, y: to.y - (after.y - from.y) / 6 };
+    parts.push(`C${px(first.x)} ${px(first.y)} ${px(second.x)} ${px(second.y)} ${px(to.x)} ${px(to.y)}`);
+  }
+  return parts.join('');
+}
+
+function faded(opacity: number): string {
+  return opacity >= 1 ? '' : `opacity="${opacity.toFixed(3)}"`;
+}
