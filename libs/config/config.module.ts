@@ -5,7 +5,10 @@ import { loadConfig } from './load-config.js';
 @Module({})
 export class ConfigModule {
   /** Throws ConfigError, naming every bad setting of every class at once. */
-  static forRoot(classes: readonly (new () => object)[], env: Readonly<Record<string, string | undefined>>): DynamicModule {
+  static forRoot(
+    classes: readonly (new () => object)[],
+    env: Readonly<Record<string, string | undefined>>,
+  ): DynamicModule {
     const instances = loadConfig(classes, env);
     const providers = classes.map((provide, index) => ({ provide, useValue: instances[index] as object }));
     return { module: ConfigModule, global: true, providers, exports: providers };

@@ -28,7 +28,7 @@ export function loadConfig<T extends readonly ConfigClass[]>(
       if (text === undefined || text.trim() === '') continue;
       const value = parse(text.trim(), setting);
       if (value === undefined)
-        problems.push(`${setting.env} must be a ${setting.type === Number ? 'number' : 'true or false'}`);
+        problems.push(`${setting.env} must be ${setting.type === Number ? 'a number' : 'true or false'}`);
       else Object.assign(instance, { [setting.property]: value });
     }
     problems.push(...violations(configClass, instance));

@@ -1,0 +1,69 @@
+import { AppError } from '#contract/app-error.js';
+import { ImageError } from '#images/image-error.js';
+import { ProviderError } from '#providers/provider-error.js';
+import { StorageError } from '#storage/object-store.js';
+import { verdictOn } from './failure-verdict.js';
+import { DeadlinePassed, HoldLost, ShuttingDown } from './hold.js';
+
+const facts = { starts: 1, maxStarts: 3, attempt: 1, free: false };
+
+function providerError(charged: 'no' | 'maybe' | 'yes', retryable = true): ProviderError {
+  return new ProviderError('upstream_error', 'The provider failed.', { retryable, charged });
+}
+
+describe('verdictOn', () => {
+  it('leaves a task alone that another worker holds', () => {
+    expect(verdictOn(new HoldLost(), facts)).toEqual({ kind: 'walk-away' });
+  });
+
+  it('gives a task back at once when the process stops', () => {
+    expect(verdictOn(new ShuttingDown(), facts)).toEqual({ kind: 'give-back', delayMs: 0 });
+  });
+
+  it('starts again only after a failure that was proven not to be charged', () => {
+    expect(verdictOn(providerError('no'), facts).kind).toBe('give-back');
+    expect(verdictOn(providerError('maybe'), facts).kind).toBe('fail');
+    expect(verdictOn(providerError('yes'), facts).kind).toBe('fail');
+    expect(verdictOn(providerError('no', false), facts).kind).toBe('fail');
+  });
+
+  it('repeats a doubtful start where nothing is charged at all', () => {
+    expect(verdictOn(providerError('maybe'), { ...facts, free: true }).kind).toBe('give-back');
+  });
+
+  it('never exceeds the cap on starts', () => {
+    expect(verdictOn(providerError('no'), { ...facts, starts: 3 })).toMatchObject({
+      kind: 'fail',
+      error: { code: 'upstream_error' },
+    });
+  });
+
+  it('waits longer after each start, as long as the provider asks, and never beyond half a minute', () => {
+    const asked = new ProviderError('upstream_error', 'x', { retryable: true, charged: 'no', retryAfter: 7 });
+    const delays = [1, 2, 6].map((starts) => verdictOn(providerError('no'), { ...facts, starts, maxStarts: 9 }));
+    expect(delays).toMatchObject([{ delayMs: 1_000 }, { delayMs: 2_000 }, { delayMs: 30_000 }]);
+    expect(verdictOn(asked, facts)).toEqual({ kind: 'give-back', delayMs: 7_000 });
+  });
+
+  it('tells the caller what was wrong with its image', () => {
+    const bad = new AppError('invalid_mask', 'The mask has no alpha channel.', { param: 'mask' });
+    expect(verdictOn(bad, facts)).toEqual({ kind: 'fail', error: bad });
+    expect(verdictOn(new ImageError('image_too_large', 'Too many pixels.'), facts)).toMatchObject({
+      error: { code: 'image_too_large', status: 400 },
+    });
+  });
+
+  it('tries a store that fails again, but not for ever', () => {
+    expect(verdictOn(new StorageError('disk full'), facts).kind).toBe('give-back');
+    expect(verdictOn(new StorageError('disk full'), { ...facts, attempt: 20 })).toMatchObject({
+      error: { code: 'storage_error' },
+    });
+  });
+
+  it('calls a passed deadline by its name and a bug an internal error', () => {
+    expect(verdictOn(new DeadlinePassed(), facts)).toMatchObject({ error: { code: 'generation_timeout' } });
+    const bug = verdictOn(new TypeError('cannot read secret of undefined'), facts);
+    expect(bug).toMatchObject({ error: { code: 'internal_error' } });
+    expect(bug.kind === 'fail' && bug.error.message).not.toContain('secret');
+  });
+});
