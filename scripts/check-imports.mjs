@@ -1,0 +1,112 @@
+// Imports go down only (docs/architecture.md): prints every import that breaks the drawing, as file:line and the rule.
+// usage: node scripts/check-imports.mjs [root]
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import ts from 'typescript';
+
+const below = ['telemetry', 'config', 'contract'];
+/** The rooms each room may import beside itself. Apps may import every room, the dashboard only `contract`. */
+const mayImport = {
+  contract: [],
+  config: [],
+  images: [],
+  embedded: [],
+  telemetry: ['config', 'contract'],
+  database: below,
+  queue: below,
+  storage: below,
+  egress: below,
+  providers: [...below, 'egress'],
+  'providers/sandbox': [...below, 'egress', 'images'],
+  tasks: [...below, 'queue', 'database'],
+};
+
+/** Packages that stop at certain files; a name that ends in / stands for everything below it. */
+const fences = [
+  { packages: ['sharp'], allowed: /^libs\/(images|providers\/sandbox)\// },
+  { packages: ['bullmq', '@nestjs/bullmq'], allowed: /^libs\/queue\/|^apps\/.*\.(processor|module)\.ts$/ },
+  {
+    packages: ['undici', 'got', 'axios', 'node-fetch', 'openai', 'node:https', 'https'],
+    allowed: /^libs\/(egress|storage|providers)\/|^apps\/api\/src\/chat\//,
+  },
+  { packages: ['@aws-sdk/', '@smithy/'], allowed: /^libs\/storage\// },
+  { packages: ['pg'], allowed: /^libs\/(database|embedded)\/|^apps\/onebox\/|-store\.ts$/ },
+  { packages: ['@prisma/', '#database/generated/'], allowed: /^libs\/database\/|-store\.ts$/ },
+  { packages: ['@nestjs/'], allowed: /^(apps|test)\/|^libs\/(?!images|providers|egress|embedded)|\.module\.ts$/ },
+];
+
+const root = process.argv[2] ?? join(import.meta.dirname, '..');
+const imports = new Map(['apps', 'libs'].flatMap(listSources).map((file) => [file, readImports(file)]));
+const violations = [...imports].flatMap(([file, found]) =>
+  found.flatMap(({ line, specifier, target }) =>
+    brokenRules(file, specifier, target).map((rule) => `${file}:${line} imports ${specifier}: ${rule}`),
+  ),
+);
+violations.push(...findCycles().map((cycle) => `${cycle[0]}:1 is part of a cycle: ${cycle.join(' -> ')}`));
+for (const violation of violations) console.error(violation);
+console.log(`${imports.size} files, ${violations.length} imports against the rules`);
+process.exitCode = violations.length === 0 && imports.size > 0 ? 0 : 1;
+
+function listSources(folder) {
+  if (!existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .map((entry) => posix.join(folder, entry.parentPath.slice(join(root, folder).length), entry.name))
+    .filter((file) => /\.tsx?$/.test(file) && !/\.spec\.tsx?$|\/(generated|node_modules|dist)\//.test(file));
+}
+
+/** Static, type-only, re-exporting and dynamic imports; `target` is the file of ours that is meant, if it is one. */
+function readImports(file) {
+  const text = readFileSync(join(root, file), 'utf8');
+  return ts.preProcessFile(text, true, true).importedFiles.map(({ fileName: specifier, pos }) => ({
+    line: text.slice(0, pos).split('\n').length,
+    specifier,
+    target: specifier.startsWith('#')
+      ? `libs/${specifier.slice(1).replace(/\.js$/, '.ts')}`
+      : specifier.startsWith('.')
+        ? posix.join(posix.dirname(file), specifier).replace(/\.js$/, '.ts')
+        : undefined,
+  }));
+}
+
+function roomOf(file) {
+  return file.split('/').slice(0, 2).join('/');
+}
+
+function brokenRules(file, specifier, target) {
+  const broken = fences
+    .filter(({ packages, allowed }) => packages.some((name) => isOf(specifier, name)) && !allowed.test(file))
+    .map(({ allowed }) => `only files like ${allowed.source} may`);
+  if (target === undefined || roomOf(target) === roomOf(file)) return broken;
+  const [layer, room] = file.split('/');
+  const [targetLayer, targetRoom] = target.split('/');
+  if (targetLayer === 'apps') broken.push(`${layer === 'apps' ? 'an app' : 'a room of libs'} never imports an app`);
+  else if (targetLayer !== 'libs') broken.push('only rooms of libs may be imported');
+  else if (specifier.startsWith('.')) broken.push('an import that leaves its room is written #room/file.js');
+  else if (!(targetRoom in mayImport)) broken.push(`the room ${targetRoom} is in no layer: scripts/check-imports.mjs`);
+  else if (room === 'dashboard' && targetRoom !== 'contract') broken.push('the dashboard may import contract only');
+  else if (layer === 'libs') {
+    const allowed = mayImport[file.startsWith('libs/providers/sandbox/') ? 'providers/sandbox' : room];
+    if (allowed === undefined) broken.push(`the room ${room} is in no layer: scripts/check-imports.mjs`);
+    else if (!allowed.includes(targetRoom))
+      broken.push(`${room} may import ${allowed.join(', ') || 'nothing of ours'}`);
+  }
+  return broken;
+}
+
+function isOf(specifier, name) {
+  return specifier === name || specifier.startsWith(name.endsWith('/') ? name : `${name}/`);
+}
+
+/** Each cycle once, from the file where it was entered. */
+function findCycles() {
+  const cycles = [];
+  const done = new Set();
+  const visit = (file, path) => {
+    if (path.includes(file)) return cycles.push([...path.slice(path.indexOf(file)), file]);
+    if (done.has(file)) return;
+    for (const { target } of imports.get(file) ?? []) if (imports.has(target)) visit(target, [...path, file]);
+    done.add(file);
+  };
+  for (const file of imports.keys()) visit(file, []);
+  return cycles;
+}

@@ -1,0 +1,48 @@
+// `npm run check`: everything CI asks for but the tests. All steps run; what a failed one printed is shown.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+const bin = (name) => join(root, 'node_modules', '.bin', name);
+
+/** In this order: the build makes the database client that lint and types read, and the program that prints OpenAPI. */
+const steps = [
+  ['build', 'npm', ['run', '--silent', 'build']],
+  ['format', bin('prettier'), ['--check', '--log-level', 'warn', '.']],
+  ['lint', bin('eslint'), ['--max-warnings', '0', '.']],
+  ['types', bin('tsc'), ['--noEmit']],
+  ['imports', process.execPath, ['scripts/check-imports.mjs']],
+  ['size', process.execPath, ['scripts/check-size.mjs']],
+  ['deploy', process.execPath, ['scripts/check-deploy.mjs']],
+  ['openapi', process.execPath, ['dist/apps/api/src/openapi.js', '--check']],
+  ['settings', process.execPath, ['scripts/settings.mjs', '--check']],
+];
+const STEP_TIMEOUT_MS = 300_000;
+
+const failed = [];
+for (const [name, command, args] of steps) {
+  const start = performance.now();
+  const { ok, output } = await run(command, args);
+  console.log(`${ok ? 'ok    ' : 'FAILED'} ${name.padEnd(8)} ${((performance.now() - start) / 1000).toFixed(1)} s`);
+  if (ok) continue;
+  failed.push(name);
+  console.log(output.trimEnd().replace(/^/gm, '       '));
+}
+console.log(failed.length === 0 ? `All ${steps.length} checks hold.` : `Failed: ${failed.join(', ')}.`);
+process.exitCode = failed.length === 0 ? 0 : 1;
+
+function run(command, args) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], timeout: STEP_TIMEOUT_MS });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8');
+      stream.on('data', (text) => (output += text));
+    }
+    child.on('error', (error) => resolve({ ok: false, output: error.message }));
+    child.on('close', (code, signal) => {
+      if (signal !== null) output += `\nended by ${signal} (each step has ${STEP_TIMEOUT_MS / 1000} s)`;
+      resolve({ ok: code === 0, output });
+    });
+  });
+}
