@@ -1,0 +1,58 @@
+import { lookup as systemLookup, type LookupAddress } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import { buildConnector } from 'undici';
+import type { AddressRules } from './address-rules.js';
+
+/** Resolves a host name to all its addresses. */
+export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
+
+/** What a process reaches the world through; tests bring their own. */
+export interface Network {
+  readonly resolve: Resolve;
+  /** Certificate authority to trust instead of the built-in ones, as PEM. */
+  readonly ca?: string;
+}
+
+/** The resolver of the operating system. */
+export function systemResolve(hostname: string): Promise<LookupAddress[]> {
+  return new Promise((resolve, reject) => {
+    systemLookup(hostname, { all: true }, (error, addresses) => (error === null ? resolve(addresses) : reject(error)));
+  });
+}
+
+/** The network was not even asked; the address is left out, as errors travel. */
+export class AddressRefused extends Error {
+  override readonly name = 'AddressRefused';
+}
+
+/**
+ * Connects only to permitted addresses. The check sits between resolving and connecting, on the very addresses
+ * that are connected to, so a name that changes its mind between two look-ups gains nothing.
+ */
+export function checkedConnect(rules: AddressRules, network: Network, timeoutMs: number): buildConnector.connector {
+  const lookup: LookupFunction = (hostname, options, callback) => {
+    network.resolve(hostname).then(
+      (addresses) => {
+        const permitted = addresses.filter(({ address }) => rules.permits(address));
+        const first = permitted[0];
+        if (first === undefined) callback(new AddressRefused('the name has no public address'), '', 0);
+        else if (options.all === true) callback(null, permitted);
+        else callback(null, first.address, first.family);
+      },
+      (error: unknown) => callback(error as NodeJS.ErrnoException, '', 0),
+    );
+  };
+  const trust = network.ca === undefined ? {} : { ca: network.ca };
+  const connect = buildConnector({ lookup, timeout: timeoutMs, keepAlive: false, maxCachedSessions: 0, ...trust });
+  return (options, callback) => {
+    connect(options, (...[error, socket]) => {
+      if (error !== null) return callback(error, null);
+      // Look-ups are skipped for literal addresses; whatever led here, nothing is sent to a refused peer.
+      if (socket.remoteAddress === undefined || !rules.permits(socket.remoteAddress)) {
+        socket.destroy();
+        return callback(new AddressRefused('connected to an address that is not public'), null);
+      }
+      return callback(null, socket);
+    });
+  };
+}

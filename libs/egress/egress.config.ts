@@ -1,0 +1,63 @@
+import { ArrayNotEmpty, IsInt, IsString, Matches, Max, Min, Validate, ValidatorConstraint } from 'class-validator';
+import ipaddr from 'ipaddr.js';
+import { Setting } from '#config/setting.js';
+
+@ValidatorConstraint()
+class CidrList {
+  validate(value: unknown): boolean {
+    return Array.isArray(value) && value.every((text: string) => ipaddr.isValidCIDR(text));
+  }
+
+  defaultMessage(): string {
+    return 'EGRESS_ALLOW_CIDRS must list networks like 10.1.0.0/16,fd00:1::/32';
+  }
+}
+
+export class EgressConfig {
+  @Setting(
+    'NODE_ENV',
+    'With production, loopback and link-local addresses are never reached, whatever else is allowed.',
+  )
+  @IsString()
+  readonly nodeEnv: string = 'development';
+
+  @Setting('EGRESS_ALLOW_CIDRS', 'Private networks that image URLs and callbacks may reach.', {
+    list: true,
+    unit: 'CIDR list',
+  })
+  @Validate(CidrList)
+  readonly allowCidrs: string[] = [];
+
+  @Setting('EGRESS_PORTS', 'Ports that image URLs and callbacks may name.', { list: true, unit: 'port list' })
+  @ArrayNotEmpty({ message: 'EGRESS_PORTS must list at least one port' })
+  @Matches(/^[1-9]\d{0,4}$/, { each: true, message: 'EGRESS_PORTS must list port numbers' })
+  readonly ports: string[] = ['80', '443'];
+
+  @Setting('EGRESS_MAX_BYTES', 'Largest body taken from a URL.', { unit: 'bytes' })
+  @IsInt()
+  @Min(1_024)
+  @Max(1_073_741_824)
+  readonly maxBytes: number = 20_971_520;
+
+  @Setting('EGRESS_CONNECT_TIMEOUT_MS', 'From opening a URL to the first byte of its answer.', { unit: 'ms' })
+  @IsInt()
+  @Min(50)
+  readonly connectTimeoutMs: number = 10_000;
+
+  @Setting('EGRESS_TOTAL_TIMEOUT_MS', 'One download in all, redirects included.', { unit: 'ms' })
+  @IsInt()
+  @Min(50)
+  readonly totalTimeoutMs: number = 30_000;
+
+  @Setting('EGRESS_MIN_RATE', 'Slowest download that is waited for, over each EGRESS_RATE_WINDOW_MS.', {
+    unit: 'bytes/s',
+  })
+  @IsInt()
+  @Min(0)
+  readonly minRate: number = 10_240;
+
+  @Setting('EGRESS_RATE_WINDOW_MS', 'Time over which EGRESS_MIN_RATE is measured.', { unit: 'ms' })
+  @IsInt()
+  @Min(50)
+  readonly rateWindowMs: number = 3_000;
+}

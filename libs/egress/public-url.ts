@@ -1,0 +1,57 @@
+import ipaddr from 'ipaddr.js';
+import { AppError } from '#contract/app-error.js';
+import { AddressRules } from './address-rules.js';
+import type { EgressConfig } from './egress.config.js';
+
+const MAX_LENGTH = 8_192;
+/** What URL parsers disagree on: they strip, trim or turn these, each in its own way. */
+const AMBIGUOUS = /[\s\\\u0000-\u001f\u007f]/;
+
+type ShapeConfig = Pick<EgressConfig, 'allowCidrs' | 'nodeEnv' | 'ports'>;
+
+export interface UrlShape {
+  /** Refuses plain http: for callbacks, and for what an https address redirects to. */
+  readonly httpsOnly?: boolean;
+}
+
+/**
+ * Checks what the text of a URL tells, without asking the network: form, scheme, user info, port, and a
+ * literal address or a local name. Returns the parsed URL. Throws AppError `invalid_image_url`.
+ */
+export function assertPublicUrlShape(text: string, config: ShapeConfig, shape: UrlShape = {}): URL {
+  const problem = publicUrlProblem(text, config, shape);
+  if (problem !== undefined) throw new AppError('invalid_image_url', problem);
+  return new URL(text);
+}
+
+/** Like assertPublicUrlShape, but says what is wrong, or undefined, for callers with an error code of their own. */
+export function publicUrlProblem(text: string, config: ShapeConfig, shape: UrlShape = {}): string | undefined {
+  const url = parse(text);
+  if (url === undefined) return 'The URL is malformed.';
+  const schemes = shape.httpsOnly === true ? ['https:'] : ['http:', 'https:'];
+  if (!schemes.includes(url.protocol)) return `The URL must start with ${schemes.join('// or ')}//.`;
+  if (url.username !== '' || url.password !== '') return 'The URL must not contain a user name or password.';
+  const port = url.port !== '' ? url.port : url.protocol === 'https:' ? '443' : '80';
+  if (!config.ports.includes(port)) return 'The URL names a port that is not allowed.';
+  return hostProblem(url, new AddressRules(config));
+}
+
+function parse(text: string): URL | undefined {
+  if (text.length > MAX_LENGTH || AMBIGUOUS.test(text)) return undefined;
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+function hostProblem(url: URL, rules: AddressRules): string | undefined {
+  const host = literalAddress(url) ?? localName(url);
+  return host === undefined || rules.permits(host) ? undefined : 'The URL must point to a public address.';
+}
+
+/** The address a URL spells out, in whatever notation, or undefined for a name. */
+export function literalAddress(url: URL): string | undefined {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  return ipaddr.isValid(host) ? host : undefined;
+}
+
+function localName(url: URL): string | undefined {
+  return /(^|\.)localhost\.?$/.test(url.hostname) ? '127.0.0.1' : undefined;
+}
