@@ -16,7 +16,7 @@ export class ConfigError extends Error {
  * Reads one frozen instance per class from the environment.
  * Throws ConfigError with every problem of every class at once.
  */
-export function loadConfig<T extends readonly ConfigClass[]>(
+export function loadConfig<const T extends readonly ConfigClass[]>(
   classes: T,
   env: Environment,
 ): { [K in keyof T]: InstanceType<T[K]> } {

@@ -1,0 +1,37 @@
+import { Prisma } from '#database/generated/client.js';
+import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
+
+/** Migrations are written by hand, so the schema that Prisma believes in is held against the real tables. */
+describe('the migrated database and schema.prisma', () => {
+  let room: TaskRoom;
+  beforeAll(async () => {
+    room = await openTaskRoom();
+  });
+  afterAll(() => room.close());
+
+  it.each([
+    ['accounts', Prisma.AccountScalarFieldEnum],
+    ['api_keys', Prisma.ApiKeyScalarFieldEnum],
+    ['tasks', Prisma.TaskScalarFieldEnum],
+  ])('%s has the same columns in both', async (table, fields) => {
+    const { rows } = await room.sql(
+      `SELECT column_name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1`,
+      [table],
+    );
+    const columns = rows.map((row) => (row as { column_name: string }).column_name);
+    const mapped = Object.keys(fields).map((field) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+    expect(columns.sort()).toEqual(mapped.sort());
+  });
+
+  it('holds no table that the schema does not know', async () => {
+    const { rows } = await room.sql(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`);
+    const tables = rows.map((row) => (row as { tablename: string }).tablename);
+    expect(tables).toEqual(['_prisma_migrations', 'accounts', 'api_keys', 'tasks']);
+  });
+
+  it('can be read by Prisma, every column of every table', async () => {
+    expect(await room.database.prisma.account.findMany()).toMatchObject([{ id: 'acct_default' }]);
+    expect(await room.database.prisma.apiKey.findMany()).toHaveLength(1);
+    expect(await room.database.prisma.task.findMany()).toEqual([]);
+  });
+});

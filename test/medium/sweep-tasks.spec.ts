@@ -1,0 +1,81 @@
+import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
+
+const DEADLINE_MS = 900_000;
+
+describe('the sweep', () => {
+  let room: TaskRoom;
+  beforeEach(async () => {
+    room = await openTaskRoom();
+  });
+  afterEach(() => room.close());
+
+  /** A task that was accepted a minute ago. */
+  async function oldTask(): Promise<string> {
+    const { id } = await room.store.insert(command(), DEADLINE_MS);
+    await room.sql(`UPDATE tasks SET created_at = created_at - interval '1 minute' WHERE id = $1`, [id]);
+    return id;
+  }
+
+  async function jobsOf(id: string): Promise<string[]> {
+    const keys = await room.redis.keys(`${room.prefix}:images:${id}-*`);
+    return keys.map((key) => key.slice(key.lastIndexOf('-') + 1)).sort();
+  }
+
+  it('fails what is past its deadline, and only that, with Redis gone too', async () => {
+    const overdue = await oldTask();
+    const fine = await oldTask();
+    await room.sql(`UPDATE tasks SET deadline_at = now() - interval '1 second' WHERE id = $1`, [overdue]);
+    room.redis.disconnect();
+    expect(await room.newSweep().failOverdue()).toBe(1);
+    expect(await room.store.find(TEST_ACCOUNT, overdue)).toMatchObject({
+      status: 'failed',
+      error: { code: 'generation_timeout', type: 'timeout_error', http_status: 504 },
+    });
+    expect(await room.store.find(TEST_ACCOUNT, fine)).toMatchObject({ status: 'pending' });
+  });
+
+  it('enqueues a task whose submitter died between commit and enqueue', async () => {
+    const id = await oldTask();
+    expect(await room.newSweep().enqueueForgotten()).toBe(1);
+    expect(await jobsOf(id)).toEqual(['1']);
+  });
+
+  it('leaves alone what has a job, is just being submitted, is in a worker’s hands, or is not due', async () => {
+    const queued = await oldTask();
+    await room.queue.add({ taskId: queued, epoch: 0 });
+    const fresh = await room.store.insert(command(), DEADLINE_MS);
+    const held = await oldTask();
+    await room.moves.claim(held, 'worker', 20_000);
+    const later = await oldTask();
+    const claim = await room.moves.claim(later, 'worker', 20_000);
+    await room.moves.giveBack({ id: later, attempt: claim?.attempt ?? 0 }, 60_000, true);
+    expect(await room.newSweep().enqueueForgotten()).toBe(0);
+    expect(await room.newSweep().requeueAbandoned()).toBe(0);
+    expect(await jobsOf(fresh.id)).toEqual([]);
+  });
+
+  it('puts every waiting task back after Redis lost everything, however many, once', async () => {
+    const ids = [];
+    for (let n = 0; n < 1_200; n++) ids.push(command());
+    for (const item of ids) await room.store.insert(item, DEADLINE_MS);
+    await room.sql(`UPDATE tasks SET created_at = created_at - interval '1 minute'`);
+    const sweeps = [room.newSweep(), room.newSweep()];
+    let enqueued = 0;
+    for (let round = 0; round < 3; round++) {
+      for (const found of await Promise.all(sweeps.map((sweep) => sweep.enqueueForgotten()))) enqueued += found;
+    }
+    expect(enqueued).toBe(1_200);
+    expect(await room.redis.keys(`${room.prefix}:images:task_*`)).toHaveLength(1_200);
+  });
+
+  it('requeues a task whose worker fell silent, under a job id that was never used', async () => {
+    const id = await oldTask();
+    await room.queue.add({ taskId: id, epoch: 0 });
+    await room.moves.claim(id, 'worker', 20_000);
+    await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
+    const results = await Promise.all([room.newSweep().requeueAbandoned(), room.newSweep().requeueAbandoned()]);
+    expect(results.sort()).toEqual([0, 1]);
+    expect(await jobsOf(id)).toEqual(['0', '1']);
+    expect(await room.store.find(TEST_ACCOUNT, id)).toMatchObject({ status: 'pending', phase: 'queued' });
+  });
+});

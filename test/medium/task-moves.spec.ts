@@ -1,0 +1,191 @@
+import { taskError } from '#tasks/task-error.js';
+import { AppError } from '#contract/app-error.js';
+import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
+
+const LEASE_MS = 20_000;
+const DEADLINE_MS = 900_000;
+const image = { key: 'results/x-1.png', contentType: 'image/png', width: 8, height: 8, bytes: 100, sha256: 'ab' };
+const result = { images: [image], usage: undefined, warnings: [] };
+
+describe('the moves of a task', () => {
+  let room: TaskRoom;
+  beforeAll(async () => {
+    room = await openTaskRoom();
+  });
+  afterAll(() => room.close());
+
+  async function accepted(deadlineMs = DEADLINE_MS): Promise<string> {
+    return (await room.store.insert(command(), deadlineMs)).id;
+  }
+
+  async function claimed(id?: string) {
+    const task = await room.moves.claim(id ?? (await accepted()), 'worker', LEASE_MS);
+    if (task === undefined) throw new Error('not claimed');
+    return { id: task.task.id, attempt: task.attempt, task };
+  }
+
+  it('keeps the command and starts as pending and queued', async () => {
+    const wanted = command({ inputs: [{ kind: 'url', url: 'https://example.com/a.png', param: 'image_urls[0]' }] });
+    await room.store.insert(wanted, DEADLINE_MS);
+    const task = await room.store.find(TEST_ACCOUNT, wanted.id);
+    expect(task).toMatchObject({
+      id: wanted.id,
+      status: 'pending',
+      phase: 'queued',
+      progress: 0,
+      options: wanted.options,
+    });
+    const { task: held } = await claimed(wanted.id);
+    expect(held).toMatchObject({
+      prompt: wanted.prompt,
+      inputs: wanted.inputs,
+      mask: null,
+      attempt: 1,
+      providerStarts: 0,
+    });
+    expect(held.remainingMs).toBeGreaterThan(DEADLINE_MS - 60_000);
+    expect(held.remainingMs).toBeLessThanOrEqual(DEADLINE_MS);
+  });
+
+  it('is the same unknown task to another account', async () => {
+    expect(await room.store.find('acct_other', await accepted())).toBeUndefined();
+  });
+
+  it('is claimed by one of fifty workers', async () => {
+    const id = await accepted();
+    const claims = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => room.moves.claim(id, `worker-${n}`, LEASE_MS)),
+    );
+    expect(claims.filter((claim) => claim !== undefined)).toHaveLength(1);
+  });
+
+  it('passes to another worker when the lease has run out, and shuts the first one out of every move', async () => {
+    const first = await claimed();
+    await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [first.id]);
+    const second = await claimed(first.id);
+    expect(second.attempt).toBe(2);
+
+    expect(await room.moves.startProvider(first, 'sandbox', 3)).toBe(false);
+    expect(await room.moves.acceptedByProvider(first, 'job')).toBe(false);
+    expect(await room.moves.progress(first, 50, 'running')).toBe(false);
+    expect(await room.moves.complete(first, result)).toBe(false);
+    expect(await room.moves.fail(first, taskError(new AppError('internal_error', 'x')))).toBe(false);
+    expect(await room.moves.giveBack(first, 0, true)).toBeUndefined();
+    expect(await room.moves.renew([first, second], LEASE_MS)).toEqual([{ id: second.id, attempt: 2 }]);
+    expect(await room.moves.complete(second, result)).toBe(true);
+  });
+
+  it('ends once: completion, failure and give-back after the end change nothing', async () => {
+    const held = await claimed();
+    expect(await room.moves.complete(held, result)).toBe(true);
+    expect(await room.moves.fail(held, taskError(new AppError('internal_error', 'late')))).toBe(false);
+    expect(await room.moves.giveBack(held, 0, true)).toBeUndefined();
+    expect(await room.moves.claim(held.id, 'worker', LEASE_MS)).toBeUndefined();
+    const task = await room.store.find(TEST_ACCOUNT, held.id);
+    expect(task).toMatchObject({ status: 'completed', phase: 'done', progress: 100, error: null, images: [image] });
+    expect(task?.finishedAt).toBeInstanceOf(Date);
+  });
+
+  it.each(['completed', 'failed', 'cancelled'])('is refused by the database itself once it is %s', async (status) => {
+    const id = await accepted();
+    await room.sql(`UPDATE tasks SET status = $2, finished_at = now() WHERE id = $1`, [id, status]);
+    const revived = room.sql(`UPDATE tasks SET status = 'pending', finished_at = NULL WHERE id = $1`, [id]);
+    await expect(revived).rejects.toThrow(/is already/);
+  });
+
+  it('counts provider starts and stops at the cap', async () => {
+    const held = await claimed();
+    const starts = [];
+    for (let n = 0; n < 4; n++) starts.push(await room.moves.startProvider(held, 'sandbox', 3));
+    expect(starts).toEqual([true, true, true, false]);
+  });
+
+  it('remembers a provider call whose outcome nobody learned, and forgets it when it is known', async () => {
+    const held = await claimed();
+    await room.moves.startProvider(held, 'paid', 3);
+    await room.moves.acceptedByProvider(held, 'vendor-job-7');
+    await room.moves.giveBack(held, 0, false);
+    const second = await claimed(held.id);
+    expect(second.task).toMatchObject({ providerCallOpen: true, providerJobId: 'vendor-job-7', providerStarts: 1 });
+    await room.moves.giveBack(second, 0, true);
+    expect((await claimed(held.id)).task.providerCallOpen).toBe(false);
+  });
+
+  it('never shows progress going back, nor 100 before the end', async () => {
+    const held = await claimed();
+    for (const percent of [40, 20, 250]) await room.moves.progress(held, percent, 'running');
+    expect((await room.store.find(TEST_ACCOUNT, held.id))?.progress).toBe(99);
+    const other = await claimed();
+    for (const percent of [40, 20]) await room.moves.progress(other, percent, 'running');
+    expect((await room.store.find(TEST_ACCOUNT, other.id))?.progress).toBe(40);
+  });
+
+  it('is not claimed before its next try is due, nor after its deadline', async () => {
+    const held = await claimed();
+    const entry = await room.moves.giveBack(held, 60_000, true);
+    expect(entry).toEqual({ taskId: held.id, epoch: 1, delayMs: 60_000 });
+    expect(await room.moves.claim(held.id, 'worker', LEASE_MS)).toBeUndefined();
+    const overdue = await accepted();
+    await room.sql(`UPDATE tasks SET deadline_at = now() - interval '1 second' WHERE id = $1`, [overdue]);
+    expect(await room.moves.claim(overdue, 'worker', LEASE_MS)).toBeUndefined();
+  });
+
+  it('changes in place while it runs: no index covers what an update touches', async () => {
+    const held = await claimed();
+    await room.sql('SELECT pg_stat_force_next_flush()');
+    const before = await hotUpdates(room);
+    for (let percent = 1; percent <= 50; percent++) await room.moves.progress(held, percent, 'running');
+    await room.sql('SELECT pg_stat_force_next_flush()');
+    const after = await hotUpdates(room);
+    expect((after.hot - before.hot) / (after.all - before.all)).toBeGreaterThan(0.9);
+  });
+});
+
+/** From one connection, because each reports its own updates when asked to. */
+async function hotUpdates(room: TaskRoom): Promise<{ hot: number; all: number }> {
+  const { rows } = await room.sql(
+    `SELECT (n_tup_hot_upd)::int AS hot, (n_tup_upd)::int AS all FROM pg_stat_xact_user_tables WHERE relname = 'none'
+     UNION ALL SELECT pg_stat_get_tuples_hot_updated('tasks'::regclass)::int, pg_stat_get_tuples_updated('tasks'::regclass)::int`,
+  );
+  return rows[0] as { hot: number; all: number };
+}
+
+describe('a page of tasks', () => {
+  let room: TaskRoom;
+  const ids: string[] = [];
+  beforeAll(async () => {
+    room = await openTaskRoom();
+    for (let n = 0; n < 7; n++) {
+      const { id } = await room.store.insert(command(), DEADLINE_MS);
+      await room.sql(`UPDATE tasks SET created_at = created_at + $2 * interval '1 second' WHERE id = $1`, [id, n]);
+      ids.unshift(id);
+    }
+    // Two with the same time: the id decides.
+    await room.sql(`UPDATE tasks SET created_at = '2026-01-01T00:00:00Z' WHERE id = ANY($1)`, [ids.slice(5)]);
+    await room.sql(`UPDATE tasks SET status = 'failed', finished_at = now() WHERE id = $1`, [ids[1]]);
+  });
+  afterAll(() => room.close());
+
+  it('walks from the newest to the oldest without gap or repetition', async () => {
+    const walked: string[] = [];
+    for (let after: string | undefined, more = true; more;) {
+      const page = await room.store.list(TEST_ACCOUNT, { limit: 3, after });
+      walked.push(...page.tasks.map((task) => task.id));
+      after = page.tasks.at(-1)?.id;
+      more = page.hasMore;
+    }
+    expect(walked).toHaveLength(7);
+    expect(new Set(walked)).toEqual(new Set(ids));
+    expect(walked.slice(0, 5)).toEqual(ids.slice(0, 5));
+    expect(walked.slice(5)).toEqual([...ids.slice(5)].sort().reverse());
+  });
+
+  it('filters by status and age, and shows another account nothing', async () => {
+    const failed = await room.store.list(TEST_ACCOUNT, { limit: 10, status: 'failed' });
+    expect(failed.tasks.map((task) => task.id)).toEqual([ids[1]]);
+    const recent = await room.store.list(TEST_ACCOUNT, { limit: 10, since: new Date('2026-01-02') });
+    expect(recent.tasks).toHaveLength(5);
+    expect(await room.store.list('acct_other', { limit: 10 })).toEqual({ tasks: [], hasMore: false });
+    expect(await room.store.list('acct_other', { limit: 10, after: ids[3] })).toEqual({ tasks: [], hasMore: false });
+  });
+});

@@ -1,0 +1,67 @@
+import { WaitForTask } from '../../apps/api/src/images/wait-for-task.js';
+import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
+
+const DEADLINE_MS = 900_000;
+const result = { images: [], usage: undefined, warnings: [] };
+
+describe('waiting for a task', () => {
+  let room: TaskRoom;
+  let wait: WaitForTask;
+  beforeAll(async () => {
+    room = await openTaskRoom();
+    wait = new WaitForTask(room.store, room.listener, room.logger);
+  });
+  afterEach(() => {
+    expect(wait.size).toBe(0);
+  });
+  afterAll(async () => {
+    wait.close();
+    await room.close();
+  });
+
+  async function settle(id: string): Promise<void> {
+    const claim = await room.moves.claim(id, 'worker', 20_000);
+    await room.moves.complete({ id, attempt: claim?.attempt ?? 0 }, result);
+  }
+
+  it('answers all of many callers with their own task when the bell rings', async () => {
+    const tasks = await Promise.all(Array.from({ length: 60 }, () => room.store.insert(command(), DEADLINE_MS)));
+    const answers = Promise.all(tasks.map((task) => wait.settled(task, 60_000)));
+    for (const task of tasks) {
+      await settle(task.id);
+      room.bell.ring(task.id);
+    }
+    expect((await answers).map((task) => task?.id)).toEqual(tasks.map((task) => task.id));
+  });
+
+  it('answers when the bell was lost', async () => {
+    const task = await room.store.insert(command(), DEADLINE_MS);
+    const answer = wait.settled(task, 60_000);
+    await settle(task.id);
+    expect(await answer).toMatchObject({ id: task.id, status: 'completed' });
+  });
+
+  it('answers at once for a task that ended before anyone waited', async () => {
+    const task = await room.store.insert(command(), DEADLINE_MS);
+    await settle(task.id);
+    expect(await wait.settled(task, 60_000)).toMatchObject({ status: 'completed' });
+  });
+
+  it('lets several callers wait for one task', async () => {
+    const task = await room.store.insert(command(), DEADLINE_MS);
+    const answers = Promise.all([wait.settled(task, 60_000), wait.settled(task, 60_000)]);
+    await settle(task.id);
+    room.bell.ring(task.id);
+    expect((await answers).map((answer) => answer?.status)).toEqual(['completed', 'completed']);
+  });
+
+  it('says that a task still runs when the time is over or the caller has gone', async () => {
+    const task = await room.store.insert(command(), DEADLINE_MS);
+    expect(await wait.settled(task, 20)).toBeUndefined();
+    const gone = new AbortController();
+    const answer = wait.settled(task, 60_000, gone.signal);
+    gone.abort();
+    expect(await answer).toBeUndefined();
+    expect(await wait.settled(task, 60_000, AbortSignal.abort())).toBeUndefined();
+  });
+});

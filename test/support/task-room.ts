@@ -1,0 +1,108 @@
+import { Redis } from 'ioredis';
+import { Database } from '#database/database.js';
+import { DatabaseConfig } from '#database/database.config.js';
+import { loadConfig } from '#config/load-config.js';
+import { patientConnection, producerConnection } from '#queue/connections.js';
+import { ImageQueue } from '#queue/image-queue.js';
+import { QueueConfig } from '#queue/queue.config.js';
+import { QueueHealth } from '#queue/queue-health.js';
+import { SweepTasks } from '#tasks/sweep-tasks.js';
+import { TaskBell, TaskBellListener } from '#tasks/task-events.js';
+import { newRequestId, newTaskId } from '#tasks/task-id.js';
+import { TaskMoves } from '#tasks/task-moves.js';
+import { TaskStore } from '#tasks/task-store.js';
+import type { TaskCommand } from '#tasks/task.js';
+import { Logger } from '#telemetry/logger.js';
+import { createTestDatabase } from './postgres.js';
+import { createTestRedis } from './redis.js';
+
+export const TEST_ACCOUNT = 'acct_default';
+export const TEST_KEY = 'key_test';
+
+/** The real stores and queue on a database and a Redis prefix of the caller's own; nothing of them is replaced. */
+export async function openTaskRoom(redisUrl?: string) {
+  const testDatabase = await createTestDatabase();
+  const testRedis = createTestRedis();
+  const [databaseConfig, queueConfig] = loadConfig([DatabaseConfig, QueueConfig], {
+    DATABASE_URL: testDatabase.url,
+    REDIS_URL: redisUrl ?? testRedis.url,
+    REDIS_PREFIX: testRedis.prefix,
+    REDIS_COMMAND_TIMEOUT_MS: '500',
+  });
+  const logger = new Logger('test', 'silent');
+  const database = new Database(databaseConfig, logger);
+  const redis = producerConnection(queueConfig, logger);
+  await ready(redis);
+  const listening = patientConnection(queueConfig, 'bell', logger);
+  const queue = new ImageQueue(redis, testRedis.prefix);
+  const health = new QueueHealth(redis, testRedis.prefix);
+  const bell = new TaskBell(redis, testRedis.prefix);
+  const listener = new TaskBellListener(listening, testRedis.prefix);
+  await database.pool.query(
+    `INSERT INTO api_keys (id, account_id, name, prefix, hash) VALUES ($1, $2, 'test', 'sk-dr-test', '\\x00')`,
+    [TEST_KEY, TEST_ACCOUNT],
+  );
+  return {
+    database,
+    redis,
+    queue,
+    health,
+    bell,
+    listener,
+    logger,
+    prefix: testRedis.prefix,
+    store: new TaskStore(database),
+    moves: new TaskMoves(database),
+    newSweep: () => new SweepTasks(database, queue, bell, logger),
+    /** Runs SQL that makes time pass for a task. */
+    sql: (text: string, values: unknown[] = []) => database.pool.query(text, values),
+    async close(): Promise<void> {
+      listener.close();
+      health.stop();
+      await queue.close();
+      redis.disconnect();
+      await database.close();
+      if (redisUrl === undefined) await testRedis.clean();
+      await testDatabase.drop();
+    },
+  };
+}
+
+export type TaskRoom = Awaited<ReturnType<typeof openTaskRoom>>;
+
+/** A valid command for a 1k square picture. */
+export function command(changes: Partial<TaskCommand> = {}): TaskCommand {
+  return {
+    id: newTaskId(),
+    accountId: TEST_ACCOUNT,
+    apiKeyId: TEST_KEY,
+    requestId: newRequestId(),
+    action: 'generation',
+    model: 'gpt-image-2',
+    prompt: 'a lighthouse at dusk',
+    options: {
+      size: '1:1',
+      resolution: '1k',
+      pixels: { width: 1024, height: 1024 },
+      quality: null,
+      background: null,
+      moderation: null,
+      inputFidelity: null,
+      outputFormat: 'png',
+      outputCompression: null,
+      user: null,
+    },
+    inputs: [],
+    mask: null,
+    callbackUrl: null,
+    ...changes,
+  };
+}
+
+async function ready(redis: Redis): Promise<void> {
+  if (redis.status === 'ready') return;
+  await new Promise<void>((resolve, reject) => {
+    redis.once('ready', resolve);
+    redis.once('error', reject);
+  });
+}
