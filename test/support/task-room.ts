@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { Database } from '#database/database.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { loadConfig } from '#config/load-config.js';
