@@ -14,7 +14,7 @@ async function main(): Promise<void> {
   const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(process.env), { bufferLogs: true });
   const logger = app.get(Logger);
   app.useLogger(new NestLogger(logger));
-  app.enableShutdownHooks(['SIGTERM', 'SIGINT']);
+  app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
   for (const setting of unknownSettings(WORKER_CONFIGS, process.env)) {
     logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });
   }
