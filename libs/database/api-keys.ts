@@ -5,8 +5,9 @@ import { ulid } from 'ulid';
 /** The account that owns everything until accounts are told apart; made by the first migration. */
 export const DEFAULT_ACCOUNT = 'acct_default';
 
-/** Characters of a key that are stored and shown. */
+/** Characters of a key that are stored and shown, and the share of a short foreign key that may be. */
 const PREFIX_LENGTH = 12;
+const PREFIX_SHARE = 1 / 4;
 
 /** What the list of keys shows; never the key. */
 export interface ApiKeyRow {
@@ -44,7 +45,7 @@ export async function createApiKey(
 ): Promise<{ id: string; key: string; prefix: string }> {
   const key = newApiKey();
   const { id } = await insert(database, secretKey, key, name, accountId);
-  return { id, key, prefix: key.slice(0, PREFIX_LENGTH) };
+  return { id, key, prefix: prefixOf(key) };
 }
 
 /** Makes the given key known unless it is; a revoked one stays revoked. */
@@ -90,6 +91,10 @@ export async function revokeApiKey(
   return { ...key, revokedAt: result.rows[0]?.revokedAt ?? key.revokedAt };
 }
 
+function prefixOf(key: string): string {
+  return key.slice(0, Math.min(PREFIX_LENGTH, Math.floor(key.length * PREFIX_SHARE)));
+}
+
 async function insert(
   database: Queryable,
   secretKey: string,
@@ -104,7 +109,7 @@ async function insert(
     `INSERT INTO api_keys (id, account_id, name, prefix, hash) VALUES ($1, $2, $3, $4, $5)
      ON CONFLICT (hash) DO UPDATE SET hash = excluded.hash
      RETURNING id, revoked_at IS NOT NULL AS revoked`,
-    [id, accountId, name, key.slice(0, PREFIX_LENGTH), hash],
+    [id, accountId, name, prefixOf(key), hash],
   );
   const row = result.rows[0];
   if (row === undefined) throw new Error('The database did not answer with the stored key');

@@ -1,0 +1,99 @@
+import { chmod, mkdir, rename, stat } from 'node:fs/promises';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SetupError } from '#embedded/setup-error.js';
+
+/** The repository: its dist, its migrations, its node_modules. */
+export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+
+export const MIGRATIONS = join(ROOT, 'prisma', 'migrations');
+
+/** Logs larger than this are put aside at the next start. */
+const LOG_BYTES = 10_000_000;
+
+/** Where everything lies below DATA_DIR. */
+export class DataFolder {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = resolve(path);
+  }
+
+  get secrets(): string {
+    return join(this.path, 'secrets.json');
+  }
+
+  get state(): string {
+    return join(this.path, 'onebox.json');
+  }
+
+  get lock(): string {
+    return join(this.path, 'onebox.lock');
+  }
+
+  get firstPicture(): string {
+    return join(this.path, 'first-picture.png');
+  }
+
+  /** The folder of an embedded service. */
+  service(name: 'postgres' | 'redis'): string {
+    return join(this.path, name);
+  }
+
+  log(name: string): string {
+    return join(this.path, 'logs', `${name}.log`);
+  }
+
+  /** Fetched programs: beside the packages where that can be written, so that several data folders share them. */
+  get toolFolders(): string[] {
+    return [join(ROOT, 'node_modules', '.cache', 'darkroom'), join(this.path, 'tools')];
+  }
+
+  /** Makes the folder, mode 0700, and puts large logs aside. Throws SetupError. */
+  async prepare(): Promise<void> {
+    try {
+      await mkdir(join(this.path, 'logs'), { recursive: true, mode: 0o700 });
+      await chmod(this.path, 0o700);
+    } catch (error) {
+      throw new SetupError(`DATA_DIR ${this.path} can't be used: ${(error as Error).message}`);
+    }
+    for (const name of ['api', 'worker', 'postgres', 'redis']) {
+      const size = await stat(this.log(name)).then(
+        (found) => found.size,
+        () => 0,
+      );
+      if (size > LOG_BYTES) await rename(this.log(name), `${this.log(name)}.1`);
+    }
+  }
+}
+
+/** Replaces the file as a whole, mode 0600: a reader sees the old text or the new one. */
+export function writeWhole(file: string, value: object): void {
+  const unfinished = `${file}.${process.pid}.new`;
+  writeFileSync(unfinished, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  renameSync(unfinished, file);
+}
+
+/** The file's object, or undefined when there is none. Throws SetupError when it can't be understood. */
+export function readWhole(file: string): Record<string, unknown> | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new SetupError(`${file} can't be read: ${(error as Error).message}`);
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+  } catch {
+    // Told below, together with JSON that is no object.
+  }
+  throw new SetupError(`${file} is damaged. Put a good copy back, or remove it if nothing depends on it.`);
+}
+
+/** Removes the file if it is there. */
+export function remove(file: string): void {
+  rmSync(file, { force: true });
+}

@@ -1,0 +1,110 @@
+import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { isRunning, startMark, stopProcess } from '#embedded/leftover.js';
+import { SetupError } from '#embedded/setup-error.js';
+import { remove } from './data-folder.js';
+
+interface Holder {
+  readonly pid: number;
+  /** When that process started, in the system's own form. */
+  readonly mark: string;
+}
+
+interface LockText extends Holder {
+  readonly children: readonly Holder[];
+}
+
+/**
+ * One product per data folder. The lock also remembers the processes that were started,
+ * so that the next start can end what a killed one left behind.
+ */
+export class DataLock {
+  private released = false;
+  private writing: Promise<void> = Promise.resolve();
+
+  private constructor(
+    private readonly file: string,
+    private readonly holder: Holder,
+  ) {}
+
+  /** Takes the lock, ending the leftovers of a dead holder. Throws SetupError while another product runs. */
+  static async take(file: string): Promise<DataLock> {
+    const holder = { pid: process.pid, mark: await startMark(process.pid) };
+    const text = JSON.stringify({ ...holder, children: [] });
+    for (let attempt = 0; attempt < 5; attempt++) {
+      if (tryLink(file, text)) return new DataLock(file, holder);
+      const found = readLock(file);
+      if (found !== undefined && (await isSame(found)))
+        throw new SetupError(
+          `Darkroom already runs on this data folder (process ${found.pid}). ` +
+            'Stop it first, or give this one a folder of its own with DATA_DIR.',
+        );
+      if (!takeAway(file, found)) continue;
+      for (const child of found?.children ?? []) {
+        if (await isSame(child)) await stopProcess(child.pid, [['SIGTERM', 10_000]]);
+      }
+    }
+    throw new SetupError(`The lock ${file} can't be taken; remove it if no other Darkroom uses this data folder.`);
+  }
+
+  /** Writes down which processes belong to the holder now. */
+  remember(pids: readonly number[]): Promise<void> {
+    // One after the other, so that the newest list is the one that stays.
+    this.writing = this.writing.then(() => this.write(pids));
+    return this.writing;
+  }
+
+  private async write(pids: readonly number[]): Promise<void> {
+    const children = await Promise.all(pids.map(async (pid) => ({ pid, mark: await startMark(pid) })));
+    if (this.released) return;
+    const unfinished = `${this.file}.new`;
+    writeFileSync(unfinished, JSON.stringify({ ...this.holder, children }), { mode: 0o600 });
+    renameSync(unfinished, this.file);
+  }
+
+  release(): void {
+    this.released = true;
+    remove(this.file);
+  }
+}
+
+/** Appears with its text or not at all. */
+function tryLink(file: string, text: string): boolean {
+  const own = `${file}.${process.pid}`;
+  writeFileSync(own, text, { mode: 0o600 });
+  try {
+    linkSync(own, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    unlinkSync(own);
+  }
+}
+
+/** Removes a dead holder's lock; false when another starter was faster, whose lock then stays. */
+function takeAway(file: string, found: LockText | undefined): boolean {
+  const aside = `${file}.${process.pid}.old`;
+  try {
+    renameSync(file, aside);
+  } catch {
+    return false;
+  }
+  const moved = readLock(aside);
+  const same = moved?.pid === found?.pid && moved?.mark === found?.mark;
+  if (!same) linkSync(aside, file);
+  unlinkSync(aside);
+  return same;
+}
+
+function readLock(file: string): LockText | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as LockText;
+  } catch {
+    return undefined;
+  }
+}
+
+async function isSame({ pid, mark }: Holder): Promise<boolean> {
+  return isRunning(pid) && (await startMark(pid)) === mark;
+}

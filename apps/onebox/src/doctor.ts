@@ -1,0 +1,189 @@
+import { statSync } from 'node:fs';
+import { Redis } from 'ioredis';
+import { ConfigError, loadConfig } from '#config/load-config.js';
+import { pendingMigrations } from '#database/migrate.js';
+import { createObjectStore } from '#storage/create-object-store.js';
+import { StorageConfig } from '#storage/storage.config.js';
+import { DataFolder, MIGRATIONS } from './data-folder.js';
+import { OneboxConfig } from './onebox.config.js';
+import { findRunning, notRunning, reasonOf, withPool, type Running } from './running.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Answers with what was found; throws with what is wrong. */
+type Check = readonly [name: string, run: () => Promise<string> | string];
+
+const TIMEOUT_MS = 15_000;
+const MAX_SKEW_MS = 1_000;
+
+/** Checks the whole set-up, one line each; true when everything is well. Throws ConfigError. */
+export async function doctor(env: Environment, say: (line: string) => void): Promise<boolean> {
+  const [config] = loadConfig([OneboxConfig], env);
+  const running = findRunning(config);
+  const checks: Check[] = [
+    ['node version', nodeVersion],
+    ['secrets', () => secrets(config, running)],
+    ...postgresChecks(config, running),
+    ...redisChecks(config, running),
+    ['storage', () => storage(env, config)],
+    ['public url', () => publicUrl(config, running)],
+  ];
+  let well = true;
+  for (const [name, run] of checks) {
+    try {
+      say(`ok    ${name.padEnd(18)}  ${await withDeadline(run)}`);
+    } catch (error) {
+      well = false;
+      say(`fail  ${name.padEnd(18)}  ${reasonOf(error).replaceAll('\n', ' ')}`);
+    }
+  }
+  return well;
+}
+
+function nodeVersion(): string {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const fits = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22;
+  if (!fits) throw new Error(`${process.versions.node}; 20.19 or later, or 22.12 or later is needed`);
+  return process.versions.node;
+}
+
+function secrets(config: OneboxConfig, { secretKey }: Running): string {
+  if (config.secretKey !== undefined) return 'SECRET_KEY is set';
+  const file = new DataFolder(config.dataDir).secrets;
+  if (secretKey === undefined) throw new Error(`${file} is missing and SECRET_KEY is not set`);
+  const mode = statSync(file).mode & 0o777;
+  if ((mode & 0o077) !== 0) throw new Error(`${file} can be read by others (mode ${mode.toString(8)}); chmod 600 it`);
+  return file;
+}
+
+function postgresChecks(config: OneboxConfig, { databaseUrl }: Running): Check[] {
+  const query = async (sql: string): Promise<Record<string, unknown>> => {
+    if (databaseUrl === undefined) throw new Error(notRunning(config, 'DATABASE_URL'));
+    return await withPool(databaseUrl, async (pool) => {
+      const result = await pool.query<Record<string, unknown>>(sql);
+      return result.rows[0] ?? {};
+    });
+  };
+  return [
+    ['postgres', async () => `version ${String((await query('SHOW server_version'))['server_version'])}`],
+    [
+      'database schema',
+      async () => {
+        if (databaseUrl === undefined) throw new Error(notRunning(config, 'DATABASE_URL'));
+        const pending = await withPool(databaseUrl, (pool) => pendingMigrations(pool, MIGRATIONS));
+        if (pending.length > 0) throw new Error(`not migrated: ${pending.join(', ')}; run \`npm run db:migrate\``);
+        return 'up to date';
+      },
+    ],
+    [
+      'postgres clock',
+      async () => {
+        if (databaseUrl === undefined) throw new Error(notRunning(config, 'DATABASE_URL'));
+        return await withPool(databaseUrl, (pool) =>
+          skew(async () => {
+            const result = await pool.query<{ ms: number }>(
+              'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
+            );
+            return result.rows[0]?.ms ?? NaN;
+          }),
+        );
+      },
+    ],
+  ];
+}
+
+function redisChecks(config: OneboxConfig, { redisUrl }: Running): Check[] {
+  const ask = async <T>(work: (redis: Redis) => Promise<T>): Promise<T> => {
+    if (redisUrl === undefined) throw new Error(notRunning(config, 'REDIS_URL'));
+    const redis = new Redis(redisUrl, {
+      lazyConnect: true,
+      connectTimeout: 5_000,
+      commandTimeout: 5_000,
+      retryStrategy: () => null,
+    });
+    let reason: unknown;
+    redis.on('error', (error) => (reason = error));
+    try {
+      await redis.connect();
+      return await work(redis);
+    } catch (error) {
+      throw reason ?? error;
+    } finally {
+      redis.disconnect();
+    }
+  };
+  const info = async (section: string, name: string): Promise<string> =>
+    await ask(async (redis) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(await redis.info(section))?.[1] ?? 'unknown');
+  return [
+    ['redis', async () => `version ${await info('server', 'redis_version')}`],
+    [
+      'redis eviction',
+      async () => {
+        const policy = await info('memory', 'maxmemory_policy');
+        if (policy !== 'noeviction')
+          throw new Error(`maxmemory-policy is ${policy}; set it to noeviction, or jobs get lost`);
+        return policy;
+      },
+    ],
+    [
+      'redis persistence',
+      async () => {
+        if ((await info('persistence', 'aof_enabled')) !== '1')
+          throw new Error('the append-only file is off; set appendonly yes');
+        return 'append-only file is on';
+      },
+    ],
+    [
+      'redis clock',
+      async () =>
+        await ask((redis) =>
+          skew(async () => {
+            const [seconds, micros] = await redis.time();
+            return Number(seconds) * 1_000 + Number(micros) / 1_000;
+          }),
+        ),
+    ],
+  ];
+}
+
+/** Compares a server's clock with ours, at the middle of the round trip. */
+async function skew(theirs: () => Promise<number>): Promise<string> {
+  await theirs();
+  const before = Date.now();
+  const their = await theirs();
+  const difference = Math.round(their - (before + Date.now()) / 2);
+  if (!(Math.abs(difference) < MAX_SKEW_MS))
+    throw new Error(`differs from this machine's by ${difference} ms; let both follow a time server`);
+  return `differs by ${Math.abs(difference)} ms`;
+}
+
+async function storage(env: Environment, { dataDir }: OneboxConfig): Promise<string> {
+  const [config] = loadConfig([StorageConfig], { ...env, DATA_DIR: new DataFolder(dataDir).path });
+  await createObjectStore(config).check();
+  return config.storage === 's3' ? `bucket ${config.s3Bucket}` : `${config.dataDir}/objects`;
+}
+
+async function publicUrl(config: OneboxConfig, { url }: Running): Promise<string> {
+  if (url === undefined) throw new Error(notRunning(config, 'PUBLIC_URL'));
+  const address = new URL('healthz', url.endsWith('/') ? url : `${url}/`).href;
+  const answer = await fetch(address, { signal: AbortSignal.timeout(5_000) });
+  await answer.body?.cancel();
+  if (!answer.ok) throw new Error(`${address} answers with status ${answer.status}`);
+  return url;
+}
+
+async function withDeadline(run: () => Promise<string> | string): Promise<string> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`no answer within ${TIMEOUT_MS / 1000} s`));
+    }, TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([run(), late]);
+  } catch (error) {
+    throw error instanceof ConfigError ? new Error(error.problems.join('; ')) : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,41 @@
+interface Greeting {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly picture: string;
+  readonly logs: string;
+  readonly durationMs: number;
+}
+
+/** What the terminal shows once everything runs. */
+export function greeting({ url, apiKey, picture, logs, durationMs }: Greeting): string {
+  return `
+Darkroom is ready after ${seconds(durationMs)}.
+
+  Address        ${url}
+  API reference  ${url}/docs
+  API key        ${apiKey}
+  First picture  ${picture}
+  Logs           ${logs}
+
+Make another picture; paste this into a second terminal:
+
+${curlLine(url, apiKey)}
+
+Ctrl-C stops everything.`;
+}
+
+/** One line that makes a picture and saves it as fox.png. */
+export function curlLine(url: string, apiKey: string): string {
+  return [
+    `curl -s ${url}/v1/images/generations`,
+    `-H 'Authorization: Bearer ${apiKey.replaceAll("'", `'\\''`)}'`,
+    `-H 'Content-Type: application/json'`,
+    `-d '{"model":"gpt-image-2","prompt":"A red fox in fresh snow"}'`,
+    `| grep -o 'http[^"]*' | xargs curl -so fox.png`,
+  ].join(' ');
+}
+
+/** A duration for people. */
+export function seconds(durationMs: number): string {
+  return `${(durationMs / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,59 @@
+import { IsInt, IsOptional, IsString, IsUrl, Matches, Max, Min, MinLength } from 'class-validator';
+import { Setting } from '#config/setting.js';
+
+/** What the one-machine product itself reads; everything else goes to its processes as it is. */
+export class OneboxConfig {
+  @Setting('PORT', 'Port the API listens on; 0 takes a free one.')
+  @IsInt()
+  @Min(0)
+  @Max(65_535)
+  readonly port: number = 3000;
+
+  @Setting('HOST', 'Address the API listens on.')
+  @IsString()
+  readonly host: string = '127.0.0.1';
+
+  @Setting('PUBLIC_URL', 'Address callers reach the API at, used in links; default http://HOST:PORT.', { unit: 'URL' })
+  @IsOptional()
+  @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
+  readonly publicUrl?: string;
+
+  @Setting('DATA_DIR', 'Folder of everything this machine keeps.', { unit: 'path' })
+  @IsString()
+  readonly dataDir: string = '.data';
+
+  @Setting('WORKERS', 'Worker processes.')
+  @IsInt()
+  @Min(1)
+  @Max(64)
+  readonly workers: number = 1;
+
+  @Setting(
+    'WORKER_HEALTH_PORT',
+    'Port of the first worker’s /healthz and /readyz, the next has the next; 0 opens none.',
+  )
+  @IsInt()
+  @Min(0)
+  @Max(65_535)
+  readonly workerHealthPort: number = 0;
+
+  @Setting('BOOTSTRAP_API_KEY', 'An API key that is created at start unless it exists.', { secret: true })
+  @IsOptional()
+  @Matches(/^[\x21-\x7e]{20,200}$/, { message: 'BOOTSTRAP_API_KEY must have 20 to 200 visible characters' })
+  readonly bootstrapApiKey?: string;
+
+  @Setting('SECRET_KEY', 'Key that signs links and hashes API keys; kept in DATA_DIR when unset.', { secret: true })
+  @IsOptional()
+  @MinLength(32, { message: 'SECRET_KEY must have at least 32 characters' })
+  readonly secretKey?: string;
+
+  @Setting('DATABASE_URL', 'A Postgres server to use instead of the embedded one.', { unit: 'URL', secret: true })
+  @IsOptional()
+  @Matches(/^postgres(ql)?:\/\//, { message: 'DATABASE_URL must start with postgresql://' })
+  readonly databaseUrl?: string;
+
+  @Setting('REDIS_URL', 'A Redis server to use instead of the embedded one.', { unit: 'URL', secret: true })
+  @IsOptional()
+  @Matches(/^rediss?:\/\//, { message: 'REDIS_URL must start with redis:// or rediss://' })
+  readonly redisUrl?: string;
+}

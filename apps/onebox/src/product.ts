@@ -1,0 +1,127 @@
+import { writeWhole, remove, type DataFolder } from './data-folder.js';
+import type { DataLock } from './data-lock.js';
+import type { OneboxConfig } from './onebox.config.js';
+import { firstFailure, startRole, type Role } from './role-process.js';
+import type { Services } from './services.js';
+import type { StopSignals } from './stop-signals.js';
+import { Supervised, type Running } from './supervised.js';
+
+interface Settings {
+  /** The environment we were started with; unknown settings pass through it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly port: number;
+  readonly apiKey: string;
+  readonly secretKey: string;
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+}
+
+/** Every process of the product, and the file that tells scripts and operators about them. */
+export class Product {
+  services: Services | undefined;
+  private readonly roles: { readonly role: Role; readonly process: Supervised; readonly first: Running }[] = [];
+  private settings: Settings | undefined;
+  private published = false;
+
+  constructor(
+    private readonly config: OneboxConfig,
+    private readonly folder: DataFolder,
+    private readonly lock: DataLock,
+    private readonly say: (line: string) => void,
+  ) {}
+
+  /** The address of the API as seen from this machine. */
+  get url(): string {
+    const { host } = this.config;
+    const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+    return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${this.settings?.port ?? this.config.port}`;
+  }
+
+  /** Starts the API and the workers; they may not be ready yet. */
+  async startRoles(settings: Settings, { hurry }: StopSignals): Promise<void> {
+    this.settings = settings;
+    const names: (readonly [Role, string, number])[] = [['api', 'the API', 0]];
+    for (let index = 0; index < this.config.workers; index++)
+      names.push(['worker', this.config.workers === 1 ? 'the worker' : `worker ${index + 1}`, index]);
+    for (const [role, name, index] of names) {
+      const log = this.folder.log(role);
+      const process = new Supervised({
+        name,
+        log,
+        start: () => startRole(role, { env: this.environment(settings, index), log, hurry }),
+        onChange: this.changed,
+        say: this.say,
+      });
+      this.roles.push({ role, process, first: await process.start() });
+    }
+  }
+
+  /** Rejects when the API or a worker ends before watch() was called. */
+  firstFailure(): Promise<never> {
+    return firstFailure(this.roles.map(({ role, first }) => [role, first] as const));
+  }
+
+  /** From now on a crash is answered with a restart, and the state file is there. */
+  watch(): void {
+    this.published = true;
+    this.changed();
+    for (const supervised of this.all()) supervised.watch();
+  }
+
+  /** Stops and starts the API and the workers one after the other, for a new build. */
+  async restartRoles(): Promise<void> {
+    for (const { process } of this.roles) await process.restart();
+  }
+
+  /** Ends the API and the workers first, then what they need. */
+  async stop(): Promise<void> {
+    await Promise.all(this.roles.map(({ process }) => process.stop()));
+    await Promise.all([this.services?.postgres?.stop(), this.services?.redis?.stop()]);
+    this.published = false;
+    remove(this.folder.state);
+  }
+
+  /** To be called whenever a process id has changed. */
+  readonly changed = (): void => {
+    const pids = this.all().flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+    void this.lock.remember(pids);
+    if (this.published && this.settings !== undefined) writeWhole(this.folder.state, this.state(this.settings));
+  };
+
+  private all(): Supervised[] {
+    const services = [this.services?.postgres, this.services?.redis].filter((service) => service !== undefined);
+    return [...services, ...this.roles.map(({ process }) => process)];
+  }
+
+  private state({ apiKey, databaseUrl, redisUrl }: Settings): object {
+    const pids = (role: Role): (number | undefined)[] =>
+      this.roles.filter((entry) => entry.role === role).map(({ process }) => process.pid);
+    return {
+      url: this.url,
+      apiKey,
+      databaseUrl,
+      redisUrl,
+      pids: {
+        api: pids('api'),
+        worker: pids('worker'),
+        redis: this.services?.redis?.pid ?? null,
+        postgres: this.services?.postgres?.pid ?? null,
+      },
+    };
+  }
+
+  private environment(settings: Settings, index: number): Record<string, string | undefined> {
+    const { host, publicUrl, workerHealthPort } = this.config;
+    return {
+      ...settings.env,
+      PORT: String(settings.port),
+      HOST: host,
+      PUBLIC_URL: publicUrl ?? this.url,
+      DATA_DIR: this.folder.path,
+      DATABASE_URL: settings.databaseUrl,
+      REDIS_URL: settings.redisUrl,
+      SECRET_KEY: settings.secretKey,
+      ...(workerHealthPort === 0 ? {} : { WORKER_HEALTH_PORT: String(workerHealthPort + index) }),
+    };
+  }
+}

@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import { startChild, type StopStep } from '#embedded/child.js';
+import { SetupError } from '#embedded/setup-error.js';
+import { ROOT } from './data-folder.js';
+import type { Running } from './supervised.js';
+
+export type Role = 'api' | 'worker';
+
+/** Longer than any grace time the processes give themselves by default. */
+const STOP: readonly StopStep[] = [['SIGTERM', 60_000]];
+
+interface RoleOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: string;
+  /** When it aborts, the process is killed at once: the user has no more patience. */
+  readonly hurry: AbortSignal;
+}
+
+/** Starts `dist/apps/<role>`. It dies with us: without its database it could finish nothing anyway. */
+export async function startRole(role: Role, { env, log, hurry }: RoleOptions): Promise<Running> {
+  const main = join(ROOT, 'dist', 'apps', role, 'src', 'main.js');
+  const child = await startChild({ command: process.execPath, args: [main], env, log, deathSignal: 'SIGKILL' });
+  const kill = (): void => {
+    child.kill('SIGKILL');
+  };
+  hurry.addEventListener('abort', kill);
+  void child.exited.then(() => {
+    hurry.removeEventListener('abort', kill);
+  });
+  return {
+    pid: child.pid,
+    exited: child.exited,
+    lastLines: (count) => child.lastLines(count),
+    stop: async () => {
+      await child.stop(hurry.aborted ? [] : STOP);
+    },
+  };
+}
+
+/** Rejects when one of the processes ends, with the last lines it wrote; never resolves. */
+export async function firstFailure(processes: readonly (readonly [name: string, Running])[]): Promise<never> {
+  return await Promise.race(
+    processes.map(async ([name, running]) => {
+      await running.exited;
+      const lines = running.lastLines(8).map((line) => `  ${line.slice(0, 500)}`);
+      throw new SetupError([`The ${name} process ended while it was starting. Its last lines:`, ...lines].join('\n'));
+    }),
+  );
+}

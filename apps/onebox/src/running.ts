@@ -1,0 +1,65 @@
+import pg from 'pg';
+import { SetupError } from '#embedded/setup-error.js';
+import { DataFolder, readWhole } from './data-folder.js';
+import type { OneboxConfig } from './onebox.config.js';
+import { readSecrets } from './secrets.js';
+
+/** What the commands beside `start` find out about a set-up, running here or described by the settings. */
+export interface Running {
+  readonly databaseUrl: string | undefined;
+  readonly redisUrl: string | undefined;
+  readonly secretKey: string | undefined;
+  /** Address of the API. */
+  readonly url: string | undefined;
+}
+
+/** Settings come first; what they leave open is taken from the product that runs on DATA_DIR. */
+export function findRunning(config: OneboxConfig): Running {
+  const folder = new DataFolder(config.dataDir);
+  const state = readWhole(folder.state) as { databaseUrl?: string; redisUrl?: string; url?: string } | undefined;
+  return {
+    databaseUrl: config.databaseUrl ?? state?.databaseUrl,
+    redisUrl: config.redisUrl ?? state?.redisUrl,
+    secretKey: config.secretKey ?? readSecrets(folder.secrets)?.secretKey,
+    url: config.publicUrl ?? state?.url,
+  };
+}
+
+/** What to do when an address is not known. */
+export function notRunning(config: OneboxConfig, setting: string): string {
+  return `nothing runs on ${new DataFolder(config.dataDir).path}; start it with \`npm start\`, or set ${setting}`;
+}
+
+/** The database's address. Throws SetupError when it is not known. */
+export function requireDatabaseUrl(config: OneboxConfig): string {
+  const { databaseUrl } = findRunning(config);
+  if (databaseUrl === undefined)
+    throw new SetupError(`The database is not known: ${notRunning(config, 'DATABASE_URL')}.`);
+  return databaseUrl;
+}
+
+/** Lends a small pool to the work and closes it. Throws SetupError when the database can't be reached. */
+export async function withPool<T>(databaseUrl: string, work: (pool: pg.Pool) => Promise<T>): Promise<T> {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: 1,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 10_000,
+  });
+  pool.on('error', () => undefined);
+  try {
+    await pool.query('SELECT 1').catch((error: unknown) => {
+      throw new SetupError(`The database can't be reached: ${reasonOf(error)}`);
+    });
+    return await work(pool);
+  } finally {
+    await pool.end();
+  }
+}
+
+/** An error's message; of several at once, as for a host with two addresses, the first. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  if (!(error instanceof Error)) return 'unknown reason';
+  return error.cause instanceof Error ? `${error.message}: ${reasonOf(error.cause)}` : error.message;
+}

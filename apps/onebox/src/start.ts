@@ -1,0 +1,161 @@
+import { existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { loadConfig } from '#config/load-config.js';
+import { ensureApiKey } from '#database/api-keys.js';
+import { migrate } from '#database/migrate.js';
+import { freePort, portIsFree } from '#embedded/free-port.js';
+import { SetupError } from '#embedded/setup-error.js';
+import { DataFolder, MIGRATIONS } from './data-folder.js';
+import { DataLock } from './data-lock.js';
+import { makeFirstPicture } from './first-picture.js';
+import { greeting, seconds } from './greeting.js';
+import { OneboxConfig } from './onebox.config.js';
+import { Product } from './product.js';
+import { ensureSecrets, replaceApiKey, type Secrets } from './secrets.js';
+import { createServices } from './services.js';
+import type { StopSignals } from './stop-signals.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const READY_MS = 60_000;
+
+/**
+ * Runs the whole product until a stop signal: services, migrations, the API, the workers, a first picture.
+ * Throws SetupError, MigrationError or ConfigError when it can't; nothing is left running then.
+ */
+export async function start(env: Environment, signals: StopSignals, say: (line: string) => void): Promise<void> {
+  const since = performance.now();
+  const [config] = loadConfig([OneboxConfig], env);
+  const folder = new DataFolder(config.dataDir);
+  await folder.prepare();
+  const lock = await DataLock.take(folder.lock);
+  const port = config.port === 0 ? await freePort() : config.port;
+  const product = new Product(config, folder, lock, say);
+  try {
+    if (!(await portIsFree(port, config.host))) throw portTaken(port, config.host);
+    let secrets = ensureSecrets(folder.secrets);
+    say(`Starting Darkroom; its data is in ${folder.path}`);
+
+    const services = createServices({ config, folder, secrets, onChange: product.changed, say, signal: signals.stop });
+    product.services = services;
+    const addresses = await services.start();
+    progress(say, since, 'Postgres and Redis are ready');
+    const applied = await Promise.race([migrate(addresses.databaseUrl, MIGRATIONS), aborted(signals.stop)]);
+    progress(
+      say,
+      since,
+      applied.length === 0 ? 'Database is up to date' : `Database is set up (${applied.join(', ')})`,
+    );
+    secrets = await ensureKey(addresses.databaseUrl, config, folder, secrets, say);
+    signals.stop.throwIfAborted();
+
+    const apiKey = config.bootstrapApiKey ?? secrets.apiKey;
+    const secretKey = config.secretKey ?? secrets.secretKey;
+    await product.startRoles({ env, port, apiKey, secretKey, ...addresses }, signals);
+    await Promise.race([untilReady(product.url, signals.stop), product.firstFailure(), aborted(signals.stop)]);
+    progress(say, since, `API and ${config.workers === 1 ? 'a worker' : `${config.workers} workers`} are ready`);
+    const picture = await Promise.race([
+      firstPicture(product.url, apiKey, folder, signals.stop),
+      product.firstFailure(),
+      aborted(signals.stop),
+    ]);
+    product.watch();
+    process.on('SIGUSR2', () => void product.restartRoles());
+    say(greeting({ url: product.url, apiKey, picture, logs: folder.log('*'), durationMs: performance.now() - since }));
+    await aborted(signals.stop);
+  } catch (error) {
+    if (!signals.stop.aborted) throw error;
+  } finally {
+    if (signals.stop.aborted) say('\nStopping ...');
+    await product.stop();
+    lock.release();
+  }
+  say('Stopped.');
+}
+
+function progress(say: (line: string) => void, since: number, line: string): void {
+  say(`  ${line} (${seconds(performance.now() - since)})`);
+}
+
+function portTaken(port: number, host: string): SetupError {
+  return new SetupError(
+    `Port ${port} on ${host} can't be used: something else listens there. ` +
+      `Stop that, or choose another port: PORT=${port + 1} npm start`,
+  );
+}
+
+/** Makes the key that is printed known to the database. */
+async function ensureKey(
+  databaseUrl: string,
+  config: OneboxConfig,
+  folder: DataFolder,
+  secrets: Secrets,
+  say: (line: string) => void,
+): Promise<Secrets> {
+  const secretKey = config.secretKey ?? secrets.secretKey;
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: 1,
+    connectionTimeoutMillis: 10_000,
+    query_timeout: 10_000,
+  });
+  try {
+    if (config.bootstrapApiKey !== undefined) {
+      const { revoked } = await ensureApiKey(pool, secretKey, config.bootstrapApiKey, 'bootstrap');
+      if (revoked) throw new SetupError('The API key in BOOTSTRAP_API_KEY was revoked; give another one or none.');
+      return secrets;
+    }
+    const { revoked } = await ensureApiKey(pool, secretKey, secrets.apiKey, 'first key');
+    if (!revoked) return secrets;
+    say('  The kept API key was revoked; a new one takes its place');
+    const replaced = replaceApiKey(folder.secrets, secrets);
+    await ensureApiKey(pool, secretKey, replaced.apiKey, 'first key');
+    return replaced;
+  } finally {
+    await pool.end();
+  }
+}
+
+async function untilReady(url: string, signal: AbortSignal): Promise<void> {
+  const end = performance.now() + READY_MS;
+  for (;;) {
+    const answer = await fetch(`${url}/readyz`, {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(5_000)]),
+    }).catch(() => undefined);
+    await answer?.body?.cancel();
+    if (answer?.ok === true) return;
+    signal.throwIfAborted();
+    if (performance.now() >= end)
+      throw new SetupError(`The API did not become ready within ${READY_MS / 1000} s; its log may say why.`);
+    await delay(50);
+  }
+}
+
+/** Makes the picture at the first start only; a failure is told, and the product runs on. */
+async function firstPicture(url: string, apiKey: string, folder: DataFolder, signal: AbortSignal): Promise<string> {
+  const file = folder.firstPicture;
+  if (existsSync(file)) return file;
+  try {
+    const { durationMs, size } = await makeFirstPicture({ url, apiKey, file, signal });
+    return `${file} (${size}, made in ${seconds(durationMs)})`;
+  } catch (error) {
+    signal.throwIfAborted();
+    return `could not be made: ${error instanceof Error ? error.message : 'unknown reason'}`;
+  }
+}
+
+async function aborted(signal: AbortSignal): Promise<never> {
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else
+      signal.addEventListener(
+        'abort',
+        () => {
+          resolve();
+        },
+        { once: true },
+      );
+  });
+  throw signal.reason;
+}

@@ -1,0 +1,113 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ChildExit } from '#embedded/child.js';
+
+/** A started process, ours or of an embedded service. */
+export interface Running {
+  readonly pid: number;
+  readonly exited: Promise<ChildExit>;
+  lastLines(count: number): string[];
+  stop(): Promise<void>;
+}
+
+interface Order {
+  /** What the terminal calls it. */
+  readonly name: string;
+  readonly log: string;
+  /** Starts it; `again` after a crash or a restart. */
+  readonly start: (again: boolean) => Promise<Running>;
+  /** Called whenever its process id has changed. */
+  readonly onChange: () => void;
+  readonly say: (line: string) => void;
+}
+
+const FIRST_WAIT_MS = 200;
+const LONGEST_WAIT_MS = 30_000;
+/** A process that lived so long has earned a quick restart. */
+const STEADY_MS = 60_000;
+
+/** Keeps one process alive until it is told to stop. */
+export class Supervised {
+  private running: Running | undefined;
+  private watching: Promise<void> | undefined;
+  private restarting = false;
+  private readonly stopped = new AbortController();
+
+  constructor(private readonly order: Order) {}
+
+  get pid(): number | undefined {
+    return this.running?.pid;
+  }
+
+  /** Starts it for the first time; throws what the start throws. */
+  async start(): Promise<Running> {
+    const running = await this.order.start(false);
+    this.running = running;
+    this.order.onChange();
+    return running;
+  }
+
+  /** From now on an end of the process is answered with a new start. */
+  watch(): void {
+    this.watching ??= this.keepAlive();
+  }
+
+  /** Stops the process; the watch starts it again. */
+  async restart(): Promise<void> {
+    this.restarting = true;
+    await this.running?.stop();
+  }
+
+  /** Stops the process for good. */
+  async stop(): Promise<void> {
+    this.stopped.abort();
+    await this.running?.stop();
+    await this.watching;
+  }
+
+  private async keepAlive(): Promise<void> {
+    let waitMs = FIRST_WAIT_MS;
+    while (this.running !== undefined) {
+      const since = performance.now();
+      const exit = await this.running.exited;
+      if (this.stopped.signal.aborted) return;
+      if (performance.now() - since > STEADY_MS) waitMs = FIRST_WAIT_MS;
+      if (!this.restarting) this.report(this.running, exit, waitMs);
+      await this.startAgain(waitMs);
+      waitMs = Math.min(waitMs * 3, LONGEST_WAIT_MS);
+    }
+  }
+
+  private async startAgain(firstWaitMs: number): Promise<void> {
+    const { name, say, start, onChange } = this.order;
+    for (let waitMs = firstWaitMs; !this.stopped.signal.aborted; waitMs = Math.min(waitMs * 3, LONGEST_WAIT_MS)) {
+      if (!this.restarting) await delay(waitMs, undefined, { signal: this.stopped.signal }).catch(() => undefined);
+      if (this.stopped.signal.aborted) return;
+      try {
+        this.running = await start(true);
+        if (this.stopped.signal.aborted) return await this.running.stop();
+        onChange();
+        say(`${capital(name)} ${this.restarting ? 'was restarted' : 'runs again'} (process ${this.running.pid}).`);
+        this.restarting = false;
+        return;
+      } catch (error) {
+        this.restarting = false;
+        say(`${capital(name)} could not be started: ${error instanceof Error ? error.message : 'unknown reason'}`);
+      }
+    }
+  }
+
+  private report(running: Running, exit: ChildExit, waitMs: number): void {
+    const how = exit.signal === null ? `code ${exit.code ?? 'unknown'}` : `signal ${exit.signal}`;
+    const lines = running.lastLines(5).map((line) => `    ${line.slice(0, 300)}`);
+    this.order.say(
+      [
+        `${capital(this.order.name)} ended unexpectedly (process ${running.pid}, ${how}); starting it again in ${waitMs / 1000} s.`,
+        ...(lines.length === 0 ? [] : [`  Its last lines, from ${this.order.log}:`, ...lines]),
+      ].join('\n'),
+    );
+  }
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

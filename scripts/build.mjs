@@ -1,0 +1,4 @@
+// npm run build
+import { prepare } from './prepare.mjs';
+
+await prepare();

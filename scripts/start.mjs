@@ -1,0 +1,31 @@
+// npm start: from a fresh clone to a running product. `--watch` builds again and restarts the processes at every change.
+import { watch } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ensureBuilt, prepare, ROOT } from './prepare.mjs';
+
+await prepare();
+if (process.argv.includes('--watch')) watchSources();
+const main = join(ROOT, 'dist', 'apps', 'onebox', 'src', 'main.js');
+// In this very process: there is no one between npm and the product who could lose a signal.
+process.argv = [process.execPath, main, 'start'];
+await import(pathToFileURL(main).href);
+
+function watchSources() {
+  let timer;
+  let building = Promise.resolve();
+  const rebuild = () => {
+    building = building
+      .then(async () => {
+        if (await ensureBuilt()) process.kill(process.pid, 'SIGUSR2');
+      })
+      .catch((error) => process.stderr.write(`${error.message}\n`));
+  };
+  for (const folder of ['apps', 'libs', 'prisma']) {
+    watch(join(ROOT, folder), { recursive: true }, (_event, name) => {
+      if (name?.includes('generated')) return;
+      clearTimeout(timer);
+      timer = setTimeout(rebuild, 300);
+    });
+  }
+}

@@ -1,0 +1,143 @@
+// npm test [-- jest arguments]: installs, builds, starts real services, runs every test, stops the services.
+// Services can be given instead: TEST_POSTGRES_URL, TEST_REDIS_URL, TEST_S3_ENDPOINT with its TEST_S3_* companions.
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { prepare, ROOT } from './prepare.mjs';
+
+const stops = [];
+const controller = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => controller.abort());
+
+await prepare();
+const folder = await mkdtemp(join(tmpdir(), 'darkroom-test-'));
+stops.push(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+let outcome = { passed: 0, failed: 0, code: 1 };
+try {
+  const services = await startServices(process.argv.slice(2));
+  outcome = await runJest(process.argv.slice(2), services);
+} catch (error) {
+  const expected = ['SetupError', 'MigrationError', 'AbortError'].includes(error.name);
+  process.stderr.write(`${expected ? error.message : error.stack}\n`);
+} finally {
+  for (const stop of stops.reverse()) await stop();
+}
+process.exitCode = outcome.code;
+process.stdout.write(`${outcome.passed} passed, ${outcome.failed} failed\n`);
+
+/** The environment that tells the tests where their services are. Unit tests alone need none. */
+async function startServices(args) {
+  const project = args[args.indexOf('--selectProjects') + 1];
+  if (args.includes('--selectProjects') && project === 'unit') return {};
+  const { signal } = controller;
+  const password = randomBytes(24).toString('base64url');
+  const dist = (file) => import(join(ROOT, 'dist', 'libs', file));
+  const template = `darkroom_test_${randomBytes(4).toString('hex')}`;
+  const [postgresUrl, redisUrl, s3] = await Promise.all([
+    process.env.TEST_POSTGRES_URL ?? startPostgres(await dist('embedded/postgres.js'), password, signal),
+    process.env.TEST_REDIS_URL ?? startRedis(await dist('embedded/redis.js'), password, signal),
+    process.env.TEST_S3_ENDPOINT === undefined ? startS3() : {},
+  ]);
+  await makeTemplate(postgresUrl, template, await dist('database/migrate.js'));
+  return { TEST_POSTGRES_URL: postgresUrl, TEST_REDIS_URL: redisUrl, TEST_TEMPLATE_DATABASE: template, ...s3 };
+}
+
+async function startPostgres({ startPostgres: start }, password, signal) {
+  const log = join(folder, 'postgres.log');
+  const server = await start({
+    folder: join(folder, 'postgres'),
+    password,
+    database: 'postgres',
+    log,
+    durable: false,
+    signal,
+  });
+  stops.push(() => server.stop());
+  return server.url;
+}
+
+async function startRedis({ startRedis: start }, password, signal) {
+  const server = await start({
+    folder: join(folder, 'redis'),
+    password,
+    log: join(folder, 'redis.log'),
+    toolFolders: [join(ROOT, 'node_modules', '.cache', 'darkroom'), join(folder, 'tools')],
+    durable: false,
+    onDownload: () => process.stdout.write('Fetching Redis ...\n'),
+    signal,
+  });
+  stops.push(() => server.stop());
+  return server.url;
+}
+
+async function startS3() {
+  const { startS3Server } = await import('../test/support/s3-server.mjs');
+  const server = await startS3Server();
+  stops.push(() => server.stop());
+  return {
+    TEST_S3_ENDPOINT: server.endpoint,
+    TEST_S3_REGION: server.region,
+    TEST_S3_ACCESS_KEY_ID: server.accessKeyId,
+    TEST_S3_SECRET_ACCESS_KEY: server.secretAccessKey,
+    TEST_S3_BUCKET: server.bucket,
+    TEST_S3_STRICT: String(server.strict),
+  };
+}
+
+/** Migrates the database that each test file clones; at the end it and every clone are dropped. */
+async function makeTemplate(postgresUrl, template, { migrate }) {
+  const { default: pg } = await import('pg');
+  const withAdmin = async (work) => {
+    const client = new pg.Client({ connectionString: postgresUrl, connectionTimeoutMillis: 10_000 });
+    await client.connect();
+    await work(client).finally(() => client.end());
+  };
+  await withAdmin((client) => client.query(`CREATE DATABASE "${template}"`));
+  stops.push(() =>
+    withAdmin(async (client) => {
+      const { rows } = await client.query('SELECT datname FROM pg_database WHERE starts_with(datname, $1)', [template]);
+      for (const { datname } of rows) await client.query(`DROP DATABASE "${datname}" WITH (FORCE)`);
+    }),
+  );
+  const url = new URL(postgresUrl);
+  url.pathname = `/${template}`;
+  await migrate(url.href, join(ROOT, 'prisma', 'migrations'));
+}
+
+/** Our own settings in the caller's environment must not reach the tests. */
+function testEnvironment(services) {
+  const kept = /^(PATH|HOME|USER|LANG|LC_.*|TMPDIR|TERM|CI|COLORTERM|FORCE_COLOR|NO_COLOR|npm_.*|.*_PROXY|.*_proxy)$/;
+  const entries = Object.entries(process.env).filter(([name]) => kept.test(name) || name.startsWith('TEST_'));
+  return {
+    ...Object.fromEntries(entries),
+    ...services,
+    NODE_ENV: 'test',
+    NODE_OPTIONS: '--experimental-vm-modules --no-warnings',
+  };
+}
+
+function runJest(args, services) {
+  const counts = join(folder, 'counts.json');
+  const reporters = ['--reporters=default', `--reporters=${join(ROOT, 'scripts', 'count-reporter.mjs')}`];
+  const workers = args.some((arg) => /^(--maxWorkers|-w|--runInBand|-i)\b/.test(arg)) ? [] : ['--maxWorkers=2'];
+  return new Promise((resolve, reject) => {
+    const jest = spawn(
+      process.execPath,
+      [join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js'), ...reporters, ...workers, ...args],
+      {
+        cwd: ROOT,
+        env: { ...testEnvironment(services), DARKROOM_TEST_COUNTS: counts },
+        stdio: ['ignore', 'inherit', 'inherit'],
+      },
+    );
+    controller.signal.addEventListener('abort', () => jest.kill('SIGTERM'));
+    if (controller.signal.aborted) jest.kill('SIGTERM');
+    jest.once('error', reject);
+    jest.once('exit', async (code) => {
+      const counted = await readFile(counts, 'utf8').then(JSON.parse, () => ({ passed: 0, failed: 1 }));
+      resolve({ ...counted, code: code ?? 1 });
+    });
+  });
+}
