@@ -1,6 +1,7 @@
 import type { Mood } from './palette.js';
 
-export type SceneName = 'landscape' | 'sea' | 'forest' | 'city' | 'animal' | 'space' | 'flowers' | 'still-life' | 'shapes' | 'ribbons';
+export type SceneName =
+  'landscape' | 'sea' | 'forest' | 'city' | 'animal' | 'space' | 'flowers' | 'still-life' | 'shapes' | 'ribbons';
 
 /** What a prompt seems to be about. */
 export interface Subject {
@@ -12,21 +13,51 @@ export interface Subject {
 
 // Order decides where a prompt names several: a cat in a city is a picture of a cat.
 const SCENES: readonly (readonly [SceneName, string])[] = [
-  ['animal', 'cat kitten dog puppy fox bear panda rabbit bunny wolf tiger lion owl mouse koala animal pet 猫 狗 狐 熊 兔 虎 gato perro chat chien katze hund кошка кот собака 犬'],
-  ['space', 'space planet galaxy rocket astronaut universe cosmos cosmic mars saturn nebula comet orbit spaceship alien starship satellite 太空 宇宙 星球 火箭'],
-  ['still-life', 'cup coffee tea mug bottle product fruit apple lemon orange bowl wine vase table food cake breakfast kitchen perfume lamp 咖啡 茶 水果 杯'],
-  ['flowers', 'flower garden rose tulip bloom blossom bouquet daisy poppy sunflower floral botanical petal orchid lavender peony 花 玫瑰 樱花'],
-  ['city', 'city street skyline skyscraper tower building town downtown cyberpunk urban metropolis tokyo york london paris shanghai bridge car traffic 城市 街 楼 ciudad ville stadt город 都市'],
-  ['sea', 'sea ocean beach wave boat ship sail sailing island harbour harbor lighthouse surf coast whale fish bay lagoon yacht 海 船 岛 灯塔 mar mer meer море'],
-  ['forest', 'forest wood woodland pine jungle deer mushroom camp cabin campfire tree grove owl 森林 树 林 bosque forêt wald лес'],
-  ['landscape', 'mountain hill valley landscape nature field meadow desert dune snow lake river sunrise sunset canyon peak cliff countryside farm house cottage village castle horizon sky balloon 山 湖 雪 沙漠 日落 日出 风景 montaña montagne berg горы'],
-  ['shapes', 'logo pattern geometric abstract poster minimal minimalist bauhaus icon shape square circle mosaic tile grid 图案 几何 抽象'],
+  [
+    'animal',
+    'cat kitten dog puppy fox bear panda rabbit bunny wolf tiger lion owl mouse koala animal pet 猫 狗 狐 熊 兔 虎 gato perro chat chien katze hund кошка кот собака 犬',
+  ],
+  [
+    'space',
+    'space planet galaxy rocket astronaut universe cosmos cosmic mars saturn nebula comet orbit spaceship alien starship satellite 太空 宇宙 星球 火箭',
+  ],
+  [
+    'still-life',
+    'cup coffee tea mug bottle product fruit apple lemon orange bowl wine vase table food cake breakfast kitchen perfume lamp 咖啡 茶 水果 杯',
+  ],
+  [
+    'flowers',
+    'flower garden rose tulip bloom blossom bouquet daisy poppy sunflower floral botanical petal orchid lavender peony 花 玫瑰 樱花',
+  ],
+  [
+    'city',
+    'city street skyline skyscraper tower building town downtown cyberpunk urban metropolis tokyo york london paris shanghai bridge car traffic 城市 街 楼 ciudad ville stadt город 都市',
+  ],
+  [
+    'sea',
+    'sea ocean beach wave boat ship sail sailing island harbour harbor lighthouse surf coast whale fish bay lagoon yacht 海 船 岛 灯塔 mar mer meer море',
+  ],
+  [
+    'forest',
+    'forest wood woodland pine jungle deer mushroom camp cabin campfire tree grove owl 森林 树 林 bosque forêt wald лес',
+  ],
+  [
+    'landscape',
+    'mountain hill valley landscape nature field meadow desert dune snow lake river sunrise sunset canyon peak cliff countryside farm house cottage village castle horizon sky balloon 山 湖 雪 沙漠 日落 日出 风景 montaña montagne berg горы',
+  ],
+  [
+    'shapes',
+    'logo pattern geometric abstract poster minimal minimalist bauhaus icon shape square circle mosaic tile grid 图案 几何 抽象',
+  ],
   ['ribbons', 'music dream flow dance wind smoke silk fluid gradient wallpaper background energy wave 音乐 梦'],
 ];
 
 const MOODS: readonly (readonly [Mood, string])[] = [
   ['neon', 'neon cyberpunk synthwave vaporwave futuristic glowing disco 霓虹 赛博朋克'],
-  ['night', 'night midnight moon moonlight moonlit star starry dark space galaxy rocket planet astronaut cosmos universe 夜 月 星 noche nuit nacht ночь'],
+  [
+    'night',
+    'night midnight moon moonlight moonlit star starry dark space galaxy rocket planet astronaut cosmos universe 夜 月 星 noche nuit nacht ночь',
+  ],
   ['sunset', 'sunset dusk evening golden twilight fire 日落 黄昏 晚霞'],
   ['dawn', 'dawn sunrise morning mist misty fog foggy 日出 清晨 晨'],
   ['autumn', 'autumn fall october harvest pumpkin maple coffee 秋'],
@@ -42,7 +73,9 @@ const MOODS: readonly (readonly [Mood, string])[] = [
 /** Reads scene and mood out of a prompt by its words; both may be undefined. */
 export function readSubject(prompt: string): Subject {
   const text = prompt.slice(0, 4000).toLowerCase();
-  const words = new Set(text.split(/[^\p{L}\p{N}]+/u).flatMap((word) => [word, word.replace(/(?:es|s)$/u, ''), word.replace(/s$/u, '')]));
+  const words = new Set(
+    text.split(/[^\p{L}\p{N}]+/u).flatMap((word) => [word, word.replace(/(?:es|s)$/u, ''), word.replace(/s$/u, '')]),
+  );
   for (const character of text) if (/\p{Script=Han}/u.test(character)) words.add(character);
   const names = (list: string): boolean =>
     list.split(' ').some((word) => words.has(word) || (/\p{Script=Han}/u.test(word) && text.includes(word)));

@@ -7,7 +7,6 @@ export interface Point {
 /** Makes text safe inside SVG: escaped, and without characters that XML does not have. */
 export function escapeXml(text: string): string {
   return text
-    .toWellFormed()
     .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '')
     .replace(/[&<>"']/gu, (character) => `&#${character.charCodeAt(0)};`);
 }

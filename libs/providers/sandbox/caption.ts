@@ -1,0 +1,104 @@
+import { px, escapeXml, rectangle } from './svg.js';
+
+const FONT = 'DejaVu Sans, sans-serif';
+/** What no picture of the sandbox is without. */
+export const MARK = 'SANDBOX SAMPLE';
+/** No more of a prompt than this many graphemes is looked at; far less fits any picture. */
+const MAX_GRAPHEMES = 600;
+const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
+const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Extended_Pictographic}]/u;
+
+interface CaptionArea {
+  readonly width: number;
+  readonly height: number;
+  /** See Canvas.unit. */
+  readonly unit: number;
+}
+
+/** The prompt as readable text over a darkened foot of the picture, and the sandbox's mark. */
+export function caption(prompt: string, { width, height, unit }: CaptionArea): string {
+  const margin = 44 * unit;
+  const size = 38 * unit;
+  const lines = size < 5 ? [] : wrap(prompt, (width - margin * 2) / size, 3);
+  const block = lines.length * size * 1.28;
+  const foot = height - margin * 0.95;
+  const depth = Math.min(height * 0.6, block + 190 * unit);
+  const isRightToLeft = RIGHT_TO_LEFT.test(lines[0] ?? '');
+  const x = isRightToLeft ? width - margin : margin;
+  const text = lines.map((line, index) => {
+    const y = foot - 40 * unit - (lines.length - 1 - index) * size * 1.28;
+    return `<text x="${px(x)}" y="${px(y)}" font-size="${px(size)}" font-weight="bold" ${isRightToLeft ? 'direction="rtl"' : ''} fill="#ffffff">${escapeXml(line)}</text>`;
+  });
+  return [
+    '<defs><linearGradient id="scrim" x1="0" y1="0" x2="0" y2="1"><stop offset="0" stop-color="#000" stop-opacity="0"/><stop offset="0.55" stop-color="#000" stop-opacity="0.5"/><stop offset="1" stop-color="#000" stop-opacity="0.72"/></linearGradient></defs>',
+    rectangle(0, height - depth, width, depth, 'url(#scrim)'),
+    `<g font-family="${FONT}">${text.join('')}${mark(margin, foot, unit)}</g>`,
+  ].join('');
+}
+
+function mark(x: number, y: number, unit: number): string {
+  const size = Math.max(17 * unit, 4);
+  return `<text x="${px(x)}" y="${px(y)}" font-size="${px(size)}" letter-spacing="${px(size * 0.22)}" fill="#ffffff" fill-opacity="0.85">${MARK}</text>`;
+}
+
+/** Breaks text into at most `maxLines` lines of `width` (in font sizes); what does not fit ends in an ellipsis. */
+export function wrap(text: string, width: number, maxLines: number): string[] {
+  const words = shorten(text)
+    .split(' ')
+    .flatMap((word) => breakable(word, width));
+  const lines: string[] = [];
+  let line = '';
+  for (const { word, glue } of words) {
+    const longer = line === '' ? word : line + glue + word;
+    if (advance(longer) <= width) {
+      line = longer;
+      continue;
+    }
+    lines.push(line);
+    line = word;
+    if (lines.length === maxLines) return [...lines.slice(0, -1), ellipsize(lines.at(-1) ?? '', width)];
+  }
+  if (line !== '') lines.push(line);
+  return lines.filter((candidate) => candidate !== '');
+}
+
+/** A word in pieces that fit a line; scripts without spaces may break anywhere. */
+function breakable(word: string, width: number): { word: string; glue: string }[] {
+  if (advance(word) <= width && !WIDE.test(word)) return [{ word, glue: ' ' }];
+  return graphemes(word).map((piece, index) => ({ word: piece, glue: index === 0 ? ' ' : '' }));
+}
+
+function ellipsize(line: string, width: number): string {
+  const pieces = graphemes(line);
+  while (pieces.length > 0 && advance(`${pieces.join('')}…`) > width) pieces.pop();
+  return `${pieces.join('').trimEnd()}…`;
+}
+
+function shorten(text: string): string {
+  const pieces = graphemes(
+    text
+      .slice(0, MAX_GRAPHEMES * 8)
+      .replace(/[\s\p{Cc}]+/gu, ' ')
+      .trim(),
+  );
+  return pieces.length > MAX_GRAPHEMES ? `${pieces.slice(0, MAX_GRAPHEMES).join('')}…` : pieces.join('');
+}
+
+const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+function graphemes(text: string): string[] {
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
+
+/** How wide bold text will be, in font sizes, rather too much than too little. */
+function advance(text: string): number {
+  let sum = 0;
+  for (const piece of graphemes(text)) {
+    if (WIDE.test(piece)) sum += 1.35;
+    else if (/[ijl.,:;'|!I ]/u.test(piece)) sum += 0.38;
+    else if (/[mwMW@%]/u.test(piece)) sum += 1.06;
+    else if (/[\p{Lu}\p{N}&]/u.test(piece)) sum += 0.78;
+    else sum += 0.69;
+  }
+  return sum;
+}

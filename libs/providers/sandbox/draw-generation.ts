@@ -1,0 +1,36 @@
+import type { Sharp } from 'sharp';
+import { openDrawing } from '#images/drawing.js';
+import type { ProviderInputImage } from '../image-provider.js';
+import { frameEdges, hang } from './frames.js';
+import { hungImages, openLayer, overlay, renderDrawing } from './layers.js';
+import { captionOf, document, sceneOf, sticker, type Painting } from './painting.js';
+
+export interface GenerationOrder {
+  readonly painting: Painting;
+  readonly width: number;
+  readonly height: number;
+  readonly images: readonly ProviderInputImage[];
+  readonly isTransparent: boolean;
+}
+
+/** Draws a new picture; reference images hang in frames before its scene. */
+export async function drawGeneration({
+  painting,
+  width,
+  height,
+  images,
+  isTransparent,
+}: GenerationOrder): Promise<Sharp> {
+  const finish = (content: string): string =>
+    document(width, height, isTransparent ? sticker(width, height, content) : content);
+  const scene = sceneOf(painting, width, height);
+  if (images.length === 0) return openDrawing(finish(scene + captionOf(painting, width, height)));
+  const frames = hang(images, { left: width * 0.08, top: height * 0.08, width: width * 0.84, height: height * 0.66 });
+  const wall = await renderDrawing(finish(scene + frameEdges(frames, width, height, painting.palette.near)));
+  const text = document(
+    width,
+    height,
+    isTransparent ? sticker(width, height, captionOf(painting, width, height)) : captionOf(painting, width, height),
+  );
+  return openLayer(wall).composite([...(await hungImages(images, frames)), overlay(await renderDrawing(text))]);
+}

@@ -1,0 +1,66 @@
+import { Readable } from 'node:stream';
+import { ProviderError } from '../provider-error.js';
+import type { ProviderCallContext, ProviderImageResult } from '../image-provider.js';
+import type { Fault } from './directives.js';
+
+const HUGE_BYTES = 200_000_000;
+const HUGE_PART = Buffer.alloc(1_000_000);
+
+/** Faults that take the place of the picture; `wrong-size` alone still draws one. */
+export type AnswerFault = Exclude<Fault, 'wrong-size'>;
+
+/**
+ * Fails the way a vendor would. Throws ProviderError, or the signal's reason; two faults answer with bytes that
+ * are no picture, one ends the process.
+ */
+export async function actOut(fault: AnswerFault, context: ProviderCallContext): Promise<ProviderImageResult> {
+  switch (fault) {
+    case 'http-429':
+      throw new ProviderError('upstream_error', 'The provider is limiting requests (429).', {
+        retryable: true,
+        charged: 'no',
+        retryAfter: 1,
+      });
+    case 'http-500':
+      throw new ProviderError('upstream_error', 'The provider failed (500).', { retryable: true, charged: 'no' });
+    case 'http-503':
+      throw new ProviderError('upstream_error', 'The provider is overloaded (503).', {
+        retryable: true,
+        charged: 'no',
+      });
+    case 'empty':
+      throw new ProviderError('upstream_invalid_response', 'The provider answered without a picture.', {
+        retryable: true,
+        charged: 'no',
+      });
+    case 'moderation':
+      throw new ProviderError('moderation_blocked', 'The request was refused by the safety system.', {
+        retryable: false,
+        charged: 'no',
+        param: 'prompt',
+      });
+    case 'hang':
+      return untilAborted(context.signal);
+    case 'crash-after-accept':
+      await context.onAccepted(`sandbox-${context.idempotencyKey}`);
+      process.kill(process.pid, 'SIGKILL');
+      return untilAborted(context.signal);
+    case 'not-an-image':
+      return { image: Readable.from([Buffer.from('<html><body>502 Bad Gateway</body></html>')]), warnings: [] };
+    case 'huge':
+      return { image: Readable.from(hugeAnswer()), warnings: [] };
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = (): void => reject(signal.reason as Error);
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+}
+
+function* hugeAnswer(): Generator<Buffer> {
+  yield Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  for (let sent = 0; sent < HUGE_BYTES; sent += HUGE_PART.length) yield HUGE_PART;
+}

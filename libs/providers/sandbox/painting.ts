@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import type { ProviderInputImage } from '../image-provider.js';
+import { unitOf, type Canvas } from './canvas.js';
+import { caption } from './caption.js';
+import { paletteFor, type Palette } from './palette.js';
+import { Random } from './random.js';
+import { SCENES, UNNAMED } from './scenes/scenes.js';
+import { readSubject, type SceneName } from './subject.js';
+import { px } from './svg.js';
+
+/** What a prompt and its images come to, before any size is known. */
+export interface Painting {
+  readonly prompt: string;
+  readonly seed: string;
+  readonly sceneName: SceneName;
+  readonly palette: Palette;
+  readonly words: ReadonlySet<string>;
+}
+
+/** Decides scene, palette and seed. The same prompt and images always come to the same painting. */
+export function planPainting(prompt: string, inputs: readonly ProviderInputImage[]): Painting {
+  const hash = createHash('sha256').update(prompt);
+  for (const input of inputs) hash.update(createHash('sha256').update(input.bytes).digest());
+  const seed = hash.digest('hex');
+  const random = new Random(seed);
+  const subject = readSubject(prompt);
+  return {
+    prompt,
+    seed,
+    sceneName: subject.scene ?? random.fork('scene').pick(UNNAMED),
+    palette: paletteFor(subject.mood, subject.words, random.fork('palette')),
+    words: subject.words,
+  };
+}
+
+/** A canvas of this painting in pixels. */
+export function canvasOf(painting: Painting, width: number, height: number): Canvas {
+  const { palette, words, seed } = painting;
+  return { width, height, unit: unitOf(width, height), random: new Random(seed), palette, words };
+}
+
+/** The painting's scene alone, as SVG elements. */
+export function sceneOf(painting: Painting, width: number, height: number): string {
+  return SCENES[painting.sceneName](canvasOf(painting, width, height));
+}
+
+/** The prompt and the mark, as SVG elements. */
+export function captionOf(painting: Painting, width: number, height: number): string {
+  return caption(painting.prompt, { width, height, unit: unitOf(width, height) });
+}
+
+/** A whole SVG document of exactly these pixels. */
+export function document(width: number, height: number, content: string): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">${content}</svg>`;
+}
+
+/** The same content as a sticker: inside a rounded shape with a white edge, nothing around it. */
+export function sticker(width: number, height: number, content: string): string {
+  const share = 0.88;
+  const [left, top] = [(width * (1 - share)) / 2, (height * (1 - share)) / 2];
+  const shape = `width="${width}" height="${height}" rx="${px(Math.min(width, height) * 0.16)}"`;
+  const edge = `stroke="#ffffff" stroke-width="${px(Math.min(width, height) * 0.03)}"`;
+  return [
+    `<defs><clipPath id="sticker"><rect ${shape}/></clipPath></defs>`,
+    `<g transform="translate(${px(left)} ${px(top)}) scale(${share})">`,
+    `<g clip-path="url(#sticker)">${content}</g><rect ${shape} fill="none" ${edge}/></g>`,
+  ].join('');
+}

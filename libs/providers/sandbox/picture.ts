@@ -1,0 +1,98 @@
+import { createRequire } from 'node:module';
+import { encodeAs } from '#images/encode.js';
+import { registerFonts } from '#images/drawing.js';
+import { inTurn, openImage } from '#images/sharp.js';
+import type { ProviderImageRequest } from '../image-provider.js';
+import { drawEdit } from './draw-edit.js';
+import { drawGeneration } from './draw-generation.js';
+import { drawMasked } from './draw-masked.js';
+import { openLayer } from './layers.js';
+import { planPainting } from './painting.js';
+import type { Sharp } from 'sharp';
+
+/** Edge of the square drawn when nobody says a size, in pixels. */
+const DEFAULT_EDGE = 1024;
+/** Largest picture drawn in an input's own size, in pixels: the largest of the pixel table. */
+const MAX_PIXELS = 8_294_400;
+/** Longest edges of the first, second and third partial picture, in pixels. */
+const PARTIAL_EDGES = [320, 512, 768] as const;
+const PARTIAL_QUALITY = 45;
+
+/** An encoded picture and what could not be done for it. */
+export interface DrawnPicture {
+  readonly bytes: Buffer;
+  readonly width: number;
+  readonly height: number;
+  readonly warnings: readonly string[];
+}
+
+/** Draws and encodes what was asked for. `prompt` is the request's, without directives. */
+export async function drawPicture(
+  request: ProviderImageRequest,
+  prompt: string,
+  signal: AbortSignal,
+): Promise<DrawnPicture> {
+  await registerFonts(fontFiles());
+  const { width, height } = sizeOf(request);
+  const warnings: string[] = [];
+  const pipeline = await openPicture(request, { prompt, width, height, signal, warnings });
+  signal.throwIfAborted();
+  const bytes = await inTurn(() => encodeAs(pipeline, request.outputFormat, request.outputCompression).toBuffer());
+  return { bytes, width, height, warnings };
+}
+
+/** A small, blurred copy of a finished picture, sharper with every index (0..2). */
+export function drawPartial(
+  picture: Buffer,
+  index: number,
+  format: ProviderImageRequest['outputFormat'],
+): Promise<Buffer> {
+  const edge = PARTIAL_EDGES[index] ?? PARTIAL_EDGES[2];
+  const small = openImage(picture).resize(edge, edge, { fit: 'inside', withoutEnlargement: true });
+  return inTurn(() => encodeAs(index === 0 ? small.blur(4) : small, format, PARTIAL_QUALITY).toBuffer());
+}
+
+/** The exact pixels of the picture: those asked for, else an edit keeps its first image's, else the default. */
+export function sizeOf({ action, width, height, images }: ProviderImageRequest): { width: number; height: number } {
+  if (width !== undefined && height !== undefined) return { width, height };
+  const [first] = images;
+  if (action === 'generation' || first === undefined) return { width: DEFAULT_EDGE, height: DEFAULT_EDGE };
+  const scale = Math.min(1, Math.sqrt(MAX_PIXELS / (first.width * first.height)));
+  return { width: Math.max(1, Math.floor(first.width * scale)), height: Math.max(1, Math.floor(first.height * scale)) };
+}
+
+interface Plan {
+  readonly prompt: string;
+  readonly width: number;
+  readonly height: number;
+  readonly signal: AbortSignal;
+  readonly warnings: string[];
+}
+
+async function openPicture(request: ProviderImageRequest, plan: Plan): Promise<Sharp> {
+  const { images, mask, action, outputFormat } = request;
+  const { prompt, width, height, signal, warnings } = plan;
+  const painting = planPainting(prompt, mask === undefined ? images : [...images, mask]);
+  const isTransparent = request.background === 'transparent' && outputFormat !== 'jpeg';
+  if (request.background === 'transparent' && !isTransparent)
+    warnings.push('A jpeg has no transparency; the background is opaque.');
+  const [first, ...others] = images;
+  if (action === 'generation' || first === undefined) {
+    const drawing = await drawGeneration({ painting, width, height, images, isTransparent });
+    return isTransparent ? drawing : drawing.removeAlpha();
+  }
+  if (mask === undefined) {
+    const drawing = await drawEdit({ painting, width, height, first, others, isTransparent });
+    return isTransparent ? drawing : drawing.flatten({ background: '#ffffff' });
+  }
+  const { pixels, isChanged } = await drawMasked({ painting, width, height, first, others, mask }, signal);
+  if (!isChanged) warnings.push('The mask has no fully transparent pixel; nothing was changed.');
+  const mayBeTransparent = outputFormat !== 'jpeg' && request.background !== 'opaque';
+  const hasAlpha = mayBeTransparent && (await openImage(first.bytes).metadata()).hasAlpha;
+  return hasAlpha ? openLayer(pixels) : openLayer(pixels).flatten({ background: '#ffffff' });
+}
+
+function fontFiles(): string[] {
+  const resolve = createRequire(import.meta.url).resolve;
+  return ['DejaVuSans.ttf', 'DejaVuSans-Bold.ttf'].map((name) => resolve(`dejavu-fonts-ttf/ttf/${name}`));
+}

@@ -1,0 +1,93 @@
+import { Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
+import type {
+  ImageProvider,
+  ProviderCallContext,
+  ProviderImageRequest,
+  ProviderImageResult,
+} from '../image-provider.js';
+import { readDirectives, type Directives } from './directives.js';
+import { actOut } from './faults.js';
+import { drawPartial, drawPicture, sizeOf } from './picture.js';
+import { countUsage } from './usage.js';
+
+/** How many times progress is told while a latency passes. */
+const TICKS = 12;
+/** Percent: what is done before and after the ticks. */
+const DRAWN = 20;
+const TICKED = 95;
+
+/** Draws pictures itself: free, the same for the same request, and as slow or faulty as the prompt asks. */
+export class SandboxProvider implements ImageProvider {
+  readonly name = 'sandbox';
+  readonly free = true;
+
+  /** Throws ProviderError for faults that were asked for, or the signal's reason when aborted. */
+  async generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult> {
+    context.signal.throwIfAborted();
+    const directives = readDirectives(request.prompt);
+    const fault = context.startNumber <= directives.faultTimes ? directives.fault : undefined;
+    context.onProgress(1);
+    if (fault !== undefined && fault !== 'wrong-size') {
+      await passTime(directives, context, () => Promise.resolve());
+      return actOut(fault, context);
+    }
+    return this.draw(fault === undefined ? request : halved(request), directives, context);
+  }
+
+  private async draw(
+    request: ProviderImageRequest,
+    directives: Directives,
+    context: ProviderCallContext,
+  ): Promise<ProviderImageResult> {
+    const picture = await drawPicture(request, directives.prompt, context.signal);
+    context.signal.throwIfAborted();
+    context.onProgress(DRAWN);
+    await passTime(directives, context, async (tick) => {
+      const index = partialDueAt(tick, request.partialImages);
+      if (index !== undefined) context.onPartial(await drawPartial(picture.bytes, index, request.outputFormat), index);
+    });
+    context.onProgress(100);
+    return {
+      image: Readable.from([picture.bytes]),
+      usage: countUsage(request, directives.prompt, picture),
+      warnings: [
+        ...picture.warnings,
+        ...directives.unknown.map((text) => `The sandbox does not know the directive [[${text}]].`),
+      ],
+    };
+  }
+}
+
+async function passTime(
+  { latency }: Directives,
+  context: ProviderCallContext,
+  atTick: (tick: number) => Promise<void>,
+): Promise<void> {
+  for (let tick = 1; tick <= TICKS; tick++) {
+    if (latency > 0) await pause(latency / TICKS, context.signal);
+    await atTick(tick);
+    context.signal.throwIfAborted();
+    context.onProgress(Math.round(DRAWN + ((TICKED - DRAWN) * tick) / TICKS));
+  }
+}
+
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await wait(milliseconds, undefined, { signal }).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw error;
+  });
+}
+
+/** Partial pictures are spread evenly over the ticks. */
+function partialDueAt(tick: number, partialImages: number): number | undefined {
+  for (let index = 0; index < partialImages; index++) {
+    if (tick === Math.round(((index + 1) * TICKS) / (partialImages + 1))) return index;
+  }
+  return undefined;
+}
+
+function halved(request: ProviderImageRequest): ProviderImageRequest {
+  const { width, height } = sizeOf(request);
+  return { ...request, width: Math.ceil(width / 2), height: Math.ceil(height / 2) };
+}

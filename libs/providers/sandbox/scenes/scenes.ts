@@ -1,0 +1,29 @@
+import type { Scene } from '../canvas.js';
+import type { SceneName } from '../subject.js';
+import { animal } from './animal.js';
+import { city } from './city.js';
+import { flowers } from './flowers.js';
+import { forest } from './forest.js';
+import { landscape } from './landscape.js';
+import { ribbons } from './ribbons.js';
+import { sea } from './sea.js';
+import { shapes } from './shapes.js';
+import { space } from './space.js';
+import { stillLife } from './still-life.js';
+
+/** Every family of pictures the sandbox can draw. */
+export const SCENES: Readonly<Record<SceneName, Scene>> = {
+  landscape,
+  sea,
+  forest,
+  city,
+  animal,
+  space,
+  flowers,
+  'still-life': stillLife,
+  shapes,
+  ribbons,
+};
+
+/** What is drawn for a prompt that names nothing known. */
+export const UNNAMED: readonly [SceneName, ...SceneName[]] = ['ribbons', 'shapes', 'landscape'];
