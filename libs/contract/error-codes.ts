@@ -60,6 +60,7 @@ export const ERROR_KINDS = {
   method_not_allowed: { status: 405, type: 'invalid_request_error' },
   request_timeout: { status: 408, type: 'invalid_request_error' },
   idempotency_in_progress: { status: 409, type: 'conflict_error' },
+  task_cancelled: { status: 409, type: 'conflict_error', retry: false },
   request_too_large: { status: 413, type: 'invalid_request_error' },
   uri_too_long: { status: 414, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },

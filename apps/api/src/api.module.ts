@@ -1,0 +1,122 @@
+import { Inject, Module, type DynamicModule, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, HttpAdapterHost } from '@nestjs/core';
+import type { Server } from 'node:http';
+import { ConfigModule } from '#config/config.module.js';
+import { DatabaseConfig } from '#database/database.config.js';
+import { Database } from '#database/database.js';
+import { EgressConfig } from '#egress/egress.config.js';
+import { patientConnection } from '#queue/connections.js';
+import { QueueConfig } from '#queue/queue.config.js';
+import { ResultLinks } from '#storage/result-links.js';
+import { LinkSigner } from '#storage/signed-link.js';
+import { StorageConfig } from '#storage/storage.config.js';
+import { StorageModule } from '#storage/storage.module.js';
+import { TaskBellListener } from '#tasks/task-events.js';
+import { TaskStore } from '#tasks/task-store.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
+import { TasksModule } from '#tasks/tasks.module.js';
+import { Logger } from '#telemetry/logger.js';
+import { TelemetryConfig } from '#telemetry/telemetry.config.js';
+import { TelemetryModule } from '#telemetry/telemetry.module.js';
+import { ApiKeyGuard } from './auth/api-key.guard.js';
+import { ApiKeyStore } from './auth/api-key-store.js';
+import { SecretsConfig } from './auth/secrets.config.js';
+import { FilesController } from './files/files.controller.js';
+import { HealthController } from './health/health.controller.js';
+import { Readiness } from './health/readiness.js';
+import { ApiConfig, publicUrlOf } from './http/api.config.js';
+import { BodyMemory } from './http/body-memory.js';
+import { Draining } from './http/draining.js';
+import { ErrorFilter } from './http/error.filter.js';
+import { KnownRoutes } from './http/known-routes.js';
+import { AcceptImage } from './images/accept-image.js';
+import { AnswerImage } from './images/answer-image.js';
+import { ImagesController } from './images/images.controller.js';
+import { WaitForTask } from './images/wait-for-task.js';
+import { ModelsController } from './models/models.controller.js';
+import { TaskLinks } from './tasks/task-links.js';
+import { TasksController } from './tasks/tasks.controller.js';
+
+export const API_CONFIGS = [
+  TelemetryConfig,
+  DatabaseConfig,
+  QueueConfig,
+  TasksConfig,
+  StorageConfig,
+  EgressConfig,
+  SecretsConfig,
+  ApiConfig,
+] as const;
+
+const providers = [
+  { provide: APP_FILTER, useClass: ErrorFilter },
+  { provide: APP_GUARD, useClass: ApiKeyGuard },
+  KnownRoutes,
+  AcceptImage,
+  AnswerImage,
+  TaskLinks,
+  Readiness,
+  { provide: BodyMemory, inject: [ApiConfig], useFactory: (config: ApiConfig) => new BodyMemory(config.bodyMemory) },
+  { provide: Draining, inject: [ApiConfig], useFactory: (config: ApiConfig) => new Draining(config.shutdownGraceMs) },
+  {
+    provide: ApiKeyStore,
+    inject: [Database, SecretsConfig],
+    useFactory: (database: Database, secrets: SecretsConfig) => new ApiKeyStore(database, secrets.secretKey),
+  },
+  {
+    provide: TaskBellListener,
+    inject: [QueueConfig, Logger],
+    useFactory: (config: QueueConfig, logger: Logger) =>
+      new TaskBellListener(patientConnection(config, 'bell', logger), config.redisPrefix),
+  },
+  {
+    provide: WaitForTask,
+    inject: [TaskStore, TaskBellListener, Logger],
+    useFactory: (...parts: ConstructorParameters<typeof WaitForTask>) => new WaitForTask(...parts),
+  },
+  {
+    provide: LinkSigner,
+    inject: [SecretsConfig, ApiConfig],
+    useFactory: (secrets: SecretsConfig, config: ApiConfig) =>
+      new LinkSigner(
+        { secretKey: secrets.secretKey, previousSecretKey: secrets.secretKeyPrevious },
+        publicUrlOf(config),
+      ),
+  },
+  {
+    provide: ResultLinks,
+    inject: [StorageConfig, LinkSigner],
+    useFactory: (config: StorageConfig, signer: LinkSigner) => new ResultLinks(config, signer),
+  },
+];
+
+/** HTTP only: takes requests, writes tasks, waits for them. Draws nothing and calls no provider. */
+@Module({})
+export class ApiModule implements OnModuleDestroy, OnApplicationShutdown {
+  constructor(
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(Draining) private readonly draining: Draining,
+    @Inject(WaitForTask) private readonly wait: WaitForTask,
+    @Inject(TaskBellListener) private readonly bell: TaskBellListener,
+  ) {}
+
+  /** Throws ConfigError when settings are missing or wrong. */
+  static forRoot(env: Readonly<Record<string, string | undefined>>): DynamicModule {
+    return {
+      module: ApiModule,
+      imports: [ConfigModule.forRoot(API_CONFIGS, env), TelemetryModule.forRoot('api'), TasksModule, StorageModule],
+      controllers: [ImagesController, TasksController, ModelsController, FilesController, HealthController],
+      providers,
+    };
+  }
+
+  onModuleDestroy(): void {
+    this.draining.start(this.host.httpAdapter.getHttpServer() as Server);
+  }
+
+  onApplicationShutdown(): void {
+    this.draining.stop();
+    this.wait.close();
+    this.bell.close();
+  }
+}

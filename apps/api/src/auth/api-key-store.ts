@@ -1,0 +1,107 @@
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { AppError } from '#contract/app-error.js';
+import { hashApiKey } from '#database/api-keys.js';
+import type { Database } from '#database/database.js';
+import type { Caller } from './caller.js';
+
+/** How long a looked-up key is believed; a revocation takes effect everywhere within this time. */
+const KEY_TTL_MS = 5_000;
+const MAX_KEYS = 10_000;
+/** Longer texts can't be keys of ours. */
+const MAX_KEY_LENGTH = 256;
+
+interface KnownKey {
+  readonly caller: Caller;
+  readonly accountDisabled: boolean;
+  readonly revoked: boolean;
+  /** Milliseconds since the epoch; Infinity = never. */
+  readonly expiresAt: number;
+}
+
+/** Tells who a key belongs to. The database is asked once per key and 5 seconds, however many requests arrive. */
+export class ApiKeyStore {
+  private readonly found = new LRUCache<string, KnownKey>({ max: MAX_KEYS, ttl: KEY_TTL_MS });
+  private readonly unknown = new LRUCache<string, true>({ max: MAX_KEYS, ttl: KEY_TTL_MS });
+  private readonly asking = new Map<string, Promise<KnownKey | undefined>>();
+
+  constructor(
+    private readonly database: Database,
+    private readonly secretKey: string,
+  ) {}
+
+  /**
+   * The caller behind an `Authorization` header.
+   * Throws AppError: `invalid_api_key` for whatever is wrong with the key, `account_disabled`, or
+   * `server_is_overloaded` when the database does not answer.
+   */
+  caller(authorization: string | undefined): Caller | Promise<Caller> {
+    const key = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+    if (key === undefined || key.length > MAX_KEY_LENGTH) throw invalidKey();
+    // The key's own hash is dear to compute; a plain digest is enough to find it again in memory.
+    const name = hash('sha256', key, 'base64');
+    const known = this.found.get(name);
+    if (known !== undefined) return admit(known);
+    if (this.unknown.has(name)) throw invalidKey();
+    return this.ask(name, key).then(admit);
+  }
+
+  private ask(name: string, key: string): Promise<KnownKey | undefined> {
+    let answer = this.asking.get(name);
+    if (answer === undefined) {
+      answer = this.lookUp(name, key).finally(() => this.asking.delete(name));
+      this.asking.set(name, answer);
+    }
+    return answer;
+  }
+
+  private async lookUp(name: string, key: string): Promise<KnownKey | undefined> {
+    const row = await this.database.prisma.apiKey
+      .findUnique({
+        where: { hash: new Uint8Array(hashApiKey(this.secretKey, key)) },
+        include: { account: { select: { disabledAt: true } } },
+      })
+      .catch((cause: unknown) => {
+        throw new AppError('server_is_overloaded', 'The service cannot take requests right now.', {
+          retryAfter: 2,
+          cause,
+        });
+      });
+    if (row === null) {
+      this.unknown.set(name, true);
+      return undefined;
+    }
+    const known: KnownKey = {
+      caller: {
+        accountId: row.accountId,
+        keyId: row.id,
+        models: row.models,
+        defaultResponseFormat:
+          row.defaultResponseFormat === 'url' || row.defaultResponseFormat === 'b64_json'
+            ? row.defaultResponseFormat
+            : undefined,
+        allowPixelSize: row.allowPixelSize,
+        submitMode: row.submitMode === 'apimart' ? 'apimart' : 'sync',
+      },
+      accountDisabled: row.account.disabledAt !== null,
+      revoked: row.revokedAt !== null,
+      expiresAt: row.expiresAt?.getTime() ?? Infinity,
+    };
+    this.found.set(name, known);
+    return known;
+  }
+}
+
+function admit(known: KnownKey | undefined): Caller {
+  if (known === undefined || known.revoked || known.expiresAt <= Date.now()) throw invalidKey();
+  if (known.accountDisabled) throw new AppError('account_disabled', 'The account of this API key is disabled.');
+  return known.caller;
+}
+
+/** One answer for every cause, so that nothing can be learnt about keys. */
+export function invalidKey(): AppError {
+  return new AppError(
+    'invalid_api_key',
+    'The API key is missing or not valid. Send it as: Authorization: Bearer <key>',
+  );
+}

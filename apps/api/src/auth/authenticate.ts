@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify';
+import type { ApiKeyStore } from './api-key-store.js';
+
+/**
+ * Authenticates every request by the route it matched, before its body is read. Routes say that they are public;
+ * whatever says nothing needs a key. Addresses are never compared, so no spelling of one gets around this.
+ */
+export function authenticateRequests(server: FastifyInstance, keys: ApiKeyStore): void {
+  server.addHook('onRequest', (request, _reply, done) => {
+    if (request.is404 || request.routeOptions.config.public === true) {
+      done();
+      return;
+    }
+    try {
+      const caller = keys.caller(request.headers.authorization);
+      if (!(caller instanceof Promise)) {
+        request.caller = caller;
+        done();
+        return;
+      }
+      caller.then((found) => {
+        request.caller = found;
+        done();
+      }, done);
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}

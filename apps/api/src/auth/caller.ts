@@ -1,0 +1,19 @@
+import type { ResponseFormat } from '#contract/image-request.js';
+
+/** Who a request is made for, as its API key says. */
+export interface Caller {
+  readonly accountId: string;
+  readonly keyId: string;
+  /** Models the key may use; empty means all. */
+  readonly models: readonly string[];
+  /** What `response_format` is when the request does not say. */
+  readonly defaultResponseFormat: ResponseFormat | undefined;
+  /** Whether generations take `<w>x<h>` sizes of the table. */
+  readonly allowPixelSize: boolean;
+  /** `apimart`: generations answer at once with a task id. */
+  readonly submitMode: 'sync' | 'apimart';
+}
+
+export function mayUseModel(caller: Caller, model: string): boolean {
+  return caller.models.length === 0 || caller.models.includes(model);
+}

@@ -1,0 +1,32 @@
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import { Logger } from '#telemetry/logger.js';
+import { NestLogger } from '#telemetry/nest-logger.js';
+import { ApiModule } from './api.module.js';
+import { ApiKeyStore } from './auth/api-key-store.js';
+import { authenticateRequests } from './auth/authenticate.js';
+import { prepareDocs, serveDocs } from './docs/serve-docs.js';
+import { logRequests } from './http/access-log.js';
+import { ApiConfig } from './http/api.config.js';
+import { BodyMemory } from './http/body-memory.js';
+import { KnownRoutes } from './http/known-routes.js';
+import { createAdapter, prepareServer } from './http/server.js';
+
+/** The whole API, ready to listen. Throws ConfigError when settings are missing or wrong. */
+export async function createApi(env: Readonly<Record<string, string | undefined>>): Promise<NestFastifyApplication> {
+  const app = await NestFactory.create<NestFastifyApplication>(ApiModule.forRoot(env), createAdapter(), {
+    bodyParser: false,
+    bufferLogs: true,
+    abortOnError: false,
+  });
+  const logger = app.get(Logger);
+  app.useLogger(new NestLogger(logger));
+  const server = app.getHttpAdapter().getInstance() as FastifyInstance;
+  prepareDocs(server);
+  prepareServer(server, app.get(ApiConfig), app.get(KnownRoutes), app.get(BodyMemory));
+  authenticateRequests(server, app.get(ApiKeyStore));
+  logRequests(server, logger);
+  serveDocs(app);
+  return app;
+}

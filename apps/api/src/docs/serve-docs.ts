@@ -1,0 +1,42 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { SwaggerModule } from '@nestjs/swagger';
+import type { FastifyInstance } from 'fastify';
+import { openApiDocument } from './openapi-document.js';
+
+const DOCS = '/docs';
+const DOCUMENT = '/openapi.json';
+/** The page brings its own scripts and styles; only its styles are inline. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Marks what the reference page registers as public; to be called before it registers anything. */
+export function prepareDocs(server: FastifyInstance): void {
+  server.addHook('onRoute', (route) => {
+    if (route.url !== DOCUMENT && route.url !== DOCS && !route.url.startsWith(`${DOCS}/`)) return;
+    route.config = { ...route.config, public: true };
+    const protect = (_request: unknown, reply: { header(name: string, value: string): unknown }, done: () => void) => {
+      reply.header('content-security-policy', POLICY);
+      reply.header('x-content-type-options', 'nosniff');
+      done();
+    };
+    route.onRequest = [route.onRequest ?? [], protect].flat();
+  });
+}
+
+/** Serves the document and a reference page made from it; both are made at the first request. */
+export function serveDocs(app: NestFastifyApplication): void {
+  SwaggerModule.setup(DOCS, app, () => openApiDocument(app), {
+    jsonDocumentUrl: DOCUMENT,
+    raw: ['json'],
+    customSiteTitle: 'Darkroom API',
+    swaggerOptions: { validatorUrl: null, tryItOutEnabled: true },
+  });
+}

@@ -1,0 +1,74 @@
+import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import { resultOfFileName } from '#storage/object-key.js';
+import { ObjectNotFound, type ObjectStore, type StoredObject } from '#storage/object-store.js';
+import { LinkSigner } from '#storage/signed-link.js';
+import { OBJECT_STORE } from '#storage/storage.module.js';
+import { Public } from '../auth/api-key.guard.js';
+import { DescribeFile } from './files.openapi.js';
+
+/** Serves finished pictures to whoever holds a signed link; an Authorization header makes no difference. */
+@ApiTags('Files')
+@Controller('i')
+export class FilesController {
+  constructor(
+    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+    @Inject(LinkSigner) private readonly signer: LinkSigner,
+  ) {}
+
+  @Get(':name')
+  @Public()
+  @DescribeFile()
+  async serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { name } = request.params as { name: string };
+    const { exp, sig } = request.query as { exp?: unknown; sig?: unknown };
+    const verdict = this.signer.verify(name, exp, sig);
+    if (verdict !== 'ok') {
+      throw new AppError('invalid_link', verdict === 'expired' ? 'The link has expired.' : 'The link is not valid.');
+    }
+    const result = resultOfFileName(name);
+    if (result === undefined) throw missing();
+    // The bytes behind a name never change, so the name is as good a tag as their digest.
+    const tag = `"${name}"`;
+    protect(reply, name, Number(exp));
+    void reply.header('etag', tag);
+    if (request.headers['if-none-match'] === tag) {
+      void reply.code(304).send();
+      return;
+    }
+    const stored = await this.open(result.key);
+    void reply.type(result.contentType).header('content-length', stored.bytes);
+    if (request.method === 'HEAD') {
+      stored.stream.destroy();
+      void reply.send();
+      return;
+    }
+    reply.raw.once('close', () => stored.stream.destroy());
+    void reply.send(stored.stream);
+  }
+
+  private async open(key: string): Promise<StoredObject> {
+    return this.store.open(key).catch((cause: unknown) => {
+      if (cause instanceof ObjectNotFound) throw missing();
+      throw new AppError('server_is_overloaded', 'The picture cannot be read right now.', { retryAfter: 5, cause });
+    });
+  }
+}
+
+/** A picture opened on its own can run nothing, tells its origin to nobody and has a name of our making. */
+function protect(reply: FastifyReply, name: string, expiresAt: number): void {
+  const seconds = Math.max(0, expiresAt - Math.ceil(Date.now() / 1000));
+  void reply
+    .header('cache-control', `private, max-age=${seconds}, immutable`)
+    .header('content-disposition', `inline; filename="${name}"`)
+    .header('content-security-policy', "default-src 'none'; sandbox")
+    .header('cross-origin-resource-policy', 'cross-origin')
+    .header('referrer-policy', 'no-referrer')
+    .header('x-content-type-options', 'nosniff');
+}
+
+function missing(): AppError {
+  return new AppError('file_not_found', 'The picture is no longer here.');
+}

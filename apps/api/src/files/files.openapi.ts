@@ -1,0 +1,31 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiOperation, ApiParam, ApiQuery, ApiResponse } from '@nestjs/swagger';
+import { DescribeErrors, REQUEST_ID_HEADER } from '../http/describe.js';
+
+const BYTES = { schema: { type: 'string' as const, format: 'binary' } };
+
+export function DescribeFile(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'getFile',
+      summary: 'Get a picture by its signed link',
+      description: 'Links come with results and tasks.',
+    }),
+    ApiParam({ name: 'name', example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A-1.png' }),
+    ApiQuery({
+      name: 'exp',
+      required: true,
+      schema: { type: 'integer' },
+      description: 'End of the link, unix seconds.',
+    }),
+    ApiQuery({ name: 'sig', required: true, description: 'Signature over name and end.' }),
+    ApiResponse({
+      status: 200,
+      description: 'The picture.',
+      headers: { ...REQUEST_ID_HEADER, etag: { schema: { type: 'string' } } },
+      content: { 'image/png': BYTES, 'image/jpeg': BYTES, 'image/webp': BYTES },
+    }),
+    ApiResponse({ status: 304, description: 'The picture is what If-None-Match says.', headers: REQUEST_ID_HEADER }),
+    DescribeErrors(403, 404, 405, 500, 503),
+  );
+}

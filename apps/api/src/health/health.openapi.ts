@@ -1,0 +1,31 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiOperation, ApiProperty, ApiResponse } from '@nestjs/swagger';
+import { REQUEST_ID_HEADER } from '../http/describe.js';
+
+class HealthResponse {
+  @ApiProperty({ enum: ['ok'] })
+  status!: string;
+}
+
+class ReadinessResponse {
+  @ApiProperty({ enum: ['ready', 'not ready'] })
+  status!: string;
+
+  @ApiProperty({ type: [String], description: 'What keeps it from being ready.' })
+  reasons!: string[];
+}
+
+export function DescribeHealth(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({ operationId: 'getHealth', summary: 'Whether the process runs' }),
+    ApiResponse({ status: 200, type: HealthResponse, headers: REQUEST_ID_HEADER }),
+  );
+}
+
+export function DescribeReadiness(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({ operationId: 'getReadiness', summary: 'Whether the process can do its work' }),
+    ApiResponse({ status: 200, type: ReadinessResponse, headers: REQUEST_ID_HEADER }),
+    ApiResponse({ status: 503, type: ReadinessResponse, headers: REQUEST_ID_HEADER }),
+  );
+}

@@ -1,0 +1,31 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '#telemetry/logger.js';
+
+/** nginx's word for a caller that went away before its answer. */
+const CLIENT_GONE = 499;
+
+/** One line per request. The route's pattern is logged, never the address: links carry signatures. */
+export function logRequests(server: FastifyInstance, logger: Logger): void {
+  const write = (request: FastifyRequest, reply: FastifyReply, status: number): void => {
+    const clientRequestId = request.headers['x-client-request-id'];
+    logger.info('request', {
+      requestId: request.id,
+      method: request.method,
+      route: request.routeOptions.url ?? 'unknown',
+      status,
+      durationMs: Math.round(reply.elapsedTime),
+      taskId: request.taskId,
+      keyId: request.caller?.keyId,
+      accountId: request.caller?.accountId,
+      clientRequestId: typeof clientRequestId === 'string' ? clientRequestId.slice(0, 128) : undefined,
+    });
+  };
+  server.addHook('onResponse', (request, reply, done) => {
+    write(request, reply, reply.statusCode);
+    done();
+  });
+  server.addHook('onRequestAbort', (request, done) => {
+    logger.info('request.aborted', { requestId: request.id, status: CLIENT_GONE, taskId: request.taskId });
+    done();
+  });
+}

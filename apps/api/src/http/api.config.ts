@@ -1,0 +1,62 @@
+import { IsBoolean, IsInt, IsOptional, IsString, IsUrl, Max, Min } from 'class-validator';
+import { Setting } from '#config/setting.js';
+
+export class ApiConfig {
+  @Setting('PORT', 'Port the API listens on; 0 takes a free one.')
+  @IsInt()
+  @Min(0)
+  @Max(65_535)
+  readonly port: number = 8080;
+
+  @Setting('HOST', 'Address the API listens on.')
+  @IsString()
+  readonly host: string = '127.0.0.1';
+
+  @Setting('PUBLIC_URL', 'Address callers reach the API at, used in links; default http://HOST:PORT.', { unit: 'URL' })
+  @IsOptional()
+  @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
+  readonly publicUrl?: string;
+
+  @Setting('SYNC_WAIT_MS', 'How long a sync call waits for its picture before it is answered still_running.', {
+    unit: 'ms',
+  })
+  @IsInt()
+  @Min(1_000)
+  @Max(600_000)
+  readonly syncWaitMs: number = 100_000;
+
+  @Setting('ALLOW_PIXEL_SIZE', 'Take the pixel sizes of the table in generations too, for clients that know no ratios.')
+  @IsBoolean()
+  readonly allowPixelSize: boolean = false;
+
+  @Setting('JSON_BODY_LIMIT', 'Largest JSON body of an image request.', { unit: 'bytes' })
+  @IsInt()
+  @Min(1_048_576)
+  @Max(268_435_456)
+  readonly jsonBodyLimit: number = 67_108_864;
+
+  @Setting('MULTIPART_BODY_LIMIT', 'Largest multipart body of an edit.', { unit: 'bytes' })
+  @IsInt()
+  @Min(1_048_576)
+  @Max(1_073_741_824)
+  readonly multipartBodyLimit: number = 200_000_000;
+
+  @Setting('BODY_MEMORY', 'Bytes of large JSON bodies one process holds at a time; more are turned away.', {
+    unit: 'bytes',
+  })
+  @IsInt()
+  @Min(1_048_576)
+  readonly bodyMemory: number = 268_435_456;
+
+  @Setting('SHUTDOWN_GRACE_MS', 'How long a stopping process may finish what it has begun.', { unit: 'ms' })
+  @IsInt()
+  @Min(0)
+  @Max(600_000)
+  readonly shutdownGraceMs: number = 25_000;
+}
+
+/** Address callers reach the API at, without a slash at its end. */
+export function publicUrlOf(config: ApiConfig): string {
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  return (config.publicUrl ?? `http://${host}:${config.port}`).replace(/\/+$/, '');
+}

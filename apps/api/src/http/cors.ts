@@ -1,0 +1,25 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+const EXPOSED = 'x-request-id, x-task-id, retry-after, retry-after-ms, idempotency-replayed';
+const METHODS = 'GET, HEAD, POST, OPTIONS';
+const PREFLIGHT_SECONDS = '86400';
+
+/** Lets any page call the API: keys travel in a header, never in a cookie, so an origin proves nothing. */
+export function allowEveryOrigin(reply: FastifyReply): void {
+  void reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED);
+}
+
+export function isPreflight(request: FastifyRequest): boolean {
+  return request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
+}
+
+/** Any header may be sent: the SDKs add a family of their own. */
+export function answerPreflight(request: FastifyRequest, reply: FastifyReply): void {
+  void reply
+    .code(204)
+    .header('access-control-allow-methods', METHODS)
+    .header('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '*')
+    .header('access-control-max-age', PREFLIGHT_SECONDS)
+    .header('vary', 'Access-Control-Request-Headers')
+    .send();
+}

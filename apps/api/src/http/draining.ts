@@ -1,0 +1,44 @@
+import type { Server } from 'node:http';
+
+/** Held callers are answered this long before the grace time ends, so that their answers still get out. */
+const ANSWER_MARGIN_MS = 1_000;
+
+/** The end of a process: running requests may finish, and what can't is answered rather than cut off. */
+export class Draining {
+  private readonly held = new Set<AbortController>();
+  private timers: NodeJS.Timeout[] = [];
+
+  constructor(private readonly graceMs: number) {}
+
+  /** The controller is aborted when its caller must be answered now; call `letGo` once it has been. */
+  hold(call: AbortController): void {
+    this.held.add(call);
+  }
+
+  letGo(call: AbortController): void {
+    this.held.delete(call);
+  }
+
+  /** Whether the process has been told to stop. */
+  get started(): boolean {
+    return this.timers.length > 0;
+  }
+
+  start(server: Server): void {
+    if (this.started) return;
+    const answerAfter = Math.max(0, this.graceMs - ANSWER_MARGIN_MS);
+    this.timers = [
+      setTimeout(() => this.answerHeld(), answerAfter),
+      setTimeout(() => server.closeAllConnections(), this.graceMs),
+    ];
+    server.closeIdleConnections();
+  }
+
+  private answerHeld(): void {
+    for (const call of this.held) call.abort();
+  }
+
+  stop(): void {
+    for (const timer of this.timers) clearTimeout(timer);
+  }
+}

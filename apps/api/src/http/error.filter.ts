@@ -1,0 +1,50 @@
+import { Catch, HttpException, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import { Logger } from '#telemetry/logger.js';
+import { sendError } from './error-reply.js';
+import { appErrorOf } from './framework-error.js';
+import { KnownRoutes } from './known-routes.js';
+
+/** Everything that goes wrong in a request, whoever throws it, ends here in the contract's error body. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(
+    @Inject(Logger) private readonly logger: Logger,
+    @Inject(KnownRoutes) private readonly routes: KnownRoutes,
+  ) {}
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    const error = this.appError(thrown, request, reply);
+    if (error.status >= 500 && error.code !== 'still_running') this.report(error, request);
+    sendError(error, request, reply);
+  }
+
+  private appError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): AppError {
+    if (thrown instanceof AppError) return thrown;
+    if (thrown instanceof HttpException && thrown.getStatus() === 404) return this.notFound(request, reply);
+    const cause = thrown instanceof HttpException && thrown.cause instanceof Error ? thrown.cause : thrown;
+    return appErrorOf(cause);
+  }
+
+  private notFound(request: FastifyRequest, reply: FastifyReply): AppError {
+    const methods = this.routes.methodsOf(request.url);
+    if (methods.length === 0 || methods.includes(request.method)) {
+      return new AppError('unknown_url', 'There is nothing at this address. Check the base address and the path.');
+    }
+    void reply.header('allow', methods.join(', '));
+    return new AppError('method_not_allowed', `This address does not take ${request.method}.`);
+  }
+
+  private report(error: AppError, request: FastifyRequest): void {
+    this.logger.error('request.failed', {
+      requestId: request.id,
+      taskId: error.taskId,
+      code: error.code,
+      error: error.cause instanceof Error ? error.cause : error,
+    });
+  }
+}

@@ -1,0 +1,21 @@
+import type { Caller } from '../auth/caller.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls; set before the body is read, undefined on public routes. */
+    caller: Caller | undefined;
+    /** The task this request made or read, for the log. */
+    taskId: string | undefined;
+    /** Bytes of body memory this request holds. */
+    heldBytes: number;
+  }
+
+  interface FastifyContextConfig {
+    /** Anyone may call the route. Every other route needs a key. */
+    public?: boolean;
+    /** The route takes JSON bodies up to JSON_BODY_LIMIT. */
+    largeBody?: boolean;
+    /** The route takes multipart/form-data. */
+    multipart?: boolean;
+  }
+}

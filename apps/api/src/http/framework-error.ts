@@ -1,0 +1,36 @@
+import { AppError } from '#contract/app-error.js';
+import type { ErrorCode } from '#contract/error-codes.js';
+
+/** Errors of Fastify and Node by their code, as callers see them. */
+const KNOWN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'The Content-Type of the request is not supported.'],
+  FST_ERR_CTP_EMPTY_TYPE: ['unsupported_media_type', 'The Content-Type of the request is not supported.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['request_too_large', 'The request body is too large.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid_json', 'The request body does not have the announced length.'],
+  FST_ERR_BAD_URL: ['invalid_value', 'The address of the request is malformed.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['uri_too_long', 'The address of the request is too long.'],
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: ['unsupported_media_type', 'The request has no Content-Type.'],
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers of the request are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
+  ECONNRESET: ['invalid_value', 'The request was cut off.'],
+};
+
+const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
+  408: 'request_timeout',
+  413: 'request_too_large',
+  414: 'uri_too_long',
+  415: 'unsupported_media_type',
+  431: 'headers_too_large',
+};
+
+/** What a caller is told of an error that none of ours threw. Anything unknown is a bug, and says nothing. */
+export function appErrorOf(thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown;
+  const { code, statusCode } = (thrown ?? {}) as { code?: unknown; statusCode?: unknown };
+  const known = typeof code === 'string' ? KNOWN[code] : undefined;
+  if (known) return new AppError(known[0], known[1], { cause: thrown });
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
+    return new AppError(BY_STATUS[statusCode] ?? 'invalid_value', 'The request is not valid.', { cause: thrown });
+  }
+  return new AppError('internal_error', 'Something went wrong on our side.', { cause: thrown });
+}

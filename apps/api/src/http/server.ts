@@ -1,0 +1,118 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyError, FastifyHttpOptions, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import { newRequestId } from '#tasks/task-id.js';
+import type { ApiConfig } from './api.config.js';
+import { answerClientError, answerOnSocket } from './client-error.js';
+import type { BodyMemory } from './body-memory.js';
+import { allowEveryOrigin, answerPreflight, isPreflight } from './cors.js';
+import { sendError } from './error-reply.js';
+import { appErrorOf } from './framework-error.js';
+import { readJsonBody, releaseBody, SMALL_JSON_LIMIT } from './json-body.js';
+import type { KnownRoutes } from './known-routes.js';
+import './fastify-types.js';
+
+const MAX_HEADER_BYTES = 16_384;
+
+/** Fastify with our limits, time limits and error answers (reliability: HTTP server). */
+export function createAdapter(): FastifyAdapter {
+  const options: FastifyHttpOptions<Server> & { skipMiddie: true } = {
+    logger: false,
+    skipMiddie: true,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    return503OnClosing: false,
+    requestTimeout: 120_000,
+    keepAliveTimeout: 75_000,
+    routerOptions: { maxParamLength: MAX_HEADER_BYTES },
+    http: {
+      headersTimeout: 15_000,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      connectionsCheckingInterval: 5_000,
+      requireHostHeader: false,
+    },
+    rewriteUrl: (request: IncomingMessage) => readableUrl(request.url ?? '/'),
+    frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+      beginReply(request, reply);
+      sendError(appErrorOf(error), request, reply);
+    },
+    clientErrorHandler: answerClientError,
+  };
+  return new FastifyAdapter(options);
+}
+
+/** A task id that can't even be decoded is answered like any other unknown one. */
+function readableUrl(url: string): string {
+  if (!url.startsWith('/v1/tasks/') || !url.includes('%')) return url;
+  try {
+    decodeURIComponent(url);
+    return url;
+  } catch {
+    return '/v1/tasks/-';
+  }
+}
+
+function beginReply(request: FastifyRequest, reply: FastifyReply): void {
+  void reply.header('x-request-id', request.id);
+  allowEveryOrigin(reply);
+}
+
+/** What every request goes through before it is routed to a controller, besides authentication. */
+export function prepareServer(
+  server: FastifyInstance,
+  config: ApiConfig,
+  routes: KnownRoutes,
+  memory: BodyMemory,
+): void {
+  server.decorateRequest('caller', undefined);
+  server.decorateRequest('taskId', undefined);
+  server.decorateRequest('heldBytes', 0);
+  server.addHook('onRoute', (route) => {
+    routes.add(route);
+  });
+  server.addHook('onRequest', (request, reply, done) => {
+    beginReply(request, reply);
+    if (isPreflight(request)) answerPreflight(request, reply);
+    else done();
+  });
+  server.addHook('onResponse', (request, _reply, done) => {
+    if (request.heldBytes > 0) releaseBody(request, memory);
+    done();
+  });
+  server.addHook('onRequestAbort', (request, done) => {
+    if (request.heldBytes > 0) releaseBody(request, memory);
+    done();
+  });
+  takeBodies(server, config, memory);
+  answerOddRequests(server);
+}
+
+/** JSON everywhere, multipart where the route says so, nothing else. */
+function takeBodies(server: FastifyInstance, config: ApiConfig, memory: BodyMemory): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage) => {
+    const encoding = request.headers['content-encoding'] ?? 'identity';
+    if (encoding !== 'identity') throw unsupported('Compressed request bodies are not supported.');
+    const limit = request.routeOptions.config.largeBody === true ? config.jsonBodyLimit : SMALL_JSON_LIMIT;
+    return readJsonBody(request, payload, limit, memory);
+  });
+  server.addContentTypeParser('multipart/form-data', (request: FastifyRequest, _payload, done) => {
+    // The body stays unread: the controller takes it apart as it arrives.
+    if (request.routeOptions.config.multipart === true) done(null, undefined);
+    else done(unsupported('This address takes application/json only.'));
+  });
+}
+
+function unsupported(message: string): AppError {
+  return new AppError('unsupported_media_type', message);
+}
+
+function answerOddRequests(server: FastifyInstance): void {
+  server.server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    answerOnSocket(new AppError('method_not_allowed', 'CONNECT is not supported.'), socket);
+  });
+  // An expectation other than 100-continue is ignored; Node would answer it with an empty 417.
+  server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
+}

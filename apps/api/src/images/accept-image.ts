@@ -1,0 +1,177 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import { assertFields } from '#contract/field-rule.js';
+import { isDataUri } from '#contract/image-reference.js';
+import {
+  AsyncImageEditForm,
+  AsyncImageEditRequest,
+  AsyncImageGenerationRequest,
+  ImageEditForm,
+  ImageEditRequest,
+  ImageGenerationRequest,
+  type ResponseFormat,
+} from '#contract/image-request.js';
+import { readFields } from '#contract/request-fields.js';
+import { EgressConfig } from '#egress/egress.config.js';
+import { publicUrlProblem } from '#egress/public-url.js';
+import type { ObjectStore } from '#storage/object-store.js';
+import { OBJECT_STORE } from '#storage/storage.module.js';
+import { SubmitTask } from '#tasks/submit-task.js';
+import { newTaskId } from '#tasks/task-id.js';
+import type { Task, TaskInput } from '#tasks/task.js';
+import { callerOf } from '../auth/api-key.guard.js';
+import type { Caller } from '../auth/caller.js';
+import { ApiConfig } from '../http/api.config.js';
+import { BodyMemory } from '../http/body-memory.js';
+import { releaseBody } from '../http/json-body.js';
+import { decodeDataUri } from './data-uri.js';
+import { coerceTexts, readEditForm } from './edit-form.js';
+import { InputUpload } from './input-upload.js';
+import { assertCombination, editCommand, generationCommand, normalizeSpelling } from './submit-command.js';
+
+/** A request that has become a task. */
+export interface Accepted {
+  readonly task: Task;
+  readonly format: ResponseFormat;
+  /** Names of fields and files that mean nothing here. */
+  readonly ignored: readonly string[];
+}
+
+/** Turns an image request into a task: checks its fields, stores its images, submits the command. */
+@Injectable()
+export class AcceptImage {
+  constructor(
+    @Inject(SubmitTask) private readonly tasks: SubmitTask,
+    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+    @Inject(ApiConfig) private readonly config: ApiConfig,
+    @Inject(EgressConfig) private readonly egress: EgressConfig,
+    @Inject(BodyMemory) private readonly memory: BodyMemory,
+  ) {}
+
+  /** `signal` ends uploads whose caller is gone. Throws AppError; then nothing is left behind. */
+  async generation(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<Accepted> {
+    const caller = callerOf(request);
+    const requestClass = asynchronous ? AsyncImageGenerationRequest : ImageGenerationRequest;
+    const { request: fields, ignored } = readFields<AsyncImageGenerationRequest>(requestClass, request.body);
+    normalizeSpelling(fields, caller.allowPixelSize || this.config.allowPixelSize);
+    assertFields(fields);
+    assertCombination(fields, caller, asynchronous);
+    this.assertCallback(fields.callback_url);
+    const references = fields.image_urls ?? [];
+    this.assertReachable(references, (index) => `image_urls[${index}]`);
+    const taskId = newTaskId();
+    const upload = new InputUpload(this.store, taskId, signal);
+    return this.orDiscard(upload, async () => {
+      const inputs = await storeReferences(references, upload, (index) => `image_urls[${index}]`);
+      const command = generationCommand(fields, { taskId, requestId: request.id, caller, inputs, mask: null });
+      releaseBody(request, this.memory);
+      return { task: await this.tasks.submit(command), format: formatOf(fields, caller, 'url'), ignored };
+    });
+  }
+
+  /** Like `generation`, for JSON and multipart edits. */
+  async edit(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<Accepted> {
+    const multipart = /^multipart\//i.test(request.headers['content-type'] ?? '');
+    return multipart ? this.editForm(request, asynchronous, signal) : this.editJson(request, asynchronous, signal);
+  }
+
+  private async editJson(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<Accepted> {
+    const caller = callerOf(request);
+    const requestClass = asynchronous ? AsyncImageEditRequest : ImageEditRequest;
+    const { request: fields, ignored } = readFields<AsyncImageEditRequest>(requestClass, request.body);
+    normalizeSpelling(fields, false);
+    assertFields(fields);
+    assertCombination(fields, caller, asynchronous);
+    this.assertCallback(fields.callback_url);
+    const references = fields.images.map(({ image_url }) => image_url);
+    const masks = fields.mask === undefined ? [] : [fields.mask.image_url];
+    this.assertReachable(references, editParam);
+    this.assertReachable(masks, () => 'mask.image_url');
+    const taskId = newTaskId();
+    const upload = new InputUpload(this.store, taskId, signal);
+    return this.orDiscard(upload, async () => {
+      const inputs = await storeReferences(references, upload, editParam);
+      const [mask = null] = await storeReferences(masks, upload, () => 'mask.image_url', 'mask');
+      const command = editCommand(fields, { taskId, requestId: request.id, caller, inputs, mask });
+      releaseBody(request, this.memory);
+      return { task: await this.tasks.submit(command), format: formatOf(fields, caller, 'b64_json'), ignored };
+    });
+  }
+
+  private async editForm(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<Accepted> {
+    const caller = callerOf(request);
+    const limit = this.config.multipartBodyLimit;
+    if (Number(request.headers['content-length'] ?? 0) > limit) {
+      throw new AppError('request_too_large', `The form is larger than ${limit} bytes.`);
+    }
+    const taskId = newTaskId();
+    const upload = new InputUpload(this.store, taskId, signal);
+    return this.orDiscard(upload, async () => {
+      const form = await readEditForm(request.raw, upload, limit);
+      const requestClass = asynchronous ? AsyncImageEditForm : ImageEditForm;
+      const { request: fields, ignored } = readFields<AsyncImageEditForm>(requestClass, coerceTexts(form.texts));
+      normalizeSpelling(fields, false);
+      assertFields(fields);
+      assertCombination(fields, caller, asynchronous);
+      this.assertCallback(fields.callback_url);
+      if (form.images.length === 0) {
+        throw new AppError('missing_required_parameter', "Missing required parameter: 'image'.", { param: 'image' });
+      }
+      const { images: inputs, mask } = form;
+      const command = editCommand(fields, { taskId, requestId: request.id, caller, inputs, mask });
+      const task = await this.tasks.submit(command);
+      return { task, format: formatOf(fields, caller, 'b64_json'), ignored: [...ignored, ...form.ignored] };
+    });
+  }
+
+  private async orDiscard(upload: InputUpload, accept: () => Promise<Accepted>): Promise<Accepted> {
+    try {
+      return await accept();
+    } catch (error) {
+      await upload.discard();
+      throw error;
+    }
+  }
+
+  /** A cheap look at each address; whoever opens it checks again what the name resolves to. */
+  private assertReachable(references: readonly string[], paramOf: (index: number) => string): void {
+    for (const [index, reference] of references.entries()) {
+      if (isDataUri(reference)) continue;
+      const problem = publicUrlProblem(reference, this.egress);
+      if (problem !== undefined) throw new AppError('invalid_image_url', problem, { param: paramOf(index) });
+    }
+  }
+
+  private assertCallback(callbackUrl: string | undefined): void {
+    const problem = callbackUrl && publicUrlProblem(callbackUrl, this.egress, { httpsOnly: true });
+    if (problem) throw new AppError('invalid_value', problem, { param: 'callback_url' });
+  }
+}
+
+function editParam(index: number): string {
+  return `images[${index}].image_url`;
+}
+
+function formatOf(fields: { response_format?: ResponseFormat }, caller: Caller, usual: ResponseFormat): ResponseFormat {
+  return fields.response_format ?? caller.defaultResponseFormat ?? usual;
+}
+
+/** Data URIs go to the store one after the other; addresses stay addresses, which the worker opens. */
+async function storeReferences(
+  references: readonly string[],
+  upload: InputUpload,
+  paramOf: (index: number) => string,
+  slot?: 'mask',
+): Promise<TaskInput[]> {
+  const inputs: TaskInput[] = [];
+  for (const [index, reference] of references.entries()) {
+    const param = paramOf(index);
+    inputs.push(
+      isDataUri(reference)
+        ? await upload.add(decodeDataUri(reference, param), slot ?? index, param)
+        : { kind: 'url', url: reference, param },
+    );
+  }
+  return inputs;
+}

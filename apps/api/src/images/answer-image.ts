@@ -1,0 +1,128 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import { ERROR_KINDS, type ErrorCode } from '#contract/error-codes.js';
+import { imageResponse } from '#contract/image-response.js';
+import type { ResponseFormat } from '#contract/image-request.js';
+import { ignoredParamsHeader } from '#contract/request-fields.js';
+import { pollUrl, submittedResponse, taskAcceptance } from '#contract/task-acceptance.js';
+import type { ObjectStore } from '#storage/object-store.js';
+import { OBJECT_STORE } from '#storage/storage.module.js';
+import type { Task } from '#tasks/task.js';
+import { Draining } from '../http/draining.js';
+import { TaskLinks } from '../tasks/task-links.js';
+import type { Accepted } from './accept-image.js';
+import { base64Body, BASE64_PLACE } from './base64-body.js';
+import type { CallMode } from './call-mode.js';
+import { WaitForTask } from './wait-for-task.js';
+
+/** Milliseconds after which an SDK of OpenAI should ask again for a picture that still runs. */
+const SDK_RETRY_MS = '250';
+/** Seconds until the first poll of a new task is worth while. */
+const FIRST_POLL_SECONDS = '5';
+
+/** Answers an accepted image request: with the picture, with the task, or with what went wrong. */
+@Injectable()
+export class AnswerImage {
+  constructor(
+    @Inject(WaitForTask) private readonly wait: WaitForTask,
+    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+    @Inject(TaskLinks) private readonly links: TaskLinks,
+    @Inject(Draining) private readonly draining: Draining,
+  ) {}
+
+  /** Throws the AppError of a task that failed or still runs when its time is over. */
+  async answer(request: FastifyRequest, reply: FastifyReply, accepted: Accepted, mode: CallMode): Promise<void> {
+    const { task, format } = accepted;
+    this.name(request, reply, accepted);
+    if (mode.asynchronous && mode.waitMs === 0) {
+      acceptTask(task, reply, mode);
+      return;
+    }
+    const settled = await this.settled(task, reply, mode.waitMs);
+    if (reply.raw.destroyed) return;
+    void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
+    if (settled !== undefined) await this.deliver(settled, format, reply, mode);
+    else if (mode.asynchronous) acceptTask(task, reply, mode);
+    else throw stillRunning(request, reply, task);
+  }
+
+  /** What a key of submit mode `apimart` gets: the task id at once, with status 200. */
+  answerSubmitted(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): void {
+    this.name(request, reply, accepted);
+    void reply.header('cache-control', 'no-store').code(200).send(submittedResponse(accepted.task.id));
+  }
+
+  private name(request: FastifyRequest, reply: FastifyReply, { task, ignored }: Accepted): void {
+    request.taskId = task.id;
+    void reply.header('x-task-id', task.id);
+    const ignoredParams = ignoredParamsHeader(ignored);
+    if (ignoredParams !== undefined) void reply.header('x-ignored-params', ignoredParams);
+  }
+
+  /** Ends early when the caller is gone or the process stops; the task goes on regardless. */
+  private async settled(task: Task, reply: FastifyReply, waitMs: number): Promise<Task | undefined> {
+    const call = new AbortController();
+    const leave = (): void => {
+      call.abort();
+    };
+    reply.raw.once('close', leave);
+    this.draining.hold(call);
+    try {
+      return await this.wait.settled(task, waitMs, call.signal);
+    } finally {
+      reply.raw.off('close', leave);
+      this.draining.letGo(call);
+    }
+  }
+
+  private async deliver(task: Task, format: ResponseFormat, reply: FastifyReply, mode: CallMode): Promise<void> {
+    const image = task.images?.[0];
+    if (task.status !== 'completed' || image === undefined) throw failureOf(task);
+    if (mode.waitSeconds !== undefined) void reply.header('preference-applied', `wait=${mode.waitSeconds}`);
+    if (format === 'url') {
+      void reply.code(200).send(imageResponse(task, image, { url: this.links.linkTo(task, image).url ?? '' }));
+      return;
+    }
+    const stored = await this.store.open(image.key).catch((cause: unknown) => {
+      throw new AppError('storage_error', 'The picture cannot be read right now; poll the task for a link.', {
+        taskId: task.id,
+        cause,
+      });
+    });
+    const body = base64Body(imageResponse(task, image, { b64_json: BASE64_PLACE }), stored);
+    void reply.code(200).type('application/json').header('content-length', body.length).send(body.stream);
+  }
+}
+
+function acceptTask(task: Task, reply: FastifyReply, mode: CallMode): void {
+  if (mode.preferred) void reply.header('preference-applied', 'respond-async');
+  void reply
+    .code(202)
+    .header('location', pollUrl(task.id))
+    .header('retry-after', FIRST_POLL_SECONDS)
+    .header('cache-control', 'no-store')
+    .send(taskAcceptance(task));
+}
+
+/** An SDK that counts its retries will be back for the picture; anyone else polls, for a second call is a second task. */
+function stillRunning(request: FastifyRequest, reply: FastifyReply, task: Task): AppError {
+  const retries = request.headers['x-stainless-retry-count'] !== undefined;
+  void reply.header('x-should-retry', String(retries));
+  if (retries) void reply.header('retry-after-ms', SDK_RETRY_MS);
+  return new AppError('still_running', `The picture is not ready yet. Poll ${pollUrl(task.id)} for it.`, {
+    taskId: task.id,
+  });
+}
+
+/** The error of a task that ended without a picture. */
+function failureOf(task: Task): AppError {
+  if (task.status === 'cancelled') {
+    return new AppError('task_cancelled', 'The task was cancelled.', { taskId: task.id });
+  }
+  const { error } = task;
+  const code: ErrorCode =
+    error?.code != null && error.code in ERROR_KINDS ? (error.code as ErrorCode) : 'internal_error';
+  const message = error?.message ?? 'The picture could not be made.';
+  return new AppError(code, message, { taskId: task.id, ...(error?.param == null ? {} : { param: error.param }) });
+}

@@ -1,0 +1,35 @@
+/** How a caller wants to be answered. */
+export interface CallMode {
+  /** Whether a task that still runs is answered 202 instead of being waited for. */
+  readonly asynchronous: boolean;
+  /** How long to wait for the picture, in ms. */
+  readonly waitMs: number;
+  /** Whether the mode was asked for by query or header, and so is confirmed with Preference-Applied. */
+  readonly preferred: boolean;
+  /** Seconds of an honoured `Prefer: wait`. */
+  readonly waitSeconds: number | undefined;
+}
+
+interface CallSigns {
+  readonly query: unknown;
+  readonly prefer: string | string[] | undefined;
+}
+
+/** The mode of a call to a sync path: plain, `?async=true`, or `Prefer: respond-async` and `wait=N` (RFC 7240). */
+export function callMode({ query, prefer }: CallSigns, syncWaitMs: number): CallMode {
+  const preferences = [prefer ?? []].flat().join(',').split(',');
+  const asked = (query as { async?: unknown } | undefined)?.async;
+  const asynchronous =
+    asked === 'true' || asked === '1' || preferences.some((text) => /^\s*respond-async\s*(?:;|$)/i.test(text));
+  const waitSeconds = preferences.map(secondsOf).find((seconds) => seconds !== undefined && seconds >= 1);
+  const patience = waitSeconds === undefined ? (asynchronous ? 0 : syncWaitMs) : waitSeconds * 1000;
+  return { asynchronous, waitMs: Math.min(patience, syncWaitMs), preferred: asynchronous, waitSeconds };
+}
+
+/** The mode of an `/async` path, whatever else is said. */
+export const ASYNC_PATH: CallMode = { asynchronous: true, waitMs: 0, preferred: false, waitSeconds: undefined };
+
+function secondsOf(preference: string): number | undefined {
+  const match = /^\s*wait\s*=\s*"?(\d{1,6})"?\s*(?:;|$)/i.exec(preference);
+  return match ? Number(match[1]) : undefined;
+}

@@ -1,0 +1,196 @@
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { AppError } from '#contract/app-error.js';
+import { MAX_REFERENCE_IMAGES } from '#contract/image-reference.js';
+import type { TaskInput } from '#tasks/task.js';
+import { discardRest } from '../http/request-stream.js';
+import type { InputUpload } from './input-upload.js';
+
+/** A text part of this many bytes holds any prompt that is not too long. */
+const MAX_TEXT_BYTES = 262_144;
+const MAX_TEXTS = 64;
+const MAX_PARTS = 128;
+const IMAGE_PART = /^images?(?:\[(\d{0,6})\])?$/;
+
+/** A multipart edit, read to its end: texts as they were sent, files already stored. */
+export interface EditForm {
+  readonly texts: Readonly<Record<string, string>>;
+  readonly images: readonly TaskInput[];
+  readonly mask: TaskInput | null;
+  /** Names of files nobody asked for. */
+  readonly ignored: readonly string[];
+}
+
+interface ReceivedImage {
+  readonly input: TaskInput;
+  /** Where the sender wants it: N of `image[N]`, else the order of arrival. */
+  readonly position: number;
+}
+
+/**
+ * Takes a multipart edit apart while it arrives, in any order of parts.
+ * Throws AppError (invalid_multipart, request_too_large, array_above_max_length, ...) or the connection's error;
+ * the caller then discards the upload.
+ */
+export function readEditForm(payload: IncomingMessage, upload: InputUpload, maxBytes: number): Promise<EditForm> {
+  return new Promise((resolve, reject) => {
+    const form = new FormReader(upload, fail);
+    const parser = openParser(payload.headers, fail);
+    let received = 0;
+    let over = false;
+
+    function fail(error: Error): void {
+      if (over) return;
+      over = true;
+      if (parser !== undefined) payload.unpipe(parser);
+      form.abandon(error);
+      discardRest(payload);
+      // Files on their way to the store must have stopped before they can be discarded.
+      void form.settled().then(() => {
+        reject(error);
+      });
+    }
+
+    if (parser === undefined) return;
+    parser.on('file', (name, stream) => {
+      form.file(name, stream);
+    });
+    parser.on('field', (name, value, _nameCut, valueCut) => {
+      form.text(name, value, valueCut);
+    });
+    for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
+      parser.on(limit, () => {
+        fail(invalidMultipart('The form has too many parts.'));
+      });
+    }
+    parser.on('error', () => {
+      fail(invalidMultipart('The multipart body is malformed or cut short.'));
+    });
+    parser.on('finish', () => {
+      void form.settled().then(() => {
+        if (!over) resolve(form.result());
+        over = true;
+      });
+    });
+    payload.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      if (received > maxBytes) fail(new AppError('request_too_large', `The form is larger than ${maxBytes} bytes.`));
+    });
+    payload.on('error', fail);
+    payload.on('close', () => {
+      if (!payload.complete) fail(invalidMultipart('The multipart body was cut off.'));
+    });
+    payload.pipe(parser);
+  });
+}
+
+function openParser(headers: IncomingHttpHeaders, fail: (error: Error) => void): BusboyInstance | undefined {
+  try {
+    return new Busboy({
+      headers: { ...headers, 'content-type': headers['content-type'] ?? '' },
+      limits: { fieldSize: MAX_TEXT_BYTES, fields: MAX_TEXTS, parts: MAX_PARTS, headerPairs: 32, headerSize: 16_384 },
+      isPartAFile: (_name: string | undefined, type: string | undefined, fileName: string | undefined) =>
+        fileName !== undefined || type === 'application/octet-stream' || (type ?? '').startsWith('image/'),
+    });
+  } catch {
+    // Deferred, because `fail` looks at the parser that is being made.
+    queueMicrotask(() => {
+      fail(invalidMultipart('The multipart body has no valid boundary.'));
+    });
+    return undefined;
+  }
+}
+
+class FormReader {
+  private readonly texts: Record<string, string> = {};
+  private readonly images: ReceivedImage[] = [];
+  private readonly ignored: string[] = [];
+  private readonly storing: Promise<void>[] = [];
+  private readonly open = new Set<Readable>();
+  private imageCount = 0;
+  private maskCount = 0;
+  private mask: TaskInput | null = null;
+
+  constructor(
+    private readonly upload: InputUpload,
+    private readonly fail: (error: Error) => void,
+  ) {}
+
+  file(name: string, stream: Readable): void {
+    const image = IMAGE_PART.exec(name);
+    if (image === null && name !== 'mask') {
+      this.ignored.push(name);
+      stream.resume();
+      return;
+    }
+    this.open.add(stream);
+    // A part that is cut short fails its stream, maybe before anyone reads it.
+    stream.on('error', () => undefined);
+    const stored = image === null ? this.storeMask(stream) : this.storeImage(stream, name, image[1]);
+    this.storing.push(stored.catch(this.fail).finally(() => this.open.delete(stream)));
+  }
+
+  text(name: string, value: string, cut: boolean): void {
+    if (IMAGE_PART.test(name) || name === 'mask') {
+      this.fail(new AppError('invalid_type', `${name} must be a file`, { param: name === 'mask' ? name : 'image' }));
+    } else if (cut) {
+      this.fail(new AppError('string_above_max_length', `The text part is too long.`, { param: name.slice(0, 64) }));
+    } else if (value !== '' || name === 'prompt') {
+      this.texts[name] = value;
+    }
+  }
+
+  /** Ends the files that are being stored. */
+  abandon(error: Error): void {
+    for (const stream of this.open) stream.destroy(error);
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.storing);
+  }
+
+  result(): EditForm {
+    const inputs = this.images.sort((a, b) => a.position - b.position).map(({ input }) => input);
+    const images = inputs.map((input, index) => ({ ...input, param: paramOf(index, inputs.length) }));
+    return { texts: this.texts, images, mask: this.mask, ignored: this.ignored };
+  }
+
+  private async storeImage(stream: Readable, name: string, position: string | undefined): Promise<void> {
+    const slot = this.imageCount++;
+    if (slot >= MAX_REFERENCE_IMAGES) {
+      throw new AppError('array_above_max_length', `At most ${MAX_REFERENCE_IMAGES} images are allowed.`, {
+        param: 'image',
+      });
+    }
+    const param = slot === 0 && name === 'image' ? 'image' : `image[${slot}]`;
+    const input = await this.upload.add(stream as AsyncIterable<Buffer>, slot, param);
+    this.images.push({ input, position: position ? Number(position) : slot });
+  }
+
+  private async storeMask(stream: Readable): Promise<void> {
+    if (this.maskCount++ > 0) throw new AppError('invalid_value', 'There can be only one mask.', { param: 'mask' });
+    this.mask = await this.upload.add(stream as AsyncIterable<Buffer>, 'mask', 'mask');
+  }
+}
+
+function paramOf(index: number, count: number): string {
+  return count === 1 ? 'image' : `image[${index}]`;
+}
+
+function invalidMultipart(message: string): AppError {
+  return new AppError('invalid_multipart', message);
+}
+
+const NUMBERS = ['n', 'output_compression', 'partial_images'];
+
+/** Text parts as the JSON values they stand for; what can't be read stays text and fails the type check. */
+export function coerceTexts(texts: Readonly<Record<string, string>>): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const [name, text] of Object.entries(texts)) {
+    if (NUMBERS.includes(name) && /^-?\d{1,15}(\.\d+)?$/.test(text)) values[name] = Number(text);
+    else if (name === 'stream' && /^(true|false)$/.test(text)) values[name] = text === 'true';
+    else values[name] = text;
+  }
+  return values;
+}

@@ -1,0 +1,85 @@
+import { Controller, Inject, Post, Req, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import { ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { callerOf } from '../auth/api-key.guard.js';
+import { ApiConfig } from '../http/api.config.js';
+import { AcceptImage } from './accept-image.js';
+import { AnswerImage } from './answer-image.js';
+import { ASYNC_PATH, callMode, type CallMode } from './call-mode.js';
+import { DescribeAsyncEdit, DescribeAsyncGeneration, DescribeEdit, DescribeGeneration } from './images.openapi.js';
+
+const TAKES_IMAGES = RouteConfig({ largeBody: true });
+const TAKES_FORMS = RouteConfig({ largeBody: true, multipart: true });
+
+@ApiTags('Images')
+@Controller()
+export class ImagesController {
+  constructor(
+    @Inject(AcceptImage) private readonly accept: AcceptImage,
+    @Inject(AnswerImage) private readonly answer: AnswerImage,
+    @Inject(ApiConfig) private readonly config: ApiConfig,
+  ) {}
+
+  @Post('v1/images/generations')
+  @TAKES_IMAGES
+  @DescribeGeneration('generateImage')
+  async generate(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    if (callerOf(request).submitMode === 'apimart') {
+      this.answer.answerSubmitted(request, reply, await this.accept.generation(request, false, goneSignal(reply)));
+    } else {
+      await this.generateIn(this.modeOf(request), request, reply);
+    }
+  }
+
+  @Post('images/generations')
+  @TAKES_IMAGES
+  @DescribeGeneration('generateImageUnprefixed')
+  async generateUnprefixed(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.generate(request, reply);
+  }
+
+  @Post('v1/images/generations/async')
+  @TAKES_IMAGES
+  @DescribeAsyncGeneration()
+  async generateAsync(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.generateIn(ASYNC_PATH, request, reply);
+  }
+
+  @Post('v1/images/edits')
+  @TAKES_FORMS
+  @DescribeEdit()
+  async edit(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.editIn(this.modeOf(request), request, reply);
+  }
+
+  @Post('v1/images/edits/async')
+  @TAKES_FORMS
+  @DescribeAsyncEdit()
+  async editAsync(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.editIn(ASYNC_PATH, request, reply);
+  }
+
+  private async generateIn(mode: CallMode, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const accepted = await this.accept.generation(request, mode.asynchronous, goneSignal(reply));
+    await this.answer.answer(request, reply, accepted, mode);
+  }
+
+  private async editIn(mode: CallMode, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const accepted = await this.accept.edit(request, mode.asynchronous, goneSignal(reply));
+    await this.answer.answer(request, reply, accepted, mode);
+  }
+
+  private modeOf(request: FastifyRequest): CallMode {
+    return callMode({ query: request.query, prefer: request.headers.prefer }, this.config.syncWaitMs);
+  }
+}
+
+/** Aborted when the caller goes away before it was answered. */
+function goneSignal(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
+}

@@ -1,0 +1,129 @@
+import { applyDecorators } from '@nestjs/common';
+import {
+  ApiBody,
+  ApiConsumes,
+  ApiExtraModels,
+  ApiHeader,
+  ApiOperation,
+  ApiQuery,
+  ApiResponse,
+  getSchemaPath,
+} from '@nestjs/swagger';
+import {
+  AsyncImageEditForm,
+  AsyncImageEditRequest,
+  AsyncImageGenerationRequest,
+  ImageEditForm,
+  ImageEditRequest,
+  ImageGenerationRequest,
+} from '#contract/image-request.js';
+import { ImageResponse } from '#contract/image-response.js';
+import { SubmittedResponse, TaskAcceptance } from '#contract/task-acceptance.js';
+import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER, TASK_HEADERS } from '../http/describe.js';
+
+const IMAGE_ERRORS = [400, 402, 409, 413, 415, 429, 502, 504];
+
+export function DescribeGeneration(operationId: string): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId,
+      summary: 'Make a picture and wait for it',
+      description:
+        'Text to image, optionally with reference images. `/images/generations` is an alias. ' +
+        'Keys of submit mode `apimart` are answered at once with the id of the task.',
+    }),
+    ApiBody({ type: ImageGenerationRequest }),
+    DescribeSyncAnswers(),
+  );
+}
+
+export function DescribeAsyncGeneration(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({ operationId: 'generateImageAsync', summary: 'Make a picture without waiting' }),
+    ApiBody({ type: AsyncImageGenerationRequest }),
+    DescribeAcceptance(),
+    DescribeErrors(...IMAGE_ERRORS),
+    DescribeProtected(),
+  );
+}
+
+export function DescribeEdit(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'editImage',
+      summary: 'Edit pictures and wait for the result',
+      description: 'JSON with image URLs, or multipart/form-data with files. Answers `b64_json` unless told otherwise.',
+    }),
+    DescribeEditBody(ImageEditRequest, ImageEditForm),
+    DescribeSyncAnswers(),
+  );
+}
+
+export function DescribeAsyncEdit(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({ operationId: 'editImageAsync', summary: 'Edit pictures without waiting' }),
+    DescribeEditBody(AsyncImageEditRequest, AsyncImageEditForm),
+    DescribeAcceptance(),
+    DescribeErrors(...IMAGE_ERRORS),
+    DescribeProtected(),
+  );
+}
+
+function DescribeSyncAnswers(): MethodDecorator {
+  return applyDecorators(
+    ApiQuery({ name: 'async', required: false, enum: ['true', 'false'], description: '`true`: answer 202 at once.' }),
+    ApiHeader({ name: 'Prefer', required: false, description: '`respond-async`, `wait=N` (seconds), or both.' }),
+    ApiResponse({
+      status: 200,
+      description: 'The picture (or, for keys of submit mode `apimart`, the task).',
+      headers: TASK_HEADERS,
+      schema: { oneOf: [{ $ref: getSchemaPath(ImageResponse) }, { $ref: getSchemaPath(SubmittedResponse) }] },
+    }),
+    ApiExtraModels(ImageResponse, SubmittedResponse),
+    DescribeAcceptance(),
+    DescribeErrors(...IMAGE_ERRORS),
+    DescribeProtected(),
+  );
+}
+
+function DescribeAcceptance(): MethodDecorator {
+  const text = { schema: { type: 'string' as const } };
+  return ApiResponse({
+    status: 202,
+    type: TaskAcceptance,
+    description: 'The task was accepted.',
+    headers: {
+      ...REQUEST_ID_HEADER,
+      'x-task-id': text,
+      'x-ignored-params': text,
+      location: { description: 'Where to poll.', ...text },
+      'retry-after': { description: 'Seconds until the first poll.', schema: { type: 'integer' } },
+      'preference-applied': { description: '`respond-async` when that was asked for.', ...text },
+    },
+  });
+}
+
+/** Both forms of an edit. The files stand here and not in the form's class: they are never fields of an object. */
+function DescribeEditBody(json: new () => object, form: new () => object): MethodDecorator {
+  const file = { type: 'string' as const, format: 'binary' };
+  const files = {
+    type: 'object' as const,
+    properties: {
+      image: { type: 'array' as const, items: file, maxItems: 16, description: 'PNG, JPEG or WebP, up to 50 MB each.' },
+      'image[]': { type: 'array' as const, items: file, maxItems: 16, description: 'Same as image.' },
+      mask: { ...file, description: 'PNG up to 4 MB, as large as the first image; alpha 0 = edit here.' },
+    },
+    anyOf: [{ required: ['image'] }, { required: ['image[]'] }],
+  };
+  return applyDecorators(
+    ApiConsumes('application/json', 'multipart/form-data'),
+    ApiExtraModels(json, form),
+    ApiBody({
+      required: true,
+      content: {
+        'application/json': { schema: { $ref: getSchemaPath(json) } },
+        'multipart/form-data': { schema: { allOf: [{ $ref: getSchemaPath(form) }, files] } },
+      },
+    } as Parameters<typeof ApiBody>[0]),
+  );
+}

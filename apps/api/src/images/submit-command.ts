@@ -1,0 +1,108 @@
+import { AppError } from '#contract/app-error.js';
+import type { AsyncImageEditForm, AsyncImageGenerationRequest, ImageOptions } from '#contract/image-request.js';
+import {
+  isImageSize,
+  parsePixelSize,
+  pixelsFor,
+  sizeOfPixels,
+  type Pixels,
+  type Resolution,
+} from '#contract/pixel-table.js';
+import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/task.js';
+import { mayUseModel, type Caller } from '../auth/caller.js';
+
+const DEFAULT_MODEL = 'gpt-image-2';
+const DEFAULT_RESOLUTION: Resolution = '2k';
+
+/** What a command needs besides the request's fields. */
+export interface CommandContext {
+  readonly taskId: string;
+  readonly requestId: string;
+  readonly caller: Caller;
+  readonly inputs: readonly TaskInput[];
+  readonly mask: TaskInput | null;
+}
+
+/** The command of a checked generation. */
+export function generationCommand(fields: AsyncImageGenerationRequest, context: CommandContext): TaskCommand {
+  const size = fields.size ?? '1:1';
+  const resolution = (fields.resolution ?? DEFAULT_RESOLUTION) as Resolution;
+  const pixels = isImageSize(size) ? pixelsFor(size, resolution) : null;
+  return command('generation', fields, context, { size, resolution, pixels, inputFidelity: null });
+}
+
+/** The command of a checked edit. */
+export function editCommand(fields: AsyncImageEditForm, context: CommandContext): TaskCommand {
+  const size = fields.size ?? 'auto';
+  const resolution = (fields.resolution ?? null) as Resolution | null;
+  const inputFidelity = fields.input_fidelity ?? null;
+  if (!isImageSize(size)) {
+    return command('edit', fields, context, { size, resolution, pixels: parsePixelSize(size) ?? null, inputFidelity });
+  }
+  const tier = resolution ?? DEFAULT_RESOLUTION;
+  return command('edit', fields, context, { size, resolution: tier, pixels: pixelsFor(size, tier), inputFidelity });
+}
+
+type Fields = ImageOptions & { model?: string; prompt: string; quality?: string; callback_url?: string };
+
+function command(
+  action: TaskCommand['action'],
+  fields: Fields,
+  context: CommandContext,
+  frame: Pick<TaskOptions, 'size' | 'resolution' | 'inputFidelity'> & { pixels: Pixels | null },
+): TaskCommand {
+  return {
+    id: context.taskId,
+    accountId: context.caller.accountId,
+    apiKeyId: context.caller.keyId,
+    requestId: context.requestId,
+    action,
+    model: fields.model ?? DEFAULT_MODEL,
+    prompt: wellFormed(fields.prompt),
+    options: {
+      ...frame,
+      quality: fields.quality ?? null,
+      background: fields.background ?? null,
+      moderation: fields.moderation ?? null,
+      outputFormat: fields.output_format ?? 'png',
+      outputCompression: fields.output_compression ?? null,
+      user: fields.user === undefined ? null : wellFormed(fields.user),
+    },
+    inputs: context.inputs,
+    mask: context.mask,
+    callbackUrl: fields.callback_url ?? null,
+  };
+}
+
+/** Half of a surrogate pair can't be stored; it becomes the replacement character, as in any UTF-8 text. */
+function wellFormed(text: string): string {
+  return Buffer.from(text, 'utf8').toString('utf8');
+}
+
+/** Brings accepted spellings into the contract's own before anything is checked. */
+export function normalizeSpelling(fields: { size?: unknown; resolution?: unknown }, allowPixelSize: boolean): void {
+  if (typeof fields.resolution === 'string') fields.resolution = fields.resolution.toLowerCase();
+  if (!allowPixelSize || typeof fields.size !== 'string') return;
+  const known = sizeOfPixels(fields.size);
+  if (known !== undefined) Object.assign(fields, known);
+}
+
+/**
+ * Rules that span several fields, or the caller.
+ * Throws AppError (model_not_allowed, invalid_value).
+ */
+export function assertCombination(fields: Fields, caller: Caller, asynchronous: boolean): void {
+  if (!mayUseModel(caller, fields.model ?? DEFAULT_MODEL)) {
+    throw new AppError('model_not_allowed', 'This API key may not use the model.', { param: 'model' });
+  }
+  if (fields.background === 'transparent' && fields.output_format === 'jpeg') {
+    throw new AppError('invalid_value', 'background transparent needs output_format png or webp.', {
+      param: 'background',
+    });
+  }
+  if (asynchronous && fields.response_format === 'b64_json') {
+    throw new AppError('invalid_value', 'response_format must be url: tasks return links.', {
+      param: 'response_format',
+    });
+  }
+}

@@ -1,0 +1,41 @@
+import 'reflect-metadata';
+import { ConfigError, unknownSettings } from '#config/load-config.js';
+import { EgressConfig } from '#egress/egress.config.js';
+import { Logger } from '#telemetry/logger.js';
+import { API_CONFIGS } from './api.module.js';
+import { guessableSecrets, SecretsConfig } from './auth/secrets.config.js';
+import { createApi } from './create-api.js';
+import { ApiConfig } from './http/api.config.js';
+
+async function main(): Promise<void> {
+  const app = await createApi(process.env);
+  if (app.get(EgressConfig).nodeEnv === 'production') {
+    const guessable = guessableSecrets(app.get(SecretsConfig));
+    if (guessable.length > 0)
+      throw new ConfigError(guessable.map((name) => `${name} can be guessed; make a random one`));
+  }
+  const logger = app.get(Logger);
+  for (const setting of unknownSettings(API_CONFIGS, process.env)) {
+    logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });
+  }
+  app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
+  const { port, host } = app.get(ApiConfig);
+  await app.listen({ port, host });
+  const address = app.getHttpServer().address();
+  const listening = typeof address === 'object' && address !== null ? address.port : port;
+  logger.info('api.ready', { pid: process.pid, port: listening });
+}
+
+process.on('unhandledRejection', (error) => {
+  throw error;
+});
+
+if (process.argv[2] === 'openapi') {
+  await import('./openapi.js');
+} else {
+  main().catch((error: unknown) => {
+    // No logger may exist yet; the settings decide how one is made.
+    process.stderr.write(`${error instanceof ConfigError ? error.message : String(error)}\n`);
+    process.exit(1);
+  });
+}

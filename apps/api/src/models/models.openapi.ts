@@ -1,0 +1,22 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
+import { ModelListResponse, ModelView } from '#contract/model-view.js';
+import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../http/describe.js';
+
+export function DescribeModelList(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({ operationId: 'listModels', summary: 'List the models this key may use' }),
+    ApiResponse({ status: 200, type: ModelListResponse, headers: REQUEST_ID_HEADER }),
+    DescribeProtected(),
+  );
+}
+
+export function DescribeModel(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({ operationId: 'getModel', summary: 'Look at one model' }),
+    ApiParam({ name: 'modelId', example: 'gpt-image-2' }),
+    ApiResponse({ status: 200, type: ModelView, headers: REQUEST_ID_HEADER }),
+    DescribeErrors(404),
+    DescribeProtected(),
+  );
+}

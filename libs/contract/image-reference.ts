@@ -1,0 +1,110 @@
+import type { FieldProblem } from './field-rule.js';
+
+/** Most reference images one request can carry. */
+export const MAX_REFERENCE_IMAGES = 16;
+/** Longest data URI or JSON image_url, in characters. */
+const MAX_REFERENCE_LENGTH = 20_971_520;
+/** Longest http(s) address, in characters; no server serves longer ones. */
+const MAX_ADDRESS_LENGTH = 8_192;
+
+const DATA_URI = /^data:image\/(?:png|jpeg|webp);base64,/i;
+const IMAGE_DATA = /^data:image\//i;
+
+/** Whether the reference carries the image itself. */
+export function isDataUri(reference: string): boolean {
+  return DATA_URI.test(reference.slice(0, 64));
+}
+
+/** Index of the first base64 character of a data URI. */
+export function dataUriStart(reference: string): number {
+  return reference.indexOf(',') + 1;
+}
+
+/** What is wrong with the form of a reference; whether its address may be opened is decided where it is opened. */
+export function referenceProblem(value: unknown, name: string): FieldProblem | undefined {
+  if (typeof value !== 'string') return { code: 'invalid_type', message: `${name} must be a string` };
+  if (value.length > MAX_REFERENCE_LENGTH) {
+    return {
+      code: 'string_above_max_length',
+      message: `${name} must be at most ${MAX_REFERENCE_LENGTH} characters long; upload larger images as files`,
+    };
+  }
+  const head = value.slice(0, 64);
+  if (DATA_URI.test(head)) {
+    return value.length > dataUriStart(value)
+      ? undefined
+      : { code: 'invalid_base64_image', message: `${name} is a data URI without data` };
+  }
+  if (IMAGE_DATA.test(head)) {
+    return /^data:image\/(png|jpeg|webp)\b/i.test(head)
+      ? { code: 'invalid_base64_image', message: `${name} must be a base64 data URI: data:image/png;base64,...` }
+      : { code: 'unsupported_image_media_type', message: `${name} must be a PNG, JPEG or WebP image` };
+  }
+  if (!/^https?:\/\//i.test(head) || value.length > MAX_ADDRESS_LENGTH || !URL.canParse(value)) {
+    return {
+      code: 'invalid_image_url',
+      message: `${name} must be an http(s) URL or a data URI of a PNG, JPEG or WebP image`,
+    };
+  }
+  return undefined;
+}
+
+/** `image_urls` of a generation: up to 16 references. */
+export function imageUrlsProblem(value: unknown, property: string): FieldProblem | undefined {
+  if (!Array.isArray(value)) return { code: 'invalid_type', message: `${property} must be an array of strings` };
+  if (value.length > MAX_REFERENCE_IMAGES) return tooMany(property);
+  return firstProblem(value, (item, at) => referenceProblem(item, property + at));
+}
+
+/** `images` of an edit: 1 to 16 objects with one `image_url` each. */
+export function editImagesProblem(value: unknown, property: string): FieldProblem | undefined {
+  if (!Array.isArray(value)) return { code: 'invalid_type', message: `${property} must be an array of objects` };
+  if (value.length === 0) {
+    return { code: 'array_below_min_length', message: `${property} must have at least 1 item` };
+  }
+  if (value.length > MAX_REFERENCE_IMAGES) return tooMany(property);
+  return firstProblem(value, (item, at) => imageObjectProblem(item, property + at));
+}
+
+/** One `{image_url}` object: an item of `images`, or `mask`. */
+export function imageObjectProblem(value: unknown, name: string): FieldProblem | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { code: 'invalid_type', message: `${name} must be an object with image_url` };
+  }
+  const { image_url: reference, file_id: fileId } = value as { image_url?: unknown; file_id?: unknown };
+  if (fileId !== undefined && fileId !== null) {
+    return {
+      code: 'unsupported_parameter',
+      message: `${name}.file_id is not supported; use image_url`,
+      at: '.file_id',
+    };
+  }
+  if (reference === undefined || reference === null) {
+    return {
+      code: 'missing_required_parameter',
+      message: `Missing required parameter: '${name}.image_url'.`,
+      at: '.image_url',
+    };
+  }
+  const problem = referenceProblem(reference, `${name}.image_url`);
+  return problem && { ...problem, at: '.image_url' };
+}
+
+function tooMany(property: string): FieldProblem {
+  return {
+    code: 'array_above_max_length',
+    message: `${property} must have at most ${MAX_REFERENCE_IMAGES} items`,
+  };
+}
+
+function firstProblem(
+  items: readonly unknown[],
+  find: (item: unknown, at: string) => FieldProblem | undefined,
+): FieldProblem | undefined {
+  for (const [index, item] of items.entries()) {
+    const at = `[${index}]`;
+    const problem = find(item, at);
+    if (problem) return { ...problem, at: at + (problem.at ?? '') };
+  }
+  return undefined;
+}

@@ -1,0 +1,255 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsBoolean, IsDefined, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Max, Min } from 'class-validator';
+import { Rule } from './field-rule.js';
+import { editImagesProblem, imageObjectProblem, imageUrlsProblem, MAX_REFERENCE_IMAGES } from './image-reference.js';
+import { brokenPixelRule, IMAGE_SIZES, isImageSize, parsePixelSize, RESOLUTIONS } from './pixel-table.js';
+import { MAX_PROMPT_LENGTH, textProblem } from './text-rules.js';
+
+/** Image models served. */
+export const IMAGE_MODELS = ['gpt-image-2'] as const;
+const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
+export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
+const BACKGROUNDS = ['transparent', 'opaque', 'auto'] as const;
+const OUTPUT_FORMATS = ['png', 'jpeg', 'webp'] as const;
+const QUALITIES = ['standard', 'hd', 'low', 'medium', 'high', 'auto'] as const;
+const EDIT_QUALITIES = ['standard', 'low', 'medium', 'high', 'auto'] as const;
+const MAX_USER_LENGTH = 2_048;
+const MAX_CALLBACK_LENGTH = 2_048;
+
+function OneOf(values: readonly string[]): PropertyDecorator {
+  return IsIn([...values], { message: `$property must be one of ${values.join(', ')}` });
+}
+
+/** Decorates several at once. */
+function all(...decorators: PropertyDecorator[]): PropertyDecorator {
+  return (target, property) => {
+    for (const decorate of decorators) decorate(target, property);
+  };
+}
+
+function Integer(min: number, max: number): PropertyDecorator {
+  return all(
+    IsInt(),
+    Min(min, { message: `$property must be at least ${min}` }),
+    Max(max, { message: `$property must be at most ${max}` }),
+  );
+}
+
+const ServedModel = Rule('servedModel', (value) =>
+  typeof value !== 'string' || (IMAGE_MODELS as readonly string[]).includes(value)
+    ? undefined
+    : { code: 'model_not_found', message: `The model does not exist; available: ${IMAGE_MODELS.join(', ')}` },
+);
+const Prompt = Rule('prompt', (value, property) => textProblem(value, property, MAX_PROMPT_LENGTH));
+const User = Rule('user', (value, property) => textProblem(value, property, MAX_USER_LENGTH));
+const ImageUrls = Rule('imageUrls', imageUrlsProblem);
+const EditImages = Rule('editImages', editImagesProblem);
+const MaskObject = Rule('maskObject', imageObjectProblem);
+const NotStreamed = Rule('notStreamed', (value, property) =>
+  value === true
+    ? { code: 'unsupported_parameter', message: `${property} is not supported here; omit it or send false` }
+    : undefined,
+);
+const CallbackUrl = Rule('callbackUrl', (value, property) => {
+  if (typeof value !== 'string') return undefined;
+  if (value.length > MAX_CALLBACK_LENGTH) {
+    return {
+      code: 'string_above_max_length',
+      message: `${property} must be at most ${MAX_CALLBACK_LENGTH} characters long`,
+    };
+  }
+  if (/^https:\/\//i.test(value) && URL.canParse(value)) return undefined;
+  return { code: 'invalid_value', message: `${property} must be a public https URL` };
+});
+const EditSize = Rule('editSize', (value, property) => {
+  if (typeof value !== 'string' || isImageSize(value)) return undefined;
+  const pixels = parsePixelSize(value);
+  const broken =
+    pixels === undefined ? 'it must be auto, <width>x<height> or a ratio such as 3:2' : brokenPixelRule(pixels);
+  return broken === undefined ? undefined : { code: 'invalid_value', message: `${property} is not valid: ${broken}` };
+});
+
+/** What generations and edits have in common besides what each declares first. */
+export class ImageOptions {
+  @ApiPropertyOptional({ enum: RESOLUTIONS, default: '2k', description: 'Resolution tier; case does not matter.' })
+  @IsOptional()
+  @IsString()
+  @OneOf(RESOLUTIONS)
+  resolution?: string;
+
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1, default: 1, description: 'Number of images.' })
+  @IsOptional()
+  @Integer(1, 1)
+  n?: number;
+
+  @ApiPropertyOptional({ enum: RESPONSE_FORMATS, description: 'Whether the image comes as a link or in the body.' })
+  @IsOptional()
+  @IsString()
+  @OneOf(RESPONSE_FORMATS)
+  response_format?: ResponseFormat;
+
+  @ApiPropertyOptional({ enum: BACKGROUNDS, description: '`transparent` needs output_format png or webp.' })
+  @IsOptional()
+  @IsString()
+  @OneOf(BACKGROUNDS)
+  background?: (typeof BACKGROUNDS)[number];
+
+  @ApiPropertyOptional({ enum: ['low', 'auto'] })
+  @IsOptional()
+  @IsString()
+  @OneOf(['low', 'auto'])
+  moderation?: string;
+
+  @ApiPropertyOptional({ enum: OUTPUT_FORMATS, default: 'png' })
+  @IsOptional()
+  @IsString()
+  @OneOf(OUTPUT_FORMATS)
+  output_format?: (typeof OUTPUT_FORMATS)[number];
+
+  @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: 100, default: 100, description: 'For jpeg and webp.' })
+  @IsOptional()
+  @Integer(0, 100)
+  output_compression?: number;
+
+  @ApiPropertyOptional({ maxLength: MAX_USER_LENGTH, description: "The caller's own name for its end user." })
+  @IsOptional()
+  @IsString()
+  @User
+  user?: string;
+
+  @ApiPropertyOptional({ default: false, description: 'Only `false` is accepted.' })
+  @IsOptional()
+  @IsBoolean()
+  @NotStreamed
+  stream?: boolean;
+
+  @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: 3, description: 'Has no effect without streaming.' })
+  @IsOptional()
+  @Integer(0, 3)
+  partial_images?: number;
+}
+
+/** Body of POST /v1/images/generations (contract section 3). */
+export class ImageGenerationRequest extends ImageOptions {
+  @ApiProperty({ enum: IMAGE_MODELS })
+  @IsDefined()
+  @IsString()
+  @ServedModel
+  model!: string;
+
+  @ApiProperty({ minLength: 1, maxLength: MAX_PROMPT_LENGTH, description: 'Counted in Unicode code points.' })
+  @IsDefined()
+  @IsString()
+  @IsNotEmpty()
+  @Prompt
+  prompt!: string;
+
+  @ApiPropertyOptional({ enum: IMAGE_SIZES, default: '1:1', description: 'Aspect ratio.' })
+  @IsOptional()
+  @IsString()
+  @OneOf(IMAGE_SIZES)
+  size?: string;
+
+  @ApiPropertyOptional({
+    type: [String],
+    maxItems: MAX_REFERENCE_IMAGES,
+    description: 'Reference images: http(s) URLs or base64 data URIs of PNG, JPEG or WebP images.',
+  })
+  @IsOptional()
+  @ImageUrls
+  image_urls?: string[];
+
+  @ApiPropertyOptional({ enum: QUALITIES, default: 'auto' })
+  @IsOptional()
+  @IsString()
+  @OneOf(QUALITIES)
+  quality?: string;
+}
+
+/** An image of a JSON edit. */
+export class ImageReference {
+  @ApiProperty({ maxLength: 20_971_520, description: 'http(s) URL or base64 data URI.' })
+  image_url!: string;
+}
+
+/** What JSON and multipart edits have in common. */
+class EditOptions extends ImageOptions {
+  @ApiPropertyOptional({ enum: IMAGE_MODELS, default: 'gpt-image-2' })
+  @IsOptional()
+  @IsString()
+  @ServedModel
+  model?: string;
+
+  @ApiProperty({ minLength: 1, maxLength: MAX_PROMPT_LENGTH, description: 'Counted in Unicode code points.' })
+  @IsDefined()
+  @IsString()
+  @IsNotEmpty()
+  @Prompt
+  prompt!: string;
+
+  @ApiPropertyOptional({
+    default: 'auto',
+    example: '1536x1024',
+    description:
+      '`auto`, or `<width>x<height>`: divisible by 16, edge <= 3840, ratio <= 3:1, 655,360 to 8,294,400 pixels. Ratios are taken too.',
+  })
+  @IsOptional()
+  @IsString()
+  @EditSize
+  size?: string;
+
+  @ApiPropertyOptional({ enum: EDIT_QUALITIES, default: 'auto' })
+  @IsOptional()
+  @IsString()
+  @OneOf(EDIT_QUALITIES)
+  quality?: string;
+
+  @ApiPropertyOptional({ enum: ['high', 'low'] })
+  @IsOptional()
+  @IsString()
+  @OneOf(['high', 'low'])
+  input_fidelity?: string;
+}
+
+/** JSON body of POST /v1/images/edits (contract section 4). */
+export class ImageEditRequest extends EditOptions {
+  @ApiProperty({ type: [ImageReference], minItems: 1, maxItems: MAX_REFERENCE_IMAGES })
+  @IsDefined()
+  @EditImages
+  images!: ImageReference[];
+
+  @ApiPropertyOptional({ type: ImageReference, description: 'PNG as large as the first image; alpha 0 = edit here.' })
+  @IsOptional()
+  @MaskObject
+  mask?: ImageReference;
+}
+
+/** Text parts of a multipart POST /v1/images/edits; its files are checked while they arrive. */
+export class ImageEditForm extends EditOptions {}
+
+/** What the asynchronous forms take besides. */
+const callbackUrl = { format: 'uri', maxLength: MAX_CALLBACK_LENGTH, description: 'Public https URL told of the end.' };
+
+export class AsyncImageGenerationRequest extends ImageGenerationRequest {
+  @ApiPropertyOptional(callbackUrl)
+  @IsOptional()
+  @IsString()
+  @CallbackUrl
+  callback_url?: string;
+}
+
+export class AsyncImageEditRequest extends ImageEditRequest {
+  @ApiPropertyOptional(callbackUrl)
+  @IsOptional()
+  @IsString()
+  @CallbackUrl
+  callback_url?: string;
+}
+
+export class AsyncImageEditForm extends ImageEditForm {
+  @ApiPropertyOptional(callbackUrl)
+  @IsOptional()
+  @IsString()
+  @CallbackUrl
+  callback_url?: string;
+}

@@ -1,0 +1,50 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { measuredSize, unixSeconds, type ResultImage, type ResultTask } from './image-result.js';
+import { ImageUsageView } from './image-usage-view.js';
+import type { ImageUsage } from './image-usage.js';
+
+/** One result of a sync call: a link or the bytes, never both. */
+export class ImageData {
+  @ApiPropertyOptional({ format: 'uri', description: 'Works without authorization until it expires.' })
+  url?: string;
+
+  @ApiPropertyOptional({ description: 'Raw base64, without a data: prefix.' })
+  b64_json?: string;
+}
+
+/** 200 of generations and edits (contract section 3). */
+export class ImageResponse {
+  @ApiProperty({ type: 'integer', description: 'Unix seconds.' })
+  created!: number;
+
+  @ApiProperty({ type: [ImageData], minItems: 1, maxItems: 1 })
+  data!: ImageData[];
+
+  @ApiProperty({ example: '2048x2048', description: 'Measured from the bytes.' })
+  size!: string;
+
+  @ApiProperty({ enum: ['png', 'jpeg', 'webp'] })
+  output_format!: string;
+
+  @ApiProperty({ enum: ['transparent', 'opaque'] })
+  background!: string;
+
+  @ApiProperty()
+  quality!: string;
+
+  @ApiPropertyOptional({ type: ImageUsageView, description: 'Only when the provider reported it.' })
+  usage?: ImageUsage;
+}
+
+/** The 200 body of a completed task; `data` is the one item of its `data` array. */
+export function imageResponse(task: ResultTask, image: ResultImage, data: ImageData): ImageResponse {
+  return {
+    created: unixSeconds(task.createdAt),
+    data: [data],
+    size: measuredSize(image),
+    output_format: image.contentType.replace('image/', ''),
+    background: task.options.background === 'transparent' ? 'transparent' : 'opaque',
+    quality: task.options.quality ?? 'auto',
+    ...(task.usage === null ? {} : { usage: task.usage }),
+  };
+}

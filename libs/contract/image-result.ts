@@ -1,0 +1,45 @@
+import type { ErrorDetail } from './app-error.js';
+import type { ImageUsage } from './image-usage.js';
+
+/** What the wire shapes need to know of a finished picture. */
+export interface ResultImage {
+  readonly contentType: string;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** What the wire shapes need to know of a task. Times are Dates. */
+export interface ResultTask {
+  readonly id: string;
+  readonly requestId: string;
+  readonly action: 'generation' | 'edit';
+  readonly model: string;
+  readonly options: {
+    readonly resolution: '1k' | '2k' | '4k' | null;
+    readonly quality: string | null;
+    readonly background: string | null;
+  };
+  readonly status: 'pending' | 'completed' | 'failed' | 'cancelled';
+  readonly phase: 'queued' | 'running' | 'storing' | 'done';
+  readonly progress: number;
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  readonly error: (ErrorDetail & { readonly http_status: number }) | null;
+  readonly usage: ImageUsage | null;
+}
+
+/** A signed address and when it stops working, in unix seconds. No address once the picture is gone. */
+export interface ImageLink {
+  readonly url: string | undefined;
+  readonly expiresAt: number;
+}
+
+export function unixSeconds(date: Date): number {
+  return Math.floor(date.getTime() / 1000);
+}
+
+/** Pixels as measured from the bytes, `2048x1152`. */
+export function measuredSize(image: ResultImage): string {
+  return `${image.width}x${image.height}`;
+}

@@ -1,0 +1,92 @@
+/** Sizes a generation can ask for: ratios, or `auto` to let the provider choose. */
+export const IMAGE_SIZES = [
+  'auto',
+  '1:1',
+  '3:2',
+  '2:3',
+  '4:3',
+  '3:4',
+  '5:4',
+  '4:5',
+  '16:9',
+  '9:16',
+  '2:1',
+  '1:2',
+  '21:9',
+  '9:21',
+] as const;
+export type ImageSize = (typeof IMAGE_SIZES)[number];
+
+export const RESOLUTIONS = ['1k', '2k', '4k'] as const;
+export type Resolution = (typeof RESOLUTIONS)[number];
+
+/** Exact pixels of a picture. */
+export interface Pixels {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The frozen table (contract, "The pixel table"): size -> pixels at 1k, 2k, 4k. */
+const TABLE: Readonly<Record<Exclude<ImageSize, 'auto'>, readonly [string, string, string]>> = {
+  '1:1': ['1024x1024', '2048x2048', '2880x2880'],
+  '3:2': ['1536x1024', '2048x1360', '3520x2336'],
+  '2:3': ['1024x1536', '1360x2048', '2336x3520'],
+  '4:3': ['1024x768', '2048x1536', '3312x2480'],
+  '3:4': ['768x1024', '1536x2048', '2480x3312'],
+  '5:4': ['1280x1024', '2560x2048', '3216x2576'],
+  '4:5': ['1024x1280', '2048x2560', '2576x3216'],
+  '16:9': ['1536x864', '2048x1152', '3840x2160'],
+  '9:16': ['864x1536', '1152x2048', '2160x3840'],
+  '2:1': ['2048x1024', '2688x1344', '3840x1920'],
+  '1:2': ['1024x2048', '1344x2688', '1920x3840'],
+  '21:9': ['2016x864', '2688x1152', '3840x1648'],
+  '9:21': ['864x2016', '1152x2688', '1648x3840'],
+};
+
+const BY_PIXELS = new Map(
+  Object.entries(TABLE).flatMap(([size, row]) =>
+    row.map((text, tier) => [text, { size: size as ImageSize, resolution: RESOLUTIONS[tier] as Resolution }] as const),
+  ),
+);
+
+/** The exact pixels to deliver; null for `auto`, where the provider chooses. */
+export function pixelsFor(size: ImageSize, resolution: Resolution): Pixels | null {
+  if (size === 'auto') return null;
+  const [width, height] = TABLE[size][RESOLUTIONS.indexOf(resolution)]?.split('x') ?? [];
+  return { width: Number(width), height: Number(height) };
+}
+
+/** Which entry of the table a `<w>x<h>` text is, for clients that can only speak pixels; undefined when none. */
+export function sizeOfPixels(text: string): { size: ImageSize; resolution: Resolution } | undefined {
+  return BY_PIXELS.get(text);
+}
+
+export function isImageSize(text: string): text is ImageSize {
+  return (IMAGE_SIZES as readonly string[]).includes(text);
+}
+
+const PIXEL_SIZE = /^([1-9]\d{0,8})x([1-9]\d{0,8})$/;
+
+/** Reads `<w>x<h>`; undefined when the text is not of that form. */
+export function parsePixelSize(text: string): Pixels | undefined {
+  const match = PIXEL_SIZE.exec(text);
+  return match ? { width: Number(match[1]), height: Number(match[2]) } : undefined;
+}
+
+const EDGE_STEP = 16;
+const MAX_EDGE = 3_840;
+const MAX_RATIO = 3;
+const MIN_PIXELS = 655_360;
+const MAX_PIXELS = 8_294_400;
+
+/** The first rule for pictures of free size that these pixels break, as a sentence part; undefined when all hold. */
+export function brokenPixelRule({ width, height }: Pixels): string | undefined {
+  if (width % EDGE_STEP !== 0 || height % EDGE_STEP !== 0) return `both edges must be divisible by ${EDGE_STEP}`;
+  if (Math.max(width, height) > MAX_EDGE) return `the longest edge must be at most ${MAX_EDGE} pixels`;
+  if (Math.max(width, height) > MAX_RATIO * Math.min(width, height)) {
+    return `the edges must not differ by more than ${MAX_RATIO}:1`;
+  }
+  if (width * height < MIN_PIXELS) return `the picture must have at least ${MIN_PIXELS} pixels`;
+  if (width * height > MAX_PIXELS) return `the picture must have at most ${MAX_PIXELS} pixels`;
+  return undefined;
+}

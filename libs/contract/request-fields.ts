@@ -1,0 +1,51 @@
+import { getMetadataStorage } from 'class-validator';
+import { AppError } from './app-error.js';
+
+const knownFields = new WeakMap<object, readonly string[]>();
+
+/** The fields a request class declares, in its order. */
+export function fieldsOf(requestClass: new () => object): readonly string[] {
+  let fields = knownFields.get(requestClass);
+  if (fields === undefined) {
+    const metadata = getMetadataStorage().getTargetValidationMetadatas(requestClass, '', false, false);
+    fields = [...new Set(metadata.map(({ propertyName }) => propertyName))];
+    knownFields.set(requestClass, fields);
+  }
+  return fields;
+}
+
+export interface ReadFields<T> {
+  readonly request: T;
+  /** Names of the fields the class does not know; never their values. */
+  readonly ignored: readonly string[];
+}
+
+/**
+ * Copies the known fields of a body into an instance of the class, still unchecked; `null` counts as absent.
+ * Throws AppError `invalid_json` when the body is no JSON object.
+ */
+export function readFields<T extends object>(requestClass: new () => T, body: unknown): ReadFields<T> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new AppError('invalid_json', 'The request body must be a JSON object.');
+  }
+  const known = fieldsOf(requestClass);
+  const request = new requestClass();
+  const ignored: string[] = [];
+  for (const [name, value] of Object.entries(body)) {
+    if (!known.includes(name)) ignored.push(name);
+    else if (value !== null && value !== undefined) Reflect.set(request, name, value);
+  }
+  return { request, ignored };
+}
+
+const MAX_NAMES = 32;
+const MAX_NAME_LENGTH = 64;
+
+/** The value of `x-ignored-params`: names only, cut and cleaned so that any JSON key is safe in a header. */
+export function ignoredParamsHeader(names: readonly string[]): string | undefined {
+  if (names.length === 0) return undefined;
+  const listed = names
+    .slice(0, MAX_NAMES)
+    .map((name) => name.slice(0, MAX_NAME_LENGTH).replace(/[^A-Za-z0-9_.[\]-]/g, '_'));
+  return names.length > MAX_NAMES ? `${listed.join(', ')}, ...` : listed.join(', ');
+}

@@ -1,0 +1,60 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { unixSeconds, type ResultTask } from './image-result.js';
+
+class SubmittedTask {
+  @ApiProperty({ enum: ['submitted'] })
+  status!: 'submitted';
+
+  @ApiProperty({ example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' })
+  task_id!: string;
+}
+
+/** What a key of submit mode `apimart` gets at once, with status 200. */
+export class SubmittedResponse {
+  @ApiProperty({ type: 'integer', enum: [200] })
+  code!: number;
+
+  @ApiProperty({ type: [SubmittedTask] })
+  data!: SubmittedTask[];
+}
+
+/** 202 of an asynchronous submit (contract section 7). */
+export class TaskAcceptance extends SubmittedResponse {
+  @ApiProperty({ example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' })
+  id!: string;
+
+  @ApiProperty({ example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' })
+  task_id!: string;
+
+  @ApiProperty({ enum: ['image.generation.task'] })
+  object!: string;
+
+  @ApiProperty({ enum: ['pending'] })
+  status!: 'pending';
+
+  @ApiProperty({ example: '/v1/tasks/task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' })
+  poll_url!: string;
+
+  @ApiProperty({ type: 'integer', description: 'Unix seconds.' })
+  created!: number;
+}
+
+export function submittedResponse(taskId: string): SubmittedResponse {
+  return { code: 200, data: [{ status: 'submitted', task_id: taskId }] };
+}
+
+export function pollUrl(taskId: string): string {
+  return `/v1/tasks/${taskId}`;
+}
+
+export function taskAcceptance(task: ResultTask): TaskAcceptance {
+  return {
+    ...submittedResponse(task.id),
+    id: task.id,
+    task_id: task.id,
+    object: 'image.generation.task',
+    status: 'pending',
+    poll_url: pollUrl(task.id),
+    created: unixSeconds(task.createdAt),
+  };
+}

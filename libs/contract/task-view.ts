@@ -1,0 +1,152 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { measuredSize, unixSeconds, type ImageLink, type ResultImage, type ResultTask } from './image-result.js';
+
+class TaskImageView {
+  @ApiProperty({ type: [String], description: 'Signed address, made anew at every read.' })
+  url!: string[];
+
+  @ApiProperty({ type: 'integer', description: 'When the address stops working, unix seconds.' })
+  expires_at!: number;
+
+  @ApiProperty({ example: '2048x2048' })
+  size!: string;
+
+  @ApiProperty({ example: 'image/png' })
+  content_type!: string;
+}
+
+class TaskResultView {
+  @ApiProperty({ type: [TaskImageView] })
+  images!: TaskImageView[];
+}
+
+class TaskErrorView {
+  @ApiProperty()
+  type!: string;
+
+  @ApiProperty({ type: String, nullable: true })
+  code!: string | null;
+
+  @ApiProperty()
+  message!: string;
+
+  @ApiProperty({ type: String, nullable: true })
+  param!: string | null;
+
+  @ApiProperty({ type: 'integer', description: 'What the sync endpoint would have answered.' })
+  http_status!: number;
+}
+
+/** A task as every answer channel shows it (contract section 7). Times are unix seconds, durations seconds. */
+export class TaskView {
+  @ApiProperty({ example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' })
+  id!: string;
+
+  @ApiProperty({ enum: ['pending', 'completed', 'failed', 'cancelled'] })
+  status!: string;
+
+  @ApiProperty({ type: 'integer', minimum: 0, maximum: 100, description: 'Never falls; 100 only when completed.' })
+  progress!: number;
+
+  @ApiProperty({ enum: ['queued', 'running', 'storing', 'done'] })
+  phase!: string;
+
+  @ApiProperty()
+  model!: string;
+
+  @ApiProperty({ enum: ['image'] })
+  type!: 'image';
+
+  @ApiProperty({ enum: ['generation', 'edit'] })
+  action!: string;
+
+  @ApiProperty({ description: 'x-request-id of the call that made the task.' })
+  request_id!: string;
+
+  @ApiProperty({ type: 'integer' })
+  created!: number;
+
+  @ApiPropertyOptional({ type: 'integer', description: 'Completed tasks only.' })
+  completed?: number;
+
+  @ApiPropertyOptional({ type: 'integer', description: 'In any final state.' })
+  finished?: number;
+
+  @ApiProperty({ type: 'integer' })
+  estimated_time!: number;
+
+  @ApiPropertyOptional({ type: 'integer', description: 'Completed tasks only.' })
+  actual_time?: number;
+
+  @ApiPropertyOptional({ type: TaskResultView, description: 'Completed tasks only.' })
+  result?: TaskResultView;
+
+  @ApiPropertyOptional({ type: TaskErrorView, description: 'Failed tasks only.' })
+  error?: TaskErrorView;
+}
+
+/** GET /v1/tasks/{task_id}. */
+export class TaskResponse {
+  @ApiProperty({ type: 'integer', enum: [200] })
+  code!: number;
+
+  @ApiProperty({ type: TaskView })
+  data!: TaskView;
+}
+
+/** GET /v1/tasks. */
+export class TaskListResponse {
+  @ApiProperty({ enum: ['list'] })
+  object!: 'list';
+
+  @ApiProperty({ type: [TaskView] })
+  data!: TaskView[];
+
+  @ApiProperty()
+  has_more!: boolean;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` to get the next page.' })
+  next!: string | null;
+}
+
+/** Seconds a picture usually takes, by resolution tier. */
+const ESTIMATED_SECONDS = { '1k': 30, '2k': 60, '4k': 120 } as const;
+
+interface ViewedTask<T extends ResultImage> extends ResultTask {
+  readonly images: readonly T[] | null;
+}
+
+/** The `data` of a task; `link` signs an address for an image. */
+export function taskView<T extends ResultImage>(task: ViewedTask<T>, link: (image: T) => ImageLink): TaskView {
+  const completed = task.status === 'completed';
+  return {
+    id: task.id,
+    status: task.status,
+    progress: completed ? 100 : Math.min(task.progress, 99),
+    phase: task.status === 'pending' ? task.phase : 'done',
+    model: task.model,
+    type: 'image',
+    action: task.action,
+    request_id: task.requestId,
+    created: unixSeconds(task.createdAt),
+    ...(task.finishedAt === null ? {} : timesOf(task, task.finishedAt, completed)),
+    estimated_time: ESTIMATED_SECONDS[task.options.resolution ?? '2k'],
+    ...(completed ? { result: { images: (task.images ?? []).map((image) => imageView(image, link(image))) } } : {}),
+    ...(task.status === 'failed' && task.error !== null ? { error: task.error } : {}),
+  };
+}
+
+function timesOf(task: ResultTask, finishedAt: Date, completed: boolean): Partial<TaskView> {
+  const finished = unixSeconds(finishedAt);
+  if (!completed) return { finished };
+  return { completed: finished, finished, actual_time: finished - unixSeconds(task.createdAt) };
+}
+
+function imageView(image: ResultImage, link: ImageLink): TaskImageView {
+  return {
+    url: link.url === undefined ? [] : [link.url],
+    expires_at: link.expiresAt,
+    size: measuredSize(image),
+    content_type: image.contentType,
+  };
+}
