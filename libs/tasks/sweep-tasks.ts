@@ -47,7 +47,7 @@ export class SweepTasks {
   async requeueAbandoned(): Promise<number> {
     const { rows } = await this.database.pool.query<QueueEntry>({
       name: 'sweep_abandoned',
-      text: `UPDATE tasks SET epoch = epoch + 1, lease_until = NULL, lease_owner = NULL, phase = 'queued'
+      text: `UPDATE tasks SET epoch = epoch + 1, losses = losses + 1, lease_until = NULL, lease_owner = NULL, phase = 'queued'
         WHERE id IN (SELECT id FROM tasks WHERE status = 'pending' AND lease_until < now()
           ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
         RETURNING id AS "taskId", epoch`,

@@ -34,6 +34,7 @@ export interface ClaimedRow extends TaskRow {
   inputs: TaskInput[];
   mask: TaskInput | null;
   attempt: number;
+  losses: number;
   provider_starts: number;
   provider_job_id: string | null;
   provider_call_open: boolean;

@@ -11,6 +11,8 @@ export interface ClaimedTask {
   readonly inputs: readonly TaskInput[];
   readonly mask: TaskInput | null;
   readonly attempt: number;
+  /** Workers that fell silent while they held the task. */
+  readonly losses: number;
   readonly providerStarts: number;
   readonly providerJobId: string | null;
   /** An earlier attempt started the provider and its outcome is not known. */
@@ -36,11 +38,11 @@ const ENDED = `phase = 'done', finished_at = now(), lease_until = NULL, lease_ow
 
 const CLAIM = {
   name: 'task_claim',
-  text: `UPDATE tasks SET attempt = attempt + 1, phase = 'running', lease_owner = $2,
+  text: `UPDATE tasks SET attempt = attempt + 1, losses = losses + (lease_until IS NOT NULL)::int, phase = 'running', lease_owner = $2,
       lease_until = now() + $3 * interval '1 millisecond', next_try_at = NULL, started_at = COALESCE(started_at, now())
     WHERE id = $1 AND status = 'pending' AND deadline_at > now()
       AND (lease_until IS NULL OR lease_until < now()) AND (next_try_at IS NULL OR next_try_at <= now() + interval '1 second')
-    RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, provider_starts, provider_job_id, provider_call_open,
+    RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, losses, provider_starts, provider_job_id, provider_call_open,
       (EXTRACT(EPOCH FROM deadline_at - now()) * 1000)::float8 AS remaining_ms`,
 };
 const START = {
@@ -72,6 +74,7 @@ export class TaskMoves {
         inputs: row.inputs,
         mask: row.mask,
         attempt: row.attempt,
+        losses: row.losses,
         providerStarts: row.provider_starts,
         providerJobId: row.provider_job_id,
         providerCallOpen: row.provider_call_open,

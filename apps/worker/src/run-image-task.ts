@@ -44,6 +44,7 @@ export class RunImageTask {
   }
 
   private async attempt(claimed: ClaimedTask, held: HeldTask, provider: ImageProvider): Promise<void> {
+    this.keeper.refusePoison(claimed);
     refuseSecondPurchase(claimed, provider);
     const inputs = await this.inputs.load(claimed, held.signal);
     const result = await this.buy(claimed, held, provider, inputs);

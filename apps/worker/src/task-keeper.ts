@@ -27,6 +27,11 @@ export class TaskKeeper {
     return claimed;
   }
 
+  /** Throws AppError `interrupted` when the task has taken enough workers with it. */
+  refusePoison(claimed: ClaimedTask): void {
+    if (claimed.losses >= this.config.maxProviderStarts) throw givenUp();
+  }
+
   hold(claimed: ClaimedTask): HeldTask {
     return this.holds.keep({ id: claimed.task.id, attempt: claimed.attempt }, claimed.remainingMs);
   }
@@ -37,9 +42,7 @@ export class TaskKeeper {
 
   async startProvider(claimed: ClaimedTask, held: HeldTask, provider: ImageProvider): Promise<void> {
     held.signal.throwIfAborted();
-    if (claimed.providerStarts >= this.config.maxProviderStarts) {
-      throw new AppError('interrupted', 'The picture was begun too often without being finished, so it was given up.');
-    }
+    if (claimed.providerStarts >= this.config.maxProviderStarts) throw givenUp();
     if (!(await this.moves.startProvider(held, provider.name, this.config.maxProviderStarts))) throw new HoldLost();
   }
 
@@ -97,6 +100,10 @@ export class TaskKeeper {
         return;
     }
   }
+}
+
+function givenUp(): AppError {
+  return new AppError('interrupted', 'The picture was begun too often without being finished, so it was given up.');
 }
 
 function identity(claimed: ClaimedTask): { taskId: string; requestId: string } {

@@ -42,6 +42,7 @@ CREATE TABLE "tasks" (
     "progress" INTEGER NOT NULL DEFAULT 0,
     "attempt" INTEGER NOT NULL DEFAULT 0,
     "epoch" INTEGER NOT NULL DEFAULT 0,
+    "losses" INTEGER NOT NULL DEFAULT 0,
     "provider_starts" INTEGER NOT NULL DEFAULT 0,
     "provider" TEXT,
     "provider_job_id" TEXT,

@@ -1,0 +1,286 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import sharp from 'sharp';
+import { loadConfig } from '#config/load-config.js';
+import { EgressConfig } from '#egress/egress.config.js';
+import { PublicFetcher } from '#egress/fetch-public-url.js';
+import type { ImageProvider } from '#providers/image-provider.js';
+import { ProviderError } from '#providers/provider-error.js';
+import { ProviderRegistry } from '#providers/registry.js';
+import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
+import { DiskStore } from '#storage/disk-store.js';
+import { inputKey } from '#storage/object-key.js';
+import type { Task, TaskCommand } from '#tasks/task.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
+import { Holds } from '../../apps/worker/src/hold.js';
+import { LoadInputs } from '../../apps/worker/src/load-inputs.js';
+import { RunImageTask } from '../../apps/worker/src/run-image-task.js';
+import { TaskKeeper } from '../../apps/worker/src/task-keeper.js';
+import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
+
+const DEADLINE_MS = 900_000;
+
+describe('running one task', () => {
+  let room: TaskRoom;
+  let folder: string;
+  let store: DiskStore;
+  beforeAll(async () => {
+    room = await openTaskRoom();
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-run-'));
+    store = new DiskStore(folder);
+  });
+  afterAll(async () => {
+    await room.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** A worker's parts, as its module puts them together. */
+  function worker(provider: ImageProvider = new SandboxProvider()) {
+    const [config] = loadConfig([TasksConfig], { LEASE_MS: '1000' });
+    const [egress] = loadConfig([EgressConfig], {
+      EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+      EGRESS_PORTS: allowedPorts.join(),
+    });
+    const holds = new Holds(room.moves, config.leaseMs, room.logger);
+    const keeper = new TaskKeeper(room.moves, holds, { bell: room.bell, queue: room.queue }, config, room.logger);
+    const registry = new ProviderRegistry(new Map([['gpt-image-2', provider]]));
+    const run = new RunImageTask(keeper, registry, new LoadInputs(store, new PublicFetcher(egress)), store);
+    return { holds, run: (id: string) => run.run(id).finally(() => holds.close()) };
+  }
+
+  async function accepted(changes: Partial<TaskCommand> = {}): Promise<string> {
+    return (await room.store.insert(command(changes), DEADLINE_MS)).id;
+  }
+
+  async function read(id: string): Promise<Task> {
+    const task = await room.store.find(TEST_ACCOUNT, id);
+    if (task === undefined) throw new Error('no such task');
+    return task;
+  }
+
+  async function startsOf(id: string): Promise<number> {
+    const { rows } = await room.sql('SELECT provider_starts FROM tasks WHERE id = $1', [id]);
+    return (rows[0] as { provider_starts: number }).provider_starts;
+  }
+
+  async function objects(): Promise<string[]> {
+    const keys: string[] = [];
+    for await (const key of store.list('results/')) keys.push(key);
+    return keys;
+  }
+
+  it('delivers exactly the pixels that were ordered, and what the row says is measured', async () => {
+    const id = await accepted();
+    await worker().run(id);
+    const task = await read(id);
+    expect(task).toMatchObject({ status: 'completed', phase: 'done', progress: 100, provider: 'sandbox' });
+    const [image] = task.images ?? [];
+    const bytes = await buffer((await store.open(image?.key ?? '')).stream);
+    const { width, height, format } = await sharp(bytes).metadata();
+    expect({ width, height, format }).toEqual({ width: 1024, height: 1024, format: 'png' });
+    expect(image).toMatchObject({ width: 1024, height: 1024, bytes: bytes.length, contentType: 'image/png' });
+    expect(image?.sha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(task.usage?.total_tokens).toBeGreaterThan(0);
+  });
+
+  it('uses an uploaded image and its mask', async () => {
+    const base = command({ action: 'edit' });
+    const photo = await sharp({ create: { width: 128, height: 128, channels: 3, background: '#2060a0' } })
+      .png()
+      .toBuffer();
+    const mask = await sharp({ create: { width: 128, height: 128, channels: 4, background: '#00000000' } })
+      .png()
+      .toBuffer();
+    await store.put(inputKey(base.id, 0), Readable.from([photo]), { contentType: 'image/png' });
+    await store.put(inputKey(base.id, 'mask'), Readable.from([mask]), { contentType: 'image/png' });
+    const input = { kind: 'object', key: inputKey(base.id, 0), bytes: photo.length, param: 'image' } as const;
+    const maskInput = { kind: 'object', key: inputKey(base.id, 'mask'), bytes: mask.length, param: 'mask' } as const;
+    await room.store.insert({ ...base, inputs: [input], mask: maskInput }, DEADLINE_MS);
+    await worker().run(base.id);
+    expect(await read(base.id)).toMatchObject({ status: 'completed', action: 'edit' });
+  });
+
+  it('tells the caller which of its images is unusable', async () => {
+    const port = await serve((path) => (path === '/good.png' ? goodPng : Buffer.from('<html>')));
+    const id = await accepted({
+      inputs: [
+        { kind: 'url', url: `http://127.0.0.1:${port}/good.png`, param: 'image_urls[0]' },
+        { kind: 'url', url: `http://127.0.0.1:${port}/bad.png`, param: 'image_urls[1]' },
+      ],
+    });
+    await worker().run(id);
+    const task = await read(id);
+    expect(task).toMatchObject({ status: 'failed', error: { param: 'image_urls[1]', http_status: 400 } });
+    expect(await startsOf(id)).toBe(0);
+  });
+
+  it('gives a task back after a failure that was not charged, and finishes it at the next start', async () => {
+    const id = await accepted({ prompt: 'a pear [[fault=http-500 times=1]]' });
+    await worker().run(id);
+    expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued' });
+    expect(await room.redis.exists(`${room.prefix}:images:${id}-1`)).toBe(1);
+    await room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [id]);
+    await worker().run(id);
+    expect(await read(id)).toMatchObject({ status: 'completed' });
+    expect(await startsOf(id)).toBe(2);
+  });
+
+  it('gives up at the cap on starts, with the provider’s error', async () => {
+    const id = await accepted({ prompt: 'a pear [[fault=http-500]]' });
+    for (let n = 0; n < 5; n++) {
+      await worker().run(id);
+      await room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [id]);
+    }
+    expect(await read(id)).toMatchObject({ status: 'failed', error: { type: 'upstream_error', http_status: 502 } });
+    expect(await startsOf(id)).toBe(3);
+  });
+
+  it('fails at once when the provider refuses the prompt', async () => {
+    const id = await accepted({ prompt: 'x [[fault=moderation]]' });
+    await worker().run(id);
+    expect(await read(id)).toMatchObject({
+      status: 'failed',
+      error: { type: 'image_generation_user_error', code: 'moderation_blocked', param: 'prompt', http_status: 400 },
+    });
+  });
+
+  it('does not buy a second time when the outcome of the first call is unknown', async () => {
+    const id = await accepted();
+    const claim = await room.moves.claim(id, 'lost-worker', 1);
+    await room.moves.startProvider({ id, attempt: claim?.attempt ?? 0 }, 'paid', 3);
+    await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
+    let calls = 0;
+    const paid = vendor(() => {
+      calls += 1;
+      return Promise.reject(new Error('must not be called'));
+    });
+    await worker(paid).run(id);
+    expect(calls).toBe(0);
+    expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
+  });
+
+  it('resumes the provider’s own job instead of starting another', async () => {
+    const id = await accepted();
+    const first = vendor(async (context) => {
+      await context.onAccepted('vendor-job-1');
+      throw new ProviderError('upstream_error', 'The connection broke.', { retryable: true, charged: 'no' });
+    });
+    await worker(first).run(id);
+    await room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [id]);
+    const seen: (string | undefined)[] = [];
+    const second = vendor((context) => {
+      seen.push(context.resumeJobId);
+      return Promise.resolve({ image: Readable.from([goodPng]), warnings: [] });
+    });
+    await worker(second).run(id);
+    expect(seen).toEqual(['vendor-job-1']);
+    expect(await startsOf(id)).toBe(1);
+    expect(await read(id)).toMatchObject({ status: 'completed' });
+  });
+
+  it('gives up on a task that took three workers with it', async () => {
+    const id = await accepted();
+    for (let n = 0; n < 3; n++) {
+      expect(await room.moves.claim(id, `lost-worker-${n}`, 20_000)).toMatchObject({ losses: n });
+      await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
+    }
+    await worker().run(id);
+    expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'interrupted', http_status: 500 } });
+    expect(await startsOf(id)).toBe(0);
+  });
+
+  it('stops when the task is taken away, and leaves nothing behind', async () => {
+    const before = await objects();
+    const id = await accepted();
+    const aborted = deferred<unknown>();
+    const slow = vendor(async (context) => {
+      await room.sql('UPDATE tasks SET attempt = attempt + 1 WHERE id = $1', [id]);
+      await new Promise<void>((resolve) => {
+        context.signal.addEventListener('abort', () => resolve());
+      });
+      aborted.resolve(context.signal.reason);
+      throw context.signal.reason as Error;
+    });
+    await worker(slow).run(id);
+    expect(await aborted.promise).toMatchObject({ name: 'HoldLost' });
+    expect(await read(id)).toMatchObject({ status: 'pending', error: null });
+    expect(await objects()).toEqual(before);
+  });
+
+  it('discards a picture that comes after the task has ended, and its object', async () => {
+    const before = await objects();
+    const id = await accepted();
+    const late = vendor(async () => {
+      await room.sql(`UPDATE tasks SET status = 'cancelled', phase = 'done', finished_at = now() WHERE id = $1`, [id]);
+      return { image: Readable.from([goodPng]), warnings: [] };
+    });
+    await worker(late).run(id);
+    expect(await read(id)).toMatchObject({ status: 'cancelled', images: null });
+    expect(await objects()).toEqual(before);
+  });
+
+  it('gives what it holds back at once when the process stops', async () => {
+    const id = await accepted();
+    const started = deferred<undefined>();
+    const endless = vendor(async (context) => {
+      started.resolve(undefined);
+      await new Promise<void>((resolve) => {
+        context.signal.addEventListener('abort', () => resolve());
+      });
+      throw context.signal.reason as Error;
+    });
+    const stopping = worker(endless);
+    const run = stopping.run(id);
+    await started.promise;
+    stopping.holds.abortAll();
+    await run;
+    expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued' });
+    expect(await room.redis.exists(`${room.prefix}:images:${id}-1`)).toBe(1);
+    const next = await room.moves.claim(id, 'next', 20_000);
+    expect(next).toMatchObject({ providerCallOpen: true, providerStarts: 1 });
+  });
+
+  const servers: ReturnType<typeof createServer>[] = [];
+  const allowedPorts = ['80'];
+  let goodPng: Buffer;
+  beforeAll(async () => {
+    goodPng = await sharp({ create: { width: 1024, height: 1024, channels: 3, background: '#ddccaa' } })
+      .png()
+      .toBuffer();
+  });
+  afterAll(async () => {
+    for (const server of servers) await new Promise((resolve) => server.close(resolve));
+  });
+
+  async function serve(body: (path: string) => Buffer): Promise<number> {
+    const server = createServer((request, response) => {
+      response.setHeader('connection', 'close');
+      response.end(body(request.url ?? ''));
+    });
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    allowedPorts.push(String(port));
+    return port;
+  }
+});
+
+/** A vendor that charges, whose every answer the test decides. */
+function vendor(
+  generate: (context: Parameters<ImageProvider['generate']>[1]) => ReturnType<ImageProvider['generate']>,
+): ImageProvider {
+  return { name: 'paid', free: false, generate: (_order, context) => generate(context) };
+}
+
+function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
