@@ -1,10 +1,21 @@
-import { px, escapeXml, rectangle } from './svg.js';
+import { px, escapeXml, rectangle, stop } from './svg.js';
 
 const FONT = 'DejaVu Sans, sans-serif';
 /** What no picture of the sandbox is without. */
 export const MARK = 'SANDBOX SAMPLE';
 /** No more of a prompt than this many graphemes is looked at; far less fits any picture. */
 const MAX_GRAPHEMES = 600;
+/** Places and opacities of the shade behind the text, from its upper edge down. */
+const SCRIM = [
+  [0, 0],
+  [0.55, 0.5],
+  [1, 0.72],
+] as const;
+const DARK_SCRIM = [
+  [0, 0],
+  [0.28, 0.9],
+  [1, 0.97],
+] as const;
 const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
 const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Extended_Pictographic}]/u;
 
@@ -16,21 +27,22 @@ interface CaptionArea {
 }
 
 /** The prompt as readable text over a darkened foot of the picture, and the sandbox's mark. */
-export function caption(prompt: string, { width, height, unit }: CaptionArea): string {
+export function caption(prompt: string, { width, height, unit }: CaptionArea, onDark = false): string {
   const margin = 44 * unit;
   const size = 38 * unit;
   const lines = size < 5 ? [] : wrap(prompt, (width - margin * 2) / size, 3);
   const block = lines.length * size * 1.28;
   const foot = height - margin * 0.95;
-  const depth = Math.min(height * 0.6, block + 190 * unit);
+  const depth = Math.min(height * 0.6, block + (onDark ? 240 : 190) * unit);
   const isRightToLeft = RIGHT_TO_LEFT.test(lines[0] ?? '');
   const x = isRightToLeft ? width - margin : margin;
   const text = lines.map((line, index) => {
     const y = foot - 40 * unit - (lines.length - 1 - index) * size * 1.28;
     return `<text x="${px(x)}" y="${px(y)}" font-size="${px(size)}" font-weight="bold" ${isRightToLeft ? 'direction="rtl"' : ''} fill="#ffffff">${escapeXml(line)}</text>`;
   });
+  const scrim = onDark ? DARK_SCRIM : SCRIM;
   return [
-    '<defs><linearGradient id="scrim" x1="0" y1="0" x2="0" y2="1"><stop offset="0" stop-color="#000" stop-opacity="0"/><stop offset="0.55" stop-color="#000" stop-opacity="0.5"/><stop offset="1" stop-color="#000" stop-opacity="0.72"/></linearGradient></defs>',
+    `<defs><linearGradient id="scrim" x1="0" y1="0" x2="0" y2="1">${scrim.map(([at, opacity]) => stop(at, '#000000', opacity)).join('')}</linearGradient></defs>`,
     rectangle(0, height - depth, width, depth, 'url(#scrim)'),
     `<g font-family="${FONT}">${text.join('')}${mark(margin, foot, unit)}</g>`,
   ].join('');
@@ -96,6 +108,7 @@ function advance(text: string): number {
   for (const piece of graphemes(text)) {
     if (WIDE.test(piece)) sum += 1.35;
     else if (/[ijl.,:;'|!I ]/u.test(piece)) sum += 0.38;
+    else if (/[cfrstzJ-]/u.test(piece)) sum += 0.58;
     else if (/[mwMW@%]/u.test(piece)) sum += 1.06;
     else if (/[\p{Lu}\p{N}&]/u.test(piece)) sum += 0.78;
     else sum += 0.69;

@@ -1,7 +1,7 @@
 import type { Sharp } from 'sharp';
 import { openDrawing } from '#images/drawing.js';
 import type { ProviderInputImage } from '../image-provider.js';
-import { canvasOf, captionOf, document, sceneOf, type Painting } from './painting.js';
+import { backdropOf, canvasOf, captionOf, document, type Painting } from './painting.js';
 import { frameEdges, hang } from './frames.js';
 import { hungImages, openLayer, overlay, renderDrawing, renderInput, type Pixels } from './layers.js';
 import { circle, glowGradient, line, px, rectangle, verticalGradient } from './svg.js';
@@ -22,12 +22,12 @@ export async function drawEdit(order: EditOrder): Promise<Sharp> {
   const isCutOut = hasTransparency(original);
   const base =
     isCutOut && !isTransparent
-      ? openDrawing(document(width, height, sceneOf(painting, width, height)))
+      ? openDrawing(document(width, height, backdropOf(painting, width, height)))
       : recoloured(original, painting);
   const laidOver =
     isCutOut && !isTransparent ? [overlay(original)] : [overlay(await renderDrawing(light(order)), { blend: 'atop' })];
   const frames = hang(others, { left: width * 0.04, top: height * 0.04, width: width * 0.92, height: height * 0.2 });
-  const text = frameEdges(frames, width, height, painting.palette.near) + captionOf(painting, width, height);
+  const text = frameEdges(frames, width, height, painting.palette.near) + captionOf(painting, width, height, !isCutOut);
   laidOver.push(overlay(await renderDrawing(document(width, height, text))), ...(await hungImages(others, frames)));
   if (isTransparent && !isCutOut)
     laidOver.push(overlay(await renderDrawing(roundedShape(width, height)), { blend: 'dest-in' }));

@@ -13,6 +13,8 @@ export interface Painting {
   readonly prompt: string;
   readonly seed: string;
   readonly sceneName: SceneName;
+  /** The scene to put behind something cut out. */
+  readonly backdropName: SceneName;
   readonly palette: Palette;
   readonly words: ReadonlySet<string>;
 }
@@ -28,6 +30,7 @@ export function planPainting(prompt: string, inputs: readonly ProviderInputImage
     prompt,
     seed,
     sceneName: subject.scene ?? random.fork('scene').pick(UNNAMED),
+    backdropName: subject.backdrop ?? 'landscape',
     palette: paletteFor(subject.mood, subject.words, random.fork('palette')),
     words: subject.words,
   };
@@ -44,9 +47,14 @@ export function sceneOf(painting: Painting, width: number, height: number): stri
   return SCENES[painting.sceneName](canvasOf(painting, width, height));
 }
 
-/** The prompt and the mark, as SVG elements. */
-export function captionOf(painting: Painting, width: number, height: number): string {
-  return caption(painting.prompt, { width, height, unit: unitOf(width, height) });
+/** The painting's backdrop, as SVG elements. */
+export function backdropOf(painting: Painting, width: number, height: number): string {
+  return SCENES[painting.backdropName](canvasOf(painting, width, height));
+}
+
+/** The prompt and the mark, as SVG elements; `onDark` where the picture below may have writing of its own. */
+export function captionOf(painting: Painting, width: number, height: number, onDark = false): string {
+  return caption(painting.prompt, { width, height, unit: unitOf(width, height) }, onDark);
 }
 
 /** A whole SVG document of exactly these pixels. */
@@ -58,7 +66,7 @@ export function document(width: number, height: number, content: string): string
 export function sticker(width: number, height: number, content: string): string {
   const share = 0.88;
   const [left, top] = [(width * (1 - share)) / 2, (height * (1 - share)) / 2];
-  const shape = `width="${width}" height="${height}" rx="${px(Math.min(width, height) * 0.16)}"`;
+  const shape = `width="${width}" height="${height}" rx="${px(Math.min(width, height) * 0.1)}"`;
   const edge = `stroke="#ffffff" stroke-width="${px(Math.min(width, height) * 0.03)}"`;
   return [
     `<defs><clipPath id="sticker"><rect ${shape}/></clipPath></defs>`,

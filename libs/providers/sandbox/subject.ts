@@ -8,6 +8,8 @@ export interface Subject {
   /** All its words, lower case, in the singular too. */
   readonly words: ReadonlySet<string>;
   readonly scene: SceneName | undefined;
+  /** What can stand behind something cut out. */
+  readonly backdrop: SceneName | undefined;
   readonly mood: Mood | undefined;
 }
 
@@ -82,6 +84,7 @@ export function readSubject(prompt: string): Subject {
   return {
     words,
     scene: SCENES.find(([, list]) => names(list))?.[0],
+    backdrop: SCENES.find(([name, list]) => name !== 'animal' && name !== 'still-life' && names(list))?.[0],
     mood: MOODS.find(([, list]) => names(list))?.[0],
   };
 }

@@ -54,7 +54,7 @@ export function path(data: string, fill: string, opacity = 1): string {
 
 /** An unfilled line with round ends. */
 export function line(data: string, stroke: string, width: number, opacity = 1): string {
-  return `<path d="${data}" fill="none" stroke="${stroke}" stroke-width="${px(width)}" stroke-linecap="round" stroke-linejoin="round" ${faded(opacity)}/>`;
+  return `<path d="${data}" fill="none" stroke="${stroke}" stroke-width="${px(width)}" stroke-linecap="round" stroke-linejoin="round" ${faded(opacity, 'stroke')}/>`;
 }
 
 /** Path data of a soft curve through all points (Catmull-Rom). */
@@ -70,6 +70,7 @@ export function curveThrough(points: readonly Point[]): string {
   return parts.join('');
 }
 
-function faded(opacity: number): string {
-  return opacity >= 1 ? '' : `opacity="${opacity.toFixed(3)}"`;
+// Opacity of the paint, not of the element: the latter makes the renderer draw on a layer of its own.
+function faded(opacity: number, paint: 'fill' | 'stroke' = 'fill'): string {
+  return opacity >= 1 ? '' : `${paint}-opacity="${opacity.toFixed(3)}"`;
 }

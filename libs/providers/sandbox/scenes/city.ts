@@ -138,6 +138,6 @@ function rain(canvas: Canvas): string {
       random.between(-0.05, 1) * canvas.height,
       random.between(24, 60) * canvas.unit,
     ];
-    return `<path d="M${x} ${y}l${-long * 0.22} ${long}" stroke="#ffffff" stroke-width="${1.6 * canvas.unit}" opacity="0.3"/>`;
+    return `<path d="M${x} ${y}l${-long * 0.22} ${long}" stroke="#ffffff" stroke-width="${1.6 * canvas.unit}" stroke-opacity="0.3"/>`;
   }).join('');
 }

@@ -27,8 +27,8 @@ export const ribbons: Scene = ({ width, height, unit, random, palette }) => {
   };
   const bands = gradients.map((_, index) => {
     const line = edge(index);
-    const shade = `<path d="${line}" fill="none" stroke="#000000" stroke-width="${px(22 * unit)}" opacity="0.07"/>`;
-    const shine = `<path d="${line}" fill="none" stroke="#ffffff" stroke-width="${px(3.5 * unit)}" opacity="0.55"/>`;
+    const shade = `<path d="${line}" fill="none" stroke="#000000" stroke-width="${px(22 * unit)}" stroke-opacity="0.07"/>`;
+    const shine = `<path d="${line}" fill="none" stroke="#ffffff" stroke-width="${px(3.5 * unit)}" stroke-opacity="0.55"/>`;
     return `${shade}<path d="${line}V${px(height)}H0Z" fill="url(#silk${index})"/>${shine}`;
   });
   const light = { x: width * random.between(0.25, 0.75), y: height * 0.2 };

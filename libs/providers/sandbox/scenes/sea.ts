@@ -1,6 +1,6 @@
 import { mentions, type Canvas, type Scene } from '../canvas.js';
 import { darker, lighter, mix } from '../colour.js';
-import { circle, curveThrough, ellipse, path, polygon, px, rectangle, verticalGradient } from '../svg.js';
+import { circle, curveThrough, ellipse, path, polygon, px, rectangle, stop, verticalGradient } from '../svg.js';
 import { rollingLine } from './ground.js';
 import { birds, clouds, sky } from './sky.js';
 
@@ -85,7 +85,7 @@ function swell(canvas: Canvas, horizon: number, from: number, to: number): strin
     const colour = mix(palette.far, palette.near, 0.2 + index * 0.13);
     const crest = curveThrough(points);
     drawn += path(`${crest}V${px(height)}H0Z`, colour, 0.8);
-    drawn += `<path d="${crest}" fill="none" stroke="${lighter(colour, 0.45)}" stroke-width="${px((1.5 + index * 0.7) * unit)}" opacity="0.5"/>`;
+    drawn += `<path d="${crest}" fill="none" stroke="${lighter(colour, 0.45)}" stroke-width="${px((1.5 + index * 0.7) * unit)}" stroke-opacity="0.5"/>`;
   }
   return drawn;
 }
@@ -115,6 +115,7 @@ function boat(canvas: Canvas, x: number, y: number, scale: number): string {
 
 function lighthouse(canvas: Canvas, x: number, y: number): string {
   const { unit, palette } = canvas;
+  const side = x > canvas.width / 2 ? -1 : 1;
   const at = (share: number): number => y - share * 330 * unit;
   const half = (share: number): number => (40 - share * 17) * unit;
   const band = (from: number, to: number, fill: string): string =>
@@ -131,14 +132,14 @@ function lighthouse(canvas: Canvas, x: number, y: number): string {
     band(index * 0.2, (index + 1) * 0.2, index % 2 === 0 ? palette.accents[3] : palette.accents[0]),
   );
   return [
+    `<defs><linearGradient id="beam" x1="${side < 0 ? 1 : 0}" y1="0" x2="${side < 0 ? 0 : 1}" y2="0">${stop(0, palette.light, 0.6)}${stop(1, palette.light, 0)}</linearGradient></defs>`,
     polygon(
       [
         { x, y: at(1.09) },
-        { x: x - 620 * unit, y: at(1.4) },
-        { x: x - 620 * unit, y: at(0.9) },
+        { x: x + side * 720 * unit, y: at(1.5) },
+        { x: x + side * 720 * unit, y: at(0.9) },
       ],
-      palette.light,
-      0.3,
+      'url(#beam)',
     ),
     path(
       `M${px(x - 190 * unit)} ${px(y + 50 * unit)}Q${px(x - 120 * unit)} ${px(y - 35 * unit)} ${px(x)} ${px(y - 30 * unit)}T${px(x + 210 * unit)} ${px(y + 50 * unit)}Z`,
@@ -164,5 +165,5 @@ function beach(canvas: Canvas): string {
     y: skyline((width * step) / 16),
   }));
   const edge = curveThrough(points);
-  return `${path(`${edge}V${px(height)}H0Z`, sand)}<path d="${edge}" fill="none" stroke="#ffffff" stroke-width="${px(9 * unit)}" opacity="0.75"/>`;
+  return `${path(`${edge}V${px(height)}H0Z`, sand)}<path d="${edge}" fill="none" stroke="#ffffff" stroke-width="${px(9 * unit)}" stroke-opacity="0.75"/>`;
 }

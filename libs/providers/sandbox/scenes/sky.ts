@@ -1,5 +1,6 @@
 import type { Canvas } from '../canvas.js';
-import { circle, ellipse, glowGradient, path, rectangle, verticalGradient } from '../svg.js';
+import { lighter } from '../colour.js';
+import { circle, glowGradient, path, px, rectangle, verticalGradient } from '../svg.js';
 
 /** The whole sky with its light: gradient, stars at night, sun or moon with a glow. */
 export function sky(canvas: Canvas, light: { x: number; y: number; radius: number }): string {
@@ -43,29 +44,24 @@ export function stars(canvas: Canvas, share: number): string {
   }).join('');
 }
 
-/** A few flat-bottomed clouds in the upper part. */
+/** A few flat-bottomed clouds in the upper part, each in its own strip so that they don't pile up. */
 export function clouds(canvas: Canvas, count: number): string {
-  const { width, height, unit } = canvas;
+  const { width, height, unit, palette } = canvas;
   const random = canvas.random.fork('clouds');
-  return Array.from({ length: count }, () => {
-    const scale = random.between(0.6, 1.5) * unit;
-    return cloud(
-      random.between(-0.05, 0.95) * width,
-      random.between(0.1, 0.36) * height,
-      scale,
-      canvas.palette.isDark ? 0.14 : 0.6,
-    );
+  const fill = lighter(palette.sky[2], 0.55);
+  return Array.from({ length: count }, (_, index) => {
+    const scale = random.between(0.55, 1.3) * unit;
+    const left = ((index + random.between(0.05, 0.7)) / count) * width - 130 * scale;
+    return path(cloud(left, random.between(0.1, 0.34) * height, scale), fill, palette.isDark ? 0.13 : 0.5);
   }).join('');
 }
 
-function cloud(x: number, y: number, scale: number, opacity: number): string {
-  const puffs = [
-    ellipse(x + 60 * scale, y, 60 * scale, 34 * scale, '#ffffff'),
-    ellipse(x + 125 * scale, y - 24 * scale, 64 * scale, 50 * scale, '#ffffff'),
-    ellipse(x + 195 * scale, y - 4 * scale, 62 * scale, 36 * scale, '#ffffff'),
-    `<rect x="${x}" y="${y}" width="${258 * scale}" height="${34 * scale}" rx="${17 * scale}" fill="#ffffff"/>`,
-  ];
-  return `<g opacity="${opacity}">${puffs.join('')}</g>`;
+/** One outline of three puffs on a flat base. */
+function cloud(x: number, y: number, scale: number): string {
+  const puff = (dx: number, dy: number, wide: number, tall: number): string =>
+    `M${px(x + (dx - wide) * scale)} ${px(y + dy * scale)}a${px(wide * scale)} ${px(tall * scale)} 0 1 1 ${px(wide * 2 * scale)} 0a${px(wide * scale)} ${px(tall * scale)} 0 1 1 ${px(-wide * 2 * scale)} 0Z`;
+  const base = `M${px(x + 17 * scale)} ${px(y)}H${px(x + 241 * scale)}a${px(17 * scale)} ${px(17 * scale)} 0 0 1 0 ${px(34 * scale)}H${px(x + 17 * scale)}a${px(17 * scale)} ${px(17 * scale)} 0 0 1 0 ${px(-34 * scale)}Z`;
+  return base + puff(60, 0, 58, 33) + puff(125, -24, 64, 50) + puff(195, -4, 60, 36);
 }
 
 /** A small flock. */

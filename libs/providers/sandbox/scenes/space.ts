@@ -80,7 +80,7 @@ function planetWithRing(canvas: Canvas, x: number, y: number, radius: number): s
     const sweep = front ? 0 : 1;
     const arcs = [1.9, 1.68, 1.5].map(
       (reach, index) =>
-        `<path d="M${px(x - radius * reach)} ${px(y)}A${px(radius * reach)} ${px(radius * reach * 0.27)} 0 0 ${sweep} ${px(x + radius * reach)} ${px(y)}" fill="none" stroke="${lighter(palette.accents[3], index * 0.2)}" stroke-width="${px(radius * [0.09, 0.13, 0.05][index]!)}" opacity="${[0.65, 0.85, 0.5][index]}"/>`,
+        `<path d="M${px(x - radius * reach)} ${px(y)}A${px(radius * reach)} ${px(radius * reach * 0.27)} 0 0 ${sweep} ${px(x + radius * reach)} ${px(y)}" fill="none" stroke="${lighter(palette.accents[3], index * 0.2)}" stroke-width="${px(radius * [0.09, 0.13, 0.05][index]!)}" stroke-opacity="${[0.65, 0.85, 0.5][index]}"/>`,
     );
     return arcs.join('');
   };

@@ -45,7 +45,7 @@ function windowLight(canvas: Canvas, table: number): string {
   const left = width * 0.1;
   const pane = (column: number, row: number): string => {
     const [x, y, wide, tall] = [left + column * 150 * unit, table * 0.12 + row * 190 * unit, 138 * unit, 178 * unit];
-    return `<path d="M${px(x)} ${px(y)}l${px(wide)} ${px(26 * unit)}v${px(tall)}l${px(-wide)} ${px(-26 * unit)}Z" fill="${palette.light}" opacity="${palette.isDark ? 0.12 : 0.5}"/>`;
+    return `<path d="M${px(x)} ${px(y)}l${px(wide)} ${px(26 * unit)}v${px(tall)}l${px(-wide)} ${px(-26 * unit)}Z" fill="${palette.light}" fill-opacity="${palette.isDark ? 0.12 : 0.5}"/>`;
   };
   return [0, 1].flatMap((column) => [0, 1].map((row) => pane(column, row))).join('');
 }
