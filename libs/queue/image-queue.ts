@@ -26,7 +26,7 @@ export class ImageQueue {
     private readonly redis: Redis,
     prefix: string,
   ) {
-    this.queue = new Queue(IMAGE_QUEUE, { connection: redis, prefix, skipWaitingForReady: true });
+    this.queue = new Queue(IMAGE_QUEUE, { connection: redis, prefix });
     this.queue.on('error', () => undefined); // reported by the connection itself
     this.keyPrefix = `${prefix}:${IMAGE_QUEUE}:`;
   }
