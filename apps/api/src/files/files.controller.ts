@@ -1,6 +1,7 @@
 import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { resultOfFileName } from '#storage/object-key.js';
 import { ObjectNotFound, type ObjectStore, type StoredObject } from '#storage/object-store.js';
@@ -42,7 +43,8 @@ export class FilesController {
     void reply.type(result.contentType).header('content-length', stored.bytes);
     if (request.method === 'HEAD') {
       stored.stream.destroy();
-      void reply.send();
+      // An empty stream keeps the length that was announced; an empty body would set it to 0.
+      void reply.send(Readable.from([]));
       return;
     }
     reply.raw.once('close', () => stored.stream.destroy());

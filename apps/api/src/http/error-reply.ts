@@ -33,7 +33,9 @@ export function errorHeaders(error: AppError): Record<string, string> {
 export function sendError(error: AppError, request: FastifyRequest, reply: FastifyReply): void {
   if (reply.sent || reply.raw.headersSent) return;
   if (error.taskId !== undefined) request.taskId = error.taskId;
+  // Fastify closes the connection after a refused body; a caller that still sends would see a reset, not the answer.
   void reply
+    .removeHeader('connection')
     .code(error.status)
     .headers(errorHeaders(error))
     .header('cache-control', 'no-store')

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
 /** Bytes of a refused body that are still read, so that the caller sees the answer and not a reset connection. */
-const LINGER_BYTES = 67_108_864;
+const LINGER_BYTES = 268_435_456;
 
 /**
  * Reads a request to its end. `accept` sees every chunk and refuses the rest by throwing; unlike `for await`, that
