@@ -1,7 +1,7 @@
 // What every command needs first: the right Node, the packages, the build. Plain Node, because nothing is installed yet.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -21,8 +21,27 @@ function requireNode(version = process.versions.node) {
     fail(`Darkroom needs Node 20.19 or later, or 22.12 or later; this is Node ${version}. See https://nodejs.org`);
 }
 
-/** Everything a command needs; ends the process with a sentence where that fails. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+let child;
+
+/** During the set-up a signal ends the running step first, then us; to stop on request is no failure. */
+function quit() {
+  if (child === undefined) process.exit(0);
+  child.once('close', () => process.exit(0));
+  child.kill('SIGTERM');
+}
+
+/** Leaves signals to whoever comes after the set-up. */
+export function releaseSignals() {
+  for (const signal of SIGNALS) process.off(signal, quit);
+}
+
+/**
+ * Everything a command needs; ends the process with a sentence where that fails.
+ * Signals end the process until releaseSignals() is called or someone else takes them.
+ */
 export async function prepare(tell = say) {
+  for (const signal of SIGNALS) process.on(signal, quit);
   requireNode();
   try {
     await ensureInstalled(tell);
@@ -32,23 +51,32 @@ export async function prepare(tell = say) {
   }
 }
 
-/** Installs the packages of package-lock.json unless they are there. */
+/** Installs the packages of package-lock.json unless exactly they are there. Throws when it can't. */
 async function ensureInstalled(tell = say) {
-  const lock = join(ROOT, 'package-lock.json');
-  const marker = join(ROOT, 'node_modules', '.package-lock.json');
-  const hashFile = join(ROOT, 'node_modules', '.darkroom-lock');
-  const hash = createHash('sha256').update(readFileSync(lock)).digest('hex');
-  if (existsSync(marker)) {
-    const known = existsSync(hashFile) ? readFileSync(hashFile, 'utf8') : undefined;
-    if (known === hash) return;
-    if (known === undefined && statSync(marker).mtimeMs >= statSync(lock).mtimeMs) return;
-  }
+  const folder = join(ROOT, 'node_modules');
+  if (isInstalled(folder)) return;
+  // `npm ci` would empty the folder behind the link, which belongs to someone else.
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink())
+    throw new Error(
+      `node_modules is a link to ${readlinkSync(folder)}, whose packages are not those of package-lock.json. ` +
+        'Remove the link and start again, or install there yourself.',
+    );
   tell('Installing packages (npm ci) ...');
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   await run(npm, ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
     failure: 'The packages could not be installed; the reason stands above. Check the network and run it again.',
   });
-  writeFileSync(hashFile, hash);
+}
+
+/** Compares contents, not times: a copied or freshly cloned file is always new. npm writes its list last. */
+function isInstalled(folder) {
+  const list = join(folder, '.package-lock.json');
+  if (!existsSync(list)) return false;
+  const wanted = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages;
+  const installed = JSON.parse(readFileSync(list, 'utf8')).packages;
+  const same = (path) => wanted[path]?.version === installed[path]?.version;
+  const needed = Object.keys(wanted).filter((path) => path !== '' && (path in installed || !wanted[path].optional));
+  return needed.every(same) && Object.keys(installed).every(same);
 }
 
 /** Generates the database client and compiles, each only when its sources changed; true when it did. Throws when it can't. */
@@ -93,29 +121,23 @@ function runNode(script, args, env = {}) {
   });
 }
 
-/** Runs a command quietly; its output is shown when it fails. A signal to us ends it and us. */
+/** Runs a command quietly; its output is shown when it fails. */
 function run(command, args, { env = {}, failure }) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, {
+    const started = spawn(command, args, {
       cwd: ROOT,
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    child = started;
     const output = [];
-    child.stdout.on('data', (bytes) => output.push(bytes));
-    child.stderr.on('data', (bytes) => output.push(bytes));
-    let interrupted = false;
-    const interrupt = () => {
-      interrupted = true;
-      child.kill('SIGTERM');
-    };
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, interrupt);
-    child.once('error', (error) => reject(new Error(`${command} can't be run: ${error.message}`)));
-    child.once('close', (code) => {
-      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.off(signal, interrupt);
-      if (interrupted) process.exit(0);
+    started.stdout.on('data', (bytes) => output.push(bytes));
+    started.stderr.on('data', (bytes) => output.push(bytes));
+    started.once('error', (error) => reject(new Error(`${command} can't be run: ${error.message}`)));
+    started.once('close', (code, signal) => {
+      child = undefined;
       if (code === 0) return resolve();
-      process.stderr.write(Buffer.concat(output));
+      if (signal === null) process.stderr.write(Buffer.concat(output));
       reject(new Error(failure));
     });
   });

@@ -5,13 +5,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { prepare, ROOT } from './prepare.mjs';
+import { prepare, releaseSignals, ROOT } from './prepare.mjs';
 
 const stops = [];
 const controller = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => controller.abort());
 
 await prepare();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => controller.abort());
+releaseSignals();
 const folder = await mkdtemp(join(tmpdir(), 'darkroom-test-'));
 stops.push(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 let outcome = { passed: 0, failed: 0, code: 1 };

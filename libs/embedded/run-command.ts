@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 
 interface CommandOptions {
   readonly cwd?: string;
@@ -16,28 +16,67 @@ export interface CommandResult {
   readonly reason: string;
 }
 
-/** Runs a short command to its end; a failure is a result, only an abort throws. */
+/** Enough for any list of packages. */
+const MAX_OUTPUT = 4 * 1024 * 1024;
+
+/**
+ * Runs a short command to its end, which is forced, together with all it has started, when the time is over.
+ * A failure is a result; only an abort throws, after everything is gone.
+ */
 export async function runCommand(command: readonly string[], options: CommandOptions): Promise<CommandResult> {
-  const [file = '', ...args] = command;
-  const result = await new Promise<CommandResult>((resolve) => {
-    execFile(
-      file,
-      args,
-      {
-        cwd: options.cwd,
-        env: options.env ?? process.env,
-        timeout: options.timeoutMs,
-        signal: options.signal,
-        maxBuffer: 16 * 1024 * 1024,
-        ...(options.uid === undefined ? {} : { uid: options.uid }),
-        ...(options.gid === undefined ? {} : { gid: options.gid }),
-      },
-      (error, stdout, stderr) => {
-        const said = stderr.trim().split('\n').at(-1) ?? '';
-        resolve({ ok: error === null, stdout, reason: said === '' ? (error?.message ?? '') : said });
-      },
-    );
-  });
+  options.signal?.throwIfAborted();
+  const result = await run(command, options);
   options.signal?.throwIfAborted();
   return result;
+}
+
+function run([file = '', ...args]: readonly string[], options: CommandOptions): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const child = spawn(file, args, {
+      cwd: options.cwd,
+      env: options.env ?? process.env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+      ...(options.uid === undefined ? {} : { uid: options.uid }),
+      ...(options.gid === undefined ? {} : { gid: options.gid }),
+    });
+    const output = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name].setEncoding('utf8').on('data', (text: string) => {
+        if (output[name].length < MAX_OUTPUT) output[name] += text;
+      });
+    }
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      killGroup(child.pid);
+    }, options.timeoutMs);
+    const onAbort = (): void => {
+      killGroup(child.pid);
+    };
+    options.signal?.addEventListener('abort', onAbort);
+    const finish = (ok: boolean, reason: string): void => {
+      clearTimeout(timer);
+      options.signal?.removeEventListener('abort', onAbort);
+      resolve({ ok, stdout: output.stdout, reason });
+    };
+    child.once('error', (error) => {
+      finish(false, error.message);
+    });
+    child.once('close', (code, signal) => {
+      const said = output.stderr.trim().split('\n').at(-1) ?? '';
+      const ended = late ? `took longer than ${options.timeoutMs / 1000} s` : `ended with ${signal ?? `code ${code}`}`;
+      finish(code === 0, said === '' || late ? `${file} ${ended}` : said);
+    });
+  });
+}
+
+/** The command leads a process group of its own. */
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It ended in the meantime.
+  }
 }

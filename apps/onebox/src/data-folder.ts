@@ -1,5 +1,5 @@
-import { chmod, mkdir, rename, stat } from 'node:fs/promises';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { access, chmod, mkdir, rename, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SetupError } from '#embedded/setup-error.js';
@@ -50,14 +50,19 @@ export class DataFolder {
     return [join(ROOT, 'node_modules', '.cache', 'darkroom'), join(this.path, 'tools')];
   }
 
-  /** Makes the folder, mode 0700, and puts large logs aside. Throws SetupError. */
+  /** Makes the folder, mode 0700. Throws SetupError. */
   async prepare(): Promise<void> {
     try {
       await mkdir(join(this.path, 'logs'), { recursive: true, mode: 0o700 });
       await chmod(this.path, 0o700);
+      await access(this.path, constants.W_OK);
     } catch (error) {
       throw new SetupError(`DATA_DIR ${this.path} can't be used: ${(error as Error).message}`);
     }
+  }
+
+  /** Puts large logs aside; nobody may be writing them. */
+  async rotateLogs(): Promise<void> {
     for (const name of ['api', 'worker', 'postgres', 'redis']) {
       const size = await stat(this.log(name)).then(
         (found) => found.size,

@@ -1,34 +1,35 @@
-import 'reflect-metadata';
-import { ConfigError, loadConfig } from '#config/load-config.js';
-import { migrate, MigrationError } from '#database/migrate.js';
-import { SetupError } from '#embedded/setup-error.js';
-import { MIGRATIONS } from './data-folder.js';
-import { doctor } from './doctor.js';
-import { keys } from './keys.js';
-import { OneboxConfig } from './onebox.config.js';
-import { requireDatabaseUrl } from './running.js';
-import { start } from './start.js';
 import { listenForStop } from './stop-signals.js';
 
-/** Runs one command; answers with the exit code. */
+/** Errors whose message is meant for whoever started this; any other one is a bug and shows its stack. */
+const EXPECTED: ReadonlySet<string> = new Set(['SetupError', 'MigrationError', 'ConfigError']);
+
+/** Runs one command; answers with the exit code. Each is loaded only when it is asked for. */
 async function run(command: string, args: readonly string[]): Promise<number> {
   switch (command) {
-    case 'start':
-      await start(process.env, listenForStop(), say);
+    case 'start': {
+      // Before the rest is loaded, so that every signal finds a listener.
+      const signals = listenForStop();
+      const { start } = await import('./start.js');
+      await start(process.env, signals, say);
       return 0;
-    case 'doctor':
+    }
+    case 'doctor': {
+      const { doctor } = await import('./doctor.js');
       return (await doctor(process.env, say)) ? 0 : 1;
-    case 'keys':
+    }
+    case 'keys': {
+      const { keys } = await import('./keys.js');
       await keys(args, process.env, say);
       return 0;
+    }
     case 'migrate': {
-      const [config] = loadConfig([OneboxConfig], process.env);
-      const applied = await migrate(requireDatabaseUrl(config), MIGRATIONS);
-      say(applied.length === 0 ? 'The database is up to date.' : `Applied ${applied.join(', ')}.`);
+      const { migrateDatabase } = await import('./migrate-database.js');
+      await migrateDatabase(process.env, say);
       return 0;
     }
     default:
-      throw new SetupError(`There is no command "${command}"; there are start, doctor, keys and migrate.`);
+      process.stderr.write(`There is no command "${command}"; there are start, doctor, keys and migrate.\n`);
+      return 1;
   }
 }
 
@@ -41,8 +42,7 @@ async function main(): Promise<void> {
   try {
     process.exitCode = await run(command, args);
   } catch (error) {
-    const expected = error instanceof SetupError || error instanceof MigrationError || error instanceof ConfigError;
-    const text = error instanceof Error ? (expected ? error.message : error.stack) : String(error);
+    const text = error instanceof Error ? (EXPECTED.has(error.name) ? error.message : error.stack) : String(error);
     process.stderr.write(`${text}\n`);
     process.exitCode = 1;
   }

@@ -34,6 +34,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
   const product = new Product(config, folder, lock, say);
   try {
     if (!(await portIsFree(port, config.host))) throw portTaken(port, config.host);
+    await folder.rotateLogs();
     let secrets = ensureSecrets(folder.secrets);
     say(`Starting Darkroom; its data is in ${folder.path}`);
 

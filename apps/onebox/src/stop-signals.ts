@@ -19,6 +19,10 @@ export function listenForStop(): StopSignals {
       stop.abort();
     } else if (performance.now() - since > SAME_WISH_MS) hurry.abort();
   };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    // Whoever listened before did so for the set-up, which is over.
+    process.removeAllListeners(signal);
+    process.on(signal, onSignal);
+  }
   return { stop: stop.signal, hurry: hurry.signal };
 }
