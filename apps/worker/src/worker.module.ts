@@ -41,10 +41,6 @@ export const WORKER_CONFIGS = [
 ] as const;
 
 const providers = [
-  {
-    provide: ProviderRegistry,
-    useFactory: () => new ProviderRegistry(new Map([['gpt-image-2', new SandboxProvider()]])),
-  },
   { provide: PublicFetcher, inject: [EgressConfig], useFactory: (config: EgressConfig) => new PublicFetcher(config) },
   {
     provide: LoadInputs,
@@ -89,8 +85,8 @@ const providers = [
 /** Jobs only: no HTTP but an orchestrator's probes. */
 @Module({})
 export class WorkerModule {
-  /** Throws ConfigError when settings are missing or wrong. */
-  static forRoot(env: Readonly<Record<string, string | undefined>>): DynamicModule {
+  /** `registry` says who makes the pictures. Throws ConfigError when settings are missing or wrong. */
+  static forRoot(env: Readonly<Record<string, string | undefined>>, registry = defaultRegistry()): DynamicModule {
     return {
       module: WorkerModule,
       imports: [
@@ -107,7 +103,11 @@ export class WorkerModule {
         }),
         BullModule.registerQueue(),
       ],
-      providers,
+      providers: [{ provide: ProviderRegistry, useValue: registry }, ...providers],
     };
   }
+}
+
+function defaultRegistry(): ProviderRegistry {
+  return new ProviderRegistry(new Map([['gpt-image-2', new SandboxProvider()]]));
 }

@@ -1,0 +1,23 @@
+// The floor of a job: take it, write one row, ring the bell.
+import { Worker } from 'bullmq';
+import { CHANNEL, openPool, openRedis, PREFIX, QUEUE } from './table.mjs';
+
+const pool = openPool();
+const redis = openRedis();
+const FINISH = {
+  name: 'finish',
+  text: `UPDATE tasks SET status = 'completed', progress = 100, images = $2, finished_at = now() WHERE id = $1`,
+};
+
+const worker = new Worker(
+  QUEUE,
+  async ({ data: { id } }) => {
+    const images = [{ key: `results/${id}.png`, contentType: 'image/png', width: 64, height: 64 }];
+    await pool.query({ ...FINISH, values: [id, JSON.stringify(images)] });
+    await redis.publish(CHANNEL, id);
+  },
+  { connection: openRedis(true), prefix: PREFIX, concurrency: Number(process.env.WORKER_CONCURRENCY) },
+);
+await worker.waitUntilReady();
+process.stdout.write('ready\n');
+process.on('SIGTERM', () => process.exit());

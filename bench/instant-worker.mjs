@@ -1,0 +1,19 @@
+// The worker of apps/worker, module for module, with a provider that answers at once.
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { ProviderRegistry } from '#providers/registry.js';
+import { Logger } from '#telemetry/logger.js';
+import { NestLogger } from '#telemetry/nest-logger.js';
+import { Retention } from '../dist/apps/worker/src/retention.js';
+import { WorkerModule } from '../dist/apps/worker/src/worker.module.js';
+import { instantProvider } from './instant-provider.mjs';
+
+const registry = new ProviderRegistry(new Map([['gpt-image-2', instantProvider]]));
+const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(process.env, registry), {
+  bufferLogs: true,
+});
+const logger = app.get(Logger);
+app.useLogger(new NestLogger(logger));
+app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
+app.get(Retention).start();
+logger.info('worker.ready', { pid: process.pid });

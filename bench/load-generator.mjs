@@ -1,0 +1,75 @@
+// A process of its own that makes calls as its parent orders and answers with what it saw.
+import { SocketCaller } from './socket-caller.mjs';
+import { percentile } from './figures.mjs';
+
+const CONNECT_AT_ONCE = 100;
+/** Task ids that are told to the parent at most, for it to poll. */
+const TASK_IDS = 1_000;
+
+process.on('message', (order) => {
+  run(order).then(
+    (result) => process.send({ id: order.id, result }),
+    (error) => process.send({ id: order.id, error: String(error) }),
+  );
+});
+process.on('disconnect', () => process.exit());
+
+/** `durationMs`: each connection calls again and again for so long; `total`: so many calls in all. */
+async function run({ port, requests, connections, durationMs, total = Infinity, timeoutMs, status }) {
+  const callers = await openAll(port, connections);
+  const seen = { latencies: [], wrong: {}, taskIds: [], started: 0 };
+  const cpu = process.cpuUsage();
+  const begin = performance.now();
+  const end = durationMs === undefined ? Infinity : begin + durationMs;
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), timeoutMs ?? (durationMs ?? 0) + 30_000);
+  const again = () => seen.started < total && performance.now() < end && !late.signal.aborted;
+  await Promise.race([
+    Promise.all(callers.map((caller) => keepCalling(caller, requests, status, seen, again))),
+    new Promise((resolve) => late.signal.addEventListener('abort', resolve)),
+  ]);
+  clearTimeout(timer);
+  const wallMs = performance.now() - begin;
+  const used = process.cpuUsage(cpu);
+  for (const caller of callers) caller.close();
+  const sorted = Float64Array.from(seen.latencies).sort();
+  return {
+    calls: sorted.length,
+    wallMs,
+    perSecond: (sorted.length / wallMs) * 1000,
+    p50: percentile(sorted, 0.5),
+    p99: percentile(sorted, 0.99),
+    wrong: late.signal.aborted ? { ...seen.wrong, 'not answered in time': seen.started - sorted.length } : seen.wrong,
+    cpuShare: (used.user + used.system) / 1000 / wallMs,
+    taskIds: seen.taskIds,
+  };
+}
+
+async function openAll(port, connections) {
+  const callers = [];
+  while (callers.length < connections) {
+    const count = Math.min(CONNECT_AT_ONCE, connections - callers.length);
+    callers.push(...(await Promise.all(Array.from({ length: count }, () => SocketCaller.open(port)))));
+  }
+  return callers;
+}
+
+function keepCalling(caller, requests, status, seen, again) {
+  return new Promise((resolve) => {
+    const next = () => {
+      if (!again()) return resolve();
+      const request = requests[seen.started % requests.length];
+      seen.started += 1;
+      const since = performance.now();
+      caller.call(request, (error, answered, text) => {
+        const outcome = error === undefined ? answered : error.message;
+        if (outcome === status) seen.latencies.push(performance.now() - since);
+        else seen.wrong[outcome] = (seen.wrong[outcome] ?? 0) + 1;
+        if (error !== undefined) return resolve();
+        if (seen.taskIds.length < TASK_IDS) seen.taskIds.push(/\r\nx-task-id: *(\S+)/i.exec(text)?.[1]);
+        next();
+      });
+    };
+    next();
+  });
+}

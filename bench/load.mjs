@@ -1,0 +1,37 @@
+import { fork } from 'node:child_process';
+import { join } from 'node:path';
+
+/** The load generator as its parent sees it. */
+export class Load {
+  #child = fork(join(import.meta.dirname, 'load-generator.mjs'));
+  #waiting = new Map();
+  #orders = 0;
+
+  constructor() {
+    this.#child.on('message', ({ id, result, error }) => {
+      const { resolve, reject } = this.#waiting.get(id);
+      this.#waiting.delete(id);
+      if (error === undefined) resolve(result);
+      else reject(new Error(`load generator: ${error}`));
+    });
+    this.#child.on('exit', (code) => {
+      for (const { reject } of this.#waiting.values()) reject(new Error(`the load generator ended with ${code}`));
+    });
+  }
+
+  /** Makes the calls (see load-generator.mjs). Throws when an answer was not the expected one: such figures mean nothing. */
+  async run(order) {
+    const id = ++this.#orders;
+    const result = await new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#child.send({ id, ...order });
+    });
+    const wrong = Object.entries(result.wrong).map(([outcome, count]) => `${count} x ${outcome}`);
+    if (wrong.length > 0) throw new Error(`calls to port ${order.port} went wrong: ${wrong.join(', ')}`);
+    return result;
+  }
+
+  close() {
+    this.#child.kill('SIGTERM');
+  }
+}

@@ -1,0 +1,37 @@
+import { open, rm } from 'node:fs/promises';
+import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os';
+import { join } from 'node:path';
+import { median } from './figures.mjs';
+
+/** What the figures were measured on. */
+export async function machine(stage) {
+  const { rows } = await stage.pool.query('SHOW server_version');
+  return {
+    date: new Date().toISOString(),
+    processor: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: availableParallelism(),
+    memoryBytes: totalmem(),
+    system: `${type()} ${release()}`,
+    node: process.versions.node,
+    postgres: rows[0].server_version,
+    flushMs: await flushTime(stage.folder),
+    /** Runnable processes of the last minute; much above zero means that others were working too. */
+    loadBefore: loadavg()[0],
+  };
+}
+
+/** How long the disk takes to make one page durable, in ms: what every commit waits for. */
+async function flushTime(folder) {
+  const path = join(folder, 'flush');
+  const file = await open(path, 'w');
+  const times = [];
+  for (let round = 0; round < 100; round++) {
+    await file.appendFile(Buffer.alloc(8_192));
+    const since = performance.now();
+    await file.datasync();
+    times.push(performance.now() - since);
+  }
+  await file.close();
+  await rm(path);
+  return median(times);
+}

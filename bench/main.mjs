@@ -1,0 +1,64 @@
+// npm run bench [-- name ...] [--quick] [--record] [--profile]; docs/benchmarks.md says what is measured and how to read it.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Load } from './load.mjs';
+import { machine } from './machine.mjs';
+import { record, tableOf } from './report.mjs';
+import { RESULTS, Stage } from './stage.mjs';
+
+const NAMES = ['sync-call', 'throughput', 'polls', 'waiting-callers', 'worker-memory', 'picture-part', 'start-up'];
+
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: 'boolean' }, record: { type: 'boolean' }, profile: { type: 'boolean' } },
+});
+const unknown = positionals.filter((name) => !NAMES.includes(name));
+if (unknown.length > 0) {
+  process.stderr.write(`There is no measure ${unknown.join(', ')}; there are ${NAMES.join(', ')}.\n`);
+  process.exit(1);
+}
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop.abort(new Error('interrupted')));
+const tell = (line) => process.stderr.write(`${line}\n`);
+
+try {
+  await run(positionals.length > 0 ? NAMES.filter((name) => positionals.includes(name)) : NAMES);
+} catch (error) {
+  tell(error.name === 'SetupError' || stop.signal.aborted ? error.message : error.stack);
+  process.exitCode = 1;
+}
+
+async function run(names) {
+  const since = performance.now();
+  const stage = await Stage.open({ profile: flags.profile, tell, signal: stop.signal });
+  const load = new Load();
+  const interrupted = new Promise((_resolve, reject) => {
+    stop.signal.addEventListener('abort', () => reject(stop.signal.reason));
+  });
+  const measured = [];
+  try {
+    const report = { ...(await machine(stage)), quick: flags.quick === true };
+    for (const name of names) {
+      tell(`Measuring ${name} ...`);
+      const { title, measure } = await import(`./measures/${name}.mjs`);
+      const result = await Promise.race([measure({ stage, load, quick: flags.quick === true }), interrupted]);
+      measured.push({ name, title, ...result });
+      process.stdout.write(`\n${tableOf(measured.at(-1))}\n`);
+    }
+    report.tookSeconds = Math.round((performance.now() - since) / 1000);
+    keep(report, measured);
+  } finally {
+    load.close();
+    await stage.close();
+  }
+}
+
+function keep(report, measured) {
+  mkdirSync(RESULTS, { recursive: true });
+  const file = join(RESULTS, `${report.date.replace(/[:.]/g, '-')}.json`);
+  writeFileSync(file, `${JSON.stringify({ ...report, measured }, null, 2)}\n`);
+  process.stdout.write(`\nAll figures: ${file}\n`);
+  if (flags.record) record(report, measured);
+}

@@ -1,0 +1,56 @@
+import { inTurns, medianOf, milliseconds, percent, rate } from '../figures.mjs';
+import { generation, poll } from '../requests.mjs';
+import { startDarkroom, startFloor } from '../sides.mjs';
+import { sharesDuring } from '../usage.mjs';
+
+const GOAL = 0.6;
+const CALLERS = 64;
+const TASKS = 500;
+
+export const title = 'Polls of a finished task';
+
+/** GET /v1/tasks/{id} over many finished tasks, against bare Fastify and one read by primary key. */
+export async function measure({ stage, load, quick }) {
+  const [darkroom, floorApi] = [await startDarkroom(stage), await startFloor(stage)];
+  const floorPolls = await stage.startFloorServer('polls.mjs');
+  const sides = [
+    { name: 'floor', port: floorPolls.port, pids: { api: floorPolls.pid }, source: floorApi },
+    { name: 'Darkroom', port: darkroom.port, pids: { api: darkroom.pids.api }, source: darkroom },
+  ];
+  for (const side of sides) {
+    const requests = [generation(stage.apiKey)];
+    const order = { port: side.source.port, requests, connections: 10, total: TASKS, status: 200, timeoutMs: 60_000 };
+    const { taskIds } = await load.run(order);
+    side.requests = taskIds.map((taskId) => poll(stage.apiKey, taskId));
+  }
+  const run = ({ port, requests, pids }, durationMs) =>
+    sharesDuring({ ...pids, ...stage.servicePids }, () =>
+      load.run({ port, requests, connections: CALLERS, durationMs, status: 200 }),
+    );
+  for (const side of sides) await run(side, 1_000);
+  const results = await inTurns(sides, quick ? 1 : 5, (side) => run(side, quick ? 1_000 : 3_000));
+  await stage.stop(...darkroom.processes, ...floorApi.processes, floorPolls);
+  const [floor, ours] = sides.map((side) => medianOf(results.get(side), 'perSecond'));
+  const goal = { text: `polls/s at least ${percent(GOAL)} of the floor`, value: percent(ours / floor) };
+  return {
+    columns: ['side', 'polls', 'of floor', 'p50', 'p99', 'API', 'Postgres', 'load'],
+    rows: sides.map((side) => row(side, results.get(side), floor)),
+    goals: [{ ...goal, met: ours / floor >= GOAL }],
+    raw: Object.fromEntries(sides.map((side) => [side.name, results.get(side)])),
+  };
+}
+
+function row(side, rounds, floor) {
+  const share = (name) => percent(rounds.reduce((sum, round) => sum + round.shares[name], 0) / rounds.length);
+  const perSecond = medianOf(rounds, 'perSecond');
+  return [
+    side.name,
+    rate(perSecond),
+    percent(perSecond / floor),
+    milliseconds(medianOf(rounds, 'p50')),
+    milliseconds(medianOf(rounds, 'p99')),
+    share('api'),
+    share('postgres'),
+    percent(medianOf(rounds, 'cpuShare')),
+  ];
+}

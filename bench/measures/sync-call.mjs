@@ -1,0 +1,55 @@
+import { inTurns, medianOf, milliseconds, percent, rate, times } from '../figures.mjs';
+import { generation } from '../requests.mjs';
+import { startCarefulFloor, startDarkroom, startFloor } from '../sides.mjs';
+import { sharesDuring } from '../usage.mjs';
+
+const GOAL = 1.5;
+const CALLERS = [1, 10, 100];
+
+export const title = 'A sync call with an instant provider';
+
+/** How long a caller waits for a picture that takes no time to make: what the service itself adds. */
+export async function measure({ stage, load, quick }) {
+  const sides = [await startFloor(stage), await startDarkroom(stage), await startCarefulFloor(stage)];
+  const durationMs = quick ? 1_000 : 4_000;
+  const requests = [generation(stage.apiKey)];
+  const run = (side, connections, forMs) =>
+    sharesDuring({ ...side.pids, ...stage.servicePids }, () =>
+      load.run({ port: side.port, requests, connections, durationMs: forMs, status: 200 }),
+    );
+  for (const side of sides) await run(side, 10, durationMs / 2);
+  const rows = [];
+  const goals = [];
+  const raw = {};
+  for (const callers of CALLERS) {
+    const results = await inTurns(sides, quick ? 1 : 3, (side) => run(side, callers, durationMs));
+    const [floor, ours] = sides.map((side) => medianOf(results.get(side), 'p50'));
+    for (const side of sides) rows.push(row(callers, side, results.get(side), floor));
+    goals.push({
+      text: `p50 at ${callers} callers at most ${GOAL} x floor`,
+      value: times(ours / floor),
+      met: ours <= GOAL * floor,
+    });
+    raw[callers] = Object.fromEntries(sides.map((side) => [side.name, results.get(side)]));
+  }
+  await stage.stop(...sides.flatMap(({ processes }) => processes));
+  const columns = ['callers', 'side', 'p50', 'p99', 'p50 / floor', 'calls', 'API', 'worker', 'Postgres', 'load'];
+  return { columns, rows, goals, raw };
+}
+
+function row(callers, side, rounds, floor) {
+  const share = (name) => percent(rounds.reduce((sum, round) => sum + round.shares[name], 0) / rounds.length);
+  const p50 = medianOf(rounds, 'p50');
+  return [
+    callers,
+    side.name,
+    milliseconds(p50),
+    milliseconds(medianOf(rounds, 'p99')),
+    times(p50 / floor),
+    rate(medianOf(rounds, 'perSecond')),
+    share('api'),
+    share('worker'),
+    share('postgres'),
+    percent(medianOf(rounds, 'cpuShare')),
+  ];
+}

@@ -1,0 +1,62 @@
+import pg from 'pg';
+import { inTurns, medianOf, percent, rate } from '../figures.mjs';
+import { generation } from '../requests.mjs';
+import { startCarefulFloor, startDarkroom, startFloor } from '../sides.mjs';
+import { sharesDuring } from '../usage.mjs';
+
+const GOAL = 0.6;
+const CALLERS = 64;
+
+export const title = 'Async submits and finished jobs';
+
+/**
+ * A burst of submits as fast as they are accepted, while the worker works them off: submits/s until the last is
+ * accepted, jobs/s from the first submit until the last row is finished.
+ */
+export async function measure({ stage, load, quick }) {
+  const sides = [await startFloor(stage), await startDarkroom(stage), await startCarefulFloor(stage)];
+  const pools = {
+    Darkroom: new pg.Pool({ connectionString: stage.postgres.url, max: 1 }),
+    floor: new pg.Pool({ connectionString: stage.floorUrl, max: 1 }),
+  };
+  const requests = [generation(stage.apiKey, { asynchronous: true })];
+  const run = (side, total) =>
+    sharesDuring({ ...side.pids, ...stage.servicePids }, async () => {
+      const since = performance.now();
+      const order = { port: side.port, requests, connections: CALLERS, total, status: 202, timeoutMs: 60_000 };
+      const submitted = await load.run(order);
+      await stage.untilIdle(pools[side.name] ?? pools.floor, 'tasks');
+      const jobsPerSecond = (total / (performance.now() - since)) * 1000;
+      return { submitsPerSecond: submitted.perSecond, jobsPerSecond, cpuShare: submitted.cpuShare };
+    });
+  for (const side of sides) await run(side, 500);
+  const results = await inTurns(sides, quick ? 1 : 5, (side) => run(side, quick ? 1_000 : 3_000));
+  await Promise.all(Object.values(pools).map((pool) => pool.end()));
+  await stage.stop(...sides.flatMap(({ processes }) => processes));
+  const [floor, ours] = sides.map((side) => results.get(side));
+  const goals = [
+    { name: 'submits/s', share: medianOf(ours, 'submitsPerSecond') / medianOf(floor, 'submitsPerSecond') },
+    { name: 'jobs/s', share: medianOf(ours, 'jobsPerSecond') / medianOf(floor, 'jobsPerSecond') },
+  ].map(({ name, share }) => ({
+    text: `${name} at least ${percent(GOAL)} of the floor`,
+    value: percent(share),
+    met: share >= GOAL,
+  }));
+  const columns = ['side', 'submits', 'of floor', 'jobs', 'of floor', 'API', 'worker', 'Postgres', 'load'];
+  return {
+    columns,
+    rows: sides.map((side) => row(side, results.get(side), floor)),
+    goals,
+    raw: Object.fromEntries(sides.map((side) => [side.name, results.get(side)])),
+  };
+}
+
+function row(side, rounds, floor) {
+  const share = (name) => percent(rounds.reduce((sum, round) => sum + round.shares[name], 0) / rounds.length);
+  const cells = ['submitsPerSecond', 'jobsPerSecond'].flatMap((figure) => {
+    const value = medianOf(rounds, figure);
+    return [rate(value), percent(value / medianOf(floor, figure))];
+  });
+  const load = percent(medianOf(rounds, 'cpuShare'));
+  return [side.name, ...cells, share('api'), share('worker'), share('postgres'), load];
+}

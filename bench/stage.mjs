@@ -1,0 +1,183 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { createApiKey } from '#database/api-keys.js';
+import { migrate } from '#database/migrate.js';
+import { startChild } from '#embedded/child.js';
+import { freePort } from '#embedded/free-port.js';
+import { startPostgres } from '#embedded/postgres.js';
+import { startRedis } from '#embedded/redis.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { createFloorTable } from './floor/table.mjs';
+
+export const ROOT = join(import.meta.dirname, '..');
+/** Results, and while it runs everything else, so that data lies on the disk the repository lies on. */
+export const RESULTS = join(ROOT, 'bench', 'results');
+
+const READY_MS = 30_000;
+const STOP = [['SIGTERM', 10_000]];
+const API = join(ROOT, 'dist/apps/api/src/main.js');
+const WORKER = join(ROOT, 'dist/apps/worker/src/main.js');
+const INSTANT_WORKER = join(ROOT, 'bench/instant-worker.mjs');
+const floorProgram = (name) => join(ROOT, 'bench/floor', name);
+
+/**
+ * Postgres (durable) and Redis (append-only) with a migrated database for Darkroom and one for the floor, and what
+ * starts the processes of both sides on them. Nothing is left running or lying about after `close`.
+ */
+export class Stage {
+  #running = new Set();
+  #started = 0;
+
+  constructor(folder, postgres, redis, options) {
+    Object.assign(this, { folder, postgres, redis, ...options });
+  }
+
+  static async open({ profile, tell, signal }) {
+    await mkdir(RESULTS, { recursive: true });
+    const folder = await mkdtemp(join(RESULTS, 'run-'));
+    const password = randomBytes(24).toString('base64url');
+    const log = (name) => join(folder, `${name}.log`);
+    const postgres = await startPostgres({
+      folder: join(folder, 'postgres'),
+      password,
+      database: 'darkroom',
+      log: log('postgres'),
+      signal,
+    });
+    const redis = await startRedis({
+      folder: join(folder, 'redis'),
+      password,
+      log: log('redis'),
+      toolFolders: [join(ROOT, 'node_modules', '.cache', 'darkroom'), join(folder, 'tools')],
+      onDownload: () => tell('Fetching Redis ...'),
+      signal,
+    });
+    const stage = new Stage(folder, postgres, redis, { profile, secretKey: randomBytes(32).toString('base64url') });
+    await stage.#prepareDatabases();
+    return stage;
+  }
+
+  async #prepareDatabases() {
+    await migrate(this.postgres.url, join(ROOT, 'prisma', 'migrations'));
+    this.pool = new pg.Pool({ connectionString: this.postgres.url, max: 2 });
+    this.pool.on('error', () => undefined);
+    await this.pool.query('CREATE DATABASE floor');
+    this.floorUrl = Object.assign(new URL(this.postgres.url), { pathname: '/floor' }).href;
+    await createFloorTable(this.floorUrl);
+    ({ key: this.apiKey } = await createApiKey(this.pool, this.secretKey, { name: 'bench' }));
+  }
+
+  /** The API as `npm start` and the image start it, on a free port. */
+  async startApi(settings = {}) {
+    const port = await freePort();
+    const api = await this.#start('api', API, { ...this.#settings(), PORT: String(port), ...settings });
+    await this.#answers(api, `http://127.0.0.1:${port}/readyz`);
+    return { ...api, port };
+  }
+
+  /** The worker: as it is, with the sandbox; or with a provider that answers at once. */
+  async startWorker({ instant = true, settings = {} } = {}) {
+    const worker = await this.#start('worker', instant ? INSTANT_WORKER : WORKER, { ...this.#settings(), ...settings });
+    await this.#says(worker, 'worker.ready');
+    return worker;
+  }
+
+  /** A program of bench/floor that serves HTTP. */
+  async startFloorServer(name, settings = {}) {
+    const port = await freePort();
+    const server = await this.#start(
+      name,
+      floorProgram(name),
+      this.#floorSettings({ PORT: String(port), ...settings }),
+    );
+    await this.#says(server, 'ready');
+    return { ...server, port };
+  }
+
+  async startFloorWorker(name, settings = {}) {
+    const worker = await this.#start(name, floorProgram(name), this.#floorSettings(settings));
+    await this.#says(worker, 'ready');
+    return worker;
+  }
+
+  /** Resolves when no task of Darkroom, and none of the floor, is unfinished. */
+  async untilIdle(pool, table, timeoutMs = 120_000) {
+    const idle = await waitUntil(
+      async () => (await pool.query(`SELECT 1 FROM ${table} WHERE status = 'pending' LIMIT 1`)).rowCount === 0,
+      { timeoutMs, everyMs: 20 },
+    );
+    if (!idle) throw new Error(`${table} still has unfinished tasks after ${timeoutMs / 1000} s`);
+  }
+
+  /** The processes every measure shares, for the account of processor time. */
+  get servicePids() {
+    return { postgres: this.postgres.pid, redis: this.redis.pid };
+  }
+
+  async stop(...processes) {
+    await Promise.all(
+      processes.map(async ({ child }) => {
+        await child.stop(STOP);
+        this.#running.delete(child);
+      }),
+    );
+  }
+
+  async close() {
+    await Promise.all([...this.#running].map((child) => child.stop(STOP)));
+    await this.pool?.end();
+    await Promise.all([this.postgres.stop(), this.redis.stop()]);
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  #settings() {
+    return {
+      NODE_ENV: 'production',
+      DATABASE_URL: this.postgres.url,
+      REDIS_URL: this.redis.url,
+      SECRET_KEY: this.secretKey,
+      DATA_DIR: join(this.folder, 'data'),
+      HOST: '127.0.0.1',
+    };
+  }
+
+  #floorSettings(settings) {
+    const places = { DATABASE_URL: this.floorUrl, REDIS_URL: this.redis.url, DATA_DIR: join(this.folder, 'floor') };
+    return { NODE_ENV: 'production', ...places, ...settings };
+  }
+
+  async #start(name, script, settings) {
+    const log = join(this.folder, `${name}-${++this.#started}.log`);
+    const profiling = this.profile ? ['--cpu-prof', `--cpu-prof-dir=${join(RESULTS, 'profiles', name)}`] : [];
+    const child = await startChild({
+      command: process.execPath,
+      args: [...profiling, script],
+      env: { PATH: process.env.PATH, ...settings },
+      log,
+      deathSignal: 'SIGKILL',
+    });
+    this.#running.add(child);
+    return { name, child, pid: child.pid };
+  }
+
+  async #answers(started, url) {
+    const ask = async () => {
+      const answer = await fetch(url, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
+      await answer?.body?.cancel();
+      return answer?.ok === true;
+    };
+    await this.#until(started, ask);
+  }
+
+  async #says(started, word) {
+    await this.#until(started, () => started.child.lastLines(50).some((line) => line.includes(word)));
+  }
+
+  async #until({ name, child }, condition) {
+    const ready = await waitUntil(() => !child.running || condition(), { timeoutMs: READY_MS, everyMs: 20 });
+    if (ready && child.running) return;
+    throw new Error(`${name} did not become ready. Its last lines:\n  ${child.lastLines(8).join('\n  ')}`);
+  }
+}
