@@ -23,10 +23,15 @@ export class DiskStore implements ObjectStore {
     this.root = resolve(folder);
   }
 
-  async put(key: string, body: Readable, options: { signal?: AbortSignal }): Promise<{ bytes: number }> {
+  async put(
+    key: string,
+    body: Readable,
+    options: { contentType: string; signal?: AbortSignal },
+  ): Promise<{ bytes: number }> {
+    const path = this.pathOf(key);
     const incoming = new IncomingBody(body, options.signal);
     try {
-      return await this.write(this.pathOf(key), incoming);
+      return await this.write(path, incoming);
     } catch (error) {
       if (incoming.failure !== undefined) throw incoming.failure.error;
       throw asStorageError('writing', error);
@@ -144,16 +149,9 @@ export class DiskStore implements ObjectStore {
 
   /** Level by level, so that no folder is ever made behind a link. */
   private async makeFolder(folder: string): Promise<void> {
-    if (folder.length <= this.root.length) {
-      await mkdir(this.root, { recursive: true, mode: 0o700 });
-      return;
-    }
+    if (folder.length <= this.root.length) return await makeWithAncestors(this.root);
     await this.makeFolder(dirname(folder));
-    try {
-      await mkdir(folder, { mode: 0o700 });
-    } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error;
-    }
+    await mkdir(folder, { mode: 0o700 }).catch(ignoreExisting);
     await this.assertRealFolders(folder);
   }
 
@@ -177,6 +175,17 @@ export class DiskStore implements ObjectStore {
   }
 }
 
+/** mkdir's own recursion never returns where a file system answers ENOENT to every try, as /proc does. */
+async function makeWithAncestors(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    if (!isMissing(error) || dirname(folder) === folder) return ignoreExisting(error);
+    await makeWithAncestors(dirname(folder));
+    await mkdir(folder, { mode: 0o700 }).catch(ignoreExisting);
+  }
+}
+
 /** A rename is only sure to outlive a power cut once its folder is written. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, constants.O_RDONLY);
@@ -191,8 +200,12 @@ function isMissing(error: unknown): boolean {
   return codeOf(error) === 'ENOENT';
 }
 
+function ignoreExisting(error: unknown): void {
+  if (codeOf(error) !== 'EEXIST') throw error;
+}
+
 function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined;
 }
 
 function asStorageError(doing: string, error: unknown): StorageError {

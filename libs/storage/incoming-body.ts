@@ -29,16 +29,21 @@ export class IncomingBody implements AsyncIterable<Buffer> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, undefined> {
     const abort = (): void => void this.body.destroy();
     this.signal?.addEventListener('abort', abort, { once: true });
+    let asked = true;
     try {
       this.signal?.throwIfAborted();
       for await (const chunk of this.body) {
         this.signal?.throwIfAborted();
         const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Buffer);
         this.bytes += bytes.length;
+        asked = false;
         yield bytes;
+        asked = true;
       }
       this.signal?.throwIfAborted();
     } catch (error) {
+      // Thrown in by the store while it held a chunk: no failure of the body.
+      if (!asked) throw error;
       this.problem = { error: this.signal?.aborted === true ? (this.signal.reason as unknown) : error };
       throw this.problem.error;
     } finally {

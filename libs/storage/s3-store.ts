@@ -24,7 +24,11 @@ export class S3Store implements ObjectStore {
   private readonly client: S3Client;
   private readonly bucket: string;
 
-  constructor(private readonly config: StorageConfig) {
+  /** `pageSize` is the number of keys one list request asks for. */
+  constructor(
+    private readonly config: StorageConfig,
+    private readonly pageSize = 1_000,
+  ) {
     this.bucket = config.s3Bucket;
     this.client = createClient(config);
   }
@@ -34,9 +38,9 @@ export class S3Store implements ObjectStore {
     body: Readable,
     options: { contentType: string; signal?: AbortSignal },
   ): Promise<{ bytes: number }> {
+    assertObjectKey(key);
     const incoming = new IncomingBody(body, options.signal);
     try {
-      assertObjectKey(key);
       const upload = new Upload({
         client: this.client,
         params: { Bucket: this.bucket, Key: key, Body: Readable.from(incoming), ContentType: options.contentType },
@@ -76,7 +80,8 @@ export class S3Store implements ObjectStore {
   async *list(prefix: string): AsyncGenerator<string, void, undefined> {
     let token: string | undefined;
     do {
-      const command = new ListObjectsV2Command({ Bucket: this.bucket, Prefix: prefix, ContinuationToken: token });
+      const range = { MaxKeys: this.pageSize, ContinuationToken: token };
+      const command = new ListObjectsV2Command({ Bucket: this.bucket, Prefix: prefix, ...range });
       const page = await this.request('listing', undefined, async () => await this.client.send(command));
       for (const { Key } of page.Contents ?? []) if (Key !== undefined) yield Key;
       token = page.IsTruncated === true ? page.NextContinuationToken : undefined;

@@ -15,13 +15,24 @@ interface Promised {
  */
 export function storedStream(source: Readable, promised: Promised): Readable {
   source.on('error', () => undefined);
-  const stream = Readable.from(read(source, promised), { objectMode: false, highWaterMark: 65_536 });
+  const chunks = read(source, promised);
+  // Readable.from would wait for the chunk under way before it lets go of the source.
+  const stream = new Readable({
+    highWaterMark: 65_536,
+    read() {
+      chunks.next().then(
+        ({ done, value }) => this.push(done === true ? null : value),
+        (error: unknown) => this.destroy(asError(error)),
+      );
+    },
+    destroy(error, callback) {
+      source.destroy();
+      callback(error);
+    },
+  });
   const abort = (): void => void stream.destroy(asError(promised.signal?.reason));
   promised.signal?.addEventListener('abort', abort, { once: true });
-  stream.once('close', () => {
-    promised.signal?.removeEventListener('abort', abort);
-    source.destroy();
-  });
+  stream.once('close', () => promised.signal?.removeEventListener('abort', abort));
   return stream;
 }
 

@@ -232,8 +232,8 @@ async function selfCheck({ endpoint, region, accessKeyId, secretAccessKey, bucke
   try {
     const text = 'what is written must be read';
     await client.send(new CreateBucketCommand({ Bucket: bucket }));
-    await client.send(new PutObjectCommand({ Bucket: bucket, Key: 'checks/start', Body: text }));
-    const stored = await client.send(new GetObjectCommand({ Bucket: bucket, Key: 'checks/start' }));
+    await client.send(new PutObjectCommand({ Bucket: bucket, Key: 'start/check', Body: text }));
+    const stored = await client.send(new GetObjectCommand({ Bucket: bucket, Key: 'start/check' }));
     if ((await stored.Body.transformToString()) !== text) throw new Error('the server did not keep what was written');
   } finally {
     client.destroy();

@@ -1,0 +1,187 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { ObjectNotFound, type ObjectStore } from '#storage/object-store.js';
+
+const PNG = { contentType: 'image/png' };
+const MEGABYTE = 1_048_576;
+
+/** A key that no other test uses. */
+export function freshKey(): string {
+  return `inputs/${randomUUID()}/0`;
+}
+
+/** All keys below a prefix, sorted. */
+export async function keysBelow(store: ObjectStore, prefix: string): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const key of store.list(prefix)) keys.push(key);
+  return keys.sort();
+}
+
+/** Pieces of a stream whose length nobody announces, and the digest of the whole. */
+function piecesOf(megabytes: number): { body: Readable; digest: string } {
+  const pieces = Array.from({ length: megabytes }, (_, index) => Buffer.alloc(MEGABYTE, index));
+  const digest = createHash('sha256');
+  for (const piece of pieces) digest.update(piece);
+  return { body: Readable.from(pieces), digest: digest.digest('hex') };
+}
+
+/** A body that sends so many megabytes and then waits until it is ended from outside. */
+function stuckAfter(megabytes: number): { body: Readable; waiting: Promise<void> } {
+  let reached = (): void => undefined;
+  const waiting = new Promise<void>((resolve) => (reached = resolve));
+  let sent = 0;
+  const body = new Readable({
+    read() {
+      if (sent++ < megabytes) this.push(Buffer.alloc(MEGABYTE));
+      else reached();
+    },
+  });
+  return { body, waiting };
+}
+
+/** What every object store promises, run against one. `leftovers` lists traces of uploads that did not finish. */
+export function describeObjectStore(store: () => ObjectStore, leftovers: (key: string) => Promise<string[]>): void {
+  async function expectNothing(key: string): Promise<void> {
+    await expect(store().open(key)).rejects.toBeInstanceOf(ObjectNotFound);
+    expect(await leftovers(key)).toEqual([]);
+  }
+
+  it.each([0, 1, 70_000])('gives back the %d bytes that were put', async (length) => {
+    const key = freshKey();
+    const bytes = Buffer.alloc(length, 'ab');
+    expect(await store().put(key, Readable.from([bytes], { objectMode: false }), PNG)).toEqual({ bytes: length });
+    const found = await store().open(key);
+    expect(found.bytes).toBe(length);
+    expect(bytes.equals(await buffer(found.stream))).toBe(true);
+  });
+
+  it('takes a stream of 20 MB whose length nobody knows', async () => {
+    const key = freshKey();
+    const { body, digest } = piecesOf(20);
+    expect(await store().put(key, body, PNG)).toEqual({ bytes: 20 * MEGABYTE });
+    const { stream } = await store().open(key);
+    expect(
+      createHash('sha256')
+        .update(await buffer(stream))
+        .digest('hex'),
+    ).toBe(digest);
+    expect(await leftovers(key)).toEqual([]);
+  });
+
+  it.each([1, 12])('leaves nothing behind when %d MB came and the caller gave up', async (megabytes) => {
+    const key = freshKey();
+    const { body, waiting } = stuckAfter(megabytes);
+    const giveUp = new AbortController();
+    const reason = new Error('the client went away');
+    const put = store().put(key, body, { ...PNG, signal: giveUp.signal });
+    void waiting.then(() => giveUp.abort(reason));
+    await expect(put).rejects.toBe(reason);
+    expect(body.destroyed).toBe(true);
+    await expectNothing(key);
+  });
+
+  it('does not start when the caller gave up before', async () => {
+    const key = freshKey();
+    const body = Readable.from([Buffer.from('late')]);
+    const reason = new Error('too late');
+    await expect(store().put(key, body, { ...PNG, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    await expect(store().open(key, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    await expectNothing(key);
+  });
+
+  it.each([1, 12])('throws what a stream throws after %d MB, and keeps nothing of it', async (megabytes) => {
+    const key = freshKey();
+    const { body, waiting } = stuckAfter(megabytes);
+    const problem = new Error('the upload is malformed');
+    void waiting.then(() => body.destroy(problem));
+    await expect(store().put(key, body, PNG)).rejects.toBe(problem);
+    await expectNothing(key);
+  });
+
+  it('does not take a stream that was cut off for a whole one', async () => {
+    const key = freshKey();
+    const { body, waiting } = stuckAfter(1);
+    void waiting.then(() => body.destroy());
+    await expect(store().put(key, body, PNG)).rejects.toThrow('Premature close');
+    await expectNothing(key);
+  });
+
+  it('survives a stream that failed before it was handed over', async () => {
+    const body = new Readable({ read: () => undefined });
+    body.destroy(new Error('failed early'));
+    await expect(store().put(freshKey(), body, PNG)).rejects.toThrow('failed early');
+  });
+
+  it('replaces an object, and readers of the old one are not disturbed', async () => {
+    const key = freshKey();
+    await store().put(key, Readable.from([Buffer.from('old')]), PNG);
+    const old = await store().open(key);
+    await store().put(key, Readable.from([Buffer.from('new one')]), PNG);
+    expect(String(await buffer((await store().open(key)).stream))).toBe('new one');
+    expect(String(await buffer(old.stream))).toBe('old');
+  });
+
+  it('keeps one whole object when many writers use the same key', async () => {
+    const key = freshKey();
+    const bodies = Array.from({ length: 8 }, (_, index) => Buffer.alloc(200_000, index));
+    await Promise.all(bodies.map(async (body) => await store().put(key, Readable.from([body]), PNG)));
+    const winner = await buffer((await store().open(key)).stream);
+    expect(bodies.some((body) => body.equals(winner))).toBe(true);
+  });
+
+  it('says so when there is no such object', async () => {
+    await expect(store().open(freshKey())).rejects.toBeInstanceOf(ObjectNotFound);
+  });
+
+  it('ends a read when the caller gives up', async () => {
+    const key = freshKey();
+    await store().put(key, piecesOf(6).body, PNG);
+    const giveUp = new AbortController();
+    const { stream } = await store().open(key, { signal: giveUp.signal });
+    const reason = new Error('nobody reads on');
+    stream.once('data', () => giveUp.abort(reason));
+    await expect(buffer(stream)).rejects.toBe(reason);
+  });
+
+  it('deletes, and deleting again is no error', async () => {
+    const key = freshKey();
+    await store().put(key, Readable.from([Buffer.from('x')]), PNG);
+    await store().delete(key);
+    await store().delete(key);
+    await expectNothing(key);
+  });
+
+  it('lists what lies below a prefix and nothing else', async () => {
+    const folder = `inputs/${randomUUID()}`;
+    const keys = [`${folder}/0`, `${folder}/1`, `${folder}/mask`];
+    for (const key of [...keys, `${folder}-other/0`]) await store().put(key, Readable.from([Buffer.from('x')]), PNG);
+    expect(await keysBelow(store(), `${folder}/`)).toEqual(keys);
+    expect(await keysBelow(store(), folder)).toEqual([`${folder}-other/0`, ...keys].sort());
+    expect(await keysBelow(store(), `inputs/${randomUUID()}/`)).toEqual([]);
+  });
+
+  it.each([
+    '',
+    'x',
+    '/etc/passwd',
+    '../x/y',
+    'inputs/../../x',
+    'inputs/..',
+    'inputs//x',
+    'inputs/a\0',
+    '.unfinished/x',
+    'inputs/a b',
+  ])('refuses the key %j', async (key) => {
+    const refusal = 'not an object key';
+    const body = Readable.from([Buffer.from('x')]);
+    await expect(Promise.resolve().then(() => store().put(key, body, PNG))).rejects.toThrow(refusal);
+    await expect(Promise.resolve().then(() => store().open(key))).rejects.toThrow(refusal);
+    await expect(Promise.resolve().then(() => store().delete(key))).rejects.toThrow(refusal);
+  });
+
+  it('passes its own check and leaves no trace of it', async () => {
+    await store().check();
+    expect(await keysBelow(store(), 'checks/')).toEqual([]);
+  });
+}
