@@ -112,8 +112,8 @@ export async function startChild(order: ChildCommand): Promise<Child> {
 
 let deathSignalWorks: boolean | undefined;
 
-/** util-linux (Debian, Ubuntu, Fedora ...) ties a child's life to ours; elsewhere leftovers are found at the next start. */
-function deathSignalWrap(signal: NodeJS.Signals): string[] {
+/** A command that ties a child's life to ours, where there is one (util-linux); elsewhere leftovers are ended at the next start. */
+export function deathSignalWrap(signal: NodeJS.Signals): string[] {
   deathSignalWorks ??= spawnSync('setpriv', ['--pdeathsig', 'SIGTERM', 'true'], { timeout: 5_000 }).status === 0;
   return deathSignalWorks ? ['setpriv', '--pdeathsig', signal] : [];
 }

@@ -1,7 +1,7 @@
 import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startChild, type Child, type ChildExit, type StopStep } from './child.js';
+import { deathSignalWrap, startChild, type Child, type ChildExit, type StopStep } from './child.js';
 import { freePort } from './free-port.js';
 import { findPostgres, type PostgresBinaries } from './postgres-binaries.js';
 import { choosePostgresUser, type PostgresUser } from './postgres-user.js';
@@ -115,13 +115,14 @@ async function makeCluster(
   // Made beside and moved, so that an interrupted start never leaves half a cluster.
   const unfinished = `${data}.new`;
   const passwordFile = `${data}.password`;
-  await rm(unfinished, { recursive: true, force: true });
+  await rm(unfinished, { recursive: true, force: true, maxRetries: 5 });
   await writeFile(passwordFile, password, { mode: 0o600 });
   if (user.uid !== undefined) await chown(passwordFile, user.uid, user.gid ?? user.uid);
   try {
     const made = await runCommand(
       [
         ...user.wrap,
+        ...deathSignalWrap('SIGKILL'),
         binaries.initdb,
         `--pgdata=${unfinished}`,
         `--username=${USER}`,
