@@ -5,7 +5,7 @@ import type { EgressConfig } from './egress.config.js';
 
 const MAX_LENGTH = 8_192;
 /** What URL parsers disagree on: they strip, trim or turn these, each in its own way. */
-const AMBIGUOUS = /[\s\\\u0000-\u001f\u007f]/;
+const AMBIGUOUS = /[\s\\\p{Cc}]/u;
 
 type ShapeConfig = Pick<EgressConfig, 'allowCidrs' | 'nodeEnv' | 'ports'>;
 
