@@ -81,6 +81,11 @@ export const ERROR_KINDS = {
 
 export type ErrorCode = keyof typeof ERROR_KINDS;
 
+/** Whether a text, such as the code of a failed task, is one of the codes. */
+export function isErrorCode(text: string | null): text is ErrorCode {
+  return text !== null && Object.hasOwn(ERROR_KINDS, text);
+}
+
 /** The status, class and retry advice of a code. */
 export function errorKind(code: ErrorCode): ErrorKind {
   return ERROR_KINDS[code];

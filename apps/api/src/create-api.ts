@@ -1,6 +1,5 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance } from 'fastify';
 import { Logger } from '#telemetry/logger.js';
 import { NestLogger } from '#telemetry/nest-logger.js';
 import { ApiModule } from './api.module.js';
@@ -22,7 +21,7 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   });
   const logger = app.get(Logger);
   app.useLogger(new NestLogger(logger));
-  const server = app.getHttpAdapter().getInstance() as FastifyInstance;
+  const server = app.getHttpAdapter().getInstance();
   prepareDocs(server);
   prepareServer(server, app.get(ApiConfig), app.get(KnownRoutes), app.get(BodyMemory));
   authenticateRequests(server, app.get(ApiKeyStore));

@@ -20,7 +20,7 @@ export function collectBody(payload: IncomingMessage, accept: (chunk: Buffer) =>
       } catch (error) {
         stop();
         discardRest(payload);
-        reject(error as Error);
+        reject(error instanceof Error ? error : new Error('the body was refused'));
       }
     };
     const onEnd = (): void => {

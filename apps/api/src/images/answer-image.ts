@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import { ERROR_KINDS, type ErrorCode } from '#contract/error-codes.js';
+import { isErrorCode } from '#contract/error-codes.js';
 import { imageResponse } from '#contract/image-response.js';
 import type { ResponseFormat } from '#contract/image-request.js';
 import { ignoredParamsHeader } from '#contract/request-fields.js';
@@ -120,9 +120,9 @@ function failureOf(task: Task): AppError {
   if (task.status === 'cancelled') {
     return new AppError('task_cancelled', 'The task was cancelled.', { taskId: task.id });
   }
-  const { error } = task;
-  const code: ErrorCode =
-    error?.code != null && error.code in ERROR_KINDS ? (error.code as ErrorCode) : 'internal_error';
-  const message = error?.message ?? 'The picture could not be made.';
-  return new AppError(code, message, { taskId: task.id, ...(error?.param == null ? {} : { param: error.param }) });
+  const { code, message, param } = task.error ?? { code: null, message: 'The picture could not be made.', param: null };
+  return new AppError(isErrorCode(code) ? code : 'internal_error', message, {
+    taskId: task.id,
+    ...(param === null ? {} : { param }),
+  });
 }

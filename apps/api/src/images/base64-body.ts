@@ -17,6 +17,8 @@ export function base64Body(body: object, image: { stream: Readable; bytes: numbe
   const [head = '', tail = ''] = JSON.stringify(body).split(PLACE);
   const length = Buffer.byteLength(head) + 4 * Math.ceil(image.bytes / 3) + Buffer.byteLength(tail);
   const stream = Readable.from(pieces(head, image.stream, tail), { objectMode: false });
+  // A store that fails before it is read is noticed at the first read; unheard, it would end the process.
+  image.stream.on('error', () => undefined);
   // Whoever stops reading the answer stops the store too.
   stream.once('close', () => image.stream.destroy());
   return { stream, length };

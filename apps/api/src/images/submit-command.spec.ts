@@ -1,0 +1,105 @@
+import { AsyncImageEditForm, AsyncImageGenerationRequest } from '#contract/image-request.js';
+import type { Caller } from '../auth/caller.js';
+import { assertCombination, editCommand, generationCommand, normalizeSpelling } from './submit-command.js';
+
+const caller: Caller = {
+  accountId: 'acct_1',
+  keyId: 'key_1',
+  models: [],
+  defaultResponseFormat: undefined,
+  allowPixelSize: false,
+  submitMode: 'sync',
+};
+const context = { taskId: 'task_1', requestId: 'req_1', caller, inputs: [], mask: null };
+const generation = (changes: object = {}) =>
+  Object.assign(new AsyncImageGenerationRequest(), { model: 'gpt-image-2', prompt: 'a fox' }, changes);
+const edit = (changes: object = {}) => Object.assign(new AsyncImageEditForm(), { prompt: 'a fox' }, changes);
+
+describe('generationCommand', () => {
+  it('fills in the defaults', () => {
+    expect(generationCommand(generation(), context)).toMatchObject({
+      id: 'task_1',
+      accountId: 'acct_1',
+      apiKeyId: 'key_1',
+      requestId: 'req_1',
+      action: 'generation',
+      model: 'gpt-image-2',
+      prompt: 'a fox',
+      options: { size: '1:1', resolution: '2k', pixels: { width: 2048, height: 2048 }, outputFormat: 'png' },
+      callbackUrl: null,
+    });
+  });
+
+  it('leaves the pixels of auto to the provider, at the tier that was asked for', () => {
+    const { options } = generationCommand(generation({ size: 'auto', resolution: '4k' }), context);
+    expect(options).toMatchObject({ size: 'auto', resolution: '4k', pixels: null });
+  });
+
+  it('makes text storable', () => {
+    expect(generationCommand(generation({ prompt: 'a\ud83d', user: '\udc00' }), context)).toMatchObject({
+      prompt: 'a\ufffd',
+      options: { user: '\ufffd' },
+    });
+  });
+});
+
+describe('editCommand', () => {
+  it('defaults to auto and the one model', () => {
+    expect(editCommand(edit(), context)).toMatchObject({
+      action: 'edit',
+      model: 'gpt-image-2',
+      options: { size: 'auto', pixels: null },
+    });
+  });
+
+  it('takes free pixels as they are, and ratios by the table', () => {
+    const free = editCommand(edit({ size: '1536x1024' }), context).options;
+    expect(free).toMatchObject({ size: '1536x1024', resolution: null, pixels: { width: 1536, height: 1024 } });
+    const ratio = editCommand(edit({ size: '3:2', resolution: '4k' }), context).options;
+    expect(ratio).toMatchObject({ size: '3:2', resolution: '4k', pixels: { width: 3520, height: 2336 } });
+  });
+});
+
+describe('normalizeSpelling', () => {
+  it('takes any case of the resolution', () => {
+    const fields = { resolution: '4K' };
+    normalizeSpelling(fields, false);
+    expect(fields.resolution).toBe('4k');
+  });
+
+  it('takes pixels of the table only where they are allowed', () => {
+    const refused = { size: '1536x1024' };
+    normalizeSpelling(refused, false);
+    expect(refused).toEqual({ size: '1536x1024' });
+    const allowed = { size: '1536x1024' };
+    normalizeSpelling(allowed, true);
+    expect(allowed).toEqual({ size: '3:2', resolution: '1k' });
+    const unknown = { size: '512x512' };
+    normalizeSpelling(unknown, true);
+    expect(unknown).toEqual({ size: '512x512' });
+  });
+});
+
+describe('assertCombination', () => {
+  it.each([
+    ['a model the key may not use', generation(), { ...caller, models: ['other'] }, false, 'model_not_allowed'],
+    ['base64 of a task', generation({ response_format: 'b64_json' }), caller, true, 'invalid_value'],
+    [
+      'transparent jpeg',
+      generation({ background: 'transparent', output_format: 'jpeg' }),
+      caller,
+      false,
+      'invalid_value',
+    ],
+  ])('refuses %s', (_name, fields, asCaller, asynchronous, code) => {
+    expect(() => {
+      assertCombination(fields, asCaller, asynchronous);
+    }).toThrow(expect.objectContaining({ code }) as Error);
+  });
+
+  it('has nothing against the rest', () => {
+    expect(() => {
+      assertCombination(generation({ response_format: 'b64_json', background: 'transparent' }), caller, false);
+    }).not.toThrow();
+  });
+});

@@ -1,0 +1,93 @@
+import fc from 'fast-check';
+import {
+  brokenPixelRule,
+  IMAGE_SIZES,
+  isImageSize,
+  parsePixelSize,
+  pixelsFor,
+  RESOLUTIONS,
+  sizeOfPixels,
+} from './pixel-table.js';
+
+/** Copied from the contract page by hand, so that a slip in the table shows. */
+const CONTRACT = `
+1:1 1024x1024 2048x2048 2880x2880
+16:9 1536x864 2048x1152 3840x2160
+3:2 1536x1024 2048x1360 3520x2336
+9:16 864x1536 1152x2048 2160x3840
+2:3 1024x1536 1360x2048 2336x3520
+2:1 2048x1024 2688x1344 3840x1920
+4:3 1024x768 2048x1536 3312x2480
+1:2 1024x2048 1344x2688 1920x3840
+3:4 768x1024 1536x2048 2480x3312
+21:9 2016x864 2688x1152 3840x1648
+5:4 1280x1024 2560x2048 3216x2576
+9:21 864x2016 1152x2688 1648x3840
+4:5 1024x1280 2048x2560 2576x3216`
+  .trim()
+  .split('\n')
+  .flatMap((line) => {
+    const [size = '', ...row] = line.split(' ');
+    return row.map((pixels, tier) => ({ size, resolution: RESOLUTIONS[tier] ?? '1k', pixels }));
+  });
+
+describe('the pixel table', () => {
+  it.each(CONTRACT)('$size at $resolution is $pixels', ({ size, resolution, pixels }) => {
+    if (!isImageSize(size)) throw new Error(`${size} is missing`);
+    const { width, height } = pixelsFor(size, resolution) ?? { width: 0, height: 0 };
+    expect(`${width}x${height}`).toBe(pixels);
+    expect(sizeOfPixels(pixels)).toEqual({ size, resolution });
+    expect(brokenPixelRule({ width, height })).toBeUndefined();
+  });
+
+  it('has 39 different entries, and auto at every tier', () => {
+    expect(new Set(CONTRACT.map(({ pixels }) => pixels)).size).toBe(39);
+    expect(IMAGE_SIZES).toHaveLength(14);
+    for (const resolution of RESOLUTIONS) expect(pixelsFor('auto', resolution)).toBeNull();
+  });
+
+  it('is off the named ratio by at most 0.46 %', () => {
+    const errors = CONTRACT.map(({ size, pixels }) => {
+      const [across = 0, down = 0] = size.split(':').map(Number);
+      const [width = 0, height = 0] = pixels.split('x').map(Number);
+      return Math.abs((width * down) / (height * across) - 1);
+    });
+    expect(Math.max(...errors)).toBeLessThan(0.0046);
+  });
+});
+
+describe('free sizes', () => {
+  it.each([
+    ['1000x1000', /divisible by 16/],
+    ['3856x1600', /at most 3840/],
+    ['3072x1008', /3:1/],
+    ['768x768', /at least 655360/],
+    ['3840x2176', /at most 8294400/],
+  ])('%s breaks one rule, which is named', (text, rule) => {
+    expect(brokenPixelRule(parsePixelSize(text) ?? { width: 0, height: 0 })).toMatch(rule);
+  });
+
+  it('takes exactly what the limits allow', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 5_000 }), fc.integer({ min: 1, max: 5_000 }), (width, height) => {
+        const allowed =
+          width % 16 === 0 &&
+          height % 16 === 0 &&
+          width <= 3_840 &&
+          height <= 3_840 &&
+          width <= 3 * height &&
+          height <= 3 * width &&
+          width * height >= 655_360 &&
+          width * height <= 8_294_400;
+        expect(brokenPixelRule({ width, height }) === undefined).toBe(allowed);
+      }),
+    );
+  });
+
+  it.each(['', 'auto', '1024', '1024X1024', '1024x', '-16x16', '016x1024', '1024x1024 ', '1e3x1000', '1024.0x1024'])(
+    'does not read "%s" as pixels',
+    (text) => {
+      expect(parsePixelSize(text)).toBeUndefined();
+    },
+  );
+});
