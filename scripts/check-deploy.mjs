@@ -1,0 +1,58 @@
+// The files that put Darkroom into production, held against the compose schema and the rules of the house.
+// usage: node scripts/check-deploy.mjs [root ...]
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { balancerProblems, environmentProblems, redisProblems } from './deploy-rules/companions.mjs';
+import { composeProblems, readCompose } from './deploy-rules/compose.mjs';
+import { dockerfileProblems } from './deploy-rules/dockerfile.mjs';
+
+const home = join(import.meta.dirname, '..');
+const roots = process.argv.length > 2 ? process.argv.slice(2) : [home];
+const settings = knownSettings();
+
+let found = 0;
+for (const root of roots) {
+  for (const problem of problemsOf(root)) {
+    found++;
+    console.error(root === home ? problem : `${root}: ${problem}`);
+  }
+}
+console.log(`${settings.size} known settings, ${found} problems in the deployment files`);
+process.exitCode = found === 0 && settings.size > 0 ? 0 : 1;
+
+function problemsOf(root) {
+  const read = (file) => readFileSync(join(root, file), 'utf8');
+  const named = (file, problems) => problems.map((problem) => `${file}: ${problem}`);
+  const text = read('docker-compose.yml');
+  const { document, problems } = readCompose(text);
+  if (document === undefined) return named('docker-compose.yml', problems);
+  return [
+    ...named('docker-compose.yml', [
+      ...problems,
+      ...composeProblems(document, { settings, isFile: (file) => existsSync(join(root, file)) }),
+    ]),
+    ...named(
+      'deploy/Dockerfile',
+      dockerfileProblems(read('deploy/Dockerfile'), {
+        ignore: read('.dockerignore'),
+        isFile: (file) => existsSync(join(home, file)),
+      }),
+    ),
+    ...named('deploy/haproxy.cfg', balancerProblems(read('deploy/haproxy.cfg'), document)),
+    ...named('deploy/redis.conf', redisProblems(read('deploy/redis.conf'))),
+    ...named('deploy/env.example', environmentProblems(read('deploy/env.example'), text)),
+  ];
+}
+
+/** The names every @Setting of the code reads. */
+function knownSettings() {
+  const names = new Set(['NODE_ENV', 'LD_PRELOAD']);
+  for (const folder of ['apps', 'libs']) {
+    for (const file of readdirSync(join(home, folder), { recursive: true })) {
+      if (!file.endsWith('.config.ts')) continue;
+      const source = readFileSync(join(home, folder, file), 'utf8');
+      for (const [, name] of source.matchAll(/@Setting\(\s*'([A-Z0-9_]+)'/g)) names.add(name);
+    }
+  }
+  return names;
+}

@@ -1,0 +1,135 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const home = process.cwd();
+const folder = mkdtempSync(join(tmpdir(), 'check-deploy-'));
+const COMPOSE = 'docker-compose.yml';
+const DOCKERFILE = 'deploy/Dockerfile';
+const BALANCER = 'deploy/haproxy.cfg';
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+/** One change to the real files, and what must be said about it. */
+type Fault = readonly [file: string, from: string | RegExp, to: string, problem: string];
+
+const faults: readonly Fault[] = [
+  [COMPOSE, 'healthcheck: &probe', 'helthcheck: &probe', 'services.api must NOT have additional properties helthcheck'],
+  [COMPOSE, 'replicas: 1', 'replicas: [many]', 'services.worker.deploy.replicas must be'],
+  [COMPOSE, 'services:\n', 'services:\n\tapi:\n', 'Tabs are not allowed'],
+  [COMPOSE, 'haproxy:3.2.22-alpine', 'haproxy:latest', 'balancer: the image haproxy:latest is not pinned'],
+  [COMPOSE, 'postgres:18.6-bookworm', 'postgres', 'postgres: the image postgres is not pinned'],
+  [COMPOSE, 'read_only: true', 'read_only: false', 'worker: the root file system must be read_only'],
+  [COMPOSE, 'cap_drop: [ALL]', 'cap_drop: [NET_RAW]', 'api: cap_drop must be ALL'],
+  [COMPOSE, 'user: node', 'user: node\n  cap_add: [SYS_ADMIN]', 'api: no capability may be added'],
+  [COMPOSE, 'no-new-privileges:true', 'no-new-privileges:false', 'redis: security_opt lacks no-new-privileges'],
+  [COMPOSE, 'user: node', 'user: node\n  privileged: true', 'worker: privileged opens the container'],
+  [COMPOSE, 'user: node', 'user: root', 'api: user must be given and not be root'],
+  [COMPOSE, '    user: redis\n', '', 'redis: user must be given and not be root'],
+  [COMPOSE, 'memory: 768m, ', '', 'redis: deploy.resources.limits lacks memory'],
+  [COMPOSE, 'shm_size: 256m', "ports: ['5432:5432']", 'postgres: only the balancer publishes ports'],
+  [COMPOSE, '  restart: unless-stopped\n', '', 'worker: it needs a restart policy'],
+  [COMPOSE, '    healthcheck: *probe\n', '', 'worker: it needs a healthcheck'],
+  [COMPOSE, 'stop_grace_period: 40s', 'stop_grace_period: 30s', 'api: stop_grace_period must exceed SHUTDOWN_GRACE_MS'],
+  [COMPOSE, "'30000'", '${GRACE:-30000}', 'api: SHUTDOWN_GRACE_MS must be a plain number'],
+  [COMPOSE, "  SHUTDOWN_GRACE_MS: '30000'\n", '', 'worker: SHUTDOWN_GRACE_MS must be given'],
+  [COMPOSE, /SECRET_KEY: \$\{SECRET_KEY.*/, 'SECRET_KEY: changeme', 'api: SECRET_KEY must come from outside'],
+  [COMPOSE, /ROOT_SECRET_KEY: .*/, 'ROOT_SECRET_KEY: ${X:-admin}', 'store: ROOT_SECRET_KEY must come from outside'],
+  [COMPOSE, /darkroom:\$\{POSTGRES_PASSWORD.*\}@/, 'darkroom:darkroom@', 'migrate: DATABASE_URL holds a password'],
+  [COMPOSE, 'LOG_LEVEL: ', 'LOG_LEVLE: ', 'worker: LOG_LEVLE is no setting of ours'],
+  [COMPOSE, '  redis:\n  store:\n\nnet', '  store:\n\nnet', 'redis: the volume redis is not defined'],
+  [COMPOSE, '  store:\n\nnet', '  store:\n  old:\n\nnet', 'the volume old is used by nobody'],
+  [COMPOSE, 'redis.conf:ro', 'redis.conf', 'redis: ./deploy/redis.conf must be mounted read-only'],
+  [COMPOSE, './deploy/redis.conf', './deploy/rediss.conf', 'the file ./deploy/rediss.conf does not exist'],
+  [COMPOSE, "'redis:/data'", "'/var/run/docker.sock:/data'", '/var/run/docker.sock is a path of one machine'],
+  [COMPOSE, 'networks: [front]', 'networks: [frnt]', 'balancer: the network frnt is not defined'],
+  [
+    COMPOSE,
+    'redis: { condition: service_healthy }',
+    'redis: { condition: service_started }',
+    'api: it must wait for redis',
+  ],
+  [
+    COMPOSE,
+    'migrate: { condition: service_completed_successfully }',
+    'migrate: { condition: service_started }',
+    'with service_completed_successfully',
+  ],
+  [COMPOSE, 'store: { condition', 'shop: { condition', 'api: it depends on shop, which is not there'],
+  [DOCKERFILE, 'WORKDIR /app', 'WORKDIRR /app', 'Unknown instruction: WORKDIRR'],
+  [DOCKERFILE, 'node:22.23.2-bookworm-slim', 'node:22-slim', 'the image node:22-slim is not pinned'],
+  [DOCKERFILE, 'USER node\n', '', 'the last USER must not be root'],
+  [DOCKERFILE, 'USER node\n', 'USER node\nUSER 0:0\n', 'the last USER must not be root'],
+  [DOCKERFILE, /CMD \["node", "dist.*/, 'CMD ["npm", "start"]', 'CMD must be ["node", ...]'],
+  [DOCKERFILE, /CMD \["node", "dist.*/, 'CMD node dist/apps/api/src/main.js', 'CMD must be ["node", ...]'],
+  [DOCKERFILE, /HEALTHCHECK.*/, '', 'it needs a HEALTHCHECK'],
+  [DOCKERFILE, /LABEL (.|\n)*1\.0\.0"\n/, '', 'it needs OCI labels'],
+  [DOCKERFILE, 'COPY package.json ./', 'ADD https://host.test/package.json ./', 'ADD fetches and unpacks'],
+  [DOCKERFILE, 'ENV NODE_ENV=production', 'ENV NODE_ENV=production SECRET_KEY=x', 'SECRET_KEY: whoever has the image'],
+  [DOCKERFILE, 'USER node\n', 'ARG NPM_TOKEN\nUSER node\n', 'NPM_TOKEN: whoever has the image'],
+  [DOCKERFILE, /npm ci --ignore-scripts/, 'npm ci', 'packages are installed by npm ci --ignore-scripts'],
+  [DOCKERFILE, '--no-install-recommends', '', 'apt-get install needs --no-install-recommends'],
+  [
+    DOCKERFILE,
+    'RUN node scripts/build.mjs',
+    'RUN curl -O https://host.test/x',
+    'nothing is fetched past a package manager',
+  ],
+  [DOCKERFILE, 'COPY apps apps', 'COPY apps app/missing apps/', 'app/missing does not exist'],
+  [DOCKERFILE, 'COPY apps apps', 'COPY apps test apps/', '.dockerignore keeps test out'],
+  ['.dockerignore', '!prisma\n', '', '.dockerignore keeps prisma out'],
+  ['.dockerignore', '\n*\n', '\n', '.dockerignore keeps libs out'],
+  [BALANCER, 'timeout server 130s', 'timeout server 60s', 'timeout server must exceed SYNC_WAIT_MS'],
+  [BALANCER, 'timeout client 130s', 'timeout client 60s', 'timeout client must exceed SYNC_WAIT_MS'],
+  [BALANCER, 'timeout server 130s', 'timeout server 300s', 'the stop_grace_period of the balancer'],
+  [BALANCER, 'retry-on conn-failure', 'retry-on all-retryable-errors', 'may buy a picture twice'],
+  [BALANCER, /option http-server-close\n/, '', 'option http-server-close is needed'],
+  [BALANCER, 'option redispatch', 'option redispatch\n    option http-buffer-request', 'must pass unbuffered'],
+  [BALANCER, 'gt 230686720', 'gt 1048576', 'bodies of 220 MiB must pass'],
+  [BALANCER, 'GET /readyz', 'GET /', 'instances must be checked by /readyz'],
+  ['deploy/redis.conf', 'noeviction', 'allkeys-lru', 'it lacks: maxmemory-policy noeviction'],
+  ['deploy/redis.conf', 'appendonly yes', 'appendonly no', 'it lacks: appendonly yes'],
+  ['deploy/redis.conf', 'dir /data', 'requirepass redis', 'a password stands in it'],
+  ['deploy/env.example', 'REDIS_PASSWORD=\n', '', 'REDIS_PASSWORD is needed and not listed'],
+  ['deploy/env.example', 'REDIS_PASSWORD=\n', 'REDIS_PASSWORD=redis\n', 'REDIS_PASSWORD is a secret and must be empty'],
+  ['deploy/env.example', 'HTTP_PORT', 'HTTP_PROT', 'HTTP_PROT is read by nobody'],
+];
+
+/** A folder with the real files, one of them changed. */
+function makeRoot(name: string, fault?: Fault): string {
+  const root = join(folder, name);
+  mkdirSync(root);
+  for (const file of [COMPOSE, 'deploy', '.dockerignore'])
+    cpSync(join(home, file), join(root, file), { recursive: true });
+  if (fault === undefined) return root;
+  const [file, from, to] = fault;
+  const before = readFileSync(join(root, file), 'utf8');
+  const after = before.replace(from, () => to);
+  if (after === before) throw new Error(`nothing to replace in ${file}: ${String(from)}`);
+  writeFileSync(join(root, file), after);
+  return root;
+}
+
+function check(roots: readonly string[]): { status: number | null; problems: string[] } {
+  const script = join(home, 'scripts', 'check-deploy.mjs');
+  const { status, stderr } = spawnSync(process.execPath, [script, ...roots], { encoding: 'utf8', timeout: 60_000 });
+  return { status, problems: stderr.split('\n').filter((line) => line !== '') };
+}
+
+it('accepts the files as they are', () => {
+  expect(check([makeRoot('sound')])).toEqual({ status: 0, problems: [] });
+});
+
+it('says what is wrong with each faulty file', () => {
+  const cases = faults.map((fault, index) => ({ fault, root: makeRoot(`fault-${index}`, fault) }));
+  const { status, problems } = check(cases.map(({ root }) => root));
+  expect(status).toBe(1);
+  const unnoticed = cases.filter(
+    ({ fault, root }) => !problems.some((line) => line.startsWith(`${root}: `) && line.includes(fault[3])),
+  );
+  const said = unnoticed.map(({ fault, root }) => [fault[3], problems.filter((line) => line.startsWith(`${root}: `))]);
+  expect(said).toEqual([]);
+});

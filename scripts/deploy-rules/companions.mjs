@@ -1,0 +1,58 @@
+const SYNC_WAIT_MS = 100_000;
+const BODY_BYTES = 220 * 1024 * 1024;
+
+/** What the load balancer must not do to long, large and paid calls. */
+export function balancerProblems(text, compose) {
+  const lines = text.split('\n').map((line) => line.replace(/#.*/, '').trim());
+  const problems = [];
+  const seconds = (name) => Number(new RegExp(`^timeout ${name} (\\d+)s$`, 'm').exec(lines.join('\n'))?.[1] ?? 0);
+  const grace = Number.parseInt(compose.services.balancer?.stop_grace_period ?? '0', 10);
+  for (const name of ['client', 'server'])
+    if (seconds(name) * 1_000 < SYNC_WAIT_MS + 10_000)
+      problems.push(`timeout ${name} must exceed SYNC_WAIT_MS by 10 s, or it cuts calls that are being answered`);
+  if (grace < seconds('server')) problems.push('the stop_grace_period of the balancer must exceed timeout server');
+  const retry = lines.find((line) => line.startsWith('retry-on'));
+  if (retry !== 'retry-on conn-failure')
+    problems.push('retry-on must be conn-failure alone: anything else may buy a picture twice');
+  if (!lines.includes('option http-server-close'))
+    problems.push('option http-server-close is needed: a kept connection may close under a request');
+  if (lines.some((line) => /^option http-buffer-request|^option http-use-htx|^filter compression/.test(line)))
+    problems.push('bodies and streams must pass unbuffered');
+  const limit = Number(/content-length.* gt (\d+)/.exec(lines.join('\n'))?.[1] ?? 0);
+  if (limit < BODY_BYTES) problems.push('bodies of 220 MiB must pass, and larger ones be refused with 413');
+  if (!lines.includes('option httpchk GET /readyz')) problems.push('instances must be checked by /readyz');
+  return problems;
+}
+
+/** A queue that may forget is no queue. */
+export function redisProblems(text) {
+  const lines = text.split('\n');
+  const problems = lines.some((line) => /^(requirepass|masterauth|user) /.test(line))
+    ? ['a password stands in it']
+    : [];
+  return [
+    ...problems,
+    ...['maxmemory-policy noeviction', 'appendonly yes', 'appendfsync everysec', 'include /tmp/password.conf']
+      .filter((line) => !lines.includes(line))
+      .map((line) => `it lacks: ${line}`),
+  ];
+}
+
+/** The example names exactly what the compose file asks for, and no secret has a value. */
+export function environmentProblems(text, compose) {
+  const entries = new Map(
+    text
+      .split('\n')
+      .filter((line) => /^[A-Z0-9_]+=/.test(line))
+      .map((line) => line.split(/=(.*)/s).slice(0, 2)),
+  );
+  const required = new Set([...compose.matchAll(/(?<!\$)\$\{([A-Z0-9_]+):\?/g)].map(([, name]) => name));
+  const referenced = new Set([...compose.matchAll(/(?<!\$)\$\{([A-Z0-9_]+)/g)].map(([, name]) => name));
+  return [
+    ...[...required].filter((name) => !entries.has(name)).map((name) => `${name} is needed and not listed`),
+    ...[...entries.keys()].filter((name) => !referenced.has(name)).map((name) => `${name} is read by nobody`),
+    ...[...entries]
+      .filter(([name, value]) => required.has(name) && value !== '')
+      .map(([name]) => `${name} is a secret and must be empty here`),
+  ];
+}

@@ -1,0 +1,138 @@
+import Ajv from 'ajv';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { parseDocument } from 'yaml';
+
+const SECRET_NAME = /PASSWORD|SECRET|TOKEN|PRIVATE|(^|_)KEY(_ID)?$|ACCESS_KEY/;
+/** A secret comes from the environment, and its absence stops the start. */
+const REQUIRED = /^\$\{[A-Z0-9_]+:\?[^}]+\}$/;
+const ALLOWED_ROOT = { store: 'its image knows no other user' };
+const OURS = /^darkroom:/;
+const MARGIN_MS = 5_000;
+
+const schemaPackage = createRequire(import.meta.url).resolve('dclint/package.json');
+const schema = JSON.parse(readFileSync(join(dirname(schemaPackage), 'schemas', 'compose.schema.json'), 'utf8'));
+delete schema.$schema;
+const isCompose = new Ajv({ allErrors: true, strict: false, logger: false, validateFormats: false }).compile(schema);
+
+/** The file with its anchors merged, and where it departs from the Compose Specification. */
+export function readCompose(text) {
+  const parsed = parseDocument(text, { merge: true });
+  if (parsed.errors.length > 0) return { problems: parsed.errors.map((error) => error.message.split('\n')[0]) };
+  const document = parsed.toJS();
+  if (isCompose(document)) return { document, problems: [] };
+  const problems = isCompose.errors.map(({ instancePath, message, params }) => {
+    const detail = params.additionalProperty ?? params.allowedValues?.join(', ') ?? '';
+    return `${instancePath.slice(1).replaceAll('/', '.')} ${message} ${detail}`.trim();
+  });
+  return { document: document.services === undefined ? undefined : document, problems };
+}
+
+/** Everything in the file that breaks a rule of ours, one sentence each. */
+export function composeProblems(document, { settings, isFile }) {
+  const services = Object.entries(document.services);
+  return [
+    ...services.flatMap(([name, service]) =>
+      [
+        ...hardening(name, service),
+        ...liveliness(service),
+        ...environment(service, settings),
+        ...mounts(service, document.volumes ?? {}, isFile),
+        ...neighbours(service, document),
+      ].map((problem) => `${name}: ${problem}`),
+    ),
+    ...unused('volume', document.volumes, (service) => (service.volumes ?? []).map((mount) => mount.split(':')[0])),
+    ...unused('network', document.networks, (service) => service.networks ?? []),
+  ];
+
+  function unused(kind, defined, usedBy) {
+    const used = new Set(services.flatMap(([, service]) => usedBy(service)));
+    return Object.keys(defined ?? {})
+      .filter((name) => !used.has(name))
+      .map((name) => `the ${kind} ${name} is used by nobody`);
+  }
+}
+
+function hardening(name, service) {
+  const problems = [];
+  const image = service.image ?? '';
+  if (!OURS.test(image) && !/:v?\d+\.\d+(\.\d+)?([.-][\w.-]+)?(@sha256:[0-9a-f]{64})?$/.test(image))
+    problems.push(`the image ${image} is not pinned to a version`);
+  if (service.read_only !== true) problems.push('the root file system must be read_only');
+  if (!(service.cap_drop ?? []).includes('ALL')) problems.push('cap_drop must be ALL');
+  if (service.cap_add !== undefined) problems.push('no capability may be added');
+  if (!(service.security_opt ?? []).includes('no-new-privileges:true'))
+    problems.push('security_opt lacks no-new-privileges:true');
+  for (const key of ['privileged', 'network_mode', 'pid', 'ipc', 'devices'])
+    if (service[key] !== undefined) problems.push(`${key} opens the container to the machine`);
+  const isRoot = service.user === undefined || /^(root|0)(:|$)/.test(String(service.user));
+  if (isRoot && !(name in ALLOWED_ROOT)) problems.push('user must be given and not be root');
+  const limits = service.deploy?.resources?.limits ?? {};
+  for (const limit of ['cpus', 'memory', 'pids'])
+    if (limits[limit] === undefined) problems.push(`deploy.resources.limits lacks ${limit}`);
+  if (service.ports !== undefined && name !== 'balancer') problems.push('only the balancer publishes ports');
+  return problems;
+}
+
+function liveliness(service) {
+  const isOneShot = service.restart === 'no';
+  if (isOneShot) return [];
+  const problems = [];
+  if (service.restart === undefined) problems.push('it needs a restart policy');
+  if (service.healthcheck?.test === undefined) problems.push('it needs a healthcheck (or restart: no, if it ends)');
+  const grace = milliseconds(service.stop_grace_period);
+  const ours = Number(service.environment?.SHUTDOWN_GRACE_MS ?? 0);
+  if (grace === undefined) problems.push('it needs a stop_grace_period');
+  else if (Number.isNaN(ours)) problems.push('SHUTDOWN_GRACE_MS must be a plain number, to hold the grace against it');
+  else if (grace < ours + MARGIN_MS)
+    problems.push(`stop_grace_period must exceed SHUTDOWN_GRACE_MS by ${MARGIN_MS / 1000} s, or a stop becomes a kill`);
+  if (OURS.test(service.image) && service.environment?.SHUTDOWN_GRACE_MS === undefined)
+    problems.push('SHUTDOWN_GRACE_MS must be given beside stop_grace_period');
+  return problems;
+}
+
+function environment(service, settings) {
+  const problems = [];
+  for (const [name, value] of Object.entries(service.environment ?? {})) {
+    const text = String(value ?? '');
+    if (SECRET_NAME.test(name) && !REQUIRED.test(text))
+      problems.push(`${name} must come from outside, with no default: \${NAME:?what to do}`);
+    const password = /^[a-z0-9+]+:\/\/[^/]*?:(.*)@/i.exec(text)?.[1];
+    if (password !== undefined && !REQUIRED.test(password)) problems.push(`${name} holds a password`);
+    if (OURS.test(service.image) && !settings.has(name)) problems.push(`${name} is no setting of ours`);
+  }
+  return problems;
+}
+
+function mounts(service, volumes, isFile) {
+  return (service.volumes ?? []).flatMap((mount) => {
+    const [source, , mode] = mount.split(':');
+    if (!source.startsWith('.') && !source.startsWith('/'))
+      return source in volumes ? [] : [`the volume ${source} is not defined`];
+    if (source.startsWith('/')) return [`${source} is a path of one machine`];
+    if (!isFile(source)) return [`the file ${source} does not exist`];
+    return mode === 'ro' ? [] : [`${source} must be mounted read-only`];
+  });
+}
+
+function neighbours(service, { services, networks = {} }) {
+  const problems = (service.networks ?? [])
+    .filter((network) => !(network in networks))
+    .map((network) => `the network ${network} is not defined`);
+  if ((service.networks ?? []).length === 0) problems.push('it must name its networks');
+  for (const [name, { condition } = {}] of Object.entries(service.depends_on ?? {})) {
+    if (services[name] === undefined) {
+      problems.push(`it depends on ${name}, which is not there`);
+      continue;
+    }
+    const wanted = services[name].restart === 'no' ? 'service_completed_successfully' : 'service_healthy';
+    if (condition !== wanted) problems.push(`it must wait for ${name} with ${wanted}`);
+  }
+  return problems;
+}
+
+function milliseconds(duration) {
+  const [, number, unit] = /^(\d+)(ms|s|m)$/.exec(String(duration ?? '')) ?? [];
+  return number === undefined ? undefined : Number(number) * { ms: 1, s: 1_000, m: 60_000 }[unit];
+}
