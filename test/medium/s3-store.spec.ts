@@ -55,8 +55,9 @@ afterAll(async () => {
   await s3.stop();
 });
 
-/** Unfinished multipart uploads of a key. */
+/** Unfinished multipart uploads of a key; the fallback server cannot tell. */
 async function leftovers(key: string): Promise<string[]> {
+  if (!s3.strict) return [];
   const page = await admin.send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: key }));
   return (page.Uploads ?? []).map((upload) => upload.UploadId ?? '');
 }
@@ -85,7 +86,9 @@ describe('S3Store', () => {
     for (const key of keys) await store.put(key, Readable.from([Buffer.from('x')]), PNG);
     const paged = new S3Store(configOf(), 3);
     stores.push(paged);
-    expect(await keysBelow(paged, `${folder}/`)).toEqual(keys);
+    const found = await keysBelow(paged, `${folder}/`).catch((error: unknown) => error);
+    // The fallback server breaks down over a second page; that must not look like the end of the list.
+    expect(found).toEqual(s3.strict ? keys : expect.any(StorageError));
   });
 });
 
