@@ -31,12 +31,7 @@ export async function readHeader(bytes: Buffer): Promise<ImageHeader> {
     throw new ImageError('invalid_image_file', 'The image is animated; only single pictures are accepted.');
   }
   const header = await declaredHeader(bytes, type);
-  if (header.width * header.height > MAX_IMAGE_PIXELS || Math.max(header.width, header.height) > MAX_IMAGE_EDGE) {
-    throw new ImageError(
-      'image_too_large',
-      `The image has ${header.width}x${header.height} pixels; at most ${MAX_IMAGE_PIXELS / 1e6} megapixels and ${MAX_IMAGE_EDGE} pixels per edge are accepted.`,
-    );
-  }
+  if (Math.max(header.width, header.height) > MAX_IMAGE_EDGE) throw tooLarge();
   return header;
 }
 
@@ -47,8 +42,7 @@ function isAnimated(bytes: Buffer, type: ImageType): boolean {
 
 async function declaredHeader(bytes: Buffer, type: ImageType): Promise<ImageHeader> {
   try {
-    // The limit is checked by the caller of this, who can name the size; reading a header allocates no pixels.
-    const found = await inTurn(() => openImage(bytes, { limitInputPixels: false }).metadata());
+    const found = await inTurn(() => openImage(bytes).metadata());
     if (found.format !== type) throw new Error(`the decoder took it for ${found.format}`);
     const turnedOnSide = (found.orientation ?? 1) >= 5;
     return {
@@ -60,6 +54,15 @@ async function declaredHeader(bytes: Buffer, type: ImageType): Promise<ImageHead
       isForeignColour: !['srgb', 'rgb', 'rgb16', 'b-w', 'grey16'].includes(found.space),
     };
   } catch (cause) {
+    // The decoder refuses by the header alone, in words only.
+    if (cause instanceof Error && cause.message.includes('exceeds pixel limit')) throw tooLarge();
     throw new ImageError('invalid_image_file', 'The image file is damaged: its header cannot be read.', cause);
   }
+}
+
+function tooLarge(): ImageError {
+  return new ImageError(
+    'image_too_large',
+    `The image is too large: at most ${MAX_IMAGE_PIXELS / 1e6} megapixels and ${MAX_IMAGE_EDGE} pixels per edge are accepted.`,
+  );
 }

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import sharp, { type Sharp, type SharpOptions } from 'sharp';
+import sharp, { type Sharp } from 'sharp';
 import { ImageError } from './image-error.js';
 import { MAX_CODEC_SECONDS, MAX_IMAGE_PIXELS } from './limits.js';
 import { sniffImageType } from './sniff.js';
@@ -37,11 +37,11 @@ export async function inTurn<T>(work: () => Promise<T>): Promise<T> {
  * Opens untrusted bytes for decoding, within the pixel and time limits; nothing is decoded yet.
  * Throws ImageError unless the first bytes are those of a png, jpeg or webp.
  */
-export function openImage(bytes: Buffer, options: SharpOptions = {}): Sharp {
+export function openImage(bytes: Buffer): Sharp {
   if (sniffImageType(bytes) === undefined) {
     throw new ImageError('unsupported_image_media_type', 'The image must be a PNG, JPEG or WebP file.');
   }
-  return sharp(bytes, { failOn: 'error', limitInputPixels: MAX_IMAGE_PIXELS, ...options }).timeout({
+  return sharp(bytes, { failOn: 'error', limitInputPixels: MAX_IMAGE_PIXELS }).timeout({
     seconds: MAX_CODEC_SECONDS,
   });
 }

@@ -26,23 +26,26 @@ interface CaptionArea {
   readonly unit: number;
 }
 
-/** The prompt as readable text over a darkened foot of the picture, and the sandbox's mark. */
-export function caption(prompt: string, { width, height, unit }: CaptionArea, onDark = false): string {
+/**
+ * The prompt as readable text over a darkened foot of the picture, and the sandbox's mark. `shade` is a dark colour
+ * for a foot that covers what is below, where that may have writing of its own.
+ */
+export function caption(prompt: string, { width, height, unit }: CaptionArea, shade?: string): string {
   const margin = 44 * unit;
   const size = 38 * unit;
   const lines = size < 5 ? [] : wrap(prompt, (width - margin * 2) / size, 3);
   const block = lines.length * size * 1.28;
   const foot = height - margin * 0.95;
-  const depth = Math.min(height * 0.6, block + (onDark ? 240 : 190) * unit);
+  const depth = Math.min(height * 0.6, block + (shade === undefined ? 190 : 240) * unit);
   const isRightToLeft = RIGHT_TO_LEFT.test(lines[0] ?? '');
   const x = isRightToLeft ? width - margin : margin;
   const text = lines.map((line, index) => {
     const y = foot - 40 * unit - (lines.length - 1 - index) * size * 1.28;
     return `<text x="${px(x)}" y="${px(y)}" font-size="${px(size)}" font-weight="bold" ${isRightToLeft ? 'direction="rtl"' : ''} fill="#ffffff">${escapeXml(line)}</text>`;
   });
-  const scrim = onDark ? DARK_SCRIM : SCRIM;
+  const scrim = shade === undefined ? SCRIM : DARK_SCRIM;
   return [
-    `<defs><linearGradient id="scrim" x1="0" y1="0" x2="0" y2="1">${scrim.map(([at, opacity]) => stop(at, '#000000', opacity)).join('')}</linearGradient></defs>`,
+    `<defs><linearGradient id="scrim" x1="0" y1="0" x2="0" y2="1">${scrim.map(([at, opacity]) => stop(at, shade ?? '#000000', opacity)).join('')}</linearGradient></defs>`,
     rectangle(0, height - depth, width, depth, 'url(#scrim)'),
     `<g font-family="${FONT}">${text.join('')}${mark(margin, foot, unit)}</g>`,
   ].join('');

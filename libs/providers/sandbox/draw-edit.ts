@@ -3,7 +3,7 @@ import { openDrawing } from '#images/drawing.js';
 import type { ProviderInputImage } from '../image-provider.js';
 import { backdropOf, canvasOf, captionOf, document, type Painting } from './painting.js';
 import { frameEdges, hang } from './frames.js';
-import { hungImages, openLayer, overlay, renderDrawing, renderInput, type Pixels } from './layers.js';
+import { hungImages, openLayer, overlay, render, renderDrawing, renderInput, type Pixels } from './layers.js';
 import { circle, glowGradient, line, px, rectangle, verticalGradient } from './svg.js';
 
 export interface EditOrder {
@@ -23,7 +23,7 @@ export async function drawEdit(order: EditOrder): Promise<Sharp> {
   const base =
     isCutOut && !isTransparent
       ? openDrawing(document(width, height, backdropOf(painting, width, height)))
-      : recoloured(original, painting);
+      : openLayer(await recoloured(original, painting));
   const laidOver =
     isCutOut && !isTransparent ? [overlay(original)] : [overlay(await renderDrawing(light(order)), { blend: 'atop' })];
   const frames = hang(others, { left: width * 0.04, top: height * 0.04, width: width * 0.92, height: height * 0.2 });
@@ -40,7 +40,7 @@ function hasTransparency({ data }: Pixels): boolean {
 }
 
 /** Pulls all colours towards the palette, from its darkest ground to its light. */
-function recoloured(original: Pixels, { palette }: Painting): Sharp {
+function recoloured(original: Pixels, { palette }: Painting): Promise<Pixels> {
   const share = 0.62;
   const brightness = [0.299, 0.587, 0.114] as const;
   const [dark, bright] = [channels(palette.near), channels(palette.sky[2])];
@@ -50,9 +50,11 @@ function recoloured(original: Pixels, { palette }: Painting): Sharp {
   });
   const [red, green, blue] = rows as [number[], number[], number[]];
   const triple = (row: number[]): [number, number, number] => [row[0] ?? 0, row[1] ?? 0, row[2] ?? 0];
-  return openLayer(original)
+  // Rendered before anything is laid over it: one pipeline would shift the colours of the overlays too.
+  const shifted = openLayer(original)
     .recomb([triple(red), triple(green), triple(blue)])
     .linear([1, 1, 1, 1], [...dark.map((value) => value * share), 0]);
+  return render(shifted);
 }
 
 function channels(colour: string): number[] {

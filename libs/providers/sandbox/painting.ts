@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ProviderInputImage } from '../image-provider.js';
 import { unitOf, type Canvas } from './canvas.js';
 import { caption } from './caption.js';
+import { darker } from './colour.js';
 import { paletteFor, type Palette } from './palette.js';
 import { Random } from './random.js';
 import { SCENES, UNNAMED } from './scenes/scenes.js';
@@ -52,9 +53,13 @@ export function backdropOf(painting: Painting, width: number, height: number): s
   return SCENES[painting.backdropName](canvasOf(painting, width, height));
 }
 
-/** The prompt and the mark, as SVG elements; `onDark` where the picture below may have writing of its own. */
-export function captionOf(painting: Painting, width: number, height: number, onDark = false): string {
-  return caption(painting.prompt, { width, height, unit: unitOf(width, height) }, onDark);
+/** The prompt and the mark, as SVG elements; `covering` where the picture below may have writing of its own. */
+export function captionOf(painting: Painting, width: number, height: number, covering = false): string {
+  return caption(
+    painting.prompt,
+    { width, height, unit: unitOf(width, height) },
+    covering ? darker(painting.palette.near, 0.25) : undefined,
+  );
 }
 
 /** A whole SVG document of exactly these pixels. */

@@ -83,7 +83,7 @@ async function openPicture(request: ProviderImageRequest, plan: Plan): Promise<S
   }
   if (mask === undefined) {
     const drawing = await drawEdit({ painting, width, height, first, others, isTransparent });
-    return isTransparent ? drawing : drawing.flatten({ background: '#ffffff' });
+    return isTransparent ? drawing : drawing.removeAlpha();
   }
   const { pixels, isChanged } = await drawMasked({ painting, width, height, first, others, mask }, signal);
   if (!isChanged) warnings.push('The mask has no fully transparent pixel; nothing was changed.');

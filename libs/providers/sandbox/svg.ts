@@ -24,7 +24,8 @@ export function verticalGradient(id: string, stops: readonly string[]): string {
 
 /** Light that fades to nothing from the centre outwards. */
 export function glowGradient(id: string, colour: string, strength: number): string {
-  const marks = [stop(0, colour, strength), stop(0.35, colour, strength * 0.45), stop(1, colour, 0)];
+  const fading = [1, 0.6, 0.34, 0.16, 0.05, 0];
+  const marks = fading.map((share, index) => stop(index / (fading.length - 1), colour, strength * share));
   return `<radialGradient id="${id}">${marks.join('')}</radialGradient>`;
 }
 

@@ -35,9 +35,9 @@ function range(canvas: Canvas, name: string, level: number, rise: number, layer:
   const { width, height, palette } = canvas;
   const points = mountainPoints(canvas.random.fork(name), width, height * level, height * rise);
   const colour = mix(palette.far, palette.near, layer * 0.16);
-  return (
-    mountains(canvas, points, colour) + snowCaps(canvas, points, height * (level - rise * 0.52), lighter(colour, 0.72))
-  );
+  const rock = mountains(canvas, points, colour);
+  if (layer > 0) return rock;
+  return rock + snowCaps(canvas, points, height * (level - rise * 0.52), lighter(colour, 0.72));
 }
 
 /** Snow above a line, with a ragged lower edge. */

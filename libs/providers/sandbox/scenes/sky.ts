@@ -60,7 +60,8 @@ export function clouds(canvas: Canvas, count: number): string {
 function cloud(x: number, y: number, scale: number): string {
   const puff = (dx: number, dy: number, wide: number, tall: number): string =>
     `M${px(x + (dx - wide) * scale)} ${px(y + dy * scale)}a${px(wide * scale)} ${px(tall * scale)} 0 1 1 ${px(wide * 2 * scale)} 0a${px(wide * scale)} ${px(tall * scale)} 0 1 1 ${px(-wide * 2 * scale)} 0Z`;
-  const base = `M${px(x + 17 * scale)} ${px(y)}H${px(x + 241 * scale)}a${px(17 * scale)} ${px(17 * scale)} 0 0 1 0 ${px(34 * scale)}H${px(x + 17 * scale)}a${px(17 * scale)} ${px(17 * scale)} 0 0 1 0 ${px(-34 * scale)}Z`;
+  const round = px(34 * scale);
+  const base = `M${px(x + 2 * scale)} ${px(y)}H${px(x + 255 * scale)}a${round} ${round} 0 0 1 -${round} ${round}H${px(x + 36 * scale)}a${round} ${round} 0 0 1 -${round} -${round}Z`;
   return base + puff(60, 0, 58, 33) + puff(125, -24, 64, 50) + puff(195, -4, 60, 36);
 }
 

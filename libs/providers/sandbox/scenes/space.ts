@@ -78,10 +78,16 @@ function planetWithRing(canvas: Canvas, x: number, y: number, radius: number): s
   });
   const half = (front: boolean): string => {
     const sweep = front ? 0 : 1;
-    const arcs = [1.9, 1.68, 1.5].map(
-      (reach, index) =>
-        `<path d="M${px(x - radius * reach)} ${px(y)}A${px(radius * reach)} ${px(radius * reach * 0.27)} 0 0 ${sweep} ${px(x + radius * reach)} ${px(y)}" fill="none" stroke="${lighter(palette.accents[3], index * 0.2)}" stroke-width="${px(radius * [0.09, 0.13, 0.05][index]!)}" stroke-opacity="${[0.65, 0.85, 0.5][index]}"/>`,
-    );
+    const rings = [
+      { reach: 1.9, wide: 0.09, opacity: 0.65 },
+      { reach: 1.68, wide: 0.13, opacity: 0.85 },
+      { reach: 1.5, wide: 0.05, opacity: 0.5 },
+    ];
+    const arcs = rings.map(({ reach, wide, opacity }, index) => {
+      const data = `M${px(x - radius * reach)} ${px(y)}A${px(radius * reach)} ${px(radius * reach * 0.27)} 0 0 ${sweep} ${px(x + radius * reach)} ${px(y)}`;
+      const colour = lighter(palette.accents[3], index * 0.2);
+      return `<path d="${data}" fill="none" stroke="${colour}" stroke-width="${px(radius * wide)}" stroke-opacity="${opacity}"/>`;
+    });
     return arcs.join('');
   };
   const shade = `<radialGradient id="shade" cx="0.32" cy="0.3" r="0.8">${stop(0, '#ffffff', 0.25)}${stop(0.45, '#000000', 0)}${stop(1, '#000010', 0.78)}</radialGradient>`;

@@ -1,0 +1,56 @@
+import sharp from 'sharp';
+import type {
+  ProviderCallContext,
+  ProviderImageRequest,
+  ProviderImageResult,
+  ProviderInputImage,
+} from '../image-provider.js';
+
+/** A request as the worker makes it. */
+export function requestOf(changes: Partial<ProviderImageRequest> = {}): ProviderImageRequest {
+  return {
+    action: 'generation',
+    model: 'gpt-image-2',
+    prompt: 'a lighthouse at night',
+    width: 320,
+    height: 192,
+    images: [],
+    mask: undefined,
+    quality: undefined,
+    background: undefined,
+    moderation: undefined,
+    inputFidelity: undefined,
+    outputFormat: 'png',
+    outputCompression: undefined,
+    user: undefined,
+    partialImages: 0,
+    ...changes,
+  };
+}
+
+/** A call of a first start that nothing disturbs. */
+export function contextOf(changes: Partial<ProviderCallContext> = {}): ProviderCallContext {
+  return {
+    signal: new AbortController().signal,
+    idempotencyKey: 'task_1',
+    startNumber: 1,
+    resumeJobId: undefined,
+    onAccepted: () => Promise.resolve(),
+    onProgress: () => undefined,
+    onPartial: () => undefined,
+    ...changes,
+  };
+}
+
+/** All bytes of an answer. */
+export async function bytesOf(result: ProviderImageResult): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of result.image) parts.push(part as Buffer);
+  return Buffer.concat(parts);
+}
+
+/** An encoded image as a provider gets it. */
+export async function inputOf(bytes: Buffer): Promise<ProviderInputImage> {
+  const { width, height, format } = await sharp(bytes).metadata();
+  return { bytes, contentType: `image/${format as 'png'}`, width, height };
+}
