@@ -27,10 +27,11 @@ function some(text: string): Readable {
 }
 
 describe('DiskStore', () => {
-  describeObjectStore(
-    () => store,
-    async () => await readdir(join(root, '.unfinished')).catch(() => []),
-  );
+  describeObjectStore({
+    store: () => store,
+    leftovers: async () => await readdir(join(root, '.unfinished')).catch(() => []),
+    atomic: true,
+  });
 
   it('lets nobody else read', async () => {
     const key = freshKey();
