@@ -6,6 +6,7 @@ import { Database } from '#database/database.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import { ProviderRegistry } from '#providers/registry.js';
+import { obeysDirectives, SandboxConfig } from '#providers/sandbox/sandbox.config.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { ImageQueue } from '#queue/image-queue.js';
 import { QueueConfig } from '#queue/queue.config.js';
@@ -37,6 +38,7 @@ export const WORKER_CONFIGS = [
   TasksConfig,
   StorageConfig,
   EgressConfig,
+  SandboxConfig,
   WorkerConfig,
 ] as const;
 
@@ -85,8 +87,8 @@ const providers = [
 /** Jobs only: no HTTP but an orchestrator's probes. */
 @Module({})
 export class WorkerModule {
-  /** `registry` says who makes the pictures. Throws ConfigError when settings are missing or wrong. */
-  static forRoot(env: Readonly<Record<string, string | undefined>>, registry = defaultRegistry()): DynamicModule {
+  /** `registry` says who makes the pictures, the sandbox when absent. Throws ConfigError when settings are wrong. */
+  static forRoot(env: Readonly<Record<string, string | undefined>>, registry?: ProviderRegistry): DynamicModule {
     return {
       module: WorkerModule,
       imports: [
@@ -103,11 +105,18 @@ export class WorkerModule {
         }),
         BullModule.registerQueue(),
       ],
-      providers: [{ provide: ProviderRegistry, useValue: registry }, ...providers],
+      providers: [
+        {
+          provide: ProviderRegistry,
+          inject: [SandboxConfig],
+          useFactory: (config: SandboxConfig) => registry ?? sandboxOnly(config),
+        },
+        ...providers,
+      ],
     };
   }
 }
 
-function defaultRegistry(): ProviderRegistry {
-  return new ProviderRegistry(new Map([['gpt-image-2', new SandboxProvider()]]));
+function sandboxOnly(config: SandboxConfig): ProviderRegistry {
+  return new ProviderRegistry(new Map([['gpt-image-2', new SandboxProvider(obeysDirectives(config))]]));
 }

@@ -1,7 +1,9 @@
 import { jest } from '@jest/globals';
 import sharp from 'sharp';
+import { loadConfig } from '#config/load-config.js';
 import { ProviderError } from '../provider-error.js';
 import { bytesOf, contextOf, inputOf, requestOf } from './sandbox-calls.fixture.js';
+import { obeysDirectives, SandboxConfig } from './sandbox.config.js';
 import { SandboxProvider } from './sandbox-provider.js';
 
 const sandbox = new SandboxProvider();
@@ -200,6 +202,22 @@ test('a crash comes after the job was accepted', async () => {
   await expect(crashing).rejects.toThrow('the test survives');
   kill.mockRestore();
   expect(events).toEqual(['sandbox-task_1', 'self SIGKILL']);
+});
+
+test('directives are not obeyed, nor drawn, where they are switched off', async () => {
+  const careful = new SandboxProvider(false);
+  const prompt = 'a pear [[fault=crash-after-accept]] [[latency=1h]]';
+  const asked = await careful.generate(requestOf({ prompt, width: 256, height: 256 }), contextOf());
+  expect(await bytesOf(asked)).toEqual(await draw({ prompt: 'a pear', width: 256, height: 256 }));
+});
+
+test.each([
+  [{}, true],
+  [{ NODE_ENV: 'production' }, false],
+  [{ NODE_ENV: 'production', SANDBOX_DIRECTIVES: 'true' }, true],
+  [{ SANDBOX_DIRECTIVES: 'false' }, false],
+])('with %j directives are obeyed: %s', (env, obeyed) => {
+  expect(obeysDirectives(loadConfig([SandboxConfig], env)[0])).toBe(obeyed);
 });
 
 test('unknown directives are named, and usage adds up', async () => {

@@ -22,10 +22,14 @@ export class SandboxProvider implements ImageProvider {
   readonly name = 'sandbox';
   readonly free = true;
 
+  /** `obeyDirectives`: whether prompts may order latency and faults; they are never drawn in either case. */
+  constructor(private readonly obeyDirectives = true) {}
+
   /** Throws ProviderError for faults that were asked for, or the signal's reason when aborted. */
   async generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult> {
     context.signal.throwIfAborted();
-    const directives = readDirectives(request.prompt);
+    const read = readDirectives(request.prompt);
+    const directives = this.obeyDirectives ? read : { ...read, latency: 0, fault: undefined };
     const fault = context.startNumber <= directives.faultTimes ? directives.fault : undefined;
     context.onProgress(1);
     if (fault !== undefined && fault !== 'wrong-size') {
