@@ -1,8 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Linux counts in hundredths of a second for every program that asks. */
-const TICK_MS = 10;
-
 /** Resident memory of a process now and at its highest, in bytes; undefined where /proc is missing. */
 export function memoryOf(pid) {
   const status = read(`/proc/${pid}/status`);
@@ -12,32 +9,47 @@ export function memoryOf(pid) {
 
 /** Processor time of a process and its children so far, in ms; undefined where /proc is missing. */
 export function processorTimeOf(pid) {
-  const own = statOf(pid);
+  const own = useOf(pid);
   if (own === undefined) return undefined;
-  const children = readdirSync('/proc')
+  const children = list('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .map(statOf)
-    .filter((stat) => stat?.parent === pid);
+    .map(useOf)
+    .filter((use) => use?.parent === pid);
   return [own, ...children].reduce((sum, { ms }) => sum + ms, 0);
 }
 
-/** What each process used while the work ran, as shares of one core. */
-export async function sharesDuring(pids, work) {
+/** The result of the work, and in `cpu` what each process used meanwhile, in ms. */
+export async function cpuDuring(pids, work) {
   const names = Object.keys(pids);
   const before = names.map((name) => processorTimeOf(pids[name]));
-  const since = performance.now();
   const result = await work();
-  const wallMs = performance.now() - since;
-  const shares = names.map((name, index) => [name, (processorTimeOf(pids[name]) - before[index]) / wallMs]);
-  return { ...result, shares: Object.fromEntries(shares) };
+  const cpu = Object.fromEntries(names.map((name, index) => [name, processorTimeOf(pids[name]) - before[index]]));
+  return { ...result, cpu };
 }
 
-function statOf(pid) {
-  const text = read(`/proc/${pid}/stat`);
-  if (text === undefined) return undefined;
+/** Processor time that a call cost a process, over all rounds, in ms. */
+export function cpuPerCall(rounds, name) {
+  const sum = (figure) => rounds.reduce((total, round) => total + figure(round), 0);
+  return sum((round) => round.cpu[name]) / sum((round) => round.calls);
+}
+
+function useOf(pid) {
+  const stat = read(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
   // The second field is the program's name in brackets and may hold anything.
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { parent: Number(fields[1]), ms: (Number(fields[11]) + Number(fields[12])) * TICK_MS };
+  const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  const threads = list(`/proc/${pid}/task`);
+  // In nanoseconds; the hundredths of a second of `stat` miss most of what short queries use.
+  const used = threads.map((thread) => Number(read(`/proc/${pid}/task/${thread}/schedstat`)?.split(' ')[0] ?? 0));
+  return { parent, ms: used.reduce((sum, value) => sum + value, 0) / 1e6 };
+}
+
+function list(folder) {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 function read(file) {

@@ -1,7 +1,7 @@
 import { inTurns, medianOf, milliseconds, percent, rate } from '../figures.mjs';
 import { generation, poll } from '../requests.mjs';
 import { startDarkroom, startFloor } from '../sides.mjs';
-import { sharesDuring } from '../usage.mjs';
+import { cpuDuring, cpuPerCall } from '../usage.mjs';
 
 const GOAL = 0.6;
 const CALLERS = 64;
@@ -24,7 +24,7 @@ export async function measure({ stage, load, quick }) {
     side.requests = taskIds.map((taskId) => poll(stage.apiKey, taskId));
   }
   const run = ({ port, requests, pids }, durationMs) =>
-    sharesDuring({ ...pids, ...stage.servicePids }, () =>
+    cpuDuring({ ...pids, ...stage.servicePids }, () =>
       load.run({ port, requests, connections: CALLERS, durationMs, status: 200 }),
     );
   for (const side of sides) await run(side, 1_000);
@@ -33,7 +33,7 @@ export async function measure({ stage, load, quick }) {
   const [floor, ours] = sides.map((side) => medianOf(results.get(side), 'perSecond'));
   const goal = { text: `polls/s at least ${percent(GOAL)} of the floor`, value: percent(ours / floor) };
   return {
-    columns: ['side', 'polls', 'of floor', 'p50', 'p99', 'API', 'Postgres', 'load'],
+    columns: ['side', 'polls', 'of floor', 'p50', 'p99', 'API cpu', 'Postgres cpu', 'load'],
     rows: sides.map((side) => row(side, results.get(side), floor)),
     goals: [{ ...goal, met: ours / floor >= GOAL }],
     raw: Object.fromEntries(sides.map((side) => [side.name, results.get(side)])),
@@ -41,7 +41,6 @@ export async function measure({ stage, load, quick }) {
 }
 
 function row(side, rounds, floor) {
-  const share = (name) => percent(rounds.reduce((sum, round) => sum + round.shares[name], 0) / rounds.length);
   const perSecond = medianOf(rounds, 'perSecond');
   return [
     side.name,
@@ -49,8 +48,8 @@ function row(side, rounds, floor) {
     percent(perSecond / floor),
     milliseconds(medianOf(rounds, 'p50')),
     milliseconds(medianOf(rounds, 'p99')),
-    share('api'),
-    share('postgres'),
+    milliseconds(cpuPerCall(rounds, 'api')),
+    milliseconds(cpuPerCall(rounds, 'postgres')),
     percent(medianOf(rounds, 'cpuShare')),
   ];
 }

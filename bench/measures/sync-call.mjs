@@ -1,7 +1,7 @@
 import { inTurns, medianOf, milliseconds, percent, rate, times } from '../figures.mjs';
 import { generation } from '../requests.mjs';
 import { startCarefulFloor, startDarkroom, startFloor } from '../sides.mjs';
-import { sharesDuring } from '../usage.mjs';
+import { cpuDuring, cpuPerCall } from '../usage.mjs';
 
 const GOAL = 1.5;
 const CALLERS = [1, 10, 100];
@@ -14,7 +14,7 @@ export async function measure({ stage, load, quick }) {
   const durationMs = quick ? 1_000 : 4_000;
   const requests = [generation(stage.apiKey)];
   const run = (side, connections, forMs) =>
-    sharesDuring({ ...side.pids, ...stage.servicePids }, () =>
+    cpuDuring({ ...side.pids, ...stage.servicePids }, () =>
       load.run({ port: side.port, requests, connections, durationMs: forMs, status: 200 }),
     );
   for (const side of sides) await run(side, 10, durationMs / 2);
@@ -33,12 +33,22 @@ export async function measure({ stage, load, quick }) {
     raw[callers] = Object.fromEntries(sides.map((side) => [side.name, results.get(side)]));
   }
   await stage.stop(...sides.flatMap(({ processes }) => processes));
-  const columns = ['callers', 'side', 'p50', 'p99', 'p50 / floor', 'calls', 'API', 'worker', 'Postgres', 'load'];
+  const columns = [
+    'callers',
+    'side',
+    'p50',
+    'p99',
+    'p50 / floor',
+    'calls',
+    'API cpu',
+    'worker cpu',
+    'Postgres cpu',
+    'load',
+  ];
   return { columns, rows, goals, raw };
 }
 
 function row(callers, side, rounds, floor) {
-  const share = (name) => percent(rounds.reduce((sum, round) => sum + round.shares[name], 0) / rounds.length);
   const p50 = medianOf(rounds, 'p50');
   return [
     callers,
@@ -47,9 +57,9 @@ function row(callers, side, rounds, floor) {
     milliseconds(medianOf(rounds, 'p99')),
     times(p50 / floor),
     rate(medianOf(rounds, 'perSecond')),
-    share('api'),
-    share('worker'),
-    share('postgres'),
+    milliseconds(cpuPerCall(rounds, 'api')),
+    milliseconds(cpuPerCall(rounds, 'worker')),
+    milliseconds(cpuPerCall(rounds, 'postgres')),
     percent(medianOf(rounds, 'cpuShare')),
   ];
 }

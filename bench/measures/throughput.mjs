@@ -1,8 +1,8 @@
 import pg from 'pg';
-import { inTurns, medianOf, percent, rate } from '../figures.mjs';
+import { inTurns, medianOf, milliseconds, percent, rate } from '../figures.mjs';
 import { generation } from '../requests.mjs';
 import { startCarefulFloor, startDarkroom, startFloor } from '../sides.mjs';
-import { sharesDuring } from '../usage.mjs';
+import { cpuDuring, cpuPerCall } from '../usage.mjs';
 
 const GOAL = 0.6;
 const CALLERS = 64;
@@ -21,13 +21,13 @@ export async function measure({ stage, load, quick }) {
   };
   const requests = [generation(stage.apiKey, { asynchronous: true })];
   const run = (side, total) =>
-    sharesDuring({ ...side.pids, ...stage.servicePids }, async () => {
+    cpuDuring({ ...side.pids, ...stage.servicePids }, async () => {
       const since = performance.now();
       const order = { port: side.port, requests, connections: CALLERS, total, status: 202, timeoutMs: 60_000 };
       const submitted = await load.run(order);
       await stage.untilIdle(pools[side.name] ?? pools.floor, 'tasks');
       const jobsPerSecond = (total / (performance.now() - since)) * 1000;
-      return { submitsPerSecond: submitted.perSecond, jobsPerSecond, cpuShare: submitted.cpuShare };
+      return { calls: total, submitsPerSecond: submitted.perSecond, jobsPerSecond, cpuShare: submitted.cpuShare };
     });
   for (const side of sides) await run(side, 500);
   const results = await inTurns(sides, quick ? 1 : 5, (side) => run(side, quick ? 1_000 : 3_000));
@@ -42,7 +42,7 @@ export async function measure({ stage, load, quick }) {
     value: percent(share),
     met: share >= GOAL,
   }));
-  const columns = ['side', 'submits', 'of floor', 'jobs', 'of floor', 'API', 'worker', 'Postgres', 'load'];
+  const columns = ['side', 'submits', 'of floor', 'jobs', 'of floor', 'API cpu', 'worker cpu', 'Postgres cpu', 'load'];
   return {
     columns,
     rows: sides.map((side) => row(side, results.get(side), floor)),
@@ -52,11 +52,17 @@ export async function measure({ stage, load, quick }) {
 }
 
 function row(side, rounds, floor) {
-  const share = (name) => percent(rounds.reduce((sum, round) => sum + round.shares[name], 0) / rounds.length);
   const cells = ['submitsPerSecond', 'jobsPerSecond'].flatMap((figure) => {
     const value = medianOf(rounds, figure);
     return [rate(value), percent(value / medianOf(floor, figure))];
   });
   const load = percent(medianOf(rounds, 'cpuShare'));
-  return [side.name, ...cells, share('api'), share('worker'), share('postgres'), load];
+  return [
+    side.name,
+    ...cells,
+    milliseconds(cpuPerCall(rounds, 'api')),
+    milliseconds(cpuPerCall(rounds, 'worker')),
+    milliseconds(cpuPerCall(rounds, 'postgres')),
+    load,
+  ];
 }
