@@ -31,6 +31,21 @@ function quit() {
   child.kill('SIGTERM');
 }
 
+/**
+ * A SIGTERM to npm ends npm and the shell between, and never reaches us: their end is our signal.
+ * Only below npm, where nobody but the parent can stop us; elsewhere a parent may leave on purpose.
+ */
+function followParent() {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    process.kill(process.pid, 'SIGTERM');
+  }, 200);
+  timer.unref();
+}
+
 /** Leaves signals to whoever comes after the set-up. */
 export function releaseSignals() {
   for (const signal of SIGNALS) process.off(signal, quit);
@@ -42,6 +57,7 @@ export function releaseSignals() {
  */
 export async function prepare(tell = say) {
   for (const signal of SIGNALS) process.on(signal, quit);
+  followParent();
   requireNode();
   try {
     await ensureInstalled(tell);

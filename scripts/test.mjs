@@ -7,6 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepare, releaseSignals, ROOT } from './prepare.mjs';
 
+// The reminder about later Node versions is for whoever sets "engines", not for every test run.
+process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
+const PROJECTS = ['unit', 'medium', 'e2e'];
 const stops = [];
 const controller = new AbortController();
 
@@ -17,8 +20,9 @@ const folder = await mkdtemp(join(tmpdir(), 'darkroom-test-'));
 stops.push(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 let outcome = { passed: 0, failed: 0, code: 1 };
 try {
-  const services = await startServices(process.argv.slice(2));
-  outcome = await runJest(process.argv.slice(2), services);
+  const { projects, rest } = readArguments(process.argv.slice(2));
+  const services = projects.some((project) => project !== 'unit') ? await startServices() : {};
+  outcome = await runJest([...rest, '--selectProjects', ...projects], services);
 } catch (error) {
   const expected = ['SetupError', 'MigrationError', 'AbortError'].includes(error.name);
   process.stderr.write(`${expected ? error.message : error.stack}\n`);
@@ -28,10 +32,17 @@ try {
 process.exitCode = outcome.code;
 process.stdout.write(`${outcome.passed} passed, ${outcome.failed} failed\n`);
 
-/** The environment that tells the tests where their services are. Unit tests alone need none. */
-async function startServices(args) {
-  const project = args[args.indexOf('--selectProjects') + 1];
-  if (args.includes('--selectProjects') && project === 'unit') return {};
+/** jest takes every word after --selectProjects for a project; here the words that are none stay paths. */
+function readArguments(args) {
+  const at = args.indexOf('--selectProjects');
+  if (at === -1) return { projects: PROJECTS, rest: args };
+  let end = at + 1;
+  while (PROJECTS.includes(args[end])) end++;
+  return { projects: args.slice(at + 1, end), rest: [...args.slice(0, at), ...args.slice(end)] };
+}
+
+/** The environment that tells the tests where their services are. */
+async function startServices() {
   const { signal } = controller;
   const password = randomBytes(24).toString('base64url');
   const dist = (file) => import(join(ROOT, 'dist', 'libs', file));

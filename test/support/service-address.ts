@@ -1,7 +1,6 @@
 /** The address of a service that `npm test` started. Throws when the tests were run in another way. */
 export function serviceAddress(name: 'TEST_POSTGRES_URL' | 'TEST_REDIS_URL' | 'TEST_TEMPLATE_DATABASE'): string {
   const value = process.env[name];
-  if (value === undefined)
-    throw new Error(`${name} is missing: run this test through \`npm test -- --selectProjects medium e2e -t ...\``);
+  if (value === undefined) throw new Error(`${name} is missing: run this test through \`npm test -- <path>\``);
   return value;
 }

@@ -1,0 +1,187 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { startChild, type Child } from '#embedded/child.js';
+import { freePort } from '#embedded/free-port.js';
+import { isRunning } from '#embedded/leftover.js';
+import { waitUntil } from '#embedded/wait-until.js';
+
+// Real: everything; the product is started as an operator starts it, with its own Postgres and Redis.
+const MAIN = resolve('dist', 'apps', 'onebox', 'src', 'main.js');
+const READY = 'Ctrl-C stops everything.';
+let folder: string;
+let dataDir: string;
+let port: number;
+let product: Child | undefined;
+let runs = 0;
+
+interface State {
+  url: string;
+  apiKey: string;
+  databaseUrl: string;
+  redisUrl: string;
+  pids: { api: number[]; worker: number[]; redis: number; postgres: number };
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'darkroom-onebox-'));
+  dataDir = join(folder, 'data');
+  port = await freePort();
+});
+
+afterAll(async () => {
+  await product?.stop([['SIGTERM', 60_000]]);
+  await rm(folder, { recursive: true, force: true });
+});
+
+function environment(changes: Record<string, string> = {}): Record<string, string | undefined> {
+  return { PATH: process.env['PATH'], HOME: folder, PORT: String(port), DATA_DIR: dataDir, ...changes };
+}
+
+/** Starts the product and waits until it says that it is ready, or has ended. */
+async function start(changes: Record<string, string> = {}): Promise<{ child: Child; output: () => Promise<string> }> {
+  const log = join(folder, `terminal-${runs++}.txt`);
+  const env = environment(changes);
+  const child = await startChild({ command: process.execPath, args: [MAIN], env, log, deathSignal: 'SIGTERM' });
+  const output = (): Promise<string> => readFile(log, 'utf8');
+  await waitUntil(async () => !child.running || (await output()).includes(READY), { timeoutMs: 120_000 });
+  return { child, output };
+}
+
+async function startProduct(): Promise<string> {
+  const { child, output } = await start();
+  product = child;
+  const text = await output();
+  if (!text.includes(READY)) throw new Error(`the product did not start:\n${text}`);
+  return text;
+}
+
+async function state(): Promise<State> {
+  return JSON.parse(await readFile(join(dataDir, 'onebox.json'), 'utf8')) as State;
+}
+
+function pidsOf({ pids }: State): number[] {
+  return [...pids.api, ...pids.worker, pids.redis, pids.postgres];
+}
+
+async function run(command: string, args: readonly string[], options: { env?: Record<string, string> } = {}) {
+  const env = environment(options.env);
+  const child = spawn(command, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += String(text)));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output };
+}
+
+const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
+
+it('goes from an empty folder to a picture, and says how to make the next one', async () => {
+  const text = await startProduct();
+  const { url, apiKey } = await state();
+  expect(url).toBe(`http://127.0.0.1:${port}`);
+  expect(apiKey).toMatch(/^sk-dr-[A-Za-z0-9_-]{43}$/);
+  expect(text).toContain(apiKey);
+  const picture = await readFile(join(dataDir, 'first-picture.png'));
+  expect(picture.subarray(0, 8)).toEqual(PNG);
+  expect(text).toContain(`${join(dataDir, 'first-picture.png')} (2048x2048, made in`);
+  const pasted = text.split('\n').find((line) => line.startsWith('curl ')) ?? '';
+  expect(await run('sh', ['-c', pasted])).toEqual({ code: 0, output: '' });
+  expect((await readFile(join(folder, 'fox.png'))).subarray(0, 8)).toEqual(PNG);
+}, 180_000);
+
+it('shows its state and its secrets to nobody else', async () => {
+  expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
+  for (const name of ['onebox.json', 'secrets.json', 'logs/api.log', 'logs/worker.log'])
+    expect((await stat(join(dataDir, name))).mode & 0o777).toBe(0o600);
+  expect(pidsOf(await state()).every(isRunning)).toBe(true);
+});
+
+it('is refused on the same data folder, and on the same port', async () => {
+  const sameFolder = await start({ PORT: String(await freePort()) });
+  expect(await sameFolder.child.exited).toEqual({ code: 1, signal: null });
+  expect(await sameFolder.output()).toMatch(/^Darkroom already runs on this data folder \(process \d+\)\..*DATA_DIR/);
+  const samePort = await start({ DATA_DIR: join(folder, 'other') });
+  expect(await samePort.child.exited).toEqual({ code: 1, signal: null });
+  expect(await samePort.output()).toMatch(new RegExp(`^Port ${port} on 127.0.0.1 can't be used.*PORT=`));
+});
+
+it('is found healthy by the doctor, and lends the keys command its database', async () => {
+  const found = await run(process.execPath, [MAIN, 'doctor']);
+  expect(found.output).not.toMatch(/^fail/m);
+  expect(found.output.match(/^ok {4}/gm)?.length).toBeGreaterThanOrEqual(10);
+  expect(found.code).toBe(0);
+  const created = await run(process.execPath, [MAIN, 'keys', 'create', '--name', 'team a']);
+  const key = created.output.split('\n')[0] ?? '';
+  const models = await fetch(`${(await state()).url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+  expect(models.status).toBe(200);
+  const listed = await run(process.execPath, [MAIN, 'keys', 'list']);
+  expect(listed.output).toContain('team a');
+  expect(listed.output).not.toContain(key);
+  await run(process.execPath, [MAIN, 'keys', 'revoke', key.slice(0, 12)]);
+  expect((await run(process.execPath, [MAIN, 'keys', 'list'])).output).toMatch(/team a.*revoked/);
+}, 120_000);
+
+it.each(['worker', 'api', 'redis', 'postgres'] as const)(
+  'starts a killed %s again and tells scripts about it',
+  async (role) => {
+    const pidOf = ({ pids }: State): number => [pids[role]].flat()[0] ?? 0;
+    const before = pidOf(await state());
+    process.kill(before, 'SIGKILL');
+    const changed = await waitUntil(async () => pidOf(await state()) !== before, { timeoutMs: 60_000 });
+    expect(changed).toBe(true);
+    const after = await state();
+    expect(isRunning(pidOf(after))).toBe(true);
+    expect(product?.lastLines(40).join('\n')).toMatch(new RegExp(`${role} ended unexpectedly .*SIGKILL`, 'i'));
+    // Whatever was killed, the next picture is made by what runs now.
+    const made = await waitUntil(() => makesPicture(after), { timeoutMs: 60_000 });
+    expect(made).toBe(true);
+  },
+  150_000,
+);
+
+async function makesPicture({ url, apiKey }: State): Promise<boolean> {
+  const response = await fetch(`${url}/v1/images/generations`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'gpt-image-2', prompt: 'a small boat', resolution: '1k' }),
+    signal: AbortSignal.timeout(30_000),
+  }).catch(() => undefined);
+  await response?.body?.cancel();
+  return response?.status === 200;
+}
+
+it('stops cleanly, leaves nothing running, and keeps key and picture for the next start', async () => {
+  const before = await state();
+  const picture = await stat(join(dataDir, 'first-picture.png'));
+  product?.kill('SIGTERM');
+  product?.kill('SIGINT');
+  expect(await product?.exited).toEqual({ code: 0, signal: null });
+  expect(pidsOf(before).filter(isRunning)).toEqual([]);
+  await expect(stat(join(dataDir, 'onebox.json'))).rejects.toThrow('ENOENT');
+  await startProduct();
+  const after = await state();
+  expect({ ...after, pids: {} }).toEqual({ ...before, pids: {} });
+  expect(await stat(join(dataDir, 'first-picture.png'))).toMatchObject({ mtimeMs: picture.mtimeMs });
+}, 180_000);
+
+it('leaves nothing behind that the next start can not end, even when it is killed', async () => {
+  const before = await state();
+  product?.kill('SIGKILL');
+  await product?.exited;
+  await startProduct();
+  expect(pidsOf(before).filter(isRunning)).toEqual([]);
+  const after = await state();
+  expect(after.apiKey).toBe(before.apiKey);
+  expect(await makesPicture(after)).toBe(true);
+}, 180_000);
+
+it('tells what is wrong with a process that can not start, and stops the rest', async () => {
+  const other = join(folder, 'wrong');
+  const { child, output } = await start({ DATA_DIR: other, PORT: String(await freePort()), STORAGE: 'tape' });
+  expect(await child.exited).toEqual({ code: 1, signal: null });
+  expect(await output()).toMatch(/process ended while it was starting.*STORAGE/s);
+  expect(await output()).not.toMatch(/^ {4}at /m);
+  await expect(stat(join(other, 'postgres', 'data', 'postmaster.pid'))).rejects.toThrow('ENOENT');
+}, 180_000);

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { migrate, MigrationError, pendingMigrations } from '#database/migrate.js';
+import { createEmptyDatabase, type TestDatabase } from '../support/postgres.js';
+
+// Real: a Postgres database without tables, a folder of migrations.
+let database: TestDatabase;
+let folder: string;
+let client: pg.Client;
+
+beforeEach(async () => {
+  database = await createEmptyDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'darkroom-migrate-'));
+  client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+});
+
+afterEach(async () => {
+  await client.end();
+  await database.drop();
+  await rm(folder, { recursive: true });
+});
+
+async function write(name: string, sql: string): Promise<void> {
+  await mkdir(join(folder, name), { recursive: true });
+  await writeFile(join(folder, name, 'migration.sql'), sql);
+}
+
+async function rows(sql: string): Promise<unknown[]> {
+  return (await client.query<Record<string, unknown>>(sql)).rows;
+}
+
+it('applies what is missing in the order of names, once, and writes it down as Prisma does', async () => {
+  await write('2_second', 'ALTER TABLE a ADD COLUMN b int; INSERT INTO a (id, b) VALUES (1, 2);');
+  await write('1_first', 'CREATE TABLE a (id int);');
+  expect(await pendingMigrations(client, folder)).toEqual(['1_first', '2_second']);
+  expect(await migrate(database.url, folder)).toEqual(['1_first', '2_second']);
+  expect(await migrate(database.url, folder)).toEqual([]);
+  expect(await pendingMigrations(client, folder)).toEqual([]);
+  expect(await rows('SELECT * FROM a')).toEqual([{ id: 1, b: 2 }]);
+  const checksum = createHash('sha256').update('CREATE TABLE a (id int);').digest('hex');
+  expect(
+    await rows(`SELECT migration_name, checksum, applied_steps_count, logs, rolled_back_at,
+      finished_at >= started_at AS finished, length(id) AS id FROM _prisma_migrations ORDER BY migration_name LIMIT 1`),
+  ).toEqual([
+    {
+      migration_name: '1_first',
+      checksum,
+      applied_steps_count: 1,
+      logs: null,
+      rolled_back_at: null,
+      finished: true,
+      id: 36,
+    },
+  ]);
+});
+
+it('lets several starters at once do the work once', async () => {
+  await write('1_first', 'CREATE TABLE a (id int);');
+  await write('2_second', 'INSERT INTO a VALUES (1); SELECT pg_sleep(0.1);');
+  const applied = await Promise.all(Array.from({ length: 5 }, () => migrate(database.url, folder)));
+  expect(applied.flat().sort()).toEqual(['1_first', '2_second']);
+  expect(await rows('SELECT id FROM a')).toEqual([{ id: 1 }]);
+});
+
+it('takes the database as it was when a migration fails, and refuses until that is settled', async () => {
+  await write('1_broken', 'CREATE TABLE a (id int); INSERT INTO nowhere VALUES (1);');
+  await expect(migrate(database.url, folder)).rejects.toThrow(/1_broken failed: relation "nowhere" does not exist/);
+  expect(await rows(`SELECT to_regclass('a') AS found`)).toEqual([{ found: null }]);
+  await write('1_broken', 'CREATE TABLE a (id int);');
+  await expect(migrate(database.url, folder)).rejects.toThrow(/1_broken failed half-way earlier.*rolled_back_at/s);
+  await expect(pendingMigrations(client, folder)).rejects.toThrow(MigrationError);
+  await client.query('UPDATE _prisma_migrations SET rolled_back_at = now()');
+  expect(await migrate(database.url, folder)).toEqual(['1_broken']);
+});
+
+it('refuses a migration that was edited after it had been applied', async () => {
+  await write('1_first', 'CREATE TABLE a (id int);');
+  await migrate(database.url, folder);
+  await write('1_first', 'CREATE TABLE a (id bigint);');
+  await write('2_second', 'CREATE TABLE b (id int);');
+  await expect(migrate(database.url, folder)).rejects.toThrow(/1_first was edited/);
+  expect(await rows(`SELECT to_regclass('b') AS found`)).toEqual([{ found: null }]);
+});
+
+it('gives up with a sentence when another process holds the lock', async () => {
+  await client.query('SELECT pg_advisory_lock(72707369)');
+  await expect(migrate(database.url, folder, { lockTimeoutMs: 300 })).rejects.toThrow(/Another process/);
+});
+
+it('says that the database can not be reached, without its password', async () => {
+  const failure = await migrate('postgresql://user:hidden@127.0.0.1:1/none', folder).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(MigrationError);
+  expect(String(failure)).toMatch(/can't be reached/);
+  expect(String(failure)).not.toContain('hidden');
+});
+
+it('knows our own migrations as applied to the template of the tests', async () => {
+  await cp('prisma/migrations', folder, { recursive: true });
+  const applied = await migrate(database.url, folder);
+  expect(applied.length).toBeGreaterThan(0);
+  expect(await rows('SELECT id FROM accounts')).toEqual([{ id: 'acct_default' }]);
+});

@@ -1,0 +1,119 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { startChild, type Child, type ChildExit } from '#embedded/child.js';
+import { freePort } from '#embedded/free-port.js';
+import { waitUntil } from '#embedded/wait-until.js';
+
+type Settings = Readonly<Record<string, string | undefined>>;
+
+/** One of our real processes, built into dist, started for a test. */
+export interface TestProcess {
+  readonly pid: number;
+  /** Where it answers HTTP; a worker's answers /healthz and /readyz only. */
+  readonly url: string;
+  readonly exited: Promise<ChildExit>;
+  /** Every line it has logged so far, parsed; lines that are no JSON are left out. */
+  logs(): Record<string, unknown>[];
+  /** Everything it has written so far, as it is. */
+  output(): string;
+  /** The first logged line with this event, waited for up to 15 s. Throws with the output when there is none. */
+  logged(event: string): Promise<Record<string, unknown>>;
+  /** Sends a signal: SIGSTOP freezes it, SIGCONT thaws it, SIGKILL is a crash. */
+  kill(signal: NodeJS.Signals): void;
+  /** Asks it to end, by force after 30 s. */
+  stop(): Promise<ChildExit>;
+}
+
+const READY_MS = 60_000;
+const STOP_MS = 30_000;
+const started = new Set<Child>();
+const folder = mkdtempSync(join(tmpdir(), 'darkroom-processes-'));
+
+// No test may leave a process behind: one that does not end when asked is a failure, and is ended by force.
+afterAll(async () => {
+  const exits = await Promise.all([...started].filter(({ running }) => running).map((child) => end(child)));
+  rmSync(folder, { recursive: true, force: true });
+  const killed = exits.filter(({ signal }) => signal === 'SIGKILL').length;
+  if (killed > 0) throw new Error(`${killed} processes did not end within ${STOP_MS / 1000} s of SIGTERM`);
+});
+
+/** Starts an API on a free port and waits for /readyz; `settings` is its whole environment beside PATH. */
+export async function startApi(settings: Settings): Promise<TestProcess> {
+  const port = Number(settings['PORT'] ?? (await freePort()));
+  return await start('api', port, { HOST: '127.0.0.1', ...settings, PORT: String(port) });
+}
+
+/** Starts a worker and waits for its /readyz; `settings` is its whole environment beside PATH. */
+export async function startWorker(settings: Settings): Promise<TestProcess> {
+  const port = await freePort();
+  return await start('worker', port, { ...settings, WORKER_HEALTH_PORT: String(port) });
+}
+
+async function start(app: 'api' | 'worker', port: number, settings: Settings): Promise<TestProcess> {
+  const log = join(folder, `${app}-${port}-${Date.now()}.log`);
+  const child = await startChild({
+    command: process.execPath,
+    args: [resolve('dist', 'apps', app, 'src', 'main.js')],
+    env: { PATH: process.env['PATH'], DATA_DIR: folder, LOG_LEVEL: 'debug', ...settings },
+    log,
+    deathSignal: 'SIGKILL',
+  });
+  started.add(child);
+  const output = (): string => readFileSync(log, 'utf8');
+  const url = `http://127.0.0.1:${port}`;
+  const ready = await waitUntil(async () => !child.running || (await answers(`${url}/readyz`)), {
+    timeoutMs: READY_MS,
+  });
+  if (!ready || !child.running) {
+    await end(child);
+    throw new Error(`the ${app} process did not become ready:\n${output()}`);
+  }
+  return {
+    pid: child.pid,
+    url,
+    exited: child.exited,
+    output,
+    logs: () => parse(output()),
+    logged: async (event) => {
+      const find = (): Record<string, unknown> | undefined => parse(output()).find((line) => line['event'] === event);
+      await waitUntil(() => find() !== undefined, { timeoutMs: 15_000 });
+      const found = find();
+      if (found === undefined) throw new Error(`the ${app} process never logged ${event}:\n${output()}`);
+      return found;
+    },
+    kill: (signal) => {
+      child.kill(signal);
+    },
+    stop: () => end(child),
+  };
+}
+
+async function end(child: Child): Promise<ChildExit> {
+  started.delete(child);
+  if (!child.running) return await child.exited;
+  // A frozen process hears SIGTERM only once it is thawed.
+  child.kill('SIGCONT');
+  return await child.stop([['SIGTERM', STOP_MS]]);
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+function parse(output: string): Record<string, unknown>[] {
+  return output.split('\n').flatMap((line) => {
+    try {
+      const value: unknown = JSON.parse(line);
+      return typeof value === 'object' && value !== null ? [value as Record<string, unknown>] : [];
+    } catch {
+      return [];
+    }
+  });
+}
