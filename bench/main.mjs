@@ -48,17 +48,17 @@ async function run(names) {
       process.stdout.write(`\n${tableOf(measured.at(-1))}\n`);
     }
     report.tookSeconds = Math.round((performance.now() - since) / 1000);
-    keep(report, measured);
+    await keep(report, measured);
   } finally {
     load.close();
     await stage.close();
   }
 }
 
-function keep(report, measured) {
+async function keep(report, measured) {
   mkdirSync(RESULTS, { recursive: true });
   const file = join(RESULTS, `${report.date.replace(/[:.]/g, '-')}.json`);
   writeFileSync(file, `${JSON.stringify({ ...report, measured }, null, 2)}\n`);
   process.stdout.write(`\nAll figures: ${file}\n`);
-  if (flags.record) record(report, measured);
+  if (flags.record) await record(report, measured);
 }

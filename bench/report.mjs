@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { format, resolveConfig } from 'prettier';
 import { megabytes, milliseconds } from './figures.mjs';
 
 const PAGE = join(import.meta.dirname, '..', 'docs', 'benchmarks.md');
@@ -13,13 +14,14 @@ export function tableOf({ name, title, columns, rows, goals }) {
 }
 
 /** Puts the figures in their place in docs/benchmarks.md. */
-export function record(report, measured) {
+export async function record(report, measured) {
   const before = readFileSync(PAGE, 'utf8');
   const [head, rest] = before.split(MARKERS[0]);
   const tail = rest?.split(MARKERS[1])[1];
   if (tail === undefined) throw new Error(`docs/benchmarks.md lacks the markers ${MARKERS.join(' and ')}`);
   const body = [machineLine(report), ...measured.map(tableOf)].join('\n\n');
-  writeFileSync(PAGE, `${head}${MARKERS[0]}\n\n${body}\n${MARKERS[1]}${tail}`);
+  const page = `${head}${MARKERS[0]}\n\n${body}\n${MARKERS[1]}${tail}`;
+  writeFileSync(PAGE, await format(page, { ...(await resolveConfig(PAGE)), filepath: PAGE }));
 }
 
 function machineLine(report) {
