@@ -21,9 +21,7 @@ async function main(): Promise<void> {
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
   const { port, host } = app.get(ApiConfig);
   await app.listen({ port, host });
-  const address = app.getHttpServer().address();
-  const listening = typeof address === 'object' && address !== null ? address.port : port;
-  logger.info('api.ready', { pid: process.pid, port: listening });
+  logger.info('api.ready', { pid: process.pid, port });
 }
 
 process.on('unhandledRejection', (error) => {

@@ -2,9 +2,9 @@ import { IsBoolean, IsInt, IsOptional, IsString, IsUrl, Max, Min } from 'class-v
 import { Setting } from '#config/setting.js';
 
 export class ApiConfig {
-  @Setting('PORT', 'Port the API listens on; 0 takes a free one.')
+  @Setting('PORT', 'Port the API listens on.')
   @IsInt()
-  @Min(0)
+  @Min(1)
   @Max(65_535)
   readonly port: number = 8080;
 

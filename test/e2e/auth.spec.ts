@@ -1,0 +1,126 @@
+import { hashApiKey } from '#database/api-keys.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+const BODY = { model: 'gpt-image-2', prompt: 'a fox', resolution: '1k' };
+
+describe('API keys', () => {
+  let platform: Platform;
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  const bodyOf = async (response: Response): Promise<unknown> => {
+    const { request_id: _requestId, ...body } = (await response.json()) as Record<string, unknown>;
+    return { status: response.status, authenticate: response.headers.get('www-authenticate'), ...body };
+  };
+  const header = (authorization: string) => platform.call('/v1/models', { key: null, headers: { authorization } });
+
+  it('are refused in one and the same way whatever is wrong with them', async () => {
+    const past = new Date(Date.now() - 1_000);
+    const [expired, revoked] = [
+      await platform.newKey({ expires_at: past }),
+      await platform.newKey({ revoked_at: past }),
+    ];
+    const answers = await Promise.all([
+      platform.call('/v1/models', { key: null }),
+      platform.call('/v1/models', { key: 'sk-dr-unknown' }),
+      platform.call('/v1/models', { key: expired }),
+      platform.call('/v1/models', { key: revoked }),
+      platform.call('/v1/models', { key: 'x'.repeat(5_000) }),
+      platform.call(`/v1/models?api_key=${platform.key}&key=${platform.key}`, { key: null }),
+      header(platform.key),
+      header(`Basic ${platform.key}`),
+      header('Bearer'),
+      header(`Bearer ${platform.key} ${platform.key}`),
+      header(`Bearer ${platform.key.slice(0, -1)}`),
+    ]);
+    const [first, ...others] = await Promise.all(answers.map(bodyOf));
+    expect(first).toMatchObject({
+      status: 401,
+      authenticate: 'Bearer',
+      error: { type: 'authentication_error', code: 'invalid_api_key', param: null },
+    });
+    for (const other of others) expect(other).toEqual(first);
+  });
+
+  it('are taken with any case of the scheme', async () => {
+    for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+      expect((await header(`${scheme} ${platform.key}`)).status).toBe(200);
+    }
+  });
+
+  it('are checked before the body is looked at', async () => {
+    const response = await platform.call('/v1/images/generations', {
+      key: null,
+      body: '{"broken',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(response.status).toBe(401);
+    const form = await platform.call('/v1/images/edits', { key: 'sk-no', body: new FormData() });
+    expect(form.status).toBe(401);
+  });
+
+  it.each([
+    '/v1/images/generations',
+    '/images/generations',
+    '/v1/images/generations/async',
+    '/v1/images/edits',
+    '/v1/images/edits/async',
+  ])('are needed for POST %s', async (path) => {
+    expect((await platform.call(path, { key: null, body: BODY })).status).toBe(401);
+  });
+
+  it('cannot be avoided by another spelling of the path', async () => {
+    for (const path of [
+      '/V1/tasks',
+      '//v1/tasks',
+      '/v1//tasks',
+      '/v1/tasks/',
+      '/v1/./tasks',
+      '/v1/%74asks',
+      '/v1/tasks;x',
+      '/v1/tasks?x',
+      '/docs/../v1/tasks',
+      '/healthz/../v1/tasks',
+      '/i/..%2fv1%2ftasks',
+    ]) {
+      const response = await platform.call(path, { key: null });
+      expect([401, 403, 404]).toContain(response.status);
+    }
+  });
+
+  it('of a disabled account are refused as forbidden', async () => {
+    const account = await platform.newAccount();
+    const key = await platform.newKey({}, account);
+    await platform.pool.query('UPDATE accounts SET disabled_at = now() WHERE id = $1', [account]);
+    expect(await bodyOf(await platform.call('/v1/models', { key }))).toMatchObject({
+      status: 403,
+      error: { type: 'permission_error', code: 'account_disabled' },
+    });
+  });
+
+  it('use and see the models they are allowed only', async () => {
+    const key = await platform.newKey({ models: ['another-model'] });
+    expect(await bodyOf(await platform.call('/v1/images/generations', { key, body: BODY }))).toMatchObject({
+      status: 403,
+      error: { type: 'permission_error', code: 'model_not_allowed', param: 'model' },
+    });
+    expect(await (await platform.call('/v1/models', { key })).json()).toEqual({ object: 'list', data: [] });
+    expect((await platform.call('/v1/models/gpt-image-2', { key })).status).toBe(404);
+  });
+
+  it('stop working within 10 s of being revoked, though they were in use all the time', async () => {
+    const key = await platform.newKey();
+    expect((await platform.call('/v1/models', { key })).status).toBe(200);
+    const hash = hashApiKey(platform.secretKey, key);
+    await platform.pool.query('UPDATE api_keys SET revoked_at = now() WHERE hash = $1', [hash]);
+    const revokedAt = performance.now();
+    let status = 200;
+    while (status === 200 && performance.now() - revokedAt < 10_000) {
+      ({ status } = await platform.call('/v1/models', { key }));
+    }
+    expect(status).toBe(401);
+  }, 20_000);
+});

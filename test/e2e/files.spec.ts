@@ -1,0 +1,93 @@
+import { LinkSigner } from '#storage/signed-link.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+describe('signed links', () => {
+  let platform: Platform;
+  let url: URL;
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+    const body = { model: 'gpt-image-2', prompt: 'a fox', resolution: '1k' };
+    const response = await platform.call('/v1/images/generations', { body });
+    const { data } = (await response.json()) as { data: { url: string }[] };
+    url = new URL(data[0]?.url ?? '');
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  it('serve the picture with headers that make it harmless', async () => {
+    const response = await fetch(url);
+    const bytes = await response.arrayBuffer();
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'image/png',
+      'content-length': String(bytes.byteLength),
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; sandbox",
+      'content-disposition': `inline; filename="${url.pathname.slice(3)}"`,
+      'referrer-policy': 'no-referrer',
+      'cache-control': expect.stringMatching(/^private, max-age=86\d{3}, immutable$/) as string,
+      'access-control-allow-origin': '*',
+    });
+  });
+
+  it('answer HEAD with the same length and If-None-Match with 304', async () => {
+    const [get, head] = await Promise.all([fetch(url), fetch(url, { method: 'HEAD' })]);
+    expect(head.status).toBe(200);
+    expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
+    const etag = get.headers.get('etag') ?? '';
+    await get.arrayBuffer();
+    const unchanged = await fetch(url, { headers: { 'if-none-match': etag } });
+    expect([unchanged.status, await unchanged.text()]).toEqual([304, '']);
+  });
+
+  it('tolerate any Authorization header', async () => {
+    for (const authorization of [`Bearer ${platform.key}`, 'Bearer wrong', 'Basic eDp5', '']) {
+      const response = await fetch(url, { headers: { authorization } });
+      await response.arrayBuffer();
+      expect(response.status).toBe(200);
+    }
+  });
+
+  const status = async (address: URL | string): Promise<unknown> => {
+    const response = await fetch(address);
+    const { error } = (await response.json()) as { error: { code: string } };
+    return [response.status, error.code];
+  };
+  const changed = (change: (changing: URL) => void): URL => {
+    const changing = new URL(url);
+    change(changing);
+    return changing;
+  };
+
+  it('are worth nothing when anything about them is changed', async () => {
+    const later = String(Number(url.searchParams.get('exp')) + 1);
+    for (const address of [
+      changed((link) => {
+        link.search = '';
+      }),
+      changed((link) => {
+        link.searchParams.set('exp', later);
+      }),
+      changed((link) => {
+        link.searchParams.append('exp', later);
+      }),
+      changed((link) => {
+        link.searchParams.set('sig', 'A'.repeat(22));
+      }),
+      changed((link) => {
+        link.pathname = link.pathname.replace('-1.png', '-2.png');
+      }),
+    ]) {
+      expect(await status(address)).toEqual([403, 'invalid_link']);
+    }
+  });
+
+  it('expire, and say so when the picture is gone', async () => {
+    const signer = new LinkSigner({ secretKey: platform.secretKey }, platform.url);
+    const now = Math.floor(Date.now() / 1000);
+    const key = `results/${url.pathname.slice(3)}`;
+    expect(await status(signer.sign(key, now - 1).url)).toEqual([403, 'invalid_link']);
+    const gone = signer.sign(key.replace('-1.png', '-9.png'), now + 60).url;
+    expect(await status(gone)).toEqual([404, 'file_not_found']);
+  });
+});

@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+describe('models, health and documents', () => {
+  let platform: Platform;
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  it('lists the models in OpenAI’s shape', async () => {
+    const model = {
+      id: 'gpt-image-2',
+      object: 'model',
+      created: expect.any(Number) as number,
+      owned_by: 'darkroom',
+      supported_endpoint_types: ['image-generation'],
+    };
+    expect(await (await platform.call('/v1/models')).json()).toEqual({ object: 'list', data: [model] });
+    expect(await (await platform.call('/v1/models/gpt-image-2')).json()).toEqual(model);
+    const unknown = await platform.call('/v1/models/dall-e-3');
+    expect(unknown.status).toBe(404);
+    expect(await unknown.json()).toMatchObject({ error: { type: 'invalid_request_error', code: 'model_not_found' } });
+  });
+
+  it('is alive and ready without a key', async () => {
+    const alive = await platform.call('/healthz', { key: null });
+    expect([alive.status, await alive.json()]).toEqual([200, { status: 'ok' }]);
+    const ready = await platform.call('/readyz', { key: null });
+    expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready', reasons: [] }]);
+  });
+
+  it('is not ready, and says why, when a migration is missing', async () => {
+    const { rows } = await platform.pool.query('DELETE FROM _prisma_migrations RETURNING *');
+    let body: unknown;
+    let status = 200;
+    while (status === 200) {
+      const response = await platform.call('/readyz');
+      ({ status } = response);
+      body = await response.json();
+    }
+    expect(rows.length).toBeGreaterThan(0);
+    expect(status).toBe(503);
+    expect(body).toEqual({ status: 'not ready', reasons: [expect.stringContaining('migrations are not applied')] });
+  });
+
+  it('serves the committed OpenAPI document', async () => {
+    const served: unknown = await (await platform.call('/openapi.json', { key: null })).json();
+    expect(served).toEqual(JSON.parse(await readFile('openapi.json', 'utf8')));
+  });
+
+  it('shows a reference page that loads nothing from elsewhere', async () => {
+    const page = await platform.call('/docs', { key: null });
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");
+    const html = await page.text();
+    expect(html).not.toMatch(/(?:src|href)="https?:/);
+    const assets = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => new URL(path, page.url));
+    expect(assets.length).toBeGreaterThan(3);
+    for (const asset of assets) {
+      const response = await platform.call(asset.pathname, { key: null });
+      expect(response.status).toBe(200);
+      await response.arrayBuffer();
+    }
+  });
+});

@@ -1,0 +1,50 @@
+import { startPlatform, type Platform } from '../support/platform.js';
+import { startApi } from '../support/processes.js';
+
+const REQUEST = { model: 'gpt-image-2', resolution: '1k' };
+
+describe('stopping an API process', () => {
+  let platform: Platform;
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  async function holdCall(graceMs: string, prompt: string) {
+    const api = await startApi({ ...platform.settings, SHUTDOWN_GRACE_MS: graceMs });
+    const call = fetch(`${api.url}/v1/images/generations`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...REQUEST, prompt }),
+    });
+    const isHeld = async (): Promise<boolean> =>
+      (await platform.pool.query('SELECT 1 FROM tasks WHERE prompt = $1', [prompt])).rows.length > 0;
+    while (!(await isHeld()));
+    return { api, call };
+  }
+
+  it('lets a held caller have its picture and ends by itself', async () => {
+    const { api, call } = await holdCall('20000', 'held [[latency=2s]]');
+    const exit = api.stop();
+    expect((await call).status).toBe(200);
+    expect(await exit).toMatchObject({ code: 0 });
+  }, 60_000);
+
+  it('answers a caller that would outlast the grace time with the id of its task', async () => {
+    const { api, call } = await holdCall('1500', 'held for long [[latency=5s]]');
+    const exit = api.stop();
+    const response = await call;
+    expect(response.status).toBe(504);
+    const { error } = (await response.json()) as { error: { code: string; task_id: string } };
+    expect(error.code).toBe('still_running');
+    expect((await platform.call(`/v1/tasks/${error.task_id}`)).status).toBe(200);
+    expect(await exit).toMatchObject({ code: 0 });
+  }, 60_000);
+
+  it('refuses to start in production with a secret that can be guessed, and names it', async () => {
+    const settings = { ...platform.settings, NODE_ENV: 'production', SECRET_KEY: 'a'.repeat(40) };
+    await expect(startApi(settings)).rejects.toThrow(/SECRET_KEY can be guessed/);
+    await expect(startApi({ ...platform.settings, SECRET_KEY: undefined })).rejects.toThrow(/SECRET_KEY must be given/);
+  }, 60_000);
+});

@@ -1,0 +1,110 @@
+import { jest } from '@jest/globals';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { createApiKey } from '#database/api-keys.js';
+import { createTestDatabase } from './postgres.js';
+import { startApi, startWorker, type TestProcess } from './processes.js';
+import { createTestRedis } from './redis.js';
+
+const SECRET_KEY = 'e2e-1f7b0c52d9a84e6fb3c8';
+
+/** Processes are started and pictures drawn; five seconds are not enough on a busy machine. */
+jest.setTimeout(60_000);
+
+/** What an API and a worker need to be one platform, and what a test may look at behind their backs. */
+export interface Platform {
+  readonly url: string;
+  /** A key of the default account. */
+  readonly key: string;
+  readonly secretKey: string;
+  /** The environment of both processes, to start more of them. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly api: TestProcess;
+  readonly pool: pg.Pool;
+  /** Another key, with columns of its row changed. */
+  newKey(columns?: Readonly<Record<string, unknown>>, accountId?: string): Promise<string>;
+  newAccount(): Promise<string>;
+  /** Calls the API; the first key is sent unless another or none (null) is given. */
+  call(path: string, options?: CallOptions): Promise<Response>;
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  readonly method?: string;
+  readonly key?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Objects are sent as JSON, everything else as it is. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/** A real API and a real worker on a database, a Redis prefix and a folder of their own. */
+export async function startPlatform(changes: Readonly<Record<string, string>> = {}): Promise<Platform> {
+  const [database, redis, folder] = [
+    await createTestDatabase(),
+    createTestRedis(),
+    await mkdtemp(join(tmpdir(), 'darkroom-e2e-')),
+  ];
+  const secretKey = SECRET_KEY.padEnd(40, 'x');
+  const settings = {
+    DATABASE_URL: database.url,
+    REDIS_URL: redis.url,
+    REDIS_PREFIX: redis.prefix,
+    DATA_DIR: folder,
+    SECRET_KEY: secretKey,
+    ...changes,
+  };
+  const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  const { key } = await createApiKey(pool, secretKey, { name: 'e2e' });
+  const [api, worker] = await Promise.all([startApi(settings), startWorker(settings)]);
+  let count = 0;
+  return {
+    url: api.url,
+    key,
+    secretKey,
+    settings,
+    api,
+    pool,
+    newKey: async (columns = {}, accountId) => {
+      const made = await createApiKey(pool, secretKey, {
+        name: `e2e ${++count}`,
+        ...(accountId === undefined ? {} : { accountId }),
+      });
+      for (const [column, value] of Object.entries(columns)) {
+        await pool.query(`UPDATE api_keys SET ${column} = $2 WHERE id = $1`, [made.id, value]);
+      }
+      return made.key;
+    },
+    newAccount: async () => {
+      const id = `acct_e2e_${++count}`;
+      await pool.query('INSERT INTO accounts (id, name) VALUES ($1, $1)', [id]);
+      return id;
+    },
+    call: (path, options = {}) => call(api.url + path, key, options),
+    close: async () => {
+      await Promise.all([api.stop(), worker.stop()]);
+      await pool.end();
+      await redis.clean();
+      await database.drop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function call(url: string, defaultKey: string, options: CallOptions): Promise<Response> {
+  const { body, key = defaultKey } = options;
+  const isJson = body !== null && typeof body === 'object' && Object.getPrototypeOf(body) === Object.prototype;
+  return await fetch(url, {
+    method: options.method ?? (body === undefined ? 'GET' : 'POST'),
+    headers: {
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+      ...(isJson ? { 'content-type': 'application/json' } : {}),
+      ...options.headers,
+    },
+    signal: options.signal ?? AbortSignal.timeout(60_000),
+    ...(body === undefined ? {} : { body: (isJson ? JSON.stringify(body) : body) as string }),
+    ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
+  });
+}
