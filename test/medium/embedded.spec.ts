@@ -134,6 +134,8 @@ describe('startPostgres', () => {
     controller.abort();
     await expect(starting).rejects.toThrow('aborted');
     await expect(stat(passwordFile)).rejects.toThrow('ENOENT');
+    // The database that initdb makes last: it was ended, not waited for.
+    await expect(stat(join(folder, 'pg', 'data.new', 'base', '5'))).rejects.toThrow('ENOENT');
     expect(await query((await postgres('p')).url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 

@@ -111,7 +111,7 @@ function parse(output: string): Record<string, unknown>[] {
   return output.split('\n').flatMap((line) => {
     try {
       const value: unknown = JSON.parse(line);
-      return typeof value === 'object' && value !== null ? [value as Record<string, unknown>] : [];
+      return typeof value === 'object' && value !== null ? [{ ...value }] : [];
     } catch {
       return [];
     }

@@ -14,7 +14,7 @@ export interface Secrets {
 
 /** The kept secrets, or undefined before the first start. Throws SetupError when the file is damaged. */
 export function readSecrets(file: string): Partial<Secrets> | undefined {
-  return readWhole(file) as Partial<Secrets> | undefined;
+  return readWhole(file);
 }
 
 /** Reads the secrets, and makes and keeps those that are missing. Throws SetupError when the file is damaged. */

@@ -51,7 +51,10 @@ export function createServices(options: ServiceOptions): Services {
     postgres: config.databaseUrl === undefined ? postgres.supervised : undefined,
     redis: config.redisUrl === undefined ? redis.supervised : undefined,
     start: async () => {
-      const starts = [config.databaseUrl ?? postgres.start(), config.redisUrl ?? redis.start()];
+      const starts = [
+        config.databaseUrl === undefined ? postgres.start() : Promise.resolve(config.databaseUrl),
+        config.redisUrl === undefined ? redis.start() : Promise.resolve(config.redisUrl),
+      ];
       // Both come to an end before a failure is told, so that whoever cleans up sees all that runs.
       await Promise.allSettled(starts);
       const [databaseUrl = '', redisUrl = ''] = await Promise.all(starts);

@@ -69,7 +69,7 @@ export class Supervised {
     while (this.running !== undefined) {
       const since = performance.now();
       const exit = await this.running.exited;
-      if (this.stopped.signal.aborted) return;
+      if (this.isStopped()) return;
       if (performance.now() - since > STEADY_MS) waitMs = FIRST_WAIT_MS;
       if (!this.restarting) this.report(this.running, exit, waitMs);
       await this.startAgain(waitMs);
@@ -79,12 +79,12 @@ export class Supervised {
 
   private async startAgain(firstWaitMs: number): Promise<void> {
     const { name, say, start, onChange } = this.order;
-    for (let waitMs = firstWaitMs; !this.stopped.signal.aborted; waitMs = Math.min(waitMs * 3, LONGEST_WAIT_MS)) {
+    for (let waitMs = firstWaitMs; !this.isStopped(); waitMs = Math.min(waitMs * 3, LONGEST_WAIT_MS)) {
       if (!this.restarting) await delay(waitMs, undefined, { signal: this.stopped.signal }).catch(() => undefined);
-      if (this.stopped.signal.aborted) return;
+      if (this.isStopped()) return;
       try {
         this.running = await start(true);
-        if (this.stopped.signal.aborted) return await this.running.stop();
+        if (this.isStopped()) return await this.running.stop();
         onChange();
         say(`${capital(name)} ${this.restarting ? 'was restarted' : 'runs again'} (process ${this.running.pid}).`);
         this.restarting = false;
@@ -94,6 +94,10 @@ export class Supervised {
         say(`${capital(name)} could not be started: ${error instanceof Error ? error.message : 'unknown reason'}`);
       }
     }
+  }
+
+  private isStopped(): boolean {
+    return this.stopped.signal.aborted;
   }
 
   private report(running: Running, exit: ChildExit, waitMs: number): void {
