@@ -91,7 +91,17 @@ export default defineConfig(
       globals: Object.fromEntries(
         ['process', 'console', 'fetch', 'URL', 'URLSearchParams', 'Buffer', 'AbortController', 'AbortSignal']
           .concat(['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'queueMicrotask'])
-          .concat(['performance', 'structuredClone', 'TextEncoder', 'TextDecoder', 'FormData', 'Blob', 'Response'])
+          .concat([
+            'performance',
+            'structuredClone',
+            'TextEncoder',
+            'TextDecoder',
+            'FormData',
+            'Blob',
+            'Response',
+            'Headers',
+            'ReadableStream',
+          ])
           .map((name) => [name, 'readonly']),
       ),
     },
