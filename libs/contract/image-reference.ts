@@ -3,7 +3,7 @@ import type { FieldProblem } from './field-rule.js';
 /** Most reference images one request can carry. */
 export const MAX_REFERENCE_IMAGES = 16;
 /** Longest data URI or JSON image_url, in characters. */
-const MAX_REFERENCE_LENGTH = 20_971_520;
+export const MAX_REFERENCE_LENGTH = 20_971_520;
 /** Longest http(s) address, in characters; no server serves longer ones. */
 const MAX_ADDRESS_LENGTH = 8_192;
 

@@ -1,7 +1,13 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsBoolean, IsDefined, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Max, Min } from 'class-validator';
 import { Rule } from './field-rule.js';
-import { editImagesProblem, imageObjectProblem, imageUrlsProblem, MAX_REFERENCE_IMAGES } from './image-reference.js';
+import {
+  editImagesProblem,
+  imageObjectProblem,
+  imageUrlsProblem,
+  MAX_REFERENCE_IMAGES,
+  MAX_REFERENCE_LENGTH,
+} from './image-reference.js';
 import { brokenPixelRule, IMAGE_SIZES, isImageSize, parsePixelSize, RESOLUTIONS } from './pixel-table.js';
 import { MAX_PROMPT_LENGTH, textProblem } from './text-rules.js';
 
@@ -151,7 +157,8 @@ export class ImageGenerationRequest extends ImageOptions {
   size?: string;
 
   @ApiPropertyOptional({
-    type: [String],
+    type: 'array',
+    items: { type: 'string', maxLength: MAX_REFERENCE_LENGTH },
     maxItems: MAX_REFERENCE_IMAGES,
     description: 'Reference images: http(s) URLs or base64 data URIs of PNG, JPEG or WebP images.',
   })
@@ -168,7 +175,7 @@ export class ImageGenerationRequest extends ImageOptions {
 
 /** An image of a JSON edit. */
 export class ImageReference {
-  @ApiProperty({ maxLength: 20_971_520, description: 'http(s) URL or base64 data URI.' })
+  @ApiProperty({ maxLength: MAX_REFERENCE_LENGTH, description: 'http(s) URL or base64 data URI.' })
   image_url!: string;
 }
 

@@ -1,5 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
+import { finishDocument } from './finish-document.js';
 
 const DESCRIPTION = [
   'OpenAI-compatible images: point an OpenAI SDK at this address and use your key.',
@@ -17,5 +18,5 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addServer('/')
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'Your API key.' })
     .build();
-  return SwaggerModule.createDocument(app, config);
+  return finishDocument(SwaggerModule.createDocument(app, config));
 }

@@ -19,6 +19,8 @@ export class ErrorFilter implements ExceptionFilter {
     const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
     const error = this.appError(thrown, request, reply);
+    // What fails because its caller hung up is no failure of ours, and nobody is left to be told.
+    if (reply.raw.destroyed) return;
     if (error.status >= 500 && error.code !== 'still_running') this.report(error, request);
     sendError(error, request, reply);
   }

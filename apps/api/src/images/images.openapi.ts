@@ -1,7 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import {
   ApiBody,
-  ApiConsumes,
   ApiExtraModels,
   ApiHeader,
   ApiOperation,
@@ -19,6 +18,7 @@ import {
 } from '#contract/image-request.js';
 import { ImageResponse } from '#contract/image-response.js';
 import { SubmittedResponse, TaskAcceptance } from '#contract/task-acceptance.js';
+import { DescribeBodies } from '../docs/finish-document.js';
 import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER, TASK_HEADERS } from '../http/describe.js';
 
 const IMAGE_ERRORS = [400, 402, 409, 413, 415, 429, 502, 504];
@@ -116,14 +116,10 @@ function DescribeEditBody(json: new () => object, form: new () => object): Metho
     anyOf: [{ required: ['image'] }, { required: ['image[]'] }],
   };
   return applyDecorators(
-    ApiConsumes('application/json', 'multipart/form-data'),
     ApiExtraModels(json, form),
-    ApiBody({
-      required: true,
-      content: {
-        'application/json': { schema: { $ref: getSchemaPath(json) } },
-        'multipart/form-data': { schema: { allOf: [{ $ref: getSchemaPath(form) }, files] } },
-      },
-    } as Parameters<typeof ApiBody>[0]),
+    DescribeBodies({
+      'application/json': { schema: { $ref: getSchemaPath(json) } },
+      'multipart/form-data': { schema: { allOf: [{ $ref: getSchemaPath(form) }, files] } },
+    }),
   );
 }
