@@ -14,16 +14,23 @@ const configFiles = readdirSync(join(root, 'dist'), { recursive: true })
   .filter((file) => file.endsWith('.config.js'))
   .sort();
 
-/** One row per setting; where several rooms read the same one, they are named together. */
+/** One row per setting; rooms that read the same one share it, and a lib explains it before an app does. */
 const rows = new Map();
-for (const file of configFiles) {
+for (const file of [...configFiles].sort((a, b) => b.startsWith('libs') - a.startsWith('libs'))) {
   const room = file.replace(/^(apps|libs)\//, '').split('/')[0];
   const exported = await import(pathToFileURL(join(root, 'dist', file)).href);
   for (const configClass of Object.values(exported)) {
-    if (typeof configClass !== 'function') continue;
+    if (typeof configClass !== 'function' || configClass.prototype === undefined) continue;
+    if (settingsOf(configClass).length === 0) continue;
     const defaults = new configClass();
     for (const setting of settingsOf(configClass)) {
-      const row = rows.get(setting.env) ?? { ...setting, rooms: new Set(), default: defaults[setting.property] };
+      const row = rows.get(setting.env) ?? {
+        ...setting,
+        docs: [],
+        rooms: new Set(),
+        default: defaults[setting.property],
+      };
+      if (row.docs.length === 0 || file.startsWith('libs')) row.docs.push(setting.doc);
       row.rooms.add(room);
       rows.set(setting.env, row);
     }
@@ -42,7 +49,7 @@ const table = [
     .sort((a, b) => a.env.localeCompare(b.env))
     .map((row) => {
       const value = row.secret ? '' : cell(row.default);
-      return `| \`${row.env}\` | ${value} | ${row.unit ?? ''} | ${[...row.rooms].join(', ')} | ${row.doc.replaceAll('|', '\\|')} |`;
+      return `| \`${row.env}\` | ${value} | ${row.unit ?? ''} | ${[...row.rooms].join(', ')} | ${row.docs.join(' ').replaceAll('|', '\\|')} |`;
     }),
 ].join('\n');
 

@@ -27,7 +27,7 @@ describe('what stays inside', () => {
       { model: 'gpt-image-2', prompt: `${CANARY} [[fault=moderation]]` },
       { model: 'gpt-image-2', prompt: `${CANARY} [[fault=not-an-image]]` },
       { model: 'gpt-image-2', prompt: CANARY, image_urls: [`https://user:${CANARY}@example.com/a.png`] },
-      { model: 'gpt-image-2', prompt: CANARY, image_urls: [`https://${CANARY}.invalid/a.png`] },
+      { model: 'gpt-image-2', prompt: CANARY, image_urls: [`https://nowhere.invalid/${CANARY}.png?token=${CANARY}`] },
       { model: 'gpt-image-2', prompt: CANARY, size: CANARY },
       { model: CANARY, prompt: CANARY },
     ];

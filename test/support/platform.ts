@@ -22,6 +22,7 @@ export interface Platform {
   /** The environment of both processes, to start more of them. */
   readonly settings: Readonly<Record<string, string>>;
   readonly api: TestProcess;
+  readonly worker: TestProcess;
   readonly pool: pg.Pool;
   /** Another key, with columns of its row changed. */
   newKey(columns?: Readonly<Record<string, unknown>>, accountId?: string): Promise<string>;
@@ -66,6 +67,7 @@ export async function startPlatform(changes: Readonly<Record<string, string>> = 
     secretKey,
     settings,
     api,
+    worker,
     pool,
     newKey: async (columns = {}, accountId) => {
       const made = await createApiKey(pool, secretKey, {
