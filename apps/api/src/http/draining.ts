@@ -2,6 +2,8 @@ import type { Server } from 'node:http';
 
 /** Held callers are answered this long before the grace time ends, so that their answers still get out. */
 const ANSWER_MARGIN_MS = 1_000;
+/** How often connections that have become idle are closed while stopping. */
+const IDLE_CHECK_MS = 250;
 
 /** The end of a process: running requests may finish, and what can't is answered rather than cut off. */
 export class Draining {
@@ -28,6 +30,9 @@ export class Draining {
     if (this.started) return;
     const answerAfter = Math.max(0, this.graceMs - ANSWER_MARGIN_MS);
     this.timers = [
+      setInterval(() => {
+        server.closeIdleConnections();
+      }, IDLE_CHECK_MS),
       setTimeout(() => this.answerHeld(), answerAfter),
       setTimeout(() => server.closeAllConnections(), this.graceMs),
     ];

@@ -72,6 +72,8 @@ export class AnswerImage {
       return await this.wait.settled(task, waitMs, call.signal);
     } finally {
       reply.raw.off('close', leave);
+      // A kept connection would hold up the end of the process, and be cut when its caller uses it next.
+      if (this.draining.started) reply.raw.shouldKeepAlive = false;
       this.draining.letGo(call);
     }
   }
