@@ -1,15 +1,29 @@
+import { randomBytes } from 'node:crypto';
 import { monotonicFactory, ulid } from 'ulid';
 
 const TASK_ID = /^task_[0-9A-HJKMNP-TV-Z]{26}$/;
+const POOL_BYTES = 4_096;
+
+let pool = Buffer.alloc(0);
+let used = 0;
+
+/** 0 <= x < 1 from the system's secure source, drawn by the page: one call per digit would cost more than a poll. */
+function random(): number {
+  if (used === pool.length) {
+    pool = randomBytes(POOL_BYTES);
+    used = 0;
+  }
+  return pool.readUInt8(used++) / 256;
+}
 
 /** `task_` + ULID: sorts by time, and its 80 random bits can't be guessed. */
 export function newTaskId(): string {
-  return `task_${ulid()}`;
+  return `task_${ulid(undefined, random)}`;
 }
 
 /** `req_` + ULID, for logs and support; monotonic within one process. */
 export const newRequestId = ((): (() => string) => {
-  const next = monotonicFactory();
+  const next = monotonicFactory(random);
   return () => `req_${next()}`;
 })();
 

@@ -6,7 +6,7 @@ export class ApiConfig {
   @IsInt()
   @Min(1)
   @Max(65_535)
-  readonly port: number = 8080;
+  readonly port: number = 3000;
 
   @Setting('HOST', 'Address the API listens on.')
   @IsString()
