@@ -21,6 +21,7 @@ const shared = {
   moduleNameMapper: { '^#(.*)\\.js$': '<rootDir>/libs/$1.ts', '^(\\.{1,2}/.*)\\.js$': '$1' },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.data/'],
   setupFiles: ['reflect-metadata'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/patience.ts'],
 };
 
 export default {

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,9 +8,6 @@ import { startApi, startWorker, type TestProcess } from './processes.js';
 import { createTestRedis } from './redis.js';
 
 const SECRET_KEY = 'e2e-1f7b0c52d9a84e6fb3c8';
-
-/** Processes are started and pictures drawn; five seconds are not enough on a busy machine. */
-jest.setTimeout(60_000);
 
 /** What an API and a worker need to be one platform, and what a test may look at behind their backs. */
 export interface Platform {
