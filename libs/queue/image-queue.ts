@@ -19,26 +19,26 @@ const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true, p
 
 /** The sending end of the queue. */
 export class ImageQueue {
-  private readonly queue: Queue;
   private readonly keyPrefix: string;
+  private opened: Promise<Queue> | undefined;
 
   constructor(
     private readonly redis: Redis,
-    prefix: string,
+    private readonly prefix: string,
   ) {
-    this.queue = new Queue(IMAGE_QUEUE, { connection: redis, prefix });
-    this.queue.on('error', () => undefined); // reported by the connection itself
     this.keyPrefix = `${prefix}:${IMAGE_QUEUE}:`;
   }
 
   /** Throws when Redis refuses, is down, or does not answer within the command timeout. */
   async add(entry: QueueEntry): Promise<void> {
-    await this.queue.add(RUN_IMAGE_TASK, { taskId: entry.taskId }, jobOptions(entry));
+    const queue = await this.open();
+    await queue.add(RUN_IMAGE_TASK, { taskId: entry.taskId }, jobOptions(entry));
   }
 
   async addAll(entries: readonly QueueEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    await this.queue.addBulk(
+    const queue = await this.open();
+    await queue.addBulk(
       entries.map((entry) => ({ name: RUN_IMAGE_TASK, data: { taskId: entry.taskId }, opts: jobOptions(entry) })),
     );
   }
@@ -56,7 +56,28 @@ export class ImageQueue {
   }
 
   async close(): Promise<void> {
-    await this.queue.close();
+    const queue = await this.opened?.catch(() => undefined);
+    await queue?.close();
+  }
+
+  /**
+   * BullMQ asks Redis for its version once and remembers a failure for ever, and before the first connection it
+   * waits without limit. So it is made when Redis is there, and made anew when that failed.
+   */
+  private async open(): Promise<Queue> {
+    if (this.redis.status !== 'ready') throw new Error('Redis is not connected');
+    this.opened ??= this.create().catch((error: unknown) => {
+      this.opened = undefined;
+      throw error;
+    });
+    return this.opened;
+  }
+
+  private async create(): Promise<Queue> {
+    const queue = new Queue(IMAGE_QUEUE, { connection: this.redis, prefix: this.prefix });
+    queue.on('error', () => undefined); // reported by the connection itself
+    await queue.waitUntilReady();
+    return queue;
   }
 }
 
