@@ -28,6 +28,8 @@ const floorProgram = (name) => join(ROOT, 'bench/floor', name);
  */
 export class Stage {
   #running = new Set();
+  #pools = [];
+  #closed = false;
   #started = 0;
 
   constructor(folder, postgres, redis, options) {
@@ -61,12 +63,20 @@ export class Stage {
 
   async #prepareDatabases() {
     await migrate(this.postgres.url, join(ROOT, 'prisma', 'migrations'));
-    this.pool = new pg.Pool({ connectionString: this.postgres.url, max: 2 });
-    this.pool.on('error', () => undefined);
+    this.pool = this.openPool(this.postgres.url);
     await this.pool.query('CREATE DATABASE floor');
     this.floorUrl = Object.assign(new URL(this.postgres.url), { pathname: '/floor' }).href;
     await createFloorTable(this.floorUrl);
     ({ key: this.apiKey } = await createApiKey(this.pool, this.secretKey, { name: 'bench' }));
+  }
+
+  /** Connections of the benchmark's own, closed with the stage. */
+  openPool(url) {
+    const pool = new pg.Pool({ connectionString: url, max: 2 });
+    // An idle connection's failure is an event; without a listener it would end us before we have tidied up.
+    pool.on('error', () => undefined);
+    this.#pools.push(pool);
+    return pool;
   }
 
   /** The API as `npm start` and the image start it, on a free port. */
@@ -126,8 +136,9 @@ export class Stage {
   }
 
   async close() {
+    this.#closed = true;
     await Promise.all([...this.#running].map((child) => child.stop(STOP)));
-    await this.pool?.end();
+    await Promise.all(this.#pools.map((pool) => pool.end()));
     await Promise.all([this.postgres.stop(), this.redis.stop()]);
     await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
@@ -149,6 +160,7 @@ export class Stage {
   }
 
   async #start(name, script, settings) {
+    if (this.#closed) throw new Error('interrupted');
     const log = join(this.folder, `${name}-${++this.#started}.log`);
     const profiling = this.profile ? ['--cpu-prof', `--cpu-prof-dir=${join(RESULTS, 'profiles', name)}`] : [];
     const child = await startChild({

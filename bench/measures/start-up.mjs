@@ -54,7 +54,8 @@ async function npmStart(dataDir) {
   const npm = spawn('npm', ['start'], { cwd: ROOT, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [npm.stdout, npm.stderr]) stream.on('data', (bytes) => (output += bytes));
-  const ended = new Promise((resolve) => npm.once('exit', resolve));
+  // Its output ends when the last process that holds it is gone: the product, not npm.
+  const ended = new Promise((resolve) => npm.once('close', resolve));
   let pictureMs;
   try {
     const ready = await waitUntil(

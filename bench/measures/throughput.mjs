@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { inTurns, medianOf, milliseconds, percent, rate } from '../figures.mjs';
 import { generation } from '../requests.mjs';
 import { startCarefulFloor, startDarkroom, startFloor } from '../sides.mjs';
@@ -15,10 +14,7 @@ export const title = 'Async submits and finished jobs';
  */
 export async function measure({ stage, load, quick }) {
   const sides = [await startFloor(stage), await startDarkroom(stage), await startCarefulFloor(stage)];
-  const pools = {
-    Darkroom: new pg.Pool({ connectionString: stage.postgres.url, max: 1 }),
-    floor: new pg.Pool({ connectionString: stage.floorUrl, max: 1 }),
-  };
+  const pools = { Darkroom: stage.pool, floor: stage.openPool(stage.floorUrl) };
   const requests = [generation(stage.apiKey, { asynchronous: true })];
   const run = (side, total) =>
     cpuDuring({ ...side.pids, ...stage.servicePids }, async () => {
@@ -31,7 +27,6 @@ export async function measure({ stage, load, quick }) {
     });
   for (const side of sides) await run(side, 500);
   const results = await inTurns(sides, quick ? 1 : 5, (side) => run(side, quick ? 1_000 : 3_000));
-  await Promise.all(Object.values(pools).map((pool) => pool.end()));
   await stage.stop(...sides.flatMap(({ processes }) => processes));
   const [floor, ours] = sides.map((side) => results.get(side));
   const goals = [

@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { waitUntil } from '#embedded/wait-until.js';
 import { megabytes } from '../figures.mjs';
 import { generation } from '../requests.mjs';
@@ -45,7 +44,7 @@ export async function measure({ stage, load, quick }) {
 
 async function hold(side, callers, { stage, load, quick }) {
   const api = await side.startApi();
-  const pool = new pg.Pool({ connectionString: side.url, max: 1 });
+  const pool = stage.openPool(side.url);
   const idle = memoryOf(api.pid)?.now;
   const requests = [generation(stage.apiKey)];
   const order = { port: api.port, requests, connections: callers, total: callers, status: 200, timeoutMs: 90_000 };
@@ -59,7 +58,6 @@ async function hold(side, callers, { stage, load, quick }) {
   const worker = await side.startWorker();
   const { calls: answered } = await calls;
   const { now: after, peak } = memoryOf(api.pid) ?? {};
-  await pool.end();
   await stage.stop(api, worker);
   return { name: side.name, idle, holding, peak, after, answered };
 }
