@@ -74,12 +74,12 @@ CREATE INDEX "api_keys_account_id_idx" ON "api_keys"("account_id");
 CREATE INDEX "tasks_account_id_created_at_id_idx" ON "tasks"("account_id", "created_at" DESC, "id" DESC);
 -- What the sweeper walks: only what is not finished, so it stays small whatever the history.
 CREATE INDEX "tasks_pending_idx" ON "tasks"("created_at") WHERE "status" = 'pending';
+
 -- What retention walks: the oldest finished tasks first.
 CREATE INDEX "tasks_finished_idx" ON "tasks"("finished_at") WHERE "status" <> 'pending';
 
 ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
-ALTER TABLE "tasks" ADD CONSTRAINT "tasks_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
-ALTER TABLE "tasks" ADD CONSTRAINT "tasks_api_key_id_fkey" FOREIGN KEY ("api_key_id") REFERENCES "api_keys"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+-- No foreign keys on tasks: accounts and keys are never deleted, and each insert would lock their rows.
 
 -- Terminal states never change, whoever writes.
 CREATE FUNCTION "tasks_refuse_revival"() RETURNS trigger LANGUAGE plpgsql AS $$
