@@ -74,7 +74,7 @@ export class Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label: string) => ({ level: label }) },
     };
-    this.pino = destination === undefined ? pino(options) : pino(options, destination);
+    this.pino = pino(options, destination ?? pino.destination({ dest: 1, sync: false }));
   }
 
   debug(event: string, fields: LogFields = {}): void {

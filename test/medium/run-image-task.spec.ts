@@ -151,7 +151,7 @@ describe('running one task', () => {
   it('does not buy a second time when the outcome of the first call is unknown', async () => {
     const id = await accepted();
     const claim = await room.moves.claim(id, 'lost-worker', 1);
-    await room.moves.startProvider({ id, attempt: claim?.attempt ?? 0 }, 'paid', 3);
+    await room.moves.startProvider({ id, attempt: claim?.attempt ?? 0 }, { name: 'paid', free: false }, 3);
     await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
     let calls = 0;
     const paid = vendor(() => {

@@ -49,9 +49,10 @@ export class RunImageTask {
     const inputs = await this.inputs.load(claimed, held.signal);
     const result = await this.buy(claimed, held, provider, inputs);
     const picture = await this.finish(claimed, held, result);
-    await this.keeper.storing(held);
     const key = resultKey(claimed.task.id, claimed.attempt, picture.format);
-    await putWithRetries(this.store, key, () => Readable.from([picture.bytes]), picture.contentType, held.signal);
+    await this.keeper.whileStoring(held, () =>
+      putWithRetries(this.store, key, () => Readable.from([picture.bytes]), picture.contentType, held.signal),
+    );
     const { contentType, width, height, sha256 } = picture;
     const image = { key, contentType, width, height, bytes: picture.bytes.length, sha256 };
     const won = await this.keeper.complete(claimed, held, {
