@@ -1,6 +1,6 @@
 import type { Database } from '#database/database.js';
-import { TASK_COLUMNS, toTask, type TaskRow } from './task-columns.js';
-import type { Task, TaskCommand } from './task.js';
+import { SUMMARY_COLUMNS, TASK_COLUMNS, toSummary, toTask, type SummaryRow, type TaskRow } from './task-columns.js';
+import type { Task, TaskCommand, TaskSummary } from './task.js';
 import type { TaskStatus } from './task-status.js';
 
 export interface TaskListQuery {
@@ -19,7 +19,7 @@ const INSERT = {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now() + $12 * interval '1 millisecond')
     RETURNING ${TASK_COLUMNS}`,
 };
-const FIND = { name: 'task_find', text: `SELECT ${TASK_COLUMNS} FROM tasks WHERE id = $1 AND account_id = $2` };
+const FIND = { name: 'task_find', text: `SELECT ${SUMMARY_COLUMNS} FROM tasks WHERE id = $1 AND account_id = $2` };
 const FINISHED = {
   name: 'task_finished',
   text: `SELECT ${TASK_COLUMNS} FROM tasks WHERE id = ANY($1) AND status <> 'pending'`,
@@ -55,9 +55,9 @@ export class TaskStore {
     return toTask(rows[0] as TaskRow);
   }
 
-  async find(accountId: string, id: string): Promise<Task | undefined> {
-    const { rows } = await this.database.pool.query<TaskRow>({ ...FIND, values: [id, accountId] });
-    return rows[0] && toTask(rows[0]);
+  async find(accountId: string, id: string): Promise<TaskSummary | undefined> {
+    const { rows } = await this.database.pool.query<SummaryRow>({ ...FIND, values: [id, accountId] });
+    return rows[0] && toSummary(rows[0]);
   }
 
   /** Those of the tasks that have ended; for waiters, which know only ids of their own callers. */
@@ -67,10 +67,10 @@ export class TaskStore {
   }
 
   /** One page of the account's tasks, newest first. An unknown `after` gives an empty page. */
-  async list(accountId: string, query: TaskListQuery): Promise<{ tasks: Task[]; hasMore: boolean }> {
-    const { rows } = await this.database.pool.query<TaskRow>({
+  async list(accountId: string, query: TaskListQuery): Promise<{ tasks: TaskSummary[]; hasMore: boolean }> {
+    const { rows } = await this.database.pool.query<SummaryRow>({
       name: 'task_list',
-      text: `SELECT ${TASK_COLUMNS} FROM tasks
+      text: `SELECT ${SUMMARY_COLUMNS} FROM tasks
         WHERE account_id = $1
           AND ($2::text IS NULL OR (created_at, id) <
             (SELECT created_at, id FROM tasks WHERE id = $2 AND account_id = $1))
@@ -79,6 +79,6 @@ export class TaskStore {
         ORDER BY created_at DESC, id DESC LIMIT $5`,
       values: [accountId, query.after ?? null, query.status ?? null, query.since ?? null, query.limit + 1],
     });
-    return { tasks: rows.slice(0, query.limit).map(toTask), hasMore: rows.length > query.limit };
+    return { tasks: rows.slice(0, query.limit).map(toSummary), hasMore: rows.length > query.limit };
   }
 }

@@ -14,7 +14,7 @@ import { ProviderRegistry } from '#providers/registry.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';
-import type { Task, TaskCommand } from '#tasks/task.js';
+import type { TaskCommand, TaskSummary } from '#tasks/task.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Holds } from '../../apps/worker/src/hold.js';
 import { LoadInputs } from '../../apps/worker/src/load-inputs.js';
@@ -56,7 +56,7 @@ describe('running one task', () => {
     return (await room.store.insert(command(changes), DEADLINE_MS)).id;
   }
 
-  async function read(id: string): Promise<Task> {
+  async function read(id: string): Promise<TaskSummary> {
     const task = await room.store.find(TEST_ACCOUNT, id);
     if (task === undefined) throw new Error('no such task');
     return task;

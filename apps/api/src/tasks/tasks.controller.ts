@@ -5,7 +5,7 @@ import { AppError } from '#contract/app-error.js';
 import { taskView, type TaskView } from '#contract/task-view.js';
 import { isTaskId } from '#tasks/task-id.js';
 import { TaskStore } from '#tasks/task-store.js';
-import type { Task } from '#tasks/task.js';
+import type { TaskSummary } from '#tasks/task.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { listQuery } from './list-query.js';
 import { TaskLinks } from './task-links.js';
@@ -47,7 +47,7 @@ export class TasksController {
       .send({ code: 200, data: this.view(task) });
   }
 
-  private view(task: Task): TaskView {
+  private view(task: TaskSummary): TaskView {
     return taskView(task, (image) => this.links.linkTo(task, image));
   }
 }
