@@ -31,6 +31,7 @@ import { ErrorFilter } from './http/error.filter.js';
 import { KnownRoutes } from './http/known-routes.js';
 import { AcceptImage } from './images/accept-image.js';
 import { AnswerImage } from './images/answer-image.js';
+import { DeliveryMarks } from './images/delivery-marks.js';
 import { ImagesController } from './images/images.controller.js';
 import { WaitForTask } from './images/wait-for-task.js';
 import { ModelsController } from './models/models.controller.js';
@@ -70,6 +71,11 @@ const providers = [
       new TaskBellListener(patientConnection(config, 'bell', logger), config.redisPrefix),
   },
   {
+    provide: DeliveryMarks,
+    inject: [Database, Logger],
+    useFactory: (database: Database, logger: Logger) => new DeliveryMarks(database, logger),
+  },
+  {
     provide: WaitForTask,
     inject: [TaskStore, TaskBellListener, Logger],
     useFactory: (...parts: ConstructorParameters<typeof WaitForTask>) => new WaitForTask(...parts),
@@ -98,6 +104,7 @@ export class ApiModule implements OnModuleDestroy, OnApplicationShutdown {
     @Inject(Draining) private readonly draining: Draining,
     @Inject(WaitForTask) private readonly wait: WaitForTask,
     @Inject(TaskBellListener) private readonly bell: TaskBellListener,
+    @Inject(DeliveryMarks) private readonly marks: DeliveryMarks,
   ) {}
 
   /** Throws ConfigError when settings are missing or wrong. */
@@ -114,9 +121,10 @@ export class ApiModule implements OnModuleDestroy, OnApplicationShutdown {
     this.draining.start(this.host.httpAdapter.getHttpServer() as Server);
   }
 
-  onApplicationShutdown(): void {
+  async onApplicationShutdown(): Promise<void> {
     this.draining.stop();
     this.wait.close();
     this.bell.close();
+    await this.marks.close();
   }
 }

@@ -16,6 +16,7 @@ export const TASK_HEADERS: Headers = {
   'x-task-id': { description: 'The task behind the call; poll it at /v1/tasks/{task_id}.', ...text },
   'openai-processing-ms': { description: 'Milliseconds from the request to the answer.', ...number },
   'x-ignored-params': { description: 'Names of fields that were ignored.', ...text },
+  'idempotency-replayed': { description: '`true` when the Idempotency-Key had its outcome already.', ...text },
 };
 
 const SHOULD_RETRY: Headers = { 'x-should-retry': { description: 'Obeyed by the OpenAI SDKs.', ...text } };
@@ -31,6 +32,7 @@ const ERRORS: Readonly<Record<number, { readonly description: string; readonly h
   409: { description: 'The task was cancelled.', headers: SHOULD_RETRY },
   413: { description: 'The request or one of its files is too large.' },
   415: { description: 'The Content-Type is not supported.' },
+  422: { description: 'The Idempotency-Key was used for another request.' },
   429: { description: 'Too many requests.', headers: RETRY_AFTER },
   500: { description: 'Something went wrong on our side.', headers: SHOULD_RETRY },
   502: { description: 'The provider failed.', headers: SHOULD_RETRY },
