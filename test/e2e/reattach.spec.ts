@@ -34,10 +34,7 @@ describe('an OpenAI SDK that tries again', () => {
   }
 
   const ways: [string, (openai: OpenAI, prompt: string) => Promise<OpenAI.ImagesResponse>][] = [
-    [
-      'a generation',
-      (openai, prompt) => openai.images.generate({ model: 'gpt-image-2', prompt, size: '1:1' as never }),
-    ],
+    ['a generation', (openai, prompt) => openai.images.generate({ model: 'gpt-image-2', prompt, size: '1:1' })],
     [
       'an edit with files',
       async (openai, prompt) =>

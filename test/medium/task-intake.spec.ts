@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { ExpireKeys } from '../../apps/worker/src/expire-keys.js';
+import { tmpdir } from 'node:os';
+import { loadConfig } from '#config/load-config.js';
+import { DiskStore } from '#storage/disk-store.js';
 import { TaskIntake } from '#tasks/task-intake.js';
 import type { RequestIdentity } from '#tasks/request-identity.js';
+import { ExpireKeys } from '../../apps/worker/src/expire-keys.js';
+import { ExpireObjects } from '../../apps/worker/src/expire-objects.js';
+import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -26,8 +31,7 @@ describe('taking requests in', () => {
   });
   const take = (identity?: RequestIdentity, changes = {}) =>
     intakes[count++ % 2 === 0 ? 0 : 1].take(command(changes), DEADLINE_MS, identity);
-  const taskCount = async (): Promise<number> =>
-    (await room.sql('SELECT count(*)::int AS count FROM tasks')).rows[0]?.count as number;
+  const taskCount = (): Promise<number> => room.database.prisma.task.count();
 
   it.each([
     ['a key', keyed()],
@@ -84,6 +88,23 @@ describe('taking requests in', () => {
     await new ExpireKeys(room.database, room.logger).run();
     const { rows } = await room.sql('SELECT key FROM idempotency_keys WHERE key = ANY($1)', [[old.key, live.key]]);
     expect(rows).toEqual([{ key: live.key }]);
+  });
+
+  it('keeps the row of an old task while a live key stands for it', async () => {
+    const identity = keyed();
+    const { task } = await take(identity);
+    const old = `now() - interval '2 hours'`;
+    await room.sql(
+      `UPDATE tasks SET status = 'failed', phase = 'done', finished_at = ${old}, objects_deleted_at = now() WHERE id = $1`,
+      [task.id],
+    );
+    const [config] = loadConfig([WorkerConfig], { TASK_RETENTION_HOURS: '1' });
+    const expire = new ExpireObjects(room.database, new DiskStore(tmpdir()), config, room.logger);
+    await expire.run();
+    expect(await take(identity)).toMatchObject({ attached: true, task: { id: task.id, status: 'failed' } });
+    await room.sql(`UPDATE idempotency_keys SET expires_at = now() WHERE key = $1`, [identity.key]);
+    await expire.run();
+    expect(await room.store.find(task.accountId, task.id)).toBeUndefined();
   });
 
   it('attaches a retry to the newest task of the same request, but no first try ever', async () => {

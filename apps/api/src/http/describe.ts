@@ -29,7 +29,10 @@ const ERRORS: Readonly<Record<number, { readonly description: string; readonly h
   403: { description: 'The account is disabled, or may not do this.' },
   404: { description: 'There is nothing at this address.' },
   405: { description: 'The address does not take this method.', headers: { allow: text } },
-  409: { description: 'The task was cancelled.', headers: SHOULD_RETRY },
+  409: {
+    description: 'The task was cancelled, or another request with this Idempotency-Key is just being taken in.',
+    headers: { ...SHOULD_RETRY, ...RETRY_AFTER },
+  },
   413: { description: 'The request or one of its files is too large.' },
   415: { description: 'The Content-Type is not supported.' },
   422: { description: 'The Idempotency-Key was used for another request.' },

@@ -54,6 +54,6 @@ function* canonicalPieces(value: unknown): Generator<string> {
     }
     yield '}';
   } else {
-    yield JSON.stringify(value) ?? 'null';
+    yield String(value);
   }
 }
