@@ -2,17 +2,18 @@ import { AppError } from '#contract/app-error.js';
 import type { ImageQueue } from '#queue/image-queue.js';
 import type { QueueHealth } from '#queue/queue-health.js';
 import type { Logger } from '#telemetry/logger.js';
-import type { TaskStore } from './task-store.js';
+import type { RequestIdentity } from './request-identity.js';
+import type { Intake, TaskIntake } from './task-intake.js';
 import type { TasksConfig } from './tasks.config.js';
-import type { Task, TaskCommand } from './task.js';
+import type { TaskCommand } from './task.js';
 
 /** Seconds after which a caller that was turned away may try again. */
 const RETRY_AFTER = 2;
 
-/** Accepts a task: row first, queue second. */
+/** Accepts a task, or finds the one that the request repeats: row first, queue second. */
 export class SubmitTask {
   constructor(
-    private readonly store: TaskStore,
+    private readonly intake: TaskIntake,
     private readonly queue: ImageQueue,
     private readonly health: QueueHealth,
     private readonly config: TasksConfig,
@@ -21,21 +22,32 @@ export class SubmitTask {
 
   /**
    * Returns once the row is committed, from when on the task will end whatever happens.
-   * Throws AppError `server_is_overloaded` when Redis is down or Postgres does not answer; then there is no task.
+   * Throws AppError: `server_is_overloaded` when Redis is down or Postgres does not answer, then there is no new task;
+   * `idempotency_key_reused` and `idempotency_in_progress` as TaskIntake says.
    */
-  async submit(command: TaskCommand): Promise<Task> {
-    if (!this.health.accepting) throw overloaded();
-    const task = await this.store.insert(command, this.config.deadlineMs).catch((cause: unknown) => {
-      throw overloaded(cause);
+  async submit(command: TaskCommand, identity?: RequestIdentity): Promise<Intake> {
+    const { accepting } = this.health;
+    const intake = await (
+      accepting
+        ? this.intake.take(command, this.config.deadlineMs, identity)
+        : // What was accepted before needs no queue to be answered again.
+          this.intake.find(command, identity)
+    ).catch((cause: unknown) => {
+      throw cause instanceof AppError ? cause : overloaded(cause);
     });
+    if (intake === undefined) throw overloaded();
+    if (!intake.attached) await this.enqueue(intake.task.id);
+    return intake;
+  }
+
+  private async enqueue(taskId: string): Promise<void> {
     try {
-      await this.queue.add({ taskId: task.id, epoch: 0 });
+      await this.queue.add({ taskId, epoch: 0 });
     } catch (error) {
       // The row stands, so the caller keeps waiting and the sweeper enqueues it.
       this.health.reportFailure();
-      this.logger.warn('task.not_enqueued', { taskId: task.id, error });
+      this.logger.warn('task.not_enqueued', { taskId, error });
     }
-    return task;
   }
 }
 

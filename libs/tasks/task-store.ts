@@ -1,4 +1,5 @@
 import type { Database } from '#database/database.js';
+import { insertTask } from './insert-task.js';
 import { SUMMARY_COLUMNS, TASK_COLUMNS, toSummary, toTask, type SummaryRow, type TaskRow } from './task-columns.js';
 import type { Task, TaskCommand, TaskSummary } from './task.js';
 import type { TaskStatus } from './task-status.js';
@@ -13,12 +14,6 @@ export interface TaskListQuery {
   readonly since?: Date | undefined;
 }
 
-const INSERT = {
-  name: 'task_insert',
-  text: `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url, deadline_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now() + $12 * interval '1 millisecond')
-    RETURNING ${TASK_COLUMNS}`,
-};
 const FIND = { name: 'task_find', text: `SELECT ${SUMMARY_COLUMNS} FROM tasks WHERE id = $1 AND account_id = $2` };
 const FINISHED = {
   name: 'task_finished',
@@ -33,25 +28,9 @@ const FINISHED = {
 export class TaskStore {
   constructor(private readonly database: Database) {}
 
-  /** Accepts the task: once this returns, it will end. */
-  async insert(command: TaskCommand, deadlineMs: number): Promise<Task> {
-    const { rows } = await this.database.pool.query<TaskRow>({
-      ...INSERT,
-      values: [
-        command.id,
-        command.accountId,
-        command.apiKeyId,
-        command.requestId,
-        command.action,
-        command.model,
-        command.prompt,
-        JSON.stringify(command.options),
-        JSON.stringify(command.inputs),
-        command.mask === null ? null : JSON.stringify(command.mask),
-        command.callbackUrl,
-        deadlineMs,
-      ],
-    });
+  /** Accepts the task: once this returns, it will end. The fingerprint lets a retry find it (TaskIntake). */
+  async insert(command: TaskCommand, deadlineMs: number, fingerprint: Buffer | null = null): Promise<Task> {
+    const { rows } = await this.database.pool.query<TaskRow>(insertTask(command, deadlineMs, fingerprint));
     return toTask(rows[0] as TaskRow);
   }
 

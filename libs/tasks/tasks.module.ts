@@ -11,12 +11,18 @@ import { SubmitTask } from './submit-task.js';
 import { SweepTasks } from './sweep-tasks.js';
 import { Sweeper } from './sweeper.js';
 import { TaskBell } from './task-events.js';
+import { TaskIntake } from './task-intake.js';
 import { TaskMoves } from './task-moves.js';
 import { TaskStore } from './task-store.js';
 import { TasksConfig } from './tasks.config.js';
 
 const providers = [
   { provide: TaskStore, inject: [Database], useFactory: (database: Database) => new TaskStore(database) },
+  {
+    provide: TaskIntake,
+    inject: [Database, TaskStore],
+    useFactory: (database: Database, store: TaskStore) => new TaskIntake(database, store),
+  },
   { provide: TaskMoves, inject: [Database], useFactory: (database: Database) => new TaskMoves(database) },
   {
     provide: TaskBell,
@@ -25,7 +31,7 @@ const providers = [
   },
   {
     provide: SubmitTask,
-    inject: [TaskStore, ImageQueue, QueueHealth, TasksConfig, Logger],
+    inject: [TaskIntake, ImageQueue, QueueHealth, TasksConfig, Logger],
     useFactory: (...parts: ConstructorParameters<typeof SubmitTask>) => new SubmitTask(...parts),
   },
   {

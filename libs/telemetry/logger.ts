@@ -7,6 +7,8 @@ import { pino, type DestinationStream, type Logger as Pino } from 'pino';
 export interface LogFields {
   requestId?: string | undefined;
   taskId?: string | undefined;
+  /** The request repeats an earlier one and got its task. */
+  attached?: boolean | undefined;
   jobId?: string | undefined;
   accountId?: string | undefined;
   keyId?: string | undefined;
@@ -36,6 +38,7 @@ export interface LogFields {
 const FIELDS: ReadonlySet<string> = new Set<keyof LogFields>([
   'requestId',
   'taskId',
+  'attached',
   'jobId',
   'accountId',
   'keyId',

@@ -52,6 +52,8 @@ describe('a Redis outage', () => {
 
   it('turns new work away with nothing accepted while Redis is gone, and takes it again afterwards', async () => {
     expect(await works()).toBe(true);
+    const keyed = { body: { ...REQUEST, prompt: 'paid for' }, headers: { 'idempotency-key': 'outage' } };
+    const paid = await platform.call('/v1/images/generations', keyed);
     const before = await tasks();
     await redis.stop();
     expect(await becomes(503)).toBe(true);
@@ -63,6 +65,9 @@ describe('a Redis outage', () => {
       type: 'error',
       error: { type: 'overloaded_error', code: 'server_is_overloaded' },
     });
+    // What was accepted before is answered again all the same.
+    const again = await platform.call('/v1/images/generations', keyed);
+    expect([again.status, again.headers.get('x-task-id')]).toEqual([200, paid.headers.get('x-task-id')]);
     expect(await tasks()).toBe(before);
     expect((await platform.call('/v1/tasks')).status).toBe(200);
 

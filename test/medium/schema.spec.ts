@@ -13,6 +13,7 @@ describe('the migrated database and schema.prisma', () => {
     ['accounts', Prisma.AccountScalarFieldEnum],
     ['api_keys', Prisma.ApiKeyScalarFieldEnum],
     ['tasks', Prisma.TaskScalarFieldEnum],
+    ['idempotency_keys', Prisma.IdempotencyKeyScalarFieldEnum],
   ])('%s has the same columns in both', async (table, fields) => {
     const { rows } = await room.sql(
       `SELECT column_name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1`,
@@ -26,12 +27,13 @@ describe('the migrated database and schema.prisma', () => {
   it('holds no table that the schema does not know', async () => {
     const { rows } = await room.sql(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`);
     const tables = rows.map((row) => (row as { tablename: string }).tablename);
-    expect(tables).toEqual(['_prisma_migrations', 'accounts', 'api_keys', 'tasks']);
+    expect(tables).toEqual(['_prisma_migrations', 'accounts', 'api_keys', 'idempotency_keys', 'tasks']);
   });
 
   it('can be read by Prisma, every column of every table', async () => {
     expect(await room.database.prisma.account.findMany()).toMatchObject([{ id: 'acct_default' }]);
     expect(await room.database.prisma.apiKey.findMany()).toHaveLength(1);
     expect(await room.database.prisma.task.findMany()).toEqual([]);
+    expect(await room.database.prisma.idempotencyKey.findMany()).toEqual([]);
   });
 });

@@ -1,7 +1,6 @@
 import { Inject, Module, type DynamicModule, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, HttpAdapterHost } from '@nestjs/core';
 import type { Server } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigModule } from '#config/config.module.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { Database } from '#database/database.js';
@@ -32,6 +31,7 @@ import { ErrorFilter } from './http/error.filter.js';
 import { KnownRoutes } from './http/known-routes.js';
 import { AcceptImage } from './images/accept-image.js';
 import { AnswerImage } from './images/answer-image.js';
+import { DeliveryMarks } from './images/delivery-marks.js';
 import { ImagesController } from './images/images.controller.js';
 import { WaitForTask } from './images/wait-for-task.js';
 import { ModelsController } from './models/models.controller.js';
@@ -58,7 +58,7 @@ const providers = [
   TaskLinks,
   Readiness,
   { provide: BodyMemory, inject: [ApiConfig], useFactory: (config: ApiConfig) => new BodyMemory(config.bodyMemory) },
-  { provide: Draining, inject: [ApiConfig], useFactory: (config: ApiConfig) => new Draining(config.shutdownGraceMs) },
+  { provide: Draining, inject: [ApiConfig], useFactory: (config: ApiConfig) => new Draining(config) },
   {
     provide: ApiKeyStore,
     inject: [Database, SecretsConfig],
@@ -69,6 +69,11 @@ const providers = [
     inject: [QueueConfig, Logger],
     useFactory: (config: QueueConfig, logger: Logger) =>
       new TaskBellListener(patientConnection(config, 'bell', logger), config.redisPrefix),
+  },
+  {
+    provide: DeliveryMarks,
+    inject: [Database, Logger],
+    useFactory: (database: Database, logger: Logger) => new DeliveryMarks(database, logger),
   },
   {
     provide: WaitForTask,
@@ -99,7 +104,7 @@ export class ApiModule implements OnModuleDestroy, OnApplicationShutdown {
     @Inject(Draining) private readonly draining: Draining,
     @Inject(WaitForTask) private readonly wait: WaitForTask,
     @Inject(TaskBellListener) private readonly bell: TaskBellListener,
-    @Inject(ApiConfig) private readonly config: ApiConfig,
+    @Inject(DeliveryMarks) private readonly marks: DeliveryMarks,
   ) {}
 
   /** Throws ConfigError when settings are missing or wrong. */
@@ -113,14 +118,13 @@ export class ApiModule implements OnModuleDestroy, OnApplicationShutdown {
   }
 
   async onModuleDestroy(): Promise<void> {
-    this.draining.announce();
-    await delay(this.config.shutdownDelayMs);
-    this.draining.start(this.host.httpAdapter.getHttpServer() as Server);
+    await this.draining.start(this.host.httpAdapter.getHttpServer() as Server);
   }
 
-  onApplicationShutdown(): void {
+  async onApplicationShutdown(): Promise<void> {
     this.draining.stop();
     this.wait.close();
     this.bell.close();
+    await this.marks.close();
   }
 }

@@ -49,10 +49,12 @@ export class ExpireObjects {
     return rows.length;
   }
 
+  /** A task that a live Idempotency-Key stands for is still to be answered with. */
   private async deleteRows(): Promise<number> {
     const { rowCount } = await this.database.pool.query({
       text: `DELETE FROM tasks WHERE id IN (SELECT id FROM tasks
         WHERE status <> 'pending' AND objects_deleted_at IS NOT NULL AND finished_at < now() - $1 * interval '1 hour'
+          AND NOT EXISTS (SELECT FROM idempotency_keys WHERE task_id = tasks.id AND expires_at > now())
         ORDER BY finished_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
       values: [this.config.taskRetentionHours],
     });

@@ -1,22 +1,25 @@
 import type { Logger } from '#telemetry/logger.js';
 import type { CollectOrphans } from './collect-orphans.js';
+import type { ExpireKeys } from './expire-keys.js';
 import type { ExpireObjects } from './expire-objects.js';
 
 const EXPIRE_EVERY_MS = 10 * 60_000;
 const COLLECT_EVERY_MS = 24 * 3_600_000;
 
-/** Runs both clean-ups from time to time, in each worker at its own moment. */
+/** Runs the clean-ups from time to time, in each worker at its own moment. */
 export class Retention {
   private readonly timers: NodeJS.Timeout[] = [];
 
   constructor(
     private readonly expire: ExpireObjects,
     private readonly orphans: CollectOrphans,
+    private readonly keys: ExpireKeys,
     private readonly logger: Logger,
   ) {}
 
   start(): void {
     this.every(EXPIRE_EVERY_MS, () => this.expire.run());
+    this.every(EXPIRE_EVERY_MS, () => this.keys.run());
     this.every(COLLECT_EVERY_MS, () => this.orphans.run(Date.now()));
   }
 

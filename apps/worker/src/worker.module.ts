@@ -22,6 +22,7 @@ import { Logger } from '#telemetry/logger.js';
 import { TelemetryConfig } from '#telemetry/telemetry.config.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
 import { CollectOrphans } from './collect-orphans.js';
+import { ExpireKeys } from './expire-keys.js';
 import { ExpireObjects } from './expire-objects.js';
 import { Holds } from './hold.js';
 import { ImageProcessor } from './image.processor.js';
@@ -78,6 +79,7 @@ const providers = [
       new Retention(
         new ExpireObjects(database, store, config, logger),
         new CollectOrphans(database, store, logger),
+        new ExpireKeys(database, logger),
         logger,
       ),
   },

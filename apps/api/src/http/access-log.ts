@@ -20,6 +20,7 @@ export function logRequests(server: FastifyInstance, logger: Logger): void {
       status,
       durationMs: Math.round(reply.elapsedTime),
       taskId: request.taskId,
+      attached: request.attached || undefined,
       keyId: request.caller?.keyId,
       accountId: request.caller?.accountId,
       clientRequestId: typeof clientRequestId === 'string' ? clientRequestId.slice(0, 128) : undefined,

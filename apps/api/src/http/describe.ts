@@ -16,6 +16,7 @@ export const TASK_HEADERS: Headers = {
   'x-task-id': { description: 'The task behind the call; poll it at /v1/tasks/{task_id}.', ...text },
   'openai-processing-ms': { description: 'Milliseconds from the request to the answer.', ...number },
   'x-ignored-params': { description: 'Names of fields that were ignored.', ...text },
+  'idempotency-replayed': { description: '`true` when the Idempotency-Key had its outcome already.', ...text },
 };
 
 const SHOULD_RETRY: Headers = { 'x-should-retry': { description: 'Obeyed by the OpenAI SDKs.', ...text } };
@@ -28,9 +29,13 @@ const ERRORS: Readonly<Record<number, { readonly description: string; readonly h
   403: { description: 'The account is disabled, or may not do this.' },
   404: { description: 'There is nothing at this address.' },
   405: { description: 'The address does not take this method.', headers: { allow: text } },
-  409: { description: 'The task was cancelled.', headers: SHOULD_RETRY },
+  409: {
+    description: 'The task was cancelled, or another request with this Idempotency-Key is just being taken in.',
+    headers: { ...SHOULD_RETRY, ...RETRY_AFTER },
+  },
   413: { description: 'The request or one of its files is too large.' },
   415: { description: 'The Content-Type is not supported.' },
+  422: { description: 'The Idempotency-Key was used for another request.' },
   429: { description: 'Too many requests.', headers: RETRY_AFTER },
   500: { description: 'Something went wrong on our side.', headers: SHOULD_RETRY },
   502: { description: 'The provider failed.', headers: SHOULD_RETRY },

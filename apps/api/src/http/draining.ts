@@ -1,4 +1,6 @@
 import type { Server } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiConfig } from './api.config.js';
 
 /** Held callers are answered this long before the grace time ends, so that their answers still get out. */
 const ANSWER_MARGIN_MS = 1_000;
@@ -11,7 +13,7 @@ export class Draining {
   private timers: NodeJS.Timeout[] = [];
   private announced = false;
 
-  constructor(private readonly graceMs: number) {}
+  constructor(private readonly config: Pick<ApiConfig, 'shutdownGraceMs' | 'shutdownDelayMs'>) {}
 
   /** The controller is aborted when its caller must be answered now; call `letGo` once it has been. */
   hold(call: AbortController): void {
@@ -27,21 +29,25 @@ export class Draining {
     return this.announced;
   }
 
-  /** From now on the process is not ready, so that load balancers turn away before the door closes. */
-  announce(): void {
+  /** Not ready at once, so that load balancers turn away; the door closes after the delay. */
+  async start(server: Server): Promise<void> {
+    if (this.announced) return;
     this.announced = true;
-  }
-
-  start(server: Server): void {
-    if (this.timers.length > 0) return;
-    this.announce();
-    const answerAfter = Math.max(0, this.graceMs - ANSWER_MARGIN_MS);
+    await delay(this.config.shutdownDelayMs);
+    const { shutdownGraceMs: graceMs } = this.config;
     this.timers = [
       setInterval(() => {
         server.closeIdleConnections();
       }, IDLE_CHECK_MS),
-      setTimeout(() => this.answerHeld(), answerAfter),
-      setTimeout(() => server.closeAllConnections(), this.graceMs),
+      setTimeout(
+        () => {
+          this.answerHeld();
+        },
+        Math.max(0, graceMs - ANSWER_MARGIN_MS),
+      ),
+      setTimeout(() => {
+        server.closeAllConnections();
+      }, graceMs),
     ];
     server.closeIdleConnections();
   }

@@ -6,6 +6,8 @@ declare module 'fastify' {
     caller: Caller | undefined;
     /** The task this request made or read, for the log. */
     taskId: string | undefined;
+    /** Whether that task was there before: the request repeats another. */
+    attached: boolean;
     /** Bytes of body memory this request holds. */
     heldBytes: number;
   }

@@ -68,6 +68,7 @@ export function prepareServer(
 ): void {
   server.decorateRequest('caller', undefined);
   server.decorateRequest('taskId', undefined);
+  server.decorateRequest('attached', false);
   server.decorateRequest('heldBytes', 0);
   server.addHook('onRoute', (route) => {
     routes.add(route);

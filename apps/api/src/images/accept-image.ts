@@ -17,22 +17,27 @@ import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
+import type { RequestIdentity, RequestMark } from '#tasks/request-identity.js';
 import { SubmitTask } from '#tasks/submit-task.js';
 import { newTaskId } from '#tasks/task-id.js';
-import type { Task, TaskInput } from '#tasks/task.js';
+import type { Intake } from '#tasks/task-intake.js';
+import type { TaskCommand, TaskInput } from '#tasks/task.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import type { Caller } from '../auth/caller.js';
 import { ApiConfig } from '../http/api.config.js';
 import { BodyMemory } from '../http/body-memory.js';
 import { releaseBody } from '../http/json-body.js';
+import { discardRest } from '../http/request-stream.js';
 import { decodeDataUri } from './data-uri.js';
 import { coerceTexts, readEditForm } from './edit-form.js';
+import { fingerprintOf, formBody } from './fingerprint.js';
 import { InputUpload } from './input-upload.js';
+import { requestMark } from './request-mark.js';
 import { assertCombination, editCommand, generationCommand, normalizeSpelling } from './submit-command.js';
 
-/** A request that has become a task. */
-export interface Accepted {
-  readonly task: Task;
+/** A request that has become a task, or repeats one that has. */
+export interface Accepted extends Intake {
+  readonly mark: RequestMark | undefined;
   readonly format: ResponseFormat;
   /** Names of fields and files that mean nothing here. */
   readonly ignored: readonly string[];
@@ -52,6 +57,7 @@ export class AcceptImage {
   /** `signal` ends uploads whose caller is gone. Throws AppError; then nothing is left behind. */
   async generation(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<Accepted> {
     const caller = callerOf(request);
+    const mark = requestMark(request.headers);
     const requestClass = asynchronous ? AsyncImageGenerationRequest : ImageGenerationRequest;
     const { request: fields, ignored } = readFields<AsyncImageGenerationRequest>(requestClass, request.body);
     normalizeSpelling(fields, caller.allowPixelSize || this.config.allowPixelSize);
@@ -65,8 +71,10 @@ export class AcceptImage {
     return this.orDiscard(upload, async () => {
       const inputs = await storeReferences(references, upload, (index) => `image_urls[${index}]`);
       const command = generationCommand(fields, { taskId, requestId: request.id, caller, inputs, mask: null });
+      const identity = mark && { ...mark, fingerprint: await fingerprintOf('generations', request.body) };
       releaseBody(request, this.memory);
-      return { task: await this.tasks.submit(command), format: formatOf(fields, caller, 'url'), ignored };
+      const intake = await this.submit(command, identity, upload);
+      return { ...intake, mark, format: formatOf(fields, caller, 'url'), ignored };
     });
   }
 
@@ -78,6 +86,7 @@ export class AcceptImage {
 
   private async editJson(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<Accepted> {
     const caller = callerOf(request);
+    const mark = requestMark(request.headers);
     const requestClass = asynchronous ? AsyncImageEditRequest : ImageEditRequest;
     const { request: fields, ignored } = readFields<AsyncImageEditRequest>(requestClass, request.body);
     normalizeSpelling(fields, false);
@@ -94,19 +103,22 @@ export class AcceptImage {
       const inputs = await storeReferences(references, upload, editParam);
       const [mask = null] = await storeReferences(masks, upload, () => 'mask.image_url', 'mask');
       const command = editCommand(fields, { taskId, requestId: request.id, caller, inputs, mask });
+      const identity = mark && { ...mark, fingerprint: await fingerprintOf('edits', request.body) };
       releaseBody(request, this.memory);
-      return { task: await this.tasks.submit(command), format: formatOf(fields, caller, 'b64_json'), ignored };
+      const intake = await this.submit(command, identity, upload);
+      return { ...intake, mark, format: formatOf(fields, caller, 'b64_json'), ignored };
     });
   }
 
   private async editForm(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<Accepted> {
     const caller = callerOf(request);
+    const mark = formMark(request);
     const limit = this.config.multipartBodyLimit;
     if (Number(request.headers['content-length'] ?? 0) > limit) {
       throw new AppError('request_too_large', `The form is larger than ${limit} bytes.`);
     }
     const taskId = newTaskId();
-    const upload = new InputUpload(this.store, taskId, signal);
+    const upload = new InputUpload(this.store, taskId, signal, mark !== undefined);
     return this.orDiscard(upload, async () => {
       const form = await readEditForm(request.raw, upload, limit);
       const requestClass = asynchronous ? AsyncImageEditForm : ImageEditForm;
@@ -120,9 +132,21 @@ export class AcceptImage {
       }
       const { images: inputs, mask } = form;
       const command = editCommand(fields, { taskId, requestId: request.id, caller, inputs, mask });
-      const task = await this.tasks.submit(command);
-      return { task, format: formatOf(fields, caller, 'b64_json'), ignored: [...ignored, ...form.ignored] };
+      const fingerprint = mark && (await fingerprintOf('edits', formBody(form, upload.digests)));
+      const intake = await this.submit(command, mark && fingerprint && { ...mark, fingerprint }, upload);
+      return { ...intake, mark, format: formatOf(fields, caller, 'b64_json'), ignored: [...ignored, ...form.ignored] };
     });
+  }
+
+  /** What a repetition has uploaded again is not needed: its task has it. */
+  private async submit(
+    command: TaskCommand,
+    identity: RequestIdentity | undefined,
+    upload: InputUpload,
+  ): Promise<Intake> {
+    const intake = await this.tasks.submit(command, identity);
+    if (intake.attached) await upload.discard();
+    return intake;
   }
 
   private async orDiscard(upload: InputUpload, accept: () => Promise<Accepted>): Promise<Accepted> {
@@ -146,6 +170,16 @@ export class AcceptImage {
   private assertCallback(callbackUrl: string | undefined): void {
     const problem = callbackUrl && publicUrlProblem(callbackUrl, this.egress, { httpsOnly: true });
     if (problem) throw new AppError('invalid_value', problem, { param: 'callback_url' });
+  }
+}
+
+/** A form that is refused for its headers is still read, so that its sender sees the answer. */
+function formMark(request: FastifyRequest): RequestMark | undefined {
+  try {
+    return requestMark(request.headers);
+  } catch (error) {
+    discardRest(request.raw);
+    throw error;
   }
 }
 

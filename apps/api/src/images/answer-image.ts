@@ -8,12 +8,15 @@ import { ignoredParamsHeader } from '#contract/request-fields.js';
 import { pollUrl, submittedResponse, taskAcceptance } from '#contract/task-acceptance.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
+import { isFinal } from '#tasks/task-status.js';
 import type { Task } from '#tasks/task.js';
 import { Draining } from '../http/draining.js';
 import { TaskLinks } from '../tasks/task-links.js';
 import type { Accepted } from './accept-image.js';
 import { base64Body, BASE64_PLACE } from './base64-body.js';
 import type { CallMode } from './call-mode.js';
+import { DeliveryMarks } from './delivery-marks.js';
+import { retryCount } from './request-mark.js';
 import { WaitForTask } from './wait-for-task.js';
 
 /** Milliseconds after which an SDK of OpenAI should ask again for a picture that still runs. */
@@ -29,39 +32,51 @@ export class AnswerImage {
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     @Inject(TaskLinks) private readonly links: TaskLinks,
     @Inject(Draining) private readonly draining: Draining,
+    @Inject(DeliveryMarks) private readonly marks: DeliveryMarks,
   ) {}
 
   /** Throws the AppError of a task that failed or still runs when its time is over. */
   async answer(request: FastifyRequest, reply: FastifyReply, accepted: Accepted, mode: CallMode): Promise<void> {
-    const { task, format } = accepted;
+    const { task } = accepted;
     this.name(request, reply, accepted);
     if (mode.asynchronous && mode.waitMs === 0) {
+      this.watch(request, reply, accepted);
       acceptTask(task, reply, mode);
       return;
     }
-    const settled = await this.settled(task, reply, mode.waitMs);
+    const settled = await this.settled(accepted, reply, mode.waitMs);
     if (reply.raw.destroyed) return;
     void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
-    if (settled !== undefined) await this.deliver(settled, format, reply, mode);
-    else if (mode.asynchronous) acceptTask(task, reply, mode);
-    else throw stillRunning(request, reply, task);
+    if (settled === undefined && !mode.asynchronous) throw stillRunning(request, reply, task);
+    const send = settled === undefined ? undefined : await this.outcome(settled, accepted.format, reply, mode);
+    this.watch(request, reply, accepted);
+    if (send === undefined) acceptTask(task, reply, mode);
+    else send();
   }
 
   /** What a key of submit mode `apimart` gets: the task id at once, with status 200. */
   answerSubmitted(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): void {
     this.name(request, reply, accepted);
+    this.watch(request, reply, accepted);
     void reply.header('cache-control', 'no-store').code(200).send(submittedResponse(accepted.task.id));
   }
 
-  private name(request: FastifyRequest, reply: FastifyReply, { task, ignored }: Accepted): void {
+  private name(request: FastifyRequest, reply: FastifyReply, { task, attached, mark, ignored }: Accepted): void {
     request.taskId = task.id;
+    request.attached = attached;
     void reply.header('x-task-id', task.id);
+    if (attached && mark?.kind === 'key' && isFinal(task.status)) void reply.header('idempotency-replayed', 'true');
     const ignoredParams = ignoredParamsHeader(ignored);
     if (ignoredParams !== undefined) void reply.header('x-ignored-params', ignoredParams);
   }
 
+  /** Only who counts its tries can come back for an answer that did not arrive; a key finds its task in any case. */
+  private watch(request: FastifyRequest, reply: FastifyReply, { task, mark }: Accepted): void {
+    if (mark?.kind === 'attempt') this.marks.watch(request, reply, task.id);
+  }
+
   /** Ends early when the caller is gone or the process stops; the task goes on regardless. */
-  private async settled(task: Task, reply: FastifyReply, waitMs: number): Promise<Task | undefined> {
+  private async settled({ task, attached }: Accepted, reply: FastifyReply, waitMs: number): Promise<Task | undefined> {
     const call = new AbortController();
     const leave = (): void => {
       call.abort();
@@ -69,7 +84,7 @@ export class AnswerImage {
     reply.raw.once('close', leave);
     this.draining.hold(call);
     try {
-      return await this.wait.settled(task, waitMs, call.signal);
+      return await this.wait.settled(task, waitMs, call.signal, attached);
     } finally {
       reply.raw.off('close', leave);
       // A kept connection would hold up the end of the process, and be cut when its caller uses it next.
@@ -78,13 +93,18 @@ export class AnswerImage {
     }
   }
 
-  private async deliver(task: Task, format: ResponseFormat, reply: FastifyReply, mode: CallMode): Promise<void> {
+  /** Sends the picture or throws the task's error, when it is called; what can go wrong before is thrown at once. */
+  private async outcome(task: Task, format: ResponseFormat, reply: FastifyReply, mode: CallMode): Promise<() => void> {
     const image = task.images?.[0];
-    if (task.status !== 'completed' || image === undefined) throw failureOf(task);
+    if (task.status !== 'completed' || image === undefined) {
+      return () => {
+        throw failureOf(task);
+      };
+    }
     if (mode.waitSeconds !== undefined) void reply.header('preference-applied', `wait=${mode.waitSeconds}`);
     if (format === 'url') {
-      void reply.code(200).send(imageResponse(task, image, { url: this.links.linkTo(task, image).url ?? '' }));
-      return;
+      const answer = imageResponse(task, image, { url: this.links.linkTo(task, image).url ?? '' });
+      return () => void reply.code(200).send(answer);
     }
     const stored = await this.store.open(image.key).catch((cause: unknown) => {
       throw new AppError('storage_error', 'The picture cannot be read right now; poll the task for a link.', {
@@ -93,7 +113,7 @@ export class AnswerImage {
       });
     });
     const body = base64Body(imageResponse(task, image, { b64_json: BASE64_PLACE }), stored);
-    void reply.code(200).type('application/json').header('content-length', body.length).send(body.stream);
+    return () => void reply.code(200).type('application/json').header('content-length', body.length).send(body.stream);
   }
 }
 
@@ -109,7 +129,7 @@ function acceptTask(task: Task, reply: FastifyReply, mode: CallMode): void {
 
 /** An SDK that counts its retries will be back for the picture; anyone else polls, for a second call is a second task. */
 function stillRunning(request: FastifyRequest, reply: FastifyReply, task: Task): AppError {
-  const retries = request.headers['x-stainless-retry-count'] !== undefined;
+  const retries = retryCount(request.headers) !== undefined;
   void reply.header('x-should-retry', String(retries));
   if (retries) void reply.header('retry-after-ms', SDK_RETRY_MS);
   return new AppError('still_running', `The picture is not ready yet. Poll ${pollUrl(task.id)} for it.`, {

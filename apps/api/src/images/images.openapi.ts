@@ -21,7 +21,7 @@ import { SubmittedResponse, TaskAcceptance } from '#contract/task-acceptance.js'
 import { DescribeBodies } from '../docs/finish-document.js';
 import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER, TASK_HEADERS } from '../http/describe.js';
 
-const IMAGE_ERRORS = [400, 402, 409, 413, 415, 429, 502, 504];
+const IMAGE_ERRORS = [400, 402, 409, 413, 415, 422, 429, 502, 504];
 
 export function DescribeGeneration(operationId: string): MethodDecorator {
   return applyDecorators(
@@ -43,6 +43,7 @@ export function DescribeAsyncGeneration(): MethodDecorator {
     ApiBody({ type: AsyncImageGenerationRequest }),
     DescribeAcceptance(),
     DescribeErrors(...IMAGE_ERRORS),
+    DescribeRepeats(),
     DescribeProtected(),
   );
 }
@@ -65,6 +66,7 @@ export function DescribeAsyncEdit(): MethodDecorator {
     DescribeEditBody(AsyncImageEditRequest, AsyncImageEditForm),
     DescribeAcceptance(),
     DescribeErrors(...IMAGE_ERRORS),
+    DescribeRepeats(),
     DescribeProtected(),
   );
 }
@@ -82,8 +84,20 @@ function DescribeSyncAnswers(): MethodDecorator {
     ApiExtraModels(ImageResponse, SubmittedResponse),
     DescribeAcceptance(),
     DescribeErrors(...IMAGE_ERRORS),
+    DescribeRepeats(),
     DescribeProtected(),
   );
+}
+
+function DescribeRepeats(): MethodDecorator {
+  return ApiHeader({
+    name: 'Idempotency-Key',
+    required: false,
+    description:
+      '1 to 255 visible ASCII characters, kept 24 hours. A repeat of the request with the same key gets the same task: ' +
+      'it waits for it while it runs, and gets its outcome again afterwards.',
+    schema: { type: 'string', minLength: 1, maxLength: 257 },
+  });
 }
 
 function DescribeAcceptance(): MethodDecorator {
@@ -96,6 +110,7 @@ function DescribeAcceptance(): MethodDecorator {
       ...REQUEST_ID_HEADER,
       'x-task-id': text,
       'x-ignored-params': text,
+      'idempotency-replayed': text,
       location: { description: 'Where to poll.', ...text },
       'retry-after': { description: 'Seconds until the first poll.', schema: { type: 'integer' } },
       'preference-applied': { description: '`respond-async` when that was asked for.', ...text },

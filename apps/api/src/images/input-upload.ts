@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { MAX_MASK_BYTES, MAX_UPLOAD_BYTES } from '#images/limits.js';
@@ -10,12 +11,15 @@ type Bytes = AsyncIterable<Buffer> | Iterable<Buffer>;
 
 /** The images one request brings along: stored while they arrive, and all gone again if it is not accepted. */
 export class InputUpload {
+  /** SHA-256 (hex) of what was stored, by object key; empty unless asked for. */
+  readonly digests = new Map<string, string>();
   private readonly keys: string[] = [];
 
   constructor(
     private readonly store: ObjectStore,
     private readonly taskId: string,
     private readonly signal: AbortSignal,
+    private readonly digesting = false,
   ) {}
 
   /**
@@ -25,12 +29,14 @@ export class InputUpload {
    */
   async add(bytes: Bytes, slot: number | 'mask', param: string): Promise<TaskInput> {
     const key = inputKey(this.taskId, slot);
-    const pieces = limited(bytes, slot === 'mask' ? maskLimit(param) : fileLimit(param));
+    const hash = this.digesting ? createHash('sha256') : undefined;
+    const pieces = limited(bytes, slot === 'mask' ? maskLimit(param) : fileLimit(param), hash);
     const { head, contentType } = await readHead(pieces, param);
     this.keys.push(key);
     const body = Readable.from(restOf(head, pieces), { objectMode: false });
     try {
       const stored = await this.store.put(key, body, { contentType, signal: this.signal });
+      if (hash !== undefined) this.digests.set(key, hash.digest('hex'));
       return { kind: 'object', key, bytes: stored.bytes, param };
     } catch (error) {
       throw error instanceof StorageError ? storeFailed(error) : error;
@@ -61,11 +67,12 @@ function maskLimit(param: string): ByteLimit {
   return { bytes: MAX_MASK_BYTES, error };
 }
 
-async function* limited(bytes: Bytes, limit: ByteLimit): AsyncGenerator<Buffer, undefined> {
+async function* limited(bytes: Bytes, limit: ByteLimit, hash: Hash | undefined): AsyncGenerator<Buffer, undefined> {
   let total = 0;
   for await (const piece of bytes) {
     total += piece.length;
     if (total > limit.bytes) throw limit.error();
+    hash?.update(piece);
     yield piece;
   }
   return undefined;

@@ -41,8 +41,16 @@ export class WaitForTask {
     return this.waiters.size;
   }
 
-  /** The finished task, or undefined when it still runs after `timeoutMs` or the signal is aborted. */
-  async settled(task: { readonly id: string }, timeoutMs: number, signal?: AbortSignal): Promise<Task | undefined> {
+  /**
+   * The finished task, or undefined when it still runs after `timeoutMs` or the signal is aborted.
+   * `mayHaveEnded` says that the task is not new, so that its row is looked at first.
+   */
+  async settled(
+    task: { readonly id: string },
+    timeoutMs: number,
+    signal?: AbortSignal,
+    mayHaveEnded = false,
+  ): Promise<Task | undefined> {
     return new Promise((resolve) => {
       const finish = (result: Task | undefined): void => {
         clearTimeout(timer);
@@ -57,7 +65,7 @@ export class WaitForTask {
       signal?.addEventListener('abort', giveUp, { once: true });
       this.add(task.id, finish);
       if (signal?.aborted) giveUp();
-      else if (this.early.has(task.id) || this.earlier.has(task.id)) this.hear(task.id);
+      else if (mayHaveEnded || this.early.has(task.id) || this.earlier.has(task.id)) this.hear(task.id);
     });
   }
 

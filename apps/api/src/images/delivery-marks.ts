@@ -1,0 +1,62 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Database } from '#database/database.js';
+import type { Logger } from '#telemetry/logger.js';
+
+const TICK_MS = 100;
+
+interface Written {
+  readonly taskId: string;
+  readonly socket: FastifyRequest['raw']['socket'];
+}
+
+/**
+ * Marks tasks whose outcome was written to their caller, so that a later identical request is a new one.
+ * One statement for all of a moment, off every request's path. A mark that is lost does no harm: an SDK that comes
+ * back within 15 minutes would get the same picture once more.
+ */
+export class DeliveryMarks {
+  private fresh: Written[] = [];
+  private settled: Written[] = [];
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Marks the task once the reply, which carries its outcome, is written to its last byte. */
+  watch(request: FastifyRequest, reply: FastifyReply, taskId: string): void {
+    const { socket } = request.raw;
+    reply.raw.once('finish', () => {
+      this.fresh.push({ taskId, socket });
+      this.timer ??= setInterval(() => void this.tick(), TICK_MS).unref();
+    });
+  }
+
+  /** Marks what is left. */
+  async close(): Promise<void> {
+    await this.tick();
+    await this.tick();
+  }
+
+  /** Each waits one tick: a connection that is reset meanwhile has lost what was written to it. */
+  private async tick(): Promise<void> {
+    const due = this.settled.filter(({ socket }) => socket.errored === null).map(({ taskId }) => taskId);
+    this.settled = this.fresh;
+    this.fresh = [];
+    if (this.settled.length === 0) {
+      clearInterval(this.timer);
+      this.timer = undefined;
+    }
+    if (due.length === 0) return;
+    await this.database.pool
+      .query({
+        name: 'task_delivered',
+        text: 'UPDATE tasks SET delivered_at = now() WHERE id = ANY($1) AND delivered_at IS NULL',
+        values: [due],
+      })
+      .catch((error: unknown) => {
+        this.logger.warn('delivery.not_marked', { count: due.length, error });
+      });
+  }
+}

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import type { EditForm } from './edit-form.js';
+
+/** Characters of a text hashed at a time. */
+const STEP = 262_144;
+/** Characters after which others get their turn. */
+const TURN = 16 * STEP;
+
+/**
+ * SHA-256 of what a request asks for. The address has one spelling for all its aliases, and the way of answering is no
+ * part of it: whoever repeats a sync call at `/async` asks for the same picture. The order of keys does not count.
+ */
+export async function fingerprintOf(action: 'generations' | 'edits', body: unknown): Promise<Buffer> {
+  const hash = createHash('sha256').update(`POST /v1/images/${action}\n`);
+  let turn = 0;
+  for (const piece of canonicalPieces(body)) {
+    hash.update(piece);
+    turn += piece.length;
+    if (turn < TURN) continue;
+    turn = 0;
+    await setImmediate();
+  }
+  return hash.digest();
+}
+
+/** What a form asks for, whatever its boundary and the order and names of its parts; `digests` by object key. */
+export function formBody(form: EditForm, digests: ReadonlyMap<string, string>): unknown {
+  const [images, masks] = [form.images, form.mask === null ? [] : [form.mask]].map((inputs) =>
+    inputs.map((input) => (input.kind === 'object' ? digests.get(input.key) : input.url)),
+  );
+  return { form: form.texts, images, masks };
+}
+
+/** JSON with sorted keys; long texts in pieces, so that no second copy of a picture is made. */
+function* canonicalPieces(value: unknown): Generator<string> {
+  if (typeof value === 'string') {
+    for (let start = 0; start === 0 || start < value.length; start += STEP) {
+      yield JSON.stringify(value.slice(start, start + STEP));
+    }
+  } else if (Array.isArray(value)) {
+    yield '[';
+    for (const item of value) {
+      yield* canonicalPieces(item);
+      yield ',';
+    }
+    yield ']';
+  } else if (typeof value === 'object' && value !== null) {
+    yield '{';
+    for (const [name, item] of Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) {
+      yield `${JSON.stringify(name)}:`;
+      yield* canonicalPieces(item);
+      yield ',';
+    }
+    yield '}';
+  } else {
+    yield String(value);
+  }
+}

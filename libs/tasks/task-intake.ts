@@ -1,0 +1,137 @@
+import { AppError } from '#contract/app-error.js';
+import type { Database } from '#database/database.js';
+import { insertKeyedTask, insertTask } from './insert-task.js';
+import type { RequestIdentity } from './request-identity.js';
+import { TASK_COLUMNS, toTask, type TaskRow } from './task-columns.js';
+import type { TaskStore } from './task-store.js';
+import type { Task, TaskCommand } from './task.js';
+
+/** A key that is taken but has expired when it is read is tried again; more than once is no accident. */
+const TRIES = 3;
+
+const FIND_KEYED = {
+  name: 'task_find_keyed',
+  text: `SELECT held_fingerprint, ${TASK_COLUMNS} FROM (
+      SELECT fingerprint AS held_fingerprint, task_id AS held_id FROM idempotency_keys
+      WHERE account_id = $1 AND key = $2 AND expires_at > now()) AS held
+    LEFT JOIN tasks ON id = held_id`,
+};
+const FIND_UNDELIVERED = {
+  name: 'task_find_undelivered',
+  text: `SELECT ${TASK_COLUMNS} FROM tasks
+    WHERE fingerprint = $1 AND api_key_id = $2 AND delivered_at IS NULL AND created_at > now() - interval '15 minutes'
+    ORDER BY created_at DESC, id DESC LIMIT 1`,
+};
+
+type HeldRow = { held_fingerprint: Buffer } & (TaskRow | { id: null });
+
+/** The task of a request: a new one, or the one that an earlier try of the same request has made. */
+export interface Intake {
+  readonly task: Task;
+  readonly attached: boolean;
+}
+
+/**
+ * The door to the tasks table: a request that repeats another one gets that one's task, and never makes a second.
+ * The database decides, so it holds for parallel calls at any number of processes.
+ */
+export class TaskIntake {
+  constructor(
+    private readonly database: Database,
+    private readonly store: TaskStore,
+  ) {}
+
+  /**
+   * Once this returns, the task will end.
+   * Throws AppError: `idempotency_key_reused` when the key stands for another request, `idempotency_in_progress` when
+   * it stands for a task that can't be read.
+   */
+  async take(command: TaskCommand, deadlineMs: number, identity?: RequestIdentity): Promise<Intake> {
+    if (identity?.kind === 'key') return this.takeKeyed(command, deadlineMs, identity);
+    if (identity !== undefined && identity.retry > 0)
+      return this.takeRetried(command, deadlineMs, identity.fingerprint);
+    return made(await this.store.insert(command, deadlineMs, identity?.fingerprint));
+  }
+
+  /** The task that the request repeats, if it repeats one. Throws like `take`. */
+  async find(command: TaskCommand, identity: RequestIdentity | undefined): Promise<Intake | undefined> {
+    if (identity?.kind === 'key') return this.findKeyed(command, identity);
+    if (identity === undefined || identity.retry === 0) return undefined;
+    const { rows } = await this.database.pool.query<TaskRow>({
+      ...FIND_UNDELIVERED,
+      values: [identity.fingerprint, command.apiKeyId],
+    });
+    return rows[0] && attachedTo(rows[0]);
+  }
+
+  private async takeKeyed(
+    command: TaskCommand,
+    deadlineMs: number,
+    identity: RequestIdentity & { kind: 'key' },
+  ): Promise<Intake> {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const { rows } = await this.database.pool.query<TaskRow>(insertKeyedTask(command, deadlineMs, identity));
+      if (rows[0] !== undefined) return made(toTask(rows[0]));
+      const found = await this.findKeyed(command, identity);
+      if (found !== undefined) return found;
+    }
+    throw unreadable();
+  }
+
+  private async findKeyed(
+    command: TaskCommand,
+    identity: RequestIdentity & { kind: 'key' },
+  ): Promise<Intake | undefined> {
+    const { rows } = await this.database.pool.query<HeldRow>({
+      ...FIND_KEYED,
+      values: [command.accountId, identity.key],
+    });
+    const row = rows[0];
+    if (row === undefined) return undefined;
+    if (!row.held_fingerprint.equals(identity.fingerprint)) {
+      throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request.', {
+        param: 'Idempotency-Key',
+      });
+    }
+    if (row.id === null) throw unreadable();
+    return attachedTo(row);
+  }
+
+  /** Retries of one request come in one after the other, because the later one must see what the earlier one made. */
+  private async takeRetried(command: TaskCommand, deadlineMs: number, fingerprint: Buffer): Promise<Intake> {
+    const client = await this.database.pool.connect();
+    let failure: Error | undefined;
+    try {
+      await client.query('BEGIN');
+      await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
+        `${command.apiKeyId} ${fingerprint.toString('hex')}`,
+      ]);
+      const found = await client.query<TaskRow>({ ...FIND_UNDELIVERED, values: [fingerprint, command.apiKeyId] });
+      const inserted =
+        found.rows[0] ?? (await client.query<TaskRow>(insertTask(command, deadlineMs, fingerprint))).rows[0];
+      await client.query('COMMIT');
+      return { task: toTask(inserted as TaskRow), attached: found.rows[0] !== undefined };
+    } catch (error) {
+      failure = error instanceof Error ? error : new Error('the transaction failed');
+      throw error;
+    } finally {
+      // A connection in the middle of a transaction must not go back to the pool.
+      client.release(failure);
+    }
+  }
+}
+
+function made(task: Task): Intake {
+  return { task, attached: false };
+}
+
+function attachedTo(row: TaskRow): Intake {
+  return { task: toTask(row), attached: true };
+}
+
+function unreadable(): AppError {
+  return new AppError('idempotency_in_progress', 'Another request with this Idempotency-Key is being taken in.', {
+    param: 'Idempotency-Key',
+    retryAfter: 2,
+  });
+}

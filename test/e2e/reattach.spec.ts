@@ -1,0 +1,152 @@
+import OpenAI, { toFile } from 'openai';
+import { waitUntil } from '#embedded/wait-until.js';
+import { gradientImage } from '#images/sample-images.fixture.js';
+import { startFlakyProxy, type Fate, type FlakyProxy } from '../support/flaky-proxy.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+interface Row {
+  id: string;
+  status: string;
+  provider_starts: number;
+  delivered_at: Date | null;
+}
+
+/** The official SDK as it is, through connections that fail: it gets its picture, and one is made. */
+describe('an OpenAI SDK that tries again', () => {
+  let platform: Platform;
+  let png: Buffer;
+  const proxies: FlakyProxy[] = [];
+  let count = 0;
+
+  beforeAll(async () => {
+    // The window is shorter than the pictures of these tests take.
+    [platform, png] = [await startPlatform({ SYNC_WAIT_MS: '1500' }), await gradientImage(128, 128, 'png')];
+  }, 120_000);
+  afterAll(async () => {
+    await Promise.all(proxies.map((proxy) => proxy.close()));
+    await platform.close();
+  });
+
+  async function client(fates: readonly Fate[], options: { timeout?: number; maxRetries?: number } = {}) {
+    const proxy = await startFlakyProxy(platform.url, fates);
+    proxies.push(proxy);
+    return { proxy, openai: new OpenAI({ apiKey: platform.key, baseURL: `${proxy.url}/v1`, ...options }) };
+  }
+
+  const ways: [string, (openai: OpenAI, prompt: string) => Promise<OpenAI.ImagesResponse>][] = [
+    ['a generation', (openai, prompt) => openai.images.generate({ model: 'gpt-image-2', prompt, size: '1:1' })],
+    [
+      'an edit with files',
+      async (openai, prompt) =>
+        openai.images.edit({
+          model: 'gpt-image-2',
+          prompt,
+          size: '1024x1024',
+          image: [await toFile(png, 'a.png', { type: 'image/png' }), await toFile(png, 'b.png', { type: 'image/png' })],
+        }),
+    ],
+  ];
+  const newPrompt = (latency: string): string => `try ${++count} [[latency=${latency}]]`;
+
+  async function rowsOf(prompt: string): Promise<Row[]> {
+    const { rows } = await platform.pool.query<Row>(
+      'SELECT id, status, provider_starts, delivered_at FROM tasks WHERE prompt = $1',
+      [prompt],
+    );
+    return rows;
+  }
+  const hasPicture = ({ data }: OpenAI.ImagesResponse): boolean =>
+    data?.[0]?.url !== undefined || (data?.[0]?.b64_json?.length ?? 0) > 1_000;
+  async function expectOne(prompt: string): Promise<void> {
+    expect(await rowsOf(prompt)).toMatchObject([{ status: 'completed', provider_starts: 1 }]);
+    await waitUntil(async () => (await rowsOf(prompt))[0]?.delivered_at !== null, { timeoutMs: 10_000 });
+    expect((await rowsOf(prompt))[0]?.delivered_at).toBeInstanceOf(Date);
+  }
+
+  describe.each(ways)('for %s', (_name, ask) => {
+    it('gets its picture although the first connection is cut while it waits', async () => {
+      const prompt = newPrompt('2s');
+      const { proxy, openai } = await client(['hold']);
+      const answer = ask(openai, prompt);
+      await waitUntil(async () => (await rowsOf(prompt)).length > 0, { timeoutMs: 20_000 });
+      proxy.cut();
+      expect(hasPicture(await answer)).toBe(true);
+      expect(proxy.count).toBeGreaterThan(1);
+      await expectOne(prompt);
+    });
+
+    it('gets its picture although the first connection says nothing for ever', async () => {
+      const prompt = newPrompt('2500ms');
+      const { proxy, openai } = await client(['hold'], { timeout: 2_000, maxRetries: 4 });
+      expect(hasPicture(await ask(openai, prompt))).toBe(true);
+      expect(proxy.count).toBeGreaterThan(1);
+      await expectOne(prompt);
+    });
+
+    it('gets its picture although the window of each call is shorter than the work', async () => {
+      const prompt = newPrompt('3s');
+      const { openai } = await client([]);
+      expect(hasPicture(await ask(openai, prompt))).toBe(true);
+      await expectOne(prompt);
+      const statuses = platform.api
+        .logs()
+        .filter((line) => line['event'] === 'request' && line['attached'] === true)
+        .map((line) => line['status']);
+      expect(statuses).toContain(200);
+    });
+
+    it('gets its picture although the answer was lost on the way', async () => {
+      const prompt = newPrompt('200ms');
+      const { proxy, openai } = await client(['cut-answer']);
+      expect(hasPicture(await ask(openai, prompt))).toBe(true);
+      expect(proxy.count).toBeGreaterThan(1);
+      await expectOne(prompt);
+    });
+
+    it('gets two pictures for two separate identical calls', async () => {
+      const prompt = newPrompt('200ms');
+      const { openai } = await client([]);
+      const answers = await Promise.all([ask(openai, prompt), ask(openai, prompt)]);
+      expect(answers.map(hasPicture)).toEqual([true, true]);
+      expect((await rowsOf(prompt)).map((row) => row.provider_starts)).toEqual([1, 1]);
+    });
+  });
+
+  const headers = (retry: string) => ({ 'x-stainless-retry-count': retry });
+  const submit = async (prompt: string, retry: string, path = '/v1/images/generations/async'): Promise<string> => {
+    const body = { model: 'gpt-image-2', prompt, resolution: '1k' };
+    const response = await platform.call(path, { body, headers: headers(retry) });
+    return response.headers.get('x-task-id') ?? '';
+  };
+
+  it('starts anew once the first answer has arrived', async () => {
+    const prompt = newPrompt('100ms');
+    const first = await submit(prompt, '0');
+    await waitUntil(async () => (await rowsOf(prompt))[0]?.delivered_at !== null, { timeoutMs: 10_000 });
+    expect(await submit(prompt, '1')).not.toBe(first);
+  });
+
+  it.each(['', 'x', '-1', '1.5'])('is not believed when it says it is try %p', async (retry) => {
+    const prompt = newPrompt('3s');
+    const body = { model: 'gpt-image-2', prompt, resolution: '1k' };
+    const call = { body, headers: { ...headers(retry), prefer: 'wait=1' } };
+    const answers = [
+      await platform.call('/v1/images/generations', call),
+      await platform.call('/v1/images/generations', call),
+    ];
+    expect(answers.map((answer) => [answer.status, answer.headers.get('x-should-retry')])).toEqual([
+      [504, 'false'],
+      [504, 'false'],
+    ]);
+    expect(await rowsOf(prompt)).toHaveLength(2);
+  });
+
+  it('costs callers who count nothing no more than an empty column', async () => {
+    const prompt = newPrompt('100ms');
+    await platform.call('/v1/images/generations', { body: { model: 'gpt-image-2', prompt, resolution: '1k' } });
+    const { rows } = await platform.pool.query('SELECT fingerprint, delivered_at FROM tasks WHERE prompt = $1', [
+      prompt,
+    ]);
+    expect(rows).toEqual([{ fingerprint: null, delivered_at: null }]);
+  });
+});
