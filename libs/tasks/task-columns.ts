@@ -3,7 +3,7 @@ import type { Task, TaskError, TaskImage, TaskInput, TaskOptions } from './task.
 import type { TaskPhase, TaskStatus } from './task-status.js';
 
 /** The columns every reader of a task gets; the prompt and the inputs stay with the worker. */
-export const TASK_COLUMNS = `id, account_id, api_key_id, request_id, action, model, options, status, phase, progress, provider,
+export const TASK_COLUMNS = `id, account_id, api_key_id, request_id, action, model, options, status, phase, progress, provider, provider_call_open,
   created_at, started_at, finished_at, deadline_at, error, images, usage, warnings`;
 
 export interface TaskRow {
@@ -18,6 +18,7 @@ export interface TaskRow {
   phase: TaskPhase;
   progress: number;
   provider: string | null;
+  provider_call_open: boolean;
   created_at: Date;
   started_at: Date | null;
   finished_at: Date | null;
@@ -37,7 +38,6 @@ export interface ClaimedRow extends TaskRow {
   losses: number;
   provider_starts: number;
   provider_job_id: string | null;
-  provider_call_open: boolean;
   remaining_ms: number;
 }
 
@@ -62,5 +62,6 @@ export function toTask(row: TaskRow): Task {
     images: row.images,
     usage: row.usage,
     warnings: row.warnings,
+    providerCallOpen: row.provider_call_open,
   };
 }

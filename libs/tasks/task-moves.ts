@@ -42,7 +42,7 @@ const CLAIM = {
       lease_until = now() + $3 * interval '1 millisecond', next_try_at = NULL, started_at = COALESCE(started_at, now())
     WHERE id = $1 AND status = 'pending' AND deadline_at > now()
       AND (lease_until IS NULL OR lease_until < now()) AND (next_try_at IS NULL OR next_try_at <= now() + interval '1 second')
-    RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, losses, provider_starts, provider_job_id, provider_call_open,
+    RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, losses, provider_starts, provider_job_id,
       (EXTRACT(EPOCH FROM deadline_at - now()) * 1000)::float8 AS remaining_ms`,
 };
 const START = {
@@ -108,11 +108,12 @@ export class TaskMoves {
     });
   }
 
-  /** Progress only grows, and reaches 100 only with completion. */
+  /** Progress only grows, and reaches 100 only with completion. A late write never takes a phase back. */
   async progress(hold: Hold, percent: number, phase: 'running' | 'storing'): Promise<boolean> {
     return this.changed({
       name: 'task_progress',
-      text: `UPDATE tasks SET progress = GREATEST(progress, LEAST($3, 99)), phase = $4 WHERE ${HELD}`,
+      text: `UPDATE tasks SET progress = GREATEST(progress, LEAST($3, 99)), phase = $4
+        WHERE ${HELD} AND phase IN ('running', $4)`,
       values: [hold.id, hold.attempt, Math.round(percent), phase],
     });
   }

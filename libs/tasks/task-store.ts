@@ -25,6 +25,18 @@ const FINISHED = {
   text: `SELECT ${TASK_COLUMNS} FROM tasks WHERE id = ANY($1) AND status <> 'pending'`,
 };
 
+const LOOK = { name: 'task_look', text: `SELECT ${TASK_COLUMNS} FROM tasks WHERE id = ANY($1)` };
+const FIND_ALL = {
+  name: 'task_find_all',
+  text: `SELECT ${TASK_COLUMNS} FROM tasks WHERE id = ANY($1) AND account_id = $2`,
+};
+// An open provider call stays open: its outcome is never learned, which is what the owner is told (see TaskLinks).
+const CANCEL = {
+  name: 'task_cancel',
+  text: `UPDATE tasks SET status = 'cancelled', phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL
+    WHERE id = $1 AND account_id = $2 AND status = 'pending' RETURNING ${TASK_COLUMNS}, epoch`,
+};
+
 /**
  * What callers read and write of the tasks table; the worker's moves are in task-moves.ts.
  * Hand-written statements on the same pool as Prisma: these run once or more per request, and Prisma costs them
@@ -58,6 +70,27 @@ export class TaskStore {
   async find(accountId: string, id: string): Promise<Task | undefined> {
     const { rows } = await this.database.pool.query<TaskRow>({ ...FIND, values: [id, accountId] });
     return rows[0] && toTask(rows[0]);
+  }
+
+  /** Those of the tasks that are the account's, in no order. */
+  async findAll(accountId: string, ids: readonly string[]): Promise<Task[]> {
+    const { rows } = await this.database.pool.query<TaskRow>({ ...FIND_ALL, values: [ids, accountId] });
+    return rows.map(toTask);
+  }
+
+  /** The tasks as they are now; for watchers, which know only ids of their own callers. */
+  async look(ids: readonly string[]): Promise<Task[]> {
+    const { rows } = await this.database.pool.query<TaskRow>({ ...LOOK, values: [ids] });
+    return rows.map(toTask);
+  }
+
+  /** Ends a pending task; undefined when it has ended already or is not the account's. `epoch` names its job. */
+  async cancel(accountId: string, id: string): Promise<{ task: Task; epoch: number } | undefined> {
+    const { rows } = await this.database.pool.query<TaskRow & { epoch: number }>({
+      ...CANCEL,
+      values: [id, accountId],
+    });
+    return rows[0] && { task: toTask(rows[0]), epoch: rows[0].epoch };
   }
 
   /** Those of the tasks that have ended; for waiters, which know only ids of their own callers. */

@@ -77,4 +77,6 @@ export interface Task {
   readonly images: readonly TaskImage[] | null;
   readonly usage: ImageUsage | null;
   readonly warnings: readonly string[] | null;
+  /** A provider was called and nobody learned how that ended (yet, or ever when the task was cancelled). */
+  readonly providerCallOpen: boolean;
 }

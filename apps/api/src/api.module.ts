@@ -34,7 +34,9 @@ import { AnswerImage } from './images/answer-image.js';
 import { ImagesController } from './images/images.controller.js';
 import { WaitForTask } from './images/wait-for-task.js';
 import { ModelsController } from './models/models.controller.js';
+import { FollowTask } from './tasks/follow-task.js';
 import { TaskLinks } from './tasks/task-links.js';
+import { TaskWatchers } from './tasks/task-watchers.js';
 import { TasksController } from './tasks/tasks.controller.js';
 
 export const API_CONFIGS = [
@@ -55,6 +57,7 @@ const providers = [
   AcceptImage,
   AnswerImage,
   TaskLinks,
+  FollowTask,
   Readiness,
   { provide: BodyMemory, inject: [ApiConfig], useFactory: (config: ApiConfig) => new BodyMemory(config.bodyMemory) },
   { provide: Draining, inject: [ApiConfig], useFactory: (config: ApiConfig) => new Draining(config.shutdownGraceMs) },
@@ -73,6 +76,11 @@ const providers = [
     provide: WaitForTask,
     inject: [TaskStore, TaskBellListener, Logger],
     useFactory: (...parts: ConstructorParameters<typeof WaitForTask>) => new WaitForTask(...parts),
+  },
+  {
+    provide: TaskWatchers,
+    inject: [TaskStore, TaskBellListener, Logger],
+    useFactory: (...parts: ConstructorParameters<typeof TaskWatchers>) => new TaskWatchers(...parts),
   },
   {
     provide: LinkSigner,
@@ -97,6 +105,7 @@ export class ApiModule implements OnModuleDestroy, OnApplicationShutdown {
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(Draining) private readonly draining: Draining,
     @Inject(WaitForTask) private readonly wait: WaitForTask,
+    @Inject(TaskWatchers) private readonly watchers: TaskWatchers,
     @Inject(TaskBellListener) private readonly bell: TaskBellListener,
   ) {}
 
@@ -117,6 +126,7 @@ export class ApiModule implements OnModuleDestroy, OnApplicationShutdown {
   onApplicationShutdown(): void {
     this.draining.stop();
     this.wait.close();
+    this.watchers.close();
     this.bell.close();
   }
 }

@@ -23,7 +23,10 @@ export class TaskKeeper {
   async claim(taskId: string, owner: string): Promise<ClaimedTask | undefined> {
     const claimed = await this.moves.claim(taskId, owner, this.config.leaseMs);
     if (claimed === undefined) this.logger.debug('task.not_claimed', { taskId });
-    else this.logger.info('task.claimed', { ...identity(claimed), attempt: claimed.attempt });
+    else {
+      this.notify.bell.ringChanged(taskId);
+      this.logger.info('task.claimed', { ...identity(claimed), attempt: claimed.attempt });
+    }
     return claimed;
   }
 
@@ -37,7 +40,7 @@ export class TaskKeeper {
   }
 
   progress(held: HeldTask): ProgressWriter {
-    return new ProgressWriter(this.moves, held, this.logger);
+    return new ProgressWriter(this.moves, held, this.notify.bell, this.logger);
   }
 
   async startProvider(claimed: ClaimedTask, held: HeldTask, provider: ImageProvider): Promise<void> {
@@ -52,6 +55,7 @@ export class TaskKeeper {
 
   async storing(held: HeldTask): Promise<void> {
     if (!(await this.moves.progress(held, 90, 'storing'))) throw new HoldLost();
+    this.notify.bell.ringChanged(held.id);
   }
 
   /** False when the task has ended in another way meanwhile; then the picture is not wanted. */
@@ -86,8 +90,10 @@ export class TaskKeeper {
         const outcomeKnown = provider.free || !held.signal.aborted;
         const entry = await this.moves.giveBack(held, verdict.delayMs, outcomeKnown);
         this.logger.warn('task.given_back', { ...line, durationMs: verdict.delayMs, error });
+        if (entry === undefined) return;
+        this.notify.bell.ringChanged(held.id);
         // Without Redis the sweeper finds it.
-        if (entry !== undefined) await this.notify.queue.add(entry).catch(() => undefined);
+        await this.notify.queue.add(entry).catch(() => undefined);
         return;
       }
       case 'fail':
