@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import { waitUntil } from '#embedded/wait-until.js';
 import { readEvents } from '../support/event-source.js';
 import { startPlatform, type CallOptions, type Platform } from '../support/platform.js';
@@ -42,6 +43,8 @@ describe('following tasks', () => {
     expect(response.status).toBe(200);
     return ((await response.json()) as { data: TaskData }).data;
   }
+
+  const cancel = (id: string): Promise<Response> => platform.call(`/v1/tasks/${id}/cancel`, { method: 'POST' });
 
   async function running(id: string): Promise<void> {
     while ((await poll(id)).phase !== 'running');
@@ -91,8 +94,15 @@ describe('following tasks', () => {
   });
 
   it('streams every step to the end, never backwards', async () => {
+    const rung: string[] = [];
+    const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
+    redis.on('message', (_channel, message: string) => rung.push(message));
+    await redis.subscribe(`${platform.settings['REDIS_PREFIX'] ?? ''}:tasks:changed`);
     const id = await submit('streamed [[latency=4s]]');
     const seen = await streamed(id);
+    redis.disconnect();
+    // One bell for each step that was written: claimed, progress, storing.
+    expect(rung.filter((message) => message === id).length).toBeGreaterThanOrEqual(4);
     const progress = seen.map((look) => look.progress);
     expect(progress).toEqual(progress.toSorted((a, b) => a - b));
     // Queued or just begun, some of the provider's steps, stored, done.
@@ -119,6 +129,7 @@ describe('following tasks', () => {
       line['event'] === 'task.unwatched' && line['taskId'] === id;
     expect(await waitUntil(() => otherApi.logs().some(left), { timeoutMs: 4_000 })).toBe(true);
     expect((await poll(id)).status).toBe('pending');
+    await cancel(id);
   });
 
   it('ends streams and held polls when the process stops, long before its grace time is over', async () => {
@@ -136,6 +147,7 @@ describe('following tasks', () => {
     expect(await (await held).json()).toMatchObject({ data: { id, status: 'pending' } });
     for await (const { data } of events) expect(data).toMatchObject({ data: { status: 'pending' } });
     expect(await exit).toMatchObject({ code: 0 });
+    await cancel(id);
   });
 
   it('reads many at once, and lists what is not yours like what is not', async () => {

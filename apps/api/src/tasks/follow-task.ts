@@ -21,7 +21,7 @@ export class FollowTask {
    * or when the process stops.
    */
   async changed(task: Task, waitMs: number, reply: FastifyReply): Promise<Task> {
-    if (isFinal(task.status)) return task;
+    if (isFinal(task.status) || reply.raw.destroyed) return task;
     return new Promise((resolve) => {
       let seen = task;
       const call = new AbortController();
@@ -47,6 +47,7 @@ export class FollowTask {
 
   /** Sends the task at once and then at every change, until it has ended, the caller leaves or the process stops. */
   stream(task: Task, reply: FastifyReply): void {
+    if (reply.raw.destroyed) return;
     const call = new AbortController();
     let stopWatching = (): void => undefined;
     const events = new EventStream(() => {

@@ -1,5 +1,6 @@
 import { Controller, Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { CancelTask } from '#tasks/cancel-task.js';
@@ -74,6 +75,7 @@ export class TasksController {
   }
 
   @Post(':taskId/cancel')
+  @RouteConfig({ bodyless: true })
   @HttpCode(200)
   @DescribeCancel()
   async cancel(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
