@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { text } from 'node:stream/consumers';
 import { EventStream } from './event-stream.js';
 
@@ -9,6 +10,16 @@ describe('EventStream', () => {
     events.send('task.updated', { a: 'line\nbreak' });
     events.end();
     expect(await text(events.body)).toBe('event: task.updated\ndata: {"a":"line\\nbreak"}\n\n');
+  });
+
+  it('pings while nothing happens, and no more once it has ended', async () => {
+    jest.useFakeTimers();
+    const events = new EventStream(noop);
+    jest.advanceTimersByTime(30_000);
+    events.end();
+    jest.advanceTimersByTime(30_000);
+    jest.useRealTimers();
+    expect(await text(events.body)).toBe(': ping\n\n: ping\n\n');
   });
 
   it('keeps the latest event for a caller that does not read, not all of them', async () => {
