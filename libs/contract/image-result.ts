@@ -23,7 +23,6 @@ export interface ResultTask {
   readonly phase: 'queued' | 'running' | 'storing' | 'done';
   readonly progress: number;
   readonly createdAt: Date;
-  readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
   readonly error: (ErrorDetail & { readonly http_status: number }) | null;
   readonly usage: ImageUsage | null;

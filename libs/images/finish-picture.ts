@@ -1,4 +1,4 @@
-import { webcrypto } from 'node:crypto';
+import { hash, webcrypto } from 'node:crypto';
 import { readHeader } from './header.js';
 import { ImageError } from './image-error.js';
 import { MAX_PICTURE_BYTES } from './limits.js';
@@ -21,6 +21,9 @@ export interface FinishedPicture {
   readonly sha256: string;
 }
 
+/** Hashing this much takes well under a millisecond. */
+const SMALL_BYTES = 100_000;
+
 const STEPS: readonly Step[] = [upright, fit, flatten, encode, strip];
 
 /**
@@ -36,7 +39,7 @@ export async function finishPicture(bytes: Buffer, order: FinishOrder, signal: A
       picture = await step.run(picture, order);
     }
     signal.throwIfAborted();
-    return await measure(picture.bytes);
+    return await measure(picture);
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
     throw new ImageError('upstream_invalid_response', 'The provider did not answer with a usable picture.', error);
@@ -48,9 +51,15 @@ async function inspect(bytes: Buffer): Promise<PictureInWork> {
   return { bytes, header: await readHeader(bytes), changes: undefined };
 }
 
-async function measure(bytes: Buffer): Promise<FinishedPicture> {
-  const { type, width, height } = await readHeader(bytes);
+/** The header was read from these very pixels; cleaning the file of metadata changes none of them. */
+async function measure({ bytes, header }: PictureInWork): Promise<FinishedPicture> {
+  const { type, width, height } = header;
+  return { bytes, contentType: contentTypeOf(type), format: type, width, height, sha256: await sha256Of(bytes) };
+}
+
+/** Small pictures are hashed at once, large ones off the event loop's way. */
+async function sha256Of(bytes: Buffer): Promise<string> {
+  if (bytes.length <= SMALL_BYTES) return hash('sha256', bytes, 'hex');
   const digest = await webcrypto.subtle.digest('SHA-256', new Uint8Array(bytes));
-  const sha256 = Buffer.from(digest).toString('hex');
-  return { bytes, contentType: contentTypeOf(type), format: type, width, height, sha256 };
+  return Buffer.from(digest).toString('hex');
 }

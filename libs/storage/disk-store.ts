@@ -77,34 +77,45 @@ export class DiskStore implements ObjectStore {
   }
 
   private async write(path: string, incoming: IncomingBody): Promise<{ bytes: number }> {
-    const unfinished = join(this.root, UNFINISHED);
-    await this.makeFolder(unfinished);
-    await this.sweep(unfinished);
-    const temporary = join(unfinished, randomUUID());
-    const handle = await open(temporary, 'wx', 0o600);
+    const temporary = join(this.root, UNFINISHED, randomUUID());
+    const handle = await this.create(temporary);
     try {
-      try {
-        for await (const chunk of incoming) await handle.appendFile(chunk);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
+      for await (const chunk of incoming) await handle.appendFile(chunk);
       await this.moveIntoPlace(temporary, path);
+      // After the rename, so that one flush makes the bytes and the name outlive a power cut.
+      await handle.sync().catch(async (error: unknown) => {
+        await unlink(path);
+        throw error;
+      });
     } catch (error) {
       await unlink(temporary).catch(() => undefined);
       throw error;
+    } finally {
+      await handle.close();
     }
     return { bytes: incoming.bytes };
   }
 
-  private async moveIntoPlace(temporary: string, path: string, tries = 5): Promise<void> {
-    await this.makeFolder(dirname(path));
+  private async create(temporary: string): Promise<FileHandle> {
+    const unfinished = dirname(temporary);
     try {
-      await rename(temporary, path);
-      await syncFolder(dirname(path));
+      await this.assertRealFolders(unfinished);
     } catch (error) {
-      // A delete of the folder's last object may have just taken the folder along.
+      if (!isMissing(error)) throw error;
+      await this.makeFolder(unfinished);
+    }
+    if (Date.now() - this.sweptAt > STALE_MS) await this.sweep(unfinished);
+    return open(temporary, 'wx', 0o600);
+  }
+
+  private async moveIntoPlace(temporary: string, path: string, tries = 5): Promise<void> {
+    try {
+      await this.assertRealFolders(dirname(path));
+      await rename(temporary, path);
+    } catch (error) {
+      // The first object of its folder, or a delete of the last one has just taken the folder along.
       if (!isMissing(error) || tries === 0) throw error;
+      await this.makeFolder(dirname(path));
       await this.moveIntoPlace(temporary, path, tries - 1);
     }
   }
@@ -138,7 +149,6 @@ export class DiskStore implements ObjectStore {
 
   /** Removes what uploads of killed processes left, at most once in an hour. */
   private async sweep(unfinished: string): Promise<void> {
-    if (Date.now() - this.sweptAt < STALE_MS) return;
     this.sweptAt = Date.now();
     for await (const entry of await opendir(unfinished)) {
       const path = join(unfinished, entry.name);
@@ -183,16 +193,6 @@ async function makeWithAncestors(folder: string): Promise<void> {
     if (!isMissing(error) || dirname(folder) === folder) return ignoreExisting(error);
     await makeWithAncestors(dirname(folder));
     await mkdir(folder, { mode: 0o700 }).catch(ignoreExisting);
-  }
-}
-
-/** A rename is only sure to outlive a power cut once its folder is written. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, constants.O_RDONLY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

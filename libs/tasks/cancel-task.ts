@@ -2,7 +2,7 @@ import type { ImageQueue } from '#queue/image-queue.js';
 import type { Logger } from '#telemetry/logger.js';
 import type { TaskBell } from './task-events.js';
 import type { TaskStore } from './task-store.js';
-import type { Task } from './task.js';
+import type { TaskSummary } from './task.js';
 
 /** Ends a task because its owner no longer wants it. */
 export class CancelTask {
@@ -18,7 +18,7 @@ export class CancelTask {
    * such task. The worker that runs it stops soon after; whatever it still makes is thrown away. Throws when Postgres
    * does not answer.
    */
-  async cancel(accountId: string, id: string): Promise<Task | undefined> {
+  async cancel(accountId: string, id: string): Promise<TaskSummary | undefined> {
     const cancelled = await this.store.cancel(accountId, id);
     if (cancelled === undefined) return this.store.find(accountId, id);
     this.bell.ring(id);

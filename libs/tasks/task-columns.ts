@@ -1,15 +1,16 @@
 import type { ImageUsage } from '#contract/image-usage.js';
-import type { Task, TaskError, TaskImage, TaskInput, TaskOptions } from './task.js';
+import type { Task, TaskError, TaskImage, TaskInput, TaskOptions, TaskSummary } from './task.js';
 import type { TaskPhase, TaskStatus } from './task-status.js';
 
-/** The columns every reader of a task gets; the prompt and the inputs stay with the worker. */
-export const TASK_COLUMNS = `id, account_id, api_key_id, request_id, action, model, options, status, phase, progress, provider, provider_call_open,
-  created_at, started_at, finished_at, deadline_at, error, images, usage, warnings`;
+/** What a poll reads: each column costs it as much as the rest of its way through the driver. */
+export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, phase, progress, created_at,
+  CASE WHEN provider_call_open THEN provider END AS open_provider, finished_at, error, images, usage`;
 
-export interface TaskRow {
+/** The columns of a whole task; the prompt and the inputs stay with the worker. */
+export const TASK_COLUMNS = `${SUMMARY_COLUMNS}, account_id, api_key_id, started_at, deadline_at, warnings`;
+
+export interface SummaryRow {
   id: string;
-  account_id: string;
-  api_key_id: string;
   request_id: string;
   action: 'generation' | 'edit';
   model: string;
@@ -17,15 +18,19 @@ export interface TaskRow {
   status: TaskStatus;
   phase: TaskPhase;
   progress: number;
-  provider: string | null;
-  provider_call_open: boolean;
+  open_provider: string | null;
   created_at: Date;
-  started_at: Date | null;
   finished_at: Date | null;
-  deadline_at: Date;
   error: TaskError | null;
   images: TaskImage[] | null;
   usage: ImageUsage | null;
+}
+
+export interface TaskRow extends SummaryRow {
+  account_id: string;
+  api_key_id: string;
+  started_at: Date | null;
+  deadline_at: Date;
   warnings: string[] | null;
 }
 
@@ -38,14 +43,13 @@ export interface ClaimedRow extends TaskRow {
   losses: number;
   provider_starts: number;
   provider_job_id: string | null;
+  provider_call_open: boolean;
   remaining_ms: number;
 }
 
-export function toTask(row: TaskRow): Task {
+export function toSummary(row: SummaryRow): TaskSummary {
   return {
     id: row.id,
-    accountId: row.account_id,
-    apiKeyId: row.api_key_id,
     requestId: row.request_id,
     action: row.action,
     model: row.model,
@@ -53,15 +57,22 @@ export function toTask(row: TaskRow): Task {
     status: row.status,
     phase: row.phase,
     progress: row.progress,
-    provider: row.provider,
+    openProvider: row.open_provider,
     createdAt: row.created_at,
-    startedAt: row.started_at,
     finishedAt: row.finished_at,
-    deadlineAt: row.deadline_at,
     error: row.error,
     images: row.images,
     usage: row.usage,
+  };
+}
+
+export function toTask(row: TaskRow): Task {
+  return {
+    ...toSummary(row),
+    accountId: row.account_id,
+    apiKeyId: row.api_key_id,
+    startedAt: row.started_at,
+    deadlineAt: row.deadline_at,
     warnings: row.warnings,
-    providerCallOpen: row.provider_call_open,
   };
 }

@@ -36,13 +36,20 @@ export interface TaskResult {
 const HELD = `id = $1 AND attempt = $2 AND status = 'pending'`;
 const ENDED = `phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL, provider_call_open = false`;
 
+/**
+ * Commits without waiting for the disk. For moves whose loss in a crash of the server only means doing them again:
+ * a later durable commit of the same worker makes them durable too.
+ */
+const NOT_DURABLE = `set_config('synchronous_commit', 'off', true) IS NOT NULL`;
+
 const CLAIM = {
   name: 'task_claim',
   text: `UPDATE tasks SET attempt = attempt + 1, losses = losses + (lease_until IS NOT NULL)::int, phase = 'running', lease_owner = $2,
       lease_until = now() + $3 * interval '1 millisecond', next_try_at = NULL, started_at = COALESCE(started_at, now())
     WHERE id = $1 AND status = 'pending' AND deadline_at > now()
       AND (lease_until IS NULL OR lease_until < now()) AND (next_try_at IS NULL OR next_try_at <= now() + interval '1 second')
-    RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, losses, provider_starts, provider_job_id,
+      AND ${NOT_DURABLE}
+    RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, losses, provider_starts, provider_job_id, provider_call_open,
       (EXTRACT(EPOCH FROM deadline_at - now()) * 1000)::float8 AS remaining_ms`,
 };
 const START = {
@@ -50,6 +57,8 @@ const START = {
   text: `UPDATE tasks SET provider_starts = provider_starts + 1, provider = $3, provider_call_open = true
     WHERE ${HELD} AND provider_starts < $4`,
 };
+/** A start that costs nothing needs no durable count. */
+const START_FREE = { name: 'task_start_free_provider', text: `${START.text} AND ${NOT_DURABLE}` };
 const COMPLETE = {
   name: 'task_complete',
   text: `UPDATE tasks SET status = 'completed', progress = 100, images = $3, usage = $4, warnings = $5, error = NULL, ${ENDED}
@@ -96,8 +105,9 @@ export class TaskMoves {
   }
 
   /** Counts a start before the provider is called; false when the cap is reached or the hold is lost. */
-  async startProvider(hold: Hold, provider: string, maxStarts: number): Promise<boolean> {
-    return this.changed({ ...START, values: [hold.id, hold.attempt, provider, maxStarts] });
+  async startProvider(hold: Hold, provider: { name: string; free: boolean }, maxStarts: number): Promise<boolean> {
+    const statement = provider.free ? START_FREE : START;
+    return this.changed({ ...statement, values: [hold.id, hold.attempt, provider.name, maxStarts] });
   }
 
   /** Keeps the provider's own job id, so that a later attempt resumes instead of buying again. */
@@ -113,7 +123,7 @@ export class TaskMoves {
     return this.changed({
       name: 'task_progress',
       text: `UPDATE tasks SET progress = GREATEST(progress, LEAST($3, 99)), phase = $4
-        WHERE ${HELD} AND phase IN ('running', $4)`,
+        WHERE ${HELD} AND phase IN ('running', $4) AND ${NOT_DURABLE}`,
       values: [hold.id, hold.attempt, Math.round(percent), phase],
     });
   }

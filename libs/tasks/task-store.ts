@@ -1,6 +1,6 @@
 import type { Database } from '#database/database.js';
-import { TASK_COLUMNS, toTask, type TaskRow } from './task-columns.js';
-import type { Task, TaskCommand } from './task.js';
+import { SUMMARY_COLUMNS, TASK_COLUMNS, toSummary, toTask, type SummaryRow, type TaskRow } from './task-columns.js';
+import type { Task, TaskCommand, TaskSummary } from './task.js';
 import type { TaskStatus } from './task-status.js';
 
 export interface TaskListQuery {
@@ -19,22 +19,22 @@ const INSERT = {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now() + $12 * interval '1 millisecond')
     RETURNING ${TASK_COLUMNS}`,
 };
-const FIND = { name: 'task_find', text: `SELECT ${TASK_COLUMNS} FROM tasks WHERE id = $1 AND account_id = $2` };
+const FIND = { name: 'task_find', text: `SELECT ${SUMMARY_COLUMNS} FROM tasks WHERE id = $1 AND account_id = $2` };
 const FINISHED = {
   name: 'task_finished',
   text: `SELECT ${TASK_COLUMNS} FROM tasks WHERE id = ANY($1) AND status <> 'pending'`,
 };
 
-const LOOK = { name: 'task_look', text: `SELECT ${TASK_COLUMNS} FROM tasks WHERE id = ANY($1)` };
+const LOOK = { name: 'task_look', text: `SELECT ${SUMMARY_COLUMNS} FROM tasks WHERE id = ANY($1)` };
 const FIND_ALL = {
   name: 'task_find_all',
-  text: `SELECT ${TASK_COLUMNS} FROM tasks WHERE id = ANY($1) AND account_id = $2`,
+  text: `SELECT ${SUMMARY_COLUMNS} FROM tasks WHERE id = ANY($1) AND account_id = $2`,
 };
 // An open provider call stays open: its outcome is never learned, which is what the owner is told (see TaskLinks).
 const CANCEL = {
   name: 'task_cancel',
   text: `UPDATE tasks SET status = 'cancelled', phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL
-    WHERE id = $1 AND account_id = $2 AND status = 'pending' RETURNING ${TASK_COLUMNS}, epoch`,
+    WHERE id = $1 AND account_id = $2 AND status = 'pending' RETURNING ${SUMMARY_COLUMNS}, epoch`,
 };
 
 /**
@@ -67,30 +67,30 @@ export class TaskStore {
     return toTask(rows[0] as TaskRow);
   }
 
-  async find(accountId: string, id: string): Promise<Task | undefined> {
-    const { rows } = await this.database.pool.query<TaskRow>({ ...FIND, values: [id, accountId] });
-    return rows[0] && toTask(rows[0]);
+  async find(accountId: string, id: string): Promise<TaskSummary | undefined> {
+    const { rows } = await this.database.pool.query<SummaryRow>({ ...FIND, values: [id, accountId] });
+    return rows[0] && toSummary(rows[0]);
   }
 
   /** Those of the tasks that are the account's, in no order. */
-  async findAll(accountId: string, ids: readonly string[]): Promise<Task[]> {
-    const { rows } = await this.database.pool.query<TaskRow>({ ...FIND_ALL, values: [ids, accountId] });
-    return rows.map(toTask);
+  async findAll(accountId: string, ids: readonly string[]): Promise<TaskSummary[]> {
+    const { rows } = await this.database.pool.query<SummaryRow>({ ...FIND_ALL, values: [ids, accountId] });
+    return rows.map(toSummary);
   }
 
   /** The tasks as they are now; for watchers, which know only ids of their own callers. */
-  async look(ids: readonly string[]): Promise<Task[]> {
-    const { rows } = await this.database.pool.query<TaskRow>({ ...LOOK, values: [ids] });
-    return rows.map(toTask);
+  async look(ids: readonly string[]): Promise<TaskSummary[]> {
+    const { rows } = await this.database.pool.query<SummaryRow>({ ...LOOK, values: [ids] });
+    return rows.map(toSummary);
   }
 
   /** Ends a pending task; undefined when it has ended already or is not the account's. `epoch` names its job. */
-  async cancel(accountId: string, id: string): Promise<{ task: Task; epoch: number } | undefined> {
-    const { rows } = await this.database.pool.query<TaskRow & { epoch: number }>({
+  async cancel(accountId: string, id: string): Promise<{ task: TaskSummary; epoch: number } | undefined> {
+    const { rows } = await this.database.pool.query<SummaryRow & { epoch: number }>({
       ...CANCEL,
       values: [id, accountId],
     });
-    return rows[0] && { task: toTask(rows[0]), epoch: rows[0].epoch };
+    return rows[0] && { task: toSummary(rows[0]), epoch: rows[0].epoch };
   }
 
   /** Those of the tasks that have ended; for waiters, which know only ids of their own callers. */
@@ -100,10 +100,10 @@ export class TaskStore {
   }
 
   /** One page of the account's tasks, newest first. An unknown `after` gives an empty page. */
-  async list(accountId: string, query: TaskListQuery): Promise<{ tasks: Task[]; hasMore: boolean }> {
-    const { rows } = await this.database.pool.query<TaskRow>({
+  async list(accountId: string, query: TaskListQuery): Promise<{ tasks: TaskSummary[]; hasMore: boolean }> {
+    const { rows } = await this.database.pool.query<SummaryRow>({
       name: 'task_list',
-      text: `SELECT ${TASK_COLUMNS} FROM tasks
+      text: `SELECT ${SUMMARY_COLUMNS} FROM tasks
         WHERE account_id = $1
           AND ($2::text IS NULL OR (created_at, id) <
             (SELECT created_at, id FROM tasks WHERE id = $2 AND account_id = $1))
@@ -112,6 +112,6 @@ export class TaskStore {
         ORDER BY created_at DESC, id DESC LIMIT $5`,
       values: [accountId, query.after ?? null, query.status ?? null, query.since ?? null, query.limit + 1],
     });
-    return { tasks: rows.slice(0, query.limit).map(toTask), hasMore: rows.length > query.limit };
+    return { tasks: rows.slice(0, query.limit).map(toSummary), hasMore: rows.length > query.limit };
   }
 }

@@ -56,11 +56,9 @@ export interface TaskCommand {
   readonly callbackUrl: string | null;
 }
 
-/** A task row as every reader sees it. Times are Dates by the database's clock. */
-export interface Task {
+/** What polls and lists show of a task. Times are Dates by the database's clock. */
+export interface TaskSummary {
   readonly id: string;
-  readonly accountId: string;
-  readonly apiKeyId: string;
   readonly requestId: string;
   readonly action: 'generation' | 'edit';
   readonly model: string;
@@ -68,15 +66,20 @@ export interface Task {
   readonly status: TaskStatus;
   readonly phase: TaskPhase;
   readonly progress: number;
-  readonly provider: string | null;
+  /** Who was called without anyone having learned how that ended: yet, or ever when the task was cancelled. */
+  readonly openProvider: string | null;
   readonly createdAt: Date;
-  readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
-  readonly deadlineAt: Date;
   readonly error: TaskError | null;
   readonly images: readonly TaskImage[] | null;
   readonly usage: ImageUsage | null;
+}
+
+/** A task row as its submitter and its worker see it. */
+export interface Task extends TaskSummary {
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly startedAt: Date | null;
+  readonly deadlineAt: Date;
   readonly warnings: readonly string[] | null;
-  /** A provider was called and nobody learned how that ended (yet, or ever when the task was cancelled). */
-  readonly providerCallOpen: boolean;
 }

@@ -74,11 +74,16 @@ export class Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label: string) => ({ level: label }) },
     };
-    this.pino = destination === undefined ? pino(options) : pino(options, destination);
+    this.pino = pino(options, destination ?? pino.destination({ dest: 1, sync: false }));
+  }
+
+  /** Whether debug lines are written at all. */
+  get debugs(): boolean {
+    return this.pino.isLevelEnabled('debug');
   }
 
   debug(event: string, fields: LogFields = {}): void {
-    if (this.pino.isLevelEnabled('debug')) this.pino.debug(permitted(fields), event);
+    if (this.debugs) this.pino.debug(permitted(fields), event);
   }
 
   info(event: string, fields: LogFields = {}): void {

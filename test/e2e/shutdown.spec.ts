@@ -43,6 +43,16 @@ describe('stopping an API process', () => {
     expect(await exit).toMatchObject({ code: 0 });
   }, 60_000);
 
+  it('says that it is not ready while it still takes what arrives', async () => {
+    const api = await startApi({ ...platform.settings, SHUTDOWN_DELAY_MS: '3000' });
+    const exit = api.stop();
+    const look = async (): Promise<number> => (await fetch(`${api.url}/readyz`)).status;
+    while ((await look()) !== 503);
+    const late = await fetch(`${api.url}/v1/models`, { headers: { authorization: `Bearer ${platform.key}` } });
+    expect(late.status).toBe(200);
+    expect(await exit).toMatchObject({ code: 0 });
+  });
+
   it('refuses to start in production with a secret that can be guessed, and names it', async () => {
     const settings = { ...platform.settings, NODE_ENV: 'production', SECRET_KEY: 'a'.repeat(40) };
     await expect(startApi(settings)).rejects.toThrow(/SECRET_KEY can be guessed/);

@@ -14,7 +14,7 @@ import { ProviderRegistry } from '#providers/registry.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';
-import type { Task, TaskCommand } from '#tasks/task.js';
+import type { TaskCommand, TaskSummary } from '#tasks/task.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Holds } from '../../apps/worker/src/hold.js';
 import { LoadInputs } from '../../apps/worker/src/load-inputs.js';
@@ -56,7 +56,7 @@ describe('running one task', () => {
     return (await room.store.insert(command(changes), DEADLINE_MS)).id;
   }
 
-  async function read(id: string): Promise<Task> {
+  async function read(id: string): Promise<TaskSummary> {
     const task = await room.store.find(TEST_ACCOUNT, id);
     if (task === undefined) throw new Error('no such task');
     return task;
@@ -77,7 +77,9 @@ describe('running one task', () => {
     const id = await accepted();
     await worker().run(id);
     const task = await read(id);
-    expect(task).toMatchObject({ status: 'completed', phase: 'done', progress: 100, provider: 'sandbox' });
+    expect(task).toMatchObject({ status: 'completed', phase: 'done', progress: 100, openProvider: null });
+    const { rows } = await room.sql('SELECT provider FROM tasks WHERE id = $1', [id]);
+    expect(rows).toEqual([{ provider: 'sandbox' }]);
     const [image] = task.images ?? [];
     const bytes = await buffer((await store.open(image?.key ?? '')).stream);
     const { width, height, format } = await sharp(bytes).metadata();
@@ -151,7 +153,7 @@ describe('running one task', () => {
   it('does not buy a second time when the outcome of the first call is unknown', async () => {
     const id = await accepted();
     const claim = await room.moves.claim(id, 'lost-worker', 1);
-    await room.moves.startProvider({ id, attempt: claim?.attempt ?? 0 }, 'paid', 3);
+    await room.moves.startProvider({ id, attempt: claim?.attempt ?? 0 }, { name: 'paid', free: false }, 3);
     await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
     let calls = 0;
     const paid = vendor(() => {

@@ -5,6 +5,7 @@ import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/t
 const LEASE_MS = 20_000;
 const DEADLINE_MS = 900_000;
 const image = { key: 'results/x-1.png', contentType: 'image/png', width: 8, height: 8, bytes: 100, sha256: 'ab' };
+const SANDBOX = { name: 'sandbox', free: true };
 const result = { images: [image], usage: undefined, warnings: [] };
 
 describe('the moves of a task', () => {
@@ -65,7 +66,7 @@ describe('the moves of a task', () => {
     const second = await claimed(first.id);
     expect(second.attempt).toBe(2);
 
-    expect(await room.moves.startProvider(first, 'sandbox', 3)).toBe(false);
+    expect(await room.moves.startProvider(first, SANDBOX, 3)).toBe(false);
     expect(await room.moves.acceptedByProvider(first, 'job')).toBe(false);
     expect(await room.moves.progress(first, 50, 'running')).toBe(false);
     expect(await room.moves.complete(first, result)).toBe(false);
@@ -96,13 +97,13 @@ describe('the moves of a task', () => {
   it('counts provider starts and stops at the cap', async () => {
     const held = await claimed();
     const starts = [];
-    for (let n = 0; n < 4; n++) starts.push(await room.moves.startProvider(held, 'sandbox', 3));
+    for (let n = 0; n < 4; n++) starts.push(await room.moves.startProvider(held, SANDBOX, 3));
     expect(starts).toEqual([true, true, true, false]);
   });
 
   it('remembers a provider call whose outcome nobody learned, and forgets it when it is known', async () => {
     const held = await claimed();
-    await room.moves.startProvider(held, 'paid', 3);
+    await room.moves.startProvider(held, { name: 'paid', free: false }, 3);
     await room.moves.acceptedByProvider(held, 'vendor-job-7');
     await room.moves.giveBack(held, 0, false);
     const second = await claimed(held.id);

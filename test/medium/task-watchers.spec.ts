@@ -1,5 +1,5 @@
 import { TaskWatchers } from '../../apps/api/src/tasks/task-watchers.js';
-import type { Task } from '#tasks/task.js';
+import type { TaskSummary } from '#tasks/task.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -21,7 +21,7 @@ describe('watching tasks', () => {
   });
 
   /** The first row of the task for which the condition holds. */
-  function seen(id: string, condition: (task: Task | undefined) => boolean): Promise<Task | undefined> {
+  function seen(id: string, condition: (task: TaskSummary | undefined) => boolean): Promise<TaskSummary | undefined> {
     return new Promise((resolve) => {
       const stop = watchers.watch(id, (task) => {
         if (!condition(task)) return;
@@ -58,7 +58,7 @@ describe('watching tasks', () => {
     await moved;
     const ended = seen(id, (task) => task?.status === 'cancelled');
     await room.store.cancel('acct_default', id);
-    expect(await ended).toMatchObject({ phase: 'done', progress: 40, providerCallOpen: false });
+    expect(await ended).toMatchObject({ phase: 'done', progress: 40, openProvider: null });
   });
 
   it('says that a task is gone', async () => {

@@ -1,6 +1,7 @@
 import { Inject, Module, type DynamicModule, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, HttpAdapterHost } from '@nestjs/core';
 import type { Server } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigModule } from '#config/config.module.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { Database } from '#database/database.js';
@@ -107,6 +108,7 @@ export class ApiModule implements OnModuleDestroy, OnApplicationShutdown {
     @Inject(WaitForTask) private readonly wait: WaitForTask,
     @Inject(TaskWatchers) private readonly watchers: TaskWatchers,
     @Inject(TaskBellListener) private readonly bell: TaskBellListener,
+    @Inject(ApiConfig) private readonly config: ApiConfig,
   ) {}
 
   /** Throws ConfigError when settings are missing or wrong. */
@@ -119,7 +121,9 @@ export class ApiModule implements OnModuleDestroy, OnApplicationShutdown {
     };
   }
 
-  onModuleDestroy(): void {
+  async onModuleDestroy(): Promise<void> {
+    this.draining.announce();
+    await delay(this.config.shutdownDelayMs);
     this.draining.start(this.host.httpAdapter.getHttpServer() as Server);
   }
 

@@ -10,6 +10,9 @@ import { verdictOn } from './failure-verdict.js';
 import { HoldLost, type HeldTask, type Holds } from './hold.js';
 import { ProgressWriter } from './progress-writer.js';
 
+/** A phase shorter than this is over before anyone could look. */
+const VISIBLE_MS = 250;
+
 /** Moves a held task along and says so in the log. Throws HoldLost when the task is no longer ours. */
 export class TaskKeeper {
   constructor(
@@ -46,16 +49,28 @@ export class TaskKeeper {
   async startProvider(claimed: ClaimedTask, held: HeldTask, provider: ImageProvider): Promise<void> {
     held.signal.throwIfAborted();
     if (claimed.providerStarts >= this.config.maxProviderStarts) throw givenUp();
-    if (!(await this.moves.startProvider(held, provider.name, this.config.maxProviderStarts))) throw new HoldLost();
+    if (!(await this.moves.startProvider(held, provider, this.config.maxProviderStarts))) throw new HoldLost();
   }
 
   async acceptedByProvider(held: HeldTask, providerJobId: string): Promise<void> {
     if (!(await this.moves.acceptedByProvider(held, providerJobId))) throw new HoldLost();
   }
 
-  async storing(held: HeldTask): Promise<void> {
-    if (!(await this.moves.progress(held, 90, 'storing'))) throw new HoldLost();
-    this.notify.bell.ringChanged(held.id);
+  /** Shows the phase `storing` while the work takes long enough to be seen. */
+  async whileStoring(held: HeldTask, work: () => Promise<void>): Promise<void> {
+    const notice = setTimeout(() => {
+      this.moves.progress(held, 90, 'storing').then(
+        (written) => {
+          if (written) this.notify.bell.ringChanged(held.id);
+        },
+        (error: unknown) => {
+          this.logger.debug('progress.not_written', { taskId: held.id, error });
+        },
+      );
+    }, VISIBLE_MS);
+    await work().finally(() => {
+      clearTimeout(notice);
+    });
   }
 
   /** False when the task has ended in another way meanwhile; then the picture is not wanted. */

@@ -4,11 +4,16 @@ import type { Logger } from '#telemetry/logger.js';
 /** nginx's word for a caller that went away before its answer. */
 const CLIENT_GONE = 499;
 
-/** One line per request. The route's pattern is logged, never the address: links carry signatures. */
+/**
+ * One line per request; reads that went well, polls above all, are debug.
+ * The route's pattern is logged, never the address: links carry signatures.
+ */
 export function logRequests(server: FastifyInstance, logger: Logger): void {
   const write = (request: FastifyRequest, reply: FastifyReply, status: number): void => {
     const clientRequestId = request.headers['x-client-request-id'];
-    logger.info('request', {
+    const level = request.method === 'GET' && status < 400 ? 'debug' : 'info';
+    if (level === 'debug' && !logger.debugs) return;
+    logger[level]('request', {
       requestId: request.id,
       method: request.method,
       route: request.routeOptions.url ?? 'unknown',

@@ -53,6 +53,16 @@ export class ApiConfig {
   @Min(0)
   @Max(600_000)
   readonly shutdownGraceMs: number = 25_000;
+
+  @Setting(
+    'SHUTDOWN_DELAY_MS',
+    'How long a stopping API still takes connections while /readyz already says no; longer than a load balancer needs to look.',
+    { unit: 'ms' },
+  )
+  @IsInt()
+  @Min(0)
+  @Max(60_000)
+  readonly shutdownDelayMs: number = 0;
 }
 
 /** Address callers reach the API at, without a slash at its end. */

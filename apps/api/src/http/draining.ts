@@ -10,6 +10,7 @@ export class Draining {
   private readonly held = new Set<AbortController>();
   private readonly passing = new Set<AbortController>();
   private timers: NodeJS.Timeout[] = [];
+  private announced = false;
 
   constructor(private readonly graceMs: number) {}
 
@@ -31,11 +32,17 @@ export class Draining {
 
   /** Whether the process has been told to stop. */
   get started(): boolean {
-    return this.timers.length > 0;
+    return this.announced;
+  }
+
+  /** From now on the process is not ready, so that load balancers turn away before the door closes. */
+  announce(): void {
+    this.announced = true;
   }
 
   start(server: Server): void {
-    if (this.started) return;
+    if (this.timers.length > 0) return;
+    this.announce();
     const answerAfter = Math.max(0, this.graceMs - ANSWER_MARGIN_MS);
     this.timers = [
       setInterval(() => {

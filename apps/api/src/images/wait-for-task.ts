@@ -16,6 +16,9 @@ type Waiter = (task: Task) => void;
 export class WaitForTask {
   private readonly waiters = new Map<string, Set<Waiter>>();
   private heard = new Set<string>();
+  /** Bells that rang before anyone waited: a quick task may end before its caller has turned to waiting. */
+  private early = new Set<string>();
+  private earlier = new Set<string>();
   private readonly recheck: NodeJS.Timeout;
 
   constructor(
@@ -24,9 +27,13 @@ export class WaitForTask {
     private readonly logger: Logger,
   ) {
     bell.onSettled((taskId) => {
-      this.hear(taskId);
+      if (this.waiters.has(taskId)) this.hear(taskId);
+      else this.early.add(taskId);
     });
-    this.recheck = setInterval(() => void this.look([...this.waiters.keys()]), RECHECK_MS).unref();
+    this.recheck = setInterval(() => {
+      [this.earlier, this.early] = [this.early, new Set()];
+      void this.look([...this.waiters.keys()]);
+    }, RECHECK_MS).unref();
   }
 
   /** Callers waiting now. */
@@ -50,8 +57,7 @@ export class WaitForTask {
       signal?.addEventListener('abort', giveUp, { once: true });
       this.add(task.id, finish);
       if (signal?.aborted) giveUp();
-      // The task may have ended before anyone listened.
-      else this.hear(task.id);
+      else if (this.early.has(task.id) || this.earlier.has(task.id)) this.hear(task.id);
     });
   }
 
@@ -61,7 +67,6 @@ export class WaitForTask {
 
   /** All bells of one turn of the event loop are answered by one query. */
   private hear(taskId: string): void {
-    if (!this.waiters.has(taskId)) return;
     if (this.heard.size === 0) {
       setImmediate(() => {
         const ids = [...this.heard];

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { isFinal } from '#tasks/task-status.js';
-import type { Task } from '#tasks/task.js';
+import type { TaskSummary } from '#tasks/task.js';
 import { Draining } from '../http/draining.js';
 import { EventStream } from './event-stream.js';
 import { TaskLinks } from './task-links.js';
@@ -20,7 +20,7 @@ export class FollowTask {
    * The task at its first change of status or phase, or as it was last seen after `waitMs`, when the caller is gone,
    * or when the process stops.
    */
-  async changed(task: Task, waitMs: number, reply: FastifyReply): Promise<Task> {
+  async changed(task: TaskSummary, waitMs: number, reply: FastifyReply): Promise<TaskSummary> {
     if (isFinal(task.status) || reply.raw.destroyed) return task;
     return new Promise((resolve) => {
       let seen = task;
@@ -46,7 +46,7 @@ export class FollowTask {
   }
 
   /** Sends the task at once and then at every change, until it has ended, the caller leaves or the process stops. */
-  stream(task: Task, reply: FastifyReply): void {
+  stream(task: TaskSummary, reply: FastifyReply): void {
     if (reply.raw.destroyed) return;
     const call = new AbortController();
     let stopWatching = (): void => undefined;
@@ -54,8 +54,8 @@ export class FollowTask {
       stopWatching();
       this.draining.letGo(call);
     });
-    let sent: Task | undefined;
-    const show = (look: Task | undefined): void => {
+    let sent: TaskSummary | undefined;
+    const show = (look: TaskSummary | undefined): void => {
       if (look !== undefined && !isSame(look, sent)) {
         events.send('task.updated', { code: 200, data: this.links.view(look) });
         sent = look;
@@ -87,6 +87,6 @@ export class FollowTask {
   }
 }
 
-function isSame(task: Task, other: Task | undefined): boolean {
+function isSame(task: TaskSummary, other: TaskSummary | undefined): boolean {
   return task.status === other?.status && task.phase === other.phase && task.progress === other.progress;
 }

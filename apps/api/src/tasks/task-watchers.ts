@@ -1,6 +1,6 @@
 import type { TaskBellListener } from '#tasks/task-events.js';
 import type { TaskStore } from '#tasks/task-store.js';
-import type { Task } from '#tasks/task.js';
+import type { TaskSummary } from '#tasks/task.js';
 import type { Logger } from '#telemetry/logger.js';
 
 /** How often all watched tasks are looked at together, for bells that were not heard. */
@@ -8,7 +8,7 @@ const RECHECK_MS = 1_500;
 const LOOK_BATCH = 1_000;
 
 /** Gets the row at every look, changed or not, never an older one after a newer; undefined once it is gone. */
-export type Watcher = (task: Task | undefined) => void;
+export type Watcher = (task: TaskSummary | undefined) => void;
 
 /**
  * Lets callers watch their tasks move: one map and one look at a time for the whole process, on the subscription that

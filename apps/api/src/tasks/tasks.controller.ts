@@ -6,7 +6,7 @@ import { AppError } from '#contract/app-error.js';
 import { CancelTask } from '#tasks/cancel-task.js';
 import { isTaskId } from '#tasks/task-id.js';
 import { TaskStore } from '#tasks/task-store.js';
-import type { Task } from '#tasks/task.js';
+import type { TaskSummary } from '#tasks/task.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { batchBody } from './batch-body.js';
 import { FollowTask } from './follow-task.js';
@@ -85,8 +85,8 @@ export class TasksController {
   /** What `lookUp` finds for the caller. Throws the one AppError `task_not_found` for whatever is not theirs. */
   private async own(
     request: FastifyRequest,
-    lookUp: (accountId: string, id: string) => Promise<Task | undefined>,
-  ): Promise<Task> {
+    lookUp: (accountId: string, id: string) => Promise<TaskSummary | undefined>,
+  ): Promise<TaskSummary> {
     const { taskId } = request.params as { taskId: string };
     const task = isTaskId(taskId) ? await lookUp(callerOf(request).accountId, taskId).catch(unavailable) : undefined;
     if (task === undefined) throw new AppError('task_not_found', 'There is no such task.');
@@ -94,7 +94,7 @@ export class TasksController {
     return task;
   }
 
-  private answer(task: Task, reply: FastifyReply): void {
+  private answer(task: TaskSummary, reply: FastifyReply): void {
     if (task.status === 'pending') void reply.header('retry-after', POLL_SECONDS);
     void reply
       .header('cache-control', 'no-store')

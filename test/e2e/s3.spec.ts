@@ -1,0 +1,57 @@
+import sharp from 'sharp';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { startS3, type TestS3 } from '../support/s3.js';
+
+interface Answer {
+  data: { url: string }[];
+}
+
+/** The whole platform with its pictures in S3 instead of on disk. */
+describe.each(['proxy', 'presigned'])('pictures in S3, links by %s', (links) => {
+  let s3: TestS3;
+  let platform: Platform;
+
+  beforeAll(async () => {
+    s3 = await startS3();
+    platform = await startPlatform({
+      STORAGE: 's3',
+      S3_ENDPOINT: s3.endpoint,
+      S3_REGION: s3.region,
+      S3_BUCKET: s3.bucket,
+      S3_ACCESS_KEY_ID: s3.accessKeyId,
+      S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
+      S3_LINKS: links,
+    });
+  }, 120_000);
+  afterAll(async () => {
+    await platform.close();
+    await s3.stop();
+  }, 60_000);
+
+  it('are made, linked and fetched without a key', async () => {
+    const made = await platform.call('/v1/images/generations', {
+      body: { model: 'gpt-image-2', prompt: 'in a bucket', resolution: '1k' },
+    });
+    expect(made.status).toBe(200);
+    const url = ((await made.json()) as Answer).data[0]?.url ?? '';
+    expect(url.startsWith(links === 'proxy' ? platform.url : s3.endpoint)).toBe(true);
+    const picture = await fetch(url);
+    expect(picture.headers.get('content-type')).toBe('image/png');
+    const bytes = Buffer.from(await picture.arrayBuffer());
+    expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width: 1024, height: 1024 });
+  });
+
+  it('come back as base64 too, and an upload is edited', async () => {
+    const reference = await sharp({ create: { width: 256, height: 256, channels: 3, background: '#446688' } })
+      .png()
+      .toBuffer();
+    const form = new FormData();
+    form.set('prompt', 'add a moon');
+    form.set('image', new Blob([new Uint8Array(reference)]), 'a.png');
+    const edited = await platform.call('/v1/images/edits', { body: form });
+    expect(edited.status).toBe(200);
+    const [image] = ((await edited.json()) as { data: { b64_json: string }[] }).data;
+    const bytes = Buffer.from(image?.b64_json ?? '', 'base64');
+    expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width: 256, height: 256 });
+  });
+});
