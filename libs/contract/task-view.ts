@@ -1,6 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { measuredSize, unixSeconds, type ImageLink, type ResultImage, type ResultTask } from './image-result.js';
 
+/** Tasks that can be asked for at once. */
+export const MAX_BATCH = 50;
+
 class TaskImageView {
   @ApiProperty({ type: [String], description: 'Signed address, made anew at every read.' })
   url!: string[];
@@ -83,6 +86,12 @@ export class TaskView {
 
   @ApiPropertyOptional({ type: TaskErrorView, description: 'Failed tasks only.' })
   error?: TaskErrorView;
+
+  @ApiPropertyOptional({
+    enum: ['none', 'unknown'],
+    description: 'Cancelled tasks only: `unknown` when a paid provider was at work and may charge for it.',
+  })
+  charged?: 'none' | 'unknown';
 }
 
 /** GET /v1/tasks/{task_id}. */
@@ -92,6 +101,24 @@ export class TaskResponse {
 
   @ApiProperty({ type: TaskView })
   data!: TaskView;
+}
+
+/** POST /v1/tasks/batch. */
+export class TaskBatchRequest {
+  @ApiProperty({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MAX_BATCH })
+  task_ids!: string[];
+}
+
+/** What POST /v1/tasks/batch answers. */
+export class TaskBatchResponse {
+  @ApiProperty({ type: 'integer', enum: [200] })
+  code!: number;
+
+  @ApiProperty({ type: [TaskView], description: 'In the order asked for, each once.' })
+  data!: TaskView[];
+
+  @ApiProperty({ type: [String], description: 'Ids of no task of yours.' })
+  missing!: string[];
 }
 
 /** GET /v1/tasks. */
@@ -114,6 +141,8 @@ const ESTIMATED_SECONDS = { '1k': 30, '2k': 60, '4k': 120 } as const;
 
 interface ViewedTask<T extends ResultImage> extends ResultTask {
   readonly images: readonly T[] | null;
+  /** Whether a provider may have charged for a task that was cancelled. */
+  readonly charged?: 'none' | 'unknown';
 }
 
 /** The `data` of a task; `link` signs an address for an image. */
@@ -133,6 +162,7 @@ export function taskView<T extends ResultImage>(task: ViewedTask<T>, link: (imag
     estimated_time: ESTIMATED_SECONDS[task.options.resolution ?? '2k'],
     ...(completed ? { result: { images: (task.images ?? []).map((image) => imageView(image, link(image))) } } : {}),
     ...(task.status === 'failed' && task.error !== null ? { error: task.error } : {}),
+    ...(task.status === 'cancelled' ? { charged: task.charged ?? 'none' } : {}),
   };
 }
 

@@ -43,6 +43,12 @@ export class ImageQueue {
     );
   }
 
+  /** Takes the job of an entry out, if no worker has it. Throws like `add`. */
+  async remove(entry: QueueEntry): Promise<void> {
+    const queue = await this.open();
+    await queue.remove(imageJobId(entry.taskId, entry.epoch));
+  }
+
   /** Those of the entries that have no job: never added, or lost with Redis. */
   async missing<T extends QueueEntry>(entries: readonly T[]): Promise<T[]> {
     const pipeline = this.redis.pipeline();

@@ -53,7 +53,10 @@ export class SweepTasks {
         RETURNING id AS "taskId", epoch`,
     });
     await this.queue.addAll(rows);
-    for (const { taskId } of rows) this.logger.warn('task.abandoned', { taskId });
+    for (const { taskId } of rows) {
+      this.bell.ringChanged(taskId);
+      this.logger.warn('task.abandoned', { taskId });
+    }
     return rows.length;
   }
 

@@ -3,8 +3,8 @@ import type { Task, TaskError, TaskImage, TaskInput, TaskOptions, TaskSummary } 
 import type { TaskPhase, TaskStatus } from './task-status.js';
 
 /** What a poll reads: each column costs it as much as the rest of its way through the driver. */
-export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, phase, progress, provider, created_at,
-  finished_at, error, images, usage`;
+export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, phase, progress, created_at,
+  CASE WHEN provider_call_open THEN provider END AS open_provider, finished_at, error, images, usage`;
 
 /** The columns of a whole task; the prompt and the inputs stay with the worker. */
 export const TASK_COLUMNS = `${SUMMARY_COLUMNS}, account_id, api_key_id, started_at, deadline_at, warnings`;
@@ -18,7 +18,7 @@ export interface SummaryRow {
   status: TaskStatus;
   phase: TaskPhase;
   progress: number;
-  provider: string | null;
+  open_provider: string | null;
   created_at: Date;
   finished_at: Date | null;
   error: TaskError | null;
@@ -57,7 +57,7 @@ export function toSummary(row: SummaryRow): TaskSummary {
     status: row.status,
     phase: row.phase,
     progress: row.progress,
-    provider: row.provider,
+    openProvider: row.open_provider,
     createdAt: row.created_at,
     finishedAt: row.finished_at,
     error: row.error,

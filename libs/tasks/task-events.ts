@@ -1,50 +1,85 @@
 import type { Redis } from 'ioredis';
 
 /**
- * The bell: tells every process that a task has ended. A message is only the id; who hears it reads the row.
- * Messages may be lost, so nobody may depend on hearing one.
+ * What can be rung: `settled` when a task has ended, `changed` when its phase or progress moved, `cancelled` when the
+ * worker that holds it should stop.
+ */
+type Bell = 'settled' | 'changed' | 'cancelled';
+
+/**
+ * The bells: tell other processes that something happened to a task. A message is only the id; who hears it reads the
+ * row. Messages may be lost, so nobody may depend on hearing one.
  */
 export class TaskBell {
-  private readonly channel: string;
-
   constructor(
     private readonly redis: Redis,
-    prefix: string,
-  ) {
-    this.channel = settledChannel(prefix);
+    private readonly prefix: string,
+  ) {}
+
+  /** The task has ended. Never fails: a caller that misses the bell finds the row at its next look. */
+  ring(taskId: string): void {
+    this.publish('settled', taskId);
   }
 
-  /** Never fails: a caller that misses the bell finds the row at its next look. */
-  ring(taskId: string): void {
-    this.redis.publish(this.channel, taskId).catch(() => undefined);
+  /** The task is pending still, but its phase or progress is another. Never fails. */
+  ringChanged(taskId: string): void {
+    this.publish('changed', taskId);
+  }
+
+  /** The task was cancelled. Never fails: a worker that misses it stops when it next renews its lease. */
+  ringCancelled(taskId: string): void {
+    this.publish('cancelled', taskId);
+  }
+
+  private publish(bell: Bell, taskId: string): void {
+    this.redis.publish(channelOf(this.prefix, bell), taskId).catch(() => undefined);
   }
 }
 
-/** Hears the bell on a connection of its own, because a subscribed connection can do nothing else. */
+/** Hears bells on a connection of its own, because a subscribed connection can do nothing else. */
 export class TaskBellListener {
-  private readonly listeners = new Set<(taskId: string) => void>();
+  private readonly listeners = new Map<string, Set<(taskId: string) => void>>();
 
   constructor(
     private readonly redis: Redis,
-    prefix: string,
+    private readonly prefix: string,
   ) {
-    redis.on('message', (_channel: string, taskId: string) => {
-      for (const listener of this.listeners) listener(taskId);
+    redis.on('message', (channel: string, taskId: string) => {
+      for (const listener of this.listeners.get(channel) ?? []) listener(taskId);
     });
-    // ioredis subscribes again by itself after a reconnect.
-    redis.subscribe(settledChannel(prefix)).catch(() => undefined);
   }
 
   onSettled(listener: (taskId: string) => void): void {
-    this.listeners.add(listener);
+    this.listen('settled', listener);
+  }
+
+  onChanged(listener: (taskId: string) => void): void {
+    this.listen('changed', listener);
+  }
+
+  onCancelled(listener: (taskId: string) => void): void {
+    this.listen('cancelled', listener);
   }
 
   close(): void {
     this.listeners.clear();
     this.redis.disconnect();
   }
+
+  /** Only bells that somebody here listens to are subscribed to. */
+  private listen(bell: Bell, listener: (taskId: string) => void): void {
+    const channel = channelOf(this.prefix, bell);
+    const others = this.listeners.get(channel);
+    if (others !== undefined) {
+      others.add(listener);
+      return;
+    }
+    this.listeners.set(channel, new Set([listener]));
+    // ioredis subscribes again by itself after a reconnect.
+    this.redis.subscribe(channel).catch(() => undefined);
+  }
 }
 
-function settledChannel(prefix: string): string {
-  return `${prefix}:tasks:settled`;
+function channelOf(prefix: string, bell: Bell): string {
+  return `${prefix}:tasks:${bell}`;
 }

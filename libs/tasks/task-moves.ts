@@ -118,11 +118,12 @@ export class TaskMoves {
     });
   }
 
-  /** Progress only grows, and reaches 100 only with completion. */
+  /** Progress only grows, and reaches 100 only with completion. A late write never takes a phase back. */
   async progress(hold: Hold, percent: number, phase: 'running' | 'storing'): Promise<boolean> {
     return this.changed({
       name: 'task_progress',
-      text: `UPDATE tasks SET progress = GREATEST(progress, LEAST($3, 99)), phase = $4 WHERE ${HELD} AND ${NOT_DURABLE}`,
+      text: `UPDATE tasks SET progress = GREATEST(progress, LEAST($3, 99)), phase = $4
+        WHERE ${HELD} AND phase IN ('running', $4) AND ${NOT_DURABLE}`,
       values: [hold.id, hold.attempt, Math.round(percent), phase],
     });
   }

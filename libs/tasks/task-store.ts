@@ -20,6 +20,18 @@ const FINISHED = {
   text: `SELECT ${TASK_COLUMNS} FROM tasks WHERE id = ANY($1) AND status <> 'pending'`,
 };
 
+const LOOK = { name: 'task_look', text: `SELECT ${SUMMARY_COLUMNS} FROM tasks WHERE id = ANY($1)` };
+const FIND_ALL = {
+  name: 'task_find_all',
+  text: `SELECT ${SUMMARY_COLUMNS} FROM tasks WHERE id = ANY($1) AND account_id = $2`,
+};
+// An open provider call stays open: its outcome is never learned, which is what the owner is told (see TaskLinks).
+const CANCEL = {
+  name: 'task_cancel',
+  text: `UPDATE tasks SET status = 'cancelled', phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL
+    WHERE id = $1 AND account_id = $2 AND status = 'pending' RETURNING ${SUMMARY_COLUMNS}, epoch`,
+};
+
 /**
  * What callers read and write of the tasks table; the worker's moves are in task-moves.ts.
  * Hand-written statements on the same pool as Prisma: these run once or more per request, and Prisma costs them
@@ -37,6 +49,27 @@ export class TaskStore {
   async find(accountId: string, id: string): Promise<TaskSummary | undefined> {
     const { rows } = await this.database.pool.query<SummaryRow>({ ...FIND, values: [id, accountId] });
     return rows[0] && toSummary(rows[0]);
+  }
+
+  /** Those of the tasks that are the account's, in no order. */
+  async findAll(accountId: string, ids: readonly string[]): Promise<TaskSummary[]> {
+    const { rows } = await this.database.pool.query<SummaryRow>({ ...FIND_ALL, values: [ids, accountId] });
+    return rows.map(toSummary);
+  }
+
+  /** The tasks as they are now; for watchers, which know only ids of their own callers. */
+  async look(ids: readonly string[]): Promise<TaskSummary[]> {
+    const { rows } = await this.database.pool.query<SummaryRow>({ ...LOOK, values: [ids] });
+    return rows.map(toSummary);
+  }
+
+  /** Ends a pending task; undefined when it has ended already or is not the account's. `epoch` names its job. */
+  async cancel(accountId: string, id: string): Promise<{ task: TaskSummary; epoch: number } | undefined> {
+    const { rows } = await this.database.pool.query<SummaryRow & { epoch: number }>({
+      ...CANCEL,
+      values: [id, accountId],
+    });
+    return rows[0] && { task: toSummary(rows[0]), epoch: rows[0].epoch };
   }
 
   /** Those of the tasks that have ended; for waiters, which know only ids of their own callers. */

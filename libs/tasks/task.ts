@@ -66,7 +66,8 @@ export interface TaskSummary {
   readonly status: TaskStatus;
   readonly phase: TaskPhase;
   readonly progress: number;
-  readonly provider: string | null;
+  /** Who was called without anyone having learned how that ended: yet, or ever when the task was cancelled. */
+  readonly openProvider: string | null;
   readonly createdAt: Date;
   readonly finishedAt: Date | null;
   readonly error: TaskError | null;

@@ -7,6 +7,7 @@ import { QueueConfig } from '#queue/queue.config.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import { PRODUCER_REDIS, QueueModule } from '#queue/queue.module.js';
 import { Logger } from '#telemetry/logger.js';
+import { CancelTask } from './cancel-task.js';
 import { SubmitTask } from './submit-task.js';
 import { SweepTasks } from './sweep-tasks.js';
 import { Sweeper } from './sweeper.js';
@@ -33,6 +34,11 @@ const providers = [
     provide: SubmitTask,
     inject: [TaskIntake, ImageQueue, QueueHealth, TasksConfig, Logger],
     useFactory: (...parts: ConstructorParameters<typeof SubmitTask>) => new SubmitTask(...parts),
+  },
+  {
+    provide: CancelTask,
+    inject: [TaskStore, ImageQueue, TaskBell, Logger],
+    useFactory: (...parts: ConstructorParameters<typeof CancelTask>) => new CancelTask(...parts),
   },
   {
     provide: Sweeper,

@@ -68,6 +68,11 @@ describe('the OpenAPI document', () => {
     ['listTasks', '/v1/tasks', {}, 200],
     ['listTasks', '/v1/tasks?limit=0', {}, 400],
     ['getTask', '/v1/tasks/nope', {}, 404],
+    ['getTask', '/v1/tasks/nope?wait=0', {}, 400],
+    ['followTask', '/v1/tasks/nope/events', {}, 404],
+    ['getTasks', '/v1/tasks/batch', { body: { task_ids: ['nope'] } }, 200],
+    ['getTasks', '/v1/tasks/batch', { body: {} }, 400],
+    ['cancelTask', '/v1/tasks/nope/cancel', { method: 'POST' }, 404],
     ['listModels', '/v1/models', {}, 200],
     ['getModel', '/v1/models/gpt-image-2', {}, 200],
     ['getModel', '/v1/models/nope', {}, 404],
@@ -91,6 +96,12 @@ describe('the OpenAPI document', () => {
       const task = await platform.call(`/v1/tasks/${made.headers.get('x-task-id') ?? ''}`);
       expect(answerProblems('getTask', 200, await task.json())).toEqual([]);
     }
+  });
+
+  it('describes cancelled tasks', async () => {
+    const made = await platform.call(`${GENERATIONS}/async`, { body: { ...REQUEST, prompt: '[[latency=30s]]' } });
+    const path = `/v1/tasks/${made.headers.get('x-task-id') ?? ''}/cancel`;
+    expect(answerProblems('cancelTask', 200, await (await platform.call(path, { method: 'POST' })).json())).toEqual([]);
   });
 
   it('accepts and refuses what the service does, as far as a schema can tell', async () => {

@@ -77,7 +77,9 @@ describe('running one task', () => {
     const id = await accepted();
     await worker().run(id);
     const task = await read(id);
-    expect(task).toMatchObject({ status: 'completed', phase: 'done', progress: 100, provider: 'sandbox' });
+    expect(task).toMatchObject({ status: 'completed', phase: 'done', progress: 100, openProvider: null });
+    const { rows } = await room.sql('SELECT provider FROM tasks WHERE id = $1', [id]);
+    expect(rows).toEqual([{ provider: 'sandbox' }]);
     const [image] = task.images ?? [];
     const bytes = await buffer((await store.open(image?.key ?? '')).stream);
     const { width, height, format } = await sharp(bytes).metadata();

@@ -35,7 +35,9 @@ import { DeliveryMarks } from './images/delivery-marks.js';
 import { ImagesController } from './images/images.controller.js';
 import { WaitForTask } from './images/wait-for-task.js';
 import { ModelsController } from './models/models.controller.js';
+import { FollowTask } from './tasks/follow-task.js';
 import { TaskLinks } from './tasks/task-links.js';
+import { TaskWatchers } from './tasks/task-watchers.js';
 import { TasksController } from './tasks/tasks.controller.js';
 
 export const API_CONFIGS = [
@@ -56,6 +58,7 @@ const providers = [
   AcceptImage,
   AnswerImage,
   TaskLinks,
+  FollowTask,
   Readiness,
   { provide: BodyMemory, inject: [ApiConfig], useFactory: (config: ApiConfig) => new BodyMemory(config.bodyMemory) },
   { provide: Draining, inject: [ApiConfig], useFactory: (config: ApiConfig) => new Draining(config) },
@@ -81,6 +84,11 @@ const providers = [
     useFactory: (...parts: ConstructorParameters<typeof WaitForTask>) => new WaitForTask(...parts),
   },
   {
+    provide: TaskWatchers,
+    inject: [TaskStore, TaskBellListener, Logger],
+    useFactory: (...parts: ConstructorParameters<typeof TaskWatchers>) => new TaskWatchers(...parts),
+  },
+  {
     provide: LinkSigner,
     inject: [SecretsConfig, ApiConfig],
     useFactory: (secrets: SecretsConfig, config: ApiConfig) =>
@@ -103,6 +111,7 @@ export class ApiModule implements OnModuleDestroy, OnApplicationShutdown {
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(Draining) private readonly draining: Draining,
     @Inject(WaitForTask) private readonly wait: WaitForTask,
+    @Inject(TaskWatchers) private readonly watchers: TaskWatchers,
     @Inject(TaskBellListener) private readonly bell: TaskBellListener,
     @Inject(DeliveryMarks) private readonly marks: DeliveryMarks,
   ) {}
@@ -124,6 +133,7 @@ export class ApiModule implements OnModuleDestroy, OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     this.draining.stop();
     this.wait.close();
+    this.watchers.close();
     this.bell.close();
     await this.marks.close();
   }

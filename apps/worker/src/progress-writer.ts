@@ -1,3 +1,4 @@
+import type { TaskBell } from '#tasks/task-events.js';
 import type { Hold, TaskMoves } from '#tasks/task-moves.js';
 import type { Logger } from '#telemetry/logger.js';
 
@@ -14,6 +15,7 @@ export class ProgressWriter {
   constructor(
     private readonly moves: TaskMoves,
     private readonly hold: Hold,
+    private readonly bell: TaskBell,
     private readonly logger: Logger,
   ) {}
 
@@ -24,8 +26,13 @@ export class ProgressWriter {
     if (now - this.writtenAt < INTERVAL_MS || value - this.written < 1) return;
     this.writtenAt = now;
     this.written = value;
-    this.moves.progress(this.hold, value, 'running').catch((error: unknown) => {
-      this.logger.debug('progress.not_written', { taskId: this.hold.id, error });
-    });
+    this.moves.progress(this.hold, value, 'running').then(
+      (written) => {
+        if (written) this.bell.ringChanged(this.hold.id);
+      },
+      (error: unknown) => {
+        this.logger.debug('progress.not_written', { taskId: this.hold.id, error });
+      },
+    );
   }
 }

@@ -50,9 +50,15 @@ export class RunImageTask {
     const result = await this.buy(claimed, held, provider, inputs);
     const picture = await this.finish(claimed, held, result);
     const key = resultKey(claimed.task.id, claimed.attempt, picture.format);
-    await this.keeper.whileStoring(held, () =>
-      putWithRetries(this.store, key, () => Readable.from([picture.bytes]), picture.contentType, held.signal),
-    );
+    await this.keeper
+      .whileStoring(held, () =>
+        putWithRetries(this.store, key, () => Readable.from([picture.bytes]), picture.contentType, held.signal),
+      )
+      .catch(async (error: unknown) => {
+        // The store may have taken it before it heard of the end; retention finds what stays after this.
+        if (held.signal.aborted) await this.store.delete(key).catch(() => undefined);
+        throw error;
+      });
     const { contentType, width, height, sha256 } = picture;
     const image = { key, contentType, width, height, bytes: picture.bytes.length, sha256 };
     const won = await this.keeper.complete(claimed, held, {

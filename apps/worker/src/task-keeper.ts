@@ -26,7 +26,10 @@ export class TaskKeeper {
   async claim(taskId: string, owner: string): Promise<ClaimedTask | undefined> {
     const claimed = await this.moves.claim(taskId, owner, this.config.leaseMs);
     if (claimed === undefined) this.logger.debug('task.not_claimed', { taskId });
-    else this.logger.info('task.claimed', { ...identity(claimed), attempt: claimed.attempt });
+    else {
+      this.notify.bell.ringChanged(taskId);
+      this.logger.info('task.claimed', { ...identity(claimed), attempt: claimed.attempt });
+    }
     return claimed;
   }
 
@@ -40,7 +43,7 @@ export class TaskKeeper {
   }
 
   progress(held: HeldTask): ProgressWriter {
-    return new ProgressWriter(this.moves, held, this.logger);
+    return new ProgressWriter(this.moves, held, this.notify.bell, this.logger);
   }
 
   async startProvider(claimed: ClaimedTask, held: HeldTask, provider: ImageProvider): Promise<void> {
@@ -56,9 +59,14 @@ export class TaskKeeper {
   /** Shows the phase `storing` while the work takes long enough to be seen. */
   async whileStoring(held: HeldTask, work: () => Promise<void>): Promise<void> {
     const notice = setTimeout(() => {
-      this.moves.progress(held, 90, 'storing').catch((error: unknown) => {
-        this.logger.debug('progress.not_written', { taskId: held.id, error });
-      });
+      this.moves.progress(held, 90, 'storing').then(
+        (written) => {
+          if (written) this.notify.bell.ringChanged(held.id);
+        },
+        (error: unknown) => {
+          this.logger.debug('progress.not_written', { taskId: held.id, error });
+        },
+      );
     }, VISIBLE_MS);
     await work().finally(() => {
       clearTimeout(notice);
@@ -97,8 +105,10 @@ export class TaskKeeper {
         const outcomeKnown = provider.free || !held.signal.aborted;
         const entry = await this.moves.giveBack(held, verdict.delayMs, outcomeKnown);
         this.logger.warn('task.given_back', { ...line, durationMs: verdict.delayMs, error });
+        if (entry === undefined) return;
+        this.notify.bell.ringChanged(held.id);
         // Without Redis the sweeper finds it.
-        if (entry !== undefined) await this.notify.queue.add(entry).catch(() => undefined);
+        await this.notify.queue.add(entry).catch(() => undefined);
         return;
       }
       case 'fail':

@@ -1,5 +1,5 @@
 import { BullModule } from '@nestjs/bullmq';
-import { Module, type DynamicModule } from '@nestjs/common';
+import { Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
 import { ConfigModule } from '#config/config.module.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { Database } from '#database/database.js';
@@ -10,11 +10,11 @@ import { obeysDirectives, SandboxConfig } from '#providers/sandbox/sandbox.confi
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { ImageQueue } from '#queue/image-queue.js';
 import { QueueConfig } from '#queue/queue.config.js';
-import { workerConnection } from '#queue/connections.js';
+import { patientConnection, workerConnection } from '#queue/connections.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { OBJECT_STORE, StorageModule } from '#storage/storage.module.js';
-import { TaskBell } from '#tasks/task-events.js';
+import { TaskBell, TaskBellListener } from '#tasks/task-events.js';
 import { TaskMoves } from '#tasks/task-moves.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { TasksModule } from '#tasks/tasks.module.js';
@@ -51,9 +51,21 @@ const providers = [
     useFactory: (store: ObjectStore, fetcher: PublicFetcher) => new LoadInputs(store, fetcher),
   },
   {
+    provide: TaskBellListener,
+    inject: [QueueConfig, Logger],
+    useFactory: (config: QueueConfig, logger: Logger) =>
+      new TaskBellListener(patientConnection(config, 'bell', logger), config.redisPrefix),
+  },
+  {
     provide: Holds,
-    inject: [TaskMoves, TasksConfig, Logger],
-    useFactory: (moves: TaskMoves, config: TasksConfig, logger: Logger) => new Holds(moves, config.leaseMs, logger),
+    inject: [TaskMoves, TasksConfig, TaskBellListener, Logger],
+    useFactory: (moves: TaskMoves, config: TasksConfig, bell: TaskBellListener, logger: Logger) => {
+      const holds = new Holds(moves, config.leaseMs, logger);
+      bell.onCancelled((taskId) => {
+        holds.lose(taskId);
+      });
+      return holds;
+    },
   },
   {
     provide: TaskKeeper,
@@ -88,7 +100,9 @@ const providers = [
 
 /** Jobs only: no HTTP but an orchestrator's probes. */
 @Module({})
-export class WorkerModule {
+export class WorkerModule implements OnApplicationShutdown {
+  constructor(@Inject(TaskBellListener) private readonly bell: TaskBellListener) {}
+
   /** `registry` says who makes the pictures, the sandbox when absent. Throws ConfigError when settings are wrong. */
   static forRoot(env: Readonly<Record<string, string | undefined>>, registry?: ProviderRegistry): DynamicModule {
     return {
@@ -116,6 +130,10 @@ export class WorkerModule {
         ...providers,
       ],
     };
+  }
+
+  onApplicationShutdown(): void {
+    this.bell.close();
   }
 }
 

@@ -10,6 +10,7 @@ const IDLE_CHECK_MS = 250;
 /** The end of a process: running requests may finish, and what can't is answered rather than cut off. */
 export class Draining {
   private readonly held = new Set<AbortController>();
+  private readonly passing = new Set<AbortController>();
   private timers: NodeJS.Timeout[] = [];
   private announced = false;
 
@@ -20,8 +21,15 @@ export class Draining {
     this.held.add(call);
   }
 
+  /** Like `hold`, for callers that lose nothing when they are answered as soon as the process is told to stop. */
+  holdLoosely(call: AbortController): void {
+    if (this.started) call.abort();
+    else this.passing.add(call);
+  }
+
   letGo(call: AbortController): void {
     this.held.delete(call);
+    this.passing.delete(call);
   }
 
   /** Whether the process has been told to stop. */
@@ -49,6 +57,7 @@ export class Draining {
         server.closeAllConnections();
       }, graceMs),
     ];
+    for (const call of this.passing) call.abort();
     server.closeIdleConnections();
   }
 

@@ -17,6 +17,8 @@ declare module 'fastify' {
     public?: boolean;
     /** The route takes JSON bodies up to JSON_BODY_LIMIT. */
     largeBody?: boolean;
+    /** The route needs no body: an empty one may be of any type. */
+    bodyless?: boolean;
     /** The route takes multipart/form-data. */
     multipart?: boolean;
   }

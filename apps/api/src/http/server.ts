@@ -75,6 +75,10 @@ export function prepareServer(
   });
   server.addHook('onRequest', (request, reply, done) => {
     beginReply(request, reply);
+    // Many clients name a type even when they send nothing.
+    if (request.routeOptions.config.bodyless === true && request.headers['content-length'] === '0') {
+      delete request.headers['content-type'];
+    }
     if (isPreflight(request)) answerPreflight(request, reply);
     else done();
   });

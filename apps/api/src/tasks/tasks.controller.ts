@@ -1,15 +1,25 @@
-import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import { taskView, type TaskView } from '#contract/task-view.js';
+import { CancelTask } from '#tasks/cancel-task.js';
 import { isTaskId } from '#tasks/task-id.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
 import { callerOf } from '../auth/api-key.guard.js';
+import { batchBody } from './batch-body.js';
+import { FollowTask } from './follow-task.js';
 import { listQuery } from './list-query.js';
 import { TaskLinks } from './task-links.js';
-import { DescribeTask, DescribeTaskList } from './tasks.openapi.js';
+import {
+  DescribeCancel,
+  DescribeTask,
+  DescribeTaskBatch,
+  DescribeTaskEvents,
+  DescribeTaskList,
+} from './tasks.openapi.js';
+import { waitQuery } from './wait-query.js';
 
 /** Seconds between polls of a task that still runs. */
 const POLL_SECONDS = '3';
@@ -20,36 +30,82 @@ export class TasksController {
   constructor(
     @Inject(TaskStore) private readonly tasks: TaskStore,
     @Inject(TaskLinks) private readonly links: TaskLinks,
+    @Inject(FollowTask) private readonly follow: FollowTask,
+    @Inject(CancelTask) private readonly cancelTask: CancelTask,
   ) {}
 
   @Get()
   @DescribeTaskList()
   async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const page = await this.tasks.list(callerOf(request).accountId, listQuery(request.query)).catch(unavailable);
-    const data = page.tasks.map((task) => this.view(task));
+    const data = page.tasks.map((task) => this.links.view(task));
     const next = page.hasMore ? (data.at(-1)?.id ?? null) : null;
     void reply.header('cache-control', 'no-store').send({ object: 'list', data, has_more: page.hasMore, next });
+  }
+
+  @Post('batch')
+  @HttpCode(200)
+  @DescribeTaskBatch()
+  async batch(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const ids = batchBody(request.body);
+    const found = await this.tasks.findAll(callerOf(request).accountId, ids.filter(isTaskId)).catch(unavailable);
+    const views = new Map(found.map((task) => [task.id, this.links.view(task)]));
+    void reply.header('cache-control', 'no-store').send({
+      code: 200,
+      data: ids.flatMap((id) => views.get(id) ?? []),
+      missing: ids.filter((id) => !views.has(id)),
+    });
   }
 
   @Get(':taskId')
   @DescribeTask()
   async find(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const waitMs = waitQuery(request.query);
+    const task = await this.own(request, (accountId, id) => this.tasks.find(accountId, id));
+    this.answer(waitMs > 0 && isRead(request) ? await this.follow.changed(task, waitMs, reply) : task, reply);
+  }
+
+  @Get(':taskId/events')
+  @DescribeTaskEvents()
+  async events(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const task = await this.own(request, (accountId, id) => this.tasks.find(accountId, id));
+    void reply.header('x-task-id', task.id);
+    if (isRead(request)) this.follow.stream(task, reply);
+    else void reply.type('text/event-stream; charset=utf-8').header('cache-control', 'no-store').send();
+  }
+
+  @Post(':taskId/cancel')
+  @RouteConfig({ bodyless: true })
+  @HttpCode(200)
+  @DescribeCancel()
+  async cancel(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    this.answer(await this.own(request, (accountId, id) => this.cancelTask.cancel(accountId, id)), reply);
+  }
+
+  /** What `lookUp` finds for the caller. Throws the one AppError `task_not_found` for whatever is not theirs. */
+  private async own(
+    request: FastifyRequest,
+    lookUp: (accountId: string, id: string) => Promise<TaskSummary | undefined>,
+  ): Promise<TaskSummary> {
     const { taskId } = request.params as { taskId: string };
-    const task = isTaskId(taskId)
-      ? await this.tasks.find(callerOf(request).accountId, taskId).catch(unavailable)
-      : undefined;
+    const task = isTaskId(taskId) ? await lookUp(callerOf(request).accountId, taskId).catch(unavailable) : undefined;
     if (task === undefined) throw new AppError('task_not_found', 'There is no such task.');
     request.taskId = task.id;
+    return task;
+  }
+
+  private answer(task: TaskSummary, reply: FastifyReply): void {
     if (task.status === 'pending') void reply.header('retry-after', POLL_SECONDS);
     void reply
       .header('cache-control', 'no-store')
       .header('x-task-id', task.id)
-      .send({ code: 200, data: this.view(task) });
+      .send({ code: 200, data: this.links.view(task) });
   }
+}
 
-  private view(task: TaskSummary): TaskView {
-    return taskView(task, (image) => this.links.linkTo(task, image));
-  }
+/** HEAD takes the same way as GET, but nobody waits for a body that is not sent. */
+function isRead(request: FastifyRequest): boolean {
+  return request.method === 'GET';
 }
 
 function unavailable(cause: unknown): never {

@@ -1,8 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiOperation, ApiParam, ApiQuery, ApiResponse } from '@nestjs/swagger';
-import { TaskListResponse, TaskResponse } from '#contract/task-view.js';
+import { ApiBody, ApiOperation, ApiParam, ApiQuery, ApiResponse } from '@nestjs/swagger';
+import { TaskBatchRequest, TaskBatchResponse, TaskListResponse, TaskResponse } from '#contract/task-view.js';
 import { TASK_STATUSES } from '#tasks/task-status.js';
 import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../http/describe.js';
+import { MAX_WAIT_SECONDS } from './wait-query.js';
 
 export function DescribeTask(): MethodDecorator {
   return applyDecorators(
@@ -11,7 +12,13 @@ export function DescribeTask(): MethodDecorator {
       summary: 'Look at a task',
       description: 'A failed task is answered with 200 too: `data.error` says what went wrong.',
     }),
-    ApiParam({ name: 'taskId', example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' }),
+    TaskIdParam(),
+    ApiQuery({
+      name: 'wait',
+      required: false,
+      schema: { type: 'integer', minimum: 1, maximum: MAX_WAIT_SECONDS },
+      description: 'Answer at the first change of `status` or `phase`, or after so many seconds.',
+    }),
     ApiQuery({ name: 'language', required: false, description: 'Accepted and ignored.' }),
     ApiResponse({
       status: 200,
@@ -21,9 +28,57 @@ export function DescribeTask(): MethodDecorator {
         'retry-after': { description: 'Seconds until the next poll, while pending.', schema: { type: 'integer' } },
       },
     }),
+    DescribeErrors(400, 404),
+    DescribeProtected(),
+  );
+}
+
+export function DescribeTaskEvents(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'followTask',
+      summary: 'Follow a task until it has ended',
+      description:
+        'Server-sent events: `task.updated` with the body of `GET /v1/tasks/{taskId}` as data, at once and at every change, until the task has ended. Comments (`: ping`) keep the connection alive. A stream that ends before its task can be opened again.',
+    }),
+    TaskIdParam(),
+    ApiResponse({
+      status: 200,
+      headers: REQUEST_ID_HEADER,
+      content: { 'text/event-stream': { schema: { type: 'string' } } },
+    }),
     DescribeErrors(404),
     DescribeProtected(),
   );
+}
+
+export function DescribeTaskBatch(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({ operationId: 'getTasks', summary: 'Look at several tasks at once' }),
+    ApiBody({ type: TaskBatchRequest }),
+    ApiResponse({ status: 200, type: TaskBatchResponse, headers: REQUEST_ID_HEADER }),
+    DescribeErrors(400, 413, 415),
+    DescribeProtected(),
+  );
+}
+
+export function DescribeCancel(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'cancelTask',
+      summary: 'Cancel a task',
+      description:
+        'A waiting task ends at once. One that runs ends at once too; its provider is told to stop and what it still makes is thrown away (`data.charged`). A task that has ended stays as it is. Cancelling twice is cancelling once.',
+    }),
+    TaskIdParam(),
+    ApiResponse({ status: 200, type: TaskResponse, headers: REQUEST_ID_HEADER }),
+    DescribeErrors(404),
+    DescribeProtected(),
+  );
+}
+
+function TaskIdParam(): MethodDecorator {
+  return ApiParam({ name: 'taskId', example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' });
 }
 
 export function DescribeTaskList(): MethodDecorator {

@@ -1,0 +1,92 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { isFinal } from '#tasks/task-status.js';
+import type { TaskSummary } from '#tasks/task.js';
+import { Draining } from '../http/draining.js';
+import { EventStream } from './event-stream.js';
+import { TaskLinks } from './task-links.js';
+import { TaskWatchers } from './task-watchers.js';
+
+/** The ways to an answer that stay with a task while it moves: the long poll and the event stream. */
+@Injectable()
+export class FollowTask {
+  constructor(
+    @Inject(TaskWatchers) private readonly watchers: TaskWatchers,
+    @Inject(Draining) private readonly draining: Draining,
+    @Inject(TaskLinks) private readonly links: TaskLinks,
+  ) {}
+
+  /**
+   * The task at its first change of status or phase, or as it was last seen after `waitMs`, when the caller is gone,
+   * or when the process stops.
+   */
+  async changed(task: TaskSummary, waitMs: number, reply: FastifyReply): Promise<TaskSummary> {
+    if (isFinal(task.status) || reply.raw.destroyed) return task;
+    return new Promise((resolve) => {
+      let seen = task;
+      const call = new AbortController();
+      const answer = (): void => {
+        clearTimeout(timer);
+        reply.raw.off('close', answer);
+        stopWatching();
+        this.draining.letGo(call);
+        // A kept connection would hold up the end of the process.
+        if (this.draining.started) reply.raw.shouldKeepAlive = false;
+        resolve(seen);
+      };
+      const timer = setTimeout(answer, waitMs);
+      const stopWatching = this.watchers.watch(task.id, (look) => {
+        seen = look ?? seen;
+        if (look === undefined || look.status !== task.status || look.phase !== task.phase) answer();
+      });
+      reply.raw.once('close', answer);
+      call.signal.addEventListener('abort', answer, { once: true });
+      this.draining.holdLoosely(call);
+    });
+  }
+
+  /** Sends the task at once and then at every change, until it has ended, the caller leaves or the process stops. */
+  stream(task: TaskSummary, reply: FastifyReply): void {
+    if (reply.raw.destroyed) return;
+    const call = new AbortController();
+    let stopWatching = (): void => undefined;
+    const events = new EventStream(() => {
+      stopWatching();
+      this.draining.letGo(call);
+    });
+    let sent: TaskSummary | undefined;
+    const show = (look: TaskSummary | undefined): void => {
+      if (look !== undefined && !isSame(look, sent)) {
+        events.send('task.updated', { code: 200, data: this.links.view(look) });
+        sent = look;
+      }
+      if (look !== undefined && !isFinal(look.status)) return;
+      stopWatching();
+      events.end();
+    };
+    show(task);
+    if (!isFinal(task.status)) {
+      stopWatching = this.watchers.watch(task.id, show);
+      call.signal.addEventListener(
+        'abort',
+        () => {
+          reply.raw.shouldKeepAlive = false;
+          events.end();
+        },
+        { once: true },
+      );
+      this.draining.holdLoosely(call);
+    }
+    reply.raw.once('close', () => events.body.destroy());
+    void reply
+      .type('text/event-stream; charset=utf-8')
+      .header('cache-control', 'no-store, no-transform')
+      // nginx and its like would collect the events otherwise.
+      .header('x-accel-buffering', 'no')
+      .send(events.body);
+  }
+}
+
+function isSame(task: TaskSummary, other: TaskSummary | undefined): boolean {
+  return task.status === other?.status && task.phase === other.phase && task.progress === other.progress;
+}

@@ -1,0 +1,87 @@
+import type { TaskBellListener } from '#tasks/task-events.js';
+import type { TaskStore } from '#tasks/task-store.js';
+import type { TaskSummary } from '#tasks/task.js';
+import type { Logger } from '#telemetry/logger.js';
+
+/** How often all watched tasks are looked at together, for bells that were not heard. */
+const RECHECK_MS = 1_500;
+const LOOK_BATCH = 1_000;
+
+/** Gets the row at every look, changed or not, never an older one after a newer; undefined once it is gone. */
+export type Watcher = (task: TaskSummary | undefined) => void;
+
+/**
+ * Lets callers watch their tasks move: one map and one look at a time for the whole process, on the subscription that
+ * it has anyway. Bells only say where to look, so a lost one costs a second and a half.
+ */
+export class TaskWatchers {
+  private readonly watchers = new Map<string, Set<Watcher>>();
+  private readonly heard = new Set<string>();
+  private looking = false;
+  private readonly recheck: NodeJS.Timeout;
+
+  constructor(
+    private readonly store: TaskStore,
+    bell: TaskBellListener,
+    private readonly logger: Logger,
+  ) {
+    const hear = (taskId: string): void => {
+      this.hear(taskId);
+    };
+    bell.onChanged(hear);
+    bell.onSettled(hear);
+    this.recheck = setInterval(() => {
+      for (const taskId of this.watchers.keys()) this.hear(taskId);
+    }, RECHECK_MS).unref();
+  }
+
+  /** Tasks watched now. */
+  get size(): number {
+    return this.watchers.size;
+  }
+
+  /** Begins with a look, because the task may have moved before anyone listened. Returns what ends the watch. */
+  watch(taskId: string, watcher: Watcher): () => void {
+    const watching = this.watchers.get(taskId) ?? new Set();
+    this.watchers.set(taskId, watching.add(watcher));
+    this.logger.debug('task.watched', { taskId, count: this.size });
+    this.hear(taskId);
+    return () => {
+      if (!watching.delete(watcher)) return;
+      if (watching.size === 0 && this.watchers.get(taskId) === watching) this.watchers.delete(taskId);
+      this.logger.debug('task.unwatched', { taskId, count: this.size });
+    };
+  }
+
+  close(): void {
+    clearInterval(this.recheck);
+  }
+
+  private hear(taskId: string): void {
+    if (!this.watchers.has(taskId)) return;
+    this.heard.add(taskId);
+    if (this.looking) return;
+    this.looking = true;
+    setImmediate(() => void this.lookWhileHeard());
+  }
+
+  /** One look after the other, so that no watcher sees an older row last; what rings meanwhile is the next look. */
+  private async lookWhileHeard(): Promise<void> {
+    while (this.heard.size > 0) {
+      const ids = [...this.heard].slice(0, LOOK_BATCH);
+      for (const id of ids) this.heard.delete(id);
+      await this.look(ids);
+    }
+    this.looking = false;
+  }
+
+  private async look(ids: readonly string[]): Promise<void> {
+    try {
+      const tasks = new Map((await this.store.look(ids)).map((task) => [task.id, task]));
+      for (const id of ids) for (const watcher of [...(this.watchers.get(id) ?? [])]) watcher(tasks.get(id));
+    } catch (error) {
+      // The next look is at most RECHECK_MS away.
+      this.logger.warn('watch.look_failed', { count: ids.length, error });
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import type { ImageQueue } from '#queue/image-queue.js';
+import type { Logger } from '#telemetry/logger.js';
+import type { TaskBell } from './task-events.js';
+import type { TaskStore } from './task-store.js';
+import type { TaskSummary } from './task.js';
+
+/** Ends a task because its owner no longer wants it. */
+export class CancelTask {
+  constructor(
+    private readonly store: TaskStore,
+    private readonly queue: ImageQueue,
+    private readonly bell: TaskBell,
+    private readonly logger: Logger,
+  ) {}
+
+  /**
+   * The task as it is afterwards: cancelled, or unchanged when it had ended already; undefined when the account has no
+   * such task. The worker that runs it stops soon after; whatever it still makes is thrown away. Throws when Postgres
+   * does not answer.
+   */
+  async cancel(accountId: string, id: string): Promise<TaskSummary | undefined> {
+    const cancelled = await this.store.cancel(accountId, id);
+    if (cancelled === undefined) return this.store.find(accountId, id);
+    this.bell.ring(id);
+    this.bell.ringCancelled(id);
+    this.logger.info('task.cancelled', { taskId: id, accountId });
+    // A job that stays finds its task ended and does nothing, so this only saves a worker the look.
+    this.queue.remove({ taskId: id, epoch: cancelled.epoch }).catch((error: unknown) => {
+      this.logger.debug('task.not_dequeued', { taskId: id, error });
+    });
+    return cancelled.task;
+  }
+}

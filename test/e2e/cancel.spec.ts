@@ -1,0 +1,207 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { waitUntil } from '#embedded/wait-until.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { startApi, startWorker, type TestProcess } from '../support/processes.js';
+
+const GENERATIONS = '/v1/images/generations';
+
+interface TaskBody {
+  code: number;
+  data: { id: string; status: string; phase: string; progress: number; finished?: number; charged?: string };
+}
+
+describe('cancelling tasks', () => {
+  let platform: Platform;
+  let otherApi: TestProcess;
+
+  beforeAll(async () => {
+    // A lease so long that only the bell can tell a worker in time.
+    platform = await startPlatform({ LEASE_MS: '120000' });
+    otherApi = await startApi(platform.settings);
+  }, 120_000);
+  afterAll(async () => {
+    await otherApi.stop();
+    await platform.close();
+  });
+
+  async function submit(prompt: string): Promise<string> {
+    const response = await platform.call(`${GENERATIONS}/async`, {
+      body: { model: 'gpt-image-2', prompt, resolution: '1k' },
+    });
+    return ((await response.json()) as { task_id: string }).task_id;
+  }
+
+  /** At the API that did not accept the task. */
+  async function cancel(id: string, key = platform.key): Promise<Response> {
+    return fetch(`${otherApi.url}/v1/tasks/${id}/cancel`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      signal: AbortSignal.timeout(30_000),
+    });
+  }
+
+  async function cancelled(id: string): Promise<TaskBody> {
+    const response = await cancel(id);
+    expect(response.status).toBe(200);
+    return (await response.json()) as TaskBody;
+  }
+
+  async function read(id: string): Promise<TaskBody> {
+    return (await (await platform.call(`/v1/tasks/${id}`)).json()) as TaskBody;
+  }
+
+  async function reach(id: string, phase: string): Promise<void> {
+    while ((await read(id)).data.phase !== phase);
+  }
+
+  const linesOf = (process: TestProcess, id: string): unknown[] =>
+    process.logs().flatMap((line) => (line['taskId'] === id ? [line['event']] : []));
+
+  async function objectsOf(id: string): Promise<string[]> {
+    const files = await readdir(join(platform.settings['DATA_DIR'] ?? ''), { recursive: true });
+    return files.filter((file) => file.includes(id));
+  }
+
+  it('reaches a task that runs on a worker, stops it, and throws away what it made', async () => {
+    const id = await submit('wanted no more [[latency=60s]]');
+    await reach(id, 'running');
+    const body = await cancelled(id);
+    expect(body).toMatchObject({ code: 200, data: { id, status: 'cancelled', phase: 'done', charged: 'none' } });
+    expect(body.data.progress).toBeLessThan(100);
+    expect(body.data.finished).toBeGreaterThan(0);
+    expect(body.data).not.toHaveProperty('error');
+    expect(await waitUntil(() => linesOf(platform.worker, id).includes('task.hold_lost'), { timeoutMs: 3_000 })).toBe(
+      true,
+    );
+    expect(await objectsOf(id)).toEqual([]);
+    expect(await read(id)).toEqual(body);
+    expect(linesOf(platform.worker, id)).not.toContain('task.completed');
+  });
+
+  it('stops a worker that did not hear of it, at its next renewal', async () => {
+    // Another prefix is another set of bells and another queue on the same rows.
+    const prefix = (platform.settings['REDIS_PREFIX'] ?? '').replace('}', '_deaf}');
+    const settings = { ...platform.settings, REDIS_PREFIX: prefix, LEASE_MS: '4000' };
+    const [api, worker] = await Promise.all([startApi(settings), startWorker(settings)]);
+    const response = await fetch(`${api.url}${GENERATIONS}/async`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-image-2', prompt: 'deaf [[latency=60s]]', resolution: '1k' }),
+    });
+    const { task_id: id } = (await response.json()) as { task_id: string };
+    await reach(id, 'running');
+    expect((await cancelled(id)).data.status).toBe('cancelled');
+    const lost = (): boolean => linesOf(worker, id).includes('task.hold_lost');
+    expect(await waitUntil(lost, { timeoutMs: 30_000 })).toBe(true);
+    expect(await objectsOf(id)).toEqual([]);
+    await Promise.all([api.stop(), worker.stop()]);
+  });
+
+  it('answers the caller that waits for the picture', async () => {
+    const prompt = 'waited for [[latency=60s]]';
+    const call = platform.call(GENERATIONS, { body: { model: 'gpt-image-2', prompt, resolution: '1k' } });
+    const find = async (): Promise<string | undefined> =>
+      (await platform.pool.query<{ id: string }>('SELECT id FROM tasks WHERE prompt = $1', [prompt])).rows[0]?.id;
+    let id: string | undefined;
+    while (id === undefined) id = await find();
+    await cancelled(id);
+    const response = await call;
+    expect([response.status, response.headers.get('x-should-retry')]).toEqual([409, 'false']);
+    expect(await response.json()).toMatchObject({ error: { code: 'task_cancelled', task_id: id } });
+  });
+
+  it('says that a paid provider that was at work may have charged', async () => {
+    const id = await submit('paid [[latency=60s]]');
+    await reach(id, 'running');
+    await waitUntil(
+      async () => {
+        const { rowCount } = await platform.pool.query(
+          `UPDATE tasks SET provider = 'a paid one' WHERE id = $1 AND provider_call_open`,
+          [id],
+        );
+        return rowCount === 1;
+      },
+      { timeoutMs: 10_000 },
+    );
+    expect((await cancelled(id)).data.charged).toBe('unknown');
+    expect((await read(id)).data.charged).toBe('unknown');
+  });
+
+  it('changes nothing about a task that has ended, cancelled ones included', async () => {
+    const done = await submit('done');
+    await reach(done, 'done');
+    const before = await read(done);
+    expect((await cancelled(done)).data).toMatchObject({
+      status: 'completed',
+      progress: 100,
+      finished: before.data.finished,
+    });
+    const failed = await submit('[[fault=moderation]]');
+    await reach(failed, 'done');
+    expect(await cancelled(failed)).toEqual(await read(failed));
+    const twice = await submit('twice [[latency=60s]]');
+    const bodies = await Promise.all(Array.from({ length: 5 }, () => cancelled(twice)));
+    for (const body of bodies) expect(body).toEqual(await read(twice));
+  });
+
+  it('lets either the picture or the cancel win, and never changes its mind', async () => {
+    const ids = await Promise.all(Array.from({ length: 50 }, (_, n) => submit(`race ${n}`)));
+    const statuses = async (): Promise<string[]> => {
+      const response = await platform.call('/v1/tasks/batch', { body: { task_ids: ids } });
+      return ((await response.json()) as { data: TaskBody['data'][] }).data.map(({ status }) => status);
+    };
+    while ((await statuses()).filter((status) => status === 'completed').length < 5);
+    const answered = (await Promise.all(ids.map(cancelled))).map(({ data }) => data.status);
+    expect(new Set(answered)).toEqual(new Set(['completed', 'cancelled']));
+    expect(await statuses()).toEqual(answered);
+    // Whatever the worker still had in hand, it has let go of when it has finished a task that came later.
+    await reach(await submit('after the race'), 'done');
+    expect(await statuses()).toEqual(answered);
+    for (const [n, id] of ids.entries()) {
+      const kept = answered[n] === 'completed' ? 1 : 0;
+      const settled = async (): Promise<boolean> => (await objectsOf(id)).length === kept;
+      expect([id, await waitUntil(settled, { timeoutMs: 10_000 })]).toEqual([id, true]);
+    }
+  });
+
+  it('does not tell strangers whether there is such a task', async () => {
+    const id = await submit('private [[latency=2s]]');
+    const stranger = await platform.newKey({}, await platform.newAccount());
+    for (const [path, key] of [
+      [id, stranger],
+      ['nope', platform.key],
+    ] as const) {
+      const response = await cancel(path, key);
+      expect(response.status).toBe(404);
+      expect(await response.json()).toMatchObject({ code: 404, error: { code: 'task_not_found' } });
+    }
+    expect((await read(id)).data.status).toBe('pending');
+  });
+
+  it('takes whatever an HTTP client sends as an empty body', async () => {
+    const id = await submit('cancelled by many clients');
+    for (const [type, body] of [
+      ['application/json', ''],
+      ['application/json', '{}'],
+      ['application/x-www-form-urlencoded', ''],
+    ] as const) {
+      const response = await platform.call(`/v1/tasks/${id}/cancel`, { body, headers: { 'content-type': type } });
+      expect([type, body, response.status]).toEqual([type, body, 200]);
+    }
+  });
+
+  it('ends a waiting task at once, and no worker ever takes it up', async () => {
+    await platform.worker.stop();
+    const ids = [await submit('never begun'), await submit('begun later')];
+    const [never = '', later = ''] = ids;
+    expect(await cancelled(never)).toMatchObject({
+      data: { status: 'cancelled', phase: 'done', progress: 0, charged: 'none' },
+    });
+    const worker = await startWorker(platform.settings);
+    await reach(later, 'done');
+    await worker.stop();
+    expect(linesOf(worker, never)).not.toContain('task.claimed');
+    expect((await read(never)).data.status).toBe('cancelled');
+  });
+});
