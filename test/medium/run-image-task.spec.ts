@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -182,6 +182,24 @@ describe('running one task', () => {
     expect(seen).toEqual(['vendor-job-1']);
     expect(await startsOf(id)).toBe(1);
     expect(await read(id)).toMatchObject({ status: 'completed' });
+  });
+
+  it('does not buy again what the store did not take', async () => {
+    const id = await accepted();
+    const blocked = join(folder, 'results');
+    const vendorCalls: string[] = [];
+    const paid = vendor(async () => {
+      vendorCalls.push('bought');
+      // A file where the folder belongs: no put can succeed from now on.
+      await rm(blocked, { recursive: true, force: true });
+      await writeFile(blocked, '');
+      return { image: Readable.from([goodPng]), warnings: [] };
+    });
+    await worker(paid).run(id);
+    await rm(blocked);
+    expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'storage_error', http_status: 500 } });
+    await worker(paid).run(id);
+    expect(vendorCalls).toEqual(['bought']);
   });
 
   it('gives up on a task that took three workers with it', async () => {

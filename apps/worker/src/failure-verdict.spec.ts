@@ -2,7 +2,7 @@ import { AppError } from '#contract/app-error.js';
 import { ImageError } from '#images/image-error.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { StorageError } from '#storage/object-store.js';
-import { verdictOn } from './failure-verdict.js';
+import { PictureNotStored, verdictOn } from './failure-verdict.js';
 import { DeadlinePassed, HoldLost, ShuttingDown } from './hold.js';
 
 const facts = { starts: 1, maxStarts: 3, attempt: 1, free: false };
@@ -58,6 +58,13 @@ describe('verdictOn', () => {
     expect(verdictOn(new StorageError('disk full'), { ...facts, attempt: 20 })).toMatchObject({
       error: { code: 'storage_error' },
     });
+  });
+
+  it('never orders a picture again because the store did not take it, unless that is free', () => {
+    const lost = new PictureNotStored('disk full');
+    expect(verdictOn(lost, facts)).toMatchObject({ kind: 'fail', error: { code: 'storage_error' } });
+    expect(verdictOn(lost, { ...facts, free: true }).kind).toBe('give-back');
+    expect(verdictOn(lost, { ...facts, free: true, starts: 3 }).kind).toBe('fail');
   });
 
   it('calls a passed deadline by its name and a bug an internal error', () => {

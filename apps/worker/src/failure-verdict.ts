@@ -4,6 +4,11 @@ import { ProviderError } from '#providers/provider-error.js';
 import { StorageError } from '#storage/object-store.js';
 import { DeadlinePassed, HoldLost, ShuttingDown } from './hold.js';
 
+/** The picture was made, and maybe paid for, but the store did not take it. */
+export class PictureNotStored extends Error {
+  override readonly name = 'PictureNotStored';
+}
+
 /** What becomes of a task after an attempt that brought no picture. */
 export type Verdict =
   | { readonly kind: 'walk-away' }
@@ -35,13 +40,16 @@ export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
   if (error instanceof ProviderError) return onProviderError(error, facts);
   if (error instanceof AppError) return fail(error);
   if (error instanceof ImageError) return fail(new AppError(error.code, error.message, { cause: error }));
-  if (error instanceof StorageError) {
-    if (facts.attempt < MAX_ATTEMPTS) return { kind: 'give-back', delayMs: delayAfter(facts.attempt) };
-    return fail(new AppError('storage_error', 'The picture could not be stored.', { cause: error }));
-  }
+  if (error instanceof PictureNotStored) return onStore(error, facts.free && facts.starts < facts.maxStarts, facts);
+  if (error instanceof StorageError) return onStore(error, facts.attempt < MAX_ATTEMPTS, facts);
   return fail(
     new AppError('internal_error', 'The picture could not be made because of an internal error.', { cause: error }),
   );
+}
+
+function onStore(error: Error, again: boolean, facts: AttemptFacts): Verdict {
+  if (again) return { kind: 'give-back', delayMs: delayAfter(facts.attempt) };
+  return fail(new AppError('storage_error', 'The picture could not be stored.', { cause: error }));
 }
 
 function onProviderError(error: ProviderError, facts: AttemptFacts): Verdict {

@@ -8,8 +8,9 @@ import type { ImageProvider, ProviderImageResult } from '#providers/image-provid
 import { ProviderError } from '#providers/provider-error.js';
 import type { ProviderRegistry } from '#providers/registry.js';
 import { resultKey } from '#storage/object-key.js';
-import type { ObjectStore } from '#storage/object-store.js';
+import { StorageError, type ObjectStore } from '#storage/object-store.js';
 import type { ClaimedTask } from '#tasks/task-moves.js';
+import { PictureNotStored } from './failure-verdict.js';
 import type { HeldTask } from './hold.js';
 import type { LoadInputs, LoadedInputs } from './load-inputs.js';
 import { readCapped, TooManyBytes } from './read-capped.js';
@@ -50,15 +51,7 @@ export class RunImageTask {
     const result = await this.buy(claimed, held, provider, inputs);
     const picture = await this.finish(claimed, held, result);
     const key = resultKey(claimed.task.id, claimed.attempt, picture.format);
-    await this.keeper
-      .whileStoring(held, () =>
-        putWithRetries(this.store, key, () => Readable.from([picture.bytes]), picture.contentType, held.signal),
-      )
-      .catch(async (error: unknown) => {
-        // The store may have taken it before it heard of the end; retention finds what stays after this.
-        if (held.signal.aborted) await this.store.delete(key).catch(() => undefined);
-        throw error;
-      });
+    await this.keeper.whileStoring(held, () => this.keep(key, picture, held.signal));
     const { contentType, width, height, sha256 } = picture;
     const image = { key, contentType, width, height, bytes: picture.bytes.length, sha256 };
     const won = await this.keeper.complete(claimed, held, {
@@ -93,6 +86,16 @@ export class RunImageTask {
       throw error instanceof TooManyBytes ? unusable(error) : error;
     });
     return { ...result, bytes };
+  }
+
+  private async keep(key: string, picture: FinishedPicture, signal: AbortSignal): Promise<void> {
+    try {
+      await putWithRetries(this.store, key, () => Readable.from([picture.bytes]), picture.contentType, signal);
+    } catch (error) {
+      // The store may have taken it before it heard of the end; retention finds what stays after this.
+      if (signal.aborted) await this.store.delete(key).catch(() => undefined);
+      throw error instanceof StorageError ? new PictureNotStored('not stored', { cause: error }) : error;
+    }
   }
 
   private async finish(claimed: ClaimedTask, held: HeldTask, result: { bytes: Buffer }): Promise<FinishedPicture> {
