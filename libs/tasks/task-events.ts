@@ -28,11 +28,14 @@ export class TaskBellListener {
     private readonly redis: Redis,
     prefix: string,
   ) {
-    redis.on('message', (_channel: string, taskId: string) => {
+    const settled = settledChannel(prefix);
+    redis.on('message', (channel: string, taskId: string) => {
+      // The connection hears other channels too.
+      if (channel !== settled) return;
       for (const listener of this.listeners) listener(taskId);
     });
     // ioredis subscribes again by itself after a reconnect.
-    redis.subscribe(settledChannel(prefix)).catch(() => undefined);
+    redis.subscribe(settled).catch(() => undefined);
   }
 
   onSettled(listener: (taskId: string) => void): void {
