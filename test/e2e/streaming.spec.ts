@@ -38,7 +38,7 @@ describe('streaming', () => {
 
   const generate = (prompt: string, partials: number, options: OpenAI.RequestOptions = {}) =>
     openai.images.generate(
-      { model: 'gpt-image-2', prompt, size: '3:2' as 'auto', stream: true, partial_images: partials },
+      { model: 'gpt-image-2', prompt, size: '3:2', stream: true, partial_images: partials },
       options,
     );
 

@@ -34,7 +34,7 @@ import { KnownRoutes } from './http/known-routes.js';
 import { AcceptImage } from './images/accept-image.js';
 import { AnswerImage } from './images/answer-image.js';
 import { DeliveryMarks } from './images/delivery-marks.js';
-import { HeldCalls } from './images/held-call.js';
+import { HeldCalls } from './images/held-calls.js';
 import { ImagesController } from './images/images.controller.js';
 import { StreamImage } from './images/stream-image.js';
 import { WaitForTask } from './images/wait-for-task.js';

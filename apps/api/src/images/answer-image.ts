@@ -13,7 +13,7 @@ import { failureOf, nameTask, openPicture, stillRunning } from './answer-parts.j
 import { base64Body, BASE64_PLACE } from './base64-body.js';
 import type { CallMode } from './call-mode.js';
 import { DeliveryMarks } from './delivery-marks.js';
-import { HeldCalls } from './held-call.js';
+import { HeldCalls } from './held-calls.js';
 import { retryCount } from './request-mark.js';
 
 /** Milliseconds after which an SDK of OpenAI should ask again for a picture that still runs. */

@@ -10,7 +10,7 @@ import type { Accepted } from './accept-image.js';
 import { failureOf, nameTask, openPicture, stillRunning } from './answer-parts.js';
 import { base64Body, BASE64_PLACE } from './base64-body.js';
 import type { DeliveryMarks } from './delivery-marks.js';
-import type { HeldCalls } from './held-call.js';
+import type { HeldCalls } from './held-calls.js';
 
 /** How long after its deadline a task is failed at the latest, when nothing else works: a few sweeps. */
 const DEADLINE_SLACK_MS = 60_000;
