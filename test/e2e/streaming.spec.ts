@@ -1,3 +1,6 @@
+import { Redis } from 'ioredis';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import OpenAI, { APIError, toFile } from 'openai';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
@@ -124,11 +127,18 @@ describe('streaming', () => {
   });
 
   it('finishes the task of a caller that left', async () => {
-    const stream = await generate('left alone [[latency=1500ms]]', 2);
+    const stream = await generate('left alone [[latency=4s]]', 2);
     for await (const event of stream) if (event.type === 'image_generation.partial_image') break;
     const statusOf = async (): Promise<unknown> =>
       (await platform.pool.query(`SELECT status FROM tasks WHERE prompt LIKE 'left alone%'`)).rows[0] as unknown;
     expect(await statusOf()).toEqual({ status: 'pending' });
+    const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
+    const channels = `${platform.settings['REDIS_PREFIX'] ?? ''}:tasks:partial:*`;
+    const listening = async (): Promise<number> => (await redis.pubsub('CHANNELS', channels)).length;
+    await waitUntil(async () => (await listening()) === 0, { timeoutMs: 10_000 });
+    // Before the task is over: its caller is forgotten because it left.
+    expect([await listening(), await statusOf()]).toEqual([0, { status: 'pending' }]);
+    redis.disconnect();
     await waitUntil(async () => JSON.stringify(await statusOf()).includes('completed'), { timeoutMs: 20_000 });
     expect(await statusOf()).toEqual({ status: 'completed' });
   });
@@ -146,6 +156,47 @@ describe('streaming', () => {
     expect(new Set(pictures).size).toBe(1);
     const { rows } = await platform.pool.query('SELECT provider_starts FROM tasks WHERE prompt = $1', [prompt]);
     expect(rows).toEqual([{ provider_starts: 1 }]);
+  });
+
+  it('leads the next try of an SDK to the running task, and to another once the picture was received', async () => {
+    const attempt = async (count: number, signal?: AbortSignal): Promise<Response> =>
+      platform.call(GENERATIONS, {
+        body: { ...REQUEST, prompt: 'tried [[latency=1s]]', partial_images: 1 },
+        headers: { 'x-stainless-retry-count': String(count) },
+        ...(signal === undefined ? {} : { signal }),
+      });
+    const cut = new AbortController();
+    const first = await attempt(0, cut.signal);
+    cut.abort();
+    const second = await attempt(1);
+    const taskId = first.headers.get('x-task-id') ?? '';
+    expect(second.headers.get('x-task-id')).toBe(taskId);
+    expect(await second.text()).toContain('event: image_generation.completed');
+    const isDelivered = async (): Promise<boolean> =>
+      (await platform.pool.query('SELECT 1 FROM tasks WHERE id = $1 AND delivered_at IS NOT NULL', [taskId])).rows
+        .length > 0;
+    expect(await waitUntil(isDelivered, { timeoutMs: 10_000 })).toBe(true);
+    const third = await attempt(1);
+    expect(third.headers.get('x-task-id')).not.toBe(taskId);
+    await third.text();
+  });
+
+  it('says that a picture cannot be read, and logs why', async () => {
+    const headers = { 'idempotency-key': 'stream-lost' };
+    const body = { ...REQUEST, prompt: 'lost' };
+    const made = await platform.call(GENERATIONS, { body, headers });
+    const taskId = made.headers.get('x-task-id') ?? '';
+    expect(await made.text()).toContain('event: image_generation.completed');
+    const { rows } = await platform.pool.query<{ key: string }>(
+      `SELECT images->0->>'key' AS key FROM tasks WHERE id = $1`,
+      [taskId],
+    );
+    await rm(join(platform.settings['DATA_DIR'] ?? '', 'objects', rows[0]?.key ?? ''));
+    const replayed = await (await platform.call(GENERATIONS, { body, headers })).text();
+    expect(replayed).toMatch(/event: error\ndata: \{.*"code":"storage_error".*\}\n\n$/);
+    const isLogged = (): boolean =>
+      platform.api.logs().some((line) => line['taskId'] === taskId && line['code'] === 'storage_error');
+    expect(await waitUntil(isLogged, { timeoutMs: 5_000 })).toBe(true);
   });
 
   it('tells a held caller of a stopping process where its picture will be', async () => {
