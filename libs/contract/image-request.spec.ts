@@ -63,6 +63,7 @@ describe('a generation request', () => {
     ['output_compression -1', { output_compression: -1 }, 'integer_below_min_value output_compression'],
     ['partial_images 4', { partial_images: 4 }, 'integer_above_max_value partial_images'],
     ['stream false', { stream: false }, 'ok'],
+    ['stream true', { stream: true, partial_images: 3 }, 'ok'],
     ['stream text', { stream: 'false' }, 'invalid_type stream'],
     ['user no string', { user: {} }, 'invalid_type user'],
     ['all of it null', { size: null, image_urls: null, user: null, stream: null, quality: null }, 'ok'],

@@ -51,11 +51,6 @@ const User = Rule('user', (value, property) => textProblem(value, property, MAX_
 const ImageUrls = Rule('imageUrls', imageUrlsProblem);
 const EditImages = Rule('editImages', editImagesProblem);
 const MaskObject = Rule('maskObject', imageObjectProblem);
-const NotStreamed = Rule('notStreamed', (value, property) =>
-  value === true
-    ? { code: 'unsupported_parameter', message: `${property} is not supported here; omit it or send false` }
-    : undefined,
-);
 const CallbackUrl = Rule('callbackUrl', (value, property) => {
   if (typeof value !== 'string') return undefined;
   if (value.length > MAX_CALLBACK_LENGTH) {
@@ -123,13 +118,21 @@ export class ImageOptions {
   @User
   user?: string;
 
-  @ApiPropertyOptional({ default: false, description: 'Only `false` is accepted.' })
+  @ApiPropertyOptional({
+    default: false,
+    description: 'Answer with server-sent events. Pictures come as base64; not for calls that do not wait.',
+  })
   @IsOptional()
   @IsBoolean()
-  @NotStreamed
   stream?: boolean;
 
-  @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: 3, description: 'Has no effect without streaming.' })
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 0,
+    maximum: 3,
+    default: 0,
+    description: 'How many partial pictures to stream at most. Has no effect without `stream`.',
+  })
   @IsOptional()
   @Integer(0, 3)
   partial_images?: number;

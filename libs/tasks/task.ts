@@ -17,6 +17,8 @@ export interface TaskOptions {
   /** 0..100 */
   readonly outputCompression: number | null;
   readonly user: string | null;
+  /** Partial pictures to send while the caller waits, 1..3; absent when none are wanted. */
+  readonly partialImages?: number;
 }
 
 /** A reference image or mask: already in the store, or an address that the worker fetches. */

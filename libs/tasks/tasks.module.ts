@@ -13,6 +13,7 @@ import { SweepTasks } from './sweep-tasks.js';
 import { Sweeper } from './sweeper.js';
 import { TaskBell } from './task-events.js';
 import { TaskIntake } from './task-intake.js';
+import { TaskPartials } from './task-partials.js';
 import { TaskMoves } from './task-moves.js';
 import { TaskStore } from './task-store.js';
 import { TasksConfig } from './tasks.config.js';
@@ -29,6 +30,11 @@ const providers = [
     provide: TaskBell,
     inject: [PRODUCER_REDIS, QueueConfig],
     useFactory: (redis: Redis, config: QueueConfig) => new TaskBell(redis, config.redisPrefix),
+  },
+  {
+    provide: TaskPartials,
+    inject: [PRODUCER_REDIS, QueueConfig],
+    useFactory: (redis: Redis, config: QueueConfig) => new TaskPartials(redis, config.redisPrefix),
   },
   {
     provide: SubmitTask,

@@ -15,6 +15,7 @@ import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';
 import type { TaskCommand, TaskSummary } from '#tasks/task.js';
+import { TaskPartials } from '#tasks/task-partials.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Holds } from '../../apps/worker/src/hold.js';
 import { LoadInputs } from '../../apps/worker/src/load-inputs.js';
@@ -48,7 +49,8 @@ describe('running one task', () => {
     const holds = new Holds(room.moves, config.leaseMs, room.logger);
     const keeper = new TaskKeeper(room.moves, holds, { bell: room.bell, queue: room.queue }, config, room.logger);
     const registry = new ProviderRegistry(new Map([['gpt-image-2', provider]]));
-    const run = new RunImageTask(keeper, registry, new LoadInputs(store, new PublicFetcher(egress)), store);
+    const partials = new TaskPartials(room.redis, room.prefix);
+    const run = new RunImageTask(keeper, registry, new LoadInputs(store, new PublicFetcher(egress)), store, partials);
     return { holds, run: (id: string) => run.run(id).finally(() => holds.close()) };
   }
 

@@ -1,5 +1,6 @@
 import { Inject, Module, type DynamicModule, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, HttpAdapterHost } from '@nestjs/core';
+import type { Redis } from 'ioredis';
 import type { Server } from 'node:http';
 import { ConfigModule } from '#config/config.module.js';
 import { DatabaseConfig } from '#database/database.config.js';
@@ -10,8 +11,9 @@ import { QueueConfig } from '#queue/queue.config.js';
 import { ResultLinks } from '#storage/result-links.js';
 import { LinkSigner } from '#storage/signed-link.js';
 import { StorageConfig } from '#storage/storage.config.js';
-import { StorageModule } from '#storage/storage.module.js';
+import { OBJECT_STORE, StorageModule } from '#storage/storage.module.js';
 import { TaskBellListener } from '#tasks/task-events.js';
+import { TaskPartialsListener } from '#tasks/task-partials.js';
 import { TaskStore } from '#tasks/task-store.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { TasksModule } from '#tasks/tasks.module.js';
@@ -32,7 +34,9 @@ import { KnownRoutes } from './http/known-routes.js';
 import { AcceptImage } from './images/accept-image.js';
 import { AnswerImage } from './images/answer-image.js';
 import { DeliveryMarks } from './images/delivery-marks.js';
+import { HeldCalls } from './images/held-calls.js';
 import { ImagesController } from './images/images.controller.js';
+import { StreamImage } from './images/stream-image.js';
 import { WaitForTask } from './images/wait-for-task.js';
 import { ModelsController } from './models/models.controller.js';
 import { FollowTask } from './tasks/follow-task.js';
@@ -51,6 +55,9 @@ export const API_CONFIGS = [
   ApiConfig,
 ] as const;
 
+/** The one connection of a process that is subscribed: it can do nothing else. */
+const LISTENING_REDIS = Symbol('LISTENING_REDIS');
+
 const providers = [
   { provide: APP_FILTER, useClass: ErrorFilter },
   { provide: APP_GUARD, useClass: ApiKeyGuard },
@@ -68,10 +75,29 @@ const providers = [
     useFactory: (database: Database, secrets: SecretsConfig) => new ApiKeyStore(database, secrets.secretKey),
   },
   {
-    provide: TaskBellListener,
+    provide: LISTENING_REDIS,
     inject: [QueueConfig, Logger],
-    useFactory: (config: QueueConfig, logger: Logger) =>
-      new TaskBellListener(patientConnection(config, 'bell', logger), config.redisPrefix),
+    useFactory: (config: QueueConfig, logger: Logger) => patientConnection(config, 'bell', logger),
+  },
+  {
+    provide: TaskBellListener,
+    inject: [LISTENING_REDIS, QueueConfig],
+    useFactory: (redis: Redis, config: QueueConfig) => new TaskBellListener(redis, config.redisPrefix),
+  },
+  {
+    provide: TaskPartialsListener,
+    inject: [LISTENING_REDIS, QueueConfig],
+    useFactory: (redis: Redis, config: QueueConfig) => new TaskPartialsListener(redis, config.redisPrefix),
+  },
+  {
+    provide: HeldCalls,
+    inject: [WaitForTask, Draining],
+    useFactory: (...parts: ConstructorParameters<typeof HeldCalls>) => new HeldCalls(...parts),
+  },
+  {
+    provide: StreamImage,
+    inject: [HeldCalls, TaskPartialsListener, OBJECT_STORE, DeliveryMarks, ApiConfig],
+    useFactory: (...parts: ConstructorParameters<typeof StreamImage>) => new StreamImage(...parts),
   },
   {
     provide: DeliveryMarks,

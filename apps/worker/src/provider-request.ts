@@ -20,6 +20,6 @@ export function toProviderRequest(claimed: ClaimedTask, inputs: LoadedInputs): P
     outputFormat: options.outputFormat,
     outputCompression: options.outputCompression ?? undefined,
     user: options.user ?? undefined,
-    partialImages: 0,
+    partialImages: options.partialImages ?? 0,
   };
 }

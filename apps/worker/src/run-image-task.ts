@@ -4,12 +4,14 @@ import { AppError } from '#contract/app-error.js';
 import { finishPicture, type FinishedPicture } from '#images/finish-picture.js';
 import { ImageError } from '#images/image-error.js';
 import { MAX_PICTURE_BYTES } from '#images/limits.js';
+import { sniffImageType } from '#images/sniff.js';
 import type { ImageProvider, ProviderImageResult } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import type { ProviderRegistry } from '#providers/registry.js';
 import { resultKey } from '#storage/object-key.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
 import type { ClaimedTask } from '#tasks/task-moves.js';
+import type { TaskPartials } from '#tasks/task-partials.js';
 import { PictureNotStored } from './failure-verdict.js';
 import type { HeldTask } from './hold.js';
 import type { LoadInputs, LoadedInputs } from './load-inputs.js';
@@ -27,6 +29,7 @@ export class RunImageTask {
     private readonly providers: ProviderRegistry,
     private readonly inputs: LoadInputs,
     private readonly store: ObjectStore,
+    private readonly partials: TaskPartials,
   ) {}
 
   /** Leaves the task settled, given back, or in other hands. Throws only when the database does not answer. */
@@ -80,7 +83,9 @@ export class RunImageTask {
       onProgress: (percent) => {
         progress.provider(percent);
       },
-      onPartial: () => undefined,
+      onPartial: (image, index) => {
+        this.passOn(claimed, image, index);
+      },
     });
     const bytes = await readCapped(result.image, MAX_PICTURE_BYTES, held.signal).catch((error: unknown) => {
       throw error instanceof TooManyBytes ? unusable(error) : error;
@@ -96,6 +101,13 @@ export class RunImageTask {
       if (signal.aborted) await this.store.delete(key).catch(() => undefined);
       throw error instanceof StorageError ? new PictureNotStored('not stored', { cause: error }) : error;
     }
+  }
+
+  /** Nothing is published for a caller that asked for no partial pictures, whatever the provider sends. */
+  private passOn({ task }: ClaimedTask, image: Buffer, index: number): void {
+    if (index >= (task.options.partialImages ?? 0)) return;
+    const format = sniffImageType(image);
+    if (format !== undefined) this.partials.send(task.id, index, format, image);
   }
 
   private async finish(claimed: ClaimedTask, held: HeldTask, result: { bytes: Buffer }): Promise<FinishedPicture> {

@@ -16,6 +16,7 @@ import { StorageConfig } from '#storage/storage.config.js';
 import { OBJECT_STORE, StorageModule } from '#storage/storage.module.js';
 import { TaskBell, TaskBellListener } from '#tasks/task-events.js';
 import { TaskMoves } from '#tasks/task-moves.js';
+import { TaskPartials } from '#tasks/task-partials.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { Logger } from '#telemetry/logger.js';
@@ -81,7 +82,7 @@ const providers = [
   },
   {
     provide: RunImageTask,
-    inject: [TaskKeeper, ProviderRegistry, LoadInputs, OBJECT_STORE],
+    inject: [TaskKeeper, ProviderRegistry, LoadInputs, OBJECT_STORE, TaskPartials],
     useFactory: (...parts: ConstructorParameters<typeof RunImageTask>) => new RunImageTask(...parts),
   },
   {

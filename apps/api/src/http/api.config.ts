@@ -25,6 +25,14 @@ export class ApiConfig {
   @Max(600_000)
   readonly syncWaitMs: number = 100_000;
 
+  @Setting('STREAM_PING_MS', 'How often a comment keeps a streamed answer alive while its picture is made.', {
+    unit: 'ms',
+  })
+  @IsInt()
+  @Min(100)
+  @Max(60_000)
+  readonly streamPingMs: number = 15_000;
+
   @Setting('ALLOW_PIXEL_SIZE', 'Take the pixel sizes of the table in generations too, for clients that know no ratios.')
   @IsBoolean()
   readonly allowPixelSize: boolean = false;

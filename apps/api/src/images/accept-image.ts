@@ -39,6 +39,8 @@ import { assertCombination, editCommand, generationCommand, normalizeSpelling } 
 export interface Accepted extends Intake {
   readonly mark: RequestMark | undefined;
   readonly format: ResponseFormat;
+  /** Whether the answer is a stream of events. */
+  readonly streamed: boolean;
   /** Names of fields and files that mean nothing here. */
   readonly ignored: readonly string[];
 }
@@ -74,7 +76,7 @@ export class AcceptImage {
       const identity = mark && { ...mark, fingerprint: await fingerprintOf('generations', request.body) };
       releaseBody(request, this.memory);
       const intake = await this.submit(command, identity, upload);
-      return { ...intake, mark, format: formatOf(fields, caller, 'url'), ignored };
+      return { ...intake, mark, format: formatOf(fields, caller, 'url'), streamed: fields.stream === true, ignored };
     });
   }
 
@@ -106,7 +108,13 @@ export class AcceptImage {
       const identity = mark && { ...mark, fingerprint: await fingerprintOf('edits', request.body) };
       releaseBody(request, this.memory);
       const intake = await this.submit(command, identity, upload);
-      return { ...intake, mark, format: formatOf(fields, caller, 'b64_json'), ignored };
+      return {
+        ...intake,
+        mark,
+        format: formatOf(fields, caller, 'b64_json'),
+        streamed: fields.stream === true,
+        ignored,
+      };
     });
   }
 
@@ -134,7 +142,13 @@ export class AcceptImage {
       const command = editCommand(fields, { taskId, requestId: request.id, caller, inputs, mask });
       const fingerprint = mark && (await fingerprintOf('edits', formBody(form, upload.digests)));
       const intake = await this.submit(command, mark && fingerprint && { ...mark, fingerprint }, upload);
-      return { ...intake, mark, format: formatOf(fields, caller, 'b64_json'), ignored: [...ignored, ...form.ignored] };
+      return {
+        ...intake,
+        mark,
+        format: formatOf(fields, caller, 'b64_json'),
+        streamed: fields.stream === true,
+        ignored: [...ignored, ...form.ignored],
+      };
     });
   }
 

@@ -8,6 +8,7 @@ import { AcceptImage } from './accept-image.js';
 import { AnswerImage } from './answer-image.js';
 import { ASYNC_PATH, callMode, type CallMode } from './call-mode.js';
 import { DescribeAsyncEdit, DescribeAsyncGeneration, DescribeEdit, DescribeGeneration } from './images.openapi.js';
+import { StreamImage } from './stream-image.js';
 
 const TAKES_IMAGES = RouteConfig({ largeBody: true });
 const TAKES_FORMS = RouteConfig({ largeBody: true, multipart: true });
@@ -18,6 +19,7 @@ export class ImagesController {
   constructor(
     @Inject(AcceptImage) private readonly accept: AcceptImage,
     @Inject(AnswerImage) private readonly answer: AnswerImage,
+    @Inject(StreamImage) private readonly streams: StreamImage,
     @Inject(ApiConfig) private readonly config: ApiConfig,
   ) {}
 
@@ -26,7 +28,9 @@ export class ImagesController {
   @DescribeGeneration('generateImage')
   async generate(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     if (callerOf(request).submitMode === 'apimart') {
-      this.answer.answerSubmitted(request, reply, await this.accept.generation(request, false, goneSignal(reply)));
+      const accepted = await this.accept.generation(request, false, goneSignal(reply));
+      if (accepted.streamed) await this.streams.stream(request, reply, accepted);
+      else this.answer.answerSubmitted(request, reply, accepted);
     } else {
       await this.generateIn(this.modeOf(request), request, reply);
     }
@@ -62,12 +66,14 @@ export class ImagesController {
 
   private async generateIn(mode: CallMode, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const accepted = await this.accept.generation(request, mode.asynchronous, goneSignal(reply));
-    await this.answer.answer(request, reply, accepted, mode);
+    if (accepted.streamed) await this.streams.stream(request, reply, accepted);
+    else await this.answer.answer(request, reply, accepted, mode);
   }
 
   private async editIn(mode: CallMode, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const accepted = await this.accept.edit(request, mode.asynchronous, goneSignal(reply));
-    await this.answer.answer(request, reply, accepted, mode);
+    if (accepted.streamed) await this.streams.stream(request, reply, accepted);
+    else await this.answer.answer(request, reply, accepted, mode);
   }
 
   private modeOf(request: FastifyRequest): CallMode {

@@ -8,6 +8,8 @@ import {
   ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
+import { ErrorResponse } from '#contract/error-response.js';
+import { ImageCompletedEvent, ImagePartialEvent } from '#contract/image-event.js';
 import {
   AsyncImageEditForm,
   AsyncImageEditRequest,
@@ -77,16 +79,25 @@ function DescribeSyncAnswers(): MethodDecorator {
     ApiHeader({ name: 'Prefer', required: false, description: '`respond-async`, `wait=N` (seconds), or both.' }),
     ApiResponse({
       status: 200,
-      description: 'The picture (or, for keys of submit mode `apimart`, the task).',
+      description:
+        'The picture (or, for keys of submit mode `apimart`, the task). With `stream: true` events named after the ' +
+        '`type` of their data: partial pictures, then the finished one. A failure is an event `error` with the error body.',
       headers: TASK_HEADERS,
-      schema: { oneOf: [{ $ref: getSchemaPath(ImageResponse) }, { $ref: getSchemaPath(SubmittedResponse) }] },
+      content: {
+        'application/json': { schema: anyOfThese(ImageResponse, SubmittedResponse) },
+        'text/event-stream': { schema: anyOfThese(ImagePartialEvent, ImageCompletedEvent, ErrorResponse) },
+      },
     }),
-    ApiExtraModels(ImageResponse, SubmittedResponse),
+    ApiExtraModels(ImageResponse, SubmittedResponse, ImagePartialEvent, ImageCompletedEvent, ErrorResponse),
     DescribeAcceptance(),
     DescribeErrors(...IMAGE_ERRORS),
     DescribeRepeats(),
     DescribeProtected(),
   );
+}
+
+function anyOfThese(...models: (new () => object)[]): { oneOf: { $ref: string }[] } {
+  return { oneOf: models.map((model) => ({ $ref: getSchemaPath(model) })) };
 }
 
 function DescribeRepeats(): MethodDecorator {

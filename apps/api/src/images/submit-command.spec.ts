@@ -35,6 +35,13 @@ describe('generationCommand', () => {
     expect(options).toMatchObject({ size: 'auto', resolution: '4k', pixels: null });
   });
 
+  it('orders partial pictures only of a stream', () => {
+    const partialsOf = (changes: object) => generationCommand(generation(changes), context).options.partialImages;
+    expect(partialsOf({ stream: true, partial_images: 2 })).toBe(2);
+    expect(partialsOf({ partial_images: 2 })).toBeUndefined();
+    expect(partialsOf({ stream: true })).toBeUndefined();
+  });
+
   it('makes text storable', () => {
     expect(generationCommand(generation({ prompt: 'a\ud83d', user: '\udc00' }), context)).toMatchObject({
       prompt: 'a\ufffd',
@@ -83,6 +90,8 @@ describe('normalizeSpelling', () => {
 describe('assertCombination', () => {
   it.each([
     ['a model the key may not use', generation(), { ...caller, models: ['other'] }, false, 'model_not_allowed'],
+    ['a streamed task', generation({ stream: true }), caller, true, 'invalid_value'],
+    ['links in a stream', generation({ stream: true, response_format: 'url' }), caller, false, 'invalid_value'],
     ['base64 of a task', generation({ response_format: 'b64_json' }), caller, true, 'invalid_value'],
     [
       'transparent jpeg',

@@ -67,6 +67,7 @@ function command(
       outputFormat: fields.output_format ?? 'png',
       outputCompression: fields.output_compression ?? null,
       user: fields.user === undefined ? null : wellFormed(fields.user),
+      ...(fields.stream === true && fields.partial_images ? { partialImages: fields.partial_images } : {}),
     },
     inputs: context.inputs,
     mask: context.mask,
@@ -99,6 +100,14 @@ export function assertCombination(fields: Fields, caller: Caller, asynchronous: 
     throw new AppError('invalid_value', 'background transparent needs output_format png or webp.', {
       param: 'background',
     });
+  }
+  if (fields.stream === true && asynchronous) {
+    throw new AppError('invalid_value', 'stream cannot be true here: this call is answered with a task.', {
+      param: 'stream',
+    });
+  }
+  if (fields.stream === true && fields.response_format === 'url') {
+    throw new AppError('invalid_value', 'response_format must be b64_json with stream.', { param: 'response_format' });
   }
   if (asynchronous && fields.response_format === 'b64_json') {
     throw new AppError('invalid_value', 'response_format must be url: tasks return links.', {

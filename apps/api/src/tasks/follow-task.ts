@@ -2,8 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { isFinal } from '#tasks/task-status.js';
 import type { TaskSummary } from '#tasks/task.js';
+import { ApiConfig } from '../http/api.config.js';
 import { Draining } from '../http/draining.js';
-import { EventStream } from './event-stream.js';
+import { EventStream } from '../http/event-stream.js';
 import { TaskLinks } from './task-links.js';
 import { TaskWatchers } from './task-watchers.js';
 
@@ -14,6 +15,7 @@ export class FollowTask {
     @Inject(TaskWatchers) private readonly watchers: TaskWatchers,
     @Inject(Draining) private readonly draining: Draining,
     @Inject(TaskLinks) private readonly links: TaskLinks,
+    @Inject(ApiConfig) private readonly config: ApiConfig,
   ) {}
 
   /**
@@ -50,20 +52,21 @@ export class FollowTask {
     if (reply.raw.destroyed) return;
     const call = new AbortController();
     let stopWatching = (): void => undefined;
-    const events = new EventStream(() => {
+    const events = new EventStream(this.config.streamPingMs, () => {
       stopWatching();
       this.draining.letGo(call);
     });
     let sent: TaskSummary | undefined;
     const show = (look: TaskSummary | undefined): void => {
       if (look !== undefined && !isSame(look, sent)) {
-        events.send('task.updated', { code: 200, data: this.links.view(look) });
+        events.latest('task.updated', { code: 200, data: this.links.view(look) });
         sent = look;
       }
       if (look !== undefined && !isFinal(look.status)) return;
       stopWatching();
       events.end();
     };
+    events.open(reply);
     show(task);
     if (!isFinal(task.status)) {
       stopWatching = this.watchers.watch(task.id, show);
@@ -77,13 +80,6 @@ export class FollowTask {
       );
       this.draining.holdLoosely(call);
     }
-    reply.raw.once('close', () => events.body.destroy());
-    void reply
-      .type('text/event-stream; charset=utf-8')
-      .header('cache-control', 'no-store, no-transform')
-      // nginx and its like would collect the events otherwise.
-      .header('x-accel-buffering', 'no')
-      .send(events.body);
   }
 }
 

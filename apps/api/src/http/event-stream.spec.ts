@@ -6,15 +6,15 @@ const noop = (): void => undefined;
 
 describe('EventStream', () => {
   it('writes events as a browser reads them', async () => {
-    const events = new EventStream(noop);
-    events.send('task.updated', { a: 'line\nbreak' });
+    const events = new EventStream(15_000, noop);
+    events.event('task.updated', { a: 'line\nbreak' });
     events.end();
     expect(await text(events.body)).toBe('event: task.updated\ndata: {"a":"line\\nbreak"}\n\n');
   });
 
   it('pings while nothing happens, and no more once it has ended', async () => {
     jest.useFakeTimers();
-    const events = new EventStream(noop);
+    const events = new EventStream(15_000, noop);
     jest.advanceTimersByTime(30_000);
     events.end();
     jest.advanceTimersByTime(30_000);
@@ -23,8 +23,8 @@ describe('EventStream', () => {
   });
 
   it('keeps the latest event for a caller that does not read, not all of them', async () => {
-    const events = new EventStream(noop);
-    for (let count = 0; count <= 10_000; count++) events.send('task.updated', { count, padding: 'x'.repeat(500) });
+    const events = new EventStream(15_000, noop);
+    for (let count = 0; count <= 10_000; count++) events.latest('task.updated', { count, padding: 'x'.repeat(500) });
     events.end();
     const received = await text(events.body);
     expect(received.length).toBeLessThan(100_000);
@@ -35,12 +35,12 @@ describe('EventStream', () => {
   it('tells once when its caller has left, and takes what is sent after that', async () => {
     let closed = 0;
     const left = new Promise<void>((resolve) => {
-      const events = new EventStream(() => {
+      const events = new EventStream(15_000, () => {
         closed++;
         resolve();
       });
       events.body.destroy();
-      events.send('task.updated', {});
+      events.event('task.updated', {});
       events.end();
     });
     await left;

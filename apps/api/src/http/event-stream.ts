@@ -1,0 +1,85 @@
+import type { FastifyReply } from 'fastify';
+import { PassThrough, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+/** Server-sent events as the body of a reply. What is said after the caller has gone is dropped. */
+export class EventStream {
+  readonly body = new PassThrough();
+  private readonly ping: NodeJS.Timeout;
+  private held: string | undefined;
+
+  /**
+   * A comment is sent every `pingMs`, so that nothing between here and the caller takes the silence for an end.
+   * `onClose` is called once, when the stream has ended or its caller has left.
+   */
+  constructor(pingMs: number, onClose: () => void = () => undefined) {
+    this.ping = setInterval(() => {
+      this.comment();
+    }, pingMs).unref();
+    this.body.on('drain', () => {
+      this.flush();
+    });
+    this.body.once('close', () => {
+      clearInterval(this.ping);
+      onClose();
+    });
+    // Noticed by the reply it is the body of.
+    this.body.on('error', () => undefined);
+  }
+
+  /** Answers with status 200. A first comment takes the headers along at once. */
+  open(reply: FastifyReply): void {
+    reply.raw.once('close', () => this.body.destroy());
+    this.comment();
+    void reply
+      .code(200)
+      .type('text/event-stream; charset=utf-8')
+      // nginx and its like would collect the events otherwise.
+      .headers({ 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' })
+      .send(this.body);
+  }
+
+  event(name: string, data: object): void {
+    this.write(textOf(name, data));
+  }
+
+  /** Like `event`, but a caller that reads slowly gets the latest one instead of all of them. */
+  latest(name: string, data: object): void {
+    if (this.body.writableNeedDrain) this.held = textOf(name, data);
+    else this.event(name, data);
+  }
+
+  /** Ends with one event whose data, one line of JSON, is streamed. Throws when that fails; the reply is then cut. */
+  async endWith(name: string, data: Readable): Promise<void> {
+    clearInterval(this.ping);
+    this.write(`event: ${name}\ndata: `);
+    await pipeline(data, this.body, { end: false });
+    this.body.end('\n\n');
+  }
+
+  /** Ends after what has been said. */
+  end(): void {
+    this.flush();
+    clearInterval(this.ping);
+    this.body.end();
+  }
+
+  private flush(): void {
+    const text = this.held;
+    this.held = undefined;
+    if (text !== undefined) this.write(text);
+  }
+
+  private comment(): void {
+    // A caller that does not read has enough waiting to know that the connection lives.
+    if (!this.body.writableNeedDrain) this.write(': ping\n\n');
+  }
+
+  private write(text: string): void {
+    if (this.body.writable) this.body.write(text);
+  }
+}
+
+function textOf(name: string, data: object): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}

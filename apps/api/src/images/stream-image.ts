@@ -1,0 +1,78 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import { completedEvent, partialEvent } from '#contract/image-event.js';
+import type { ObjectStore } from '#storage/object-store.js';
+import type { TaskPartialsListener } from '#tasks/task-partials.js';
+import type { Task } from '#tasks/task.js';
+import { errorBody } from '../http/error-reply.js';
+import { EventStream } from '../http/event-stream.js';
+import type { Accepted } from './accept-image.js';
+import { failureOf, nameTask, openPicture, stillRunning } from './answer-parts.js';
+import { base64Body, BASE64_PLACE } from './base64-body.js';
+import type { DeliveryMarks } from './delivery-marks.js';
+import type { HeldCalls } from './held-calls.js';
+
+/** How long after its deadline a task is failed at the latest, when nothing else works: a few sweeps. */
+const DEADLINE_SLACK_MS = 60_000;
+
+/** Answers an accepted image request with events: partial pictures, then the picture or what went wrong. */
+export class StreamImage {
+  constructor(
+    private readonly calls: HeldCalls,
+    private readonly partials: TaskPartialsListener,
+    private readonly store: ObjectStore,
+    private readonly marks: DeliveryMarks,
+    private readonly config: { readonly streamPingMs: number },
+  ) {}
+
+  /**
+   * Returns when the last event is on its way. A failure is an event, because the status is long sent; it is thrown
+   * too, for the log. Only a picture that stops in the middle cuts the connection.
+   */
+  async stream(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): Promise<void> {
+    nameTask(request, reply, accepted);
+    const events = new EventStream(this.config.streamPingMs);
+    const silence = this.partialsOf(accepted.task, events);
+    try {
+      events.open(reply);
+      const settled = await this.calls.settled(accepted, reply, patienceFor(accepted.task));
+      if (reply.raw.destroyed) return;
+      if (settled === undefined) throw stillRunning(accepted.task.id);
+      // Only who counts its tries can come back for an answer that did not arrive.
+      if (accepted.mark?.kind === 'attempt') this.marks.watch(request, reply, settled.id);
+      await this.finish(settled, events);
+    } catch (error) {
+      if (error instanceof AppError) events.event('error', errorBody(error, request.id));
+      throw error;
+    } finally {
+      silence();
+      events.end();
+    }
+  }
+
+  /** A provider that starts again draws again what the caller has seen. */
+  private partialsOf(task: Task, events: EventStream): () => void {
+    const wanted = task.options.partialImages ?? 0;
+    if (wanted === 0) return () => undefined;
+    let next = 0;
+    return this.partials.listen(task.id, (partial) => {
+      if (partial.index < next || partial.index >= wanted) return;
+      next = partial.index + 1;
+      const data = partialEvent(task, partial);
+      events.event(data.type, data);
+    });
+  }
+
+  private async finish(task: Task, events: EventStream): Promise<void> {
+    const image = task.images?.[0];
+    if (task.status !== 'completed' || image === undefined) throw failureOf(task);
+    const stored = await openPicture(this.store, task, image);
+    const data = completedEvent(task, image, BASE64_PLACE);
+    await events.endWith(data.type, base64Body(data, stored).stream);
+  }
+}
+
+/** Both times are the database's, so that no clock of ours is compared with them. */
+function patienceFor(task: Task): number {
+  return task.deadlineAt.getTime() - task.createdAt.getTime() + DEADLINE_SLACK_MS;
+}

@@ -1,0 +1,67 @@
+import type { Redis } from 'ioredis';
+
+/** A partial picture on its way from a worker to the caller that streams its task. */
+export interface TaskPartial {
+  /** 0..2 */
+  readonly index: number;
+  readonly format: 'png' | 'jpeg' | 'webp';
+  readonly base64: string;
+}
+
+/** Longer base64 is dropped: partials are a courtesy, and Redis holds each for every subscriber until it is sent. */
+const MAX_BASE64_LENGTH = 1_500_000;
+
+/** Sends partial pictures through one channel per task. Redis passes them on and keeps nothing. */
+export class TaskPartials {
+  constructor(
+    private readonly redis: Redis,
+    private readonly prefix: string,
+  ) {}
+
+  /** Never fails: a partial that is too large or can't be sent is left out. */
+  send(taskId: string, index: number, format: TaskPartial['format'], image: Buffer): void {
+    if (4 * Math.ceil(image.length / 3) > MAX_BASE64_LENGTH) return;
+    const partial: TaskPartial = { index, format, base64: image.toString('base64') };
+    this.redis.publish(partialChannel(this.prefix, taskId), JSON.stringify(partial)).catch(() => undefined);
+  }
+}
+
+type PartialListener = (partial: TaskPartial) => void;
+
+/** Hears the partial pictures of chosen tasks, on the subscribed connection that the bell uses too. */
+export class TaskPartialsListener {
+  private readonly listeners = new Map<string, Set<PartialListener>>();
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly prefix: string,
+  ) {
+    redis.on('message', (channel: string, message: string) => {
+      const listeners = this.listeners.get(channel);
+      if (listeners === undefined) return;
+      const partial = JSON.parse(message) as TaskPartial;
+      for (const listener of listeners) listener(partial);
+    });
+  }
+
+  /** Hears what is sent from now on, until the returned function is called. */
+  listen(taskId: string, listener: PartialListener): () => void {
+    const channel = partialChannel(this.prefix, taskId);
+    const others = this.listeners.get(channel);
+    if (others === undefined) {
+      this.listeners.set(channel, new Set([listener]));
+      // ioredis subscribes again by itself after a reconnect.
+      this.redis.subscribe(channel).catch(() => undefined);
+    } else others.add(listener);
+    return () => {
+      const rest = this.listeners.get(channel);
+      if (rest?.delete(listener) !== true || rest.size > 0) return;
+      this.listeners.delete(channel);
+      this.redis.unsubscribe(channel).catch(() => undefined);
+    };
+  }
+}
+
+function partialChannel(prefix: string, taskId: string): string {
+  return `${prefix}:tasks:partial:${taskId}`;
+}
