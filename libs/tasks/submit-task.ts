@@ -1,4 +1,5 @@
 import { AppError } from '#contract/app-error.js';
+import type { QueueCaller } from '#queue/fair-order.js';
 import type { ImageQueue } from '#queue/image-queue.js';
 import type { QueueHealth } from '#queue/queue-health.js';
 import type { Logger } from '#telemetry/logger.js';
@@ -36,13 +37,13 @@ export class SubmitTask {
       throw cause instanceof AppError ? cause : overloaded(cause);
     });
     if (intake === undefined) throw overloaded();
-    if (!intake.attached) await this.enqueue(intake.task.id);
+    if (!intake.attached) await this.enqueue(intake.task.id, command);
     return intake;
   }
 
-  private async enqueue(taskId: string): Promise<void> {
+  private async enqueue(taskId: string, caller: QueueCaller): Promise<void> {
     try {
-      await this.queue.add({ taskId, epoch: 0 });
+      await this.queue.add({ taskId, epoch: 0, caller });
     } catch (error) {
       // The row stands, so the caller keeps waiting and the sweeper enqueues it.
       this.health.reportFailure();
