@@ -13,6 +13,7 @@ import { Sweeper } from './sweeper.js';
 import { TaskBell } from './task-events.js';
 import { TaskIntake } from './task-intake.js';
 import { TaskMoves } from './task-moves.js';
+import { TaskSlots } from './task-slots.js';
 import { TaskStore } from './task-store.js';
 import { TasksConfig } from './tasks.config.js';
 
@@ -30,9 +31,22 @@ const providers = [
     useFactory: (redis: Redis, config: QueueConfig) => new TaskBell(redis, config.redisPrefix),
   },
   {
+    provide: TaskSlots,
+    inject: [PRODUCER_REDIS, QueueConfig, TasksConfig],
+    useFactory: (redis: Redis, queue: QueueConfig, config: TasksConfig) =>
+      new TaskSlots(redis, queue.redisPrefix, config.maxTasksInFlight),
+  },
+  {
     provide: SubmitTask,
-    inject: [TaskIntake, ImageQueue, QueueHealth, TasksConfig, Logger],
-    useFactory: (...parts: ConstructorParameters<typeof SubmitTask>) => new SubmitTask(...parts),
+    inject: [TaskIntake, ImageQueue, TaskSlots, QueueHealth, TasksConfig, Logger],
+    useFactory: (
+      intake: TaskIntake,
+      queue: ImageQueue,
+      slots: TaskSlots,
+      health: QueueHealth,
+      config: TasksConfig,
+      logger: Logger,
+    ) => new SubmitTask(intake, { queue, slots }, health, config, logger),
   },
   {
     provide: Sweeper,

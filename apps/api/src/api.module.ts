@@ -1,5 +1,6 @@
 import { Inject, Module, type DynamicModule, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, HttpAdapterHost } from '@nestjs/core';
+import type { Redis } from 'ioredis';
 import type { Server } from 'node:http';
 import { ConfigModule } from '#config/config.module.js';
 import { DatabaseConfig } from '#database/database.config.js';
@@ -7,6 +8,8 @@ import { Database } from '#database/database.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { patientConnection } from '#queue/connections.js';
 import { QueueConfig } from '#queue/queue.config.js';
+import { QueueHealth } from '#queue/queue-health.js';
+import { PRODUCER_REDIS } from '#queue/queue.module.js';
 import { ResultLinks } from '#storage/result-links.js';
 import { LinkSigner } from '#storage/signed-link.js';
 import { StorageConfig } from '#storage/storage.config.js';
@@ -34,6 +37,9 @@ import { AnswerImage } from './images/answer-image.js';
 import { DeliveryMarks } from './images/delivery-marks.js';
 import { ImagesController } from './images/images.controller.js';
 import { WaitForTask } from './images/wait-for-task.js';
+import { RequestLimits } from './limits/limit-requests.js';
+import { LimitsConfig } from './limits/limits.config.js';
+import { RateCounter } from './limits/rate-counter.js';
 import { ModelsController } from './models/models.controller.js';
 import { TaskLinks } from './tasks/task-links.js';
 import { TasksController } from './tasks/tasks.controller.js';
@@ -47,6 +53,7 @@ export const API_CONFIGS = [
   EgressConfig,
   SecretsConfig,
   ApiConfig,
+  LimitsConfig,
 ] as const;
 
 const providers = [
@@ -69,6 +76,12 @@ const providers = [
     inject: [QueueConfig, Logger],
     useFactory: (config: QueueConfig, logger: Logger) =>
       new TaskBellListener(patientConnection(config, 'bell', logger), config.redisPrefix),
+  },
+  {
+    provide: RequestLimits,
+    inject: [PRODUCER_REDIS, QueueConfig, QueueHealth, LimitsConfig],
+    useFactory: (redis: Redis, queue: QueueConfig, health: QueueHealth, config: LimitsConfig) =>
+      new RequestLimits(new RateCounter(redis, queue.redisPrefix), health, config),
   },
   {
     provide: DeliveryMarks,

@@ -16,6 +16,7 @@ import { StorageConfig } from '#storage/storage.config.js';
 import { OBJECT_STORE, StorageModule } from '#storage/storage.module.js';
 import { TaskBell } from '#tasks/task-events.js';
 import { TaskMoves } from '#tasks/task-moves.js';
+import { TaskSlots } from '#tasks/task-slots.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { Logger } from '#telemetry/logger.js';
@@ -57,15 +58,16 @@ const providers = [
   },
   {
     provide: TaskKeeper,
-    inject: [TaskMoves, Holds, TaskBell, ImageQueue, TasksConfig, Logger],
+    inject: [TaskMoves, Holds, TaskBell, ImageQueue, TaskSlots, TasksConfig, Logger],
     useFactory: (
       moves: TaskMoves,
       holds: Holds,
       bell: TaskBell,
       queue: ImageQueue,
+      slots: TaskSlots,
       config: TasksConfig,
       logger: Logger,
-    ) => new TaskKeeper(moves, holds, { bell, queue }, config, logger),
+    ) => new TaskKeeper(moves, holds, { bell, queue, slots }, config, logger),
   },
   {
     provide: RunImageTask,

@@ -1,4 +1,5 @@
 import type { Caller } from '../auth/caller.js';
+import type { CountedKind } from '../limits/limit-requests.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -19,5 +20,7 @@ declare module 'fastify' {
     largeBody?: boolean;
     /** The route takes multipart/form-data. */
     multipart?: boolean;
+    /** The route counts towards this limit of its caller's key. */
+    counted?: CountedKind;
   }
 }

@@ -9,8 +9,8 @@ import { AnswerImage } from './answer-image.js';
 import { ASYNC_PATH, callMode, type CallMode } from './call-mode.js';
 import { DescribeAsyncEdit, DescribeAsyncGeneration, DescribeEdit, DescribeGeneration } from './images.openapi.js';
 
-const TAKES_IMAGES = RouteConfig({ largeBody: true });
-const TAKES_FORMS = RouteConfig({ largeBody: true, multipart: true });
+const TAKES_IMAGES = RouteConfig({ largeBody: true, counted: 'submits' });
+const TAKES_FORMS = RouteConfig({ largeBody: true, multipart: true, counted: 'submits' });
 
 @ApiTags('Images')
 @Controller()

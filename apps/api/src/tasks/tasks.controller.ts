@@ -1,4 +1,5 @@
 import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
@@ -13,6 +14,7 @@ import { DescribeTask, DescribeTaskList } from './tasks.openapi.js';
 
 /** Seconds between polls of a task that still runs. */
 const POLL_SECONDS = '3';
+const COUNTS_AS_POLL = RouteConfig({ counted: 'polls' });
 
 @ApiTags('Tasks')
 @Controller('v1/tasks')
@@ -23,6 +25,7 @@ export class TasksController {
   ) {}
 
   @Get()
+  @COUNTS_AS_POLL
   @DescribeTaskList()
   async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const page = await this.tasks.list(callerOf(request).accountId, listQuery(request.query)).catch(unavailable);
@@ -32,6 +35,7 @@ export class TasksController {
   }
 
   @Get(':taskId')
+  @COUNTS_AS_POLL
   @DescribeTask()
   async find(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { taskId } = request.params as { taskId: string };

@@ -21,7 +21,7 @@ export function DescribeTask(): MethodDecorator {
         'retry-after': { description: 'Seconds until the next poll, while pending.', schema: { type: 'integer' } },
       },
     }),
-    DescribeErrors(404),
+    DescribeErrors(404, 429),
     DescribeProtected(),
   );
 }
@@ -39,7 +39,7 @@ export function DescribeTaskList(): MethodDecorator {
       description: 'Only tasks created at or after this unix second.',
     }),
     ApiResponse({ status: 200, type: TaskListResponse, headers: REQUEST_ID_HEADER }),
-    DescribeErrors(400),
+    DescribeErrors(400, 429),
     DescribeProtected(),
   );
 }
