@@ -1,5 +1,6 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { FairOrder, FIRST_PRIORITY, type QueueCaller } from './fair-order.js';
 import { IMAGE_QUEUE, imageJobId, RUN_IMAGE_TASK } from './job-catalog.js';
 
 /** A task that wants a place in the queue. */
@@ -8,6 +9,8 @@ export interface QueueEntry {
   readonly epoch: number;
   /** Milliseconds before a worker may take it. */
   readonly delayMs?: number;
+  /** Who waits for a turn; absent for a task that has had its turn and comes back. */
+  readonly caller?: QueueCaller;
 }
 
 /**
@@ -15,11 +18,12 @@ export interface QueueEntry {
  * existence of the job alone. The row also owns retries, so a job runs once.
  * Every job has a priority, because one without would overtake all that have.
  */
-const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true, priority: 1 } as const;
+const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true } as const;
 
 /** The sending end of the queue. */
 export class ImageQueue {
   private readonly keyPrefix: string;
+  private readonly order: FairOrder;
   private opened: Promise<Queue> | undefined;
 
   constructor(
@@ -27,19 +31,26 @@ export class ImageQueue {
     private readonly prefix: string,
   ) {
     this.keyPrefix = `${prefix}:${IMAGE_QUEUE}:`;
+    this.order = new FairOrder(redis, prefix);
   }
 
   /** Throws when Redis refuses, is down, or does not answer within the command timeout. */
   async add(entry: QueueEntry): Promise<void> {
     const queue = await this.open();
-    await queue.add(RUN_IMAGE_TASK, { taskId: entry.taskId }, jobOptions(entry));
+    const [priority = FIRST_PRIORITY] = await this.order.takeTurns(entry.caller === undefined ? [] : [entry.caller]);
+    await queue.add(RUN_IMAGE_TASK, { taskId: entry.taskId }, jobOptions(entry, priority));
   }
 
   async addAll(entries: readonly QueueEntry[]): Promise<void> {
     if (entries.length === 0) return;
     const queue = await this.open();
+    const turns = await this.order.takeTurns(entries.flatMap(({ caller }) => caller ?? []));
     await queue.addBulk(
-      entries.map((entry) => ({ name: RUN_IMAGE_TASK, data: { taskId: entry.taskId }, opts: jobOptions(entry) })),
+      entries.map((entry) => ({
+        name: RUN_IMAGE_TASK,
+        data: { taskId: entry.taskId },
+        opts: jobOptions(entry, (entry.caller && turns.shift()) ?? FIRST_PRIORITY),
+      })),
     );
   }
 
@@ -47,6 +58,11 @@ export class ImageQueue {
   async remove(entry: QueueEntry): Promise<void> {
     const queue = await this.open();
     await queue.remove(imageJobId(entry.taskId, entry.epoch));
+  }
+
+  /** Says that a job has left the queue for a worker, for the fair order of those behind it. Throws like `add`. */
+  async started(priority: number): Promise<void> {
+    await this.order.started(priority);
   }
 
   /** Those of the entries that have no job: never added, or lost with Redis. */
@@ -87,9 +103,10 @@ export class ImageQueue {
   }
 }
 
-function jobOptions(entry: QueueEntry) {
+function jobOptions(entry: QueueEntry, priority: number) {
   return {
     ...JOB_OPTIONS,
+    priority,
     jobId: imageJobId(entry.taskId, entry.epoch),
     ...(entry.delayMs === undefined ? {} : { delay: entry.delayMs }),
   };

@@ -1,6 +1,7 @@
 import type { ImageQueue } from '#queue/image-queue.js';
 import type { Logger } from '#telemetry/logger.js';
 import type { TaskBell } from './task-events.js';
+import type { TaskSlots } from './task-slots.js';
 import type { TaskStore } from './task-store.js';
 import type { TaskSummary } from './task.js';
 
@@ -9,6 +10,7 @@ export class CancelTask {
   constructor(
     private readonly store: TaskStore,
     private readonly queue: ImageQueue,
+    private readonly slots: TaskSlots,
     private readonly bell: TaskBell,
     private readonly logger: Logger,
   ) {}
@@ -21,6 +23,7 @@ export class CancelTask {
   async cancel(accountId: string, id: string): Promise<TaskSummary | undefined> {
     const cancelled = await this.store.cancel(accountId, id);
     if (cancelled === undefined) return this.store.find(accountId, id);
+    this.slots.free(cancelled.apiKeyId, id);
     this.bell.ring(id);
     this.bell.ringCancelled(id);
     this.logger.info('task.cancelled', { taskId: id, accountId });

@@ -47,7 +47,8 @@ export class SweepTasks {
   async requeueAbandoned(): Promise<number> {
     const { rows } = await this.database.pool.query<QueueEntry>({
       name: 'sweep_abandoned',
-      text: `UPDATE tasks SET epoch = epoch + 1, losses = losses + 1, lease_until = NULL, lease_owner = NULL, phase = 'queued'
+      text: `UPDATE tasks SET epoch = epoch + 1, losses = losses + 1, lease_until = NULL, lease_owner = NULL, phase = 'queued',
+          next_try_at = now()
         WHERE id IN (SELECT id FROM tasks WHERE status = 'pending' AND lease_until < now()
           ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
         RETURNING id AS "taskId", epoch`,
@@ -87,16 +88,17 @@ export class SweepTasks {
     return this.cursor !== '';
   }
 
-  /** Of two sweepers that saw the same row only one gets the next epoch. */
+  /** Of two sweepers that saw the same row only one gets the next epoch; the others leave it alone for the grace time. */
   private async nextEpoch(entries: readonly QueueEntry[]): Promise<QueueEntry[]> {
     if (entries.length === 0) return [];
     const { rows } = await this.database.pool.query<QueueEntry>({
       name: 'sweep_epoch',
-      text: `UPDATE tasks SET epoch = epoch + 1 FROM unnest($1::text[], $2::int[]) AS seen (seen_id, seen_epoch)
+      text: `UPDATE tasks SET epoch = epoch + 1, next_try_at = now() FROM unnest($1::text[], $2::int[]) AS seen (seen_id, seen_epoch)
         WHERE id = seen_id AND epoch = seen_epoch AND status = 'pending' AND lease_until IS NULL
-        RETURNING id AS "taskId", epoch`,
+        RETURNING id AS "taskId", epoch, json_build_object('apiKeyId', api_key_id, 'weight',
+          COALESCE((SELECT weight FROM api_keys WHERE api_keys.id = tasks.api_key_id), 1)) AS caller`,
       values: [entries.map((entry) => entry.taskId), entries.map((entry) => entry.epoch)],
     });
-    return rows;
+    return rows.sort((a, b) => (a.taskId < b.taskId ? -1 : 1));
   }
 }

@@ -14,6 +14,13 @@ export interface TaskListQuery {
   readonly since?: Date | undefined;
 }
 
+/** A task that was just cancelled, and where its job and its place among its key's tasks are. */
+interface CancelledTask {
+  readonly task: TaskSummary;
+  readonly epoch: number;
+  readonly apiKeyId: string;
+}
+
 const FIND = { name: 'task_find', text: `SELECT ${SUMMARY_COLUMNS} FROM tasks WHERE id = $1 AND account_id = $2` };
 const FINISHED = {
   name: 'task_finished',
@@ -29,7 +36,7 @@ const FIND_ALL = {
 const CANCEL = {
   name: 'task_cancel',
   text: `UPDATE tasks SET status = 'cancelled', phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL
-    WHERE id = $1 AND account_id = $2 AND status = 'pending' RETURNING ${SUMMARY_COLUMNS}, epoch`,
+    WHERE id = $1 AND account_id = $2 AND status = 'pending' RETURNING ${SUMMARY_COLUMNS}, epoch, api_key_id`,
 };
 
 /**
@@ -64,12 +71,12 @@ export class TaskStore {
   }
 
   /** Ends a pending task; undefined when it has ended already or is not the account's. `epoch` names its job. */
-  async cancel(accountId: string, id: string): Promise<{ task: TaskSummary; epoch: number } | undefined> {
-    const { rows } = await this.database.pool.query<SummaryRow & { epoch: number }>({
+  async cancel(accountId: string, id: string): Promise<CancelledTask | undefined> {
+    const { rows } = await this.database.pool.query<SummaryRow & { epoch: number; api_key_id: string }>({
       ...CANCEL,
       values: [id, accountId],
     });
-    return rows[0] && { task: toSummary(rows[0]), epoch: rows[0].epoch };
+    return rows[0] && { task: toSummary(rows[0]), epoch: rows[0].epoch, apiKeyId: rows[0].api_key_id };
   }
 
   /** Those of the tasks that have ended; for waiters, which know only ids of their own callers. */

@@ -48,6 +48,8 @@ export interface TaskCommand {
   readonly id: string;
   readonly accountId: string;
   readonly apiKeyId: string;
+  /** The key's turns in the queue, relative to other keys. */
+  readonly weight: number;
   readonly requestId: string;
   readonly action: 'generation' | 'edit';
   readonly model: string;

@@ -20,6 +20,12 @@ export class TasksConfig {
   @Max(10)
   readonly maxProviderStarts: number = 3;
 
+  @Setting('MAX_TASKS_IN_FLIGHT', 'Tasks of one API key that may wait or run at a time; 0 = any number.')
+  @IsInt()
+  @Min(0)
+  @Max(1_000_000)
+  readonly maxTasksInFlight: number = 0;
+
   @Setting('SWEEP_INTERVAL_MS', 'How often each process looks for tasks that were left behind.', { unit: 'ms' })
   @IsInt()
   @Min(100)

@@ -15,6 +15,7 @@ import { TaskBell } from './task-events.js';
 import { TaskIntake } from './task-intake.js';
 import { TaskPartials } from './task-partials.js';
 import { TaskMoves } from './task-moves.js';
+import { TaskSlots } from './task-slots.js';
 import { TaskStore } from './task-store.js';
 import { TasksConfig } from './tasks.config.js';
 
@@ -37,13 +38,26 @@ const providers = [
     useFactory: (redis: Redis, config: QueueConfig) => new TaskPartials(redis, config.redisPrefix),
   },
   {
+    provide: TaskSlots,
+    inject: [PRODUCER_REDIS, QueueConfig, TasksConfig],
+    useFactory: (redis: Redis, queue: QueueConfig, config: TasksConfig) =>
+      new TaskSlots(redis, queue.redisPrefix, config.maxTasksInFlight),
+  },
+  {
     provide: SubmitTask,
-    inject: [TaskIntake, ImageQueue, QueueHealth, TasksConfig, Logger],
-    useFactory: (...parts: ConstructorParameters<typeof SubmitTask>) => new SubmitTask(...parts),
+    inject: [TaskIntake, ImageQueue, TaskSlots, QueueHealth, TasksConfig, Logger],
+    useFactory: (
+      intake: TaskIntake,
+      queue: ImageQueue,
+      slots: TaskSlots,
+      health: QueueHealth,
+      config: TasksConfig,
+      logger: Logger,
+    ) => new SubmitTask(intake, { queue, slots }, health, config, logger),
   },
   {
     provide: CancelTask,
-    inject: [TaskStore, ImageQueue, TaskBell, Logger],
+    inject: [TaskStore, ImageQueue, TaskSlots, TaskBell, Logger],
     useFactory: (...parts: ConstructorParameters<typeof CancelTask>) => new CancelTask(...parts),
   },
   {

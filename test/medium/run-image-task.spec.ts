@@ -16,6 +16,7 @@ import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';
 import type { TaskCommand, TaskSummary } from '#tasks/task.js';
 import { TaskPartials } from '#tasks/task-partials.js';
+import { TaskSlots } from '#tasks/task-slots.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Holds } from '../../apps/worker/src/hold.js';
 import { LoadInputs } from '../../apps/worker/src/load-inputs.js';
@@ -47,7 +48,14 @@ describe('running one task', () => {
       EGRESS_PORTS: allowedPorts.join(),
     });
     const holds = new Holds(room.moves, config.leaseMs, room.logger);
-    const keeper = new TaskKeeper(room.moves, holds, { bell: room.bell, queue: room.queue }, config, room.logger);
+    const slots = new TaskSlots(room.redis, room.prefix, 0);
+    const keeper = new TaskKeeper(
+      room.moves,
+      holds,
+      { bell: room.bell, queue: room.queue, slots },
+      config,
+      room.logger,
+    );
     const registry = new ProviderRegistry(new Map([['gpt-image-2', provider]]));
     const partials = new TaskPartials(room.redis, room.prefix);
     const run = new RunImageTask(keeper, registry, new LoadInputs(store, new PublicFetcher(egress)), store, partials);

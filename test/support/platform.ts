@@ -51,6 +51,8 @@ export async function startPlatform(changes: Readonly<Record<string, string>> = 
     REDIS_PREFIX: redis.prefix,
     DATA_DIR: folder,
     SECRET_KEY: secretKey,
+    RATE_SUBMITS_PER_MINUTE: '0',
+    RATE_POLLS_PER_MINUTE: '0',
     ...changes,
   };
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });

@@ -8,6 +8,8 @@ import { Database } from '#database/database.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { patientConnection } from '#queue/connections.js';
 import { QueueConfig } from '#queue/queue.config.js';
+import { QueueHealth } from '#queue/queue-health.js';
+import { PRODUCER_REDIS } from '#queue/queue.module.js';
 import { ResultLinks } from '#storage/result-links.js';
 import { LinkSigner } from '#storage/signed-link.js';
 import { StorageConfig } from '#storage/storage.config.js';
@@ -38,6 +40,9 @@ import { HeldCalls } from './images/held-calls.js';
 import { ImagesController } from './images/images.controller.js';
 import { StreamImage } from './images/stream-image.js';
 import { WaitForTask } from './images/wait-for-task.js';
+import { RequestLimits } from './limits/limit-requests.js';
+import { LimitsConfig } from './limits/limits.config.js';
+import { RateCounter } from './limits/rate-counter.js';
 import { ModelsController } from './models/models.controller.js';
 import { FollowTask } from './tasks/follow-task.js';
 import { TaskLinks } from './tasks/task-links.js';
@@ -53,9 +58,11 @@ export const API_CONFIGS = [
   EgressConfig,
   SecretsConfig,
   ApiConfig,
+  LimitsConfig,
 ] as const;
 
 /** The one connection of a process that is subscribed: it can do nothing else. */
+const TO_CLOSE = Symbol('TO_CLOSE');
 const LISTENING_REDIS = Symbol('LISTENING_REDIS');
 
 const providers = [
@@ -100,6 +107,12 @@ const providers = [
     useFactory: (...parts: ConstructorParameters<typeof StreamImage>) => new StreamImage(...parts),
   },
   {
+    provide: RequestLimits,
+    inject: [PRODUCER_REDIS, QueueConfig, QueueHealth, LimitsConfig],
+    useFactory: (redis: Redis, queue: QueueConfig, health: QueueHealth, config: LimitsConfig) =>
+      new RequestLimits(new RateCounter(redis, queue.redisPrefix), health, config),
+  },
+  {
     provide: DeliveryMarks,
     inject: [Database, Logger],
     useFactory: (database: Database, logger: Logger) => new DeliveryMarks(database, logger),
@@ -128,7 +141,17 @@ const providers = [
     inject: [StorageConfig, LinkSigner],
     useFactory: (config: StorageConfig, signer: LinkSigner) => new ResultLinks(config, signer),
   },
+  {
+    provide: TO_CLOSE,
+    inject: [WaitForTask, TaskWatchers, TaskBellListener, DeliveryMarks],
+    useFactory: (...parts: Closable[]) => parts,
+  },
 ];
+
+/** What stops when the process does, in this order. */
+interface Closable {
+  close(): void | Promise<void>;
+}
 
 /** HTTP only: takes requests, writes tasks, waits for them. Draws nothing and calls no provider. */
 @Module({})
@@ -136,10 +159,7 @@ export class ApiModule implements OnModuleDestroy, OnApplicationShutdown {
   constructor(
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(Draining) private readonly draining: Draining,
-    @Inject(WaitForTask) private readonly wait: WaitForTask,
-    @Inject(TaskWatchers) private readonly watchers: TaskWatchers,
-    @Inject(TaskBellListener) private readonly bell: TaskBellListener,
-    @Inject(DeliveryMarks) private readonly marks: DeliveryMarks,
+    @Inject(TO_CLOSE) private readonly toClose: readonly Closable[],
   ) {}
 
   /** Throws ConfigError when settings are missing or wrong. */
@@ -158,9 +178,6 @@ export class ApiModule implements OnModuleDestroy, OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     this.draining.stop();
-    this.wait.close();
-    this.watchers.close();
-    this.bell.close();
-    await this.marks.close();
+    for (const part of this.toClose) await part.close();
   }
 }

@@ -11,6 +11,7 @@ import { ApiConfig } from './http/api.config.js';
 import { BodyMemory } from './http/body-memory.js';
 import { KnownRoutes } from './http/known-routes.js';
 import { createAdapter, prepareServer } from './http/server.js';
+import { limitRequests, RequestLimits } from './limits/limit-requests.js';
 
 /** The whole API, ready to listen. Throws ConfigError when settings are missing or wrong. */
 export async function createApi(env: Readonly<Record<string, string | undefined>>): Promise<NestFastifyApplication> {
@@ -25,6 +26,7 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   prepareDocs(server);
   prepareServer(server, app.get(ApiConfig), app.get(KnownRoutes), app.get(BodyMemory));
   authenticateRequests(server, app.get(ApiKeyStore));
+  limitRequests(server, app.get(RequestLimits));
   logRequests(server, logger);
   serveDocs(app);
   return app;

@@ -1,6 +1,7 @@
 import { Processor, WorkerHost } from '@nestjs/bullmq';
 import { Inject, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { DelayedError, type Job } from 'bullmq';
+import { ImageQueue } from '#queue/image-queue.js';
 import { IMAGE_QUEUE, parseRunImageTask } from '#queue/job-catalog.js';
 import { Logger } from '#telemetry/logger.js';
 import { Holds } from './hold.js';
@@ -29,6 +30,7 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
     @Inject(RunImageTask) private readonly tasks: RunImageTask,
     @Inject(Holds) private readonly holds: Holds,
     @Inject(WorkerConfig) private readonly config: WorkerConfig,
+    @Inject(ImageQueue) private readonly queue: ImageQueue,
     @Inject(Logger) private readonly logger: Logger,
   ) {
     super();
@@ -46,6 +48,8 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
 
   async process(job: Job<unknown>, token?: string): Promise<void> {
     const { taskId } = parseRunImageTask(job.data);
+    // The order is only a little less fair when this does not reach Redis.
+    if (job.opts.priority !== undefined) this.queue.started(job.opts.priority).catch(() => undefined);
     try {
       await this.tasks.run(taskId);
     } catch (error) {

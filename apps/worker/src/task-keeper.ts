@@ -4,6 +4,7 @@ import type { ImageQueue } from '#queue/image-queue.js';
 import { taskError } from '#tasks/task-error.js';
 import type { TaskBell } from '#tasks/task-events.js';
 import type { ClaimedTask, TaskMoves, TaskResult } from '#tasks/task-moves.js';
+import type { TaskSlots } from '#tasks/task-slots.js';
 import type { TasksConfig } from '#tasks/tasks.config.js';
 import type { Logger } from '#telemetry/logger.js';
 import { verdictOn } from './failure-verdict.js';
@@ -18,7 +19,7 @@ export class TaskKeeper {
   constructor(
     private readonly moves: TaskMoves,
     private readonly holds: Holds,
-    private readonly notify: { readonly bell: TaskBell; readonly queue: ImageQueue },
+    private readonly notify: { readonly bell: TaskBell; readonly queue: ImageQueue; readonly slots: TaskSlots },
     private readonly config: TasksConfig,
     private readonly logger: Logger,
   ) {}
@@ -76,7 +77,7 @@ export class TaskKeeper {
   /** False when the task has ended in another way meanwhile; then the picture is not wanted. */
   async complete(claimed: ClaimedTask, held: HeldTask, result: TaskResult): Promise<boolean> {
     const won = await this.moves.complete(held, result);
-    if (won) this.notify.bell.ring(held.id);
+    if (won) this.ended(claimed);
     const durationMs = Date.now() - claimed.task.createdAt.getTime();
     this.logger.info(won ? 'task.completed' : 'task.result_discarded', {
       ...identity(claimed),
@@ -112,7 +113,7 @@ export class TaskKeeper {
         return;
       }
       case 'fail':
-        if (await this.moves.fail(held, taskError(verdict.error))) this.notify.bell.ring(held.id);
+        if (await this.moves.fail(held, taskError(verdict.error))) this.ended(claimed);
         this.logger.warn('task.failed', {
           ...line,
           code: verdict.error.code,
@@ -120,6 +121,11 @@ export class TaskKeeper {
         });
         return;
     }
+  }
+
+  private ended({ task }: ClaimedTask): void {
+    this.notify.slots.free(task.apiKeyId, task.id);
+    this.notify.bell.ring(task.id);
   }
 }
 

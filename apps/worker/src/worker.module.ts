@@ -17,6 +17,7 @@ import { OBJECT_STORE, StorageModule } from '#storage/storage.module.js';
 import { TaskBell, TaskBellListener } from '#tasks/task-events.js';
 import { TaskMoves } from '#tasks/task-moves.js';
 import { TaskPartials } from '#tasks/task-partials.js';
+import { TaskSlots } from '#tasks/task-slots.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { Logger } from '#telemetry/logger.js';
@@ -70,15 +71,16 @@ const providers = [
   },
   {
     provide: TaskKeeper,
-    inject: [TaskMoves, Holds, TaskBell, ImageQueue, TasksConfig, Logger],
+    inject: [TaskMoves, Holds, TaskBell, ImageQueue, TaskSlots, TasksConfig, Logger],
     useFactory: (
       moves: TaskMoves,
       holds: Holds,
       bell: TaskBell,
       queue: ImageQueue,
+      slots: TaskSlots,
       config: TasksConfig,
       logger: Logger,
-    ) => new TaskKeeper(moves, holds, { bell, queue }, config, logger),
+    ) => new TaskKeeper(moves, holds, { bell, queue, slots }, config, logger),
   },
   {
     provide: RunImageTask,

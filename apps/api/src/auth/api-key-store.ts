@@ -75,6 +75,7 @@ export class ApiKeyStore {
       caller: {
         accountId: row.accountId,
         keyId: row.id,
+        weight: row.weight,
         models: row.models,
         defaultResponseFormat:
           row.defaultResponseFormat === 'url' || row.defaultResponseFormat === 'b64_json'

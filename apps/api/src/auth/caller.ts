@@ -4,6 +4,8 @@ import type { ResponseFormat } from '#contract/image-request.js';
 export interface Caller {
   readonly accountId: string;
   readonly keyId: string;
+  /** Turns in the queue, relative to other keys. */
+  readonly weight: number;
   /** Models the key may use; empty means all. */
   readonly models: readonly string[];
   /** What `response_format` is when the request does not say. */

@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-const EXPOSED = 'x-request-id, x-task-id, retry-after, retry-after-ms, idempotency-replayed';
+const EXPOSED =
+  'x-request-id, x-task-id, retry-after, retry-after-ms, idempotency-replayed, ratelimit, ratelimit-policy, ' +
+  'x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests';
 const METHODS = 'GET, HEAD, POST, OPTIONS';
 const PREFLIGHT_SECONDS = '86400';
 

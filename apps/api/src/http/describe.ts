@@ -20,6 +20,12 @@ export const TASK_HEADERS: Headers = {
 };
 
 const SHOULD_RETRY: Headers = { 'x-should-retry': { description: 'Obeyed by the OpenAI SDKs.', ...text } };
+/** What is left of a key's minute; also on good answers of the routes that count. */
+const RATE_LIMIT: Headers = {
+  'x-ratelimit-limit-requests': { description: 'Requests of this kind per minute.', ...number },
+  'x-ratelimit-remaining-requests': { description: 'How many of them are left.', ...number },
+  'x-ratelimit-reset-requests': { description: 'Until the count begins anew, such as `12s` or `1m0s`.', ...text },
+};
 const RETRY_AFTER: Headers = { 'retry-after': { description: 'Seconds until another try.', ...number } };
 
 const ERRORS: Readonly<Record<number, { readonly description: string; readonly headers?: Headers }>> = {
@@ -36,7 +42,7 @@ const ERRORS: Readonly<Record<number, { readonly description: string; readonly h
   413: { description: 'The request or one of its files is too large.' },
   415: { description: 'The Content-Type is not supported.' },
   422: { description: 'The Idempotency-Key was used for another request.' },
-  429: { description: 'Too many requests.', headers: RETRY_AFTER },
+  429: { description: 'Too many requests, or too many tasks in flight.', headers: { ...RETRY_AFTER, ...RATE_LIMIT } },
   500: { description: 'Something went wrong on our side.', headers: SHOULD_RETRY },
   502: { description: 'The provider failed.', headers: SHOULD_RETRY },
   503: { description: 'The service takes no requests right now.', headers: { ...RETRY_AFTER, ...SHOULD_RETRY } },

@@ -1,4 +1,5 @@
 import type { Caller } from '../auth/caller.js';
+import type { CountedKind } from '../limits/limit-requests.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -21,5 +22,7 @@ declare module 'fastify' {
     bodyless?: boolean;
     /** The route takes multipart/form-data. */
     multipart?: boolean;
+    /** The route counts towards this limit of its caller's key. */
+    counted?: CountedKind;
   }
 }

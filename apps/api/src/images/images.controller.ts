@@ -10,8 +10,8 @@ import { ASYNC_PATH, callMode, type CallMode } from './call-mode.js';
 import { DescribeAsyncEdit, DescribeAsyncGeneration, DescribeEdit, DescribeGeneration } from './images.openapi.js';
 import { StreamImage } from './stream-image.js';
 
-const TAKES_IMAGES = RouteConfig({ largeBody: true });
-const TAKES_FORMS = RouteConfig({ largeBody: true, multipart: true });
+const TAKES_IMAGES = RouteConfig({ largeBody: true, counted: 'submits' });
+const TAKES_FORMS = RouteConfig({ largeBody: true, multipart: true, counted: 'submits' });
 
 @ApiTags('Images')
 @Controller()

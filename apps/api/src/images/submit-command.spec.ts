@@ -9,6 +9,7 @@ const caller: Caller = {
   defaultResponseFormat: undefined,
   allowPixelSize: false,
   submitMode: 'sync',
+  weight: 1,
 };
 const context = { taskId: 'task_1', requestId: 'req_1', caller, inputs: [], mask: null };
 const generation = (changes: object = {}) =>

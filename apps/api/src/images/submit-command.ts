@@ -55,6 +55,7 @@ function command(
     id: context.taskId,
     accountId: context.caller.accountId,
     apiKeyId: context.caller.keyId,
+    weight: context.caller.weight,
     requestId: context.requestId,
     action,
     model: fields.model ?? DEFAULT_MODEL,

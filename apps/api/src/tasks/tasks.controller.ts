@@ -23,6 +23,7 @@ import { waitQuery } from './wait-query.js';
 
 /** Seconds between polls of a task that still runs. */
 const POLL_SECONDS = '3';
+const COUNTS_AS_POLL = RouteConfig({ counted: 'polls' });
 
 @ApiTags('Tasks')
 @Controller('v1/tasks')
@@ -35,6 +36,7 @@ export class TasksController {
   ) {}
 
   @Get()
+  @COUNTS_AS_POLL
   @DescribeTaskList()
   async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const page = await this.tasks.list(callerOf(request).accountId, listQuery(request.query)).catch(unavailable);
@@ -44,6 +46,7 @@ export class TasksController {
   }
 
   @Post('batch')
+  @COUNTS_AS_POLL
   @HttpCode(200)
   @DescribeTaskBatch()
   async batch(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
@@ -58,6 +61,7 @@ export class TasksController {
   }
 
   @Get(':taskId')
+  @COUNTS_AS_POLL
   @DescribeTask()
   async find(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const waitMs = waitQuery(request.query);
@@ -66,6 +70,7 @@ export class TasksController {
   }
 
   @Get(':taskId/events')
+  @COUNTS_AS_POLL
   @DescribeTaskEvents()
   async events(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const task = await this.own(request, (accountId, id) => this.tasks.find(accountId, id));

@@ -28,7 +28,7 @@ export function DescribeTask(): MethodDecorator {
         'retry-after': { description: 'Seconds until the next poll, while pending.', schema: { type: 'integer' } },
       },
     }),
-    DescribeErrors(400, 404),
+    DescribeErrors(400, 404, 429),
     DescribeProtected(),
   );
 }
@@ -94,7 +94,7 @@ export function DescribeTaskList(): MethodDecorator {
       description: 'Only tasks created at or after this unix second.',
     }),
     ApiResponse({ status: 200, type: TaskListResponse, headers: REQUEST_ID_HEADER }),
-    DescribeErrors(400),
+    DescribeErrors(400, 429),
     DescribeProtected(),
   );
 }

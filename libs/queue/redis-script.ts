@@ -1,0 +1,21 @@
+import { createHash } from 'node:crypto';
+import type { Redis } from 'ioredis';
+
+/** A Lua script that Redis runs as one step; its text travels only when Redis does not know it yet. */
+export class RedisScript {
+  private readonly digest: string;
+
+  constructor(private readonly text: string) {
+    this.digest = createHash('sha1').update(text).digest('hex');
+  }
+
+  /** Throws when Redis refuses, is down, or does not answer within the connection's command timeout. */
+  async run(redis: Redis, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown> {
+    try {
+      return await redis.evalsha(this.digest, keys.length, ...keys, ...values);
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return await redis.eval(this.text, keys.length, ...keys, ...values);
+    }
+  }
+}

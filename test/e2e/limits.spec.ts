@@ -1,0 +1,96 @@
+import { waitUntil } from '#embedded/wait-until.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { startApi, type TestProcess } from '../support/processes.js';
+
+const REQUEST = { model: 'gpt-image-2', resolution: '1k', prompt: 'a small harbour' };
+
+/** Two APIs that share nothing but the database and Redis. */
+describe('limits of a key', () => {
+  let platform: Platform;
+  let second: TestProcess;
+  beforeAll(async () => {
+    platform = await startPlatform({
+      RATE_SUBMITS_PER_MINUTE: '25',
+      RATE_POLLS_PER_MINUTE: '20',
+      MAX_TASKS_IN_FLIGHT: '2',
+    });
+    second = await startApi(platform.settings);
+  }, 120_000);
+  afterAll(async () => {
+    await second.stop();
+    await platform.close();
+  }, 60_000);
+
+  function get(api: { url: string }, path: string, key: string): Promise<Response> {
+    return fetch(api.url + path, { headers: { authorization: `Bearer ${key}` }, signal: AbortSignal.timeout(10_000) });
+  }
+
+  function submit(key: string, headers: Record<string, string> = {}, body: object = REQUEST): Promise<Response> {
+    return platform.call('/v1/images/generations/async', { key, headers, body });
+  }
+
+  it('counts polls exactly at both processes, and says what is left and how long to wait', async () => {
+    const [key, other] = [await platform.newKey(), await platform.newKey()];
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => get(n % 2 === 0 ? platform : second, '/v1/tasks', key)),
+    );
+    const good = answers.filter(({ status }) => status === 200);
+    expect(
+      good.map(({ headers }) => Number(headers.get('x-ratelimit-remaining-requests'))).sort((a, b) => a - b),
+    ).toEqual(Array.from({ length: 20 }, (_, n) => n));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(30);
+    const headers = Object.fromEntries(refused[0]?.headers ?? []);
+    expect(headers).toMatchObject({
+      'x-ratelimit-limit-requests': '20',
+      'x-ratelimit-remaining-requests': '0',
+      'ratelimit-policy': '"polls";q=20;w=60',
+    });
+    expect(headers['x-ratelimit-reset-requests']).toMatch(/^(\d{1,2}s|1m0s)$/);
+    expect(headers['ratelimit']).toBe(`"polls";r=0;t=${headers['retry-after'] ?? ''}`);
+    expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    expect(Number(headers['retry-after'])).toBeLessThanOrEqual(60);
+    expect(await refused[0]?.json()).toMatchObject({
+      error: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+      code: 429,
+    });
+    expect((await get(platform, '/v1/tasks', other)).status).toBe(200);
+  });
+
+  it('refuses submits above the limit, and has one limit for good and bad ones', async () => {
+    const key = await platform.newKey();
+    for (let n = 0; n < 25; n++) expect((await submit(key, {}, {})).status).toBe(400);
+    const response = await submit(key);
+    expect(response.status).toBe(429);
+    expect(response.headers.get('ratelimit-policy')).toBe('"submits";q=25;w=60');
+    expect((await get(platform, '/v1/tasks', key)).status).toBe(200);
+  });
+
+  it('lets a key have so many tasks in flight, answers repeats all the same, and takes more once one has ended', async () => {
+    const key = await platform.newKey();
+    platform.worker.kill('SIGSTOP');
+    const [first, repeated] = [
+      await submit(key, { 'idempotency-key': 'one' }),
+      await submit(key, { 'idempotency-key': 'one' }),
+    ];
+    const taskId = first.headers.get('x-task-id') ?? '';
+    expect(repeated.headers.get('x-task-id')).toBe(taskId);
+    const other = await submit(key);
+    expect(other.ok).toBe(true);
+    const refused = await submit(key);
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('2');
+    expect(await refused.json()).toMatchObject({ error: { code: 'concurrency_limit_exceeded' } });
+    expect((await submit(key, { 'idempotency-key': 'one' })).headers.get('x-task-id')).toBe(taskId);
+    platform.worker.kill('SIGCONT');
+    const pending = async (): Promise<number> => {
+      const { rows } = await platform.pool.query<{ count: number }>(
+        `SELECT count(*)::int AS count FROM tasks WHERE status = 'pending'`,
+      );
+      return rows[0]?.count ?? 0;
+    };
+    expect(await waitUntil(async () => (await pending()) === 0, { timeoutMs: 30_000 })).toBe(true);
+    // The place is given back just after the task has ended.
+    expect(await waitUntil(async () => (await submit(key)).ok, { timeoutMs: 5_000 })).toBe(true);
+  });
+});
