@@ -123,7 +123,10 @@ describe('following tasks', () => {
     const id = await submit('left [[latency=20s]]');
     const leave = new AbortController();
     const response = await follow(`${id}/events`, leave.signal);
-    expect((await readEvents(response).next()).value).toMatchObject({ event: 'task.updated' });
+    const events = readEvents(response);
+    // The comment that takes the headers along, then the task as it is.
+    expect((await events.next()).value).toMatchObject({ comment: 'ping' });
+    expect((await events.next()).value).toMatchObject({ event: 'task.updated' });
     leave.abort();
     const left = (line: Record<string, unknown>): boolean =>
       line['event'] === 'task.unwatched' && line['taskId'] === id;

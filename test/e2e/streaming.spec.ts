@@ -96,7 +96,7 @@ describe('streaming', () => {
     const taskId = response.headers.get('x-task-id') ?? '';
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
-    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('cache-control')).toBe('no-store, no-transform');
     expect(response.headers.get('x-accel-buffering')).toBe('no');
     const task = (await (await platform.call(`/v1/tasks/${taskId}`)).json()) as { data: { status: string } };
     expect(task.data.status).toBe('pending');
