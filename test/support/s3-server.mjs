@@ -3,13 +3,14 @@
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, connect } from 'node:net';
+import { connect } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { freePort } from '#embedded/free-port.js';
 
 const run = promisify(execFile);
 const SWIFT = '/usr/bin/swift-proxy-server';
@@ -47,7 +48,7 @@ async function startSwift() {
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const [proxy, account, container, object] = await freePorts(4);
+    const [proxy, account, container, object] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
     const ports = { proxy, account, container, object };
     await mkdir(join(folder, 'devices', 'd1'), { recursive: true });
     for (const [name, text] of Object.entries(swiftFiles(folder, ports))) await writeFile(join(folder, name), text);
@@ -189,19 +190,6 @@ async function stopChild(child) {
   const gone = once(child, 'exit');
   child.kill('SIGKILL');
   await gone;
-}
-
-async function freePorts(count) {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => server.address().port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }
 
 async function waitForPort(port, children) {
