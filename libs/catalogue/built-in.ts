@@ -1,0 +1,21 @@
+/** What is served when nothing is set. */
+export const SANDBOX_CATALOGUE = `
+providers:
+  sandbox: { type: sandbox }
+models:
+  gpt-image-2: { kind: image, routes: [{ provider: sandbox }] }
+  gpt-5.5: { kind: chat, routes: [{ provider: sandbox }] }
+  gpt-5.4: { kind: chat, routes: [{ provider: sandbox }] }
+`;
+
+/** What is served when OPENAI_API_KEY alone is set; `baseUrl` is where OPENAI_BASE_URL says that OpenAI is. */
+export const openAiCatalogue = (baseUrl?: string): string => `
+providers:
+  openai: { type: openai, ${baseUrl ? `base_url: ${JSON.stringify(baseUrl)}, ` : ''}keys: [{ env: OPENAI_API_KEY }] }
+models:
+  gpt-image-2: { kind: image, routes: [{ provider: openai }] }
+  gpt-5.5: { kind: chat, routes: [{ provider: openai }] }
+  gpt-5.4: { kind: chat, routes: [{ provider: openai }] }
+`;
+
+export const OPENAI_CATALOGUE = openAiCatalogue();

@@ -1,0 +1,167 @@
+const name = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$' } as const;
+const amount = { type: 'number', minimum: 0, description: 'In units of the currency.' } as const;
+
+const tierPrice = {
+  description: 'One amount, or one for each quality; auto is what a quality that is not listed costs.',
+  anyOf: [
+    amount,
+    {
+      type: 'object',
+      properties: { auto: amount, low: amount, medium: amount, high: amount },
+      required: ['auto'],
+      additionalProperties: false,
+    },
+  ],
+} as const;
+
+const provider = {
+  type: 'object',
+  required: ['type'],
+  additionalProperties: false,
+  properties: {
+    type: { enum: ['sandbox', 'openai', 'apimart', 'comfyui'], description: 'Which protocol it speaks.' },
+    base_url: { type: 'string', pattern: '^https?://[^\\s?#@]+$', description: 'Without query and credentials.' },
+    keys: {
+      type: 'array',
+      minItems: 1,
+      description: 'Credentials that share the work, by the names of the environment variables that hold them.',
+      items: {
+        type: 'object',
+        required: ['env'],
+        additionalProperties: false,
+        properties: {
+          name: { ...name, description: 'What logs and timelines call it; the variable in small letters when absent.' },
+          env: { type: 'string', pattern: '^[A-Z_][A-Z0-9_]*$', description: 'Name of an environment variable.' },
+        },
+      },
+    },
+    limits: {
+      type: 'object',
+      additionalProperties: false,
+      description: 'Held by all workers together.',
+      properties: {
+        concurrency: { type: 'integer', minimum: 1, description: 'Calls at a time.' },
+        starts_per_minute: { type: 'integer', minimum: 1, description: 'Calls begun in a minute.' },
+      },
+    },
+    interrupted: {
+      enum: ['fail', 'retry'],
+      description: 'What becomes of a task whose call may have been charged without bringing a picture.',
+    },
+    free: { type: 'boolean', description: 'Whether no call is ever charged, as on hardware of your own.' },
+    options: { type: 'object', description: 'What only its type knows; see docs/providers.md.' },
+  },
+} as const;
+
+const route = {
+  type: 'object',
+  required: ['provider'],
+  additionalProperties: false,
+  properties: {
+    provider: { ...name, description: 'One of the providers above.' },
+    model: { type: 'string', minLength: 1, description: "The provider's name of the model; ours when absent." },
+    weight: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 1000,
+      description: 'Routes with a weight that stand next to each other share the work by it.',
+    },
+    capabilities: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        edits: { type: 'boolean', description: 'Takes reference images.' },
+        masks: { type: 'boolean' },
+        images: { type: 'integer', minimum: 1, maximum: 16, description: 'Most reference images at a time.' },
+        sizes: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$' } },
+      },
+    },
+  },
+} as const;
+
+const price = {
+  type: 'object',
+  required: ['from'],
+  additionalProperties: false,
+  properties: {
+    from: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'First day it holds, UTC.' },
+    per_image: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['1k', '2k', '4k'],
+      properties: { '1k': tierPrice, '2k': tierPrice, '4k': tierPrice },
+    },
+    per_million_tokens: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['input', 'output'],
+      properties: { input: amount, cached_input: amount, output: amount },
+    },
+  },
+} as const;
+
+/** What models.yaml may say; models.schema.json is this, for editors. */
+export const CATALOGUE_SCHEMA = {
+  $schema: 'http://json-schema.org/draft-07/schema#',
+  title: 'Models and providers of Darkroom',
+  type: 'object',
+  required: ['providers', 'models'],
+  additionalProperties: false,
+  properties: {
+    currency: { type: 'string', pattern: '^[A-Z]{3}$', default: 'USD' },
+    providers: { type: 'object', minProperties: 1, propertyNames: name, additionalProperties: provider },
+    models: {
+      type: 'object',
+      minProperties: 1,
+      propertyNames: name,
+      additionalProperties: {
+        type: 'object',
+        required: ['kind', 'routes'],
+        additionalProperties: false,
+        properties: {
+          kind: { enum: ['image', 'chat'] },
+          owned_by: { type: 'string', minLength: 1 },
+          routes: { type: 'array', minItems: 1, items: route, description: 'Tried in the order they stand.' },
+          prices: { type: 'array', items: price, description: 'What callers pay; nothing when absent.' },
+        },
+      },
+    },
+  },
+} as const;
+
+/** A file as the schema describes it. */
+export interface CatalogueFile {
+  currency?: string;
+  providers: Record<string, ProviderSource>;
+  models: Record<string, ModelSource>;
+}
+
+export interface ProviderSource {
+  type: 'sandbox' | 'openai' | 'apimart' | 'comfyui';
+  base_url?: string;
+  keys?: { name?: string; env: string }[];
+  limits?: { concurrency?: number; starts_per_minute?: number };
+  interrupted?: 'fail' | 'retry';
+  free?: boolean;
+  options?: Record<string, unknown>;
+}
+
+export interface ModelSource {
+  kind: 'image' | 'chat';
+  owned_by?: string;
+  routes: RouteSource[];
+  prices?: PriceSource[];
+}
+
+export interface RouteSource {
+  provider: string;
+  model?: string;
+  weight?: number;
+  capabilities?: { edits?: boolean; masks?: boolean; images?: number; sizes?: string[] };
+}
+
+export interface PriceSource {
+  from: string;
+  per_image?: Record<string, number | Record<string, number>>;
+  per_million_tokens?: { input: number; cached_input?: number; output: number };
+}

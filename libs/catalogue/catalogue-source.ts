@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { Logger } from '#telemetry/logger.js';
+import { openAiCatalogue, SANDBOX_CATALOGUE } from './built-in.js';
+import { CatalogueError, type Catalogue } from './catalogue.js';
+import type { CatalogueConfig } from './catalogue.config.js';
+import { parseCatalogue } from './parse-catalogue.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The catalogue in force. A file is read again and again; when it has changed, it replaces the old one whole, or is
+ * refused whole with the reason in the log. Whoever asks should ask anew each time.
+ */
+export class CatalogueSource {
+  private held: Catalogue;
+  private text: string;
+  private timer: NodeJS.Timeout | undefined;
+
+  /** Throws CatalogueError, or the file system's error when MODELS_FILE can't be read. */
+  constructor(
+    private readonly config: CatalogueConfig,
+    private readonly env: Environment,
+    private readonly logger: Logger,
+  ) {
+    const { modelsFile } = config;
+    this.text = modelsFile === undefined ? builtIn(env) : readFileSync(modelsFile, 'utf8');
+    this.held = parseCatalogue(this.text, modelsFile ?? 'the built-in catalogue', env);
+  }
+
+  get current(): Catalogue {
+    return this.held;
+  }
+
+  /** Begins to look for changes of the file. */
+  watch(): void {
+    const { modelsFile, reloadMs } = this.config;
+    if (modelsFile === undefined || this.timer !== undefined) return;
+    // Reading the text sees every way in which files are replaced; watching misses swapped links and network disks.
+    this.timer = setInterval(() => {
+      this.reload(modelsFile).catch((error: unknown) => {
+        this.logger.warn('catalogue.unreadable', { error });
+      });
+    }, reloadMs).unref();
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private async reload(modelsFile: string): Promise<void> {
+    const text = await readFile(modelsFile, 'utf8');
+    if (text === this.text) return;
+    this.text = text;
+    try {
+      this.held = parseCatalogue(text, modelsFile, this.env);
+      this.logger.info('catalogue.loaded', { count: this.held.models.size });
+    } catch (error) {
+      if (!(error instanceof CatalogueError)) throw error;
+      this.logger.error('catalogue.refused', { error });
+    }
+  }
+}
+
+function builtIn(env: Environment): string {
+  return env.OPENAI_API_KEY ? openAiCatalogue(env.OPENAI_BASE_URL) : SANDBOX_CATALOGUE;
+}

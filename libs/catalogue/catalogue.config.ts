@@ -1,0 +1,18 @@
+import { IsInt, IsOptional, IsString, Min } from 'class-validator';
+import { Setting } from '#config/setting.js';
+
+export class CatalogueConfig {
+  @Setting(
+    'MODELS_FILE',
+    'Catalogue of models and providers (docs/providers.md); unset serves from OpenAI with OPENAI_API_KEY, else from the sandbox.',
+    { unit: 'path' },
+  )
+  @IsOptional()
+  @IsString()
+  readonly modelsFile?: string;
+
+  @Setting('MODELS_RELOAD_MS', 'How often MODELS_FILE is read again.', { unit: 'ms' })
+  @IsInt()
+  @Min(100)
+  readonly reloadMs: number = 5_000;
+}

@@ -1,0 +1,112 @@
+/** What a caller may ask a model for. */
+export type ModelKind = 'image' | 'chat';
+
+export type ProviderType = 'sandbox' | 'openai' | 'apimart' | 'comfyui';
+
+/** A credential of a provider. `name` is what logs and timelines call it. */
+export interface ProviderKey {
+  readonly name: string;
+  readonly secret: string;
+}
+
+/** A vendor, or one server of a kind, and how it may be used. */
+export interface ProviderEntry {
+  readonly name: string;
+  readonly type: ProviderType;
+  /** Without a trailing slash; absent where the type needs none. */
+  readonly baseUrl: string | undefined;
+  readonly keys: readonly ProviderKey[];
+  readonly limits: {
+    /** Calls at a time, of all workers together. */
+    readonly concurrency: number | undefined;
+    /** Calls begun in a minute, by all workers together. */
+    readonly startsPerMinute: number | undefined;
+  };
+  /** What becomes of a task whose call may have been charged without bringing a picture. */
+  readonly interrupted: 'fail' | 'retry';
+  /** Whether no call is ever charged. */
+  readonly free: boolean;
+  /** What only its type knows. */
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** One way to have a model's work done. */
+export interface Route {
+  readonly provider: string;
+  /** What the provider calls the model. */
+  readonly model: string;
+  /** Share among the routes of its rank. */
+  readonly weight: number;
+  readonly edits: boolean;
+  readonly masks: boolean;
+  /** Most reference images a request may have. */
+  readonly images: number;
+  /** Exact `<w>x<h>` the provider can make; undefined means any. */
+  readonly sizes: readonly string[] | undefined;
+}
+
+/** Amounts of money in millionths of the catalogue's currency unit. */
+export interface ImagePrices {
+  /** By tier, then by quality; `auto` is what an unlisted quality costs. */
+  readonly perImage: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+export interface TokenPrices {
+  /** Per million tokens. */
+  readonly input: number;
+  readonly cachedInput: number | undefined;
+  readonly output: number;
+}
+
+/** What callers pay from a day on. */
+export interface PriceEntry {
+  /** Midnight UTC. */
+  readonly from: Date;
+  readonly images: ImagePrices | undefined;
+  readonly tokens: TokenPrices | undefined;
+}
+
+export interface ModelEntry {
+  readonly name: string;
+  readonly kind: ModelKind;
+  readonly ownedBy: string;
+  /** Ranks in the order they are tried; the routes of one rank share the work by weight. */
+  readonly ranks: readonly (readonly Route[])[];
+  /** Oldest first; empty means that nothing is charged for it. */
+  readonly prices: readonly PriceEntry[];
+}
+
+/** Which models are served, by whom, and what they cost. Never changes; a changed file makes another one. */
+export interface Catalogue {
+  /** ISO 4217. */
+  readonly currency: string;
+  readonly providers: ReadonlyMap<string, ProviderEntry>;
+  readonly models: ReadonlyMap<string, ModelEntry>;
+}
+
+/** All that is wrong with a catalogue, each with its line. Values of secrets are never part of it. */
+export class CatalogueError extends Error {
+  override readonly name = 'CatalogueError';
+  constructor(
+    readonly source: string,
+    readonly problems: readonly string[],
+  ) {
+    super(`${source} can't be used:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+  }
+}
+
+/** The model, if it is served and of that kind. */
+export function modelOf(catalogue: Catalogue, kind: ModelKind, name: string): ModelEntry | undefined {
+  const model = catalogue.models.get(name);
+  return model?.kind === kind ? model : undefined;
+}
+
+/** Names of the image models, in the catalogue's order. */
+export function imageModelsOf(catalogue: Catalogue): string[] {
+  return [...catalogue.models.values()].filter(({ kind }) => kind === 'image').map(({ name }) => name);
+}
+
+/** The prices in force at a time, by the catalogue's order. */
+export function priceAt(model: ModelEntry, when: Date): PriceEntry | undefined {
+  return model.prices.findLast(({ from }) => from <= when);
+}

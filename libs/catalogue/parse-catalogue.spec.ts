@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { OPENAI_CATALOGUE, SANDBOX_CATALOGUE } from './built-in.js';
+import { CatalogueError, modelOf, priceAt } from './catalogue.js';
+import { CATALOGUE_SCHEMA } from './catalogue-schema.js';
+import { parseCatalogue } from './parse-catalogue.js';
+
+const FULL = `currency: EUR
+providers:
+  main:
+    type: openai
+    base_url: https://images.example/v1/
+    keys:
+      - { name: first, env: FIRST_KEY }
+      - { env: SECOND_KEY }
+    limits: { concurrency: 4, starts_per_minute: 60 }
+    interrupted: retry
+  spare: { type: openai, keys: [{ env: FIRST_KEY }] }
+  gpu: { type: comfyui, base_url: http://10.0.0.5:8188, free: true, options: { workflow: flux.json } }
+models:
+  gpt-image-2:
+    kind: image
+    owned_by: acme
+    routes:
+      - { provider: main, model: gpt-image-2-2026-04-21, weight: 3 }
+      - { provider: spare, weight: 1 }
+      - { provider: gpu, capabilities: { edits: false, sizes: [1024x1024] } }
+    prices:
+      - { from: 2026-01-01, per_image: { 1k: 0.02, 2k: { auto: 0.04, high: 0.08 }, 4k: 0.16 } }
+      - { from: 2026-06-01, per_image: { 1k: 0.01, 2k: 0.02, 4k: 0.04 } }
+`;
+const ENV = { FIRST_KEY: 'secret-one', SECOND_KEY: 'secret-two' };
+
+function problemsOf(text: string, env = ENV): readonly string[] {
+  try {
+    parseCatalogue(text, 'models.yaml', env);
+  } catch (error) {
+    if (error instanceof CatalogueError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('a catalogue', () => {
+  it('says who makes what, in which order and share, and with whose keys', () => {
+    const { currency, providers, models } = parseCatalogue(FULL, 'models.yaml', ENV);
+    expect(currency).toBe('EUR');
+    expect(providers.get('main')).toEqual({
+      name: 'main',
+      type: 'openai',
+      baseUrl: 'https://images.example/v1',
+      keys: [
+        { name: 'first', secret: 'secret-one' },
+        { name: 'second_key', secret: 'secret-two' },
+      ],
+      limits: { concurrency: 4, startsPerMinute: 60 },
+      interrupted: 'retry',
+      free: false,
+      options: {},
+    });
+    expect(providers.get('spare')).toMatchObject({ baseUrl: 'https://api.openai.com/v1', interrupted: 'fail' });
+    expect(providers.get('gpu')).toMatchObject({
+      free: true,
+      interrupted: 'retry',
+      options: { workflow: 'flux.json' },
+    });
+    const model = models.get('gpt-image-2');
+    expect(model?.ownedBy).toBe('acme');
+    expect(
+      model?.ranks.map((rank) => rank.map(({ provider, model: name, weight }) => [provider, name, weight])),
+    ).toEqual([
+      [
+        ['main', 'gpt-image-2-2026-04-21', 3],
+        ['spare', 'gpt-image-2', 1],
+      ],
+      [['gpu', 'gpt-image-2', 1]],
+    ]);
+    expect(model?.ranks[1]?.[0]).toMatchObject({ edits: false, masks: false, images: 16, sizes: ['1024x1024'] });
+  });
+
+  it('has the price of a day, in millionths', () => {
+    const model = parseCatalogue(FULL, 'models.yaml', ENV).models.get('gpt-image-2');
+    if (model === undefined) throw new Error('no model');
+    expect(priceAt(model, new Date('2025-12-31T23:59:59Z'))).toBeUndefined();
+    expect(priceAt(model, new Date('2026-05-31T23:59:59Z'))?.images?.perImage).toEqual({
+      '1k': { auto: 20_000 },
+      '2k': { auto: 40_000, high: 80_000 },
+      '4k': { auto: 160_000 },
+    });
+    expect(priceAt(model, new Date('2026-06-01T00:00:00Z'))?.images?.perImage['2k']).toEqual({ auto: 20_000 });
+  });
+
+  it('is built in for OpenAI and for the sandbox', () => {
+    const env = { OPENAI_API_KEY: 'k' };
+    for (const text of [SANDBOX_CATALOGUE, OPENAI_CATALOGUE]) {
+      const catalogue = parseCatalogue(text, 'built in', env);
+      expect([...catalogue.models.keys()]).toEqual(['gpt-image-2', 'gpt-5.5', 'gpt-5.4']);
+      expect(modelOf(catalogue, 'image', 'gpt-image-2')).toBeDefined();
+      expect(modelOf(catalogue, 'chat', 'gpt-image-2')).toBeUndefined();
+    }
+  });
+
+  it('is refused with every problem and its line', () => {
+    expect(
+      problemsOf(`providers:
+  main: { type: openia }
+  bare: { type: openai, keys: [{ env: NOT_SET }], colour: red }
+models:
+  gpt-image-2:
+    kind: picture
+    routes: []
+`),
+    ).toEqual([
+      expect.stringMatching(
+        /^line 2: providers\.main\.type must be equal to one of the allowed values: sandbox, openai/,
+      ),
+      'line 3: providers.bare.colour is not known here',
+      expect.stringMatching(
+        /^line 6: models\.gpt-image-2\.kind must be equal to one of the allowed values: image, chat/,
+      ),
+      expect.stringMatching(/^line 7: models\.gpt-image-2\.routes must NOT have fewer than 1 items/),
+    ]);
+    expect(
+      problemsOf(
+        `providers:
+  gpu: { type: comfyui }
+  far: { type: apimart }
+  bare: { type: openai, keys: [{ env: NOT_SET }, { env: NOT_SET }] }
+models:
+  draw:
+    kind: image
+    routes: [{ provider: nobody }]
+    prices:
+      - { from: 2026-02-30x, per_image: { 1k: 1, 2k: 1, 4k: 1 } }
+  talk:
+    kind: chat
+    routes: [{ provider: gpu }]
+    prices:
+      - { from: 2026-02-01, per_million_tokens: { input: 1, output: 2 } }
+      - { from: 2026-01-01 }
+`.replace('2026-02-30x', '2026-13-01'),
+      ),
+    ).toEqual([
+      'line 2: providers.gpu needs a base_url',
+      'line 3: providers.far needs keys',
+      'line 4: providers.bare.keys.0 names the environment variable NOT_SET, which is not set',
+      'line 4: providers.bare.keys.1 names the environment variable NOT_SET, which is not set',
+      'line 4: providers.bare.keys has two keys of one name',
+      'line 8: models.draw.routes.0 names the provider nobody, which is not listed',
+      'line 10: models.draw.prices.0.from is no day of the calendar',
+      'line 13: models.talk.routes.0 goes to gpu, which has no chat',
+      'line 16: models.talk.prices.1 needs per_million_tokens',
+      'line 14: models.talk.prices must be listed from the oldest day to the newest',
+    ]);
+    expect(problemsOf('providers: [')).toEqual([expect.stringMatching(/^line 1: /)]);
+    expect(problemsOf('')).toEqual(['line 1: the file must be object']);
+  });
+
+  it('never tells a secret', () => {
+    const text = FULL.replace('type: openai', 'type: nothing').replace('kind: image', 'kind: FIRST_KEY');
+    expect(problemsOf(text).join('\n')).not.toMatch(/secret/);
+  });
+
+  it('has its schema in a file for editors', () => {
+    const file = readFileSync(join(import.meta.dirname, '../../models.schema.json'), 'utf8');
+    expect(JSON.parse(file)).toEqual(CATALOGUE_SCHEMA);
+  });
+});

@@ -1,0 +1,181 @@
+import { Ajv, type ErrorObject } from 'ajv';
+import { isCollection, isMap, LineCounter, parseDocument, type Document, type Node } from 'yaml';
+import { CatalogueError, type Catalogue, type ModelEntry, type ProviderEntry, type Route } from './catalogue.js';
+import {
+  CATALOGUE_SCHEMA,
+  type CatalogueFile,
+  type ModelSource,
+  type PriceSource,
+  type ProviderSource,
+  type RouteSource,
+} from './catalogue-schema.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Path = readonly (string | number)[];
+
+const matchesSchema = new Ajv({ allErrors: true, allowUnionTypes: true }).compile<CatalogueFile>(CATALOGUE_SCHEMA);
+
+/** Where each type is when the file does not say. */
+const BASE_URLS: Partial<Record<ProviderSource['type'], string>> = {
+  openai: 'https://api.openai.com/v1',
+  apimart: 'https://api.apimart.ai/v1',
+};
+const NEEDS_KEY: readonly ProviderSource['type'][] = ['apimart'];
+const CHAT_TYPES: readonly ProviderSource['type'][] = ['sandbox', 'openai'];
+const MICROS = 1_000_000;
+
+/**
+ * Reads a catalogue; `source` is what errors call it, `env` holds the secrets that it names.
+ * Throws CatalogueError with every problem and its line.
+ */
+export function parseCatalogue(text: string, source: string, env: Environment): Catalogue {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const at = (path: Path): string => lineOf(document, lines, path);
+  if (document.errors.length > 0) {
+    const problems = document.errors.map(({ pos, message }) => `line ${lines.linePos(pos[0]).line}: ${message}`);
+    throw new CatalogueError(source, problems);
+  }
+  const file: unknown = document.toJS();
+  if (!matchesSchema(file)) throw new CatalogueError(source, schemaProblems(matchesSchema.errors ?? [], at));
+  const problems = contradictions(file, env).map(({ path, text: problem }) => `${at(path)}${problem}`);
+  if (problems.length > 0) throw new CatalogueError(source, problems);
+  return {
+    currency: file.currency ?? 'USD',
+    providers: new Map(Object.entries(file.providers).map(([name, entry]) => [name, toProvider(name, entry, env)])),
+    models: new Map(Object.entries(file.models).map(([name, entry]) => [name, toModel(name, entry)])),
+  };
+}
+
+/** `line 12: `, of the node or the nearest one around it. */
+function lineOf(document: Document, lines: LineCounter, path: Path): string {
+  for (let length = path.length; length > 0; length--) {
+    const container = document.getIn(path.slice(0, length - 1), true) as Node | undefined;
+    const key = isMap(container)
+      ? container.items.find(({ key: k }) => String(k) === String(path[length - 1]))
+      : undefined;
+    const node = (key?.key ?? document.getIn(path.slice(0, length), true)) as Node | undefined;
+    if (node?.range) return `line ${lines.linePos(node.range[0]).line}: `;
+  }
+  return isCollection(document.contents) ? '' : 'line 1: ';
+}
+
+function schemaProblems(errors: readonly ErrorObject[], at: (path: Path) => string): string[] {
+  const told = errors.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'if');
+  const problems = told.map((error) => {
+    const path = error.instancePath.split('/').slice(1).map(unescape);
+    const extra = (error.params as { additionalProperty?: string }).additionalProperty;
+    const allowed = (error.params as { allowedValues?: readonly string[] }).allowedValues;
+    const place = [...path, ...(extra === undefined ? [] : [extra])];
+    const what = extra === undefined ? error.message : 'is not known here';
+    return `${at(place)}${place.join('.') || 'the file'} ${what}${allowed ? `: ${allowed.join(', ')}` : ''}`;
+  });
+  return [...new Set(problems)];
+}
+
+function unescape(part: string): string {
+  return part.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+/** What a schema can't say. */
+function contradictions(file: CatalogueFile, env: Environment): { path: Path; text: string }[] {
+  const problems: { path: Path; text: string }[] = [];
+  const say = (path: Path, text: string): void => void problems.push({ path, text: `${path.join('.')} ${text}` });
+  for (const [name, provider] of Object.entries(file.providers)) {
+    const path = ['providers', name];
+    if (provider.type === 'comfyui' && provider.base_url === undefined) say(path, 'needs a base_url');
+    if (NEEDS_KEY.includes(provider.type) && provider.keys === undefined) say(path, 'needs keys');
+    for (const [index, key] of (provider.keys ?? []).entries()) {
+      if (!env[key.env]) say([...path, 'keys', index], `names the environment variable ${key.env}, which is not set`);
+    }
+    const names = (provider.keys ?? []).map(keyName);
+    if (new Set(names).size < names.length) say([...path, 'keys'], 'has two keys of one name');
+  }
+  for (const [name, model] of Object.entries(file.models)) {
+    for (const [index, route] of model.routes.entries()) {
+      const path = ['models', name, 'routes', index];
+      const provider = file.providers[route.provider];
+      if (provider === undefined) say(path, `names the provider ${route.provider}, which is not listed`);
+      else if (model.kind === 'chat' && !CHAT_TYPES.includes(provider.type))
+        say(path, `goes to ${route.provider}, which has no chat`);
+    }
+    for (const [index, price] of (model.prices ?? []).entries()) {
+      const path = ['models', name, 'prices', index];
+      if (Number.isNaN(Date.parse(price.from))) say([...path, 'from'], 'is no day of the calendar');
+      if (model.kind === 'image' ? price.per_image === undefined : price.per_million_tokens === undefined)
+        say(path, model.kind === 'image' ? 'needs per_image' : 'needs per_million_tokens');
+    }
+    const days = (model.prices ?? []).map(({ from }) => from);
+    if (days.some((day, index) => index > 0 && day <= (days[index - 1] ?? '')))
+      say(['models', name, 'prices'], 'must be listed from the oldest day to the newest');
+  }
+  return problems;
+}
+
+function keyName({ name, env }: { name?: string; env: string }): string {
+  return name ?? env.toLowerCase();
+}
+
+function toProvider(name: string, entry: ProviderSource, env: Environment): ProviderEntry {
+  const { concurrency, starts_per_minute: startsPerMinute } = entry.limits ?? {};
+  const free = entry.free ?? entry.type === 'sandbox';
+  return {
+    name,
+    type: entry.type,
+    baseUrl: (entry.base_url ?? BASE_URLS[entry.type])?.replace(/\/+$/, ''),
+    keys: (entry.keys ?? []).map((key) => ({ name: keyName(key), secret: env[key.env] ?? '' })),
+    limits: { concurrency, startsPerMinute },
+    interrupted: entry.interrupted ?? (free ? 'retry' : 'fail'),
+    free,
+    options: entry.options ?? {},
+  };
+}
+
+function toModel(name: string, entry: ModelSource): ModelEntry {
+  return {
+    name,
+    kind: entry.kind,
+    ownedBy: entry.owned_by ?? 'darkroom',
+    ranks: ranksOf(entry.routes).map((rank) => rank.map((route) => toRoute(name, route))),
+    prices: (entry.prices ?? []).map(toPrice),
+  };
+}
+
+/** A route without a weight stands alone; weighted ones next to each other are one rank. */
+function ranksOf(routes: readonly RouteSource[]): RouteSource[][] {
+  const ranks: RouteSource[][] = [];
+  for (const route of routes) {
+    const last = ranks.at(-1);
+    if (route.weight !== undefined && last?.[0]?.weight !== undefined) last.push(route);
+    else ranks.push([route]);
+  }
+  return ranks;
+}
+
+function toRoute(model: string, { provider, model: upstream, weight, capabilities = {} }: RouteSource): Route {
+  const { edits = true, masks = edits, images = 16, sizes } = capabilities;
+  return { provider, model: upstream ?? model, weight: weight ?? 1, edits, masks, images, sizes };
+}
+
+function toPrice({ from, per_image: images, per_million_tokens: tokens }: PriceSource) {
+  return {
+    from: new Date(from),
+    images: images && {
+      perImage: Object.fromEntries(Object.entries(images).map(([tier, price]) => [tier, byQuality(price)])),
+    },
+    tokens: tokens && {
+      input: micros(tokens.input),
+      cachedInput: tokens.cached_input === undefined ? undefined : micros(tokens.cached_input),
+      output: micros(tokens.output),
+    },
+  };
+}
+
+function byQuality(price: number | Record<string, number>): Record<string, number> {
+  const entries = Object.entries(typeof price === 'number' ? { auto: price } : price);
+  return Object.fromEntries(entries.map(([quality, value]) => [quality, micros(value)]));
+}
+
+function micros(value: number): number {
+  return Math.round(value * MICROS);
+}

@@ -1,0 +1,81 @@
+import { mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CatalogueConfig } from '#catalogue/catalogue.config.js';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { loadConfig } from '#config/load-config.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { Logger } from '#telemetry/logger.js';
+
+function serving(...models: string[]): string {
+  const entries = models.map((name) => `  ${name}: { kind: image, routes: [{ provider: sandbox }] }\n`);
+  return `providers:\n  sandbox: { type: sandbox }\nmodels:\n${entries.join('')}`;
+}
+
+describe('the catalogue of a running process', () => {
+  let folder: string;
+  let file: string;
+  let source: CatalogueSource;
+  let log = '';
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-catalogue-'));
+    file = join(folder, 'models.yaml');
+    await writeFile(file, serving('first'));
+    log = '';
+    source = open({ MODELS_FILE: file });
+    source.watch();
+  });
+  afterEach(async () => {
+    source.close();
+    await rm(folder, { recursive: true });
+  });
+
+  function open(env: Record<string, string>): CatalogueSource {
+    const [config] = loadConfig([CatalogueConfig], { MODELS_RELOAD_MS: '100', ...env });
+    return new CatalogueSource(config, env, new Logger('test', 'info', { write: (line) => (log += line) }));
+  }
+
+  const names = (): string[] => [...source.current.models.keys()];
+  const untilServing = (...models: string[]): Promise<boolean> =>
+    waitUntil(() => Promise.resolve(names().join() === models.join()), { timeoutMs: 20_000, everyMs: 20 });
+
+  const untilLogged = (event: string): Promise<boolean> =>
+    waitUntil(() => Promise.resolve(log.includes(event)), { timeoutMs: 20_000, everyMs: 20 });
+
+  it('follows its file, whether it is written anew, replaced, or a link that points elsewhere', async () => {
+    await writeFile(file, serving('first', 'second'));
+    expect(await untilServing('first', 'second')).toBe(true);
+    await writeFile(`${file}.new`, serving('third'));
+    await rename(`${file}.new`, file);
+    expect(await untilServing('third')).toBe(true);
+    await writeFile(join(folder, 'other.yaml'), serving('fourth'));
+    await unlink(file);
+    await symlink(join(folder, 'other.yaml'), file);
+    expect(await untilServing('fourth')).toBe(true);
+  });
+
+  it('keeps the old one whole while the file is wrong or gone', async () => {
+    await writeFile(file, `${serving('first', 'second')}  third: { kind: image }\n`);
+    expect(await untilLogged('catalogue.refused')).toBe(true);
+    expect(log).toContain('models.third must have required property');
+    expect(names()).toEqual(['first']);
+    await unlink(file);
+    expect(await untilLogged('catalogue.unreadable')).toBe(true);
+    expect(names()).toEqual(['first']);
+    await writeFile(file, serving('fourth'));
+    expect(await untilServing('fourth')).toBe(true);
+  });
+
+  it('comes from the settings when there is no file', () => {
+    expect(open({}).current.providers.has('sandbox')).toBe(true);
+    expect(open({ OPENAI_API_KEY: 'sk-test' }).current.providers.get('openai')?.keys).toEqual([
+      { name: 'openai_api_key', secret: 'sk-test' },
+    ]);
+  });
+
+  it('does not start with a wrong file', async () => {
+    await writeFile(file, 'models: {}');
+    expect(() => open({ MODELS_FILE: file })).toThrow(/models must NOT have fewer than 1 properties/);
+  });
+});
