@@ -22,13 +22,18 @@ async function run(command: string, args: readonly string[]): Promise<number> {
       await keys(args, process.env, say);
       return 0;
     }
+    case 'webhooks': {
+      const { webhooks } = await import('./webhooks.js');
+      await webhooks(args, process.env, say);
+      return 0;
+    }
     case 'migrate': {
       const { migrateDatabase } = await import('./migrate-database.js');
       await migrateDatabase(process.env, say);
       return 0;
     }
     default:
-      process.stderr.write(`There is no command "${command}"; there are start, doctor, keys and migrate.\n`);
+      process.stderr.write(`There is no command "${command}"; there are start, doctor, keys, webhooks and migrate.\n`);
       return 1;
   }
 }

@@ -37,6 +37,12 @@ export class OneboxConfig {
   @Max(65_535)
   readonly workerHealthPort: number = 0;
 
+  @Setting('METRICS_PORT', 'With several processes on one machine: the API’s, each worker has the next one.')
+  @IsInt()
+  @Min(0)
+  @Max(65_535)
+  readonly metricsPort: number = 0;
+
   @Setting('BOOTSTRAP_API_KEY', 'An API key that is created at start unless it exists.', { secret: true })
   @IsOptional()
   @Matches(/^[\x21-\x7e]{20,200}$/, { message: 'BOOTSTRAP_API_KEY must have 20 to 200 visible characters' })
@@ -46,6 +52,11 @@ export class OneboxConfig {
   @IsOptional()
   @MinLength(32, { message: 'SECRET_KEY must have at least 32 characters' })
   readonly secretKey?: string;
+
+  @Setting('SECRET_KEY_PREVIOUS', 'The SECRET_KEY before this one.', { secret: true })
+  @IsOptional()
+  @MinLength(32, { message: 'SECRET_KEY_PREVIOUS must have at least 32 characters' })
+  readonly secretKeyPrevious?: string;
 
   @Setting('DATABASE_URL', 'A Postgres server to use instead of the embedded one.', { unit: 'URL', secret: true })
   @IsOptional()

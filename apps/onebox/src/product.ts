@@ -40,7 +40,7 @@ export class Product {
   /** Starts the API and the workers; they may not be ready yet. */
   async startRoles(settings: Settings, { hurry }: StopSignals): Promise<void> {
     this.settings = settings;
-    const names: (readonly [Role, string, number])[] = [['api', 'the API', 0]];
+    const names: (readonly [Role, string, number])[] = [['api', 'the API', -1]];
     for (let index = 0; index < this.config.workers; index++)
       names.push(['worker', this.config.workers === 1 ? 'the worker' : `worker ${index + 1}`, index]);
     for (const [role, name, index] of names) {
@@ -110,8 +110,9 @@ export class Product {
     };
   }
 
+  /** `index` counts the workers; the API is -1. */
   private environment(settings: Settings, index: number): Record<string, string | undefined> {
-    const { host, publicUrl, workerHealthPort } = this.config;
+    const { host, publicUrl, workerHealthPort, metricsPort } = this.config;
     return {
       ...settings.env,
       PORT: String(settings.port),
@@ -122,6 +123,7 @@ export class Product {
       REDIS_URL: settings.redisUrl,
       SECRET_KEY: settings.secretKey,
       ...(workerHealthPort === 0 ? {} : { WORKER_HEALTH_PORT: String(workerHealthPort + index) }),
+      ...(metricsPort === 0 ? {} : { METRICS_PORT: String(metricsPort + 1 + index) }),
     };
   }
 }

@@ -5,7 +5,7 @@ import { hashApiKey } from '#database/api-keys.js';
 import type { Database } from '#database/database.js';
 import type { Caller } from './caller.js';
 
-/** How long a looked-up key is believed; a revocation takes effect everywhere within this time. */
+/** How long a looked-up key is believed; a revocation or a new limit takes effect everywhere within this time. */
 const KEY_TTL_MS = 5_000;
 const MAX_KEYS = 10_000;
 /** Longer texts can't be keys of ours. */
@@ -76,6 +76,11 @@ export class ApiKeyStore {
         accountId: row.accountId,
         keyId: row.id,
         weight: row.weight,
+        limits: {
+          submits: row.submitsPerMinute ?? undefined,
+          polls: row.pollsPerMinute ?? undefined,
+          tasksInFlight: row.tasksInFlight ?? undefined,
+        },
         models: row.models,
         defaultResponseFormat:
           row.defaultResponseFormat === 'url' || row.defaultResponseFormat === 'b64_json'

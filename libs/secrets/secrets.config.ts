@@ -1,4 +1,5 @@
 import { IsOptional, IsString, MinLength } from 'class-validator';
+import { ConfigError } from '#config/load-config.js';
 import { Setting } from '#config/setting.js';
 
 const MIN_LENGTH = 32;
@@ -7,20 +8,34 @@ const MIN_VARIETY = 10;
 const WELL_KNOWN = /change.?me|example|secret.?key|password|placeholder|your.?key|0123456789|abcdefgh/i;
 
 export class SecretsConfig {
-  @Setting('SECRET_KEY', 'Signs links and hashes API keys; at least 32 random characters, the same everywhere.', {
-    secret: true,
-  })
+  @Setting(
+    'SECRET_KEY',
+    'Signs links, hashes API keys, seals secrets; at least 32 random characters, the same everywhere.',
+    {
+      secret: true,
+    },
+  )
   @IsString({ message: 'SECRET_KEY must be given' })
   @MinLength(MIN_LENGTH, { message: `SECRET_KEY must have at least ${MIN_LENGTH} characters` })
   readonly secretKey!: string;
 
-  @Setting('SECRET_KEY_PREVIOUS', 'The SECRET_KEY before this one; links it signed keep working.', { secret: true })
+  @Setting(
+    'SECRET_KEY_PREVIOUS',
+    'The SECRET_KEY before this one; links it signed and secrets it sealed keep working.',
+    { secret: true },
+  )
   @IsOptional()
   @MinLength(MIN_LENGTH, { message: `SECRET_KEY_PREVIOUS must have at least ${MIN_LENGTH} characters` })
   readonly secretKeyPrevious?: string;
 }
 
-/** Names of the secrets that anyone could guess; production refuses to start with one. */
+/** Refuses a secret that anyone could guess; for production. Throws ConfigError, which names it. */
+export function refuseGuessableSecrets(secrets: SecretsConfig): void {
+  const guessable = guessableSecrets(secrets);
+  if (guessable.length > 0) throw new ConfigError(guessable.map((name) => `${name} can be guessed; make a random one`));
+}
+
+/** Names of the secrets that anyone could guess. */
 export function guessableSecrets(secrets: SecretsConfig): string[] {
   const named = { SECRET_KEY: secrets.secretKey, SECRET_KEY_PREVIOUS: secrets.secretKeyPrevious };
   return Object.entries(named).flatMap(([name, value]) =>

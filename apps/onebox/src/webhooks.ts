@@ -1,0 +1,159 @@
+import { parseArgs } from 'node:util';
+import { loadConfig } from '#config/load-config.js';
+import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
+import { DEFAULT_ACCOUNT } from '#database/api-keys.js';
+import type { Queryable } from '#database/queryable.js';
+import { EgressConfig } from '#egress/egress.config.js';
+import { publicUrlProblem } from '#egress/public-url.js';
+import { SetupError } from '#embedded/setup-error.js';
+import { TextSealer } from '#secrets/sealed-text.js';
+import { DeliveryLogStore, type LoggedAttempt, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
+import { WebhookEndpointStore, type WebhookEndpoint } from '#webhooks/endpoint-store.js';
+import { WEBHOOK_SECRETS, WebhookSecretStore, type WebhookSecret } from '#webhooks/secret-store.js';
+import { OneboxConfig } from './onebox.config.js';
+import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
+import { textTable, textTime } from './text-table.js';
+
+const USAGE = `How to use it:
+  npm run webhooks -- add <https URL> [--events completed,failed,cancelled]
+  npm run webhooks -- list
+  npm run webhooks -- enable|disable|remove <endpoint id>
+  npm run webhooks -- secret
+  npm run webhooks -- rotate [--overlap-hours 24]
+  npm run webhooks -- deliveries [--task <task id>] [--limit 20]
+  npm run webhooks -- resend <delivery id>
+Each takes --account <account id>; without it the default account is meant.`;
+
+const MAX_URL_LENGTH = 2_048;
+const HOUR_MS = 3_600_000;
+/** How many positional words follow each command. */
+const COMMANDS = { add: 1, list: 0, enable: 1, disable: 1, remove: 1, secret: 0, rotate: 0, deliveries: 0, resend: 1 };
+type Command = keyof typeof COMMANDS;
+
+interface Asked {
+  readonly command: Command;
+  readonly target: string;
+  readonly account: string;
+  readonly events: readonly WebhookEventType[];
+  readonly overlapMs: number;
+  readonly taskId: string | undefined;
+  readonly limit: number;
+}
+
+/** `webhooks add|list|...`. Throws SetupError with a sentence or the usage. */
+export async function webhooks(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  say: (line: string) => void,
+): Promise<void> {
+  const asked = parse(args);
+  const [config, egress] = loadConfig([OneboxConfig, EgressConfig], env);
+  if (asked.command === 'add') assertReceiver(asked.target, egress);
+  await withPool(requireDatabaseUrl(config), async (pool) => {
+    await assertAccount(pool, asked.account);
+    if (asked.command === 'secret' || asked.command === 'rotate') say(await secretText(asked, pool, config));
+    else if (asked.command === 'deliveries')
+      say(deliveryTable(await new DeliveryLogStore(pool).list(asked.account, asked)));
+    else if (asked.command === 'resend') say(await resent(asked, pool));
+    else say(await endpointText(asked, pool));
+  });
+}
+
+function parse(args: readonly string[]): Asked {
+  const { values, positionals } = parsed(args);
+  const [command = '', target = ''] = positionals;
+  const events = (values.events ?? 'completed,failed,cancelled').split(',').map((name) => `image.task.${name.trim()}`);
+  const [hours, limit] = [Number(values['overlap-hours'] ?? 24), Number(values.limit ?? 20)];
+  const known = command in COMMANDS && positionals.length === 1 + COMMANDS[command as Command];
+  const sane = hours >= 0 && hours <= 720 && Number.isInteger(limit) && limit >= 1 && limit <= 100;
+  if (!known || !sane || !events.every(isEvent)) throw new SetupError(USAGE);
+  const { account = DEFAULT_ACCOUNT, task: taskId } = values;
+  return { command: command as Command, target, account, events, overlapMs: hours * HOUR_MS, taskId, limit };
+}
+
+function parsed(args: readonly string[]) {
+  const text = { type: 'string' } as const;
+  const options = { account: text, events: text, 'overlap-hours': text, task: text, limit: text };
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch {
+    throw new SetupError(USAGE);
+  }
+}
+
+function isEvent(name: string): name is WebhookEventType {
+  return (WEBHOOK_EVENTS as readonly string[]).includes(name);
+}
+
+function assertReceiver(url: string, egress: EgressConfig): void {
+  const problem =
+    url.length > MAX_URL_LENGTH ? 'The URL is too long.' : publicUrlProblem(url, egress, { httpsOnly: true });
+  if (problem !== undefined) throw new SetupError(problem);
+}
+
+async function assertAccount(database: Queryable, id: string): Promise<void> {
+  const { rowCount } = await database.query('SELECT 1 FROM accounts WHERE id = $1', [id]);
+  if (rowCount === 0) throw new SetupError(`There is no account ${id}.`);
+}
+
+async function secretText(asked: Asked, pool: Queryable, config: OneboxConfig): Promise<string> {
+  const { secretKey } = findRunning(config);
+  if (secretKey === undefined) throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
+  const sealer = new TextSealer({ secretKey, secretKeyPrevious: config.secretKeyPrevious }, WEBHOOK_SECRETS);
+  const secrets = new WebhookSecretStore(pool, sealer);
+  if (asked.command === 'rotate') await secrets.rotate(asked.account, asked.overlapMs);
+  return (await secrets.valid(asked.account)).map(secretLine).join('\n');
+}
+
+function secretLine({ secret, expiresAt }: WebhookSecret): string {
+  return expiresAt === null ? secret : `${secret}  (the one before, valid until ${textTime(expiresAt)})`;
+}
+
+async function endpointText({ command, account, target, events }: Asked, pool: Queryable): Promise<string> {
+  const endpoints = new WebhookEndpointStore(pool);
+  switch (command) {
+    case 'add':
+      return `${await endpoints.add(account, target, events)} is told from now on. \`npm run webhooks -- secret\` shows what its webhooks are signed with.`;
+    case 'enable':
+    case 'disable':
+    case 'remove':
+      if (!(await endpoints[command](account, target))) throw new SetupError(`There is no endpoint ${target}.`);
+      return `${target} is ${command}d.`;
+    default:
+      return endpointTable(await endpoints.list(account));
+  }
+}
+
+function endpointTable(endpoints: readonly WebhookEndpoint[]): string {
+  return textTable([
+    ['ID', 'EVENTS', 'STATE', 'URL'],
+    ...endpoints.map(({ id, url, events, disabledAt, disabledReason }) => [
+      id,
+      events.map((name) => name.replace('image.task.', '')).join(','),
+      disabledAt === null ? 'active' : `disabled ${textTime(disabledAt)}${disabledReason === 'gone' ? ' (410)' : ''}`,
+      url,
+    ]),
+  ]);
+}
+
+function deliveryTable(deliveries: readonly LoggedDelivery[]): string {
+  return textTable([
+    ['ID', 'TASK', 'EVENT', 'TO', 'STATE', 'NEXT TRY', 'ATTEMPTS'],
+    ...deliveries.map(({ id, taskId, event, endpointId, state, nextTryAt, attempts }) => [
+      ...[id, taskId, event.replace('image.task.', ''), endpointId ?? 'callback_url', state],
+      nextTryAt === null ? '-' : textTime(nextTryAt),
+      attempts.map(attemptText).join(', '),
+    ]),
+  ]);
+}
+
+function attemptText({ startedAt, status, error, durationMs }: LoggedAttempt): string {
+  return `${textTime(startedAt)} ${status ?? error ?? 'no outcome'}${durationMs === null ? '' : ` ${durationMs} ms`}`;
+}
+
+async function resent({ account, target }: Asked, pool: Queryable): Promise<string> {
+  const entry = await new DeliveryLogStore(pool).resend(account, target);
+  if (entry === undefined)
+    throw new SetupError(`There is no delivery ${target}, or it is being attempted at this moment.`);
+  return `${target} is sent again within a few seconds, under the same webhook-id.`;
+}

@@ -1,0 +1,70 @@
+import { ulid } from 'ulid';
+import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
+import type { Queryable } from '#database/queryable.js';
+
+/** Where an account is told of the ends of its tasks. */
+export interface WebhookEndpoint {
+  readonly id: string;
+  readonly url: string;
+  readonly events: readonly WebhookEventType[];
+  readonly createdAt: Date;
+  readonly disabledAt: Date | null;
+  /** `gone`: it answered 410. `owner`: it was switched off. */
+  readonly disabledReason: 'gone' | 'owner' | null;
+}
+
+const COLUMNS = `id, url, events, created_at AS "createdAt", disabled_at AS "disabledAt",
+  disabled_reason AS "disabledReason"`;
+
+/** The endpoints of accounts. An id of another account is unknown, as everywhere. */
+export class WebhookEndpointStore {
+  constructor(private readonly database: Queryable) {}
+
+  /** The URL must have been checked (publicUrlProblem). */
+  async add(accountId: string, url: string, events: readonly WebhookEventType[] = WEBHOOK_EVENTS): Promise<string> {
+    const id = `whe_${ulid()}`;
+    await this.database.query('INSERT INTO webhook_endpoints (id, account_id, url, events) VALUES ($1, $2, $3, $4)', [
+      id,
+      accountId,
+      url,
+      events,
+    ]);
+    return id;
+  }
+
+  /** Newest first. */
+  async list(accountId: string): Promise<WebhookEndpoint[]> {
+    const { rows } = await this.database.query<WebhookEndpoint>(
+      `SELECT ${COLUMNS} FROM webhook_endpoints WHERE account_id = $1 ORDER BY created_at DESC, id DESC`,
+      [accountId],
+    );
+    return rows;
+  }
+
+  /** What is waiting for it goes on. False when the account has no such endpoint. */
+  async enable(accountId: string, id: string): Promise<boolean> {
+    return this.changed(
+      'UPDATE webhook_endpoints SET disabled_at = NULL, disabled_reason = NULL WHERE id = $1 AND account_id = $2',
+      [id, accountId],
+    );
+  }
+
+  /** It is told of nothing new, and what was waiting for it ends when its time comes. False when there is none. */
+  async disable(accountId: string, id: string): Promise<boolean> {
+    return this.changed(
+      `UPDATE webhook_endpoints SET disabled_at = COALESCE(disabled_at, now()),
+         disabled_reason = COALESCE(disabled_reason, 'owner') WHERE id = $1 AND account_id = $2`,
+      [id, accountId],
+    );
+  }
+
+  /** Like `disable`, for good; its deliveries stay in the log. */
+  async remove(accountId: string, id: string): Promise<boolean> {
+    return this.changed('DELETE FROM webhook_endpoints WHERE id = $1 AND account_id = $2', [id, accountId]);
+  }
+
+  private async changed(text: string, values: unknown[]): Promise<boolean> {
+    const { rowCount } = await this.database.query(text, values);
+    return rowCount === 1;
+  }
+}

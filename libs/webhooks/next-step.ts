@@ -1,0 +1,51 @@
+/** Why an attempt brought no answer; receivers' owners read it, so it tells nothing of our network. */
+export const ATTEMPT_ERRORS = [
+  /** No answer in time. */
+  'timeout',
+  /** The receiver's certificate is not valid. */
+  'tls',
+  /** Name, address, port or connection; which of them is not told. */
+  'unreachable',
+  /** Our process was told to stop in the middle. */
+  'interrupted',
+  /** The account's secret can't be read: SECRET_KEY is another one. */
+  'secret_unreadable',
+  /** Nobody was asked, because the endpoint is off. */
+  'endpoint_disabled',
+  /** Nobody was asked, because the endpoint or the task is no more. */
+  'removed',
+] as const;
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
+
+/** How one attempt ended: the receiver's status, or why there is none. */
+export type AttemptResult = { readonly status: number } | { readonly error: AttemptError };
+
+export type DeliveryState = 'pending' | 'delivered' | 'failed';
+
+/** What becomes of a delivery after an attempt. */
+export interface NextStep {
+  readonly state: DeliveryState;
+  /** Milliseconds until the next attempt, when pending. */
+  readonly delayMs: number;
+  /** The receiver wants no more events. */
+  readonly gone: boolean;
+  /** Whether the attempt counts in the schedule. */
+  readonly counts: boolean;
+}
+
+/** Nothing that time could change. */
+const FINAL: ReadonlySet<AttemptError> = new Set(['endpoint_disabled', 'removed']);
+
+/** Decides by the result of the schedule's try number `tries` (1 = the first). `retrySeconds` are the pauses between. */
+export function nextStep(result: AttemptResult, tries: number, retrySeconds: readonly number[]): NextStep {
+  const ended = { delayMs: 0, gone: false, counts: true };
+  if ('error' in result) {
+    if (result.error === 'interrupted') return { state: 'pending', delayMs: 0, gone: false, counts: false };
+    if (FINAL.has(result.error)) return { ...ended, state: 'failed' };
+  } else {
+    if (result.status >= 200 && result.status < 300) return { ...ended, state: 'delivered' };
+    if (result.status === 410) return { ...ended, state: 'failed', gone: true };
+  }
+  const pause = retrySeconds[tries - 1];
+  return pause === undefined ? { ...ended, state: 'failed' } : { ...ended, state: 'pending', delayMs: pause * 1_000 };
+}

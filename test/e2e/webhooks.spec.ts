@@ -1,0 +1,200 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import OpenAI from 'openai';
+import { Webhook } from 'standardwebhooks';
+import { freePort } from '#embedded/free-port.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { TextSealer } from '#secrets/sealed-text.js';
+import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
+import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
+import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { startWorker } from '../support/processes.js';
+import { TEST_ACCOUNT } from '../support/task-room.js';
+import { TEST_CERTIFICATE } from '../support/test-certificate.js';
+import { startWebhookReceiver, type Received, type WebhookReceiver } from '../support/webhook-receiver.js';
+
+const GENERATIONS = '/v1/images/generations';
+const TOKEN = 'receivers-token-4d1c';
+
+describe('webhooks', () => {
+  let platform: Platform;
+  let receiver: WebhookReceiver;
+  let secret: string;
+  let folder: string;
+  let paths = 0;
+
+  beforeAll(async () => {
+    receiver = await startWebhookReceiver();
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-webhooks-'));
+    const authority = join(folder, 'ca.pem');
+    await writeFile(authority, TEST_CERTIFICATE.cert);
+    const port = String(await freePort());
+    platform = await startPlatform({
+      PORT: port,
+      PUBLIC_URL: `http://127.0.0.1:${port}`,
+      NODE_EXTRA_CA_CERTS: authority,
+      EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+      EGRESS_PORTS: String(receiver.port),
+      WEBHOOK_RETRY_SECONDS: '1,600',
+      WEBHOOK_TIMEOUT_MS: '5000',
+      WORKER_CONCURRENCY: '1',
+      SWEEP_INTERVAL_MS: '500',
+    });
+    const sealer = new TextSealer({ secretKey: platform.secretKey }, WEBHOOK_SECRETS);
+    [{ secret }] = await new WebhookSecretStore(platform.pool, sealer).valid(TEST_ACCOUNT);
+  }, 120_000);
+  afterAll(async () => {
+    await platform.close();
+    await receiver.close();
+    await rm(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  const freshPath = (): string => `/hook-${++paths}?token=${TOKEN}`;
+
+  async function submit(prompt: string, path: string | undefined, way = '/async'): Promise<string> {
+    const callback = path === undefined ? {} : { callback_url: receiver.url(path) };
+    const body = { model: 'gpt-image-2', prompt, resolution: '1k', ...callback };
+    const response = await platform.call(GENERATIONS + way, { body });
+    expect([200, 202]).toContain(response.status);
+    return response.headers.get('x-task-id') ?? '';
+  }
+
+  async function read(id: string): Promise<Received['event']['data']> {
+    const response = await platform.call(`/v1/tasks/${id}`);
+    return ((await response.json()) as { data: Received['event']['data'] }).data;
+  }
+
+  async function ended(id: string): Promise<Received['event']['data']> {
+    expect(await waitUntil(async () => (await read(id)).status !== 'pending', { timeoutMs: 30_000 })).toBe(true);
+    return read(id);
+  }
+
+  /** The event, once both libraries have verified it. */
+  async function unwrapped({ body, headers }: Received): Promise<Received['event']> {
+    const flat = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+    const event = (await new OpenAI({ apiKey: 'unused' }).webhooks.unwrap(body, flat, secret)) as unknown;
+    expect(new Webhook(secret).verify(body, flat)).toEqual(event);
+    return event as Received['event'];
+  }
+
+  async function settled(taskId: string): Promise<unknown> {
+    const log = new DeliveryLogStore(platform.pool);
+    const look = () => log.list(TEST_ACCOUNT, { taskId, limit: 10 });
+    await waitUntil(async () => (await look()).every(({ state }) => state !== 'pending'), { timeoutMs: 30_000 });
+    return (await look()).map(({ state, attempts }) => [state, attempts.map(({ status }) => status)]);
+  }
+
+  it('tell of a picture with a link that works, once, to callback and endpoint, both libraries verifying', async () => {
+    const [callback, hook] = [freshPath(), freshPath()];
+    const endpoints = new WebhookEndpointStore(platform.pool);
+    const endpoint = await endpoints.add(TEST_ACCOUNT, receiver.url(hook));
+    const waited = await submit('for somebody who waits', undefined, '');
+    const id = await submit('a lighthouse', callback);
+    const [[first], [second]] = [await receiver.arrived(callback), await receiver.arrived(hook)];
+    expect(await settled(id)).toEqual([
+      ['delivered', [200]],
+      ['delivered', [200]],
+    ]);
+    expect(await settled(waited)).toEqual([]);
+    const dialect = await platform.newKey({ submit_mode: 'apimart' });
+    const body = { model: 'gpt-image-2', prompt: 'in the other dialect', resolution: '1k' };
+    const submitted = await platform.call(GENERATIONS, { key: dialect, body });
+    const [, third] = await receiver.arrived(hook, 2);
+    expect(third?.event.data.id).toBe(submitted.headers.get('x-task-id'));
+    await endpoints.remove(TEST_ACCOUNT, endpoint);
+
+    const event = await unwrapped(first as Received);
+    expect(await unwrapped(second as Received)).toMatchObject({ id: event.id, data: { id } });
+    expect([receiver.at(callback).length, receiver.at(hook).length]).toEqual([1, 2]);
+    const { result: _link, ...shown } = await read(id);
+    expect(event).toMatchObject({ id: id.replace('task', 'evt'), type: 'image.task.completed', data: shown });
+    const picture = await fetch(event.data.result?.images[0]?.url[0] ?? '');
+    expect(picture.headers.get('content-type')).toBe('image/png');
+    expect((await picture.arrayBuffer()).byteLength).toBeGreaterThan(1_000);
+  });
+
+  it('tell of failed, cancelled and overdue tasks', async () => {
+    const [failing, cancelled, overdue] = [freshPath(), freshPath(), freshPath()];
+    await submit('refused [[fault=moderation]]', failing);
+    const [failure] = await receiver.arrived(failing);
+    expect(await unwrapped(failure as Received)).toMatchObject({
+      type: 'image.task.failed',
+      data: { status: 'failed', error: { code: 'moderation_blocked' } },
+    });
+    const unwanted = await submit('unwanted [[latency=60s]]', cancelled);
+    const late = await submit('too late [[latency=60s]]', overdue);
+    await platform.call(`/v1/tasks/${unwanted}/cancel`, { method: 'POST' });
+    const [cancel] = await receiver.arrived(cancelled);
+    expect(await unwrapped(cancel as Received)).toMatchObject({
+      type: 'image.task.cancelled',
+      data: { id: unwanted, charged: 'none' },
+    });
+    await platform.pool.query('UPDATE tasks SET deadline_at = now() WHERE id = $1', [late]);
+    const [deadline] = await receiver.arrived(overdue);
+    expect(await unwrapped(deadline as Received)).toMatchObject({
+      type: 'image.task.failed',
+      data: { id: late, error: { code: 'generation_timeout' } },
+    });
+  });
+
+  it('come again after an error of the receiver, and no picture waits for a slow one', async () => {
+    const [broken, slow] = [freshPath(), freshPath()];
+    receiver.answer(broken, (response, { event }) => {
+      response.writeHead(receiver.at(broken).length === 1 ? 500 : 200).end(event.id);
+    });
+    const id = await submit('twice', broken);
+    const [once, again] = await receiver.arrived(broken, 2);
+    expect(again?.headers['webhook-id']).toBe(once?.headers['webhook-id']);
+    expect(await settled(id)).toEqual([['delivered', [500, 200]]]);
+
+    const held: ServerResponse[] = [];
+    receiver.answer(slow, (response) => held.push(response));
+    // The only place for tasks is free although every one of these is still being told.
+    for (let n = 1; n <= 3; n++) {
+      expect(await ended(await submit('slow receiver', slow))).toMatchObject({ status: 'completed' });
+      await receiver.arrived(slow, n);
+    }
+    expect(held.filter(({ destroyed }) => !destroyed).length).toBeGreaterThan(0);
+    for (const response of held) response.end();
+  });
+
+  it('arrive although Redis lost everything between the end of the task and the delivery', async () => {
+    const path = freshPath();
+    const id = await submit('lost with Redis [[latency=60s]]', path);
+    expect(await waitUntil(async () => (await read(id)).phase === 'running', { timeoutMs: 20_000 })).toBe(true);
+    platform.worker.kill('SIGSTOP');
+    await platform.call(`/v1/tasks/${id}/cancel`, { method: 'POST' });
+    platform.api.kill('SIGSTOP');
+    const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
+    const keys = await redis.keys(`${platform.settings['REDIS_PREFIX'] ?? ''}*`);
+    await redis.unlink(keys);
+    redis.disconnect();
+    expect(receiver.at(path)).toEqual([]);
+    platform.api.kill('SIGCONT');
+    platform.worker.kill('SIGCONT');
+    const [hook] = await receiver.arrived(path);
+    expect(await unwrapped(hook as Received)).toMatchObject({ type: 'image.task.cancelled', data: { id } });
+  });
+
+  it('arrive although their worker was killed in the middle of a delivery', async () => {
+    const path = freshPath();
+    receiver.answer(path, () => undefined);
+    const id = await submit('worker killed', path);
+    const [lost] = await receiver.arrived(path);
+    platform.worker.kill('SIGKILL');
+    await platform.worker.exited;
+    receiver.answer(path, 200);
+    const another = await startWorker(platform.settings);
+    const [, hook] = await receiver.arrived(path, 2);
+    expect(hook?.headers['webhook-id']).toBe(lost?.headers['webhook-id']);
+    expect(await settled(id)).toEqual([['delivered', [null, 200]]]);
+    const written = platform.worker.output() + another.output() + platform.api.output();
+    expect(written).toContain('webhook.delivered');
+    for (const inside of [TOKEN, 'whsec_', secret.slice(6)]) expect(written).not.toContain(inside);
+    await another.stop();
+  });
+});

@@ -1,0 +1,89 @@
+import { TextSealer } from '#secrets/sealed-text.js';
+import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
+import { webhooks } from '../../apps/onebox/src/webhooks.js';
+import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
+
+const SECRET_KEY = 'k'.repeat(40);
+
+describe('npm run webhooks', () => {
+  let room: TaskRoom;
+  beforeAll(async () => {
+    room = await openTaskRoom();
+  });
+  afterAll(() => room.close());
+
+  async function run(...args: string[]): Promise<string> {
+    const lines: string[] = [];
+    await webhooks(args, { DATABASE_URL: room.databaseUrl, SECRET_KEY }, (line) => lines.push(line));
+    return lines.join('\n');
+  }
+
+  it('keeps endpoints: adds, lists, switches off and on, removes', async () => {
+    const [id = ''] = (await run('add', 'https://hooks.example/a', '--events', 'completed,failed')).split(' ');
+    expect(id).toMatch(/^whe_/);
+    expect(await run('list')).toMatch(new RegExp(`${id} +completed,failed +active +https://hooks.example/a`));
+    await run('disable', id);
+    expect(await run('list')).toMatch(/disabled \d{4}-/);
+    await run('enable', id);
+    expect(await run('list')).toMatch(/ active /);
+    await run('remove', id);
+    expect(await run('list')).not.toContain(id);
+    await expect(run('enable', id)).rejects.toThrow(`There is no endpoint ${id}`);
+  });
+
+  it.each([
+    [['add', 'http://hooks.example/a'], /https/],
+    [['add', 'https://127.0.0.1/a'], /public/],
+    [['add', `https://hooks.example/${'a'.repeat(2_048)}`], /too long/],
+    [['add', 'https://hooks.example/', '--events', 'begun'], /How to use it/],
+    [['rotate', '--overlap-hours', '-1'], /How to use it/],
+    [['list', '--account', 'acct_nobody'], /no account acct_nobody/],
+    [['list', 'more'], /How to use it/],
+    [[], /How to use it/],
+    [['resend', 'whd_none'], /no delivery whd_none/],
+  ])('refuses %j', async (args, problem) => {
+    await expect(run(...args)).rejects.toThrow(problem);
+  });
+
+  it('shows the secret and rotates it, both being valid meanwhile', async () => {
+    const first = await run('secret');
+    expect(first).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(await run('secret')).toBe(first);
+    const [current, before] = (await run('rotate', '--overlap-hours', '1')).split('\n');
+    expect(current).toMatch(/^whsec_/);
+    expect(current).not.toBe(first);
+    expect(before).toContain(`${first}  (the one before, valid until `);
+    const store = new WebhookSecretStore(
+      room.database.pool,
+      new TextSealer({ secretKey: SECRET_KEY }, WEBHOOK_SECRETS),
+    );
+    const valid = await store.valid(TEST_ACCOUNT);
+    expect(valid.map(({ secret }) => secret)).toEqual([current, first]);
+    expect((valid[1]?.expiresAt?.getTime() ?? 0) - Date.now()).toBeGreaterThan(3_000_000);
+  });
+
+  it('lists deliveries with what was tried, by task too, and sends one again', async () => {
+    const callback = { asynchronous: true, callbackUrl: 'https://hooks.example/b' };
+    const [{ id }, { id: other }] = [
+      await room.store.insert(command(callback), 900_000),
+      await room.store.insert(command(callback), 900_000),
+    ];
+    for (const task of [id, other]) await room.store.cancel(TEST_ACCOUNT, task);
+    const [entry] = await room.deliveryMoves.pendingOf(id);
+    const claimed = await room.deliveryMoves.claim(entry?.deliveryId ?? '', 25_000);
+    if (claimed === undefined) throw new Error('not claimed');
+    await expect(run('resend', claimed.id)).rejects.toThrow('at this moment');
+    const step = { state: 'failed', delayMs: 0, gone: false, counts: true } as const;
+    await room.deliveryMoves.finish(claimed, { error: 'timeout' }, step, 15_000);
+
+    const found = await run('deliveries', '--task', id);
+    expect(found).toMatch(
+      new RegExp(`${claimed.id} +${id} +cancelled +callback_url +failed +- +\\S+ timeout 15000 ms`),
+    );
+    expect(found).not.toContain(other);
+    expect(found).not.toContain('hooks.example');
+    expect(await run('deliveries')).toContain(other);
+    await run('resend', claimed.id);
+    expect(await room.deliveryMoves.due()).toContainEqual({ deliveryId: claimed.id, epoch: 2 });
+  });
+});
