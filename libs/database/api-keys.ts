@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
-import type pg from 'pg';
 import { ulid } from 'ulid';
+import type { Queryable } from './queryable.js';
 
 /** The account that owns everything until accounts are told apart; made by the first migration. */
 export const DEFAULT_ACCOUNT = 'acct_default';
@@ -9,8 +9,18 @@ export const DEFAULT_ACCOUNT = 'acct_default';
 const PREFIX_LENGTH = 12;
 const PREFIX_SHARE = 1 / 4;
 
+/** What can be set for one key. */
+export interface ApiKeySettings {
+  /** Turns in the queue, relative to other keys; at least 1. */
+  readonly weight: number;
+  /** These three: 0 = any number, null = as many as the deployment allows each key. */
+  readonly submitsPerMinute: number | null;
+  readonly pollsPerMinute: number | null;
+  readonly tasksInFlight: number | null;
+}
+
 /** What the list of keys shows; never the key. */
-export interface ApiKeyRow {
+export interface ApiKeyRow extends ApiKeySettings {
   readonly id: string;
   readonly name: string;
   readonly prefix: string;
@@ -22,9 +32,19 @@ export interface ApiKeyRow {
 interface NewApiKey {
   readonly name: string;
   readonly accountId?: string;
+  /** What is left out is as usual. */
+  readonly settings?: Partial<ApiKeySettings>;
 }
 
-type Queryable = Pick<pg.Pool, 'query'>;
+const COLUMNS: Readonly<Record<keyof ApiKeySettings, string>> = {
+  weight: 'weight',
+  submitsPerMinute: 'submits_per_minute',
+  pollsPerMinute: 'polls_per_minute',
+  tasksInFlight: 'tasks_in_flight',
+};
+const SETTINGS = Object.entries(COLUMNS)
+  .map(([name, column]) => `${column} AS "${name}"`)
+  .join(', ');
 
 /** `sk-dr-` and 256 random bits. */
 export function newApiKey(): string {
@@ -41,10 +61,11 @@ export function hashApiKey(secretKey: string, key: string): Buffer {
 export async function createApiKey(
   database: Queryable,
   secretKey: string,
-  { name, accountId = DEFAULT_ACCOUNT }: NewApiKey,
+  { name, accountId = DEFAULT_ACCOUNT, settings = {} }: NewApiKey,
 ): Promise<{ id: string; key: string; prefix: string }> {
   const key = newApiKey();
   const { id } = await insert(database, secretKey, key, name, accountId);
+  if (Object.keys(settings).length > 0) await change(database, id, accountId, settings);
   return { id, key, prefix: prefixOf(key) };
 }
 
@@ -61,7 +82,7 @@ export async function ensureApiKey(
 /** The account's keys, newest first. */
 export async function listApiKeys(database: Queryable, accountId = DEFAULT_ACCOUNT): Promise<ApiKeyRow[]> {
   const result = await database.query<ApiKeyRow>(
-    `SELECT id, name, prefix, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
+    `SELECT id, name, prefix, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt", ${SETTINGS}
      FROM api_keys WHERE account_id = $1 ORDER BY created_at DESC, id DESC`,
     [accountId],
   );
@@ -77,18 +98,53 @@ export async function revokeApiKey(
   idOrPrefix: string,
   accountId = DEFAULT_ACCOUNT,
 ): Promise<ApiKeyRow | 'unknown' | 'ambiguous'> {
-  const found = (await listApiKeys(database, accountId)).filter(
-    ({ id, prefix }) => id === idOrPrefix || prefix === idOrPrefix,
-  );
-  const [key] = found;
-  if (key === undefined) return 'unknown';
-  if (found.length > 1) return 'ambiguous';
+  const key = await findApiKey(database, idOrPrefix, accountId);
+  if (typeof key === 'string') return key;
   const result = await database.query<{ revokedAt: Date }>(
     `UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 AND account_id = $2
      RETURNING revoked_at AS "revokedAt"`,
     [key.id, accountId],
   );
   return { ...key, revokedAt: result.rows[0]?.revokedAt ?? key.revokedAt };
+}
+
+/** Sets what is named for the key with this id or prefix, and leaves the rest. Answers like `revokeApiKey`. */
+export async function updateApiKey(
+  database: Queryable,
+  idOrPrefix: string,
+  settings: Partial<ApiKeySettings>,
+  accountId = DEFAULT_ACCOUNT,
+): Promise<ApiKeyRow | 'unknown' | 'ambiguous'> {
+  const key = await findApiKey(database, idOrPrefix, accountId);
+  if (typeof key === 'string') return key;
+  await change(database, key.id, accountId, settings);
+  return { ...key, ...settings };
+}
+
+async function findApiKey(
+  database: Queryable,
+  idOrPrefix: string,
+  accountId: string,
+): Promise<ApiKeyRow | 'unknown' | 'ambiguous'> {
+  const found = (await listApiKeys(database, accountId)).filter(
+    ({ id, prefix }) => id === idOrPrefix || prefix === idOrPrefix,
+  );
+  if (found.length > 1) return 'ambiguous';
+  return found[0] ?? 'unknown';
+}
+
+async function change(
+  database: Queryable,
+  id: string,
+  accountId: string,
+  settings: Partial<ApiKeySettings>,
+): Promise<void> {
+  const names = Object.keys(settings) as (keyof ApiKeySettings)[];
+  await database.query(
+    `UPDATE api_keys SET ${names.map((name, index) => `${COLUMNS[name]} = $${index + 3}`).join(', ')}
+     WHERE id = $1 AND account_id = $2`,
+    [id, accountId, ...names.map((name) => settings[name])],
+  );
 }
 
 function prefixOf(key: string): string {

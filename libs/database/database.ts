@@ -11,8 +11,11 @@ import { PrismaClient } from './generated/client.js';
 export class Database {
   readonly pool: pg.Pool;
   readonly prisma: PrismaClient;
+  /** Milliseconds after which a statement has been answered or given up, the wait for a connection included. */
+  readonly answerMs: number;
 
   constructor(config: DatabaseConfig, logger: Logger) {
+    this.answerMs = config.connectTimeoutMs + config.queryTimeoutMs;
     this.pool = new pg.Pool({
       connectionString: config.databaseUrl,
       max: config.databasePool,

@@ -43,8 +43,3 @@ function watched(redis: Redis, name: string, logger: Logger): Redis {
   });
   return redis;
 }
-
-/** The same patience for BullMQ, which makes its own connections from options. */
-export function workerConnection(config: QueueConfig) {
-  return { ...shared, url: config.redisUrl, maxRetriesPerRequest: null };
-}

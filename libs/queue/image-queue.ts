@@ -1,7 +1,7 @@
-import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { FairOrder, FIRST_PRIORITY, type QueueCaller } from './fair-order.js';
+import { FairOrder, FIRST_PRIORITY, type QueueCaller, type Turn } from './fair-order.js';
 import { IMAGE_QUEUE, imageJobId, RUN_IMAGE_TASK } from './job-catalog.js';
+import { JobSender } from './job-sender.js';
 
 /** A task that wants a place in the queue. */
 export interface QueueEntry {
@@ -11,6 +11,8 @@ export interface QueueEntry {
   readonly delayMs?: number;
   /** Who waits for a turn; absent for a task that has had its turn and comes back. */
   readonly caller?: QueueCaller;
+  /** The turn's priority, when its caller has taken it already. */
+  readonly priority?: number;
 }
 
 /**
@@ -22,28 +24,38 @@ const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true } 
 
 /** The sending end of the queue. */
 export class ImageQueue {
-  private readonly keyPrefix: string;
+  private readonly sender: JobSender;
   private readonly order: FairOrder;
-  private opened: Promise<Queue> | undefined;
 
-  constructor(
-    private readonly redis: Redis,
-    private readonly prefix: string,
-  ) {
-    this.keyPrefix = `${prefix}:${IMAGE_QUEUE}:`;
+  constructor(redis: Redis, prefix: string) {
+    this.sender = new JobSender(redis, prefix, IMAGE_QUEUE);
     this.order = new FairOrder(redis, prefix);
   }
 
   /** Throws when Redis refuses, is down, or does not answer within the command timeout. */
   async add(entry: QueueEntry): Promise<void> {
-    const queue = await this.open();
-    const [priority = FIRST_PRIORITY] = await this.order.takeTurns(entry.caller === undefined ? [] : [entry.caller]);
+    const queue = await this.sender.open();
+    const turn = entry.caller === undefined || entry.priority !== undefined ? [] : [entry.caller];
+    const [priority = entry.priority ?? FIRST_PRIORITY] = await this.order.takeTurns(turn);
     await queue.add(RUN_IMAGE_TASK, { taskId: entry.taskId }, jobOptions(entry, priority));
+  }
+
+  /**
+   * Takes the caller's next turn for a job that is added afterwards, unless more than `mostBefore` jobs would be before
+   * it. Throws like `add`.
+   */
+  async takeTurn(caller: QueueCaller, mostBefore?: number): Promise<Turn> {
+    return this.order.takeTurn(caller, mostBefore);
+  }
+
+  /** Says that the caller's last turn was not needed; never fails, since at worst its next one comes a round later. */
+  async giveBackTurn(caller: QueueCaller): Promise<void> {
+    await this.order.giveBack(caller).catch(() => undefined);
   }
 
   async addAll(entries: readonly QueueEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    const queue = await this.open();
+    const queue = await this.sender.open();
     const turns = await this.order.takeTurns(entries.flatMap(({ caller }) => caller ?? []));
     await queue.addBulk(
       entries.map((entry) => ({
@@ -56,7 +68,7 @@ export class ImageQueue {
 
   /** Takes the job of an entry out, if no worker has it. Throws like `add`. */
   async remove(entry: QueueEntry): Promise<void> {
-    const queue = await this.open();
+    const queue = await this.sender.open();
     await queue.remove(imageJobId(entry.taskId, entry.epoch));
   }
 
@@ -67,39 +79,11 @@ export class ImageQueue {
 
   /** Those of the entries that have no job: never added, or lost with Redis. */
   async missing<T extends QueueEntry>(entries: readonly T[]): Promise<T[]> {
-    const pipeline = this.redis.pipeline();
-    for (const entry of entries) pipeline.exists(this.keyPrefix + imageJobId(entry.taskId, entry.epoch));
-    const replies = (await pipeline.exec()) ?? [];
-    return entries.filter((_entry, index) => {
-      const [error, exists] = replies[index] ?? [new Error('no reply'), 1];
-      if (error) throw error;
-      return exists === 0;
-    });
+    return this.sender.missing(entries, ({ taskId, epoch }) => imageJobId(taskId, epoch));
   }
 
   async close(): Promise<void> {
-    const queue = await this.opened?.catch(() => undefined);
-    await queue?.close();
-  }
-
-  /**
-   * BullMQ asks Redis for its version once and remembers a failure for ever, and before the first connection it
-   * waits without limit. So it is made when Redis is there, and made anew when that failed.
-   */
-  private async open(): Promise<Queue> {
-    if (this.redis.status !== 'ready') throw new Error('Redis is not connected');
-    this.opened ??= this.create().catch((error: unknown) => {
-      this.opened = undefined;
-      throw error;
-    });
-    return this.opened;
-  }
-
-  private async create(): Promise<Queue> {
-    const queue = new Queue(IMAGE_QUEUE, { connection: this.redis, prefix: this.prefix });
-    queue.on('error', () => undefined); // reported by the connection itself
-    await queue.waitUntilReady();
-    return queue;
+    await this.sender.close();
   }
 }
 

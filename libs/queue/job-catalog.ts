@@ -16,9 +16,32 @@ export function imageJobId(taskId: string, epoch: number): string {
   return `${taskId}-${epoch}`;
 }
 
+/** The queue of webhook deliveries, which carry the delivery's id and nothing else. */
+export const WEBHOOK_QUEUE = 'webhooks';
+export const DELIVER_WEBHOOK = 'deliver-webhook';
+
+export class DeliverWebhookJob {
+  @IsString()
+  @Matches(/^whd_[0-9a-f]{32}$/)
+  readonly deliveryId!: string;
+}
+
+export function webhookJobId(deliveryId: string, epoch: number): string {
+  return `${deliveryId}-${epoch}`;
+}
+
 /** Throws on a payload that is not exactly what we put in. */
 export function parseRunImageTask(data: unknown): RunImageTaskJob {
-  const job = plainToInstance(RunImageTaskJob, data ?? {});
+  return parse(RunImageTaskJob, data);
+}
+
+/** Throws on a payload that is not exactly what we put in. */
+export function parseDeliverWebhook(data: unknown): DeliverWebhookJob {
+  return parse(DeliverWebhookJob, data);
+}
+
+function parse<T extends object>(jobClass: new () => T, data: unknown): T {
+  const job = plainToInstance(jobClass, data ?? {});
   if (validateSync(job, { whitelist: true, forbidNonWhitelisted: true }).length > 0) throw new Error('unreadable job');
   return job;
 }

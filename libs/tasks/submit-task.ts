@@ -1,82 +1,83 @@
 import { AppError } from '#contract/app-error.js';
-import type { QueueCaller } from '#queue/fair-order.js';
-import type { ImageQueue } from '#queue/image-queue.js';
-import type { QueueHealth } from '#queue/queue-health.js';
-import type { Logger } from '#telemetry/logger.js';
+import type { Metrics } from '#telemetry/metrics.js';
+import type { Admission, Place } from './admission.js';
+import { overloaded } from './refusals.js';
 import type { RequestIdentity } from './request-identity.js';
+import type { RetractTasks } from './retract-tasks.js';
 import type { Intake, TaskIntake } from './task-intake.js';
-import type { TaskSlots } from './task-slots.js';
 import type { TasksConfig } from './tasks.config.js';
 import type { TaskCommand } from './task.js';
-
-/** Seconds after which a caller that was turned away may try again. */
-const RETRY_AFTER = 2;
 
 /** Accepts a task, or finds the one that the request repeats: row first, queue second. */
 export class SubmitTask {
   constructor(
     private readonly intake: TaskIntake,
-    private readonly places: { readonly queue: ImageQueue; readonly slots: TaskSlots },
-    private readonly health: QueueHealth,
+    private readonly admission: Admission,
     private readonly config: TasksConfig,
-    private readonly logger: Logger,
+    private readonly metrics: Metrics,
+    private readonly retract: RetractTasks,
   ) {}
 
   /**
    * Returns once the row is committed, from when on the task will end whatever happens.
    * Throws AppError: `server_is_overloaded` when Redis is down or Postgres does not answer, then there is no new task;
-   * `concurrency_limit_exceeded` when the key has as many tasks in flight as it may;
+   * `concurrency_limit_exceeded` and `queue_full` as Admission says;
    * `idempotency_key_reused` and `idempotency_in_progress` as TaskIntake says.
    */
   async submit(command: TaskCommand, identity?: RequestIdentity): Promise<Intake> {
-    const place = await this.takePlace(command);
-    const intake = await (
-      place === 'taken'
-        ? this.intake.take(command, this.config.deadlineMs, identity)
-        : // What was accepted before needs no queue and no place to be answered again.
-          this.intake.find(command, identity)
-    ).catch((cause: unknown) => {
-      this.places.slots.free(command.apiKeyId, command.id);
-      throw cause instanceof AppError ? cause : overloaded(cause);
-    });
-    if (intake === undefined) throw place === 'none-left' ? tooManyTasks(this.config.maxTasksInFlight) : overloaded();
-    if (intake.attached) this.places.slots.free(command.apiKeyId, command.id);
-    else await this.enqueue(intake.task.id, command);
-    return intake;
-  }
-
-  private async takePlace(command: TaskCommand): Promise<'taken' | 'none-left' | 'unknown'> {
-    if (!this.health.accepting) return 'unknown';
+    const admitted = await this.admission.take(command);
     try {
-      const taken = await this.places.slots.take(command.apiKeyId, command.id, this.config.deadlineMs);
-      return taken ? 'taken' : 'none-left';
-    } catch (error) {
-      this.health.reportFailure();
-      this.logger.warn('task.not_counted', { taskId: command.id, error });
-      return 'unknown';
+      if (admitted.place === undefined) return await this.repeated(command, identity, admitted.refusal);
+      const { place } = admitted;
+      const intake = await this.take({ ...command, estimatedMs: place.estimatedMs }, identity);
+      if (intake.attached) this.metrics.tasksAttached.inc();
+      else {
+        this.metrics.tasksAccepted.inc({ model: command.model, action: command.action });
+        await this.enqueue(command, place);
+      }
+      return intake;
+    } catch (cause) {
+      const error = cause instanceof AppError ? cause : overloaded(cause);
+      this.metrics.tasksRefused.inc({ code: error.code });
+      throw error;
     }
   }
 
-  private async enqueue(taskId: string, caller: QueueCaller): Promise<void> {
+  /** Whether a request that was turned away may be a task all the same, until it is taken back or asked for again. */
+  mayBeAccepted(taskId: string): boolean {
+    return this.retract.has(taskId);
+  }
+
+  private async take(command: TaskCommand, identity: RequestIdentity | undefined): Promise<Intake> {
+    let taken = false;
     try {
-      await this.places.queue.add({ taskId, epoch: 0, caller });
+      const intake = await this.intake.take(command, this.config.deadlineMs, identity);
+      taken = !intake.attached;
+      return intake;
     } catch (error) {
-      // The row stands, so the caller keeps waiting and the sweeper enqueues it.
-      this.health.reportFailure();
-      this.logger.warn('task.not_enqueued', { taskId, error });
+      // Its caller is turned away; the row may be there all the same, or come to be.
+      if (!(error instanceof AppError)) this.retract.add(command.id);
+      throw error;
+    } finally {
+      if (!taken) this.admission.giveBack(command);
     }
   }
-}
 
-function tooManyTasks(limit: number): AppError {
-  return new AppError('concurrency_limit_exceeded', `This API key may have ${limit} tasks in flight at a time.`, {
-    retryAfter: RETRY_AFTER,
-  });
-}
+  /** The row stands whatever happens: the sweep enqueues it, and sooner when it is known to be wanted. */
+  private async enqueue(command: TaskCommand, place: Place): Promise<void> {
+    if (await this.admission.enqueue(command, place)) return;
+    this.intake.adopt(command.id).catch(() => undefined);
+  }
 
-function overloaded(cause?: unknown): AppError {
-  return new AppError('server_is_overloaded', 'The service cannot take requests right now. Please try again shortly.', {
-    retryAfter: RETRY_AFTER,
-    cause,
-  });
+  /** What was accepted before needs no place to be answered again. */
+  private async repeated(
+    command: TaskCommand,
+    identity: RequestIdentity | undefined,
+    refusal: AppError,
+  ): Promise<Intake> {
+    const found = await this.intake.find(command, identity);
+    if (found === undefined) throw refusal;
+    this.metrics.tasksAttached.inc();
+    return found;
+  }
 }

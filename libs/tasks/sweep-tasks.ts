@@ -6,8 +6,13 @@ import type { TaskBell } from './task-events.js';
 import { taskError } from './task-error.js';
 
 const BATCH = 500;
-/** A submit is allowed so long to reach the queue before its task counts as left behind. */
+/** A job is allowed so long to reach the queue before its task counts as left behind. */
 const GRACE_MS = 5_000;
+/**
+ * A new task is left alone so much longer than the database may take to answer: its caller may have been turned away,
+ * and then it is taken back (RetractTasks).
+ */
+const RETRACT_MS = 8_000;
 
 /**
  * Finds tasks that nobody is looking after. Runs in every process, without a leader: rows are locked with
@@ -31,8 +36,8 @@ export class SweepTasks {
       name: 'sweep_overdue',
       text: `UPDATE tasks SET status = 'failed', phase = 'done', error = $1, finished_at = now(), lease_until = NULL,
           lease_owner = NULL, provider_call_open = false
-        WHERE id IN (SELECT id FROM tasks WHERE status = 'pending' AND deadline_at < now()
-          ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
+        WHERE id IN (SELECT id FROM tasks WHERE finished_at IS NULL AND deadline_at < now()
+          ORDER BY id LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
         RETURNING id`,
       values: [JSON.stringify(error)],
     });
@@ -49,8 +54,8 @@ export class SweepTasks {
       name: 'sweep_abandoned',
       text: `UPDATE tasks SET epoch = epoch + 1, losses = losses + 1, lease_until = NULL, lease_owner = NULL, phase = 'queued',
           next_try_at = now()
-        WHERE id IN (SELECT id FROM tasks WHERE status = 'pending' AND lease_until < now()
-          ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
+        WHERE id IN (SELECT id FROM tasks WHERE finished_at IS NULL AND lease_until < now()
+          ORDER BY id LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
         RETURNING id AS "taskId", epoch`,
     });
     await this.queue.addAll(rows);
@@ -69,10 +74,10 @@ export class SweepTasks {
     const { rows } = await this.database.pool.query<QueueEntry>({
       name: 'sweep_waiting',
       text: `SELECT id AS "taskId", epoch FROM tasks
-        WHERE status = 'pending' AND lease_until IS NULL AND id > $1
-          AND COALESCE(next_try_at, created_at) < now() - ${GRACE_MS} * interval '1 millisecond'
+        WHERE finished_at IS NULL AND lease_until IS NULL AND id > $1
+          AND COALESCE(next_try_at + ${GRACE_MS} * interval '1 millisecond', created_at + $2 * interval '1 millisecond') < now()
         ORDER BY id LIMIT ${BATCH}`,
-      values: [this.cursor],
+      values: [this.cursor, this.database.answerMs + RETRACT_MS],
     });
     this.cursor = rows.length < BATCH ? '' : (rows.at(-1)?.taskId ?? '');
     if (rows.length === 0) return 0;

@@ -1,4 +1,6 @@
 import type { Logger } from '#telemetry/logger.js';
+import type { Metrics } from '#telemetry/metrics.js';
+import type { SendDeliveries } from '#webhooks/send-deliveries.js';
 import type { SweepTasks } from './sweep-tasks.js';
 
 /** Runs the sweep again and again, at slightly different times in each process. */
@@ -9,8 +11,10 @@ export class Sweeper {
 
   constructor(
     private readonly sweep: SweepTasks,
+    private readonly deliveries: SendDeliveries,
     private readonly intervalMs: number,
     private readonly logger: Logger,
+    private readonly metrics: Metrics,
   ) {}
 
   start(): void {
@@ -34,14 +38,27 @@ export class Sweeper {
 
   private async run(): Promise<void> {
     // Each step stands alone: without Redis the deadline is still enforced.
-    for (const step of [
-      () => this.sweep.failOverdue(),
-      () => this.sweep.requeueAbandoned(),
-      () => this.sweep.enqueueForgotten(),
-    ]) {
-      await step().catch((error: unknown) => {
-        this.logger.warn('sweep.failed', { error });
-      });
+    for (const [action, step] of [
+      ['failed_overdue', () => this.sweep.failOverdue()],
+      ['requeued_abandoned', () => this.sweep.requeueAbandoned()],
+      ['enqueued_forgotten', () => this.sweep.enqueueForgotten()],
+      ['enqueued_webhooks', () => this.deliveries.enqueueForgotten()],
+    ] as const) {
+      await step().then(
+        (count) => {
+          this.count(action, count);
+        },
+        (error: unknown) => {
+          this.logger.warn('sweep.failed', { error });
+        },
+      );
     }
+  }
+
+  private count(action: string, count: number): void {
+    if (count === 0) return;
+    this.metrics.sweeps.inc({ action }, count);
+    if (action === 'failed_overdue')
+      this.metrics.tasksEnded.inc({ outcome: 'failed', code: 'generation_timeout' }, count);
   }
 }

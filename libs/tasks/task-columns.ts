@@ -1,10 +1,17 @@
 import type { ImageUsage } from '#contract/image-usage.js';
-import type { Task, TaskError, TaskImage, TaskInput, TaskOptions, TaskSummary } from './task.js';
+import type { Task, TaskError, TaskImage, TaskInput, TaskOptions, TaskSummary, Underway } from './task.js';
 import type { TaskPhase, TaskStatus } from './task-status.js';
 
-/** What a poll reads: each column costs it as much as the rest of its way through the driver. */
+/**
+ * What a poll reads: each column costs it as much as the rest of its way through the driver. So the warnings, which
+ * few tasks have, travel with the picture.
+ */
 export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, phase, progress, created_at,
-  CASE WHEN provider_call_open THEN provider END AS open_provider, finished_at, error, images, usage`;
+  CASE WHEN provider_call_open THEN provider END AS open_provider, finished_at, error, usage,
+  CASE WHEN warnings IS NULL THEN images ELSE jsonb_set(images, '{0,warnings}', warnings) END AS images,
+  estimated_ms, CASE WHEN status = 'pending' THEN json_build_object('epoch', epoch,
+    'ageMs', round(EXTRACT(EPOCH FROM now() - created_at) * 1000),
+    'runningMs', round(EXTRACT(EPOCH FROM now() - started_at) * 1000)) END AS underway`;
 
 /** The columns of a whole task; the prompt and the inputs stay with the worker. */
 export const TASK_COLUMNS = `${SUMMARY_COLUMNS}, account_id, api_key_id, started_at, deadline_at, warnings`;
@@ -24,6 +31,8 @@ export interface SummaryRow {
   error: TaskError | null;
   images: TaskImage[] | null;
   usage: ImageUsage | null;
+  estimated_ms: number | null;
+  underway: Underway | null;
 }
 
 export interface TaskRow extends SummaryRow {
@@ -44,6 +53,7 @@ export interface ClaimedRow extends TaskRow {
   provider_starts: number;
   provider_job_id: string | null;
   provider_call_open: boolean;
+  asynchronous: boolean;
   remaining_ms: number;
 }
 
@@ -63,6 +73,8 @@ export function toSummary(row: SummaryRow): TaskSummary {
     error: row.error,
     images: row.images,
     usage: row.usage,
+    estimatedMs: row.estimated_ms,
+    underway: row.underway,
   };
 }
 

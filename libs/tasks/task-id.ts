@@ -21,6 +21,11 @@ export function newTaskId(): string {
   return `task_${ulid(undefined, random)}`;
 }
 
+/** `upload_` + ULID. */
+export function newUploadId(): string {
+  return `upload_${ulid(undefined, random)}`;
+}
+
 /** `req_` + ULID, for logs and support; monotonic within one process. */
 export const newRequestId = ((): (() => string) => {
   const next = monotonicFactory(random);

@@ -9,21 +9,32 @@ import type { Task, TaskCommand } from './task.js';
 /** A key that is taken but has expired when it is read is tried again; more than once is no accident. */
 const TRIES = 3;
 
+/** Whether the row is marked already as one that somebody waits for. */
+const WANTED = 'next_try_at IS NOT NULL AS wanted';
 const FIND_KEYED = {
   name: 'task_find_keyed',
-  text: `SELECT held_fingerprint, ${TASK_COLUMNS} FROM (
+  text: `SELECT held_fingerprint, ${TASK_COLUMNS}, ${WANTED} FROM (
       SELECT fingerprint AS held_fingerprint, task_id AS held_id FROM idempotency_keys
       WHERE account_id = $1 AND key = $2 AND expires_at > now()) AS held
     LEFT JOIN tasks ON id = held_id`,
 };
 const FIND_UNDELIVERED = {
   name: 'task_find_undelivered',
-  text: `SELECT ${TASK_COLUMNS} FROM tasks
+  text: `SELECT ${TASK_COLUMNS}, ${WANTED} FROM tasks
     WHERE fingerprint = $1 AND api_key_id = $2 AND delivered_at IS NULL AND created_at > now() - interval '15 minutes'
     ORDER BY created_at DESC, id DESC LIMIT 1`,
 };
 
-type HeldRow = { held_fingerprint: Buffer } & (TaskRow | { id: null });
+const FIND_ONE = { name: 'task_find_one', text: `SELECT ${TASK_COLUMNS} FROM tasks WHERE id = $1` };
+/** From now on somebody waits for it, so RetractTasks leaves it alone; no row: it was just taken back. */
+const ADOPT = {
+  name: 'task_adopt',
+  text: `UPDATE tasks SET next_try_at = now() WHERE id = $1 AND phase = 'queued' AND next_try_at IS NULL`,
+};
+
+type Queryable = Pick<Database['pool'], 'query'>;
+type FoundRow = TaskRow & { wanted: boolean };
+type HeldRow = { held_fingerprint: Buffer } & (FoundRow | { id: null });
 
 /** The task of a request: a new one, or the one that an earlier try of the same request has made. */
 export interface Intake {
@@ -57,11 +68,25 @@ export class TaskIntake {
   async find(command: TaskCommand, identity: RequestIdentity | undefined): Promise<Intake | undefined> {
     if (identity?.kind === 'key') return this.findKeyed(command, identity);
     if (identity === undefined || identity.retry === 0) return undefined;
-    const { rows } = await this.database.pool.query<TaskRow>({
+    const { rows } = await this.database.pool.query<FoundRow>({
       ...FIND_UNDELIVERED,
       values: [identity.fingerprint, command.apiKeyId],
     });
-    return rows[0] && attachedTo(rows[0]);
+    return rows[0] && this.attach(rows[0]);
+  }
+
+  /** Says that somebody waits for a task that no worker has; false when that was said before, or it is gone or taken. */
+  async adopt(id: string, database: Queryable = this.database.pool): Promise<boolean> {
+    return (await database.query({ ...ADOPT, values: [id] })).rowCount === 1;
+  }
+
+  /** Undefined when the row was taken back just now. A row that a worker has, or had, stays. */
+  private async attach(row: FoundRow, database: Queryable = this.database.pool): Promise<Intake | undefined> {
+    if (row.phase === 'queued' && !row.wanted && !(await this.adopt(row.id, database))) {
+      const { rows } = await database.query<TaskRow>({ ...FIND_ONE, values: [row.id] });
+      return rows[0] && { task: toTask(rows[0]), attached: true };
+    }
+    return { task: toTask(row), attached: true };
   }
 
   private async takeKeyed(
@@ -94,7 +119,7 @@ export class TaskIntake {
       });
     }
     if (row.id === null) throw unreadable();
-    return attachedTo(row);
+    return this.attach(row);
   }
 
   /** Retries of one request come in one after the other, because the later one must see what the earlier one made. */
@@ -106,11 +131,12 @@ export class TaskIntake {
       await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
         `${command.apiKeyId} ${fingerprint.toString('hex')}`,
       ]);
-      const found = await client.query<TaskRow>({ ...FIND_UNDELIVERED, values: [fingerprint, command.apiKeyId] });
-      const inserted =
-        found.rows[0] ?? (await client.query<TaskRow>(insertTask(command, deadlineMs, fingerprint))).rows[0];
+      const found = await client.query<FoundRow>({ ...FIND_UNDELIVERED, values: [fingerprint, command.apiKeyId] });
+      const intake =
+        (found.rows[0] && (await this.attach(found.rows[0], client))) ??
+        made(toTask((await client.query<TaskRow>(insertTask(command, deadlineMs, fingerprint))).rows[0] as TaskRow));
       await client.query('COMMIT');
-      return { task: toTask(inserted as TaskRow), attached: found.rows[0] !== undefined };
+      return intake;
     } catch (error) {
       failure = error instanceof Error ? error : new Error('the transaction failed');
       throw error;
@@ -123,10 +149,6 @@ export class TaskIntake {
 
 function made(task: Task): Intake {
   return { task, attached: false };
-}
-
-function attachedTo(row: TaskRow): Intake {
-  return { task: toTask(row), attached: true };
 }
 
 function unreadable(): AppError {

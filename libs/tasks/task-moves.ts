@@ -17,14 +17,23 @@ export interface ClaimedTask {
   readonly providerJobId: string | null;
   /** An earlier attempt started the provider and its outcome is not known. */
   readonly providerCallOpen: boolean;
+  /** Its end is told by webhooks, if there is anyone to tell. */
+  readonly asynchronous: boolean;
   /** Milliseconds until the task's deadline, by the database's clock. */
   readonly remainingMs: number;
+  /** When the claim came back, by performance.now(). */
+  readonly claimedAt: number;
 }
 
 /** The holder's proof: which task, and which claim of it. */
 export interface Hold {
   readonly id: string;
   readonly attempt: number;
+}
+
+/** The database did not answer a move in time: it may have been made, or be made later. */
+export class MoveUnanswered extends Error {
+  override readonly name = 'MoveUnanswered';
 }
 
 export interface TaskResult {
@@ -49,7 +58,7 @@ const CLAIM = {
     WHERE id = $1 AND status = 'pending' AND deadline_at > now()
       AND (lease_until IS NULL OR lease_until < now()) AND (next_try_at IS NULL OR next_try_at <= now() + interval '1 second')
       AND ${NOT_DURABLE}
-    RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, losses, provider_starts, provider_job_id, provider_call_open,
+    RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, losses, provider_starts, provider_job_id, provider_call_open, asynchronous,
       (EXTRACT(EPOCH FROM deadline_at - now()) * 1000)::float8 AS remaining_ms`,
 };
 const START = {
@@ -67,7 +76,8 @@ const COMPLETE = {
 
 /**
  * Every move of a task that a worker makes: one UPDATE each, which changes nothing (and answers false) when the
- * worker no longer holds the task. All times are the database's.
+ * worker no longer holds the task. All times are the database's. Those that answer true or false throw MoveUnanswered
+ * and nothing else.
  */
 export class TaskMoves {
   constructor(private readonly database: Database) {}
@@ -87,18 +97,20 @@ export class TaskMoves {
         providerStarts: row.provider_starts,
         providerJobId: row.provider_job_id,
         providerCallOpen: row.provider_call_open,
+        asynchronous: row.asynchronous,
         remainingMs: row.remaining_ms,
+        claimedAt: performance.now(),
       }
     );
   }
 
-  /** Extends the leases and answers with the holds that still stand. */
+  /** Extends the leases and answers with the holds that still stand; one that was given back meanwhile does not. */
   async renew(holds: readonly Hold[], leaseMs: number): Promise<Hold[]> {
     const { rows } = await this.database.pool.query<Hold>({
       name: 'task_renew',
       text: `UPDATE tasks SET lease_until = now() + $3 * interval '1 millisecond'
         FROM unnest($1::text[], $2::int[]) AS held (held_id, held_attempt)
-        WHERE id = held_id AND attempt = held_attempt AND status = 'pending' RETURNING id, attempt`,
+        WHERE id = held_id AND attempt = held_attempt AND status = 'pending' AND lease_until IS NOT NULL RETURNING id, attempt`,
       values: [holds.map((hold) => hold.id), holds.map((hold) => hold.attempt), leaseMs],
     });
     return rows;
@@ -142,6 +154,15 @@ export class TaskMoves {
     });
   }
 
+  /** Whether this very hold has completed the task; for a completion whose answer was lost. */
+  async isCompletedBy(hold: Hold): Promise<boolean> {
+    return this.changed({
+      name: 'task_is_completed_by',
+      text: `SELECT 1 FROM tasks WHERE id = $1 AND attempt = $2 AND status = 'completed'`,
+      values: [hold.id, hold.attempt],
+    });
+  }
+
   async fail(hold: Hold, error: TaskError): Promise<boolean> {
     return this.changed({
       name: 'task_fail',
@@ -165,7 +186,11 @@ export class TaskMoves {
   }
 
   private async changed(query: { name?: string; text: string; values: unknown[] }): Promise<boolean> {
-    const { rowCount } = await this.database.pool.query(query);
-    return rowCount === 1;
+    try {
+      const { rowCount } = await this.database.pool.query(query);
+      return rowCount === 1;
+    } catch (cause) {
+      throw new MoveUnanswered('the database did not answer', { cause });
+    }
   }
 }

@@ -11,6 +11,14 @@ const TAKE = new RedisScript(`
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   return 1`);
 
+/** A task that wants a place among those of its key. */
+export interface SlotTaker {
+  readonly id: string;
+  readonly apiKeyId: string;
+  /** The key's own limit, if it has one; 0 = any number. */
+  readonly maxInFlight?: number | undefined;
+}
+
 /**
  * How many tasks each API key has in flight, at all processes together. A place that nobody gives back is free again
  * at its task's deadline, so losing a command, or Redis, never locks a caller out for longer.
@@ -19,19 +27,24 @@ export class TaskSlots {
   constructor(
     private readonly redis: Redis,
     private readonly prefix: string,
-    /** Tasks per key; 0 = any number, and nothing is counted. */
-    private readonly limit: number,
+    /** Tasks per key that has no limit of its own; 0 = any number, and nothing is counted. */
+    private readonly usualLimit: number,
   ) {}
 
-  /** False when the key has as many as it may. Throws when Redis does not answer. */
-  async take(apiKeyId: string, taskId: string, deadlineMs: number): Promise<boolean> {
-    if (this.limit === 0) return true;
-    return (await TAKE.run(this.redis, [this.keyOf(apiKeyId)], [taskId, this.limit, deadlineMs])) === 1;
+  /** How many tasks a key with this limit of its own may have in flight; 0 = any number. */
+  limitOf(ownLimit: number | undefined): number {
+    return ownLimit ?? this.usualLimit;
   }
 
-  /** The task has ended, or never came to be. */
+  /** False when the key has as many as it may. Throws when Redis does not answer. */
+  async take({ apiKeyId, id, maxInFlight }: SlotTaker, deadlineMs: number): Promise<boolean> {
+    const limit = this.limitOf(maxInFlight);
+    if (limit === 0) return true;
+    return (await TAKE.run(this.redis, [this.keyOf(apiKeyId)], [id, limit, deadlineMs])) === 1;
+  }
+
+  /** The task has ended, or never came to be. Whether its place was counted is not known to a worker. */
   free(apiKeyId: string, taskId: string): void {
-    if (this.limit === 0) return;
     this.redis.zrem(this.keyOf(apiKeyId), taskId).catch(() => undefined);
   }
 

@@ -1,3 +1,4 @@
+import DataLoader from 'dataloader';
 import type { Database } from '#database/database.js';
 import { insertTask } from './insert-task.js';
 import { SUMMARY_COLUMNS, TASK_COLUMNS, toSummary, toTask, type SummaryRow, type TaskRow } from './task-columns.js';
@@ -21,11 +22,17 @@ interface CancelledTask {
   readonly apiKeyId: string;
 }
 
-const FIND = { name: 'task_find', text: `SELECT ${SUMMARY_COLUMNS} FROM tasks WHERE id = $1 AND account_id = $2` };
+const FIND = {
+  name: 'task_find',
+  text: `SELECT ${SUMMARY_COLUMNS}, account_id FROM tasks WHERE id = ANY($1) AND account_id = ANY($2)`,
+};
 const FINISHED = {
   name: 'task_finished',
   text: `SELECT ${TASK_COLUMNS} FROM tasks WHERE id = ANY($1) AND status <> 'pending'`,
 };
+
+/** More would make one caller wait for many others. */
+const FINDS_AT_ONCE = 50;
 
 const LOOK = { name: 'task_look', text: `SELECT ${SUMMARY_COLUMNS} FROM tasks WHERE id = ANY($1)` };
 const FIND_ALL = {
@@ -45,7 +52,17 @@ const CANCEL = {
  * 60 % of their rate. Every query on behalf of a caller names the account.
  */
 export class TaskStore {
-  constructor(private readonly database: Database) {}
+  /** Polls that arrive at one moment share a query: its way through the driver costs more than the rows. */
+  private readonly finds: DataLoader<{ accountId: string; id: string }, TaskSummary | undefined>;
+
+  constructor(private readonly database: Database) {
+    this.finds = new DataLoader((wanted) => this.findTogether(wanted), {
+      cache: false,
+      maxBatchSize: FINDS_AT_ONCE,
+      // By then all that has come in over other connections meanwhile is asked for, too.
+      batchScheduleFn: setImmediate,
+    });
+  }
 
   /** Accepts the task: once this returns, it will end. The fingerprint lets a retry find it (TaskIntake). */
   async insert(command: TaskCommand, deadlineMs: number, fingerprint: Buffer | null = null): Promise<Task> {
@@ -54,8 +71,7 @@ export class TaskStore {
   }
 
   async find(accountId: string, id: string): Promise<TaskSummary | undefined> {
-    const { rows } = await this.database.pool.query<SummaryRow>({ ...FIND, values: [id, accountId] });
-    return rows[0] && toSummary(rows[0]);
+    return this.finds.load({ accountId, id });
   }
 
   /** Those of the tasks that are the account's, in no order. */
@@ -68,6 +84,20 @@ export class TaskStore {
   async look(ids: readonly string[]): Promise<TaskSummary[]> {
     const { rows } = await this.database.pool.query<SummaryRow>({ ...LOOK, values: [ids] });
     return rows.map(toSummary);
+  }
+
+  private async findTogether(
+    wanted: readonly { accountId: string; id: string }[],
+  ): Promise<(TaskSummary | undefined)[]> {
+    const { rows } = await this.database.pool.query<SummaryRow & { account_id: string }>({
+      ...FIND,
+      values: [wanted.map(({ id }) => id), [...new Set(wanted.map(({ accountId }) => accountId))]],
+    });
+    const found = new Map(rows.map((row) => [row.id, row]));
+    return wanted.map(({ accountId, id }) => {
+      const row = found.get(id);
+      return row?.account_id === accountId ? toSummary(row) : undefined;
+    });
   }
 
   /** Ends a pending task; undefined when it has ended already or is not the account's. `epoch` names its job. */

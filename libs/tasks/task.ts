@@ -35,6 +35,10 @@ export interface TaskImage {
   readonly bytes: number;
   /** Hex. */
   readonly sha256: string;
+  /** What the provider was asked for (`<w>x<h>` or `auto`) and what it sent, before it was fitted. */
+  readonly sizes?: { readonly sent: string; readonly received: string };
+  /** What had to be adapted or ignored on the way; kept in a column of its own. */
+  readonly warnings?: readonly string[];
 }
 
 /** Why a task failed, as the sync endpoint would have answered. */
@@ -50,6 +54,8 @@ export interface TaskCommand {
   readonly apiKeyId: string;
   /** The key's turns in the queue, relative to other keys. */
   readonly weight: number;
+  /** Tasks the key may have in flight, if that is not what every key may; 0 = any number. */
+  readonly maxInFlight?: number | undefined;
   readonly requestId: string;
   readonly action: 'generation' | 'edit';
   readonly model: string;
@@ -58,6 +64,20 @@ export interface TaskCommand {
   readonly inputs: readonly TaskInput[];
   readonly mask: TaskInput | null;
   readonly callbackUrl: string | null;
+  /** The call is answered with the task, so that its end is told by webhooks; a callback has no effect without. */
+  readonly asynchronous: boolean;
+  /** How long it is expected to take from acceptance to its end, in ms; undefined when nobody can say. */
+  readonly estimatedMs?: number | undefined;
+}
+
+/** Where a task is that has not ended, by the database's clock when its row was read. */
+export interface Underway {
+  /** Milliseconds since it was accepted. */
+  readonly ageMs: number;
+  /** Milliseconds since it was first started; null when it was not. */
+  readonly runningMs: number | null;
+  /** Names its job. */
+  readonly epoch: number;
 }
 
 /** What polls and lists show of a task. Times are Dates by the database's clock. */
@@ -74,6 +94,10 @@ export interface TaskSummary {
   readonly openProvider: string | null;
   readonly createdAt: Date;
   readonly finishedAt: Date | null;
+  /** What was estimated when it was accepted: milliseconds from then to its end. */
+  readonly estimatedMs: number | null;
+  /** Null once it has ended. */
+  readonly underway: Underway | null;
   readonly error: TaskError | null;
   readonly images: readonly TaskImage[] | null;
   readonly usage: ImageUsage | null;

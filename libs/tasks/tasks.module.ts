@@ -4,14 +4,23 @@ import { Database } from '#database/database.js';
 import { DatabaseModule } from '#database/database.module.js';
 import { ImageQueue } from '#queue/image-queue.js';
 import { QueueConfig } from '#queue/queue.config.js';
+import { QueueLine } from '#queue/queue-line.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import { PRODUCER_REDIS, QueueModule } from '#queue/queue.module.js';
+import { ServiceTimes } from '#queue/service-times.js';
 import { Logger } from '#telemetry/logger.js';
+import { Metrics } from '#telemetry/metrics.js';
+import { Admission } from './admission.js';
+import { SendDeliveries } from '#webhooks/send-deliveries.js';
+import { WebhooksModule } from '#webhooks/webhooks.module.js';
 import { CancelTask } from './cancel-task.js';
+import { watchQueue } from './queue-gauges.js';
+import { RetractTasks } from './retract-tasks.js';
 import { SubmitTask } from './submit-task.js';
 import { SweepTasks } from './sweep-tasks.js';
 import { Sweeper } from './sweeper.js';
 import { TaskBell } from './task-events.js';
+import { TaskEstimates } from './task-estimates.js';
 import { TaskIntake } from './task-intake.js';
 import { TaskPartials } from './task-partials.js';
 import { TaskMoves } from './task-moves.js';
@@ -25,6 +34,11 @@ const providers = [
     provide: TaskIntake,
     inject: [Database, TaskStore],
     useFactory: (database: Database, store: TaskStore) => new TaskIntake(database, store),
+  },
+  {
+    provide: RetractTasks,
+    inject: [Database, Logger],
+    useFactory: (database: Database, logger: Logger) => new RetractTasks(database, logger),
   },
   { provide: TaskMoves, inject: [Database], useFactory: (database: Database) => new TaskMoves(database) },
   {
@@ -44,32 +58,63 @@ const providers = [
       new TaskSlots(redis, queue.redisPrefix, config.maxTasksInFlight),
   },
   {
-    provide: SubmitTask,
-    inject: [TaskIntake, ImageQueue, TaskSlots, QueueHealth, TasksConfig, Logger],
+    provide: TaskEstimates,
+    inject: [ServiceTimes, QueueLine, QueueHealth],
+    useFactory: (...parts: ConstructorParameters<typeof TaskEstimates>) => new TaskEstimates(...parts),
+  },
+  {
+    provide: Admission,
+    inject: [ImageQueue, TaskSlots, TaskEstimates, QueueHealth, TasksConfig, Logger],
     useFactory: (
-      intake: TaskIntake,
       queue: ImageQueue,
       slots: TaskSlots,
+      estimates: TaskEstimates,
       health: QueueHealth,
       config: TasksConfig,
       logger: Logger,
-    ) => new SubmitTask(intake, { queue, slots }, health, config, logger),
+    ) => new Admission({ queue, slots, estimates }, health, config, logger),
+  },
+  {
+    provide: SubmitTask,
+    inject: [TaskIntake, Admission, TasksConfig, Metrics, RetractTasks],
+    useFactory: (...parts: ConstructorParameters<typeof SubmitTask>) => new SubmitTask(...parts),
   },
   {
     provide: CancelTask,
-    inject: [TaskStore, ImageQueue, TaskSlots, TaskBell, Logger],
-    useFactory: (...parts: ConstructorParameters<typeof CancelTask>) => new CancelTask(...parts),
+    inject: [TaskStore, TaskBell, ImageQueue, TaskSlots, SendDeliveries, Metrics, Logger],
+    useFactory: (
+      store: TaskStore,
+      bell: TaskBell,
+      queue: ImageQueue,
+      slots: TaskSlots,
+      deliveries: SendDeliveries,
+      metrics: Metrics,
+      logger: Logger,
+    ) => new CancelTask(store, { bell, queue, slots, deliveries }, metrics, logger),
   },
+  { provide: 'QUEUE_GAUGES', inject: [Metrics, QueueLine, QueueHealth, Database], useFactory: watchQueue },
   {
     provide: Sweeper,
-    inject: [Database, ImageQueue, TaskBell, TasksConfig, Logger],
-    useFactory: (database: Database, queue: ImageQueue, bell: TaskBell, config: TasksConfig, logger: Logger) =>
-      new Sweeper(new SweepTasks(database, queue, bell, logger), config.sweepIntervalMs, logger),
+    inject: [Database, ImageQueue, TaskBell, SendDeliveries, TasksConfig, Logger, Metrics],
+    useFactory: (
+      database: Database,
+      queue: ImageQueue,
+      bell: TaskBell,
+      deliveries: SendDeliveries,
+      config: TasksConfig,
+      logger: Logger,
+      metrics: Metrics,
+    ) =>
+      new Sweeper(new SweepTasks(database, queue, bell, logger), deliveries, config.sweepIntervalMs, logger, metrics),
   },
 ];
 
 /** The task rows and what keeps them moving. Whoever imports it sweeps: API and worker alike. */
-@Module({ imports: [DatabaseModule, QueueModule], providers, exports: [...providers, DatabaseModule, QueueModule] })
+@Module({
+  imports: [DatabaseModule, QueueModule, WebhooksModule],
+  providers,
+  exports: [...providers, DatabaseModule, QueueModule, WebhooksModule],
+})
 export class TasksModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(@Inject(Sweeper) private readonly sweeper: Sweeper) {}
 

@@ -10,6 +10,9 @@ export interface LogFields {
   /** The request repeats an earlier one and got its task. */
   attached?: boolean | undefined;
   jobId?: string | undefined;
+  deliveryId?: string;
+  /** The webhook-id of a delivery. */
+  eventId?: string;
   accountId?: string | undefined;
   keyId?: string | undefined;
   method?: string;
@@ -40,6 +43,8 @@ const FIELDS: ReadonlySet<string> = new Set<keyof LogFields>([
   'taskId',
   'attached',
   'jobId',
+  'deliveryId',
+  'eventId',
   'accountId',
   'keyId',
   'method',

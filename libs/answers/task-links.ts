@@ -1,0 +1,42 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { ImageLink } from '#contract/image-result.js';
+import type { QueuePlace } from '#queue/queue-line.js';
+import { FREE_PROVIDERS } from '#providers/free-providers.js';
+import { RESULT_LIFE_SECONDS, ResultLinks } from '#storage/result-links.js';
+import { taskView, type TaskView } from '#contract/task-view.js';
+import { TaskEstimates } from '#tasks/task-estimates.js';
+import type { TaskImage, TaskSummary } from '#tasks/task.js';
+
+/** What tasks look like from outside, with addresses for their pictures that are signed anew at every read. */
+@Injectable()
+export class TaskLinks {
+  constructor(
+    @Inject(ResultLinks) private readonly links: ResultLinks,
+    @Inject(TaskEstimates) private readonly estimates: TaskEstimates,
+  ) {}
+
+  /** The tasks as every answer channel shows them; those that wait with their places in the queue. */
+  async views(tasks: readonly TaskSummary[]): Promise<TaskView[]> {
+    const places = await this.estimates.places(tasks);
+    return tasks.map((task) => this.view(task, places.get(task.id)));
+  }
+
+  /** Like `views`, of one task whose place is given, if it has one. */
+  view(task: TaskSummary, place?: QueuePlace): TaskView {
+    const viewed = { ...task, charged: chargeOf(task), ...this.estimates.outlook(task, place) };
+    return taskView(viewed, (image) => this.linkTo(task, image));
+  }
+
+  /** No address once the picture's life is over. */
+  linkTo(task: TaskSummary, image: TaskImage): ImageLink {
+    const finishedAt = task.finishedAt ?? task.createdAt;
+    const link = this.links.linkFor({ objectKey: image.key, finishedAt });
+    if (link !== undefined) return link;
+    return { url: undefined, expiresAt: Math.floor(finishedAt.getTime() / 1000) + RESULT_LIFE_SECONDS };
+  }
+}
+
+/** A call that was cut short may have been charged all the same, unless its provider charges nothing. */
+function chargeOf(task: TaskSummary): 'none' | 'unknown' {
+  return task.openProvider === null || FREE_PROVIDERS.includes(task.openProvider) ? 'none' : 'unknown';
+}

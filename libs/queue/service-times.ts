@@ -1,0 +1,127 @@
+import type { Redis } from 'ioredis';
+import { RedisScript } from './redis-script.js';
+
+/** Samples kept of each kind of task, and of all tasks together. */
+const KEPT = 64;
+const KEPT_OF_ALL = 128;
+/** Stands for all kinds together. */
+const ALL = '*';
+/** A worker that has not reported for so long has no slots. */
+export const WORKER_TTL_MS = 15_000;
+
+/** How long one completed task took. */
+export interface ServiceSample {
+  /** What kind of task it was; one of few. */
+  readonly kind: string;
+  /** Milliseconds from its start to its end. */
+  readonly ms: number;
+}
+
+/** A worker's place among those that serve the queue. */
+export interface WorkerSlots {
+  readonly worker: string;
+  /** Tasks it has in hand at once; 0 = it takes no more. */
+  readonly slots: number;
+}
+
+/** What all workers have reported, newest sample last. */
+export interface ServiceRecord {
+  /** Tasks that can run at once, at all workers together. */
+  readonly slots: number;
+  readonly kinds: ReadonlyMap<string, { readonly latestAt: number; readonly times: readonly number[] }>;
+  /** Of tasks of any kind. */
+  readonly all: readonly number[];
+}
+
+/**
+ * KEYS: times, workers; ARGV: worker, slots, whether only an empty record is to be filled, then kind, times and how
+ * many to keep, again and again. Answers whether there is a record. A text of times is when the last came and all of
+ * them, joined with commas.
+ */
+const REPORT = new RedisScript(`
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+  for _, member in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
+    if string.sub(member, 1, #ARGV[1] + 1) == ARGV[1] .. ' ' then redis.call('ZREM', KEYS[2], member) end
+  end
+  if tonumber(ARGV[2]) > 0 then redis.call('ZADD', KEYS[2], now + ${WORKER_TTL_MS}, ARGV[1] .. ' ' .. ARGV[2]) end
+  local exists = redis.call('EXISTS', KEYS[1])
+  if ARGV[3] == '1' and exists == 1 then return 1 end
+  for i = 4, #ARGV, 3 do
+    local list = {}
+    local old = redis.call('HGET', KEYS[1], ARGV[i])
+    if old then for ms in string.gmatch(string.match(old, ':(.*)'), '%d+') do list[#list + 1] = ms end end
+    for ms in string.gmatch(ARGV[i + 1], '%d+') do list[#list + 1] = ms end
+    local first = math.max(1, #list - ARGV[i + 2] + 1)
+    redis.call('HSET', KEYS[1], ARGV[i], time[1] .. ':' .. table.concat(list, ',', first))
+    exists = 1
+  end
+  return exists`);
+
+/** KEYS: times, workers. Answers with the slots and the record, name by name. */
+const READ = new RedisScript(`
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local slots = 0
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], now, '+inf')) do
+    slots = slots + tonumber(string.match(member, '%d+$'))
+  end
+  return { slots, redis.call('HGETALL', KEYS[1]) }`);
+
+/**
+ * How long tasks take and how many can run at once, told by the workers and shared by all processes. No record of
+ * anything: what Redis loses is taken from the rows again.
+ */
+export class ServiceTimes {
+  private readonly keys: readonly [string, string];
+
+  constructor(
+    private readonly redis: Redis,
+    prefix: string,
+  ) {
+    this.keys = [`${prefix}:service-times`, `${prefix}:workers`];
+  }
+
+  /** Adds samples, oldest first, and says that the worker is there. False when there is no record yet. Throws like RedisScript. */
+  async report(worker: WorkerSlots, samples: readonly ServiceSample[]): Promise<boolean> {
+    return this.send(worker, samples, false);
+  }
+
+  /** Like `report`, but does nothing where there is a record. */
+  async restore(worker: WorkerSlots, samples: readonly ServiceSample[]): Promise<void> {
+    await this.send(worker, samples, true);
+  }
+
+  /** Throws like RedisScript. */
+  async read(): Promise<ServiceRecord> {
+    const [slots, fields] = (await READ.run(this.redis, this.keys, [])) as [number, string[]];
+    const kinds = new Map<string, { latestAt: number; times: number[] }>();
+    for (let index = 0; index < fields.length; index += 2) {
+      const [latest = '', times = ''] = fields[index + 1]?.split(':') ?? [];
+      kinds.set(fields[index] ?? '', { latestAt: Number(latest), times: times.split(',').map(Number) });
+    }
+    const all = kinds.get(ALL)?.times ?? [];
+    kinds.delete(ALL);
+    return { slots, kinds, all };
+  }
+
+  private async send(worker: WorkerSlots, samples: readonly ServiceSample[], onlyEmpty: boolean): Promise<boolean> {
+    const byKind = new Map<string, number[]>();
+    for (const { kind, ms } of samples) byKind.set(kind, [...(byKind.get(kind) ?? []), ms]);
+    const values = [...byKind].flatMap(([kind, times]) => [kind, join(times, KEPT), KEPT]);
+    if (samples.length > 0) {
+      const all = samples.map(({ ms }) => ms);
+      values.push(ALL, join(all, KEPT_OF_ALL), KEPT_OF_ALL);
+    }
+    const head = [worker.worker, worker.slots, onlyEmpty ? 1 : 0];
+    return (await REPORT.run(this.redis, this.keys, [...head, ...values])) === 1;
+  }
+}
+
+function join(times: readonly number[], most: number): string {
+  return times
+    .slice(-most)
+    .map((ms) => Math.max(0, Math.round(ms)))
+    .join(',');
+}

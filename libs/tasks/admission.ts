@@ -1,0 +1,80 @@
+import type { AppError } from '#contract/app-error.js';
+import type { ImageQueue } from '#queue/image-queue.js';
+import type { QueueHealth } from '#queue/queue-health.js';
+import type { Logger } from '#telemetry/logger.js';
+import { overloaded, queueFull, tooManyTasks } from './refusals.js';
+import type { TaskEstimates } from './task-estimates.js';
+import type { TaskSlots } from './task-slots.js';
+import type { TasksConfig } from './tasks.config.js';
+import type { TaskCommand } from './task.js';
+
+/** What a task needs before its row is written: a place among those of its key, and its key's next turn. */
+export interface Place {
+  readonly priority: number;
+  /** Milliseconds from acceptance to the end; undefined when nobody can say. */
+  readonly estimatedMs: number | undefined;
+}
+
+/** A place, or why there is none. */
+export type Admitted = { readonly place: Place } | { readonly place: undefined; readonly refusal: AppError };
+
+/** Lets tasks in: in Redis before their rows are written, and into the queue afterwards. */
+export class Admission {
+  constructor(
+    private readonly parts: {
+      readonly queue: ImageQueue;
+      readonly slots: TaskSlots;
+      readonly estimates: TaskEstimates;
+    },
+    private readonly health: QueueHealth,
+    private readonly config: TasksConfig,
+    private readonly logger: Logger,
+  ) {}
+
+  /**
+   * Never throws. Refusals: `server_is_overloaded` when Redis is down, `concurrency_limit_exceeded` when the key has
+   * as many tasks in flight as it may, `queue_full` when the task would wait past its deadline. They leave nothing.
+   */
+  async take(command: TaskCommand): Promise<Admitted> {
+    if (!this.health.accepting) return refuse(overloaded());
+    const { queue, slots, estimates } = this.parts;
+    const { deadlineMs } = this.config;
+    let placed = false;
+    try {
+      placed = await slots.take(command, deadlineMs);
+      if (!placed) return refuse(tooManyTasks(slots.limitOf(command.maxInFlight)));
+      const most = estimates.mostBefore(command, deadlineMs);
+      const { priority, before } = await queue.takeTurn(command, most);
+      if (priority !== undefined) return { place: { priority, estimatedMs: estimates.total(command, before) } };
+      slots.free(command.apiKeyId, command.id);
+      return refuse(queueFull(estimates.passing(before - (most ?? before))));
+    } catch (error) {
+      this.health.reportFailure();
+      this.logger.warn('task.not_counted', { taskId: command.id, error });
+      if (placed) slots.free(command.apiKeyId, command.id);
+      return refuse(overloaded(error));
+    }
+  }
+
+  /** The task is not a new one after all. Never fails. */
+  giveBack(command: TaskCommand): void {
+    this.parts.slots.free(command.apiKeyId, command.id);
+    void this.parts.queue.giveBackTurn(command);
+  }
+
+  /** Never fails: the row stands, so its caller keeps waiting, and when this is false it is found by the sweeper. */
+  async enqueue(command: TaskCommand, { priority }: Place): Promise<boolean> {
+    try {
+      await this.parts.queue.add({ taskId: command.id, epoch: 0, priority });
+      return true;
+    } catch (error) {
+      this.health.reportFailure();
+      this.logger.warn('task.not_enqueued', { taskId: command.id, error });
+      return false;
+    }
+  }
+}
+
+function refuse(refusal: AppError): Admitted {
+  return { place: undefined, refusal };
+}

@@ -1,0 +1,26 @@
+import { AppError } from '#contract/app-error.js';
+
+/** Seconds after which a caller that was turned away may try again. */
+const RETRY_AFTER = 2;
+const OVERLOADED = 'The service cannot take requests right now. Please try again shortly.';
+
+/** Redis or Postgres can't take a task now. */
+export function overloaded(cause?: unknown): AppError {
+  return new AppError('server_is_overloaded', OVERLOADED, { retryAfter: RETRY_AFTER, cause });
+}
+
+/** The key has as many tasks in flight as it may. */
+export function tooManyTasks(limit: number): AppError {
+  return new AppError('concurrency_limit_exceeded', `This API key may have ${limit} tasks in flight at a time.`, {
+    retryAfter: RETRY_AFTER,
+  });
+}
+
+/** The task would wait past its deadline; `roomInMs` from now one like it would not. */
+export function queueFull(roomInMs: number): AppError {
+  return new AppError(
+    'queue_full',
+    'So many tasks are waiting that this one would not end in time. Please try again later.',
+    { retryAfter: Math.ceil(roomInMs / 1_000) },
+  );
+}

@@ -1,0 +1,19 @@
+import type { Database } from '#database/database.js';
+import type { ServiceSample } from '#queue/service-times.js';
+import { serviceKind, tierOf } from './service-kind.js';
+import type { TaskOptions } from './task.js';
+
+/** More than the shared record keeps of all kinds together. */
+const MOST = 500;
+
+/** How long the latest completed tasks took from start to end, oldest first: what the shared record is made of anew. */
+export async function recentServiceTimes(database: Database): Promise<ServiceSample[]> {
+  const { rows } = await database.pool.query<{ model: string; options: TaskOptions; provider: string; ms: number }>(
+    `SELECT model, options, provider, EXTRACT(EPOCH FROM finished_at - started_at)::float8 * 1000 AS ms FROM tasks
+     WHERE status <> 'pending' AND status = 'completed' AND provider IS NOT NULL AND started_at IS NOT NULL
+     ORDER BY finished_at DESC LIMIT ${MOST}`,
+  );
+  return rows
+    .reverse()
+    .map(({ model, options, provider, ms }) => ({ kind: serviceKind(model, tierOf(options), provider), ms }));
+}

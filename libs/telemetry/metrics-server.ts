@@ -1,0 +1,55 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { MetricsConfig } from './metrics.config.js';
+import type { Metrics } from './metrics.js';
+
+const PATH = '/metrics';
+
+/** The one door to the metrics: a port of its own, so that no caller of the API ever reaches them. */
+export class MetricsServer {
+  private readonly server: Server;
+
+  constructor(
+    private readonly config: MetricsConfig,
+    private readonly metrics: Metrics,
+  ) {
+    this.server = createServer((request, response) => {
+      const answer = (status: number, text: string): void => {
+        response.writeHead(status, { 'content-type': metrics.registry.contentType, 'cache-control': 'no-store' });
+        response.end(text);
+      };
+      if (request.method !== 'GET' || request.url !== PATH) answer(404, `there is only GET ${PATH}\n`);
+      else
+        metrics.text().then(
+          (text) => {
+            answer(200, text);
+          },
+          () => {
+            answer(500, 'not readable\n');
+          },
+        );
+    });
+    this.server.requestTimeout = 5_000;
+  }
+
+  /** Opens the port that the settings name, if they name one. Rejects when it is taken. */
+  async listen(): Promise<void> {
+    const { metricsPort, metricsHost } = this.config;
+    if (metricsPort === 0) return;
+    this.metrics.watchProcess();
+    await new Promise<void>((resolve, reject) => {
+      this.server.once('error', reject);
+      this.server.listen(metricsPort, metricsHost, resolve);
+    });
+  }
+
+  /** The port it listens on; undefined when it does not. */
+  get port(): number | undefined {
+    return (this.server.address() as AddressInfo | null)?.port;
+  }
+
+  close(): void {
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+}

@@ -1,0 +1,17 @@
+import { IsInt, IsString, Max, Min } from 'class-validator';
+import { Setting } from '#config/setting.js';
+
+export class MetricsConfig {
+  @Setting('METRICS_PORT', 'Port of /metrics, which is served on no other; 0 opens none.')
+  @IsInt()
+  @Min(0)
+  @Max(65_535)
+  readonly metricsPort: number = 0;
+
+  @Setting(
+    'METRICS_HOST',
+    'Address /metrics listens on. It asks nobody for a key: open it to the scraper’s network only.',
+  )
+  @IsString()
+  readonly metricsHost: string = '127.0.0.1';
+}

@@ -1,0 +1,101 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** From a poll to the longest call that is held, in seconds. */
+const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+/** From an idle queue to the usual deadline of a task, in seconds. */
+const TASK_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 90, 120, 180, 300, 600, 900];
+const RATIO_BUCKETS = [0.1, 0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2, 4, 10];
+
+/**
+ * Everything a process counts, in one place (docs/operations.md lists it). Labels take few values that we choose
+ * ourselves: never an id, an address, or a word of a caller.
+ */
+export class Metrics {
+  readonly registry = new Registry();
+
+  /** `route` is the pattern; status 499: the caller left before its answer was complete. */
+  readonly requests = this.histogram('http_request_duration_seconds', 'HTTP requests by route and status.', {
+    labels: ['method', 'route', 'status'],
+    buckets: REQUEST_BUCKETS,
+  });
+  readonly tasksAccepted = this.counter('tasks_accepted_total', 'Requests that became a task.', ['model', 'action']);
+  readonly tasksAttached = this.counter('tasks_attached_total', 'Requests that repeated another and got its task.', []);
+  /** `code` of the error that the caller got. */
+  readonly tasksRefused = this.counter('tasks_refused_total', 'Valid requests that were not taken.', ['code']);
+  /** `outcome`: completed, failed, cancelled; `code`: of the error of a failed task, or empty. */
+  readonly tasksEnded = this.counter('tasks_ended_total', 'Tasks that ended.', ['outcome', 'code']);
+  readonly taskWait = this.histogram('task_wait_seconds', 'From acceptance to the first start.', {
+    labels: ['model', 'tier'],
+    buckets: TASK_BUCKETS,
+  });
+  readonly taskService = this.histogram('task_service_seconds', 'From start to end of completed tasks.', {
+    labels: ['model', 'tier', 'provider'],
+    buckets: TASK_BUCKETS,
+  });
+  readonly estimateRatio = this.histogram(
+    'task_estimate_ratio',
+    'Actual time of completed tasks, divided by the time estimated when they were accepted.',
+    { labels: ['model'], buckets: RATIO_BUCKETS },
+  );
+  /** `outcome`: ok, the code of the error, or aborted (cancelled, past its deadline, taken away, stopping). */
+  readonly providerStarts = this.counter('provider_starts_total', 'Calls to providers by how they ended.', [
+    'provider',
+    'outcome',
+  ]);
+  readonly sweeps = this.counter('sweep_actions_total', 'Tasks that a sweep failed, requeued or enqueued.', ['action']);
+
+  /** A value that is asked for at each scrape; what rejects is left out. Names get the prefix `darkroom_`. */
+  gauge(name: string, help: string, read: () => number): void {
+    this.addGauge(name, help, [], (gauge) => {
+      gauge.set({}, read());
+    });
+  }
+
+  /** Several values of one gauge that are read together, by the one label's value. What rejects is left out. */
+  gauges(name: string, help: string, label: string, read: () => Promise<Readonly<Record<string, number>>>): void {
+    this.addGauge(name, help, [label], async (gauge) => {
+      for (const [value, count] of Object.entries(await read())) gauge.set({ [label]: value }, count);
+    });
+  }
+
+  /** What Node tells of the process: memory, event loop, garbage collection. */
+  watchProcess(): void {
+    collectDefaultMetrics({ register: this.registry });
+  }
+
+  /** All of it in Prometheus' text format. */
+  async text(): Promise<string> {
+    return this.registry.metrics();
+  }
+
+  private addGauge(
+    name: string,
+    help: string,
+    labelNames: string[],
+    fill: (gauge: Gauge) => void | Promise<void>,
+  ): void {
+    const gauge: Gauge = new Gauge({
+      name: `darkroom_${name}`,
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect: async () => {
+        gauge.reset();
+        if (labelNames.length === 0) gauge.remove({});
+        await Promise.resolve(fill(gauge)).catch(() => undefined);
+      },
+    });
+  }
+
+  private counter<T extends string>(name: string, help: string, labelNames: readonly T[]): Counter<T> {
+    return new Counter({ name: `darkroom_${name}`, help, labelNames, registers: [this.registry] });
+  }
+
+  private histogram<T extends string>(
+    name: string,
+    help: string,
+    { labels, buckets }: { readonly labels: readonly T[]; readonly buckets: number[] },
+  ): Histogram<T> {
+    return new Histogram({ name: `darkroom_${name}`, help, labelNames: labels, buckets, registers: [this.registry] });
+  }
+}
