@@ -72,6 +72,7 @@ export const ERROR_KINDS = {
   interrupted: { status: 500, type: 'api_error', retry: false },
   storage_error: { status: 500, type: 'api_error', retry: false },
   upstream_error: { status: 502, type: 'upstream_error', retry: false },
+  chat_upstream_error: { status: 502, type: 'upstream_error', retry: true },
   upstream_invalid_response: { status: 502, type: 'upstream_error', retry: false },
   server_is_overloaded: { status: 503, type: 'overloaded_error', retry: true },
   queue_full: { status: 503, type: 'overloaded_error', retry: true },
@@ -91,7 +92,13 @@ export function errorKind(code: ErrorCode): ErrorKind {
   return ERROR_KINDS[code];
 }
 
-/** The code as callers see it: two of ours share a public name with another status. */
+/** Codes that share a public name with another of another status or advice. */
+const PUBLIC_CODES: Partial<Record<ErrorCode, string>> = {
+  unknown_model: 'model_not_found',
+  chat_upstream_error: 'upstream_error',
+};
+
+/** The code as callers see it. */
 export function publicCode(code: ErrorCode): string {
-  return code === 'unknown_model' ? 'model_not_found' : code;
+  return PUBLIC_CODES[code] ?? code;
 }

@@ -11,8 +11,8 @@ import {
 import { brokenPixelRule, IMAGE_SIZES, isImageSize, parsePixelSize, RESOLUTIONS } from './pixel-table.js';
 import { MAX_PROMPT_LENGTH, textProblem } from './text-rules.js';
 
-/** Image models served. */
-export const IMAGE_MODELS = ['gpt-image-2'] as const;
+/** The model of an edit that names none. */
+export const DEFAULT_IMAGE_MODEL = 'gpt-image-2';
 const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 const BACKGROUNDS = ['transparent', 'opaque', 'auto'] as const;
@@ -41,11 +41,6 @@ function Integer(min: number, max: number): PropertyDecorator {
   );
 }
 
-const ServedModel = Rule('servedModel', (value) =>
-  typeof value !== 'string' || (IMAGE_MODELS as readonly string[]).includes(value)
-    ? undefined
-    : { code: 'model_not_found', message: `The model does not exist; available: ${IMAGE_MODELS.join(', ')}` },
-);
 const Prompt = Rule('prompt', (value, property) => textProblem(value, property, MAX_PROMPT_LENGTH));
 const User = Rule('user', (value, property) => textProblem(value, property, MAX_USER_LENGTH));
 const ImageUrls = Rule('imageUrls', imageUrlsProblem);
@@ -140,10 +135,9 @@ export class ImageOptions {
 
 /** Body of POST /v1/images/generations (contract section 3). */
 export class ImageGenerationRequest extends ImageOptions {
-  @ApiProperty({ enum: IMAGE_MODELS })
+  @ApiProperty({ example: DEFAULT_IMAGE_MODEL, description: 'An image model of GET /v1/models.' })
   @IsDefined()
   @IsString()
-  @ServedModel
   model!: string;
 
   @ApiProperty({ minLength: 1, maxLength: MAX_PROMPT_LENGTH, description: 'Counted in Unicode code points.' })
@@ -184,10 +178,9 @@ export class ImageReference {
 
 /** What JSON and multipart edits have in common. */
 class EditOptions extends ImageOptions {
-  @ApiPropertyOptional({ enum: IMAGE_MODELS, default: 'gpt-image-2' })
+  @ApiPropertyOptional({ default: DEFAULT_IMAGE_MODEL, description: 'An image model of GET /v1/models.' })
   @IsOptional()
   @IsString()
-  @ServedModel
   model?: string;
 
   @ApiProperty({ minLength: 1, maxLength: MAX_PROMPT_LENGTH, description: 'Counted in Unicode code points.' })
@@ -237,9 +230,16 @@ export class ImageEditRequest extends EditOptions {
 /** Text parts of a multipart POST /v1/images/edits; its files are checked while they arrive. */
 export class ImageEditForm extends EditOptions {}
 
+/** Says of the inherited `stream` that it can't be true: the call is answered with a task. */
+function NotStreamed(requestClass: { readonly prototype: ImageOptions }): void {
+  const description = 'This call is answered with a task: nothing is streamed.';
+  ApiPropertyOptional({ type: Boolean, enum: [false], default: false, description })(requestClass.prototype, 'stream');
+}
+
 /** What the asynchronous forms take besides. */
 const callbackUrl = { format: 'uri', maxLength: MAX_CALLBACK_LENGTH, description: 'Public https URL told of the end.' };
 
+@NotStreamed
 export class AsyncImageGenerationRequest extends ImageGenerationRequest {
   @ApiPropertyOptional(callbackUrl)
   @IsOptional()
@@ -248,6 +248,7 @@ export class AsyncImageGenerationRequest extends ImageGenerationRequest {
   callback_url?: string;
 }
 
+@NotStreamed
 export class AsyncImageEditRequest extends ImageEditRequest {
   @ApiPropertyOptional(callbackUrl)
   @IsOptional()
@@ -256,6 +257,7 @@ export class AsyncImageEditRequest extends ImageEditRequest {
   callback_url?: string;
 }
 
+@NotStreamed
 export class AsyncImageEditForm extends ImageEditForm {
   @ApiPropertyOptional(callbackUrl)
   @IsOptional()

@@ -6,6 +6,8 @@ export interface ResultImage {
   readonly contentType: string;
   readonly width: number;
   readonly height: number;
+  readonly sizes?: { readonly sent: string; readonly received: string };
+  readonly warnings?: readonly string[];
 }
 
 /** What the wire shapes need to know of a task. Times are Dates. */
@@ -18,6 +20,7 @@ export interface ResultTask {
     readonly resolution: '1k' | '2k' | '4k' | null;
     readonly quality: string | null;
     readonly background: string | null;
+    readonly pixels?: { readonly width: number; readonly height: number } | null;
   };
   readonly status: 'pending' | 'completed' | 'failed' | 'cancelled';
   readonly phase: 'queued' | 'running' | 'storing' | 'done';

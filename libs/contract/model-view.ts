@@ -1,7 +1,67 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { IMAGE_MODELS } from './image-request.js';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { MAX_REFERENCE_IMAGES } from './image-reference.js';
+import { IMAGE_SIZES, RESOLUTIONS } from './pixel-table.js';
 
-/** One model in OpenAI's shape. */
+/** What a model can be asked for. */
+export class ModelCapabilities {
+  @ApiPropertyOptional({ type: [String], example: IMAGE_SIZES.slice(0, 3), description: 'Of image models.' })
+  sizes?: string[];
+
+  @ApiPropertyOptional({ type: [String], example: RESOLUTIONS, description: 'Tiers of image models.' })
+  resolutions?: string[];
+
+  @ApiPropertyOptional({ description: 'Whether it takes reference images.' })
+  edits?: boolean;
+
+  @ApiPropertyOptional({ description: 'Whether edits may have a mask.' })
+  masks?: boolean;
+
+  @ApiPropertyOptional({ description: 'Whether it answers as a stream.' })
+  streaming?: boolean;
+}
+
+/** How much a model may be asked for. */
+export class ModelLimits {
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description: 'Of this kind of model, per API key; null = any number.',
+  })
+  requests_per_minute!: number | null;
+
+  @ApiPropertyOptional({
+    type: 'integer',
+    maximum: MAX_REFERENCE_IMAGES,
+    description: 'Reference images of a request.',
+  })
+  images?: number;
+
+  @ApiPropertyOptional({ type: 'integer', description: 'Characters of a prompt.' })
+  prompt_characters?: number;
+}
+
+/** What a model costs now. */
+export class ModelPrice {
+  @ApiProperty({ example: 'USD' })
+  currency!: string;
+
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: { type: 'object', additionalProperties: { type: 'number' } },
+    description: 'By tier and quality; `auto` is what a quality costs that is not listed.',
+    example: { '1k': { auto: 0.02 } },
+  })
+  per_image?: Record<string, Record<string, number>>;
+
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: { type: 'number' },
+    example: { input: 1.25, cached_input: 0.125, output: 10 },
+  })
+  per_million_tokens?: Record<string, number>;
+}
+
+/** One model in OpenAI's shape, and what is known of it. */
 export class ModelView {
   @ApiProperty({ example: 'gpt-image-2' })
   id!: string;
@@ -15,8 +75,17 @@ export class ModelView {
   @ApiProperty()
   owned_by!: string;
 
-  @ApiProperty({ type: [String], example: ['image-generation'] })
+  @ApiProperty({ type: [String], example: ['image-generation'], description: '`image-generation` or `openai` (chat).' })
   supported_endpoint_types!: string[];
+
+  @ApiProperty({ type: ModelCapabilities })
+  capabilities!: ModelCapabilities;
+
+  @ApiProperty({ type: ModelLimits })
+  limits!: ModelLimits;
+
+  @ApiPropertyOptional({ type: ModelPrice, description: 'Absent when nothing is charged.' })
+  price?: ModelPrice;
 }
 
 /** GET /v1/models. */
@@ -27,15 +96,3 @@ export class ModelListResponse {
   @ApiProperty({ type: [ModelView] })
   data!: ModelView[];
 }
-
-/** 2026-04-21, when gpt-image-2 was published. */
-const CREATED = 1_776_729_600;
-
-/** Every model served, in the order in which they are listed. */
-export const MODELS: readonly ModelView[] = IMAGE_MODELS.map((id) => ({
-  id,
-  object: 'model',
-  created: CREATED,
-  owned_by: 'darkroom',
-  supported_endpoint_types: ['image-generation'],
-}));

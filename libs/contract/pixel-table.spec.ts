@@ -84,6 +84,23 @@ describe('free sizes', () => {
     );
   });
 
+  it('reads what it is written as, and no text that only looks like it', () => {
+    const edge = fc.integer({ min: 1, max: 999_999_999 });
+    fc.assert(
+      fc.property(edge, edge, (width, height) => {
+        expect(parsePixelSize(`${width}x${height}`)).toEqual({ width, height });
+      }),
+    );
+    const letters = fc.constantFrom('0', '1', '9', 'x', 'X', '\u00d7', ' ', '.', '-', '+', 'e', '\uff11');
+    fc.assert(
+      fc.property(fc.array(letters, { maxLength: 8 }), (list) => {
+        const text = list.join('');
+        expect(parsePixelSize(text) !== undefined).toBe(/^[1-9][0-9]*x[1-9][0-9]*$/.test(text));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   it.each(['', 'auto', '1024', '1024X1024', '1024x', '-16x16', '016x1024', '1024x1024 ', '1e3x1000', '1024.0x1024'])(
     'does not read "%s" as pixels',
     (text) => {

@@ -33,7 +33,6 @@ describe('taskView', () => {
       action: 'generation',
       request_id: 'req_1',
       created: 1_795_233_600,
-      estimated_time: 60,
     });
   });
 
@@ -65,6 +64,19 @@ describe('taskView', () => {
     expect(view).toMatchObject({ status: 'failed', progress: 35, phase: 'done', finished: 1_795_233_641, error });
     expect(view).not.toHaveProperty('completed');
     expect(view).not.toHaveProperty('result');
+  });
+
+  it('shows what was asked for, what came, and what had to be changed', () => {
+    const adapted = { ...image, sizes: { sent: '1536x1024', received: '1500x1000' }, warnings: ['Fitted.'] };
+    const done = { ...task, status: 'completed', finishedAt: finished, images: [adapted] } as const;
+    const options = { ...task.options, pixels: { width: 2048, height: 1152 } };
+    const view = taskView({ ...done, options }, link);
+    expect(view).toMatchObject({
+      sizes: { requested: '2048x1152', sent: '1536x1024', received: '1500x1000' },
+      warnings: ['Fitted.'],
+    });
+    expect(taskView({ ...done, options: { ...options, pixels: null } }, link).sizes?.requested).toBe('auto');
+    expect(taskView({ ...done, images: [image] }, link)).not.toHaveProperty('warnings');
   });
 
   it('keeps a picture whose life is over, without an address', () => {

@@ -23,6 +23,17 @@ class TaskResultView {
   images!: TaskImageView[];
 }
 
+class TaskSizesView {
+  @ApiProperty({ example: '2048x1152', description: 'What the request stands for, or `auto`.' })
+  requested!: string;
+
+  @ApiProperty({ example: '2048x1152', description: 'What the provider was asked for, or `auto`.' })
+  sent!: string;
+
+  @ApiProperty({ example: '1536x1024', description: 'What it sent, measured before it was fitted.' })
+  received!: string;
+}
+
 class TaskErrorView {
   @ApiProperty()
   type!: string;
@@ -75,14 +86,36 @@ export class TaskView {
   @ApiPropertyOptional({ type: 'integer', description: 'In any final state.' })
   finished?: number;
 
-  @ApiProperty({ type: 'integer' })
-  estimated_time!: number;
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    description:
+      'Seconds from `created` to the end, as expected now; of a finished task, as expected when it was accepted. Absent while nobody can say.',
+  })
+  estimated_time?: number;
+
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    description:
+      'Waiting tasks only: 1 is the next to be started. API keys take turns, so tasks of others that come later may go first. Absent while it is not known.',
+  })
+  queue_position?: number;
 
   @ApiPropertyOptional({ type: 'integer', description: 'Completed tasks only.' })
   actual_time?: number;
 
   @ApiPropertyOptional({ type: TaskResultView, description: 'Completed tasks only.' })
   result?: TaskResultView;
+
+  @ApiPropertyOptional({ type: TaskSizesView, description: 'Completed tasks only.' })
+  sizes?: TaskSizesView;
+
+  @ApiPropertyOptional({
+    type: [String],
+    description: 'What had to be adapted or ignored, in plain words; completed tasks only, absent when nothing had.',
+  })
+  warnings?: string[];
 
   @ApiPropertyOptional({ type: TaskErrorView, description: 'Failed tasks only.' })
   error?: TaskErrorView;
@@ -136,13 +169,13 @@ export class TaskListResponse {
   next!: string | null;
 }
 
-/** Seconds a picture usually takes, by resolution tier. */
-const ESTIMATED_SECONDS = { '1k': 30, '2k': 60, '4k': 120 } as const;
-
 interface ViewedTask<T extends ResultImage> extends ResultTask {
   readonly images: readonly T[] | null;
   /** Whether a provider may have charged for a task that was cancelled. */
   readonly charged?: 'none' | 'unknown';
+  /** Milliseconds from acceptance to the end. */
+  readonly estimatedMs?: number | null | undefined;
+  readonly queuePosition?: number | undefined;
 }
 
 /** The `data` of a task; `link` signs an address for an image. */
@@ -159,10 +192,29 @@ export function taskView<T extends ResultImage>(task: ViewedTask<T>, link: (imag
     request_id: task.requestId,
     created: unixSeconds(task.createdAt),
     ...(task.finishedAt === null ? {} : timesOf(task, task.finishedAt, completed)),
-    estimated_time: ESTIMATED_SECONDS[task.options.resolution ?? '2k'],
-    ...(completed ? { result: { images: (task.images ?? []).map((image) => imageView(image, link(image))) } } : {}),
+    ...expectationOf(task),
+    ...(completed ? resultOf(task, link) : {}),
     ...(task.status === 'failed' && task.error !== null ? { error: task.error } : {}),
     ...(task.status === 'cancelled' ? { charged: task.charged ?? 'none' } : {}),
+  };
+}
+
+function expectationOf({ estimatedMs, queuePosition }: ViewedTask<ResultImage>): Partial<TaskView> {
+  return {
+    ...(typeof estimatedMs === 'number' ? { estimated_time: Math.max(1, Math.ceil(estimatedMs / 1_000)) } : {}),
+    ...(queuePosition === undefined ? {} : { queue_position: queuePosition }),
+  };
+}
+
+function resultOf<T extends ResultImage>(task: ViewedTask<T>, link: (image: T) => ImageLink): Partial<TaskView> {
+  const images = task.images ?? [];
+  const [first] = images;
+  const { pixels } = task.options;
+  const requested = pixels === null || pixels === undefined ? 'auto' : `${pixels.width}x${pixels.height}`;
+  return {
+    result: { images: images.map((image) => imageView(image, link(image))) },
+    ...(first?.sizes === undefined ? {} : { sizes: { requested, ...first.sizes } }),
+    ...(first?.warnings === undefined ? {} : { warnings: [...first.warnings] }),
   };
 }
 

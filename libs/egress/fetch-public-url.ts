@@ -1,13 +1,12 @@
-import { Agent, request, type Dispatcher } from 'undici';
+import { request, type Dispatcher } from 'undici';
 import { AppError } from '#contract/app-error.js';
-import { AddressRules } from './address-rules.js';
 import { readCappedBody } from './capped-body.js';
-import { checkedConnect, systemResolve, type Network } from './checked-connect.js';
+import { checkedAgent } from './checked-agent.js';
+import { systemResolve, type Network } from './checked-connect.js';
 import type { EgressConfig } from './egress.config.js';
 import { assertPublicUrlShape } from './public-url.js';
 
 const MAX_REDIRECTS = 3;
-const MAX_HEADER_BYTES = 16_384;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Nothing of us, of the caller or of an earlier hop is ever sent along. */
 const HEADERS = {
@@ -23,18 +22,14 @@ export interface FetchOptions {
 }
 
 /**
- * The only place that opens a URL which came from outside (a caller, or a provider's answer).
+ * Brings what lies at a URL that came from outside (a caller, or a provider's answer).
  * Reaches public addresses alone, checked at connect time and again after every redirect.
  */
 export class PublicFetcher {
-  private readonly rules: AddressRules;
-
   constructor(
     private readonly config: EgressConfig,
     private readonly network: Network = { resolve: systemResolve },
-  ) {
-    this.rules = new AddressRules(config);
-  }
+  ) {}
 
   /**
    * The whole body. Throws AppError `invalid_image_url` for what the text of the URL shows, `failed_to_download_image`
@@ -70,13 +65,7 @@ export class PublicFetcher {
   /** One request on a connection of its own, closed afterwards. */
   private async hop(url: URL, signal: AbortSignal, maxBytes: number): Promise<Buffer | { location: string }> {
     const { connectTimeoutMs, totalTimeoutMs } = this.config;
-    const agent = new Agent({
-      connect: checkedConnect(this.rules, this.network, connectTimeoutMs),
-      headersTimeout: connectTimeoutMs,
-      bodyTimeout: totalTimeoutMs,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      pipelining: 0,
-    });
+    const agent = checkedAgent(this.config, this.network, { connectTimeoutMs, bodyTimeoutMs: totalTimeoutMs });
     try {
       const answer = await this.firstByte(url, agent, signal);
       // A body that is never read ends with the agent; that is no news to anyone.
@@ -91,7 +80,7 @@ export class PublicFetcher {
   }
 
   /** Resolving, connecting and waiting for the head of the answer share one clock. */
-  private async firstByte(url: URL, dispatcher: Agent, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  private async firstByte(url: URL, dispatcher: Dispatcher, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Error('no answer in time')), this.config.connectTimeoutMs);
     try {

@@ -19,6 +19,8 @@ export interface FinishedPicture {
   readonly height: number;
   /** Hex digest of the bytes. */
   readonly sha256: string;
+  /** As the provider sent it, upright. */
+  readonly received: { readonly width: number; readonly height: number; readonly format: ImageType };
 }
 
 /** Hashing this much takes well under a millisecond. */
@@ -34,12 +36,13 @@ export async function finishPicture(bytes: Buffer, order: FinishOrder, signal: A
   signal.throwIfAborted();
   try {
     let picture: PictureInWork = await inspect(bytes);
+    const { width, height, type } = picture.header;
     for (const step of STEPS) {
       signal.throwIfAborted();
       picture = await step.run(picture, order);
     }
     signal.throwIfAborted();
-    return await measure(picture);
+    return { ...(await measure(picture)), received: { width, height, format: type } };
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
     throw new ImageError('upstream_invalid_response', 'The provider did not answer with a usable picture.', error);
@@ -52,7 +55,7 @@ async function inspect(bytes: Buffer): Promise<PictureInWork> {
 }
 
 /** The header was read from these very pixels; cleaning the file of metadata changes none of them. */
-async function measure({ bytes, header }: PictureInWork): Promise<FinishedPicture> {
+async function measure({ bytes, header }: PictureInWork): Promise<Omit<FinishedPicture, 'received'>> {
   const { type, width, height } = header;
   return { bytes, contentType: contentTypeOf(type), format: type, width, height, sha256: await sha256Of(bytes) };
 }

@@ -1,5 +1,6 @@
 import { ImageError } from './image-error.js';
-import { MAX_IMAGE_EDGE, MAX_IMAGE_PIXELS } from './limits.js';
+import { MAX_IMAGE_EDGE } from './limits.js';
+import { imageTooLarge } from './pixel-limits.js';
 import { pngChunks } from './png-chunks.js';
 import { inTurn, openImage } from './sharp.js';
 import { sniffImageType, type ImageType } from './sniff.js';
@@ -31,7 +32,7 @@ export async function readHeader(bytes: Buffer): Promise<ImageHeader> {
     throw new ImageError('invalid_image_file', 'The image is animated; only single pictures are accepted.');
   }
   const header = await declaredHeader(bytes, type);
-  if (Math.max(header.width, header.height) > MAX_IMAGE_EDGE) throw tooLarge();
+  if (Math.max(header.width, header.height) > MAX_IMAGE_EDGE) throw imageTooLarge();
   return header;
 }
 
@@ -55,14 +56,7 @@ async function declaredHeader(bytes: Buffer, type: ImageType): Promise<ImageHead
     };
   } catch (cause) {
     // The decoder refuses by the header alone, in words only.
-    if (cause instanceof Error && cause.message.includes('exceeds pixel limit')) throw tooLarge();
+    if (cause instanceof Error && cause.message.includes('exceeds pixel limit')) throw imageTooLarge();
     throw new ImageError('invalid_image_file', 'The image file is damaged: its header cannot be read.', cause);
   }
-}
-
-function tooLarge(): ImageError {
-  return new ImageError(
-    'image_too_large',
-    `The image is too large: at most ${MAX_IMAGE_PIXELS / 1e6} megapixels and ${MAX_IMAGE_EDGE} pixels per edge are accepted.`,
-  );
 }

@@ -2,7 +2,8 @@ import { checkDecodes, undecodable } from './decode-check.js';
 import { encodeAs } from './encode.js';
 import { readHeader, type ImageHeader } from './header.js';
 import { ImageError } from './image-error.js';
-import { MAX_MASK_BYTES, MAX_UPLOAD_BYTES, MIN_IMAGE_EDGE } from './limits.js';
+import { MAX_MASK_BYTES, MAX_UPLOAD_BYTES } from './limits.js';
+import { assertInputPixels } from './pixel-limits.js';
 import { inTurn, openImage } from './sharp.js';
 import { contentTypeOf, sniffImageType, type ImageContentType } from './sniff.js';
 import { stripMetadata } from './strip-metadata.js';
@@ -29,12 +30,7 @@ export async function readInputImage(bytes: Buffer): Promise<InputImage> {
     throw new ImageError('image_file_too_large', `The image file is larger than ${MAX_UPLOAD_BYTES / 1e6} MB.`);
   }
   const header = await readHeader(bytes);
-  if (Math.min(header.width, header.height) < MIN_IMAGE_EDGE) {
-    throw new ImageError(
-      'image_too_small',
-      `The image has ${header.width}x${header.height} pixels; each edge needs at least ${MIN_IMAGE_EDGE}.`,
-    );
-  }
+  assertInputPixels(header.width, header.height);
   const clean =
     header.isTurned || header.isForeignColour ? await redraw(bytes, header) : await keepPixels(bytes, header);
   const { width, height, hasAlpha } = header;

@@ -2,6 +2,8 @@
 export const MAX_UPLOAD_BYTES = 50_000_000;
 /** Largest image fetched from a caller's URL, in bytes (20 MB). */
 export const MAX_REMOTE_IMAGE_BYTES = 20_000_000;
+/** Largest reference image kept for several requests, in bytes (20 MB). */
+export const MAX_KEPT_IMAGE_BYTES = 20_000_000;
 /** Largest mask file, in bytes (4 MB). */
 export const MAX_MASK_BYTES = 4_000_000;
 /** Largest data URI or JSON `image_url`, in characters. */

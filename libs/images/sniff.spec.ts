@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import sharp from 'sharp';
 import { sniffImageType } from './sniff.js';
 
@@ -20,4 +21,30 @@ test('takes nothing else for an image', async () => {
 
 test('says nothing while too few bytes have arrived', async () => {
   expect(sniffImageType((await plain().png().toBuffer()).subarray(0, 7))).toBeUndefined();
+});
+
+test('decides by the first twelve bytes alone, whatever they are', () => {
+  const marks = ['\x89PNG\r\n\x1a\n', '\xff\xd8\xff', 'RIFFsizeWEBP', 'RIFF', 'GIF89a', '<svg'].map((mark) =>
+    Buffer.from(mark, 'latin1'),
+  );
+  const start = fc.oneof(
+    fc.constantFrom(...marks),
+    fc.uint8Array({ maxLength: 14 }).map((bytes) => Buffer.from(bytes)),
+  );
+  const file = fc.tuple(start, fc.uint8Array({ maxLength: 20 })).map((parts) => Buffer.concat(parts));
+  fc.assert(
+    fc.property(file, fc.uint8Array(), (head, more) => {
+      const text = head.toString('latin1');
+      const expected = text.startsWith('\x89PNG\r\n\x1a\n')
+        ? 'png'
+        : text.startsWith('\xff\xd8\xff')
+          ? 'jpeg'
+          : /^RIFF[^]{4}WEBP/.test(text)
+            ? 'webp'
+            : undefined;
+      expect(sniffImageType(head)).toBe(expected);
+      if (head.length >= 12) expect(sniffImageType(Buffer.concat([head, more]))).toBe(expected);
+    }),
+    { numRuns: 1_000 },
+  );
 });

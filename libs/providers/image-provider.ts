@@ -16,6 +16,8 @@ export interface ProviderImageRequest {
   readonly prompt: string;
   readonly width: number | undefined;
   readonly height: number | undefined;
+  /** Edge of the tier's 1:1 picture, in pixels: what a provider that can't choose makes of no width and height. */
+  readonly squareEdge?: number | undefined;
   readonly images: readonly ProviderInputImage[];
   readonly mask: ProviderInputImage | undefined;
   readonly quality: string | undefined;
@@ -51,6 +53,8 @@ export interface ProviderImageResult {
   readonly image: Readable;
   /** Token usage in OpenAI's shape, when the provider reported it. */
   readonly usage?: ImageUsage;
+  /** The size the vendor was asked for, `<w>x<h>` or `auto`, where it may differ from what was ordered. */
+  readonly sentSize?: string;
   /** What was asked for and could not be honoured, in plain words. */
   readonly warnings: readonly string[];
 }
@@ -58,8 +62,22 @@ export interface ProviderImageResult {
 /** A vendor of pictures. An adapter only translates: it never retries, stores or logs bodies. */
 export interface ImageProvider {
   readonly name: string;
-  /** Whether a start whose outcome is unknown may be repeated (nothing is charged for it). */
+  /** Nothing is ever charged. */
   readonly free: boolean;
+  /** What becomes of a task after a start that may have been charged and brought no picture. */
+  readonly interrupted: 'retry' | 'fail';
   /** Throws ProviderError, or the signal's reason when aborted. */
   generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult>;
+}
+
+/**
+ * Whether another start may follow one that was charged like that: the one rule about buying twice. What was surely
+ * charged is never bought again; what may have been, only where the provider's policy says so.
+ */
+export function mayBuyAgain(
+  provider: Pick<ImageProvider, 'free' | 'interrupted'>,
+  charged: 'no' | 'maybe' | 'yes',
+): boolean {
+  if (charged === 'no' || provider.free) return true;
+  return charged === 'maybe' && provider.interrupted === 'retry';
 }

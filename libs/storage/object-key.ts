@@ -2,12 +2,19 @@
 const KEY = /^[A-Za-z0-9_-]+(\/[A-Za-z0-9_.-]+)+$/;
 const RESULT_FILE = /^[A-Za-z0-9_]+-\d{1,9}\.(png|jpeg|webp)$/;
 const RESULTS = 'results/';
+const UPLOADS = 'uploads/';
+const OWNER = /^[^/]+\/([a-z]+_([0-9A-Z]{26}))/;
 
 export type ResultExtension = 'png' | 'jpeg' | 'webp';
 
 /** A reference image that a caller sent along with a request. */
 export function inputKey(taskId: string, index: number | 'mask'): string {
   return `inputs/${taskId}/${index}`;
+}
+
+/** A reference image kept for several requests. */
+export function uploadKey(uploadId: string): string {
+  return `${UPLOADS}${uploadId}`;
 }
 
 /** A finished picture. The attempt is part of it, so a late writer never overwrites the winner. */
@@ -33,7 +40,8 @@ export function resultOfFileName(name: string): { key: string; contentType: stri
   return extension === undefined ? undefined : { key: `${RESULTS}${name}`, contentType: `image/${extension}` };
 }
 
-/** The task an object belongs to; the second segment of every key begins with its id. */
-export function taskIdOfKey(key: string): string {
-  return (key.split('/')[1] ?? '').slice(0, 'task_'.length + 26);
+/** Who an object belongs to: the second segment of every key begins with the id of its task or upload. */
+export function ownerOfKey(key: string): { id: string; ulid: string } {
+  const [, id = '', ulid = ''] = OWNER.exec(key) ?? [];
+  return { id, ulid };
 }

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { loadConfig } from '#config/load-config.js';
 import { resultOfFileName } from './object-key.js';
 import { ResultLinks } from './result-links.js';
@@ -41,6 +42,22 @@ describe('LinkSigner', () => {
     expect(signer.verify(file, exp, sig)).toBe('ok');
     now = expiresAt * 1_000;
     expect(signer.verify(file, exp, sig)).toBe('expired');
+  });
+
+  it('takes nothing that differs in a single character', () => {
+    const character = fc.constantFrom(...'AZaz09-_.+/=% \u00e4\n\0');
+    const field = fc.constantFrom(0, 1, 2);
+    fc.assert(
+      fc.property(field, fc.nat(60), character, fc.constantFrom('put', 'cut', 'add'), (which, place, letter, how) => {
+        const given: [string, string, string] = [file, exp, sig];
+        const text = given[which];
+        const at = place % text.length;
+        const changed = text.slice(0, at) + (how === 'cut' ? '' : letter) + text.slice(how === 'add' ? at : at + 1);
+        given[which] = changed;
+        expect(signer.verify(...given)).toBe(changed === text ? 'ok' : 'invalid');
+      }),
+      { numRuns: 1_000 },
+    );
   });
 
   it.each([

@@ -5,6 +5,7 @@ import { resultFileName } from './object-key.js';
 const SIGNATURE_BYTES = 16;
 const SIGNATURE = /^[A-Za-z0-9_-]{22}$/;
 const EXPIRY = /^[1-9]\d{9,11}$/;
+const UPLOAD_ID = /^upload_[0-9A-Z]{26}$/;
 
 /** A link as callers get it. */
 export interface ResultLink {
@@ -19,25 +20,44 @@ export interface LinkSecrets {
   readonly previousSecretKey?: string | undefined;
 }
 
-/** Signs and verifies the links under which this service serves finished pictures. */
+/**
+ * Signs and verifies the links of this service: those under which finished pictures are served (`/i/`), and those by
+ * which requests name an upload (`/u/`), which are never served. The names under both can't be mistaken for each other.
+ */
 export class LinkSigner {
   private readonly keys: readonly [Buffer, ...Buffer[]];
+  private readonly base: string;
 
   /** `publicUrl` is the address callers use; `now` gives ms since 1970. */
   constructor(
     secrets: LinkSecrets,
-    private readonly publicUrl: string,
+    publicUrl: string,
     private readonly now: () => number = Date.now,
   ) {
+    this.base = publicUrl.replace(/\/+$/, '');
     const previous = secrets.previousSecretKey;
     this.keys = [deriveKey(secrets.secretKey), ...(previous ? [deriveKey(previous)] : [])];
   }
 
   /** A link to a result that works until `expiresAt` (unix s). Throws on an object that is no result. */
   sign(objectKey: string, expiresAt: number): ResultLink {
-    const fileName = resultFileName(objectKey);
-    const signature = signatureOf(this.keys[0], fileName, String(expiresAt)).toString('base64url');
-    return { url: `${this.publicUrl.replace(/\/+$/, '')}/i/${fileName}?exp=${expiresAt}&sig=${signature}`, expiresAt };
+    return { url: this.link('i', resultFileName(objectKey), expiresAt), expiresAt };
+  }
+
+  /** A link by which requests may name an upload until `expiresAt` (unix s). */
+  signUpload(uploadId: string, expiresAt: number): string {
+    return this.link('u', uploadId, expiresAt);
+  }
+
+  /** The upload an address names: undefined when it is no such link of ours, null when the link is not valid or over. */
+  uploadNamedBy(address: string): string | null | undefined {
+    if (!URL.canParse(address)) return undefined;
+    const [url, folder] = [new URL(address), new URL(`${this.base}/u/`)];
+    if (url.origin !== folder.origin || !url.pathname.startsWith(folder.pathname)) return undefined;
+    const id = url.pathname.slice(folder.pathname.length);
+    const [exp, sig] = ['exp', 'sig'].map((name) => url.searchParams.getAll(name));
+    const once = exp?.length === 1 && sig?.length === 1;
+    return once && UPLOAD_ID.test(id) && this.verify(id, exp[0], sig[0]) === 'ok' ? id : null;
   }
 
   /** `exp` and `sig` as the query had them: absent, twice or malformed is `invalid`. */
@@ -50,6 +70,11 @@ export class LinkSigner {
     const genuine = this.keys.map((key) => timingSafeEqual(signatureOf(key, fileName, exp), given));
     if (!genuine.includes(true)) return 'invalid';
     return Number(exp) * 1_000 > this.now() ? 'ok' : 'expired';
+  }
+
+  private link(folder: 'i' | 'u', name: string, expiresAt: number): string {
+    const signature = signatureOf(this.keys[0], name, String(expiresAt)).toString('base64url');
+    return `${this.base}/${folder}/${name}?exp=${expiresAt}&sig=${signature}`;
   }
 }
 

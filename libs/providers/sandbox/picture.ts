@@ -52,11 +52,12 @@ export function drawPartial(
   return inTurn(() => encodeAs(index === 0 ? small.blur(4) : small, format, PARTIAL_QUALITY).toBuffer());
 }
 
-/** The exact pixels of the picture: those asked for, else an edit keeps its first image's, else the default. */
-export function sizeOf({ action, width, height, images }: ProviderImageRequest): { width: number; height: number } {
+/** The exact pixels of the picture: those asked for, else an edit keeps its first image's, else the tier's square. */
+export function sizeOf(request: ProviderImageRequest): { width: number; height: number } {
+  const { action, width, height, squareEdge = DEFAULT_EDGE, images } = request;
   if (width !== undefined && height !== undefined) return { width, height };
   const [first] = images;
-  if (action === 'generation' || first === undefined) return { width: DEFAULT_EDGE, height: DEFAULT_EDGE };
+  if (action === 'generation' || first === undefined) return { width: squareEdge, height: squareEdge };
   const scale = Math.min(1, Math.sqrt(MAX_PIXELS / (first.width * first.height)));
   return { width: Math.max(1, Math.floor(first.width * scale)), height: Math.max(1, Math.floor(first.height * scale)) };
 }

@@ -21,6 +21,7 @@ const TICKED = 95;
 export class SandboxProvider implements ImageProvider {
   readonly name = 'sandbox';
   readonly free = true;
+  readonly interrupted = 'retry';
 
   /** `obeyDirectives`: whether prompts may order latency and faults; they are never drawn in either case. */
   constructor(private readonly obeyDirectives = true) {}

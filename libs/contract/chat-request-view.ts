@@ -1,0 +1,53 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+
+/** One message of a chat; its other fields are OpenAI's. */
+class ChatMessageView {
+  @ApiProperty({ example: 'user' })
+  role!: string;
+}
+
+/** Body of POST /v1/chat/completions as the OpenAPI document shows it: all other fields are passed on. */
+export class ChatCompletionBody {
+  @ApiProperty({ example: 'gpt-5.5', description: 'A chat model, or an image model, of GET /v1/models.' })
+  model!: string;
+
+  @ApiProperty({
+    type: [ChatMessageView],
+    minItems: 1,
+    description: 'With an image model the last message of the user is what is drawn; its pictures are references.',
+    example: [{ role: 'user', content: 'What is a darkroom?' }],
+  })
+  messages!: ChatMessageView[];
+
+  @ApiPropertyOptional({ type: Boolean, nullable: true, description: 'Answer with server-sent events.' })
+  stream?: boolean | null;
+}
+
+class ChatChoiceView {
+  @ApiProperty({ type: 'integer' })
+  index!: number;
+
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { role: 'assistant', content: 'A room.' } })
+  message!: object;
+
+  @ApiProperty({ type: String, nullable: true, example: 'stop' })
+  finish_reason!: string | null;
+}
+
+/** The provider's answer; fields it has besides are passed on. */
+export class ChatCompletionView {
+  @ApiProperty({ example: 'chatcmpl-1' })
+  id!: string;
+
+  @ApiProperty({ enum: ['chat.completion'] })
+  object!: 'chat.completion';
+
+  @ApiProperty({ type: 'integer', description: 'Unix seconds.' })
+  created!: number;
+
+  @ApiProperty({ example: 'gpt-5.5' })
+  model!: string;
+
+  @ApiProperty({ type: [ChatChoiceView] })
+  choices!: ChatChoiceView[];
+}

@@ -1,0 +1,50 @@
+import type { ImageType } from './sniff.js';
+
+interface DeclaredPixels {
+  readonly width: number;
+  readonly height: number;
+}
+
+type Reader = (head: Buffer) => DeclaredPixels | undefined;
+
+/**
+ * The pixels an image's first bytes declare, read without a decoder; turned on its side it may be the other way round.
+ * Undefined while too few bytes are there, or when they are not as the format wants them.
+ */
+export function declaredPixels(head: Buffer, type: ImageType): DeclaredPixels | undefined {
+  return READERS[type](head);
+}
+
+const READERS: Record<ImageType, Reader> = { png: pngPixels, jpeg: jpegPixels, webp: webpPixels };
+
+function pngPixels(head: Buffer): DeclaredPixels | undefined {
+  if (head.length < 24) return undefined;
+  return { width: head.readUInt32BE(16), height: head.readUInt32BE(20) };
+}
+
+function webpPixels(head: Buffer): DeclaredPixels | undefined {
+  if (head.length < 30) return undefined;
+  const chunk = head.toString('latin1', 12, 16);
+  if (chunk === 'VP8X') return { width: head.readUIntLE(24, 3) + 1, height: head.readUIntLE(27, 3) + 1 };
+  if (chunk === 'VP8 ') return { width: head.readUInt16LE(26) & 0x3fff, height: head.readUInt16LE(28) & 0x3fff };
+  if (chunk !== 'VP8L') return undefined;
+  const packed = head.readUInt32LE(21);
+  return { width: (packed & 0x3fff) + 1, height: ((packed >> 14) & 0x3fff) + 1 };
+}
+
+/** From segment to segment, up to the one that begins the frame. */
+function jpegPixels(head: Buffer): DeclaredPixels | undefined {
+  let offset = 2;
+  while (offset + 9 <= head.length && head[offset] === 0xff) {
+    const marker = head[offset + 1] ?? 0;
+    if (marker === 0xff) offset += 1;
+    else if (isFrame(marker)) return { width: head.readUInt16BE(offset + 7), height: head.readUInt16BE(offset + 5) };
+    else offset += 2 + head.readUInt16BE(offset + 2);
+  }
+  return undefined;
+}
+
+/** SOF0 to SOF15 without the three of that range that are tables. */
+function isFrame(marker: number): boolean {
+  return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+}

@@ -1,0 +1,138 @@
+import type { ErrorCode } from '#contract/error-codes.js';
+import { ProviderError } from '../provider-error.js';
+
+/** What an error body says of itself. Its message is left alone: it may quote the key, the host or the prompt. */
+export interface ErrorFields {
+  readonly type?: string | undefined;
+  readonly code?: string | undefined;
+  readonly param?: string | undefined;
+}
+
+interface RefusalFacts {
+  readonly status: number;
+  /** Undefined when the body was not in the API's own shape, a proxy's page for example. */
+  readonly fields: ErrorFields | undefined;
+  /** Seconds. */
+  readonly retryAfter?: number | undefined;
+}
+
+const MODERATION = /moderation|content_policy|safety|content_filter/;
+const BAD_IMAGE = /^(invalid_image|image_parse_error|unsupported_image|invalid_image_file|image_.*)/;
+const NO_CREDIT = /insufficient_quota|billing|insufficient_.*(balance|credit|funds)|quota_exceeded/;
+/** Fields of a request whose value is the caller's own choice. */
+const OF_THE_CALLER =
+  /^(prompt|size|quality|background|moderation|output_format|output_compression|input_fidelity|user)$/;
+/** A proxy's word that it never reached the server behind it. */
+const NOT_REACHED: ReadonlySet<number> = new Set([521, 522, 523, 525, 526, 530]);
+/** A proxy's word that it stopped waiting for the server behind it. */
+const GAVE_UP: ReadonlySet<number> = new Set([502, 504, 520, 524]);
+
+/**
+ * The table of docs/operations.md ("Providers"): what a status other than 200 means.
+ * Every message is one of ours, so that nothing of the vendor's text gets out.
+ */
+export function refusal({ status, fields, retryAfter }: RefusalFacts): ProviderError {
+  const said = { type: fields?.type ?? '', code: fields?.code ?? '' };
+  const cause = new Error(`the provider answered ${status} ${plainWord(said.code)}`.trim());
+  const make = (code: ErrorCode, text: string, retryable: boolean, charged: 'no' | 'maybe' = 'no', param?: string) =>
+    new ProviderError(code, text, {
+      retryable,
+      charged,
+      cause,
+      ...(retryAfter === undefined ? {} : { retryAfter }),
+      ...(param === undefined ? {} : { param }),
+    });
+
+  if (status >= 500) {
+    // An error body in the API's own shape is the vendor's word that nothing came of it; a proxy's page is not.
+    const unknown = status === 504 || status === 524 || (GAVE_UP.has(status) && fields === undefined);
+    const text = NOT_REACHED.has(status) ? 'The provider could not be reached' : 'The provider failed';
+    return make('upstream_error', `${text} (${status}).`, true, unknown ? 'maybe' : 'no');
+  }
+  if (NO_CREDIT.test(`${said.type} ${said.code}`) || status === 402) {
+    return make('upstream_error', 'The provider takes no more orders from this service for now.', false);
+  }
+  if (status === 408 || status === 409 || status === 425) {
+    return make('upstream_error', `The provider asked to try again (${status}).`, true);
+  }
+  if (status === 429) return make('upstream_error', 'The provider is limiting requests (429).', true);
+  if (status === 401 || status === 403) {
+    return make('upstream_error', `The provider does not let this service in (${status}).`, false);
+  }
+  if (status === 404) return make('upstream_error', 'The provider does not offer this model or call (404).', false);
+  if (status >= 400) return badRequest(said, fields?.param, status, make);
+  return make('upstream_error', `The provider answered in an unexpected way (${status}).`, false);
+}
+
+type Make = (
+  code: ErrorCode,
+  text: string,
+  retryable: boolean,
+  charged?: 'no' | 'maybe',
+  param?: string,
+) => ProviderError;
+
+function badRequest(
+  said: { type: string; code: string },
+  param: string | undefined,
+  status: number,
+  make: Make,
+): ProviderError {
+  if (MODERATION.test(said.code) || (said.type === 'image_generation_user_error' && !BAD_IMAGE.test(said.code))) {
+    return make('moderation_blocked', 'The request was refused by the safety system.', false, 'no', 'prompt');
+  }
+  if (BAD_IMAGE.test(said.code)) {
+    return make('invalid_image_file', 'The provider could not use one of the images.', false);
+  }
+  if (param !== undefined && OF_THE_CALLER.test(param)) {
+    return make('invalid_value', `The provider does not take this value of ${param}.`, false, 'no', param);
+  }
+  return make('upstream_error', `The provider did not accept the request (${status}).`, false);
+}
+
+/** An error inside an answer with status 200, or as an event of a stream: status by what it says. */
+export function errorInside(fields: ErrorFields): ProviderError {
+  const text = `${fields.type ?? ''} ${fields.code ?? ''}`;
+  const isRefusal = MODERATION.test(text) || /user_error|invalid_request/.test(text);
+  return refusal({ status: isRefusal ? 400 : /rate_limit/.test(text) ? 429 : 500, fields });
+}
+
+/** The server does not stream; it is to be asked again without. */
+export class StreamRefused extends ProviderError {
+  /** `isCertain`: it named the field, so that there is no use in asking it for a stream ever again. */
+  constructor(readonly isCertain: boolean) {
+    super('upstream_error', 'The provider does not send partial pictures.', {
+      retryable: true,
+      charged: 'no',
+      retryAfter: 0,
+    });
+  }
+}
+
+/** An answer without a picture, or that cannot be read: the provider's failure, and nothing that it could charge for. */
+export function unusable(what: string): ProviderError {
+  return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
+    retryable: true,
+    charged: 'no',
+    cause: new Error(what),
+  });
+}
+
+/** The network failed. Nothing was bought as long as the request had not gone out whole. */
+export function broken(reason: 'late' | 'cut', wasSent: boolean, code: string): ProviderError {
+  const text = !wasSent
+    ? 'The provider could not be reached.'
+    : reason === 'late'
+      ? 'The provider did not answer in time.'
+      : 'The connection to the provider broke before the picture was here.';
+  return new ProviderError('upstream_error', text, {
+    retryable: true,
+    charged: wasSent ? 'maybe' : 'no',
+    cause: new Error(`${wasSent ? 'after' : 'before'} the request was sent: ${plainWord(code)}`),
+  });
+}
+
+/** Codes are logged; anything that is more than a word is not. */
+function plainWord(text: string): string {
+  return /^[A-Za-z0-9_.-]{1,64}$/.test(text) ? text : '';
+}

@@ -1,0 +1,105 @@
+import type { ProviderImageRequest, ProviderInputImage } from '../image-provider.js';
+import { ProviderError } from '../provider-error.js';
+import { formBody, jsonBody, type FilePart, type RequestBody } from './multipart.js';
+import { offeredSize } from './offered-size.js';
+
+/** What a server can be asked for, and how. */
+export interface OrderSettings {
+  readonly imageModel?: string | undefined;
+  readonly responseFormat?: 'b64_json' | 'url' | undefined;
+  /** `<w>x<h>`; empty = any. */
+  readonly imageSizes: readonly string[];
+}
+
+/** One request in the vendor's words. */
+export interface ImageOrder {
+  readonly path: '/images/generations' | '/images/edits';
+  readonly body: RequestBody;
+  /** As it was sent: `<w>x<h>` or `auto`. */
+  readonly size: string;
+  /** What had to be left out or changed, in plain words. */
+  readonly warnings: readonly string[];
+}
+
+/** The models behind this endpoint know no `standard` and `hd`, which older ones called their qualities. */
+const QUALITIES: Readonly<Record<string, string>> = { standard: 'medium', hd: 'high' };
+
+/**
+ * Reference images make a generation an edit, since generations take none. `streamed` asks for partial pictures.
+ * Throws ProviderError when nothing is left of the prompt.
+ */
+export function orderFor(request: ProviderImageRequest, settings: OrderSettings, streamed: boolean): ImageOrder {
+  const warnings: string[] = [];
+  const isEdit = request.images.length > 0;
+  const size = sizeFor(request, settings.imageSizes);
+  const fields = {
+    model: settings.imageModel ?? request.model,
+    prompt: cleanPrompt(request.prompt, warnings),
+    n: 1,
+    size,
+    quality: qualityOf(request.quality, warnings),
+    background: request.background,
+    moderation: isEdit ? leaveOut('moderation', request.moderation, warnings) : request.moderation,
+    input_fidelity: isEdit ? request.inputFidelity : undefined,
+    output_format: request.outputFormat === 'png' ? undefined : request.outputFormat,
+    output_compression: request.outputFormat === 'png' ? undefined : request.outputCompression,
+    user: request.user,
+    response_format: settings.responseFormat,
+    ...(streamed ? { stream: true, partial_images: request.partialImages } : {}),
+  };
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  if (!isEdit) return { path: '/images/generations', body: jsonBody(given), size, warnings };
+  const files = request.images.map((image, index) => filePart('image[]', `image-${index}`, image));
+  if (request.mask !== undefined) files.push(filePart('mask', 'mask', request.mask));
+  return { path: '/images/edits', body: formBody(given, files), size, warnings };
+}
+
+function sizeFor({ width, height }: ProviderImageRequest, offered: readonly string[]): string {
+  if (width === undefined || height === undefined) return 'auto';
+  const sizes = offered.map((text) => {
+    const [offeredWidth, offeredHeight] = text.split('x');
+    return { width: Number(offeredWidth), height: Number(offeredHeight) };
+  });
+  const best = offeredSize({ width, height }, sizes);
+  return `${best.width}x${best.height}`;
+}
+
+function filePart(name: string, fileName: string, { bytes, contentType }: ProviderInputImage): FilePart {
+  const extension = contentType === 'image/jpeg' ? 'jpg' : contentType.slice('image/'.length);
+  return { name, fileName: `${fileName}.${extension}`, contentType, bytes };
+}
+
+function qualityOf(quality: string | undefined, warnings: string[]): string | undefined {
+  const known = quality === undefined ? undefined : QUALITIES[quality];
+  if (known === undefined) return quality;
+  warnings.push(`The quality ${quality} was asked for as ${known}.`);
+  return known;
+}
+
+function leaveOut(name: string, value: string | undefined, warnings: string[]): undefined {
+  if (value !== undefined) warnings.push(`The provider takes no ${name} with images, so it was left out.`);
+}
+
+const CONTROL_BLOCK = /<sd_cpp_extra_args>[\s\S]*?<\/sd_cpp_extra_args>/gi;
+const CONTROL_TAG = /<\/?sd_cpp_extra_args>/gi;
+
+/** Some servers take orders from within the prompt; callers have no business with those. */
+function cleanPrompt(prompt: string, warnings: string[]): string {
+  let clean = prompt;
+  // What is left may join to a tag again.
+  for (let before = ''; before !== clean;) {
+    before = clean;
+    clean = clean.replace(CONTROL_BLOCK, '');
+    if (clean === before) clean = clean.replace(CONTROL_TAG, '');
+  }
+  if (clean === prompt) return prompt;
+  if (clean.trim() === '') {
+    throw new ProviderError('invalid_value', 'The prompt holds nothing but instructions to the server.', {
+      retryable: false,
+      charged: 'no',
+      param: 'prompt',
+    });
+  }
+  warnings.push('Instructions to the server were taken out of the prompt.');
+  return clean;
+}

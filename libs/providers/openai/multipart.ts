@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+
+export interface FilePart {
+  readonly name: string;
+  readonly fileName: string;
+  readonly contentType: string;
+  readonly bytes: Buffer;
+}
+
+/** What is sent: its length is known, and its pieces are handed over one by one without being joined. */
+export interface RequestBody {
+  readonly contentType: string;
+  readonly bytes: number;
+  readonly pieces: readonly Buffer[];
+}
+
+export function jsonBody(value: object): RequestBody {
+  const bytes = Buffer.from(JSON.stringify(value));
+  return { contentType: 'application/json', bytes: bytes.length, pieces: [bytes] };
+}
+
+/** Text fields first, then files, as every form parser can read them. Names are ours and need no escaping. */
+export function formBody(fields: Readonly<Record<string, unknown>>, files: readonly FilePart[]): RequestBody {
+  const boundary = `darkroom-${randomBytes(24).toString('hex')}`;
+  const pieces: Buffer[] = [];
+  const open = (disposition: string, more = ''): void => {
+    pieces.push(Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n${more}\r\n`));
+  };
+  for (const [name, value] of Object.entries(fields)) {
+    open(`name="${name}"`);
+    pieces.push(Buffer.from(`${String(value)}\r\n`));
+  }
+  for (const { name, fileName, contentType, bytes } of files) {
+    open(`name="${name}"; filename="${fileName}"`, `Content-Type: ${contentType}\r\n`);
+    pieces.push(bytes, Buffer.from('\r\n'));
+  }
+  pieces.push(Buffer.from(`--${boundary}--\r\n`));
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    bytes: pieces.reduce((sum, piece) => sum + piece.length, 0),
+    pieces,
+  };
+}

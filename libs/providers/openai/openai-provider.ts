@@ -1,0 +1,106 @@
+import { Readable } from 'node:stream';
+import type {
+  ImageProvider,
+  ProviderCallContext,
+  ProviderImageRequest,
+  ProviderImageResult,
+} from '../image-provider.js';
+import { ProviderError } from '../provider-error.js';
+import { StreamRefused } from './failures.js';
+import { orderFor, type ImageOrder, type OrderSettings } from './image-order.js';
+import { readAnswer, type AnsweredPicture } from './read-answer.js';
+import { Upstream, type UpstreamSettings } from './upstream.js';
+
+/** Largest picture, in bytes, and largest answer: a picture as base64 beside a little JSON. */
+const MAX_PICTURE_BYTES = 64_000_000;
+const MAX_ANSWER_BYTES = 90_000_000;
+/** Three partial pictures and the last one. */
+const MAX_STREAM_BYTES = 4 * MAX_ANSWER_BYTES;
+const FETCHES = 3;
+const NO_PARTIALS = 'The provider sent no partial pictures.';
+
+export interface OpenAiSettings extends UpstreamSettings, OrderSettings {
+  readonly stream: boolean;
+  readonly interrupted: 'retry' | 'fail';
+}
+
+/** Fetches a picture from an address that the server answered with. Throws AppError, or the signal's reason. */
+export interface PictureFetcher {
+  get(url: string, options: { readonly signal: AbortSignal; readonly maxBytes: number }): Promise<Buffer>;
+}
+
+/** OpenAI's Images API, and every server that speaks it. */
+export class OpenAiProvider implements ImageProvider {
+  readonly name = 'openai';
+  readonly free = false;
+  readonly interrupted: 'retry' | 'fail';
+  private readonly upstream: Upstream;
+  /** Set once the server has refused to stream. */
+  private refusesStreams = false;
+
+  constructor(
+    private readonly settings: OpenAiSettings,
+    private readonly fetcher: PictureFetcher,
+  ) {
+    this.interrupted = settings.interrupted;
+    this.upstream = new Upstream(settings);
+  }
+
+  /** Throws ProviderError, or the signal's reason when aborted. */
+  async generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult> {
+    const wantsPartials = request.partialImages > 0;
+    // Partial pictures are a courtesy: a start that follows a failure does without, whatever the failure was.
+    const streamed = wantsPartials && this.settings.stream && !this.refusesStreams && context.startNumber === 1;
+    const order = orderFor(request, this.settings, streamed);
+    context.onProgress(1);
+    let partials = 0;
+    const picture = await this.order(order, streamed, context, (image, index) => {
+      partials += 1;
+      context.onProgress(10 + (80 * partials) / (request.partialImages + 1));
+      context.onPartial(image, index);
+    });
+    const image = picture.bytes ?? [await this.fetch(picture.url, context.signal)];
+    context.onProgress(100);
+    return {
+      image: Readable.from(image),
+      ...(picture.usage === undefined ? {} : { usage: picture.usage }),
+      sentSize: order.size,
+      warnings: wantsPartials && partials === 0 ? [...order.warnings, NO_PARTIALS] : order.warnings,
+    };
+  }
+
+  private async order(
+    { path, body }: ImageOrder,
+    streamed: boolean,
+    { idempotencyKey, signal }: ProviderCallContext,
+    onPartial: (image: Buffer, index: number) => void,
+  ): Promise<AnsweredPicture> {
+    const accept = streamed ? 'text/event-stream, application/json' : 'application/json';
+    const maxBytes = streamed ? MAX_STREAM_BYTES : MAX_ANSWER_BYTES;
+    try {
+      return await this.upstream.call({ path, body, accept, idempotencyKey, signal, maxBytes }, (answer) =>
+        readAnswer(answer, { streamed, maxPictureBytes: MAX_PICTURE_BYTES, onPartial }),
+      );
+    } catch (error) {
+      if (error instanceof StreamRefused && error.isCertain) this.refusesStreams = true;
+      throw error;
+    }
+  }
+
+  /** At once, since such addresses expire; and more than once, since what is fetched was paid for. */
+  private async fetch(url: string, signal: AbortSignal): Promise<Buffer> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.fetcher.get(url, { signal, maxBytes: MAX_PICTURE_BYTES });
+      } catch (cause) {
+        signal.throwIfAborted();
+        if (tries < FETCHES) continue;
+        throw new ProviderError('upstream_error', 'The picture could not be fetched from the provider.', {
+          retryable: true,
+          charged: 'maybe',
+          cause,
+        });
+      }
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import {
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  Min,
+  Validate,
+  ValidatorConstraint,
+} from 'class-validator';
+import { Setting } from '#config/setting.js';
+
+const HOUR_MS = 3_600_000;
+
+@ValidatorConstraint()
+class PlainHttpUrl {
+  validate(value: unknown): boolean {
+    if (typeof value !== 'string' || !URL.canParse(value)) return false;
+    const { protocol, username, password, search, hash } = new URL(value);
+    return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === '';
+  }
+
+  defaultMessage(): string {
+    return 'OPENAI_BASE_URL must be an http(s) URL without credentials or query, like https://api.openai.com/v1';
+  }
+}
+
+export class OpenAiConfig {
+  @Setting('OPENAI_API_KEY', 'Key of OpenAI or of a compatible server; with one, it makes the pictures.', {
+    secret: true,
+  })
+  @IsOptional()
+  @IsString()
+  @Matches(/^[\x21-\x7e]+$/, { message: 'OPENAI_API_KEY must be visible ASCII without spaces' })
+  readonly apiKey?: string;
+
+  @Setting('OPENAI_BASE_URL', 'Where the OpenAI-compatible server is, up to and including /v1.', { unit: 'URL' })
+  @Validate(PlainHttpUrl)
+  readonly baseUrl: string = 'https://api.openai.com/v1';
+
+  @Setting('OPENAI_ORGANIZATION', 'Organization that pictures are charged to, where the key has several.')
+  @IsOptional()
+  @Matches(/^[\x21-\x7e]+$/, { message: 'OPENAI_ORGANIZATION must be visible ASCII without spaces' })
+  readonly organization?: string;
+
+  @Setting('OPENAI_PROJECT', 'Project that pictures are charged to, where the key has several.')
+  @IsOptional()
+  @Matches(/^[\x21-\x7e]+$/, { message: 'OPENAI_PROJECT must be visible ASCII without spaces' })
+  readonly project?: string;
+
+  @Setting('OPENAI_IMAGE_MODEL', 'Name the server knows the image model by; unset sends the name that callers use.')
+  @IsOptional()
+  @IsString()
+  readonly imageModel?: string;
+
+  @Setting('OPENAI_IMAGE_SIZES', 'Sizes that the server can make, where it can’t make any; pictures are fitted.', {
+    list: true,
+    unit: 'list of <w>x<h>',
+  })
+  @Matches(/^[1-9]\d{1,4}x[1-9]\d{1,4}$/, { each: true, message: 'OPENAI_IMAGE_SIZES must list sizes like 1024x1024' })
+  readonly imageSizes: string[] = [];
+
+  @Setting(
+    'OPENAI_STREAM',
+    'Whether the server can send partial pictures; it is asked for them only when callers want some.',
+    {
+      unit: 'true or false',
+    },
+  )
+  @IsBoolean()
+  readonly stream: boolean = true;
+
+  @Setting('OPENAI_RESPONSE_FORMAT', 'b64_json or url, for servers that must be told; OpenAI itself refuses the field.')
+  @IsOptional()
+  @IsIn(['b64_json', 'url'], { message: 'OPENAI_RESPONSE_FORMAT must be b64_json or url' })
+  readonly responseFormat?: 'b64_json' | 'url';
+
+  @Setting(
+    'OPENAI_INTERRUPTED',
+    'What becomes of a task whose call may have been charged without bringing a picture: fail, or retry and maybe pay twice.',
+    { unit: 'fail or retry' },
+  )
+  @IsIn(['fail', 'retry'], { message: 'OPENAI_INTERRUPTED must be fail or retry' })
+  readonly interrupted: 'fail' | 'retry' = 'fail';
+
+  @Setting('OPENAI_CONNECT_TIMEOUT_MS', 'How long connecting to the server may take, TLS included.', { unit: 'ms' })
+  @IsInt()
+  @Min(50)
+  @Max(HOUR_MS)
+  readonly connectTimeoutMs: number = 10_000;
+
+  @Setting(
+    'OPENAI_FIRST_BYTE_TIMEOUT_MS',
+    'From the end of the request to the head of its answer; without a stream that is the whole drawing.',
+    {
+      unit: 'ms',
+    },
+  )
+  @IsInt()
+  @Min(50)
+  @Max(HOUR_MS)
+  readonly firstByteTimeoutMs: number = 600_000;
+
+  @Setting(
+    'OPENAI_IDLE_TIMEOUT_MS',
+    'Longest pause in an answer that has begun; in a stream, between two partial pictures.',
+    {
+      unit: 'ms',
+    },
+  )
+  @IsInt()
+  @Min(50)
+  @Max(HOUR_MS)
+  readonly idleTimeoutMs: number = 300_000;
+
+  @Setting('OPENAI_TOTAL_TIMEOUT_MS', 'One call in all, from connecting to the last byte.', { unit: 'ms' })
+  @IsInt()
+  @Min(50)
+  @Max(HOUR_MS)
+  readonly totalTimeoutMs: number = 840_000;
+}

@@ -1,0 +1,92 @@
+import type { ImageUsage } from '#contract/image-usage.js';
+import { ProviderError } from '../provider-error.js';
+import { readDocument, type AnswerDocument } from './answer-document.js';
+import { splitEvents } from './answer-events.js';
+import { errorInside, refusal, StreamRefused, unusable, type ErrorFields } from './failures.js';
+import type { UpstreamAnswer } from './upstream.js';
+
+/** A picture as bytes, in pieces, or where it can be fetched. */
+export type AnsweredPicture = { readonly usage: ImageUsage | undefined } & (
+  { readonly bytes: readonly Buffer[]; readonly url?: undefined } | { readonly bytes?: undefined; readonly url: string }
+);
+
+interface ReadingOptions {
+  /** Whether partial pictures were asked for. */
+  readonly streamed: boolean;
+  readonly maxPictureBytes: number;
+  readonly onPartial: (image: Buffer, index: number) => void;
+}
+
+const MAX_ERROR_BYTES = 65_536;
+/** Statuses a server may answer with to a field that it does not know. */
+const FIELD_REFUSED: ReadonlySet<number> = new Set([400, 422, 501]);
+
+/** Throws ProviderError when there is no picture in it; what the body throws, where the picture was on its way. */
+export async function readAnswer(answer: UpstreamAnswer, options: ReadingOptions): Promise<AnsweredPicture> {
+  if (answer.status !== 200) throw await readRefusal(answer, options.streamed);
+  // What a server answers decides, not what it was asked for: many know no streams and send JSON all the same.
+  if (answer.contentType === 'text/event-stream') return readStream(answer, options);
+  const document = await readOrRefuse(answer.body, options.maxPictureBytes);
+  return pictureOf(document) ?? noPicture(document);
+}
+
+async function readStream(answer: UpstreamAnswer, options: ReadingOptions): Promise<AnsweredPicture> {
+  let partials = 0;
+  for await (const event of splitEvents(answer.body)) {
+    const document = await readOrRefuse(event, options.maxPictureBytes);
+    if (document.type?.endsWith('.partial_image') === true) {
+      const index = document.partialIndex ?? partials;
+      partials += 1;
+      if (document.picture !== undefined) options.onPartial(Buffer.concat(document.picture), index);
+      continue;
+    }
+    const picture = pictureOf(document);
+    if (picture !== undefined) return picture;
+    if (document.error !== undefined || document.type === 'error') throw errorInside(document.error ?? {});
+  }
+  throw unusable('the stream ended without a picture');
+}
+
+function pictureOf({ picture, url, usage }: AnswerDocument): AnsweredPicture | undefined {
+  if (picture !== undefined) return { bytes: picture, usage };
+  return url === undefined || url === '' ? undefined : { url, usage };
+}
+
+function noPicture({ error }: AnswerDocument): never {
+  throw error === undefined ? unusable('the answer has no picture') : errorInside(error);
+}
+
+/** Failures of the network pass; everything else says that the text is not what was promised. */
+async function readOrRefuse(source: AsyncIterable<Buffer>, maxPictureBytes: number): Promise<AnswerDocument> {
+  try {
+    return await readDocument(source, maxPictureBytes);
+  } catch (error) {
+    if (error instanceof ProviderError) throw error;
+    throw unusable('the answer is no JSON or too large');
+  }
+}
+
+async function readRefusal({ status, retryAfter, body }: UpstreamAnswer, streamed: boolean): Promise<ProviderError> {
+  const fields = await errorFields(body);
+  const error = refusal({ status, fields, retryAfter });
+  if (!streamed || !FIELD_REFUSED.has(status) || error.code !== 'upstream_error') return error;
+  return new StreamRefused(fields?.param === 'stream' || fields?.param === 'partial_images');
+}
+
+/** The status says enough: an error body that breaks off or is no JSON only says less. */
+async function errorFields(body: AsyncIterable<Buffer>): Promise<ErrorFields | undefined> {
+  try {
+    return (await readDocument(firstBytes(body), 0)).error;
+  } catch {
+    return undefined;
+  }
+}
+
+async function* firstBytes(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_ERROR_BYTES) return;
+    yield chunk;
+  }
+}

@@ -1,0 +1,165 @@
+import type { Readable } from 'node:stream';
+import { Agent, request } from 'undici';
+import { ProviderError } from '../provider-error.js';
+import { broken, unusable } from './failures.js';
+import type { RequestBody } from './multipart.js';
+
+export interface UpstreamSettings {
+  readonly apiKey: string;
+  readonly baseUrl: string;
+  readonly organization?: string | undefined;
+  readonly project?: string | undefined;
+  readonly connectTimeoutMs: number;
+  readonly firstByteTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly totalTimeoutMs: number;
+}
+
+export interface UpstreamCall {
+  readonly path: string;
+  readonly body: RequestBody;
+  readonly accept: string;
+  readonly idempotencyKey: string;
+  readonly signal: AbortSignal;
+  /** Bytes of the answer at most. */
+  readonly maxBytes: number;
+}
+
+export interface UpstreamAnswer {
+  readonly status: number;
+  /** Lower case, without parameters; empty when absent. */
+  readonly contentType: string;
+  /** Seconds the server asked to wait. */
+  readonly retryAfter: number | undefined;
+  /** Throws ProviderError when it breaks off, pauses too long or is too long; the signal's reason when aborted. */
+  readonly body: AsyncIterable<Buffer>;
+}
+
+/** One server that the operator configured, so it is trusted with the key and reached without the rules of egress. */
+export class Upstream {
+  private readonly agent: Agent;
+  private readonly base: string;
+
+  constructor(private readonly settings: UpstreamSettings) {
+    this.base = settings.baseUrl.replace(/\/+$/, '');
+    this.agent = new Agent({
+      connect: { timeout: settings.connectTimeoutMs },
+      headersTimeout: settings.firstByteTimeoutMs,
+      bodyTimeout: settings.idleTimeoutMs,
+      // A connection of its own for each call: one that was kept may be closed by the server just as a paid request
+      // goes out, and then nobody knows whether it arrived. A picture takes seconds, a handshake does not.
+      pipelining: 0,
+    });
+  }
+
+  /**
+   * Posts, and lets `read` take the answer in. Throws ProviderError for everything the network does, saying whether the
+   * request had gone out by then; the signal's reason when it aborts.
+   */
+  async call<T>(call: UpstreamCall, read: (answer: UpstreamAnswer) => Promise<T>): Promise<T> {
+    call.signal.throwIfAborted();
+    const stop = new AbortController();
+    const abort = (): void => stop.abort(new Error('aborted'));
+    call.signal.addEventListener('abort', abort, { once: true });
+    const timer = setTimeout(() => stop.abort(new TotalTimeout()), this.settings.totalTimeoutMs);
+    const state = { sent: false };
+    try {
+      return await read(await this.post(call, stop.signal, state));
+    } catch (error) {
+      call.signal.throwIfAborted();
+      if (error instanceof ProviderError) throw error;
+      const cause: unknown = stop.signal.aborted ? stop.signal.reason : error;
+      if (!(cause instanceof TotalTimeout) && codeOf(cause) === undefined) throw cause;
+      throw failureOf(cause, state.sent);
+    } finally {
+      clearTimeout(timer);
+      call.signal.removeEventListener('abort', abort);
+      // Ends a body that nobody read to its end.
+      stop.abort(new Error('done'));
+    }
+  }
+
+  private async post(call: UpstreamCall, signal: AbortSignal, state: { sent: boolean }): Promise<UpstreamAnswer> {
+    const { apiKey, organization, project } = this.settings;
+    const { statusCode, headers, body } = await request(this.base + call.path, {
+      dispatcher: this.agent,
+      method: 'POST',
+      signal,
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        accept: call.accept,
+        'accept-encoding': 'identity',
+        'content-type': call.body.contentType,
+        'content-length': String(call.body.bytes),
+        'idempotency-key': call.idempotencyKey,
+        'user-agent': 'Darkroom',
+        ...(organization === undefined ? {} : { 'openai-organization': organization }),
+        ...(project === undefined ? {} : { 'openai-project': project }),
+      },
+      // undici takes any async iterable, and unlike with a stream takes the next piece only when the last one is out.
+      body: sending(call.body.pieces, state) as unknown as Readable,
+    });
+    // A body that is never read ends with the call; that is no news to anyone.
+    body.on('error', () => undefined);
+    return {
+      status: statusCode,
+      contentType: mediaType(headers['content-type']),
+      retryAfter: secondsOf(headers['retry-after-ms'], headers['retry-after']),
+      body: capped(body, call.maxBytes, signal),
+    };
+  }
+}
+
+class TotalTimeout extends Error {
+  override readonly name = 'TotalTimeout';
+}
+
+/** Until its last piece is on the way a request can't have been carried out. */
+async function* sending(pieces: readonly Buffer[], state: { sent: boolean }): AsyncGenerator<Buffer> {
+  for (const [index, piece] of pieces.entries()) {
+    if (index === pieces.length - 1) state.sent = true;
+    yield piece;
+  }
+}
+
+async function* capped(body: AsyncIterable<Buffer>, maxBytes: number, stop: AbortSignal): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw unusable('the answer is too long');
+      yield chunk;
+    }
+  } catch (error) {
+    // Whoever reads must not take a broken connection for a broken text.
+    throw error instanceof ProviderError ? error : failureOf(stop.aborted ? stop.reason : error, true);
+  }
+}
+
+const LATE = /TIMEOUT$/;
+
+/** The network's own words name the host, so only its code is kept. */
+function failureOf(error: unknown, sent: boolean): ProviderError {
+  if (error instanceof TotalTimeout) return broken('late', sent, 'TOTAL_TIMEOUT');
+  const code = codeOf(error) ?? '';
+  return broken(LATE.test(code) ? 'late' : 'cut', sent, code);
+}
+
+function mediaType(header: unknown): string {
+  const [type = ''] = typeof header === 'string' ? header.split(';', 1) : [];
+  return type.trim().toLowerCase();
+}
+
+/** The network's errors have a code, mistakes in a program have none. */
+function codeOf(error: unknown): string | undefined {
+  const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
+function secondsOf(milliseconds: unknown, text: unknown): number | undefined {
+  if (typeof milliseconds === 'string' && /^\d{1,9}$/.test(milliseconds)) return Number(milliseconds) / 1_000;
+  if (typeof text !== 'string') return undefined;
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1_000);
+}
