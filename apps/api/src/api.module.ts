@@ -1,11 +1,21 @@
-import { Inject, Module, type DynamicModule, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
+import {
+  Inject,
+  Module,
+  type DynamicModule,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, HttpAdapterHost } from '@nestjs/core';
 import type { Redis } from 'ioredis';
 import type { Server } from 'node:http';
+import { CatalogueConfig } from '#catalogue/catalogue.config.js';
+import { CatalogueModule } from '#catalogue/catalogue.module.js';
 import { ConfigModule } from '#config/config.module.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { Database } from '#database/database.js';
 import { EgressConfig } from '#egress/egress.config.js';
+import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
 import { patientConnection } from '#queue/connections.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { QueueHealth } from '#queue/queue-health.js';
@@ -15,16 +25,23 @@ import { LinkSigner } from '#storage/signed-link.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { OBJECT_STORE, StorageModule } from '#storage/storage.module.js';
 import { TaskBellListener } from '#tasks/task-events.js';
+import { TaskEstimates } from '#tasks/task-estimates.js';
 import { TaskPartialsListener } from '#tasks/task-partials.js';
 import { TaskStore } from '#tasks/task-store.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { Logger } from '#telemetry/logger.js';
+import { MetricsConfig } from '#telemetry/metrics.config.js';
+import { Metrics } from '#telemetry/metrics.js';
 import { TelemetryConfig } from '#telemetry/telemetry.config.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiKeyStore } from './auth/api-key-store.js';
-import { SecretsConfig } from './auth/secrets.config.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
+import { CHAT_PARTS, OPENAI_CHAT } from './chat/chat-parts.js';
+import { ChatController } from './chat/chat.controller.js';
+import { ChatConfig } from './chat/chat.config.js';
+import { ChatUsageLog } from './chat/chat-usage-log.js';
 import { FilesController } from './files/files.controller.js';
 import { HealthController } from './health/health.controller.js';
 import { Readiness } from './health/readiness.js';
@@ -38,6 +55,8 @@ import { AnswerImage } from './images/answer-image.js';
 import { DeliveryMarks } from './images/delivery-marks.js';
 import { HeldCalls } from './images/held-calls.js';
 import { ImagesController } from './images/images.controller.js';
+import { ReferenceImages } from './images/reference-images.js';
+import { RequestRules } from './images/request-rules.js';
 import { StreamImage } from './images/stream-image.js';
 import { WaitForTask } from './images/wait-for-task.js';
 import { RequestLimits } from './limits/limit-requests.js';
@@ -45,12 +64,17 @@ import { LimitsConfig } from './limits/limits.config.js';
 import { RateCounter } from './limits/rate-counter.js';
 import { ModelsController } from './models/models.controller.js';
 import { FollowTask } from './tasks/follow-task.js';
-import { TaskLinks } from './tasks/task-links.js';
+import { TaskLinks } from '#answers/task-links.js';
 import { TaskWatchers } from './tasks/task-watchers.js';
 import { TasksController } from './tasks/tasks.controller.js';
+import { KeepImage } from './uploads/keep-image.js';
+import { UploadStore } from './uploads/upload-store.js';
+import { UploadsConfig } from './uploads/uploads.config.js';
+import { UploadsController } from './uploads/uploads.controller.js';
 
 export const API_CONFIGS = [
   TelemetryConfig,
+  MetricsConfig,
   DatabaseConfig,
   QueueConfig,
   TasksConfig,
@@ -59,6 +83,10 @@ export const API_CONFIGS = [
   SecretsConfig,
   ApiConfig,
   LimitsConfig,
+  UploadsConfig,
+  CatalogueConfig,
+  SandboxConfig,
+  ChatConfig,
 ] as const;
 
 /** The one connection of a process that is subscribed: it can do nothing else. */
@@ -69,11 +97,15 @@ const providers = [
   { provide: APP_FILTER, useClass: ErrorFilter },
   { provide: APP_GUARD, useClass: ApiKeyGuard },
   KnownRoutes,
+  ReferenceImages,
   AcceptImage,
+  RequestRules,
   AnswerImage,
+  KeepImage,
   TaskLinks,
   FollowTask,
   Readiness,
+  ...CHAT_PARTS,
   { provide: BodyMemory, inject: [ApiConfig], useFactory: (config: ApiConfig) => new BodyMemory(config.bodyMemory) },
   { provide: Draining, inject: [ApiConfig], useFactory: (config: ApiConfig) => new Draining(config) },
   {
@@ -81,6 +113,7 @@ const providers = [
     inject: [Database, SecretsConfig],
     useFactory: (database: Database, secrets: SecretsConfig) => new ApiKeyStore(database, secrets.secretKey),
   },
+  { provide: UploadStore, inject: [Database], useFactory: (database: Database) => new UploadStore(database) },
   {
     provide: LISTENING_REDIS,
     inject: [QueueConfig, Logger],
@@ -119,13 +152,23 @@ const providers = [
   },
   {
     provide: WaitForTask,
-    inject: [TaskStore, TaskBellListener, Logger],
-    useFactory: (...parts: ConstructorParameters<typeof WaitForTask>) => new WaitForTask(...parts),
+    inject: [Metrics, TaskStore, TaskBellListener, Logger],
+    useFactory: (metrics: Metrics, ...parts: ConstructorParameters<typeof WaitForTask>) => {
+      const wait = new WaitForTask(...parts);
+      metrics.gauge('held_tasks', 'Tasks whose sync callers this process holds.', () => wait.size);
+      return wait;
+    },
   },
   {
     provide: TaskWatchers,
-    inject: [TaskStore, TaskBellListener, Logger],
-    useFactory: (...parts: ConstructorParameters<typeof TaskWatchers>) => new TaskWatchers(...parts),
+    inject: [Metrics, TaskStore, TaskBellListener, Logger],
+    useFactory: (metrics: Metrics, ...parts: ConstructorParameters<typeof TaskWatchers>) => {
+      const watchers = new TaskWatchers(...parts);
+      metrics.gauge('followed_tasks', 'Tasks that long polls and event streams follow at this process.', () => {
+        return watchers.size;
+      });
+      return watchers;
+    },
   },
   {
     provide: LinkSigner,
@@ -143,7 +186,7 @@ const providers = [
   },
   {
     provide: TO_CLOSE,
-    inject: [WaitForTask, TaskWatchers, TaskBellListener, DeliveryMarks],
+    inject: [WaitForTask, TaskWatchers, TaskEstimates, TaskBellListener, DeliveryMarks, ChatUsageLog, OPENAI_CHAT],
     useFactory: (...parts: Closable[]) => parts,
   },
 ];
@@ -153,23 +196,42 @@ interface Closable {
   close(): void | Promise<void>;
 }
 
-/** HTTP only: takes requests, writes tasks, waits for them. Draws nothing and calls no provider. */
+/** HTTP only: takes requests, writes tasks, waits for them. Draws nothing, and calls providers of chat alone. */
 @Module({})
-export class ApiModule implements OnModuleDestroy, OnApplicationShutdown {
+export class ApiModule implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   constructor(
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(Draining) private readonly draining: Draining,
     @Inject(TO_CLOSE) private readonly toClose: readonly Closable[],
+    @Inject(TaskEstimates) private readonly estimates: TaskEstimates,
   ) {}
 
   /** Throws ConfigError when settings are missing or wrong. */
   static forRoot(env: Readonly<Record<string, string | undefined>>): DynamicModule {
     return {
       module: ApiModule,
-      imports: [ConfigModule.forRoot(API_CONFIGS, env), TelemetryModule.forRoot('api'), TasksModule, StorageModule],
-      controllers: [ImagesController, TasksController, ModelsController, FilesController, HealthController],
+      imports: [
+        ConfigModule.forRoot(API_CONFIGS, env),
+        TelemetryModule.forRoot('api'),
+        CatalogueModule.forRoot(env),
+        TasksModule,
+        StorageModule,
+      ],
+      controllers: [
+        ImagesController,
+        TasksController,
+        ChatController,
+        ModelsController,
+        FilesController,
+        UploadsController,
+        HealthController,
+      ],
       providers,
     };
+  }
+
+  onApplicationBootstrap(): void {
+    this.estimates.start();
   }
 
   async onModuleDestroy(): Promise<void> {

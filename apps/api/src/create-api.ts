@@ -1,5 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Metrics } from '#telemetry/metrics.js';
 import { Logger } from '#telemetry/logger.js';
 import { NestLogger } from '#telemetry/nest-logger.js';
 import { ApiModule } from './api.module.js';
@@ -9,6 +10,8 @@ import { prepareDocs, serveDocs } from './docs/serve-docs.js';
 import { logRequests } from './http/access-log.js';
 import { ApiConfig } from './http/api.config.js';
 import { BodyMemory } from './http/body-memory.js';
+import { countRequests } from './http/count-requests.js';
+import { ConnectionCap } from './http/connection-cap.js';
 import { KnownRoutes } from './http/known-routes.js';
 import { createAdapter, prepareServer } from './http/server.js';
 import { limitRequests, RequestLimits } from './limits/limit-requests.js';
@@ -26,8 +29,10 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   prepareDocs(server);
   prepareServer(server, app.get(ApiConfig), app.get(KnownRoutes), app.get(BodyMemory));
   authenticateRequests(server, app.get(ApiKeyStore));
+  new ConnectionCap(app.get(ApiConfig).unauthenticatedConnections, logger).watch(server);
   limitRequests(server, app.get(RequestLimits));
   logRequests(server, logger);
+  countRequests(server, app.get(Metrics));
   serveDocs(app);
   return app;
 }

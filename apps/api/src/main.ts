@@ -3,17 +3,13 @@ import { ConfigError, unknownSettings } from '#config/load-config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { API_CONFIGS } from './api.module.js';
-import { guessableSecrets, SecretsConfig } from './auth/secrets.config.js';
+import { refuseGuessableSecrets, SecretsConfig } from '#secrets/secrets.config.js';
 import { createApi } from './create-api.js';
 import { ApiConfig } from './http/api.config.js';
 
 async function main(): Promise<void> {
   const app = await createApi(process.env);
-  if (app.get(EgressConfig).nodeEnv === 'production') {
-    const guessable = guessableSecrets(app.get(SecretsConfig));
-    if (guessable.length > 0)
-      throw new ConfigError(guessable.map((name) => `${name} can be guessed; make a random one`));
-  }
+  if (app.get(EgressConfig).nodeEnv === 'production') refuseGuessableSecrets(app.get(SecretsConfig));
   const logger = app.get(Logger);
   for (const setting of unknownSettings(API_CONFIGS, process.env)) {
     logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });

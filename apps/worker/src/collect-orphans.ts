@@ -1,6 +1,6 @@
 import { decodeTime } from 'ulid';
 import type { Database } from '#database/database.js';
-import { taskIdOfKey } from '#storage/object-key.js';
+import { ownerOfKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import type { Logger } from '#telemetry/logger.js';
 
@@ -20,7 +20,7 @@ export class CollectOrphans {
   async run(now: number): Promise<number> {
     let collected = 0;
     let batch: string[] = [];
-    for (const prefix of ['inputs/', 'results/']) {
+    for (const prefix of ['inputs/', 'results/', 'uploads/']) {
       for await (const key of this.store.list(prefix)) {
         if (!isOld(key, now)) continue;
         batch.push(key);
@@ -44,17 +44,19 @@ export class CollectOrphans {
 
   /** A pending task's own writers are left alone, whatever they have stored so far. */
   private async keysKnown(keys: readonly string[]): Promise<ReadonlySet<string>> {
-    const ids = [...new Set(keys.map((key) => taskIdOfKey(key)))];
+    const ids = [...new Set(keys.map((key) => ownerOfKey(key).id))];
     const { rows } = await this.database.pool.query<{ id: string; status: string; keys: string[] }>({
       text: `SELECT id, status, ARRAY(SELECT jsonb_path_query(
-          jsonb_build_array(images, inputs, mask), 'strict $.**.key') #>> '{}') AS keys FROM tasks WHERE id = ANY($1)`,
+          jsonb_build_array(images, inputs, mask), 'strict $.**.key') #>> '{}') AS keys FROM tasks WHERE id = ANY($1)
+        UNION ALL SELECT id, 'kept', ARRAY['uploads/' || id] FROM uploads WHERE id = ANY($1)`,
       values: [ids],
     });
     const pending = new Set(rows.filter((row) => row.status === 'pending').map((row) => row.id));
-    return new Set([...rows.flatMap((row) => row.keys), ...keys.filter((key) => pending.has(taskIdOfKey(key)))]);
+    return new Set([...rows.flatMap((row) => row.keys), ...keys.filter((key) => pending.has(ownerOfKey(key).id))]);
   }
 }
 
 function isOld(key: string, now: number): boolean {
-  return now - decodeTime(taskIdOfKey(key).slice('task_'.length)) > MIN_AGE_MS;
+  const { ulid } = ownerOfKey(key);
+  return ulid !== '' && now - decodeTime(ulid) > MIN_AGE_MS;
 }

@@ -1,4 +1,5 @@
 import type { Database } from '#database/database.js';
+import { ownerOfKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import type { TaskImage, TaskInput } from '#tasks/task.js';
 import type { Logger } from '#telemetry/logger.js';
@@ -63,8 +64,9 @@ export class ExpireObjects {
   }
 }
 
+/** The task's own objects; an upload that it only named has a life of its own. */
 function keysOf(row: ExpiredRow): string[] {
   const inputs = row.mask === null ? row.inputs : [...row.inputs, row.mask];
   const inputKeys = inputs.flatMap((input) => (input.kind === 'object' ? [input.key] : []));
-  return [...(row.images ?? []).map((image) => image.key), ...inputKeys];
+  return [...(row.images ?? []).map((image) => image.key), ...inputKeys].filter((key) => ownerOfKey(key).id === row.id);
 }

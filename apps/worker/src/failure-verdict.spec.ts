@@ -2,10 +2,14 @@ import { AppError } from '#contract/app-error.js';
 import { ImageError } from '#images/image-error.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { StorageError } from '#storage/object-store.js';
-import { PictureNotStored, verdictOn } from './failure-verdict.js';
+import { MoveUnanswered } from '#tasks/task-moves.js';
+import { PictureNotStored, StartNotCounted, verdictOn } from './failure-verdict.js';
 import { DeadlinePassed, HoldLost, ShuttingDown } from './hold.js';
 
-const facts = { starts: 1, maxStarts: 3, attempt: 1, free: false };
+const PAID = { free: false, interrupted: 'fail' } as const;
+const FREE = { free: true, interrupted: 'retry' } as const;
+const BOLD = { free: false, interrupted: 'retry' } as const;
+const facts = { starts: 1, maxStarts: 3, attempt: 1, provider: PAID };
 
 function providerError(charged: 'no' | 'maybe' | 'yes', retryable = true): ProviderError {
   return new ProviderError('upstream_error', 'The provider failed.', { retryable, charged });
@@ -28,7 +32,13 @@ describe('verdictOn', () => {
   });
 
   it('repeats a doubtful start where nothing is charged at all', () => {
-    expect(verdictOn(providerError('maybe'), { ...facts, free: true }).kind).toBe('give-back');
+    expect(verdictOn(providerError('maybe'), { ...facts, provider: FREE }).kind).toBe('give-back');
+  });
+
+  it('repeats a doubtful start, but none that was surely charged, where the operator has said so', () => {
+    expect(verdictOn(providerError('maybe'), { ...facts, provider: BOLD }).kind).toBe('give-back');
+    expect(verdictOn(providerError('yes'), { ...facts, provider: BOLD }).kind).toBe('fail');
+    expect(verdictOn(new PictureNotStored('disk full'), { ...facts, provider: BOLD }).kind).toBe('fail');
   });
 
   it('never exceeds the cap on starts', () => {
@@ -63,8 +73,13 @@ describe('verdictOn', () => {
   it('never orders a picture again because the store did not take it, unless that is free', () => {
     const lost = new PictureNotStored('disk full');
     expect(verdictOn(lost, facts)).toMatchObject({ kind: 'fail', error: { code: 'storage_error' } });
-    expect(verdictOn(lost, { ...facts, free: true }).kind).toBe('give-back');
-    expect(verdictOn(lost, { ...facts, free: true, starts: 3 }).kind).toBe('fail');
+    expect(verdictOn(lost, { ...facts, provider: FREE }).kind).toBe('give-back');
+    expect(verdictOn(lost, { ...facts, provider: FREE, starts: 3 }).kind).toBe('fail');
+  });
+
+  it('does not blame a task for a database that did not answer', () => {
+    expect(verdictOn(new StartNotCounted('not counted'), facts)).toEqual({ kind: 'give-back', delayMs: 1_000 });
+    expect(verdictOn(new MoveUnanswered('no answer'), facts)).toEqual({ kind: 'walk-away' });
   });
 
   it('calls a passed deadline by its name and a bug an internal error', () => {

@@ -1,12 +1,19 @@
 import { AppError } from '#contract/app-error.js';
 import { ImageError } from '#images/image-error.js';
+import { mayBuyAgain, type ImageProvider } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { StorageError } from '#storage/object-store.js';
+import { MoveUnanswered } from '#tasks/task-moves.js';
 import { DeadlinePassed, HoldLost, ShuttingDown } from './hold.js';
 
 /** The picture was made, and maybe paid for, but the store did not take it. */
 export class PictureNotStored extends Error {
   override readonly name = 'PictureNotStored';
+}
+
+/** The start was not written down for certain, so the provider was not called. */
+export class StartNotCounted extends Error {
+  override readonly name = 'StartNotCounted';
 }
 
 /** What becomes of a task after an attempt that brought no picture. */
@@ -21,8 +28,7 @@ interface AttemptFacts {
   readonly maxStarts: number;
   /** Attempts so far, including those that failed before the provider. */
   readonly attempt: number;
-  /** The provider charges nothing, so another start costs nobody anything. */
-  readonly free: boolean;
+  readonly provider: Pick<ImageProvider, 'free' | 'interrupted'>;
 }
 
 const FIRST_DELAY_MS = 1_000;
@@ -34,13 +40,18 @@ const MAX_ATTEMPTS = 20;
 export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
   if (error instanceof HoldLost) return { kind: 'walk-away' };
   if (error instanceof ShuttingDown) return { kind: 'give-back', delayMs: 0 };
+  if (error instanceof StartNotCounted) return { kind: 'give-back', delayMs: FIRST_DELAY_MS };
+  // What else the database left unanswered is found out by whoever takes the task when the lease has run out.
+  if (error instanceof MoveUnanswered) return { kind: 'walk-away' };
   if (error instanceof DeadlinePassed) {
     return fail(new AppError('generation_timeout', 'The picture was not finished before the deadline.'));
   }
   if (error instanceof ProviderError) return onProviderError(error, facts);
   if (error instanceof AppError) return fail(error);
   if (error instanceof ImageError) return fail(new AppError(error.code, error.message, { cause: error }));
-  if (error instanceof PictureNotStored) return onStore(error, facts.free && facts.starts < facts.maxStarts, facts);
+  if (error instanceof PictureNotStored) {
+    return onStore(error, mayBuyAgain(facts.provider, 'yes') && facts.starts < facts.maxStarts, facts);
+  }
   if (error instanceof StorageError) return onStore(error, facts.attempt < MAX_ATTEMPTS, facts);
   return fail(
     new AppError('internal_error', 'The picture could not be made because of an internal error.', { cause: error }),
@@ -53,8 +64,7 @@ function onStore(error: Error, again: boolean, facts: AttemptFacts): Verdict {
 }
 
 function onProviderError(error: ProviderError, facts: AttemptFacts): Verdict {
-  const affordable = error.charged === 'no' || facts.free;
-  if (error.retryable && affordable && facts.starts < facts.maxStarts) {
+  if (error.retryable && mayBuyAgain(facts.provider, error.charged) && facts.starts < facts.maxStarts) {
     const delayMs = error.retryAfter === undefined ? delayAfter(facts.starts) : error.retryAfter * 1_000;
     return { kind: 'give-back', delayMs: Math.min(delayMs, LONGEST_DELAY_MS) };
   }

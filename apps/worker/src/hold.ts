@@ -1,6 +1,9 @@
 import type { Hold, TaskMoves } from '#tasks/task-moves.js';
 import type { Logger } from '#telemetry/logger.js';
 
+/** A cancel that was not heard of is found out at the next renewal, so that comes soon, however long the lease is. */
+const RENEW_MS = 2_000;
+
 /** Another worker, a cancel or the deadline took the task away: nothing of it may be written any more. */
 export class HoldLost extends Error {
   override readonly name = 'HoldLost';
@@ -37,7 +40,7 @@ export class Holds {
     private readonly leaseMs: number,
     private readonly logger: Logger,
   ) {
-    this.timer = setInterval(() => void this.renew(), leaseMs / 4).unref();
+    this.timer = setInterval(() => void this.renew(), Math.min(leaseMs / 4, RENEW_MS)).unref();
   }
 
   get size(): number {

@@ -3,6 +3,7 @@ import { Inject, type BeforeApplicationShutdown, type OnApplicationBootstrap } f
 import { DelayedError, type Job } from 'bullmq';
 import { ImageQueue } from '#queue/image-queue.js';
 import { IMAGE_QUEUE, parseRunImageTask } from '#queue/job-catalog.js';
+import { JOB_WORKER_OPTIONS, runJobs } from '#queue/job-worker.js';
 import { Logger } from '#telemetry/logger.js';
 import { Holds } from './hold.js';
 import { RunImageTask } from './run-image-task.js';
@@ -11,20 +12,8 @@ import { WorkerConfig } from './worker.config.js';
 /** How long a job waits when the database did not answer. */
 const DATABASE_RETRY_MS = 1_000;
 
-/**
- * Takes jobs off the queue. The row decides everything, so a job that comes twice does no harm;
- * BullMQ's lock only brings a dead worker's jobs back early, and its limit on that must never end a task.
- */
-@Processor(IMAGE_QUEUE, {
-  autorun: false,
-  lockDuration: 20_000,
-  stalledInterval: 5_000,
-  maxStalledCount: 1_000,
-  runRetryDelay: 1_000,
-  drainDelay: 5,
-  removeOnComplete: { count: 0 },
-  removeOnFail: { count: 0 },
-})
+/** Takes jobs of pictures off the queue. */
+@Processor(IMAGE_QUEUE, JOB_WORKER_OPTIONS)
 export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(
     @Inject(RunImageTask) private readonly tasks: RunImageTask,
@@ -37,13 +26,7 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
   }
 
   onApplicationBootstrap(): void {
-    this.worker.concurrency = this.config.concurrency;
-    this.worker.on('error', (error) => {
-      this.logger.warn('queue.error', { error });
-    });
-    this.worker.run().catch((error: unknown) => {
-      this.logger.error('queue.stopped', { error });
-    });
+    runJobs(this.worker, this.config.concurrency, this.logger);
   }
 
   async process(job: Job<unknown>, token?: string): Promise<void> {

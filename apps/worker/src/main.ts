@@ -2,7 +2,9 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { ConfigError, unknownSettings } from '#config/load-config.js';
 import { Database } from '#database/database.js';
+import { EgressConfig } from '#egress/egress.config.js';
 import { QueueHealth } from '#queue/queue-health.js';
+import { refuseGuessableSecrets, SecretsConfig } from '#secrets/secrets.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { NestLogger } from '#telemetry/nest-logger.js';
 import { HealthServer } from './health-server.js';
@@ -12,6 +14,7 @@ import { WORKER_CONFIGS, WorkerModule } from './worker.module.js';
 
 async function main(): Promise<void> {
   const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(process.env), { bufferLogs: true });
+  if (app.get(EgressConfig).nodeEnv === 'production') refuseGuessableSecrets(app.get(SecretsConfig));
   const logger = app.get(Logger);
   app.useLogger(new NestLogger(logger));
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });

@@ -1,3 +1,4 @@
+import { pixelsFor } from '#contract/pixel-table.js';
 import type { ProviderImageRequest } from '#providers/image-provider.js';
 import type { ClaimedTask } from '#tasks/task-moves.js';
 import type { LoadedInputs } from './load-inputs.js';
@@ -11,6 +12,7 @@ export function toProviderRequest(claimed: ClaimedTask, inputs: LoadedInputs): P
     prompt: claimed.prompt,
     width: options.pixels?.width,
     height: options.pixels?.height,
+    squareEdge: options.resolution === null ? undefined : pixelsFor('1:1', options.resolution)?.width,
     images: inputs.images,
     mask: inputs.mask,
     quality: options.quality ?? undefined,

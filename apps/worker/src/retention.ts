@@ -2,6 +2,8 @@ import type { Logger } from '#telemetry/logger.js';
 import type { CollectOrphans } from './collect-orphans.js';
 import type { ExpireKeys } from './expire-keys.js';
 import type { ExpireObjects } from './expire-objects.js';
+import type { ExpireUploads } from './expire-uploads.js';
+import type { ExpireWebhooks } from './expire-webhooks.js';
 
 const EXPIRE_EVERY_MS = 10 * 60_000;
 const COLLECT_EVERY_MS = 24 * 3_600_000;
@@ -13,13 +15,19 @@ export class Retention {
   constructor(
     private readonly expire: ExpireObjects,
     private readonly orphans: CollectOrphans,
-    private readonly keys: ExpireKeys,
+    private readonly rows: {
+      readonly keys: ExpireKeys;
+      readonly uploads: ExpireUploads;
+      readonly webhooks: ExpireWebhooks;
+    },
     private readonly logger: Logger,
   ) {}
 
   start(): void {
     this.every(EXPIRE_EVERY_MS, () => this.expire.run());
-    this.every(EXPIRE_EVERY_MS, () => this.keys.run());
+    this.every(EXPIRE_EVERY_MS, () => this.rows.keys.run());
+    this.every(EXPIRE_EVERY_MS, () => this.rows.uploads.run());
+    this.every(EXPIRE_EVERY_MS, () => this.rows.webhooks.run());
     this.every(COLLECT_EVERY_MS, () => this.orphans.run(Date.now()));
   }
 

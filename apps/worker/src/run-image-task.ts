@@ -5,13 +5,14 @@ import { finishPicture, type FinishedPicture } from '#images/finish-picture.js';
 import { ImageError } from '#images/image-error.js';
 import { MAX_PICTURE_BYTES } from '#images/limits.js';
 import { sniffImageType } from '#images/sniff.js';
-import type { ImageProvider, ProviderImageResult } from '#providers/image-provider.js';
+import { mayBuyAgain, type ImageProvider, type ProviderImageResult } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import type { ProviderRegistry } from '#providers/registry.js';
 import { resultKey } from '#storage/object-key.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
 import type { ClaimedTask } from '#tasks/task-moves.js';
 import type { TaskPartials } from '#tasks/task-partials.js';
+import { adaptations, sizesOf } from './adaptations.js';
 import { PictureNotStored } from './failure-verdict.js';
 import type { HeldTask } from './hold.js';
 import type { LoadInputs, LoadedInputs } from './load-inputs.js';
@@ -56,11 +57,12 @@ export class RunImageTask {
     const key = resultKey(claimed.task.id, claimed.attempt, picture.format);
     await this.keeper.whileStoring(held, () => this.keep(key, picture, held.signal));
     const { contentType, width, height, sha256 } = picture;
-    const image = { key, contentType, width, height, bytes: picture.bytes.length, sha256 };
-    const won = await this.keeper.complete(claimed, held, {
+    const sizes = sizesOf(claimed.task.options, result.sentSize, picture);
+    const image = { key, contentType, width, height, bytes: picture.bytes.length, sha256, sizes };
+    const won = await this.keeper.complete(claimed, held, provider, {
       images: [image],
       usage: result.usage,
-      warnings: result.warnings,
+      warnings: [...result.warnings, ...adaptations(picture)],
     });
     if (!won) await this.store.delete(key);
   }
@@ -74,7 +76,7 @@ export class RunImageTask {
   ): Promise<ProviderImageResult & { readonly bytes: Buffer }> {
     if (claimed.providerJobId === null) await this.keeper.startProvider(claimed, held, provider);
     const progress = this.keeper.progress(held);
-    const result = await provider.generate(toProviderRequest(claimed, inputs), {
+    const call = provider.generate(toProviderRequest(claimed, inputs), {
       signal: held.signal,
       idempotencyKey: claimed.task.id,
       resumeJobId: claimed.providerJobId ?? undefined,
@@ -87,6 +89,7 @@ export class RunImageTask {
         this.passOn(claimed, image, index);
       },
     });
+    const result = await this.keeper.called(held, provider, call);
     const bytes = await readCapped(result.image, MAX_PICTURE_BYTES, held.signal).catch((error: unknown) => {
       throw error instanceof TooManyBytes ? unusable(error) : error;
     });
@@ -124,9 +127,9 @@ export class RunImageTask {
   }
 }
 
-/** An earlier attempt called the provider and never learned how that ended; only a free one may be called again. */
+/** An earlier attempt called the provider and never learned how that ended. */
 function refuseSecondPurchase(claimed: ClaimedTask, provider: ImageProvider): void {
-  if (!claimed.providerCallOpen || provider.free || claimed.providerJobId !== null) return;
+  if (!claimed.providerCallOpen || claimed.providerJobId !== null || mayBuyAgain(provider, 'maybe')) return;
   throw new AppError(
     'interrupted',
     'The worker was interrupted while the provider was making the picture. It is not known whether it was made, so it was not ordered a second time.',

@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '#contract/app-error.js';
 import type { ImageProvider } from '#providers/image-provider.js';
+import { ProviderError } from '#providers/provider-error.js';
 import type { ImageQueue } from '#queue/image-queue.js';
 import { taskError } from '#tasks/task-error.js';
 import type { TaskBell } from '#tasks/task-events.js';
@@ -7,19 +9,34 @@ import type { ClaimedTask, TaskMoves, TaskResult } from '#tasks/task-moves.js';
 import type { TaskSlots } from '#tasks/task-slots.js';
 import type { TasksConfig } from '#tasks/tasks.config.js';
 import type { Logger } from '#telemetry/logger.js';
-import { verdictOn } from './failure-verdict.js';
+import type { SendDeliveries } from '#webhooks/send-deliveries.js';
+import { PictureNotStored, StartNotCounted, verdictOn } from './failure-verdict.js';
 import { HoldLost, type HeldTask, type Holds } from './hold.js';
 import { ProgressWriter } from './progress-writer.js';
+import type { TaskMeter } from './task-meter.js';
+
+/** Who learns of a task's moves. */
+interface Notified {
+  readonly bell: TaskBell;
+  readonly queue: ImageQueue;
+  readonly slots: TaskSlots;
+  readonly meter: TaskMeter;
+  readonly deliveries: SendDeliveries;
+}
 
 /** A phase shorter than this is over before anyone could look. */
 const VISIBLE_MS = 250;
+
+/** How long a finished picture waits for the database between two tries, and how often; about a quarter of an hour. */
+const COMPLETE_RETRY_MS = 500;
+const COMPLETE_TRIES = 1_800;
 
 /** Moves a held task along and says so in the log. Throws HoldLost when the task is no longer ours. */
 export class TaskKeeper {
   constructor(
     private readonly moves: TaskMoves,
     private readonly holds: Holds,
-    private readonly notify: { readonly bell: TaskBell; readonly queue: ImageQueue; readonly slots: TaskSlots },
+    private readonly notify: Notified,
     private readonly config: TasksConfig,
     private readonly logger: Logger,
   ) {}
@@ -29,6 +46,7 @@ export class TaskKeeper {
     if (claimed === undefined) this.logger.debug('task.not_claimed', { taskId });
     else {
       this.notify.bell.ringChanged(taskId);
+      this.notify.meter.claimed(claimed);
       this.logger.info('task.claimed', { ...identity(claimed), attempt: claimed.attempt });
     }
     return claimed;
@@ -50,7 +68,17 @@ export class TaskKeeper {
   async startProvider(claimed: ClaimedTask, held: HeldTask, provider: ImageProvider): Promise<void> {
     held.signal.throwIfAborted();
     if (claimed.providerStarts >= this.config.maxProviderStarts) throw givenUp();
-    if (!(await this.moves.startProvider(held, provider, this.config.maxProviderStarts))) throw new HoldLost();
+    const counted = await this.moves
+      .startProvider(held, provider, this.config.maxProviderStarts)
+      .catch((cause: unknown) => {
+        throw new StartNotCounted('not counted', { cause });
+      });
+    if (!counted) throw new HoldLost();
+  }
+
+  /** Waits for a call to the provider, which counts by how it ends. */
+  async called<T>(held: HeldTask, provider: ImageProvider, call: Promise<T>): Promise<T> {
+    return this.notify.meter.call(provider.name, call, held.signal);
   }
 
   async acceptedByProvider(held: HeldTask, providerJobId: string): Promise<void> {
@@ -75,9 +103,12 @@ export class TaskKeeper {
   }
 
   /** False when the task has ended in another way meanwhile; then the picture is not wanted. */
-  async complete(claimed: ClaimedTask, held: HeldTask, result: TaskResult): Promise<boolean> {
-    const won = await this.moves.complete(held, result);
-    if (won) this.ended(claimed);
+  async complete(claimed: ClaimedTask, held: HeldTask, provider: ImageProvider, result: TaskResult): Promise<boolean> {
+    const won = await this.completeInTheEnd(claimed, held, result);
+    if (won) {
+      this.ended(claimed);
+      this.notify.meter.completed(claimed, provider.name);
+    }
     const durationMs = Date.now() - claimed.task.createdAt.getTime();
     this.logger.info(won ? 'task.completed' : 'task.result_discarded', {
       ...identity(claimed),
@@ -87,6 +118,26 @@ export class TaskKeeper {
     return won;
   }
 
+  /**
+   * A picture that is made and stored outlives a database that is away for a while: it is offered again until the
+   * task's deadline or the end of the process. That the lease has run out meanwhile matters only if another took over.
+   */
+  private async completeInTheEnd(claimed: ClaimedTask, held: HeldTask, result: TaskResult): Promise<boolean> {
+    for (let tries = 1; ; tries++) {
+      try {
+        if (await this.moves.complete(held, result)) return true;
+        // An earlier try may have been carried out, and only its answer lost.
+        return tries > 1 && (await this.moves.isCompletedBy(held));
+      } catch (error) {
+        const { signal } = held;
+        const isLast = signal.aborted && !(signal.reason instanceof HoldLost);
+        if (isLast || tries === COMPLETE_TRIES) throw new PictureNotStored('not written down', { cause: error });
+        this.logger.warn('task.not_completed', { ...identity(claimed), attempt: held.attempt, error });
+        await delay(COMPLETE_RETRY_MS);
+      }
+    }
+  }
+
   /** Decides by the error and carries it out. A database that does not answer leaves the lease to run out. */
   async settleFailure(claimed: ClaimedTask, held: HeldTask, provider: ImageProvider, thrown: unknown): Promise<void> {
     const error: unknown = held.signal.aborted ? held.signal.reason : thrown;
@@ -94,7 +145,7 @@ export class TaskKeeper {
       starts: claimed.providerStarts + 1,
       maxStarts: this.config.maxProviderStarts,
       attempt: claimed.attempt,
-      free: provider.free,
+      provider,
     });
     const line = { ...identity(claimed), attempt: held.attempt, provider: provider.name };
     switch (verdict.kind) {
@@ -103,7 +154,7 @@ export class TaskKeeper {
         return;
       case 'give-back': {
         // A call that was cut short may still be running at the provider; a classified failure is known to be over.
-        const outcomeKnown = provider.free || !held.signal.aborted;
+        const outcomeKnown = provider.free || !(held.signal.aborted || mayBeCharged(error));
         const entry = await this.moves.giveBack(held, verdict.delayMs, outcomeKnown);
         this.logger.warn('task.given_back', { ...line, durationMs: verdict.delayMs, error });
         if (entry === undefined) return;
@@ -113,7 +164,10 @@ export class TaskKeeper {
         return;
       }
       case 'fail':
-        if (await this.moves.fail(held, taskError(verdict.error))) this.ended(claimed);
+        if (await this.moves.fail(held, taskError(verdict.error))) {
+          this.ended(claimed);
+          this.notify.meter.failed(verdict.error);
+        }
         this.logger.warn('task.failed', {
           ...line,
           code: verdict.error.code,
@@ -123,14 +177,19 @@ export class TaskKeeper {
     }
   }
 
-  private ended({ task }: ClaimedTask): void {
+  private ended({ task, asynchronous }: ClaimedTask): void {
     this.notify.slots.free(task.apiKeyId, task.id);
     this.notify.bell.ring(task.id);
+    if (asynchronous) this.notify.deliveries.announce(task.id);
   }
 }
 
 function givenUp(): AppError {
   return new AppError('interrupted', 'The picture was begun too often without being finished, so it was given up.');
+}
+
+function mayBeCharged(error: unknown): boolean {
+  return error instanceof ProviderError && error.charged !== 'no';
 }
 
 function identity(claimed: ClaimedTask): { taskId: string; requestId: string } {

@@ -1,4 +1,4 @@
-import { IsInt, Max, Min } from 'class-validator';
+import { IsInt, IsUrl, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
 export class WorkerConfig {
@@ -19,6 +19,16 @@ export class WorkerConfig {
   @Min(0)
   @Max(65_535)
   readonly healthPort: number = 0;
+
+  @Setting(
+    'PUBLIC_URL',
+    'Address callers reach the API at, used in links; a worker can’t know HOST and PORT of the API.',
+    {
+      unit: 'URL',
+    },
+  )
+  @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
+  readonly publicUrl: string = 'http://127.0.0.1:3000';
 
   @Setting('IMAGE_RETENTION_HOURS', 'How long pictures and uploads are kept after their task ended.', { unit: 'h' })
   @IsInt()

@@ -1,47 +1,86 @@
 import { BullModule } from '@nestjs/bullmq';
-import { Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Inject,
+  Module,
+  type DynamicModule,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { TaskLinks } from '#answers/task-links.js';
+import type { Redis } from 'ioredis';
 import { ConfigModule } from '#config/config.module.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { Database } from '#database/database.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
+import { PublicPoster } from '#egress/post-public-url.js';
+import { MAX_PICTURE_BYTES } from '#images/limits.js';
+import { OpenAiConfig } from '#providers/openai/openai.config.js';
+import { OpenAiProvider } from '#providers/openai/openai-provider.js';
 import { ProviderRegistry } from '#providers/registry.js';
 import { obeysDirectives, SandboxConfig } from '#providers/sandbox/sandbox.config.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { ImageQueue } from '#queue/image-queue.js';
 import { QueueConfig } from '#queue/queue.config.js';
-import { patientConnection, workerConnection } from '#queue/connections.js';
+import { ServiceTimes } from '#queue/service-times.js';
+import { patientConnection } from '#queue/connections.js';
+import { JOBS_REDIS, JobsModule } from '#queue/jobs.module.js';
+import { TextSealer } from '#secrets/sealed-text.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
 import type { ObjectStore } from '#storage/object-store.js';
+import { ResultLinks } from '#storage/result-links.js';
+import { LinkSigner } from '#storage/signed-link.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { OBJECT_STORE, StorageModule } from '#storage/storage.module.js';
 import { TaskBell, TaskBellListener } from '#tasks/task-events.js';
+import { TaskEstimates } from '#tasks/task-estimates.js';
 import { TaskMoves } from '#tasks/task-moves.js';
 import { TaskPartials } from '#tasks/task-partials.js';
 import { TaskSlots } from '#tasks/task-slots.js';
+import { TaskStore } from '#tasks/task-store.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { Logger } from '#telemetry/logger.js';
+import { MetricsConfig } from '#telemetry/metrics.config.js';
+import { Metrics } from '#telemetry/metrics.js';
 import { TelemetryConfig } from '#telemetry/telemetry.config.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
+import { DeliveryMoves } from '#webhooks/delivery-moves.js';
+import { WebhookSecretStore, WEBHOOK_SECRETS } from '#webhooks/secret-store.js';
+import { SendDeliveries } from '#webhooks/send-deliveries.js';
+import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { CollectOrphans } from './collect-orphans.js';
+import { DeliverWebhook } from './deliver-webhook.js';
 import { ExpireKeys } from './expire-keys.js';
 import { ExpireObjects } from './expire-objects.js';
+import { ExpireUploads } from './expire-uploads.js';
+import { ExpireWebhooks } from './expire-webhooks.js';
 import { Holds } from './hold.js';
 import { ImageProcessor } from './image.processor.js';
 import { LoadInputs } from './load-inputs.js';
 import { Retention } from './retention.js';
 import { RunImageTask } from './run-image-task.js';
+import { ServiceReport } from './service-report.js';
 import { TaskKeeper } from './task-keeper.js';
+import { TaskMeter } from './task-meter.js';
+import { WebhookMessages } from './webhook-message.js';
+import { WebhookProcessor } from './webhook.processor.js';
 import { WorkerConfig } from './worker.config.js';
 
 export const WORKER_CONFIGS = [
   TelemetryConfig,
+  MetricsConfig,
   DatabaseConfig,
   QueueConfig,
   TasksConfig,
   StorageConfig,
   EgressConfig,
   SandboxConfig,
+  OpenAiConfig,
+  SecretsConfig,
+  WebhooksConfig,
   WorkerConfig,
 ] as const;
 
@@ -70,17 +109,30 @@ const providers = [
     },
   },
   {
+    provide: ServiceReport,
+    inject: [ServiceTimes, Database, WorkerConfig, Logger],
+    useFactory: (times: ServiceTimes, database: Database, { concurrency }: WorkerConfig, logger: Logger) =>
+      new ServiceReport(times, database, { owner: randomUUID(), concurrency }, logger),
+  },
+  {
+    provide: TaskMeter,
+    inject: [Metrics, ServiceReport],
+    useFactory: (metrics: Metrics, report: ServiceReport) => new TaskMeter(metrics, report),
+  },
+  {
     provide: TaskKeeper,
-    inject: [TaskMoves, Holds, TaskBell, ImageQueue, TaskSlots, TasksConfig, Logger],
+    inject: [TaskMoves, Holds, TaskBell, ImageQueue, TaskSlots, TaskMeter, SendDeliveries, TasksConfig, Logger],
     useFactory: (
       moves: TaskMoves,
       holds: Holds,
       bell: TaskBell,
       queue: ImageQueue,
       slots: TaskSlots,
+      meter: TaskMeter,
+      deliveries: SendDeliveries,
       config: TasksConfig,
       logger: Logger,
-    ) => new TaskKeeper(moves, holds, { bell, queue, slots }, config, logger),
+    ) => new TaskKeeper(moves, holds, { bell, queue, slots, meter, deliveries }, config, logger),
   },
   {
     provide: RunImageTask,
@@ -89,24 +141,64 @@ const providers = [
   },
   {
     provide: Retention,
-    inject: [Database, OBJECT_STORE, WorkerConfig, Logger],
-    useFactory: (database: Database, store: ObjectStore, config: WorkerConfig, logger: Logger) =>
+    inject: [Database, OBJECT_STORE, WorkerConfig, TasksConfig, Logger],
+    useFactory: (database: Database, store: ObjectStore, config: WorkerConfig, tasks: TasksConfig, logger: Logger) =>
       new Retention(
         new ExpireObjects(database, store, config, logger),
         new CollectOrphans(database, store, logger),
-        new ExpireKeys(database, logger),
+        {
+          keys: new ExpireKeys(database, logger),
+          uploads: new ExpireUploads(database, store, tasks, logger),
+          webhooks: new ExpireWebhooks(database, config, logger),
+        },
         logger,
       ),
   },
+  {
+    provide: WebhookMessages,
+    inject: [TaskStore, TaskEstimates, Database, StorageConfig, SecretsConfig, WorkerConfig],
+    useFactory: (
+      tasks: TaskStore,
+      estimates: TaskEstimates,
+      database: Database,
+      storage: StorageConfig,
+      secrets: SecretsConfig,
+      config: WorkerConfig,
+    ) => {
+      const { secretKey, secretKeyPrevious: previousSecretKey } = secrets;
+      const signer = new LinkSigner({ secretKey, previousSecretKey }, config.publicUrl);
+      const store = new WebhookSecretStore(database.pool, new TextSealer(secrets, WEBHOOK_SECRETS));
+      return new WebhookMessages(tasks, new TaskLinks(new ResultLinks(storage, signer), estimates), store);
+    },
+  },
+  {
+    provide: DeliverWebhook,
+    inject: [DeliveryMoves, SendDeliveries, WebhookMessages, EgressConfig, WebhooksConfig, Logger],
+    useFactory: (
+      moves: DeliveryMoves,
+      send: SendDeliveries,
+      messages: WebhookMessages,
+      egress: EgressConfig,
+      config: WebhooksConfig,
+      logger: Logger,
+    ) => new DeliverWebhook({ moves, send }, messages, new PublicPoster(egress), config, logger),
+  },
   ImageProcessor,
+  WebhookProcessor,
 ];
 
 /** Jobs only: no HTTP but an orchestrator's probes. */
 @Module({})
-export class WorkerModule implements OnApplicationShutdown {
-  constructor(@Inject(TaskBellListener) private readonly bell: TaskBellListener) {}
+export class WorkerModule implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
+  constructor(
+    @Inject(TaskBellListener) private readonly bell: TaskBellListener,
+    @Inject(ServiceReport) private readonly report: ServiceReport,
+    @Inject(Holds) private readonly holds: Holds,
+    @Inject(WorkerConfig) private readonly config: WorkerConfig,
+    @Inject(Metrics) private readonly metrics: Metrics,
+  ) {}
 
-  /** `registry` says who makes the pictures, the sandbox when absent. Throws ConfigError when settings are wrong. */
+  /** `registry` says who makes the pictures; absent, the settings do. Throws ConfigError when settings are wrong. */
   static forRoot(env: Readonly<Record<string, string | undefined>>, registry?: ProviderRegistry): DynamicModule {
     return {
       module: WorkerModule,
@@ -116,23 +208,31 @@ export class WorkerModule implements OnApplicationShutdown {
         TasksModule,
         StorageModule,
         BullModule.forRootAsync({
-          inject: [QueueConfig],
-          useFactory: (config: QueueConfig) => ({
-            connection: workerConnection(config),
-            prefix: config.redisPrefix,
-          }),
+          imports: [JobsModule],
+          inject: [JOBS_REDIS, QueueConfig],
+          useFactory: (connection: Redis, config: QueueConfig) => ({ connection, prefix: config.redisPrefix }),
         }),
         BullModule.registerQueue(),
       ],
       providers: [
         {
           provide: ProviderRegistry,
-          inject: [SandboxConfig],
-          useFactory: (config: SandboxConfig) => registry ?? sandboxOnly(config),
+          inject: [SandboxConfig, OpenAiConfig, EgressConfig],
+          useFactory: (...configs: Parameters<typeof oneProvider>) => registry ?? oneProvider(...configs),
         },
         ...providers,
       ],
     };
+  }
+
+  onApplicationBootstrap(): void {
+    this.metrics.gauge('worker_slots', 'Tasks this worker has in hand at most.', () => this.config.concurrency);
+    this.metrics.gauge('worker_tasks', 'Tasks this worker has in hand.', () => this.holds.size);
+    this.report.start();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.report.stop();
   }
 
   onApplicationShutdown(): void {
@@ -140,6 +240,12 @@ export class WorkerModule implements OnApplicationShutdown {
   }
 }
 
-function sandboxOnly(config: SandboxConfig): ProviderRegistry {
-  return new ProviderRegistry(new Map([['gpt-image-2', new SandboxProvider(obeysDirectives(config))]]));
+/** With a key for it, OpenAI (or what speaks like it) makes the pictures; without, the sandbox does. */
+function oneProvider(sandbox: SandboxConfig, openai: OpenAiConfig, egress: EgressConfig): ProviderRegistry {
+  const { apiKey } = openai;
+  const provider =
+    apiKey === undefined
+      ? new SandboxProvider(obeysDirectives(sandbox))
+      : new OpenAiProvider({ ...openai, apiKey }, new PublicFetcher({ ...egress, maxBytes: MAX_PICTURE_BYTES }));
+  return new ProviderRegistry(new Map([['gpt-image-2', provider]]));
 }

@@ -1,5 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
+import { WebhookEvent } from '#contract/webhook-event.js';
+import { describeWebhooks } from './describe-webhooks.js';
 import { finishDocument } from './finish-document.js';
 
 const DESCRIPTION = [
@@ -18,5 +20,6 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addServer('/')
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'Your API key.' })
     .build();
-  return finishDocument(SwaggerModule.createDocument(app, config));
+  const document = SwaggerModule.createDocument(app, config, { extraModels: [WebhookEvent] });
+  return describeWebhooks(finishDocument(document));
 }

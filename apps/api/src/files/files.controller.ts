@@ -63,6 +63,8 @@ export class FilesController {
 function protect(reply: FastifyReply, name: string, expiresAt: number): void {
   const seconds = Math.max(0, expiresAt - Math.ceil(Date.now() / 1000));
   void reply
+    // Pictures are small enough to be fetched again; a Range is ignored, as RFC 9110 allows.
+    .header('accept-ranges', 'none')
     .header('cache-control', `private, max-age=${seconds}, immutable`)
     .header('content-disposition', `inline; filename="${name}"`)
     .header('content-security-policy', "default-src 'none'; sandbox")

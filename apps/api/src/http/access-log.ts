@@ -30,8 +30,19 @@ export function logRequests(server: FastifyInstance, logger: Logger): void {
     write(request, reply, reply.statusCode);
     done();
   });
-  server.addHook('onRequestAbort', (request, done) => {
-    logger.info('request.aborted', { requestId: request.id, status: CLIENT_GONE, taskId: request.taskId });
+  // Fastify's own hook for this ends with the request's body: who waited for an answer and left would not be told of.
+  server.addHook('onRequest', (request, reply, done) => {
+    reply.raw.once('close', () => {
+      if (reply.raw.writableFinished) return;
+      logger.info('request.aborted', {
+        requestId: request.id,
+        route: request.routeOptions.url ?? 'unknown',
+        status: CLIENT_GONE,
+        durationMs: Math.round(reply.elapsedTime),
+        taskId: request.taskId,
+        keyId: request.caller?.keyId,
+      });
+    });
     done();
   });
 }

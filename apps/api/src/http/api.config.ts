@@ -49,12 +49,31 @@ export class ApiConfig {
   @Max(1_073_741_824)
   readonly multipartBodyLimit: number = 200_000_000;
 
+  @Setting(
+    'REQUEST_TIMEOUT_MS',
+    'How long a request may take to arrive; one that takes longer is answered 408. Its headers have 15 s of it.',
+    { unit: 'ms' },
+  )
+  @IsInt()
+  @Min(1_000)
+  @Max(3_600_000)
+  readonly requestTimeoutMs: number = 120_000;
+
   @Setting('BODY_MEMORY', 'Bytes of large JSON bodies one process holds at a time; more are turned away.', {
     unit: 'bytes',
   })
   @IsInt()
   @Min(1_048_576)
   readonly bodyMemory: number = 268_435_456;
+
+  @Setting(
+    'UNAUTHENTICATED_CONNECTIONS',
+    'Connections that one network address (IPv6: one /64) may hold at an API without having shown a key; 0 = any number, as behind a load balancer.',
+  )
+  @IsInt()
+  @Min(0)
+  @Max(1_000_000)
+  readonly unauthenticatedConnections: number = 4_096;
 
   @Setting('SHUTDOWN_GRACE_MS', 'How long a stopping process may finish what it has begun.', { unit: 'ms' })
   @IsInt()

@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-const EXPOSED =
-  'x-request-id, x-task-id, retry-after, retry-after-ms, idempotency-replayed, ratelimit, ratelimit-policy, ' +
-  'x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests';
+/** The contract's list, and what an OpenAI SDK in a page must see so as not to repeat what was paid for. */
+const EXPOSED = 'x-request-id, x-task-id, retry-after, retry-after-ms, idempotency-replayed, x-should-retry';
 const METHODS = 'GET, HEAD, POST, OPTIONS';
 const PREFLIGHT_SECONDS = '86400';
 

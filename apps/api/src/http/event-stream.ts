@@ -43,6 +43,11 @@ export class EventStream {
     this.write(textOf(name, data));
   }
 
+  /** An event without a name, as chats are streamed. */
+  data(text: string): void {
+    this.write(`data: ${text}\n\n`);
+  }
+
   /** Like `event`, but a caller that reads slowly gets the latest one instead of all of them. */
   latest(name: string, data: object): void {
     if (this.body.writableNeedDrain) this.held = textOf(name, data);

@@ -18,10 +18,12 @@ declare module 'fastify' {
     public?: boolean;
     /** The route takes JSON bodies up to JSON_BODY_LIMIT. */
     largeBody?: boolean;
+    /** The route gets the bytes of its JSON body, unread. */
+    rawBody?: boolean;
     /** The route needs no body: an empty one may be of any type. */
     bodyless?: boolean;
-    /** The route takes multipart/form-data. */
-    multipart?: boolean;
+    /** The route takes multipart/form-data, or nothing but that. */
+    multipart?: boolean | 'only';
     /** The route counts towards this limit of its caller's key. */
     counted?: CountedKind;
   }

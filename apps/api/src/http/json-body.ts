@@ -9,29 +9,38 @@ const MAX_DEPTH = 32;
 /** Limit of JSON bodies on routes that carry no images, in bytes. */
 export const SMALL_JSON_LIMIT = SMALL_BODY_BYTES;
 
+/** Reads and parses a JSON body, as `readBody` does. Throws AppError `invalid_json` besides. */
+export async function readJsonBody(...parts: Parameters<typeof readBody>): Promise<unknown> {
+  return parseJson(textOf(await readChunks(...parts)));
+}
+
 /**
- * Reads and parses a JSON body of at most `limit` bytes.
+ * Reads a body of at most `limit` bytes.
  * Bytes beyond the first MiB are accounted to `memory` until `releaseBody`.
- * Throws AppError (invalid_json, request_too_large, server_is_overloaded) or the connection's error.
+ * Throws AppError (request_too_large, server_is_overloaded) or the connection's error.
  */
-export async function readJsonBody(
+export async function readBody(...parts: Parameters<typeof readChunks>): Promise<Buffer> {
+  const chunks = await readChunks(...parts);
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+}
+
+async function readChunks(
   request: FastifyRequest,
   payload: IncomingMessage,
   limit: number,
   memory: BodyMemory,
-): Promise<unknown> {
+): Promise<Buffer[]> {
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > limit) {
     discardRest(payload);
     throw tooLarge(limit);
   }
   let bytes = 0;
-  const chunks = await collectBody(payload, (chunk) => {
+  return collectBody(payload, (chunk) => {
     bytes += chunk.length;
     if (bytes > limit) throw tooLarge(limit);
     if (bytes > SMALL_BODY_BYTES && bytes > request.heldBytes) hold(request, memory, bytes - request.heldBytes);
   });
-  return parseJson(textOf(chunks));
 }
 
 /** Gives back the memory of a body whose images are stored, or whose request is over. */

@@ -10,11 +10,12 @@ import type { BodyMemory } from './body-memory.js';
 import { allowEveryOrigin, answerPreflight, isPreflight } from './cors.js';
 import { sendError } from './error-reply.js';
 import { appErrorOf } from './framework-error.js';
-import { readJsonBody, releaseBody, SMALL_JSON_LIMIT } from './json-body.js';
+import { readBody, readJsonBody, releaseBody, SMALL_JSON_LIMIT } from './json-body.js';
 import type { KnownRoutes } from './known-routes.js';
 import './fastify-types.js';
 
 const MAX_HEADER_BYTES = 16_384;
+const HEADERS_TIMEOUT_MS = 15_000;
 
 /** Fastify with our limits, time limits and error answers (reliability: HTTP server). */
 export function createAdapter(): FastifyAdapter {
@@ -24,11 +25,9 @@ export function createAdapter(): FastifyAdapter {
     genReqId: newRequestId,
     requestIdHeader: false,
     return503OnClosing: false,
-    requestTimeout: 120_000,
     keepAliveTimeout: 75_000,
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     http: {
-      headersTimeout: 15_000,
       maxHeaderSize: MAX_HEADER_BYTES,
       connectionsCheckingInterval: 5_000,
       requireHostHeader: false,
@@ -43,14 +42,17 @@ export function createAdapter(): FastifyAdapter {
   return new FastifyAdapter(options);
 }
 
-/** A task id that can't even be decoded is answered like any other unknown one. */
+const TASKS = '/v1/tasks/';
+
+/** A task id that can't even be decoded is answered like any other unknown one, whatever follows it. */
 function readableUrl(url: string): string {
-  if (!url.startsWith('/v1/tasks/') || !url.includes('%')) return url;
+  if (!url.startsWith(TASKS) || !url.includes('%')) return url;
+  const [id = ''] = url.slice(TASKS.length).split(/[/?]/, 1);
   try {
-    decodeURIComponent(url);
+    decodeURIComponent(id);
     return url;
   } catch {
-    return '/v1/tasks/-';
+    return `${TASKS}-${url.slice(TASKS.length + id.length)}`;
   }
 }
 
@@ -90,24 +92,38 @@ export function prepareServer(
     if (request.heldBytes > 0) releaseBody(request, memory);
     done();
   });
+  limitArrival(server.server, config);
   takeBodies(server, config, memory);
   answerOddRequests(server);
+}
+
+/** How long requests may take to arrive; those that take longer are answered 408. */
+export function limitArrival(server: Server, { requestTimeoutMs }: Pick<ApiConfig, 'requestTimeoutMs'>): void {
+  server.requestTimeout = requestTimeoutMs;
+  server.headersTimeout = Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs);
 }
 
 /** JSON everywhere, multipart where the route says so, nothing else. */
 function takeBodies(server: FastifyInstance, config: ApiConfig, memory: BodyMemory): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage) => {
+    if (request.routeOptions.config.multipart === 'only') throw formsOnly();
     const encoding = request.headers['content-encoding'] ?? 'identity';
     if (encoding !== 'identity') throw unsupported('Compressed request bodies are not supported.');
-    const limit = request.routeOptions.config.largeBody === true ? config.jsonBodyLimit : SMALL_JSON_LIMIT;
-    return readJsonBody(request, payload, limit, memory);
+    const { largeBody, rawBody } = request.routeOptions.config;
+    const limit = largeBody === true ? config.jsonBodyLimit : SMALL_JSON_LIMIT;
+    return (rawBody === true ? readBody : readJsonBody)(request, payload, limit, memory);
   });
   server.addContentTypeParser('multipart/form-data', (request: FastifyRequest, _payload, done) => {
     // The body stays unread: the controller takes it apart as it arrives.
-    if (request.routeOptions.config.multipart === true) done(null, undefined);
+    if (request.routeOptions.config.multipart !== undefined) done(null, undefined);
     else done(unsupported('This address takes application/json only.'));
   });
+}
+
+/** What is told to whoever sends something else to a route for forms. */
+export function formsOnly(): AppError {
+  return unsupported('This address takes multipart/form-data only.');
 }
 
 function unsupported(message: string): AppError {

@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { assertFields } from '#contract/field-rule.js';
-import { isDataUri } from '#contract/image-reference.js';
 import {
   AsyncImageEditForm,
   AsyncImageEditRequest,
@@ -13,26 +12,24 @@ import {
   type ResponseFormat,
 } from '#contract/image-request.js';
 import { readFields } from '#contract/request-fields.js';
-import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
-import type { ObjectStore } from '#storage/object-store.js';
-import { OBJECT_STORE } from '#storage/storage.module.js';
 import type { RequestIdentity, RequestMark } from '#tasks/request-identity.js';
 import { SubmitTask } from '#tasks/submit-task.js';
 import { newTaskId } from '#tasks/task-id.js';
 import type { Intake } from '#tasks/task-intake.js';
-import type { TaskCommand, TaskInput } from '#tasks/task.js';
+import type { TaskCommand } from '#tasks/task.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import type { Caller } from '../auth/caller.js';
 import { ApiConfig } from '../http/api.config.js';
 import { BodyMemory } from '../http/body-memory.js';
 import { releaseBody } from '../http/json-body.js';
 import { discardRest } from '../http/request-stream.js';
-import { decodeDataUri } from './data-uri.js';
 import { coerceTexts, readEditForm } from './edit-form.js';
 import { fingerprintOf, formBody } from './fingerprint.js';
-import { InputUpload } from './input-upload.js';
+import type { InputUpload } from './input-upload.js';
+import { ReferenceImages, storeReferences } from './reference-images.js';
 import { requestMark } from './request-mark.js';
+import { RequestRules } from './request-rules.js';
 import { assertCombination, editCommand, generationCommand, normalizeSpelling } from './submit-command.js';
 
 /** A request that has become a task, or repeats one that has. */
@@ -50,9 +47,9 @@ export interface Accepted extends Intake {
 export class AcceptImage {
   constructor(
     @Inject(SubmitTask) private readonly tasks: SubmitTask,
-    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+    @Inject(ReferenceImages) private readonly references: ReferenceImages,
     @Inject(ApiConfig) private readonly config: ApiConfig,
-    @Inject(EgressConfig) private readonly egress: EgressConfig,
+    @Inject(RequestRules) private readonly rules: RequestRules,
     @Inject(BodyMemory) private readonly memory: BodyMemory,
   ) {}
 
@@ -63,16 +60,19 @@ export class AcceptImage {
     const requestClass = asynchronous ? AsyncImageGenerationRequest : ImageGenerationRequest;
     const { request: fields, ignored } = readFields<AsyncImageGenerationRequest>(requestClass, request.body);
     normalizeSpelling(fields, caller.allowPixelSize || this.config.allowPixelSize);
+    this.rules.assertModel(fields);
     assertFields(fields);
     assertCombination(fields, caller, asynchronous);
     this.assertCallback(fields.callback_url);
-    const references = fields.image_urls ?? [];
-    this.assertReachable(references, (index) => `image_urls[${index}]`);
+    const found = await this.references.find(fields.image_urls ?? [], caller.accountId, generationParam);
     const taskId = newTaskId();
-    const upload = new InputUpload(this.store, taskId, signal);
+    const upload = this.references.upload(taskId, signal);
     return this.orDiscard(upload, async () => {
-      const inputs = await storeReferences(references, upload, (index) => `image_urls[${index}]`);
-      const command = generationCommand(fields, { taskId, requestId: request.id, caller, inputs, mask: null });
+      const inputs = await storeReferences(found, upload);
+      const command = generationCommand(fields, {
+        ...{ taskId, requestId: request.id, caller, inputs, mask: null },
+        asynchronous: asynchronous || answersWithTask(fields, caller),
+      });
       const identity = mark && { ...mark, fingerprint: await fingerprintOf('generations', request.body) };
       releaseBody(request, this.memory);
       const intake = await this.submit(command, identity, upload);
@@ -92,19 +92,20 @@ export class AcceptImage {
     const requestClass = asynchronous ? AsyncImageEditRequest : ImageEditRequest;
     const { request: fields, ignored } = readFields<AsyncImageEditRequest>(requestClass, request.body);
     normalizeSpelling(fields, false);
+    this.rules.assertModel(fields);
     assertFields(fields);
     assertCombination(fields, caller, asynchronous);
     this.assertCallback(fields.callback_url);
     const references = fields.images.map(({ image_url }) => image_url);
     const masks = fields.mask === undefined ? [] : [fields.mask.image_url];
-    this.assertReachable(references, editParam);
-    this.assertReachable(masks, () => 'mask.image_url');
+    const found = await this.references.find(references, caller.accountId, editParam);
+    const foundMasks = await this.references.find(masks, caller.accountId, () => 'mask.image_url');
     const taskId = newTaskId();
-    const upload = new InputUpload(this.store, taskId, signal);
+    const upload = this.references.upload(taskId, signal);
     return this.orDiscard(upload, async () => {
-      const inputs = await storeReferences(references, upload, editParam);
-      const [mask = null] = await storeReferences(masks, upload, () => 'mask.image_url', 'mask');
-      const command = editCommand(fields, { taskId, requestId: request.id, caller, inputs, mask });
+      const inputs = await storeReferences(found, upload);
+      const [mask = null] = await storeReferences(foundMasks, upload, 'mask');
+      const command = editCommand(fields, { taskId, requestId: request.id, caller, inputs, mask, asynchronous });
       const identity = mark && { ...mark, fingerprint: await fingerprintOf('edits', request.body) };
       releaseBody(request, this.memory);
       const intake = await this.submit(command, identity, upload);
@@ -126,12 +127,13 @@ export class AcceptImage {
       throw new AppError('request_too_large', `The form is larger than ${limit} bytes.`);
     }
     const taskId = newTaskId();
-    const upload = new InputUpload(this.store, taskId, signal, mark !== undefined);
+    const upload = this.references.upload(taskId, signal, mark !== undefined);
     return this.orDiscard(upload, async () => {
       const form = await readEditForm(request.raw, upload, limit);
       const requestClass = asynchronous ? AsyncImageEditForm : ImageEditForm;
       const { request: fields, ignored } = readFields<AsyncImageEditForm>(requestClass, coerceTexts(form.texts));
       normalizeSpelling(fields, false);
+      this.rules.assertModel(fields);
       assertFields(fields);
       assertCombination(fields, caller, asynchronous);
       this.assertCallback(fields.callback_url);
@@ -139,7 +141,7 @@ export class AcceptImage {
         throw new AppError('missing_required_parameter', "Missing required parameter: 'image'.", { param: 'image' });
       }
       const { images: inputs, mask } = form;
-      const command = editCommand(fields, { taskId, requestId: request.id, caller, inputs, mask });
+      const command = editCommand(fields, { taskId, requestId: request.id, caller, inputs, mask, asynchronous });
       const fingerprint = mark && (await fingerprintOf('edits', formBody(form, upload.digests)));
       const intake = await this.submit(command, mark && fingerprint && { ...mark, fingerprint }, upload);
       return {
@@ -167,22 +169,14 @@ export class AcceptImage {
     try {
       return await accept();
     } catch (error) {
-      await upload.discard();
+      // A repeat may yet get that task, which needs them; where none comes, retention collects them.
+      if (!this.tasks.mayBeAccepted(upload.taskId)) await upload.discard();
       throw error;
     }
   }
 
-  /** A cheap look at each address; whoever opens it checks again what the name resolves to. */
-  private assertReachable(references: readonly string[], paramOf: (index: number) => string): void {
-    for (const [index, reference] of references.entries()) {
-      if (isDataUri(reference)) continue;
-      const problem = publicUrlProblem(reference, this.egress);
-      if (problem !== undefined) throw new AppError('invalid_image_url', problem, { param: paramOf(index) });
-    }
-  }
-
   private assertCallback(callbackUrl: string | undefined): void {
-    const problem = callbackUrl && publicUrlProblem(callbackUrl, this.egress, { httpsOnly: true });
+    const problem = callbackUrl && publicUrlProblem(callbackUrl, this.rules.egress, { httpsOnly: true });
     if (problem) throw new AppError('invalid_value', problem, { param: 'callback_url' });
   }
 }
@@ -197,29 +191,19 @@ function formMark(request: FastifyRequest): RequestMark | undefined {
   }
 }
 
+function generationParam(index: number): string {
+  return `image_urls[${index}]`;
+}
+
 function editParam(index: number): string {
   return `images[${index}].image_url`;
 }
 
-function formatOf(fields: { response_format?: ResponseFormat }, caller: Caller, usual: ResponseFormat): ResponseFormat {
-  return fields.response_format ?? caller.defaultResponseFormat ?? usual;
+/** Keys of the dialect get the task from the sync path, too. */
+function answersWithTask(fields: { stream?: boolean }, caller: Caller): boolean {
+  return caller.submitMode === 'apimart' && fields.stream !== true;
 }
 
-/** Data URIs go to the store one after the other; addresses stay addresses, which the worker opens. */
-async function storeReferences(
-  references: readonly string[],
-  upload: InputUpload,
-  paramOf: (index: number) => string,
-  slot?: 'mask',
-): Promise<TaskInput[]> {
-  const inputs: TaskInput[] = [];
-  for (const [index, reference] of references.entries()) {
-    const param = paramOf(index);
-    inputs.push(
-      isDataUri(reference)
-        ? await upload.add(decodeDataUri(reference, param), slot ?? index, param)
-        : { kind: 'url', url: reference, param },
-    );
-  }
-  return inputs;
+function formatOf(fields: { response_format?: ResponseFormat }, caller: Caller, usual: ResponseFormat): ResponseFormat {
+  return fields.response_format ?? caller.defaultResponseFormat ?? usual;
 }

@@ -7,7 +7,7 @@ import { pollUrl, submittedResponse, taskAcceptance } from '#contract/task-accep
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import type { Task } from '#tasks/task.js';
-import { TaskLinks } from '../tasks/task-links.js';
+import { TaskLinks } from '#answers/task-links.js';
 import type { Accepted } from './accept-image.js';
 import { failureOf, nameTask, openPicture, stillRunning } from './answer-parts.js';
 import { base64Body, BASE64_PLACE } from './base64-body.js';
@@ -92,7 +92,7 @@ function acceptTask(task: Task, reply: FastifyReply, mode: CallMode): void {
 }
 
 /** An SDK that counts its retries will be back for the picture; anyone else polls, for a second call is a second task. */
-function notYet(request: FastifyRequest, reply: FastifyReply, task: Task): AppError {
+export function notYet(request: FastifyRequest, reply: FastifyReply, task: Task): AppError {
   const retries = retryCount(request.headers) !== undefined;
   void reply.header('x-should-retry', String(retries));
   if (retries) void reply.header('retry-after-ms', SDK_RETRY_MS);

@@ -14,6 +14,20 @@ describe('decodeDataUri', () => {
     );
   });
 
+  it('takes exactly the texts that are base64', () => {
+    const letters = fc.constantFrom(...'AZaz09+/=-_ %\n*\u00e4');
+    fc.assert(
+      fc.property(fc.array(letters, { minLength: 1, maxLength: 12 }), (list) => {
+        const text = list.join('');
+        // Groups of four; the last may have two or three letters, with or without the padding that fills it up.
+        const right = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$/.test(text);
+        if (right) expect(decode(text)).toEqual(Buffer.from(text, 'base64'));
+        else expect(() => decode(text)).toThrow(/not valid base64/);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   it('decodes long data piece by piece', () => {
     const bytes = Buffer.alloc(1_000_001, 'image');
     const pieces = [...decodeDataUri(`data:image/webp;base64,${bytes.toString('base64')}`, 'x')];

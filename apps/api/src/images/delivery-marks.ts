@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '#database/database.js';
 import type { Logger } from '#telemetry/logger.js';
 
-const TICK_MS = 100;
+/** A connection that breaks so soon after its answer has most likely lost it on the way. */
+const TICK_MS = 1_000;
 
 interface Written {
   readonly taskId: string;

@@ -1,16 +1,11 @@
-import { Busboy, type BusboyInstance } from '@fastify/busboy';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { MAX_REFERENCE_IMAGES } from '#contract/image-reference.js';
 import type { TaskInput } from '#tasks/task.js';
-import { discardRest } from '../http/request-stream.js';
+import { passBy, readForm, type FormParts } from '../http/read-form.js';
 import type { InputUpload } from './input-upload.js';
 
-/** A text part of this many bytes holds any prompt that is not too long. */
-const MAX_TEXT_BYTES = 262_144;
-const MAX_TEXTS = 64;
-const MAX_PARTS = 128;
 const IMAGE_PART = /^images?(?:\[(\d{0,6})\])?$/;
 
 /** A multipart edit, read to its end: texts as they were sent, files already stored. */
@@ -34,76 +29,12 @@ interface ReceivedImage {
  * the caller then discards the upload.
  */
 export function readEditForm(payload: IncomingMessage, upload: InputUpload, maxBytes: number): Promise<EditForm> {
-  return new Promise((resolve, reject) => {
-    const form = new FormReader(upload, fail);
-    const parser = openParser(payload.headers, fail);
-    let received = 0;
-    let over = false;
-
-    function fail(error: Error): void {
-      if (over) return;
-      over = true;
-      if (parser !== undefined) payload.unpipe(parser);
-      form.abandon(error);
-      discardRest(payload);
-      // Files on their way to the store must have stopped before they can be discarded.
-      void form.settled().then(() => {
-        reject(error);
-      });
-    }
-
-    if (parser === undefined) return;
-    parser.on('file', (name, stream) => {
-      form.file(name, stream);
-    });
-    parser.on('field', (name, value, _nameCut, valueCut) => {
-      form.text(name, value, valueCut);
-    });
-    for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
-      parser.on(limit, () => {
-        fail(invalidMultipart('The form has too many parts.'));
-      });
-    }
-    parser.on('error', () => {
-      fail(invalidMultipart('The multipart body is malformed or cut short.'));
-    });
-    parser.on('finish', () => {
-      void form.settled().then(() => {
-        if (!over) resolve(form.result());
-        over = true;
-      });
-    });
-    payload.on('data', (chunk: Buffer) => {
-      received += chunk.length;
-      if (received > maxBytes) fail(new AppError('request_too_large', `The form is larger than ${maxBytes} bytes.`));
-    });
-    payload.on('error', fail);
-    payload.on('close', () => {
-      if (!payload.complete) fail(invalidMultipart('The multipart body was cut off.'));
-    });
-    payload.pipe(parser);
-  });
+  return readForm(payload, maxBytes, (refuse) => new EditParts(upload, refuse));
 }
 
-function openParser(headers: IncomingHttpHeaders, fail: (error: Error) => void): BusboyInstance | undefined {
-  try {
-    return new Busboy({
-      headers: { ...headers, 'content-type': headers['content-type'] ?? '' },
-      limits: { fieldSize: MAX_TEXT_BYTES, fields: MAX_TEXTS, parts: MAX_PARTS, headerPairs: 32, headerSize: 16_384 },
-      isPartAFile: (_name: string | undefined, type: string | undefined, fileName: string | undefined) =>
-        fileName !== undefined || type === 'application/octet-stream' || (type ?? '').startsWith('image/'),
-    });
-  } catch {
-    // Deferred, because `fail` looks at the parser that is being made.
-    queueMicrotask(() => {
-      fail(invalidMultipart('The multipart body has no valid boundary.'));
-    });
-    return undefined;
-  }
-}
-
-class FormReader {
-  private readonly texts: Record<string, string> = {};
+class EditParts implements FormParts<EditForm> {
+  /** Without a prototype, so that `__proto__` is a name like any other. */
+  private readonly texts = Object.create(null) as Record<string, string>;
   private readonly images: ReceivedImage[] = [];
   private readonly ignored: string[] = [];
   private readonly storing: Promise<void>[] = [];
@@ -121,11 +52,11 @@ class FormReader {
     const image = IMAGE_PART.exec(name);
     if (image === null && name !== 'mask') {
       this.ignored.push(name);
-      stream.resume();
+      passBy(stream);
       return;
     }
     this.open.add(stream);
-    // A part that is cut short fails its stream, maybe before anyone reads it.
+    // Its reader sees the same error, but may not have begun to read.
     stream.on('error', () => undefined);
     const stored = image === null ? this.storeMask(stream) : this.storeImage(stream, name, image[1]);
     this.storing.push(stored.catch(this.fail).finally(() => this.open.delete(stream)));
@@ -141,7 +72,6 @@ class FormReader {
     }
   }
 
-  /** Ends the files that are being stored. */
   abandon(error: Error): void {
     for (const stream of this.open) stream.destroy(error);
   }
@@ -178,15 +108,11 @@ function paramOf(index: number, count: number): string {
   return count === 1 ? 'image' : `image[${index}]`;
 }
 
-function invalidMultipart(message: string): AppError {
-  return new AppError('invalid_multipart', message);
-}
-
 const NUMBERS = ['n', 'output_compression', 'partial_images'];
 
 /** Text parts as the JSON values they stand for; what can't be read stays text and fails the type check. */
 export function coerceTexts(texts: Readonly<Record<string, string>>): Record<string, unknown> {
-  const values: Record<string, unknown> = {};
+  const values = Object.create(null) as Record<string, unknown>;
   for (const [name, text] of Object.entries(texts)) {
     if (NUMBERS.includes(name) && /^-?\d{1,15}(\.\d+)?$/.test(text)) values[name] = Number(text);
     else if (name === 'stream' && /^(true|false)$/.test(text)) values[name] = text === 'true';

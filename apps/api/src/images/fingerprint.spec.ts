@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { fingerprintOf, formBody } from './fingerprint.js';
 
 const hex = async (body: unknown, action: 'generations' | 'edits' = 'generations'): Promise<string> =>
@@ -31,6 +32,57 @@ describe('fingerprintOf', () => {
     expect(new Set(prints).size).toBe(prints.length);
   });
 });
+
+/** The same value with the keys of every object in another order. */
+function turned(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(turned);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([name, item]) => [name, turned(item)]),
+  );
+}
+
+describe('the fingerprint of any body', () => {
+  // A key that reads like an array index always comes first, whatever the order it was given in.
+  const body = fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue({ maxDepth: 3 }));
+
+  it('is blind to the order of keys, and to nothing else', async () => {
+    await fc.assert(
+      fc.asyncProperty(body, body, async (one, other) => {
+        expect(await hex(turned(one))).toBe(await hex(one));
+        const same = canonical(one) === canonical(other);
+        expect((await hex(one)) === (await hex(other))).toBe(same);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('changes with any one value, wherever it stands', async () => {
+    const value = fc.oneof(
+      fc.string(),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.boolean(),
+      fc.constant(null),
+    );
+    await fc.assert(
+      fc.asyncProperty(body, fc.string(), value, value, async (rest, name, one, other) => {
+        const [a, b] = [one, other].map((item) => ({ rest, list: [1, { [name]: item }, 2] }));
+        expect((await hex(a)) === (await hex(b))).toBe(JSON.stringify(one) === JSON.stringify(other));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** JSON with sorted keys, made in the plainest way. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, item]) => `${JSON.stringify(name)}:${canonical(item)}`).join()}}`;
+}
 
 it('formBody tells the images of a form by their bytes and place, and the mask from the images', () => {
   const input = (key: string) => ({ kind: 'object' as const, key, bytes: 1, param: 'image' });

@@ -4,6 +4,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerOf } from '../auth/api-key.guard.js';
 import { ApiConfig } from '../http/api.config.js';
+import { goneSignal } from '../http/gone-signal.js';
 import { AcceptImage } from './accept-image.js';
 import { AnswerImage } from './answer-image.js';
 import { ASYNC_PATH, callMode, type CallMode } from './call-mode.js';
@@ -79,13 +80,4 @@ export class ImagesController {
   private modeOf(request: FastifyRequest): CallMode {
     return callMode({ query: request.query, prefer: request.headers.prefer }, this.config.syncWaitMs);
   }
-}
-
-/** Aborted when the caller goes away before it was answered. */
-function goneSignal(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort();
-  });
-  return gone.signal;
 }

@@ -72,7 +72,7 @@ export class StreamImage {
   }
 }
 
-/** Both times are the database's, so that no clock of ours is compared with them. */
-function patienceFor(task: Task): number {
+/** How long to wait for a task to its end, in ms. Both times are the database's, so that no clock of ours is compared with them. */
+export function patienceFor(task: Task): number {
   return task.deadlineAt.getTime() - task.createdAt.getTime() + DEADLINE_SLACK_MS;
 }

@@ -9,9 +9,10 @@ const caller: Caller = {
   defaultResponseFormat: undefined,
   allowPixelSize: false,
   submitMode: 'sync',
+  limits: { submits: undefined, polls: undefined, tasksInFlight: undefined },
   weight: 1,
 };
-const context = { taskId: 'task_1', requestId: 'req_1', caller, inputs: [], mask: null };
+const context = { taskId: 'task_1', requestId: 'req_1', caller, inputs: [], mask: null, asynchronous: false };
 const generation = (changes: object = {}) =>
   Object.assign(new AsyncImageGenerationRequest(), { model: 'gpt-image-2', prompt: 'a fox' }, changes);
 const edit = (changes: object = {}) => Object.assign(new AsyncImageEditForm(), { prompt: 'a fox' }, changes);
@@ -28,6 +29,7 @@ describe('generationCommand', () => {
       prompt: 'a fox',
       options: { size: '1:1', resolution: '2k', pixels: { width: 2048, height: 2048 }, outputFormat: 'png' },
       callbackUrl: null,
+      asynchronous: false,
     });
   });
 

@@ -1,5 +1,10 @@
 import { AppError } from '#contract/app-error.js';
-import type { AsyncImageEditForm, AsyncImageGenerationRequest, ImageOptions } from '#contract/image-request.js';
+import {
+  DEFAULT_IMAGE_MODEL,
+  type AsyncImageEditForm,
+  type AsyncImageGenerationRequest,
+  type ImageOptions,
+} from '#contract/image-request.js';
 import {
   isImageSize,
   parsePixelSize,
@@ -11,7 +16,6 @@ import {
 import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/task.js';
 import { mayUseModel, type Caller } from '../auth/caller.js';
 
-const DEFAULT_MODEL = 'gpt-image-2';
 const DEFAULT_RESOLUTION: Resolution = '2k';
 
 /** What a command needs besides the request's fields. */
@@ -21,6 +25,8 @@ export interface CommandContext {
   readonly caller: Caller;
   readonly inputs: readonly TaskInput[];
   readonly mask: TaskInput | null;
+  /** Whether the call is answered with the task rather than with the picture. */
+  readonly asynchronous: boolean;
 }
 
 /** The command of a checked generation. */
@@ -56,9 +62,10 @@ function command(
     accountId: context.caller.accountId,
     apiKeyId: context.caller.keyId,
     weight: context.caller.weight,
+    maxInFlight: context.caller.limits.tasksInFlight,
     requestId: context.requestId,
     action,
-    model: fields.model ?? DEFAULT_MODEL,
+    model: fields.model ?? DEFAULT_IMAGE_MODEL,
     prompt: wellFormed(fields.prompt),
     options: {
       ...frame,
@@ -73,6 +80,7 @@ function command(
     inputs: context.inputs,
     mask: context.mask,
     callbackUrl: fields.callback_url ?? null,
+    asynchronous: context.asynchronous,
   };
 }
 
@@ -94,7 +102,7 @@ export function normalizeSpelling(fields: { size?: unknown; resolution?: unknown
  * Throws AppError (model_not_allowed, invalid_value).
  */
 export function assertCombination(fields: Fields, caller: Caller, asynchronous: boolean): void {
-  if (!mayUseModel(caller, fields.model ?? DEFAULT_MODEL)) {
+  if (!mayUseModel(caller, fields.model ?? DEFAULT_IMAGE_MODEL)) {
     throw new AppError('model_not_allowed', 'This API key may not use the model.', { param: 'model' });
   }
   if (fields.background === 'transparent' && fields.output_format === 'jpeg') {

@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { QueueHealth } from '#queue/queue-health.js';
+import type { Caller } from '../auth/caller.js';
 import type { LimitsConfig } from './limits.config.js';
 import { WINDOW_SECONDS, type Counted, type RateCounter } from './rate-counter.js';
 
-export type CountedKind = 'submits' | 'polls';
+export type CountedKind = 'submits' | 'polls' | 'chats';
 
-/** Counts requests of routes that say so and refuses those above their key's limit. */
+/** Counts requests of routes that say so and refuses those above their key's limit: its own, or else the deployment's. */
 export class RequestLimits {
   private readonly limits: Readonly<Record<CountedKind, number>>;
 
@@ -15,15 +16,15 @@ export class RequestLimits {
     private readonly health: QueueHealth,
     config: LimitsConfig,
   ) {
-    this.limits = { submits: config.submitsPerMinute, polls: config.pollsPerMinute };
+    this.limits = { submits: config.submitsPerMinute, polls: config.pollsPerMinute, chats: config.chatsPerMinute };
   }
 
   /**
-   * Throws AppError `rate_limit_exceeded`. Without Redis nothing is counted: polls must go on, and submits are turned
-   * away for another reason.
+   * Throws AppError `rate_limit_exceeded`. Without Redis nothing is counted: polls and chats must go on, and submits
+   * are turned away for another reason.
    */
-  async admit(kind: CountedKind, keyId: string, reply: FastifyReply): Promise<void> {
-    const limit = this.limits[kind];
+  async admit(kind: CountedKind, { keyId, limits }: Caller, reply: FastifyReply): Promise<void> {
+    const limit = (kind === 'chats' ? undefined : limits[kind]) ?? this.limits[kind];
     if (limit === 0 || !this.health.accepting) return;
     let counted: Counted;
     try {
@@ -56,7 +57,7 @@ export function limitRequests(server: FastifyInstance, limits: RequestLimits): v
       done();
       return;
     }
-    limits.admit(kind, request.caller.keyId, reply).then(() => {
+    limits.admit(kind, request.caller, reply).then(() => {
       done();
     }, done);
   });

@@ -13,4 +13,10 @@ export class LimitsConfig {
   @Min(0)
   @Max(1_000_000_000)
   readonly pollsPerMinute: number = 600;
+
+  @Setting('RATE_CHATS_PER_MINUTE', 'Chats an API key may send in a minute; 0 = any number.')
+  @IsInt()
+  @Min(0)
+  @Max(1_000_000_000)
+  readonly chatsPerMinute: number = 600;
 }

@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import type { QueuePlace } from '#queue/queue-line.js';
 import { isFinal } from '#tasks/task-status.js';
 import type { TaskSummary } from '#tasks/task.js';
 import { ApiConfig } from '../http/api.config.js';
 import { Draining } from '../http/draining.js';
 import { EventStream } from '../http/event-stream.js';
-import { TaskLinks } from './task-links.js';
+import { TaskLinks } from '#answers/task-links.js';
 import { TaskWatchers } from './task-watchers.js';
 
 /** The ways to an answer that stay with a task while it moves: the long poll and the event stream. */
@@ -47,8 +48,11 @@ export class FollowTask {
     });
   }
 
-  /** Sends the task at once and then at every change, until it has ended, the caller leaves or the process stops. */
-  stream(task: TaskSummary, reply: FastifyReply): void {
+  /**
+   * Sends the task at once, with its place in the queue if it has one, and then at every change, until it has ended, the
+   * caller leaves or the process stops.
+   */
+  stream(task: TaskSummary, place: QueuePlace | undefined, reply: FastifyReply): void {
     if (reply.raw.destroyed) return;
     const call = new AbortController();
     let stopWatching = (): void => undefined;
@@ -59,7 +63,7 @@ export class FollowTask {
     let sent: TaskSummary | undefined;
     const show = (look: TaskSummary | undefined): void => {
       if (look !== undefined && !isSame(look, sent)) {
-        events.latest('task.updated', { code: 200, data: this.links.view(look) });
+        events.latest('task.updated', { code: 200, data: this.links.view(look, look === task ? place : undefined) });
         sent = look;
       }
       if (look !== undefined && !isFinal(look.status)) return;

@@ -4,6 +4,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { CancelTask } from '#tasks/cancel-task.js';
+import { TaskEstimates } from '#tasks/task-estimates.js';
 import { isTaskId } from '#tasks/task-id.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
@@ -11,7 +12,7 @@ import { callerOf } from '../auth/api-key.guard.js';
 import { batchBody } from './batch-body.js';
 import { FollowTask } from './follow-task.js';
 import { listQuery } from './list-query.js';
-import { TaskLinks } from './task-links.js';
+import { TaskLinks } from '#answers/task-links.js';
 import {
   DescribeCancel,
   DescribeTask,
@@ -33,6 +34,7 @@ export class TasksController {
     @Inject(TaskLinks) private readonly links: TaskLinks,
     @Inject(FollowTask) private readonly follow: FollowTask,
     @Inject(CancelTask) private readonly cancelTask: CancelTask,
+    @Inject(TaskEstimates) private readonly estimates: TaskEstimates,
   ) {}
 
   @Get()
@@ -40,7 +42,7 @@ export class TasksController {
   @DescribeTaskList()
   async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const page = await this.tasks.list(callerOf(request).accountId, listQuery(request.query)).catch(unavailable);
-    const data = page.tasks.map((task) => this.links.view(task));
+    const data = await this.links.views(page.tasks);
     const next = page.hasMore ? (data.at(-1)?.id ?? null) : null;
     void reply.header('cache-control', 'no-store').send({ object: 'list', data, has_more: page.hasMore, next });
   }
@@ -52,7 +54,7 @@ export class TasksController {
   async batch(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const ids = batchBody(request.body);
     const found = await this.tasks.findAll(callerOf(request).accountId, ids.filter(isTaskId)).catch(unavailable);
-    const views = new Map(found.map((task) => [task.id, this.links.view(task)]));
+    const views = new Map((await this.links.views(found)).map((view) => [view.id, view]));
     void reply.header('cache-control', 'no-store').send({
       code: 200,
       data: ids.flatMap((id) => views.get(id) ?? []),
@@ -66,7 +68,7 @@ export class TasksController {
   async find(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const waitMs = waitQuery(request.query);
     const task = await this.own(request, (accountId, id) => this.tasks.find(accountId, id));
-    this.answer(waitMs > 0 && isRead(request) ? await this.follow.changed(task, waitMs, reply) : task, reply);
+    await this.answer(waitMs > 0 && isRead(request) ? await this.follow.changed(task, waitMs, reply) : task, reply);
   }
 
   @Get(':taskId/events')
@@ -75,7 +77,7 @@ export class TasksController {
   async events(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const task = await this.own(request, (accountId, id) => this.tasks.find(accountId, id));
     void reply.header('x-task-id', task.id);
-    if (isRead(request)) this.follow.stream(task, reply);
+    if (isRead(request)) this.follow.stream(task, (await this.estimates.places([task])).get(task.id), reply);
     else void reply.type('text/event-stream; charset=utf-8').header('cache-control', 'no-store').send();
   }
 
@@ -84,7 +86,7 @@ export class TasksController {
   @HttpCode(200)
   @DescribeCancel()
   async cancel(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    this.answer(await this.own(request, (accountId, id) => this.cancelTask.cancel(accountId, id)), reply);
+    await this.answer(await this.own(request, (accountId, id) => this.cancelTask.cancel(accountId, id)), reply);
   }
 
   /** What `lookUp` finds for the caller. Throws the one AppError `task_not_found` for whatever is not theirs. */
@@ -99,12 +101,11 @@ export class TasksController {
     return task;
   }
 
-  private answer(task: TaskSummary, reply: FastifyReply): void {
+  private async answer(task: TaskSummary, reply: FastifyReply): Promise<void> {
+    // Only a task that waits has a place to ask for; everything else is answered at once.
+    const [data] = task.phase === 'queued' ? await this.links.views([task]) : [this.links.view(task)];
     if (task.status === 'pending') void reply.header('retry-after', POLL_SECONDS);
-    void reply
-      .header('cache-control', 'no-store')
-      .header('x-task-id', task.id)
-      .send({ code: 200, data: this.links.view(task) });
+    void reply.header('cache-control', 'no-store').header('x-task-id', task.id).send({ code: 200, data });
   }
 }
 

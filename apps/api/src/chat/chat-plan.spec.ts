@@ -1,0 +1,55 @@
+import { parseCatalogue } from '#catalogue/parse-catalogue.js';
+import { ChatPlan } from './chat-plan.js';
+
+const CATALOGUE = parseCatalogue(
+  `providers:
+  a: { type: openai, keys: [{ name: k1, env: KEY }, { name: k2, env: KEY }] }
+  b: { type: openai }
+  c: { type: openai }
+models:
+  m: { kind: chat, routes: [{ provider: a }, { provider: b, weight: 3 }, { provider: c, weight: 1, model: other }] }
+`,
+  'test',
+  { KEY: 'secret' },
+);
+
+describe('ChatPlan', () => {
+  let now = 0;
+  let plan: ChatPlan;
+  let next: number[];
+  beforeEach(() => {
+    now = 1_000;
+    next = [];
+    plan = new ChatPlan(
+      () => next.shift() ?? 0.5,
+      () => now,
+    );
+  });
+  const names = (): string[] =>
+    plan.attempts(CATALOGUE.models.get('m')!, CATALOGUE).map(({ provider, key }) => provider.name + (key?.name ?? ''));
+
+  it('asks ranks in their order, keys by turns, and the routes of a rank by chance', () => {
+    expect(names()).toEqual(['ak1', 'ak2', 'b', 'c']);
+    next = [0.9, 0.1];
+    expect(names()).toEqual(['ak2', 'ak1', 'c', 'b']);
+  });
+
+  it('gives each route of a rank its share', () => {
+    const fair = new ChatPlan();
+    const firsts = Array.from(
+      { length: 4_000 },
+      () => fair.attempts(CATALOGUE.models.get('m')!, CATALOGUE)[2]?.provider.name,
+    );
+    const share = firsts.filter((name) => name === 'b').length / firsts.length;
+    expect(share).toBeGreaterThan(0.7);
+    expect(share).toBeLessThan(0.8);
+  });
+
+  it('asks what rests last, and as before when its rest is over', () => {
+    const [first] = plan.attempts(CATALOGUE.models.get('m')!, CATALOGUE);
+    plan.rest(first!, 5);
+    expect(names()).toEqual(['ak2', 'b', 'c', 'ak1']);
+    now += 5_000;
+    expect(names()).toEqual(['ak1', 'ak2', 'b', 'c']);
+  });
+});

@@ -1,0 +1,70 @@
+import type { Catalogue, ModelEntry, ProviderEntry, ProviderKey, Route } from '#catalogue/catalogue.js';
+
+/** One provider, with one of its keys, that may be asked. */
+export interface Attempt {
+  readonly provider: ProviderEntry;
+  readonly key: ProviderKey | undefined;
+  /** What the provider calls the model. */
+  readonly model: string;
+}
+
+/** However many routes and keys there are, a caller does not wait for more refusals. */
+const MAX_ATTEMPTS = 6;
+
+/** The order in which providers and their keys are asked for a chat, in this process. */
+export class ChatPlan {
+  private turns = 0;
+  /** Milliseconds since the epoch until which a key is asked only when nobody else is left. */
+  private readonly resting = new Map<string, number>();
+
+  constructor(
+    private readonly random: () => number = Math.random,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /** Ranks in their order, routes of a rank by weight, the keys of a provider by turns; what rests comes last. */
+  attempts(model: ModelEntry, catalogue: Catalogue): Attempt[] {
+    const turn = this.turns++;
+    const all = model.ranks
+      .flatMap((rank) => this.shuffled(rank))
+      .flatMap((route) => attemptsOf(route, catalogue, turn));
+    if (this.resting.size === 0) return all.slice(0, MAX_ATTEMPTS);
+    const [ready, resting] = [all.filter((one) => !this.rests(one)), all.filter((one) => this.rests(one))];
+    return [...ready, ...resting].slice(0, MAX_ATTEMPTS);
+  }
+
+  /** Lets a key that was refused, or that has had enough, rest for so many seconds. */
+  rest(attempt: Attempt, seconds: number): void {
+    this.resting.set(nameOf(attempt), this.now() + seconds * 1000);
+  }
+
+  private rests(attempt: Attempt): boolean {
+    const name = nameOf(attempt);
+    const until = this.resting.get(name);
+    if (until === undefined) return false;
+    if (until > this.now()) return true;
+    this.resting.delete(name);
+    return false;
+  }
+
+  /** Each route comes first as often as its weight says. */
+  private shuffled(rank: readonly Route[]): readonly Route[] {
+    if (rank.length === 1) return rank;
+    return rank
+      .map((route) => ({ route, place: -Math.log(1 - this.random()) / route.weight }))
+      .sort((a, b) => a.place - b.place)
+      .map(({ route }) => route);
+  }
+}
+
+function attemptsOf(route: Route, catalogue: Catalogue, turn: number): Attempt[] {
+  const provider = catalogue.providers.get(route.provider);
+  if (provider === undefined) return [];
+  const { keys } = provider;
+  if (keys.length === 0) return [{ provider, key: undefined, model: route.model }];
+  return keys.map((_, index) => ({ provider, key: keys[(turn + index) % keys.length], model: route.model }));
+}
+
+function nameOf({ provider, key }: Attempt): string {
+  return `${provider.name}\n${key?.name ?? ''}`;
+}

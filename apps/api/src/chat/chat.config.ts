@@ -1,0 +1,22 @@
+import { IsInt, Max, Min } from 'class-validator';
+import { Setting } from '#config/setting.js';
+
+export class ChatConfig {
+  @Setting('CHAT_CONNECT_TIMEOUT_MS', 'How long making a connection to a chat provider may take.', { unit: 'ms' })
+  @IsInt()
+  @Min(50)
+  @Max(60_000)
+  readonly connectMs: number = 5_000;
+
+  @Setting('CHAT_FIRST_BYTE_TIMEOUT_MS', 'How long a chat provider may take until it begins to answer.', { unit: 'ms' })
+  @IsInt()
+  @Min(100)
+  @Max(600_000)
+  readonly firstByteMs: number = 60_000;
+
+  @Setting('CHAT_TOTAL_TIMEOUT_MS', 'How long a chat may take in all; then its connection is cut.', { unit: 'ms' })
+  @IsInt()
+  @Min(100)
+  @Max(3_600_000)
+  readonly totalMs: number = 600_000;
+}

@@ -1,0 +1,39 @@
+import { Controller, Inject, Post, Req, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import { ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { AppError } from '#contract/app-error.js';
+import { callerOf } from '../auth/api-key.guard.js';
+import { mayUseModel } from '../auth/caller.js';
+import { readChatRequest } from './chat-request.js';
+import { DescribeChat } from './chat.openapi.js';
+import { DrawInChat } from './draw-in-chat.js';
+import { PassChat } from './pass-chat.js';
+
+@ApiTags('Chat')
+@Controller()
+export class ChatController {
+  constructor(
+    @Inject(CatalogueSource) private readonly source: CatalogueSource,
+    @Inject(PassChat) private readonly chats: PassChat,
+    @Inject(DrawInChat) private readonly pictures: DrawInChat,
+  ) {}
+
+  /** A model that the key may not use is answered like one that does not exist. */
+  @Post('v1/chat/completions')
+  @RouteConfig({ largeBody: true, rawBody: true, counted: 'chats' })
+  @DescribeChat()
+  async complete(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const chat = readChatRequest(request.body);
+    const catalogue = this.source.current;
+    const model = catalogue.models.get(chat.model);
+    if (model === undefined || !mayUseModel(callerOf(request), chat.model)) {
+      throw new AppError('unknown_model', 'The model does not exist, or this API key may not use it.', {
+        param: 'model',
+      });
+    }
+    if (model.kind === 'image') await this.pictures.draw(request, reply, chat);
+    else await this.chats.pass(request, reply, chat, { model, catalogue });
+  }
+}

@@ -1,0 +1,123 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Catalogue, ModelEntry } from '#catalogue/catalogue.js';
+import { AppError } from '#contract/app-error.js';
+import type { Logger } from '#telemetry/logger.js';
+import { callerOf } from '../auth/api-key.guard.js';
+import type { Draining } from '../http/draining.js';
+import type { CallUpstreams, Outcome } from './call-upstreams.js';
+import type { ChatConfig } from './chat.config.js';
+import type { ChatRequest } from './chat-request.js';
+import type { ChatUsageLog, ChatUsageRow } from './chat-usage-log.js';
+import { relayAnswer, type Relayed } from './relay-answer.js';
+import { sendRefusal } from './upstream-refusal.js';
+
+/** Why a call is aborted whose caller has left. */
+const GONE = new Error('the caller is gone');
+
+/** Carries a chat to a provider and its answer back. */
+export class PassChat {
+  constructor(
+    private readonly upstreams: CallUpstreams,
+    private readonly usage: ChatUsageLog,
+    private readonly draining: Draining,
+    private readonly config: ChatConfig,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Throws AppError as long as nothing has been sent; an answer that breaks later cuts the connection. */
+  async pass(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    chat: ChatRequest,
+    { model, catalogue }: { readonly model: ModelEntry; readonly catalogue: Catalogue },
+  ): Promise<void> {
+    const call = new AbortController();
+    const leave = (): void => {
+      if (!reply.raw.writableFinished) call.abort(GONE);
+    };
+    const late = setTimeout(() => {
+      call.abort(new AppError('chat_upstream_error', 'The provider took too long.'));
+    }, this.config.totalMs);
+    reply.raw.once('close', leave);
+    this.draining.hold(call);
+    try {
+      const outcome = await this.upstreams.ask(chat, model, {
+        requestId: request.id,
+        catalogue,
+        firstByteMs: this.config.firstByteMs,
+        signal: call.signal,
+      });
+      // A kept connection would hold up the end of the process.
+      if (this.draining.started) reply.raw.shouldKeepAlive = false;
+      await this.answer(request, reply, { chat, outcome, signal: call.signal });
+    } catch (error) {
+      throw call.signal.aborted && !(error instanceof AppError) && !reply.raw.destroyed ? stopping(error) : error;
+    } finally {
+      clearTimeout(late);
+      reply.raw.off('close', leave);
+      this.draining.letGo(call);
+    }
+  }
+
+  private async answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { chat, outcome, signal }: { chat: ChatRequest; outcome: Outcome; signal: AbortSignal },
+  ): Promise<void> {
+    const firstByteMs = Math.round(reply.elapsedTime);
+    const learnt: Relayed = {};
+    let end: ChatUsageRow['outcome'] = 'broken';
+    try {
+      if (outcome.answer === undefined) {
+        sendRefusal(outcome.refusal, request, reply);
+        end = 'refused';
+        return;
+      }
+      await relayAnswer(reply, outcome.answer, { hideUsage: !chat.wantsUsage, learnt });
+      end = 'completed';
+    } catch (error) {
+      if (signal.reason === GONE) end = 'left';
+      else this.logger.warn('chat.broken', { requestId: request.id, provider: outcome.attempt.provider.name, error });
+      throw error;
+    } finally {
+      this.usage.record(rowOf(request, chat, outcome, { learnt, end, firstByteMs, durationMs: reply.elapsedTime }));
+    }
+  }
+}
+
+interface Course {
+  readonly learnt: Relayed;
+  readonly end: ChatUsageRow['outcome'];
+  readonly firstByteMs: number;
+  readonly durationMs: number;
+}
+
+function rowOf(request: FastifyRequest, chat: ChatRequest, outcome: Outcome, course: Course): ChatUsageRow {
+  const { accountId, keyId } = callerOf(request);
+  const { provider, key, model } = outcome.attempt;
+  return {
+    request_id: request.id,
+    account_id: accountId,
+    api_key_id: keyId,
+    model: chat.model,
+    provider: provider.name,
+    provider_key: key?.name ?? null,
+    provider_model: model,
+    streamed: chat.streamed,
+    status: (outcome.answer ?? outcome.refusal).status,
+    outcome: course.end,
+    input_tokens: course.learnt.usage?.input ?? null,
+    output_tokens: course.learnt.usage?.output ?? null,
+    cached_tokens: course.learnt.usage?.cached ?? null,
+    first_byte_ms: course.firstByteMs,
+    duration_ms: Math.round(course.durationMs),
+    created_at: new Date().toISOString(),
+  };
+}
+
+function stopping(cause: unknown): AppError {
+  return new AppError('server_is_overloaded', 'The service is being restarted. Please try again.', {
+    retryAfter: 1,
+    cause,
+  });
+}

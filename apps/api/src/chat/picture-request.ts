@@ -1,0 +1,69 @@
+import { AppError } from '#contract/app-error.js';
+import type { ChatRequest } from './chat-request.js';
+import { valueAt } from './json-members.js';
+
+/** The fields of an image request that a chat with an image model stands for. */
+export interface PictureRequest {
+  readonly model: string;
+  readonly prompt: string;
+  readonly image_urls: readonly string[];
+  /** As it was sent, for the image request's own check. */
+  readonly n?: unknown;
+  readonly user?: unknown;
+}
+
+/**
+ * The last message of the user: its text is the prompt, its pictures are reference images.
+ * Throws AppError: `invalid_json`, or with param `messages` when there is no such message or it has no text.
+ */
+export function pictureRequest({ bytes, members, model }: ChatRequest): PictureRequest {
+  const whole = { start: 0, end: bytes.length };
+  const { messages, n, user } = valueAt(bytes, whole) as { messages: unknown[]; n?: unknown; user?: unknown };
+  const last = messages.findLast((message) => roleOf(message) === 'user') as { content?: unknown } | undefined;
+  const parts = partsOf(last?.content);
+  const prompt = parts.flatMap((part) => (typeof part['text'] === 'string' ? [part['text']] : [])).join('\n');
+  if (prompt.trim() === '') {
+    throw new AppError('invalid_value', 'messages must end with what the picture shall show, as text of the user', {
+      param: 'messages',
+    });
+  }
+  return {
+    model,
+    prompt,
+    image_urls: parts.flatMap((part) => addressOf(part['image_url']) ?? []),
+    ...(members.has('n') ? { n } : {}),
+    ...(members.has('user') ? { user } : {}),
+  };
+}
+
+/** Says of an image request's error where in the chat its cause is. */
+export function inChat(error: unknown): unknown {
+  if (!(error instanceof AppError) || error.param === undefined) return error;
+  if (error.param !== 'prompt' && !error.param.startsWith('image_urls')) return error;
+  const { code, message, taskId, retryAfter, cause } = error;
+  return new AppError(code, message, {
+    param: 'messages',
+    cause,
+    ...(taskId === undefined ? {} : { taskId }),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  });
+}
+
+type Part = Readonly<Record<string, unknown>>;
+
+function partsOf(content: unknown): Part[] {
+  if (typeof content === 'string') return [{ text: content }];
+  return Array.isArray(content)
+    ? content.filter((part): part is Part => typeof part === 'object' && part !== null)
+    : [];
+}
+
+function roleOf(message: unknown): unknown {
+  return typeof message === 'object' && message !== null ? (message as { role?: unknown }).role : undefined;
+}
+
+/** `{url}`, as OpenAI has it, or the address itself. */
+function addressOf(image: unknown): string | undefined {
+  const address = typeof image === 'object' && image !== null ? (image as { url?: unknown }).url : image;
+  return typeof address === 'string' ? address : undefined;
+}

@@ -1,0 +1,53 @@
+import { UsageFilter } from './usage-filter.js';
+
+const event = (data: string, end = '\n\n'): string => `data: ${data}${end}`;
+const TEXT = event('{"choices":[{"delta":{"content":"a \\"usage\\":{} b"}}],"usage":null}');
+const USAGE = event('{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}');
+const DONE = event('[DONE]');
+
+/** What comes through when the text is cut into pieces of so many bytes. */
+function through(text: string, hiding: boolean, size: number): { text: string; input: number | null | undefined } {
+  const filter = new UsageFilter(hiding);
+  const bytes = Buffer.from(text);
+  const kept: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += size) kept.push(filter.push(bytes.subarray(at, at + size)));
+  kept.push(filter.end());
+  return { text: Buffer.concat(kept).toString(), input: filter.usage?.input };
+}
+
+describe('UsageFilter', () => {
+  const sizes = Array.from({ length: 40 }, (_, index) => index + 1).concat(1_000);
+
+  it('hides the one event that tells the usage, however the stream is cut', () => {
+    for (const size of sizes) expect(through(TEXT + USAGE + DONE, true, size)).toEqual({ text: TEXT + DONE, input: 3 });
+  });
+
+  it('changes nothing when nothing is to be hidden, and sees the usage all the same', () => {
+    const text = TEXT + USAGE + DONE;
+    for (const size of sizes) expect(through(text, false, size)).toEqual({ text, input: 3 });
+  });
+
+  it('knows other line ends, spaces, and an event without its end', () => {
+    const spaced = event('{"choices": [], "usage" : {"prompt_tokens": 3}}', '\r\n\r\n');
+    expect(through(TEXT + spaced + DONE, true, 11)).toEqual({ text: TEXT + DONE, input: 3 });
+    expect(through(TEXT + USAGE.trimEnd(), true, 11)).toEqual({ text: TEXT, input: 3 });
+  });
+
+  it.each([
+    ['usage beside content', event('{"choices":[{"delta":{}}],"usage":{"prompt_tokens":3}}'), 3],
+    ['an empty list of choices without usage', event('{"choices":[],"prompt_filter_results":[]}'), undefined],
+    ['what is no JSON', event('"usage":{'), undefined],
+    ['a comment', ': ping "usage":{}\n\n', undefined],
+  ])('keeps %s', (_name, text, input) => {
+    expect(through(text + DONE, true, 9)).toEqual({ text: text + DONE, input });
+  });
+
+  it('holds no long event back, and hides what comes after it', () => {
+    const long = event(`{"choices":[{"delta":{"content":"${'x'.repeat(200_000)}"}}]}`);
+    for (const size of [1_000, long.length - 1, long.length]) {
+      expect(through(long + USAGE + DONE, true, size)).toEqual({ text: long + DONE, input: 3 });
+    }
+    const filter = new UsageFilter(true);
+    expect(filter.push(Buffer.from(long.slice(0, 100_000))).length).toBe(100_000);
+  });
+});

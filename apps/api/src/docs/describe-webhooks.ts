@@ -1,0 +1,36 @@
+import { getSchemaPath, type OpenAPIObject } from '@nestjs/swagger';
+import { WEBHOOK_EVENTS, WebhookEvent } from '#contract/webhook-event.js';
+
+const HEADERS = {
+  'webhook-id': 'The same for every attempt of an event; remember it to tell a repetition.',
+  'webhook-timestamp': 'Of this attempt, unix seconds.',
+  'webhook-signature': 'One or two of `v1,<base64 HMAC-SHA256>`, separated by a space.',
+};
+
+/** What this service itself calls; the generator knows only what it is called with. */
+export function describeWebhooks(document: OpenAPIObject): OpenAPIObject {
+  const parameters = Object.entries(HEADERS).map(([name, description]) => ({
+    ...{ name, description },
+    in: 'header',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  const post = {
+    tags: ['Webhooks'],
+    summary: 'The end of an asynchronous task',
+    description:
+      `Sent to its \`callback_url\` and to the endpoints of its account: ${WEBHOOK_EVENTS.join(', ')}. ` +
+      'Signed as Standard Webhooks says; `openai.webhooks.unwrap()` verifies it.',
+    parameters,
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: { $ref: getSchemaPath(WebhookEvent) } } },
+    },
+    responses: {
+      '2XX': { description: 'Taken.' },
+      '410': { description: 'No more events, please: the endpoint is disabled.' },
+      default: { description: 'Not taken; it comes again.' },
+    },
+  };
+  return Object.assign(document, { webhooks: { taskEnded: { post } } });
+}

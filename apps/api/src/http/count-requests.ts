@@ -1,0 +1,19 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Metrics } from '#telemetry/metrics.js';
+
+/** nginx's word for a caller that went away before its answer. */
+const CLIENT_GONE = '499';
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** Counts and times every request by the route it matched, whatever address it was sent to. */
+export function countRequests(server: FastifyInstance, metrics: Metrics): void {
+  const observe = (request: FastifyRequest, reply: FastifyReply, status: string): void => {
+    const method = METHODS.has(request.method) ? request.method : 'other';
+    const route = request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown');
+    metrics.requests.observe({ method, route, status }, reply.elapsedTime / 1_000);
+  };
+  server.addHook('onResponse', (request, reply, done) => {
+    observe(request, reply, reply.raw.writableFinished ? String(reply.statusCode) : CLIENT_GONE);
+    done();
+  });
+}

@@ -1,0 +1,131 @@
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { AppError } from '#contract/app-error.js';
+import { discardRest } from './request-stream.js';
+
+/** A text part of this many bytes holds any prompt that is not too long. */
+const MAX_TEXT_BYTES = 262_144;
+const MAX_TEXTS = 64;
+const MAX_PARTS = 128;
+/**
+ * Bytes of one part that wait for its reader. Busboy never goes on when a part that it skips ends while it is fuller than
+ * this, so it is more than a connection hands over at a time (64 KiB read and as much still waiting).
+ */
+const PART_BUFFER_BYTES = 262_144;
+
+/** What a route makes of a form's parts, in the order in which they arrive. */
+export interface FormParts<T> {
+  /** Must read the stream to its end, or destroy it. */
+  file(name: string, stream: Readable, fileName: string | undefined): void;
+  /** `cut`: there was more of the value than any field may have. */
+  text(name: string, value: string, cut: boolean): void;
+  /** Ends the files that are being read; the form is refused. */
+  abandon(error: Error): void;
+  /** Resolves when no file is being read any more; never rejects. */
+  settled(): Promise<void>;
+  /** Asked once, when the form is whole. May throw AppError. */
+  result(): T;
+}
+
+/**
+ * Takes a multipart form apart while it arrives. `open` gets a function that refuses the form.
+ * Throws what the form was refused with, AppError (invalid_multipart, request_too_large), or the connection's error;
+ * by then no part is being read any more, and the caller discards what it has stored.
+ */
+export function readForm<T>(
+  payload: IncomingMessage,
+  maxBytes: number,
+  open: (refuse: (error: Error) => void) => FormParts<T>,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const parts = open(fail);
+    const parser = openParser(payload.headers, fail);
+    let received = 0;
+    let over = false;
+
+    function fail(error: Error): void {
+      if (over) return;
+      over = true;
+      if (parser !== undefined) payload.unpipe(parser);
+      parts.abandon(error);
+      discardRest(payload);
+      // Files on their way to the store must have stopped before they can be discarded.
+      void parts.settled().then(() => {
+        reject(error);
+      });
+    }
+
+    if (parser === undefined) return;
+    // One piece of the body may hold many parts; those behind the one that was refused still come.
+    parser.on('file', (name, stream, fileName) => {
+      if (over) passBy(stream);
+      else parts.file(name, stream, fileName);
+    });
+    parser.on('field', (name, value, _nameCut, valueCut) => {
+      if (!over) parts.text(name, value, valueCut);
+    });
+    for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
+      parser.on(limit, () => {
+        fail(invalidMultipart('The form has too many parts.'));
+      });
+    }
+    parser.on('error', () => {
+      fail(invalidMultipart('The multipart body is malformed or cut short.'));
+    });
+    parser.on('finish', () => {
+      parts
+        .settled()
+        .then(() => {
+          if (!over) resolve(parts.result());
+          over = true;
+        })
+        .catch(reject);
+    });
+    payload.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      if (received > maxBytes) fail(formTooLarge(maxBytes));
+    });
+    payload.on('error', fail);
+    payload.on('close', () => {
+      if (!payload.complete) fail(invalidMultipart('The multipart body was cut off.'));
+    });
+    payload.pipe(parser);
+  });
+}
+
+/** Throws AppError `request_too_large` when the request announces a longer body. */
+export function assertAnnouncedLength(headers: IncomingHttpHeaders, maxBytes: number): void {
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw formTooLarge(maxBytes);
+}
+
+/** Skips a file. A part that is cut short fails its stream, maybe before anyone reads it. */
+export function passBy(stream: Readable): void {
+  stream.on('error', () => undefined).resume();
+}
+
+function openParser(headers: IncomingHttpHeaders, fail: (error: Error) => void): BusboyInstance | undefined {
+  try {
+    return new Busboy({
+      headers: { ...headers, 'content-type': headers['content-type'] ?? '' },
+      fileHwm: PART_BUFFER_BYTES,
+      limits: { fieldSize: MAX_TEXT_BYTES, fields: MAX_TEXTS, parts: MAX_PARTS, headerPairs: 32, headerSize: 16_384 },
+      isPartAFile: (_name: string | undefined, type: string | undefined, fileName: string | undefined) =>
+        fileName !== undefined || type === 'application/octet-stream' || (type ?? '').startsWith('image/'),
+    });
+  } catch {
+    // Deferred, because `fail` looks at the parser that is being made.
+    queueMicrotask(() => {
+      fail(invalidMultipart('The multipart body has no valid boundary.'));
+    });
+    return undefined;
+  }
+}
+
+function formTooLarge(maxBytes: number): AppError {
+  return new AppError('request_too_large', `The form is larger than ${maxBytes} bytes.`);
+}
+
+function invalidMultipart(message: string): AppError {
+  return new AppError('invalid_multipart', message);
+}

@@ -1,0 +1,73 @@
+import { priceAt, type Catalogue, type ModelEntry } from '#catalogue/catalogue.js';
+import type { ModelCapabilities, ModelLimits, ModelPrice, ModelView } from '#contract/model-view.js';
+import { IMAGE_SIZES, RESOLUTIONS } from '#contract/pixel-table.js';
+import { MAX_PROMPT_LENGTH } from '#contract/text-rules.js';
+
+/** 2026-04-21, when gpt-image-2 was published; the catalogue knows no dates. */
+const CREATED = 1_776_729_600;
+const MICROS = 1_000_000;
+
+interface RateLimits {
+  /** 0 = any number. */
+  readonly submitsPerMinute: number;
+  readonly chatsPerMinute: number;
+}
+
+/** A model of the catalogue as callers see it; `now` decides the price. */
+export function modelViewOf(model: ModelEntry, catalogue: Catalogue, limits: RateLimits, now: Date): ModelView {
+  const price = priceOf(model, catalogue, now);
+  return {
+    id: model.name,
+    object: 'model',
+    created: CREATED,
+    owned_by: model.ownedBy,
+    supported_endpoint_types: [model.kind === 'image' ? 'image-generation' : 'openai'],
+    capabilities: capabilitiesOf(model),
+    limits: limitsOf(model, limits),
+    ...(price === undefined ? {} : { price }),
+  };
+}
+
+/** What any of its routes can do, the model can. */
+function capabilitiesOf(model: ModelEntry): ModelCapabilities {
+  if (model.kind === 'chat') return { streaming: true };
+  const routes = model.ranks.flat();
+  return {
+    sizes: [...IMAGE_SIZES],
+    resolutions: [...RESOLUTIONS],
+    edits: routes.some(({ edits }) => edits),
+    masks: routes.some(({ masks }) => masks),
+  };
+}
+
+function limitsOf(model: ModelEntry, { submitsPerMinute, chatsPerMinute }: RateLimits): ModelLimits {
+  if (model.kind === 'chat') return { requests_per_minute: chatsPerMinute || null };
+  const takers = model.ranks.flat().filter(({ edits }) => edits);
+  return {
+    requests_per_minute: submitsPerMinute || null,
+    images: Math.max(0, ...takers.map(({ images }) => images)),
+    prompt_characters: MAX_PROMPT_LENGTH,
+  };
+}
+
+function priceOf(model: ModelEntry, { currency }: Catalogue, now: Date): ModelPrice | undefined {
+  const price = priceAt(model, now);
+  if (price === undefined) return undefined;
+  const { images, tokens } = price;
+  const perImage = Object.entries(images?.perImage ?? {}).map(([tier, amounts]) => [tier, inUnits(amounts)]);
+  return {
+    currency,
+    ...(images && { per_image: Object.fromEntries(perImage) as ModelPrice['per_image'] & object }),
+    ...(tokens && {
+      per_million_tokens: inUnits({
+        input: tokens.input,
+        ...(tokens.cachedInput === undefined ? {} : { cached_input: tokens.cachedInput }),
+        output: tokens.output,
+      }),
+    }),
+  };
+}
+
+function inUnits(micros: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(micros).map(([name, amount]) => [name, amount / MICROS]));
+}

@@ -1,0 +1,101 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import type { UploadResponse } from '#contract/upload-response.js';
+import { declaredPixels } from '#images/declared-pixels.js';
+import { ImageError } from '#images/image-error.js';
+import { MAX_KEPT_IMAGE_BYTES } from '#images/limits.js';
+import { assertInputPixels } from '#images/pixel-limits.js';
+import type { ImageType } from '#images/sniff.js';
+import { uploadKey } from '#storage/object-key.js';
+import type { ObjectStore } from '#storage/object-store.js';
+import { LinkSigner } from '#storage/signed-link.js';
+import { OBJECT_STORE } from '#storage/storage.module.js';
+import { newUploadId } from '#tasks/task-id.js';
+import { callerOf } from '../auth/api-key.guard.js';
+import { formsOnly } from '../http/server.js';
+import { storeImage } from '../images/store-image.js';
+import { FILE_PART, readUploadForm } from './upload-form.js';
+import { UploadStore } from './upload-store.js';
+import { UploadsConfig } from './uploads.config.js';
+
+/** The file, and room for what forms put around it. */
+const MAX_FORM_BYTES = MAX_KEPT_IMAGE_BYTES + 1_048_576;
+/** Where an image says how large it is, unless there is an odd amount of metadata before it. */
+const MAX_HEAD_BYTES = 262_144;
+
+/** An answered upload, and what of the form meant nothing. */
+export interface KeptImage {
+  readonly answer: UploadResponse;
+  readonly ignored: readonly string[];
+}
+
+/** Takes in an image that its account may name in later requests. */
+@Injectable()
+export class KeepImage {
+  constructor(
+    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+    @Inject(UploadStore) private readonly uploads: UploadStore,
+    @Inject(LinkSigner) private readonly signer: LinkSigner,
+    @Inject(UploadsConfig) private readonly config: UploadsConfig,
+  ) {}
+
+  /** `signal` ends an upload whose caller is gone. Throws AppError; then nothing is left behind. */
+  async keep(request: FastifyRequest, signal: AbortSignal): Promise<KeptImage> {
+    const caller = callerOf(request);
+    // A body of another type did not get here; an empty one without any does.
+    if (!/^multipart\/form-data\b/i.test(request.headers['content-type'] ?? '')) throw formsOnly();
+    const id = newUploadId();
+    const key = uploadKey(id);
+    try {
+      const { stored, fileName, ignored } = await readUploadForm(request.raw, MAX_FORM_BYTES, tooLarge, (stream) =>
+        storeImage(this.store, stream as AsyncIterable<Buffer>, {
+          key,
+          param: FILE_PART,
+          limit: { bytes: MAX_KEPT_IMAGE_BYTES, error: tooLarge },
+          signal,
+          watch: pixelWatch(),
+        }),
+      );
+      signal.throwIfAborted();
+      const { createdAt, expiresAt } = await this.uploads.insert({ id, ...stored }, caller, this.config.retentionHours);
+      const answer = {
+        url: this.signer.signUpload(id, Math.floor(expiresAt.getTime() / 1_000)),
+        filename: fileName,
+        content_type: stored.contentType,
+        bytes: stored.bytes,
+        created_at: Math.floor(createdAt.getTime() / 1_000),
+      };
+      return { answer, ignored };
+    } catch (error) {
+      // What can't be deleted now is collected as an orphan later.
+      await this.store.delete(key).catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+/** Refuses an image by the pixels it declares, as soon as they have arrived. What they really are, its task finds out. */
+function pixelWatch(): (piece: Buffer, type: ImageType) => void {
+  let head = Buffer.alloc(0);
+  let over = false;
+  return (piece, type) => {
+    if (over) return;
+    head = Buffer.concat([head, piece]);
+    const pixels = declaredPixels(head, type);
+    over = pixels !== undefined || head.length > MAX_HEAD_BYTES;
+    if (pixels === undefined) return;
+    try {
+      assertInputPixels(pixels.width, pixels.height);
+    } catch (error) {
+      if (!(error instanceof ImageError)) throw error;
+      throw new AppError(error.code, error.message, { param: FILE_PART, cause: error });
+    }
+  };
+}
+
+function tooLarge(): AppError {
+  return new AppError('request_too_large', `file is larger than ${MAX_KEPT_IMAGE_BYTES / 1e6} MB`, {
+    param: FILE_PART,
+  });
+}

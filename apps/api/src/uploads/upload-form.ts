@@ -1,0 +1,92 @@
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { AppError } from '#contract/app-error.js';
+import { discardRest } from '../http/request-stream.js';
+import { readForm, type FormParts } from '../http/read-form.js';
+
+/** The part that holds the image, as APIMart calls it. */
+export const FILE_PART = 'file';
+const MAX_NAME_LENGTH = 255;
+
+/** What a form must have brought, once it is whole. */
+export interface UploadForm<T> {
+  readonly stored: T;
+  /** What the sender calls its file. */
+  readonly fileName: string;
+  /** Names of parts nobody asked for. */
+  readonly ignored: readonly string[];
+}
+
+/**
+ * Takes a form with one file apart while it arrives; `store` reads the file.
+ * Throws AppError (missing_required_parameter, invalid_type, invalid_value, invalid_multipart, request_too_large), what
+ * `store` throws, or the connection's error.
+ */
+export async function readUploadForm<T>(
+  payload: IncomingMessage,
+  maxBytes: number,
+  tooLarge: () => AppError,
+  store: (stream: Readable) => Promise<T>,
+): Promise<UploadForm<T>> {
+  if (Number(payload.headers['content-length'] ?? 0) > maxBytes) {
+    discardRest(payload);
+    throw tooLarge();
+  }
+  return readForm(payload, maxBytes, (refuse) => new UploadParts(store, refuse));
+}
+
+class UploadParts<T> implements FormParts<UploadForm<T>> {
+  private stream: Readable | undefined;
+  private storing: Promise<void> | undefined;
+  private stored: { value: T } | undefined;
+  private fileName = '';
+  private readonly ignored: string[] = [];
+
+  constructor(
+    private readonly store: (stream: Readable) => Promise<T>,
+    private readonly refuse: (error: Error) => void,
+  ) {}
+
+  file(name: string, stream: Readable, fileName: string | undefined): void {
+    // A part that is cut short fails its stream, maybe before anyone reads it.
+    stream.on('error', () => undefined);
+    if (name === FILE_PART && this.storing === undefined) {
+      this.stream = stream;
+      this.fileName = fileName ?? '';
+      this.storing = this.store(stream).then((value) => {
+        this.stored = { value };
+      }, this.refuse);
+      return;
+    }
+    stream.resume();
+    if (name !== FILE_PART) this.ignored.push(name);
+    else this.refuse(new AppError('invalid_value', 'There can be only one file.', { param: FILE_PART }));
+  }
+
+  text(name: string): void {
+    if (name !== FILE_PART) this.ignored.push(name);
+    else this.refuse(new AppError('invalid_type', 'file must be a file', { param: FILE_PART }));
+  }
+
+  abandon(error: Error): void {
+    this.stream?.destroy(error);
+  }
+
+  async settled(): Promise<void> {
+    await this.storing;
+  }
+
+  result(): UploadForm<T> {
+    if (this.stored === undefined) {
+      throw new AppError('missing_required_parameter', "Missing required parameter: 'file'.", { param: FILE_PART });
+    }
+    return { stored: this.stored.value, fileName: cleanName(this.fileName), ignored: this.ignored };
+  }
+}
+
+/** Told back to its sender alone, and still without what could make it more than a name. */
+function cleanName(name: string): string {
+  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  const clean = name.replace(/[\u0000-\u001f\u007f]|^.*[/\\]/g, '').slice(0, MAX_NAME_LENGTH);
+  return clean === '' ? 'image' : Buffer.from(clean, 'utf8').toString('utf8');
+}

@@ -1,0 +1,35 @@
+import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import { ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import { ignoredParamsHeader } from '#contract/request-fields.js';
+import { Public } from '../auth/api-key.guard.js';
+import { goneSignal } from '../http/gone-signal.js';
+import { KeepImage } from './keep-image.js';
+import { DescribeUpload, DescribeUploadLink } from './uploads.openapi.js';
+
+/** Reference images that are sent once and named in many requests. */
+@ApiTags('Uploads')
+@Controller()
+export class UploadsController {
+  constructor(@Inject(KeepImage) private readonly keepImage: KeepImage) {}
+
+  @Post('v1/uploads/images')
+  @RouteConfig({ multipart: 'only', counted: 'submits' })
+  @DescribeUpload()
+  async upload(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { answer, ignored } = await this.keepImage.keep(request, goneSignal(reply));
+    const ignoredParams = ignoredParamsHeader(ignored);
+    if (ignoredParams !== undefined) void reply.header('x-ignored-params', ignoredParams);
+    void reply.code(200).header('cache-control', 'no-store').send(answer);
+  }
+
+  /** Whoever opens a link of an upload learns what it is for; the same words whatever it names. */
+  @Get('u/:name')
+  @Public()
+  @DescribeUploadLink()
+  open(): never {
+    throw new AppError('file_not_found', 'Uploads are references for image requests; they are not served.');
+  }
+}

@@ -1,0 +1,40 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
+import { UploadResponse } from '#contract/upload-response.js';
+import { DescribeBodies } from '../docs/finish-document.js';
+import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../http/describe.js';
+
+export function DescribeUpload(): MethodDecorator {
+  const file = { type: 'string', format: 'binary', description: 'PNG, JPEG or WebP, up to 20 MB.' };
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'uploadImage',
+      summary: 'Keep a reference image for several requests',
+      description:
+        'The `url` of the answer stands for the image in requests of the same account, for 72 hours unless the ' +
+        'deployment says otherwise.',
+    }),
+    DescribeBodies({
+      'multipart/form-data': { schema: { type: 'object', properties: { file }, required: ['file'] } },
+    }),
+    ApiResponse({
+      status: 200,
+      type: UploadResponse,
+      headers: { ...REQUEST_ID_HEADER, 'x-ignored-params': { schema: { type: 'string' } } },
+    }),
+    DescribeErrors(400, 413, 415, 429),
+    DescribeProtected(),
+  );
+}
+
+export function DescribeUploadLink(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'openUpload',
+      summary: 'Say that uploads are not served',
+      description: 'The link of an upload names it in requests; opened, it is answered 404 whatever it names.',
+    }),
+    ApiParam({ name: 'name', example: 'upload_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' }),
+    DescribeErrors(404, 405, 500),
+  );
+}

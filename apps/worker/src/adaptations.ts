@@ -1,0 +1,25 @@
+import type { FinishedPicture } from '#images/finish-picture.js';
+import type { TaskOptions } from '#tasks/task.js';
+
+/** What had to be done to a provider's picture so that it is what was ordered, in plain words. */
+export function adaptations({ received, width, height, format }: FinishedPicture): string[] {
+  const found: string[] = [];
+  if (received.width !== width || received.height !== height) {
+    found.push(
+      `The provider's picture of ${received.width}x${received.height} pixels was fitted to ${width}x${height}.`,
+    );
+  }
+  if (received.format !== format) found.push(`The provider's ${received.format} was encoded as ${format}.`);
+  return found;
+}
+
+/** The sizes of a picture on its way, `<w>x<h>` or `auto`; `sent` is what the provider was asked for. */
+export function sizesOf(
+  options: TaskOptions,
+  sentSize: string | undefined,
+  { received }: FinishedPicture,
+): { sent: string; received: string } {
+  const { pixels } = options;
+  const ordered = pixels === null ? 'auto' : `${pixels.width}x${pixels.height}`;
+  return { sent: sentSize ?? ordered, received: `${received.width}x${received.height}` };
+}
