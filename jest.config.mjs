@@ -1,4 +1,5 @@
-// One project per size: unit tests run alone, medium ones own a database, end-to-end ones own processes.
+// One project per size: unit tests run alone, medium ones own a database, end-to-end ones own processes; property
+// tests own processes too and send them thousands of requests.
 const shared = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
@@ -29,5 +30,8 @@ export default {
     { ...shared, displayName: 'unit', testMatch: ['<rootDir>/{apps,libs,scripts}/**/*.spec.ts'] },
     { ...shared, displayName: 'medium', testMatch: ['<rootDir>/test/medium/**/*.spec.ts'] },
     { ...shared, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.spec.ts'] },
+    { ...shared, displayName: 'property', testMatch: ['<rootDir>/test/property/**/*.spec.ts'] },
+    { ...shared, displayName: 'faults', testMatch: ['<rootDir>/test/faults/*.spec.ts'] },
+    { ...shared, displayName: 'long-faults', testMatch: ['<rootDir>/test/faults/long/*.spec.ts'] },
   ],
 };

@@ -12,17 +12,22 @@ const mayImport = {
   images: [],
   embedded: [],
   telemetry: ['config', 'contract'],
+  secrets: ['config'],
   database: below,
   queue: below,
   storage: below,
   egress: below,
-  providers: [...below, 'egress'],
+  catalogue: below,
+  providers: [...below, 'egress', 'catalogue'],
   'providers/sandbox': [...below, 'egress', 'images'],
-  tasks: [...below, 'queue', 'database'],
+  webhooks: [...below, 'queue', 'database', 'secrets'],
+  tasks: [...below, 'queue', 'database', 'webhooks'],
+  answers: [...below, 'queue', 'providers', 'storage', 'tasks'],
 };
 
 /** Packages that stop at certain files; a name that ends in / stands for everything below it. */
 const fences = [
+  { packages: ['prom-client'], allowed: /^libs\/telemetry\// },
   { packages: ['sharp'], allowed: /^libs\/(images|providers\/sandbox)\// },
   { packages: ['bullmq', '@nestjs/bullmq'], allowed: /^libs\/queue\/|^apps\/.*\.(processor|module)\.ts$/ },
   {

@@ -1,15 +1,20 @@
+// npm run test:faults [-- --minutes N --seed S --record]: random faults for minutes; see test/faults/long.
 // npm test [-- jest arguments]: installs, builds, starts real services, runs every test, stops the services.
 // Services can be given instead: TEST_POSTGRES_URL, TEST_REDIS_URL, TEST_S3_ENDPOINT with its TEST_S3_* companions.
+// TEST_PROPERTY_RUNS=20 makes property tests try twenty times as much; TEST_LONG=true makes load tests carry their full load.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { writeFigures } from './fault-figures.mjs';
 import { prepare, releaseSignals, ROOT } from './prepare.mjs';
 
 // The reminder about later Node versions is for whoever sets "engines", not for every test run.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
-const PROJECTS = ['unit', 'medium', 'e2e'];
+const PROJECTS = ['unit', 'medium', 'e2e', 'property', 'faults'];
+/** Only when asked for: random faults for minutes. */
+const LONG = 'long-faults';
 const stops = [];
 const controller = new AbortController();
 
@@ -20,9 +25,11 @@ const folder = await mkdtemp(join(tmpdir(), 'darkroom-test-'));
 stops.push(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 let outcome = { passed: 0, failed: 0, code: 1 };
 try {
-  const { projects, rest } = readArguments(process.argv.slice(2));
+  const { projects, rest } = readArguments(takeOptions(process.argv.slice(2)));
   const services = projects.some((project) => project !== 'unit') ? await startServices() : {};
   outcome = await runJest([...rest, '--selectProjects', ...projects], services);
+  const figures = process.env.TEST_FAULT_FIGURES;
+  if (figures !== undefined && outcome.code === 0) await writeFigures(figures);
 } catch (error) {
   const expected = ['SetupError', 'MigrationError', 'AbortError'].includes(error.name);
   process.stderr.write(`${expected ? error.message : error.stack}\n`);
@@ -32,12 +39,30 @@ try {
 process.exitCode = outcome.code;
 process.stdout.write(`${outcome.passed} passed, ${outcome.failed} failed\n`);
 
+/** What the fault tests are told through their environment, and what remains of the arguments. */
+function takeOptions(args) {
+  const rest = [...args];
+  for (const [option, name] of [
+    ['--minutes', 'TEST_FAULT_MINUTES'],
+    ['--seed', 'TEST_FAULT_SEED'],
+  ]) {
+    const at = rest.indexOf(option);
+    if (at !== -1) process.env[name] = rest.splice(at, 2)[1];
+  }
+  const record = rest.indexOf('--record');
+  if (record !== -1) {
+    rest.splice(record, 1);
+    process.env.TEST_FAULT_FIGURES = join(folder, 'figures.jsonl');
+  }
+  return rest;
+}
+
 /** jest takes every word after --selectProjects for a project; here the words that are none stay paths. */
 function readArguments(args) {
   const at = args.indexOf('--selectProjects');
   if (at === -1) return { projects: PROJECTS, rest: args };
   let end = at + 1;
-  while (PROJECTS.includes(args[end])) end++;
+  while (PROJECTS.includes(args[end]) || args[end] === LONG) end++;
   return { projects: args.slice(at + 1, end), rest: [...args.slice(0, at), ...args.slice(end)] };
 }
 

@@ -16,7 +16,7 @@ describe('cancelling tasks', () => {
   let otherApi: TestProcess;
 
   beforeAll(async () => {
-    // A lease so long that only the bell can tell a worker in time.
+    // A lease so long that nothing of it runs out in these tests.
     platform = await startPlatform({ LEASE_MS: '120000' });
     otherApi = await startApi(platform.settings);
   }, 120_000);

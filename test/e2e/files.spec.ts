@@ -40,6 +40,12 @@ describe('signed links', () => {
     expect([unchanged.status, await unchanged.text()]).toEqual([304, '']);
   });
 
+  it('say that they are sent whole, and are sent whole whatever Range is asked for', async () => {
+    const response = await fetch(url, { headers: { range: 'bytes=0-9' } });
+    expect([response.status, response.headers.get('accept-ranges')]).toEqual([200, 'none']);
+    expect((await response.arrayBuffer()).byteLength).toBe(Number(response.headers.get('content-length')));
+  });
+
   it('tolerate any Authorization header', async () => {
     for (const authorization of [`Bearer ${platform.key}`, 'Bearer wrong', 'Basic eDp5', '']) {
       const response = await fetch(url, { headers: { authorization } });

@@ -1,3 +1,4 @@
+import { updateApiKey } from '#database/api-keys.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
@@ -92,5 +93,38 @@ describe('limits of a key', () => {
     expect(await waitUntil(async () => (await pending()) === 0, { timeoutMs: 30_000 })).toBe(true);
     // The place is given back just after the task has ended.
     expect(await waitUntil(async () => (await submit(key)).ok, { timeoutMs: 5_000 })).toBe(true);
+  });
+
+  it('goes by the limits of a key where it has its own, at both processes, and by new ones soon', async () => {
+    const keyed = { submits_per_minute: 40, polls_per_minute: 5, tasks_in_flight: 3 };
+    const key = await platform.newKey(keyed);
+    const polls = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => get(n % 2 === 0 ? platform : second, '/v1/tasks', key)),
+    );
+    expect(polls.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(5);
+    expect(polls[0]?.headers.get('ratelimit-policy')).toBe('"polls";q=5;w=60');
+    const bad = await submit(key, {}, {});
+    expect(bad.headers.get('ratelimit-policy')).toBe('"submits";q=40;w=60');
+
+    platform.worker.kill('SIGSTOP');
+    const submits = [await submit(key), await submit(key), await submit(key)];
+    expect(submits.map(({ status }) => status)).toEqual([202, 202, 202]);
+    const refused = await submit(key);
+    expect(await refused.json()).toMatchObject({
+      error: { code: 'concurrency_limit_exceeded', message: expect.stringContaining('3 tasks') as unknown },
+    });
+    platform.worker.kill('SIGCONT');
+
+    const [{ id }] = (
+      await platform.pool.query<{ id: string }>('SELECT id FROM api_keys ORDER BY created_at DESC LIMIT 1')
+    ).rows as [{ id: string }];
+    await updateApiKey(platform.pool, id, { pollsPerMinute: 0, submitsPerMinute: null });
+    for (const api of [platform, second]) {
+      const free = async (): Promise<boolean> => (await get(api, '/v1/tasks', key)).headers.get('ratelimit') === null;
+      expect(await waitUntil(free, { timeoutMs: 10_000 })).toBe(true);
+    }
+    expect((await submit(key, {}, {})).headers.get('ratelimit-policy')).toBe('"submits";q=25;w=60');
+    // What a worker ends is given back, though it does not know whether the key has a limit.
+    expect(await waitUntil(async () => (await submit(key)).status === 202, { timeoutMs: 20_000 })).toBe(true);
   });
 });

@@ -10,14 +10,26 @@ describe('models, health and documents', () => {
   afterAll(() => platform.close());
 
   it('lists the models in OpenAI’s shape', async () => {
+    const sizes = expect.arrayContaining(['auto', '1:1', '16:9']) as string[];
     const model = {
       id: 'gpt-image-2',
       object: 'model',
       created: expect.any(Number) as number,
       owned_by: 'darkroom',
       supported_endpoint_types: ['image-generation'],
+      capabilities: { sizes, resolutions: ['1k', '2k', '4k'], edits: true, masks: true },
+      limits: { requests_per_minute: null, images: 16, prompt_characters: 32_000 },
     };
-    expect(await (await platform.call('/v1/models')).json()).toEqual({ object: 'list', data: [model] });
+    const chat = {
+      ...model,
+      supported_endpoint_types: ['openai'],
+      capabilities: { streaming: true },
+      limits: { requests_per_minute: null },
+    };
+    expect(await (await platform.call('/v1/models')).json()).toEqual({
+      object: 'list',
+      data: [model, { ...chat, id: 'gpt-5.5' }, { ...chat, id: 'gpt-5.4' }],
+    });
     expect(await (await platform.call('/v1/models/gpt-image-2')).json()).toEqual(model);
     const unknown = await platform.call('/v1/models/dall-e-3');
     expect(unknown.status).toBe(404);

@@ -119,6 +119,14 @@ it('is found healthy by the doctor, and lends the keys command its database', as
   const listed = await run(process.execPath, [MAIN, 'keys', 'list']);
   expect(listed.output).toContain('team a');
   expect(listed.output).not.toContain(key);
+  const limits = ['--weight', '3', '--tasks-in-flight', '0', '--polls-per-minute', '90'];
+  await run(process.execPath, [MAIN, 'keys', 'update', key.slice(0, 12), ...limits]);
+  expect((await run(process.execPath, [MAIN, 'keys', 'list'])).output).toMatch(
+    /team a.*weight 3, submits\/min default, polls\/min 90, in flight any/,
+  );
+  expect((await run(process.execPath, [MAIN, 'keys', 'update', key.slice(0, 12), '--weight', '0'])).output).toContain(
+    '--weight takes a whole number from 1 to 100',
+  );
   await run(process.execPath, [MAIN, 'keys', 'revoke', key.slice(0, 12)]);
   expect((await run(process.execPath, [MAIN, 'keys', 'list'])).output).toMatch(/team a.*revoked/);
 }, 120_000);

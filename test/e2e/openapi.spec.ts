@@ -4,6 +4,12 @@ import { startPlatform, type CallOptions, type Platform } from '../support/platf
 
 const REQUEST = { model: 'gpt-image-2', prompt: 'a fox', resolution: '1k' };
 const GENERATIONS = '/v1/images/generations';
+const CHATS = '/v1/chat/completions';
+const CHAT = { model: 'gpt-5.5', messages: [{ role: 'user', content: 'a fox' }] };
+
+const PIXEL = Buffer.from('89504e470d0a1a0a0000000d49484452000000400000004008060000', 'hex');
+const UPLOAD = new FormData();
+UPLOAD.append('file', new Blob([new Uint8Array(PIXEL)]), 'a.png');
 
 interface Operation {
   operationId: string;
@@ -53,6 +59,9 @@ describe('the OpenAPI document', () => {
     ['generateImage', GENERATIONS, { body: REQUEST }, 200],
     ['generateImage', GENERATIONS, { body: { ...REQUEST, response_format: 'b64_json' } }, 200],
     ['generateImage', GENERATIONS, { body: { ...REQUEST, n: 2 } }, 400],
+    ['createChatCompletion', CHATS, { body: CHAT }, 200],
+    ['createChatCompletion', CHATS, { body: { ...CHAT, model: 'gpt-image-2' } }, 200],
+    ['createChatCompletion', CHATS, { body: { ...CHAT, model: 'gpt-1' } }, 404],
     ['generateImage', GENERATIONS, { body: REQUEST, key: null }, 401],
     ['generateImage', GENERATIONS, { body: { ...REQUEST, prompt: '[[fault=http-500]]' } }, 502],
     [
@@ -79,6 +88,9 @@ describe('the OpenAPI document', () => {
     ['getHealth', '/healthz', {}, 200],
     ['getReadiness', '/readyz', {}, 200],
     ['getFile', '/i/x.png?exp=1&sig=2', {}, 403],
+    ['uploadImage', '/v1/uploads/images', { body: {} }, 415],
+    ['uploadImage', '/v1/uploads/images', { body: UPLOAD }, 200],
+    ['openUpload', '/u/x', {}, 404],
   ])('describes what %s %s answers', async (operation, path, options, status) => {
     const response = await platform.call(path, options);
     expect(response.status).toBe(status);
@@ -113,6 +125,8 @@ describe('the OpenAPI document', () => {
       { ...REQUEST, size: '1024x1024' },
       { ...REQUEST, prompt: '' },
       { ...REQUEST, output_compression: 101 },
+      { ...REQUEST, stream: false },
+      { ...REQUEST, stream: true },
       { ...REQUEST, image_urls: Array<string>(17).fill('https://a.example/b.png') },
       { prompt: 'a fox' },
     ]) {

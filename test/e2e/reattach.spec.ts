@@ -1,7 +1,7 @@
 import OpenAI, { toFile } from 'openai';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
-import { startFlakyProxy, type Fate, type FlakyProxy } from '../support/flaky-proxy.js';
+import { FaultProxy, type Fault } from '../support/fault-proxy.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 interface Row {
@@ -15,7 +15,7 @@ interface Row {
 describe('an OpenAI SDK that tries again', () => {
   let platform: Platform;
   let png: Buffer;
-  const proxies: FlakyProxy[] = [];
+  const proxies: FaultProxy[] = [];
   let count = 0;
 
   beforeAll(async () => {
@@ -27,8 +27,8 @@ describe('an OpenAI SDK that tries again', () => {
     await platform.close();
   });
 
-  async function client(fates: readonly Fate[], options: { timeout?: number; maxRetries?: number } = {}) {
-    const proxy = await startFlakyProxy(platform.url, fates);
+  async function client(fates: readonly Fault[], options: { timeout?: number; maxRetries?: number } = {}) {
+    const proxy = await FaultProxy.start(platform.url, fates);
     proxies.push(proxy);
     return { proxy, openai: new OpenAI({ apiKey: platform.key, baseURL: `${proxy.url}/v1`, ...options }) };
   }
@@ -66,7 +66,7 @@ describe('an OpenAI SDK that tries again', () => {
   describe.each(ways)('for %s', (_name, ask) => {
     it('gets its picture although the first connection is cut while it waits', async () => {
       const prompt = newPrompt('2s');
-      const { proxy, openai } = await client(['hold']);
+      const { proxy, openai } = await client(['mute']);
       const answer = ask(openai, prompt);
       await waitUntil(async () => (await rowsOf(prompt)).length > 0, { timeoutMs: 20_000 });
       proxy.cut();
@@ -77,7 +77,7 @@ describe('an OpenAI SDK that tries again', () => {
 
     it('gets its picture although the first connection says nothing for ever', async () => {
       const prompt = newPrompt('2500ms');
-      const { proxy, openai } = await client(['hold'], { timeout: 2_000, maxRetries: 4 });
+      const { proxy, openai } = await client(['mute'], { timeout: 2_000, maxRetries: 4 });
       expect(hasPicture(await ask(openai, prompt))).toBe(true);
       expect(proxy.count).toBeGreaterThan(1);
       await expectOne(prompt);
@@ -97,7 +97,7 @@ describe('an OpenAI SDK that tries again', () => {
 
     it('gets its picture although the answer was lost on the way', async () => {
       const prompt = newPrompt('200ms');
-      const { proxy, openai } = await client(['cut-answer']);
+      const { proxy, openai } = await client([{ cutAfter: 0 }]);
       expect(hasPicture(await ask(openai, prompt))).toBe(true);
       expect(proxy.count).toBeGreaterThan(1);
       await expectOne(prompt);

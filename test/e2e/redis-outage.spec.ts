@@ -67,6 +67,8 @@ describe('a Redis outage', () => {
     expect(await becomes(503)).toBe(true);
     const response = await platform.call('/v1/images/generations', { body: { ...REQUEST, prompt: 'too early' } });
     expect(response.status).toBe(503);
+    const chat = { model: 'gpt-5.5', messages: [{ role: 'user', content: 'hi' }] };
+    expect((await platform.call('/v1/chat/completions', { body: chat })).status).toBe(200);
     expect(response.headers.get('x-should-retry')).toBe('true');
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await response.json()).toMatchObject({

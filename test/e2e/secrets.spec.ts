@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import sharp from 'sharp';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { answerOf } from '../support/contract-answer.js';
+import { startPlatform, type CallOptions, type Platform } from '../support/platform.js';
 
 const CANARY = 'canary-7b1e55';
 
@@ -48,10 +49,80 @@ describe('what stays inside', () => {
     for (const secret of [CANARY, platform.key, platform.secretKey, 'iVBOR']) expect(written).not.toContain(secret);
   });
 
+  it('no refusal says what it was given, and none leaves a trace of it', async () => {
+    const json = { 'content-type': 'application/json' };
+    const request = { model: 'gpt-image-2', prompt: CANARY };
+    const png = `data:image/png;base64,${Buffer.from(`\x89PNG\r\n\x1a\n${CANARY}`, 'latin1').toString('base64')}`;
+    const form = new FormData();
+    form.append('prompt', CANARY);
+    form.append('n', CANARY);
+    form.append('image', new Blob([CANARY]), `${CANARY}.png`);
+    const refused: [string, CallOptions][] = [
+      ['/v1/images/generations', { key: `sk-dr-${CANARY}`, body: request }],
+      ['/v1/images/generations', { headers: { authorization: `Basic ${CANARY}` }, body: request }],
+      ['/v1/images/generations', { headers: json, body: `{"prompt":"${CANARY}` }],
+      ['/v1/images/generations', { headers: json, body: `{"prompt":"${CANARY.repeat(6_000_000)}"}` }],
+      ['/v1/images/generations', { headers: { 'content-type': `text/${CANARY}` }, body: CANARY }],
+      ['/v1/images/generations', { body: { ...request, user: CANARY.repeat(300) } }],
+      ['/v1/images/generations', { body: { ...request, image_urls: [`data:image/${CANARY};base64,AAAA`] } }],
+      ['/v1/images/generations', { body: { ...request, image_urls: [png] } }],
+      ['/v1/images/generations', { headers: { 'idempotency-key': `${CANARY} \u00e4` }, body: request }],
+      [
+        '/v1/images/generations/async',
+        { body: { ...request, callback_url: `http://${CANARY}.example/?token=${CANARY}` } },
+      ],
+      ['/v1/images/edits', { body: form }],
+      [
+        '/v1/images/edits',
+        { method: 'POST', headers: { 'content-type': `multipart/form-data; boundary=${CANARY}` }, body: CANARY },
+      ],
+      [`/v1/tasks/${CANARY}?token=${CANARY}`, {}],
+      [`/v1/tasks?after=${CANARY}`, {}],
+      [`/${CANARY}`, {}],
+      [`/i/task_${CANARY}-1.png?exp=1&sig=${CANARY}`, {}],
+      ...['http-500', 'http-429', 'empty', 'huge'].map((fault): [string, CallOptions] => [
+        '/v1/images/generations',
+        { body: { ...request, prompt: `${CANARY} [[fault=${fault}]]` } },
+      ]),
+    ];
+    const heard = watch(redis, platform.settings['REDIS_PREFIX'] ?? '');
+    const answers = await Promise.all(
+      refused.map(async ([path, options]) => answerOf(await platform.call(path, options))),
+    );
+    const inRedis = await heard();
+    for (const [index, { status, headers, text }] of answers.entries()) {
+      expect([index, status >= 400, text.includes(CANARY), JSON.stringify(headers).includes(CANARY)]).toEqual([
+        index,
+        true,
+        false,
+        false,
+      ]);
+    }
+    expect(inRedis).not.toContain(CANARY);
+    const measured = [`${platform.api.url}/metrics`, `${platform.worker.url}/metrics`];
+    for (const url of measured) expect(await (await fetch(url)).text()).not.toContain(CANARY);
+    const written = platform.api.output() + platform.worker.output();
+    expect(written).toContain('"level":"debug"');
+    for (const secret of [CANARY, platform.key, platform.secretKey, 'iVBOR']) expect(written).not.toContain(secret);
+  }, 120_000);
+
   it('the database holds no usable key', async () => {
     const { rows } = await platform.pool.query('SELECT * FROM api_keys');
     expect(rows.length).toBeGreaterThan(0);
     expect(JSON.stringify(rows)).not.toContain(platform.key.slice(13));
+  });
+
+  it('no table holds a key, the secret key, a signed link or the secret of a link', async () => {
+    const { rows: tables } = await platform.pool.query<{ name: string }>(
+      `SELECT quote_ident(table_name) AS name FROM information_schema.tables WHERE table_schema = 'public'`,
+    );
+    expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(['accounts', 'api_keys', 'tasks']));
+    for (const { name } of tables) {
+      const { rows } = await platform.pool.query<{ text: string }>(`SELECT t::text AS text FROM ${name} t`);
+      const all = rows.map(({ text }) => text).join('\n');
+      for (const secret of [platform.key.slice(13), platform.secretKey, 'sig=', 'iVBOR'])
+        expect(all).not.toContain(secret);
+    }
   });
 
   it('no image byte is in a row', async () => {

@@ -52,6 +52,29 @@ describe('the fair order', () => {
     expect([...(await serve(21))].filter((caller) => caller === 'b')).toHaveLength(10);
   });
 
+  it('serves ten jobs within the first twenty turns, whoever has two thousand before them', async () => {
+    for (let hundreds = 0; hundreds < 20; hundreds++) await room.queue.addAll(entries('a', 100));
+    await add('b', 10);
+    const served = await serve(20);
+    expect([...served].filter((caller) => caller === 'b')).toHaveLength(10);
+  });
+
+  it('refuses a turn that comes too late, which changes nothing, and lets a key with none before it in', async () => {
+    await add('a', 6);
+    const [busy, idle] = [
+      { apiKeyId: 'a', weight: 1 },
+      { apiKeyId: 'b', weight: 1 },
+    ];
+    const rounds = await room.redis.hgetall(`${room.prefix}:rounds`);
+    expect(await room.queue.takeTurn(busy, 5)).toEqual({ priority: undefined, before: 6 });
+    expect(await room.redis.hgetall(`${room.prefix}:rounds`)).toEqual(rounds);
+    expect(await room.queue.takeTurn(busy, 6)).toMatchObject({ before: 6 });
+    const turn = await room.queue.takeTurn(idle, 5);
+    expect(turn.before).toBe(1);
+    await room.queue.giveBackTurn(idle);
+    expect(await room.queue.takeTurn(idle)).toEqual(turn);
+  });
+
   it('gives a key of weight three three turns to each of the others', async () => {
     await add('a', 30);
     await room.queue.addAll(entries('b', 60, 3));

@@ -4,9 +4,12 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { loadConfig } from '#config/load-config.js';
 import { DiskStore } from '#storage/disk-store.js';
-import { inputKey, resultKey } from '#storage/object-key.js';
+import { inputKey, resultKey, uploadKey } from '#storage/object-key.js';
+import { newUploadId } from '#tasks/task-id.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
 import { CollectOrphans } from '../../apps/worker/src/collect-orphans.js';
 import { ExpireObjects } from '../../apps/worker/src/expire-objects.js';
+import { ExpireUploads } from '../../apps/worker/src/expire-uploads.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -50,7 +53,8 @@ describe('retention', () => {
 
   async function stored(): Promise<string[]> {
     const keys: string[] = [];
-    for (const prefix of ['inputs/', 'results/']) for await (const key of store.list(prefix)) keys.push(key);
+    for (const prefix of ['inputs/', 'results/', 'uploads/'])
+      for await (const key of store.list(prefix)) keys.push(key);
     return keys.sort();
   }
 
@@ -89,5 +93,47 @@ describe('retention', () => {
     expect(await orphans.run(Date.now())).toBe(0);
     expect(await orphans.run(Date.now() + 2 * DAY_MS)).toBe(3);
     expect(await stored()).toEqual(kept.sort());
+  });
+
+  /** An upload with its object, over since so many minutes. */
+  async function uploaded(minutesOver: number): Promise<string> {
+    const id = newUploadId();
+    await put(uploadKey(id));
+    await room.sql(
+      `INSERT INTO uploads (id, account_id, api_key_id, content_type, bytes, expires_at)
+       VALUES ($1, $2, 'key_test', 'image/png', 1, now() - $3 * interval '1 minute')`,
+      [id, TEST_ACCOUNT, minutesOver],
+    );
+    return uploadKey(id);
+  }
+
+  it('removes uploads once no task that was let to name one can still run', async () => {
+    const [config] = loadConfig([TasksConfig], {});
+    const longest = config.deadlineMs / 60_000 + 60;
+    const expire = new ExpireUploads(room.database, store, config, room.logger);
+    const [alive, justOver, longOver] = [await uploaded(-60), await uploaded(longest - 1), await uploaded(longest + 1)];
+    await expire.run();
+    expect(await stored()).toEqual([alive, justOver].sort());
+    const { rows } = await room.sql('SELECT id FROM uploads');
+    expect(rows).toHaveLength(2);
+    expect(rows).not.toContainEqual({ id: longOver.slice('uploads/'.length) });
+  });
+
+  it('leaves an upload alone when a task that named it is removed, and collects one without a row', async () => {
+    const [workerConfig] = loadConfig([WorkerConfig], {});
+    const key = await uploaded(-60);
+    const wanted = command({ inputs: [{ kind: 'object', key, bytes: 1, param: 'image_urls[0]' }] });
+    await room.store.insert(wanted, DEADLINE_MS);
+    await room.sql(`UPDATE tasks SET status = 'failed', finished_at = now() - interval '80 hours' WHERE id = $1`, [
+      wanted.id,
+    ]);
+    await new ExpireObjects(room.database, store, workerConfig, room.logger).run();
+    const { rows } = await room.sql('SELECT 1 FROM tasks WHERE objects_deleted_at IS NOT NULL');
+    expect(rows).toHaveLength(1);
+    await put(uploadKey(newUploadId()));
+    const orphans = new CollectOrphans(room.database, store, room.logger);
+    expect(await orphans.run(Date.now())).toBe(0);
+    expect(await orphans.run(Date.now() + 2 * DAY_MS)).toBe(1);
+    expect(await stored()).toEqual([key]);
   });
 });

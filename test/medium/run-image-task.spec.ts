@@ -7,6 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
 import { loadConfig } from '#config/load-config.js';
 import { EgressConfig } from '#egress/egress.config.js';
+import { waitUntil } from '#embedded/wait-until.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import type { ImageProvider } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
@@ -18,9 +19,11 @@ import type { TaskCommand, TaskSummary } from '#tasks/task.js';
 import { TaskPartials } from '#tasks/task-partials.js';
 import { TaskSlots } from '#tasks/task-slots.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
+import { Metrics } from '#telemetry/metrics.js';
 import { Holds } from '../../apps/worker/src/hold.js';
 import { LoadInputs } from '../../apps/worker/src/load-inputs.js';
 import { RunImageTask } from '../../apps/worker/src/run-image-task.js';
+import { TaskMeter } from '../../apps/worker/src/task-meter.js';
 import { TaskKeeper } from '../../apps/worker/src/task-keeper.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -52,7 +55,10 @@ describe('running one task', () => {
     const keeper = new TaskKeeper(
       room.moves,
       holds,
-      { bell: room.bell, queue: room.queue, slots },
+      {
+        ...{ bell: room.bell, queue: room.queue, slots, deliveries: room.deliveries },
+        meter: new TaskMeter(new Metrics(), { add: () => undefined }),
+      },
       config,
       room.logger,
     );
@@ -97,6 +103,14 @@ describe('running one task', () => {
     expect(image).toMatchObject({ width: 1024, height: 1024, bytes: bytes.length, contentType: 'image/png' });
     expect(image?.sha256).toMatch(/^[0-9a-f]{64}$/);
     expect(task.usage?.total_tokens).toBeGreaterThan(0);
+  });
+
+  it('rings for the webhooks of its task', async () => {
+    const id = await accepted({ asynchronous: true, callbackUrl: 'https://hooks.example/' });
+    await worker().run(id);
+    const [delivery] = await room.deliveryMoves.pendingOf(id);
+    const job = `${room.prefix}:webhooks:${delivery?.deliveryId}-0`;
+    expect(await waitUntil(async () => (await room.redis.exists(job)) === 1, { timeoutMs: 10_000 })).toBe(true);
   });
 
   it('uses an uploaded image and its mask', async () => {
@@ -173,6 +187,26 @@ describe('running one task', () => {
     await worker(paid).run(id);
     expect(calls).toBe(0);
     expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
+  });
+
+  it('buys a second time where the operator has said so', async () => {
+    const id = await accepted();
+    const claim = await room.moves.claim(id, 'lost-worker', 1);
+    await room.moves.startProvider({ id, attempt: claim?.attempt ?? 0 }, { name: 'paid', free: false }, 3);
+    await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
+    const paid = vendor(() => Promise.resolve({ image: Readable.from([goodPng]), warnings: [] }));
+    await worker({ ...paid, interrupted: 'retry' }).run(id);
+    expect(await read(id)).toMatchObject({ status: 'completed' });
+    expect(await startsOf(id)).toBe(2);
+  });
+
+  it('remembers that a start may have been charged while it waits for the next one', async () => {
+    const id = await accepted();
+    const unclear = vendor(() =>
+      Promise.reject(new ProviderError('upstream_error', 'It broke.', { retryable: true, charged: 'maybe' })),
+    );
+    await worker({ ...unclear, interrupted: 'retry' }).run(id);
+    expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued', openProvider: 'paid' });
   });
 
   it('resumes the provider’s own job instead of starting another', async () => {
@@ -304,7 +338,7 @@ describe('running one task', () => {
 function vendor(
   generate: (context: Parameters<ImageProvider['generate']>[1]) => ReturnType<ImageProvider['generate']>,
 ): ImageProvider {
-  return { name: 'paid', free: false, generate: (_order, context) => generate(context) };
+  return { name: 'paid', free: false, interrupted: 'fail', generate: (_order, context) => generate(context) };
 }
 
 function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {

@@ -1,7 +1,5 @@
 import { CreateBucketCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { loadConfig } from '#config/load-config.js';
@@ -9,6 +7,7 @@ import { createObjectStore } from '#storage/create-object-store.js';
 import { ObjectNotFound, StorageError, type ObjectStore } from '#storage/object-store.js';
 import { S3Store } from '#storage/s3-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
+import { FaultProxy, httpAnswer, type Fault } from '../support/fault-proxy.js';
 import { describeObjectStore, freshKey, keysBelow } from '../support/object-store-suite.js';
 import { startS3, STRICT, type TestS3 } from '../support/s3.js';
 
@@ -92,78 +91,44 @@ describe('S3Store', () => {
   });
 });
 
-/** A proxy before the server: passes everything, until told to fail. */
-class FaultProxy {
-  /** What becomes of connections: passed, answered with 500, swallowed, or cut once so many answer bytes went through. */
-  mode: 'pass' | 'error' | 'swallow' | { cutAfter: number } | { stallAfter: number } = 'pass';
-  private readonly sockets = new Set<Socket>();
-  private readonly server: Server = createServer((client) => this.accept(client));
-
-  async start(): Promise<string> {
-    this.server.listen(0, '127.0.0.1');
-    await once(this.server, 'listening');
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-  }
-
-  async stop(): Promise<void> {
-    for (const socket of this.sockets) socket.destroy();
-    await new Promise((resolve) => this.server.close(resolve));
-  }
-
-  private accept(client: Socket): void {
-    const upstream = connect(Number(new URL(s3.endpoint).port), '127.0.0.1');
-    for (const socket of [client, upstream]) {
-      this.sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => (client.destroy(), upstream.destroy(), this.sockets.delete(socket)));
-    }
-    client.on('data', (chunk) => {
-      if (this.mode === 'error') client.end('HTTP/1.1 500 Broken\r\ncontent-length: 0\r\nconnection: close\r\n\r\n');
-      else if (this.mode !== 'swallow') upstream.write(chunk);
-    });
-    let answered = 0;
-    upstream.on('data', (chunk) => {
-      answered += chunk.length;
-      const { mode } = this;
-      if (typeof mode === 'string') client.write(chunk);
-      else if ('cutAfter' in mode && answered > mode.cutAfter) client.destroy();
-      else if (!('stallAfter' in mode) || answered <= mode.stallAfter) client.write(chunk);
-    });
-  }
-}
-
 describe('S3Store before a failing server', () => {
-  const proxy = new FaultProxy();
+  let proxy: FaultProxy;
   let faulty: S3Store;
   const key = freshKey();
 
   beforeAll(async () => {
-    const endpoint = await proxy.start();
-    faulty = storeWith({ S3_ENDPOINT: endpoint, S3_TIMEOUT_MS: '300', S3_IDLE_TIMEOUT_MS: '300', S3_ATTEMPTS: '2' });
+    proxy = await FaultProxy.start(s3.endpoint);
+    faulty = storeWith({ S3_ENDPOINT: proxy.url, S3_TIMEOUT_MS: '300', S3_IDLE_TIMEOUT_MS: '300', S3_ATTEMPTS: '2' });
     await store.put(key, Readable.from([Buffer.alloc(3 * MEGABYTE)]), PNG);
   });
 
-  afterEach(() => (proxy.mode = 'pass'));
-  afterAll(async () => await proxy.stop());
+  afterEach(() => (proxy.fault = 'pass'));
+  afterAll(async () => await proxy.close());
 
-  it.each(['error', 'swallow'] as const)(
+  it.each<[string, Fault]>([
+    ['an error', httpAnswer(500)],
+    ['a refusal', httpAnswer(403)],
+    ['no answer', 'black-hole'],
+    ['a reset', 'reset'],
+  ])(
     'turns every call into a StorageError in time: %s',
-    async (mode) => {
-      proxy.mode = mode;
+    async (_name, fault) => {
+      proxy.fault = fault;
       await expect(faulty.put(freshKey(), Readable.from([Buffer.from('x')]), PNG)).rejects.toThrow(StorageError);
       await expect(faulty.put(freshKey(), Readable.from([Buffer.alloc(12 * MEGABYTE)]), PNG)).rejects.toThrow(
         StorageError,
       );
       await expect(faulty.open(key)).rejects.toThrow(StorageError);
-      await expect(faulty.delete(key)).rejects.toThrow(StorageError);
+      // Another key: what was sent before a black hole is done once it ends.
+      await expect(faulty.delete(freshKey())).rejects.toThrow(StorageError);
       await expect(faulty.check()).rejects.toThrow(StorageError);
       await expect(faulty.list('inputs/').next()).rejects.toThrow(StorageError);
     },
     20_000,
   );
 
-  it.each([{ cutAfter: MEGABYTE }, { stallAfter: MEGABYTE }])('never gives a part for the whole: %j', async (mode) => {
-    proxy.mode = mode;
+  it.each([{ cutAfter: MEGABYTE }, { stallAfter: MEGABYTE }])('never gives a part for the whole: %j', async (fault) => {
+    proxy.fault = fault;
     const { stream, bytes } = await faulty.open(key);
     expect(bytes).toBe(3 * MEGABYTE);
     await expect(buffer(stream)).rejects.toThrow(StorageError);
@@ -174,14 +139,14 @@ describe('S3Store before a failing server', () => {
     let sent = 0;
     const body = new Readable({
       read() {
-        if (++sent === 14) proxy.mode = 'error';
+        if (++sent === 14) proxy.fault = httpAnswer(500);
         this.push(sent > 200 ? null : Buffer.alloc(MEGABYTE));
       },
     });
     await expect(faulty.put(lost, body, PNG)).rejects.toThrow(StorageError);
     expect(body.destroyed).toBe(true);
     expect(sent).toBeLessThan(60);
-    proxy.mode = 'pass';
+    proxy.fault = 'pass';
     await expect(store.open(lost)).rejects.toBeInstanceOf(ObjectNotFound);
   });
 

@@ -14,6 +14,12 @@ describe('the migrated database and schema.prisma', () => {
     ['api_keys', Prisma.ApiKeyScalarFieldEnum],
     ['tasks', Prisma.TaskScalarFieldEnum],
     ['idempotency_keys', Prisma.IdempotencyKeyScalarFieldEnum],
+    ['uploads', Prisma.UploadScalarFieldEnum],
+    ['webhook_endpoints', Prisma.WebhookEndpointScalarFieldEnum],
+    ['webhook_secrets', Prisma.WebhookSecretScalarFieldEnum],
+    ['webhook_deliveries', Prisma.WebhookDeliveryScalarFieldEnum],
+    ['webhook_attempts', Prisma.WebhookAttemptScalarFieldEnum],
+    ['chat_usage', Prisma.ChatUsageScalarFieldEnum],
   ])('%s has the same columns in both', async (table, fields) => {
     const { rows } = await room.sql(
       `SELECT column_name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1`,
@@ -27,7 +33,10 @@ describe('the migrated database and schema.prisma', () => {
   it('holds no table that the schema does not know', async () => {
     const { rows } = await room.sql(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`);
     const tables = rows.map((row) => (row as { tablename: string }).tablename);
-    expect(tables).toEqual(['_prisma_migrations', 'accounts', 'api_keys', 'idempotency_keys', 'tasks']);
+    expect(tables).toEqual([
+      ...['_prisma_migrations', 'accounts', 'api_keys', 'chat_usage', 'idempotency_keys', 'tasks', 'uploads'],
+      ...['webhook_attempts', 'webhook_deliveries', 'webhook_endpoints', 'webhook_secrets'],
+    ]);
   });
 
   it('can be read by Prisma, every column of every table', async () => {
@@ -35,5 +44,9 @@ describe('the migrated database and schema.prisma', () => {
     expect(await room.database.prisma.apiKey.findMany()).toHaveLength(1);
     expect(await room.database.prisma.task.findMany()).toEqual([]);
     expect(await room.database.prisma.idempotencyKey.findMany()).toEqual([]);
+    expect(await room.database.prisma.upload.findMany()).toEqual([]);
+    expect(await room.database.prisma.webhookEndpoint.findMany()).toEqual([]);
+    expect(await room.database.prisma.webhookSecret.findMany()).toEqual([]);
+    expect(await room.database.prisma.webhookDelivery.findMany({ include: { log: true } })).toEqual([]);
   });
 });

@@ -52,6 +52,15 @@ describe('the moves of a task', () => {
     expect(await room.store.find('acct_other', await accepted())).toBeUndefined();
   });
 
+  it('is found for its own account alone when many ask in one moment', async () => {
+    const ids = await Promise.all(Array.from({ length: 60 }, () => accepted()));
+    await room.sql(`UPDATE tasks SET account_id = 'acct_other' WHERE id = ANY($1)`, [ids.slice(0, 30)]);
+    const asked = ids.flatMap((id) => [TEST_ACCOUNT, 'acct_other'].map((account) => ({ account, id })));
+    const found = await Promise.all(asked.map(({ account, id }) => room.store.find(account, id)));
+    const expected = asked.map(({ account, id }) => (account === 'acct_other') === ids.indexOf(id) < 30);
+    expect(found.map((task, index) => task?.id === asked[index]?.id)).toEqual(expected);
+  });
+
   it('is claimed by one of fifty workers', async () => {
     const id = await accepted();
     const claims = await Promise.all(
@@ -92,6 +101,15 @@ describe('the moves of a task', () => {
     await room.sql(`UPDATE tasks SET status = $2, finished_at = now() WHERE id = $1`, [id, status]);
     const revived = room.sql(`UPDATE tasks SET status = 'pending', finished_at = NULL WHERE id = $1`, [id]);
     await expect(revived).rejects.toThrow(/is already/);
+  });
+
+  it('is free for others once it was given back, though a renewal of its lease comes after that', async () => {
+    const { id } = await room.store.insert(command(), DEADLINE_MS);
+    const first = await room.moves.claim(id, 'first', 60_000);
+    const hold = { id, attempt: first?.attempt ?? 0 };
+    await room.moves.giveBack(hold, 0, true);
+    expect(await room.moves.renew([hold], 60_000)).toEqual([]);
+    expect(await room.moves.claim(id, 'second', 60_000)).toMatchObject({ attempt: 2, losses: 0 });
   });
 
   it('counts provider starts and stops at the cap', async () => {

@@ -50,11 +50,21 @@ export async function startWorker(settings: Settings): Promise<TestProcess> {
   return await start('worker', port, { ...settings, WORKER_HEALTH_PORT: String(port) });
 }
 
-async function start(app: 'api' | 'worker', port: number, settings: Settings): Promise<TestProcess> {
+/** Starts a worker whose provider answers at once with one tiny picture, to requests of size `auto` alone. */
+export async function startInstantWorker(settings: Settings): Promise<TestProcess> {
+  return await start('worker', await freePort(), settings, resolve('bench', 'instant-worker.mjs'));
+}
+
+async function start(
+  app: 'api' | 'worker',
+  port: number,
+  settings: Settings,
+  ownScript?: string,
+): Promise<TestProcess> {
   const log = join(folder, `${app}-${port}-${Date.now()}.log`);
   const child = await startChild({
     command: process.execPath,
-    args: [resolve('dist', 'apps', app, 'src', 'main.js')],
+    args: [ownScript ?? resolve('dist', 'apps', app, 'src', 'main.js')],
     env: { PATH: process.env['PATH'], DATA_DIR: folder, LOG_LEVEL: 'debug', ...settings },
     log,
     deathSignal: 'SIGKILL',
@@ -62,9 +72,10 @@ async function start(app: 'api' | 'worker', port: number, settings: Settings): P
   started.add(child);
   const output = (): string => readFileSync(log, 'utf8');
   const url = `http://127.0.0.1:${port}`;
-  const ready = await waitUntil(async () => !child.running || (await answers(`${url}/readyz`)), {
-    timeoutMs: READY_MS,
-  });
+  // A program of its own opens no port, but says when it is ready.
+  const isReady = async (): Promise<boolean> =>
+    ownScript === undefined ? await answers(`${url}/readyz`) : output().includes(`"${app}.ready"`);
+  const ready = await waitUntil(async () => !child.running || (await isReady()), { timeoutMs: READY_MS });
   if (!ready || !child.running) {
     await end(child);
     throw new Error(`the ${app} process did not become ready:\n${output()}`);

@@ -6,6 +6,7 @@ import { patientConnection, producerConnection } from '#queue/connections.js';
 import { ImageQueue } from '#queue/image-queue.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { QueueHealth } from '#queue/queue-health.js';
+import { WebhookQueue } from '#queue/webhook-queue.js';
 import { SweepTasks } from '#tasks/sweep-tasks.js';
 import { TaskBell, TaskBellListener } from '#tasks/task-events.js';
 import { newRequestId, newTaskId } from '#tasks/task-id.js';
@@ -13,6 +14,8 @@ import { TaskMoves } from '#tasks/task-moves.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { TaskCommand } from '#tasks/task.js';
 import { Logger } from '#telemetry/logger.js';
+import { DeliveryMoves } from '#webhooks/delivery-moves.js';
+import { SendDeliveries } from '#webhooks/send-deliveries.js';
 import { createTestDatabase } from './postgres.js';
 import { createTestRedis } from './redis.js';
 
@@ -35,6 +38,8 @@ export async function openTaskRoom(redisUrl?: string) {
   await ready(redis);
   const listening = patientConnection(queueConfig, 'bell', logger);
   const queue = new ImageQueue(redis, testRedis.prefix);
+  const webhookQueue = new WebhookQueue(redis, testRedis.prefix);
+  const deliveryMoves = new DeliveryMoves(database.pool);
   const health = new QueueHealth(redis, testRedis.prefix);
   const bell = new TaskBell(redis, testRedis.prefix);
   const listener = new TaskBellListener(listening, testRedis.prefix);
@@ -52,8 +57,11 @@ export async function openTaskRoom(redisUrl?: string) {
     logger,
     prefix: testRedis.prefix,
     redisUrl: queueConfig.redisUrl,
+    databaseUrl: testDatabase.url,
     store: new TaskStore(database),
     moves: new TaskMoves(database),
+    deliveryMoves,
+    deliveries: new SendDeliveries(deliveryMoves, webhookQueue, logger),
     newSweep: () => new SweepTasks(database, queue, bell, logger),
     /** Runs SQL that makes time pass for a task. */
     sql: (text: string, values: unknown[] = []) => database.pool.query(text, values),
@@ -61,6 +69,7 @@ export async function openTaskRoom(redisUrl?: string) {
       listener.close();
       health.stop();
       await queue.close();
+      await webhookQueue.close();
       redis.disconnect();
       await database.close();
       if (redisUrl === undefined) await testRedis.clean();
@@ -97,6 +106,7 @@ export function command(changes: Partial<TaskCommand> = {}): TaskCommand {
     inputs: [],
     mask: null,
     callbackUrl: null,
+    asynchronous: false,
     ...changes,
   };
 }

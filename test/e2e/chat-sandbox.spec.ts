@@ -1,0 +1,191 @@
+import OpenAI from 'openai';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+const PNG =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAMAAACdt4HsAAAAA1BMVEV6XP/FEC2JAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAG0lEQVRYw+3BgQAAAADDoPlT3+AEVQEAAAB8AxBAAAEZszF2AAAAAElFTkSuQmCC';
+const TOOLS: OpenAI.ChatCompletionTool[] = [
+  {
+    type: 'function',
+    function: {
+      name: 'get_weather',
+      parameters: {
+        type: 'object',
+        properties: { city: { type: 'string' }, unit: { enum: ['c', 'f'] } },
+        required: ['city', 'unit'],
+      },
+    },
+  },
+];
+
+describe('a chat without any provider', () => {
+  let platform: Platform;
+  let client: OpenAI;
+  beforeAll(async () => {
+    platform = await startPlatform({ STREAM_PING_MS: '100' });
+    client = new OpenAI({ baseURL: `${platform.url}/v1`, apiKey: platform.key, maxRetries: 0 });
+  }, 120_000);
+  afterAll(() => platform.close(), 60_000);
+
+  const ask = (text: string, fields: object = {}): OpenAI.ChatCompletionCreateParamsNonStreaming => ({
+    model: 'gpt-5.5',
+    messages: [{ role: 'user', content: text }],
+    ...fields,
+  });
+
+  it('answers the same to the same, says that it is a sample, and counts', async () => {
+    const [one, other] = [
+      await client.chat.completions.create(ask('hello')),
+      await client.chat.completions.create(ask('hello')),
+    ];
+    expect(one.choices).toEqual(other.choices);
+    expect(one.id).toBe(other.id);
+    expect(one.choices[0]?.message.content).toContain('SANDBOX SAMPLE');
+    expect(one.choices[0]?.message.content).toContain('hello');
+    expect(one.usage?.total_tokens).toBe((one.usage?.prompt_tokens ?? 0) + (one.usage?.completion_tokens ?? 0));
+  });
+
+  it('streams what it would have answered at once, in several pieces', async () => {
+    const whole = await client.chat.completions.create(ask('hello'));
+    const contents: string[] = [];
+    let finish: string | null = null;
+    for await (const chunk of await client.chat.completions.create({ ...ask('hello'), stream: true })) {
+      expect(chunk.choices).toHaveLength(1);
+      contents.push(chunk.choices[0]?.delta.content ?? '');
+      finish = chunk.choices[0]?.finish_reason ?? finish;
+    }
+    expect(contents.join('')).toBe(whole.choices[0]?.message.content);
+    expect(contents.length).toBeGreaterThan(3);
+    expect(finish).toBe('stop');
+  });
+
+  it('calls a tool that is demanded or named, and goes on from its result', async () => {
+    const called = await client.chat.completions.create(ask('hi', { tools: TOOLS, tool_choice: 'required' }));
+    expect(called.choices[0]?.finish_reason).toBe('tool_calls');
+    const [call] = called.choices[0]?.message.tool_calls ?? [];
+    expect(call).toMatchObject({ function: { name: 'get_weather', arguments: '{"city":"sample","unit":"c"}' } });
+    expect((await client.chat.completions.create(ask('hi', { tools: TOOLS }))).choices[0]?.finish_reason).toBe('stop');
+    const streamed = client.chat.completions.stream({ ...ask('use get_weather', { tools: TOOLS }), stream: true });
+    expect((await streamed.finalChatCompletion()).choices[0]?.message.tool_calls).toHaveLength(1);
+    const after = await client.chat.completions.create({
+      ...ask('hi', { tools: TOOLS, tool_choice: 'required' }),
+      messages: [
+        { role: 'user', content: 'hi' },
+        called.choices[0]!.message,
+        { role: 'tool', tool_call_id: call!.id, content: 'rain' },
+      ],
+    });
+    expect(after.choices[0]?.message.content).toContain('rain');
+  });
+
+  it('honours limits, stops, several answers and a schema', async () => {
+    const short = await client.chat.completions.create(ask('hello', { max_tokens: 2, n: 2 }));
+    expect(short.choices.map(({ finish_reason }) => finish_reason)).toEqual(['length', 'length']);
+    expect(short.choices[0]?.message.content).toBe('SANDBOX SAMPLE:');
+    const stopped = await client.chat.completions.create(ask('hello', { stop: ['model'] }));
+    expect(stopped.choices[0]?.message.content).toBe('SANDBOX SAMPLE: no ');
+    const schema = { type: 'object', properties: { n: { type: 'integer', minimum: 3 } }, required: ['n'] };
+    const format = { type: 'json_schema', json_schema: { name: 'x', schema } };
+    const made = await client.chat.completions.create(ask('hello', { response_format: format }));
+    expect(JSON.parse(made.choices[0]?.message.content ?? '')).toEqual({ n: 3 });
+  });
+
+  it.each([
+    ['http-429', 429],
+    ['http-500', 500],
+    ['moderation', 400],
+  ])('fails as a provider would: %s', async (fault, status) => {
+    const failure: unknown = await client.chat.completions
+      .create(ask(`hello [[fault=${fault}]]`))
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({ status });
+  });
+
+  it('counts chats against their own limit', async () => {
+    const limited = await startPlatform({ RATE_CHATS_PER_MINUTE: '2', RATE_SUBMITS_PER_MINUTE: '1' });
+    const send = (model: string): Promise<Response> =>
+      limited.call('/v1/chat/completions', { body: { ...ask('a tree'), model } });
+    expect([(await send('gpt-5.5')).status, (await send('gpt-5.5')).status]).toEqual([200, 200]);
+    const refused = await send('gpt-5.5');
+    expect([refused.status, refused.headers.get('ratelimit-policy')]).toEqual([429, '"chats";q=2;w=60']);
+    await limited.close();
+  }, 120_000);
+
+  it('draws with an image model and answers with the picture as a link', async () => {
+    const { data, response } = await client.chat.completions
+      .create({
+        model: 'gpt-image-2',
+        messages: [
+          { role: 'user', content: 'an earlier wish' },
+          { role: 'assistant', content: 'done' },
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'a red fox' },
+              { type: 'image_url', image_url: { url: PNG } },
+            ],
+          },
+        ],
+      })
+      .withResponse();
+    const link = /^!\[picture\]\((\S+)\)$/.exec(data.choices[0]?.message.content ?? '')?.[1] ?? '';
+    const picture = await fetch(link);
+    expect(picture.headers.get('content-type')).toBe('image/png');
+    expect((await picture.arrayBuffer()).byteLength).toBeGreaterThan(10_000);
+    const { rows } = await platform.pool.query('SELECT prompt, inputs, model FROM tasks WHERE id = $1', [
+      response.headers.get('x-task-id'),
+    ]);
+    expect(rows).toEqual([
+      { prompt: 'a red fox', model: 'gpt-image-2', inputs: [expect.objectContaining({ kind: 'object' })] },
+    ]);
+    expect(data.usage?.completion_tokens).toBeGreaterThan(0);
+  });
+
+  it('draws in a stream, with comments while it waits', async () => {
+    const response = await platform.call('/v1/chat/completions', {
+      body: { ...ask('a red fox [[latency=600ms]]'), model: 'gpt-image-2', stream: true },
+    });
+    const text = await response.text();
+    const events = text.split('\n\n').filter((part) => part.startsWith('data: '));
+    expect(events.at(-1)).toBe('data: [DONE]');
+    const deltas = events.slice(0, -1).map((part) => (JSON.parse(part.slice(6)) as { choices: object[] }).choices[0]);
+    expect(deltas).toEqual([
+      expect.objectContaining({ delta: { role: 'assistant', content: '' } }),
+      expect.objectContaining({ delta: { content: expect.stringMatching(/^!\[picture\]\(http/) as string } }),
+      expect.objectContaining({ delta: {}, finish_reason: 'stop' }),
+    ]);
+    expect(text.slice(text.indexOf('"role"'), text.indexOf('![picture]'))).toContain(': ping\n\n');
+  });
+
+  it('tells what went wrong with a picture, at once and in a stream', async () => {
+    const draw = (messages: unknown, fields: object = {}): Promise<Response> =>
+      platform.call('/v1/chat/completions', { body: { model: 'gpt-image-2', messages, ...fields } });
+    const said = (content: unknown): unknown[] => [{ role: 'user', content }];
+    const refused = await draw(said('a fox [[fault=moderation]]'));
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ error: { code: 'moderation_blocked', param: 'messages' } });
+    const streamed = await draw(said('a fox [[fault=moderation]]'), { stream: true });
+    expect(await streamed.text()).toContain('"moderation_blocked"');
+    const bad = await draw(
+      said([
+        { type: 'text', text: 'a' },
+        { type: 'image_url', image_url: { url: 'ftp://a' } },
+      ]),
+    );
+    expect(await bad.json()).toMatchObject({ error: { code: 'invalid_image_url', param: 'messages' } });
+    expect((await draw([{ role: 'system', content: 'x' }])).status).toBe(400);
+    expect((await draw(said('a'), { n: 2 })).status).toBe(400);
+  });
+
+  it('draws once for an SDK that tries again', async () => {
+    const send = (retry: number): Promise<Response> =>
+      platform.call('/v1/chat/completions', {
+        body: { ...ask('a lighthouse [[latency=2s]]'), model: 'gpt-image-2' },
+        headers: { 'x-stainless-retry-count': String(retry) },
+        signal: AbortSignal.timeout(retry === 0 ? 1_000 : 30_000),
+      });
+    await expect(send(0)).rejects.toThrow();
+    expect((await send(1)).status).toBe(200);
+    const { rows } = await platform.pool.query(`SELECT id FROM tasks WHERE prompt LIKE 'a lighthouse%'`);
+    expect(rows).toHaveLength(1);
+  });
+});

@@ -1,0 +1,100 @@
+import { waitUntil } from '#embedded/wait-until.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { connectionsTo } from '../support/process-figures.js';
+
+const TASKS = 12;
+const POOL = 4;
+
+/** What the platform takes of its services while it is busy in every way it knows. */
+describe('connections and writes', () => {
+  let platform: Platform;
+  const seen = { apiRedis: 0, workerRedis: 0, apiPostgres: 0, workerPostgres: 0 };
+
+  beforeAll(async () => {
+    // With so long a lease none is renewed meanwhile: progress alone is written, and can be counted.
+    platform = await startPlatform({ DATABASE_POOL: String(POOL), WORKER_CONCURRENCY: '12', LEASE_MS: '120000' });
+    await platform.pool.query(`
+      CREATE TABLE progress_writes (task_id text, from_page int, to_page int);
+      CREATE FUNCTION note_progress() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+          INSERT INTO progress_writes VALUES (NEW.id, (OLD.ctid::text::point)[0], (NEW.ctid::text::point)[0]);
+          RETURN NULL;
+        END $$;
+      CREATE TRIGGER progress_noted AFTER UPDATE OF progress ON tasks FOR EACH ROW
+        WHEN (NEW.status = 'pending' AND NEW.phase = 'running') EXECUTE FUNCTION note_progress();`);
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  function look(): void {
+    const { api, worker, settings } = platform;
+    const redis = settings['REDIS_URL'] ?? '';
+    const postgres = settings['DATABASE_URL'] ?? '';
+    seen.apiRedis = Math.max(seen.apiRedis, connectionsTo(api.pid, redis));
+    seen.workerRedis = Math.max(seen.workerRedis, connectionsTo(worker.pid, redis));
+    seen.apiPostgres = Math.max(seen.apiPostgres, connectionsTo(api.pid, postgres));
+    seen.workerPostgres = Math.max(seen.workerPostgres, connectionsTo(worker.pid, postgres));
+  }
+
+  it('stay within their bounds under sync calls, streams, long polls and a full worker', async () => {
+    const fields = { model: 'gpt-image-2', resolution: '1k' };
+    const prompt = 'busy [[latency=8s]]';
+    const submitted = await Promise.all(
+      Array.from({ length: TASKS - 4 }, () =>
+        platform.call('/v1/images/generations/async', { body: { ...fields, prompt } }),
+      ),
+    );
+    const ids = submitted.map((response) => response.headers.get('x-task-id') ?? '');
+    const calls = [
+      ...[{}, {}, { stream: true }, { stream: true, partial_images: 2 }].map((more) =>
+        platform.call('/v1/images/generations', { body: { ...fields, prompt, ...more } }),
+      ),
+      ...ids.slice(0, 5).map((id) => platform.call(`/v1/tasks/${id}?wait=30`)),
+      ...ids.slice(0, 5).map((id) => platform.call(`/v1/tasks/${id}/events`)),
+    ];
+    const read = Promise.all(calls.map(async (call) => (await call).text()));
+    const done = async (): Promise<boolean> => {
+      look();
+      const { rowCount } = await platform.pool.query(`SELECT 1 FROM tasks WHERE status <> 'completed'`);
+      return rowCount === 0;
+    };
+    expect(await waitUntil(done, { timeoutMs: 60_000, everyMs: 200 })).toBe(true);
+    await read;
+    expect(seen.apiRedis).toBeGreaterThanOrEqual(2);
+    expect(seen.apiRedis).toBeLessThanOrEqual(5);
+    expect(seen.workerRedis).toBeGreaterThanOrEqual(2);
+    // One for commands, one for bells, one that both of its queues share, and one of each queue for blocking reads.
+    expect(seen.workerRedis).toBeLessThanOrEqual(5);
+    expect(seen.apiPostgres).toBeGreaterThanOrEqual(1);
+    expect(Math.max(seen.apiPostgres, seen.workerPostgres)).toBeLessThanOrEqual(POOL);
+  }, 120_000);
+
+  it('progress is written at most once a second per task', async () => {
+    const { rows } = await platform.pool.query<{ writes: number; seconds: number }>(`
+      SELECT count(w.task_id)::int AS writes, EXTRACT(EPOCH FROM t.finished_at - t.started_at)::float8 AS seconds
+      FROM tasks t LEFT JOIN progress_writes w ON w.task_id = t.id GROUP BY t.id`);
+    expect(rows).toHaveLength(TASKS);
+    for (const { writes, seconds } of rows) {
+      expect(writes).toBeGreaterThanOrEqual(3);
+      expect(writes).toBeLessThanOrEqual(seconds + 1);
+    }
+  });
+
+  it('at least 95 % of the writes of progress touch no index', async () => {
+    const { rows } = await platform.pool.query<{ share: number }>(
+      'SELECT avg((from_page = to_page)::int)::float8 AS share FROM progress_writes',
+    );
+    expect(rows[0]?.share).toBeGreaterThanOrEqual(0.95);
+    // A new version on the same page touches no index unless a changed column is in one, which would show here. Claims of many
+    // tasks at once need more room than a page has, and the end of a task moves it from one index to another.
+    await Promise.all([platform.api.stop(), platform.worker.stop()]);
+    const hot = async (): Promise<number> => {
+      const { rows: counts } = await platform.pool.query<{ share: number }>(
+        `SELECT n_tup_hot_upd::float8 / (n_tup_upd - $1) AS share FROM pg_stat_user_tables
+          WHERE relname = 'tasks' AND n_tup_upd > 6 * $1`,
+        [TASKS],
+      );
+      return counts[0]?.share ?? 0;
+    };
+    expect(await waitUntil(async () => (await hot()) >= 0.75, { timeoutMs: 15_000 })).toBe(true);
+  });
+});

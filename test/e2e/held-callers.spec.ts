@@ -1,0 +1,105 @@
+import { Agent, request } from 'node:http';
+import { Redis } from 'ioredis';
+import { waitUntil } from '#embedded/wait-until.js';
+import { LONG } from '../support/effort.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { memoryOf } from '../support/process-figures.js';
+import { startInstantWorker } from '../support/processes.js';
+
+const CALLERS = 2_000;
+const BACKLOG = LONG ? 50_000 : 2_000;
+const AT_ONCE = 100;
+const BODY = JSON.stringify({ model: 'gpt-image-2', prompt: 'held', size: 'auto' });
+
+/** What one API process and one Redis must carry while no worker runs, and what becomes of it when one does. */
+describe('more callers than workers', () => {
+  let platform: Platform;
+  let redis: Redis;
+  const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
+
+  beforeAll(async () => {
+    platform = await startPlatform({ LOG_LEVEL: 'info', SYNC_WAIT_MS: '300000' });
+    await platform.worker.stop();
+    redis = new Redis(platform.settings['REDIS_URL'] ?? '');
+  }, 120_000);
+  afterAll(async () => {
+    redis.disconnect();
+    agent.destroy();
+    await platform.close();
+  }, 60_000);
+
+  /** The status of the answer, and its body. */
+  function post(path: string): Promise<[number, string]> {
+    return new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' };
+      const call = request(platform.url + path, { method: 'POST', agent, headers }, (response) => {
+        let text = '';
+        response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        response.on('end', () => {
+          resolve([response.statusCode ?? 0, text]);
+        });
+      });
+      call.on('error', reject).end(BODY);
+    });
+  }
+
+  async function count(where: string): Promise<number> {
+    const { rows } = await platform.pool.query<{ n: number }>(`SELECT count(*)::int AS n FROM tasks WHERE ${where}`);
+    return rows[0]?.n ?? 0;
+  }
+
+  it(`${CALLERS} sync callers are held and all answered, within 400 MB`, async () => {
+    const answers: Promise<[number, string]>[] = [];
+    for (let held = AT_ONCE; held <= CALLERS; held += AT_ONCE) {
+      answers.push(...Array.from({ length: AT_ONCE }, () => post('/v1/images/generations')));
+      await waitUntil(async () => (await count(`status = 'pending'`)) === held, { timeoutMs: 60_000 });
+    }
+    expect(await count(`status = 'pending'`)).toBe(CALLERS);
+    const worker = await startInstantWorker(platform.settings);
+    const answered = await Promise.all(answers);
+    await worker.stop();
+    expect(answered.map(([status]) => status)).toEqual(answers.map(() => 200));
+    const links = answered.map(([, text]) => (JSON.parse(text) as { data: { url: string }[] }).data[0]?.url);
+    expect(new Set(links).size).toBe(CALLERS);
+    expect(memoryOf(platform.api.pid).peak).toBeLessThan(400);
+  }, 240_000);
+
+  it(
+    `a backlog of ${BACKLOG} costs Redis at most 2 kB a task and is drained to the last`,
+    async () => {
+      const before = { memory: memoryOf(platform.api.pid).now, done: await count('true') };
+      const statuses = new Set<number>();
+      for (let sent = 0; sent < BACKLOG; sent += AT_ONCE) {
+        for (const [status] of await Promise.all(
+          Array.from({ length: AT_ONCE }, () => post('/v1/images/generations/async')),
+        )) {
+          statuses.add(status);
+        }
+      }
+      expect([...statuses]).toEqual([202]);
+      expect(await count(`status = 'pending'`)).toBe(BACKLOG);
+      // 50,000 of them are to fit into 100 MB.
+      expect((await redisBytes()) / BACKLOG).toBeLessThan(2_000);
+      expect(memoryOf(platform.api.pid).now).toBeLessThan(before.memory + 100);
+      const worker = await startInstantWorker(platform.settings);
+      await waitUntil(async () => (await count(`status = 'pending'`)) === 0, {
+        timeoutMs: LONG ? 600_000 : 120_000,
+        everyMs: 250,
+      });
+      await worker.stop();
+      expect(await count(`status = 'completed' AND provider_starts = 1 AND attempt = 1`)).toBe(before.done + BACKLOG);
+    },
+    LONG ? 1_200_000 : 240_000,
+  );
+
+  /** What this platform alone holds in Redis, in bytes. */
+  async function redisBytes(): Promise<number> {
+    let bytes = 0;
+    for await (const keys of redis.scanStream({ match: `${platform.settings['REDIS_PREFIX']}*`, count: 1_000 })) {
+      const pipeline = redis.pipeline();
+      for (const key of keys as string[]) pipeline.memory('USAGE', key, 'SAMPLES', 0);
+      for (const [, size] of (await pipeline.exec()) ?? []) bytes += Number(size);
+    }
+    return bytes;
+  }
+});

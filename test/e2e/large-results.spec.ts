@@ -1,0 +1,89 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { Readable } from 'node:stream';
+import { loadConfig } from '#config/load-config.js';
+import { DatabaseConfig } from '#database/database.config.js';
+import { Database } from '#database/database.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { createObjectStore } from '#storage/create-object-store.js';
+import { resultKey } from '#storage/object-key.js';
+import { StorageConfig } from '#storage/storage.config.js';
+import { TaskMoves } from '#tasks/task-moves.js';
+import { Logger } from '#telemetry/logger.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { memoryOf } from '../support/process-figures.js';
+
+const CALLERS = 16;
+const BYTES = 19_000_000;
+
+/** The test is the worker here: no provider draws 19 MB as fast as sixteen callers can be told of it. */
+describe('16 results of 19 MB as base64 at once', () => {
+  let platform: Platform;
+  let database: Database;
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+    await platform.worker.stop();
+    database = new Database(loadConfig([DatabaseConfig], platform.settings)[0], new Logger('test', 'silent'));
+  }, 120_000);
+  afterAll(async () => {
+    await database.close();
+    await platform.close();
+  });
+
+  it('are whole, cost the API at most 600 MB and leave no base64 in Redis', async () => {
+    const picture = randomBytes(BYTES);
+    const expected = createHash('sha256').update(picture.toString('base64')).digest('hex');
+    const answers = Array.from({ length: CALLERS }, () =>
+      platform.call('/v1/images/generations', {
+        body: { model: 'gpt-image-2', prompt: 'large', response_format: 'b64_json' },
+      }),
+    );
+    const pending = async (): Promise<string[]> =>
+      (await database.pool.query<{ id: string }>(`SELECT id FROM tasks WHERE status = 'pending'`)).rows.map(
+        ({ id }) => id,
+      );
+    await waitUntil(async () => (await pending()).length === CALLERS, { timeoutMs: 30_000 });
+    const store = createObjectStore(loadConfig([StorageConfig], platform.settings)[0]);
+    const moves = new TaskMoves(database);
+    const ids = await pending();
+    for (const id of ids) {
+      await moves.claim(id, 'test', 60_000);
+      await store.put(resultKey(id, 1, 'png'), Readable.from([picture]), { contentType: 'image/png' });
+    }
+    const image = { contentType: 'image/png', width: 2_880, height: 2_880, bytes: BYTES, sha256: '' };
+    await Promise.all(
+      ids.map((id) =>
+        moves.complete(
+          { id, attempt: 1 },
+          { images: [{ ...image, key: resultKey(id, 1, 'png') }], usage: undefined, warnings: [] },
+        ),
+      ),
+    );
+    const received = await Promise.all(answers.map(async (answer) => base64Digest(await answer)));
+    expect(received).toEqual(answers.map(() => expected));
+    expect(memoryOf(platform.api.pid).peak).toBeLessThan(600);
+    expect(await largestInRedis()).toBeLessThan(20_000);
+  }, 180_000);
+
+  async function largestInRedis(): Promise<number> {
+    const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
+    const sizes = [0];
+    for (const key of await redis.keys(`${platform.settings['REDIS_PREFIX']}*`)) {
+      sizes.push((await redis.memory('USAGE', key, 'SAMPLES', 0)) ?? 0);
+    }
+    redis.disconnect();
+    return Math.max(...sizes);
+  }
+});
+
+/** SHA-256 of the base64 text in an answer, which is looked at piece by piece. */
+async function base64Digest(response: Response): Promise<string> {
+  expect(response.status).toBe(200);
+  const body = Buffer.from(await response.arrayBuffer());
+  const mark = '"b64_json":"';
+  const start = body.indexOf(mark) + mark.length;
+  return createHash('sha256')
+    .update(body.subarray(start, body.indexOf('"', start)))
+    .digest('hex');
+}

@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { Redis } from 'ioredis';
+import OpenAI, { toFile } from 'openai';
+import sharp from 'sharp';
+import { waitUntil } from '#embedded/wait-until.js';
+import { stripMetadata } from '#images/strip-metadata.js';
+import { plainPicture } from '../support/image-provider-suite.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { apiError, events, picture, startUpstream, text, type ScriptedUpstream } from '../support/scripted-upstream.js';
+
+const UPSTREAM_KEY = 'sk-upstream-77d0c1e2b9';
+const USAGE = { input_tokens: 5, output_tokens: 100, total_tokens: 105 };
+
+describe('pictures from an OpenAI-compatible server', () => {
+  let upstream: ScriptedUpstream;
+  let platform: Platform;
+  let openai: OpenAI;
+  let png: Buffer;
+  beforeAll(async () => {
+    upstream = await startUpstream();
+    // As it is delivered: opaque, and without metadata.
+    const plain = sharp(await plainPicture(1024, 1024)).removeAlpha();
+    png = stripMetadata(await plain.png().toBuffer(), 'png');
+    platform = await startPlatform({ OPENAI_API_KEY: UPSTREAM_KEY, OPENAI_BASE_URL: upstream.url });
+    openai = new OpenAI({ apiKey: platform.key, baseURL: `${platform.url}/v1`, maxRetries: 0 });
+  }, 120_000);
+  afterAll(async () => {
+    await platform.close();
+    await upstream.close();
+  }, 60_000);
+
+  const order = { model: 'gpt-image-2', prompt: 'a pear', size: '1:1', resolution: '1k' };
+  const generate = (changes: object = {}) =>
+    platform.call('/v1/images/generations', { body: { ...order, response_format: 'b64_json', ...changes } });
+
+  async function taskOf(response: Response): Promise<Record<string, unknown>> {
+    const answer = await platform.call(`/v1/tasks/${response.headers.get('x-task-id') ?? ''}`);
+    return ((await answer.json()) as { data: Record<string, unknown> }).data;
+  }
+
+  const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+  it('delivers the very bytes that the server sent, with its usage', async () => {
+    upstream.script(picture(png, { usage: USAGE }));
+    const response = await generate();
+    const body = (await response.json()) as { data: { b64_json: string }[]; usage: unknown };
+    expect(sha256(Buffer.from(body.data[0]?.b64_json ?? '', 'base64'))).toBe(sha256(png));
+    expect(body.usage).toEqual(USAGE);
+    const task = await taskOf(response);
+    expect(task['sizes']).toEqual({ requested: '1024x1024', sent: '1024x1024', received: '1024x1024' });
+    expect(task).not.toHaveProperty('warnings');
+    expect(upstream.calls.at(-1)?.headers['idempotency-key']).toBe(task['id']);
+  });
+
+  it('fits what has another size and format, and says so in the task', async () => {
+    const jpeg = await sharp(await plainPicture(1536, 1024))
+      .jpeg()
+      .toBuffer();
+    upstream.script(picture(jpeg));
+    const response = await generate({ quality: 'hd' });
+    const body = (await response.json()) as { data: { b64_json: string }[]; size: string };
+    const { width, height, format } = await sharp(Buffer.from(body.data[0]?.b64_json ?? '', 'base64')).metadata();
+    expect([width, height, format, body.size]).toEqual([1024, 1024, 'png', '1024x1024']);
+    expect(await taskOf(response)).toMatchObject({
+      sizes: { requested: '1024x1024', sent: '1024x1024', received: '1536x1024' },
+      warnings: [
+        'The quality hd was asked for as high.',
+        "The provider's picture of 1536x1024 pixels was fitted to 1024x1024.",
+        "The provider's jpeg was encoded as png.",
+      ],
+    });
+  });
+
+  it('edits with a mask, pixel for pixel as they were uploaded', async () => {
+    upstream.script(picture(png));
+    const image = await plainPicture(256, 256, '#804020');
+    const mask = await plainPicture(256, 256, '#00000000');
+    const edited = await openai.images.edit({
+      model: 'gpt-image-2',
+      prompt: 'a plum',
+      image: await toFile(image, 'a.png', { type: 'image/png' }),
+      mask: await toFile(mask, 'm.png', { type: 'image/png' }),
+      size: '1024x1024',
+    });
+    expect(sha256(Buffer.from(edited.data?.[0]?.b64_json ?? '', 'base64'))).toBe(sha256(png));
+    const call = upstream.calls.at(-1);
+    expect(call?.path).toBe('/v1/images/edits');
+    const headers = { 'content-type': call?.headers['content-type'] ?? '' };
+    const form = await new Response(new Uint8Array(call?.body ?? []), { headers }).formData();
+    const pixels = async (file: Buffer): Promise<string> => sha256(await sharp(file).ensureAlpha().raw().toBuffer());
+    const sent = async (name: string): Promise<string> =>
+      pixels(Buffer.from(await (form.get(name) as File).arrayBuffer()));
+    expect([await sent('image[]'), await sent('mask')]).toEqual([await pixels(image), await pixels(mask)]);
+  });
+
+  it('passes partial pictures on while the server draws', async () => {
+    const partial = await plainPicture(64, 64, '#204060');
+    const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
+    const channels = `${platform.settings['REDIS_PREFIX'] ?? ''}:tasks:partial:*`;
+    const answer = events(
+      { type: 'image_generation.partial_image', b64_json: partial.toString('base64'), partial_image_index: 0 },
+      { type: 'image_generation.completed', b64_json: png.toString('base64'), usage: USAGE },
+    );
+    upstream.script(async (call, response) => {
+      // A picture that nobody listens for is lost, and a real server draws for longer than it takes to listen.
+      await waitUntil(async () => (await redis.pubsub('CHANNELS', channels)).length > 0, { timeoutMs: 10_000 });
+      await answer(call, response);
+    });
+    const stream = await openai.images.generate({ ...order, stream: true, partial_images: 1 } as never);
+    const seen: string[] = [];
+    for await (const event of stream as unknown as AsyncIterable<{ type: string; b64_json: string }>) {
+      seen.push(`${event.type} ${sha256(Buffer.from(event.b64_json, 'base64'))}`);
+    }
+    redis.disconnect();
+    expect(seen).toEqual([
+      `image_generation.partial_image ${sha256(partial)}`,
+      `image_generation.completed ${sha256(png)}`,
+    ]);
+  });
+
+  it('starts again what was not charged, and nothing that may have been', async () => {
+    upstream.script(apiError(503), picture(png));
+    const before = upstream.calls.length;
+    expect((await generate()).status).toBe(200);
+    expect(upstream.calls.length - before).toBe(2);
+    upstream.script(text('<html>', 'text/html', 504));
+    const response = await generate();
+    expect(response.status).toBe(502);
+    expect(response.headers.get('x-should-retry')).toBe('false');
+    expect(upstream.calls.length - before).toBe(3);
+    expect(await taskOf(response)).toMatchObject({ status: 'failed', error: { code: 'upstream_error' } });
+  });
+
+  it('keeps the key and the address of the server to itself', async () => {
+    upstream.script(apiError(401, { message: `Incorrect API key ${UPSTREAM_KEY} at ${upstream.url}` }));
+    const response = await generate();
+    const shown = (await response.text()) + platform.api.output() + platform.worker.output();
+    expect(response.status).toBe(502);
+    expect(shown).toContain('401');
+    for (const secret of [UPSTREAM_KEY, new URL(upstream.url).host]) expect(shown).not.toContain(secret);
+  });
+});

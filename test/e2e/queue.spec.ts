@@ -1,0 +1,166 @@
+import { Redis } from 'ioredis';
+import { freePort } from '#embedded/free-port.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { startApi, startWorker, type TestProcess } from '../support/processes.js';
+
+interface Seen {
+  readonly status: string;
+  readonly phase: string;
+  readonly queue_position?: number;
+  readonly estimated_time?: number;
+  readonly actual_time?: number;
+}
+
+/** One worker with one slot, tasks of about two seconds, and a deadline that a dozen of them would pass. */
+describe('waiting in line', () => {
+  let platform: Platform;
+  let second: TestProcess;
+  let worker: TestProcess;
+  let redis: Redis;
+  let ports: readonly [number, number];
+  beforeAll(async () => {
+    platform = await startPlatform({ WORKER_CONCURRENCY: '1', TASK_DEADLINE_MS: '24000' });
+    await platform.worker.stop();
+    ports = [await freePort(), await freePort()];
+    second = await startApi({ ...platform.settings, METRICS_PORT: String(ports[0]) });
+    worker = await startWorker({ ...platform.settings, METRICS_PORT: String(ports[1]) });
+    redis = new Redis(platform.settings['REDIS_URL'] ?? '');
+  }, 120_000);
+  afterAll(async () => {
+    redis.disconnect();
+    await Promise.all([second.stop(), worker.stop()]);
+    await platform.close();
+  }, 60_000);
+
+  function submit(key: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    const body = { model: 'gpt-image-2', resolution: '1k', prompt: 'a slow harbour [[latency=2s]]' };
+    return platform.call('/v1/images/generations/async', { key, headers, body });
+  }
+
+  async function look(id: string, key = platform.key): Promise<Seen> {
+    return ((await (await platform.call(`/v1/tasks/${id}`, { key })).json()) as { data: Seen }).data;
+  }
+
+  function idOf(response: Response): string {
+    return response.headers.get('x-task-id') ?? '';
+  }
+
+  async function metricsAt(port: number): Promise<string> {
+    return await (await fetch(`http://127.0.0.1:${port}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+  }
+
+  const ended = (id: string, key?: string) => async () => (await look(id, key)).status === 'completed';
+
+  it('estimates from what was measured, shows a place that falls, and keeps what it said when it is done', async () => {
+    const before = idOf(await submit(platform.key));
+    expect(await waitUntil(ended(before), { timeoutMs: 20_000 })).toBe(true);
+    // The worker tells what it measured within two seconds, and the API reads it within two more.
+    const told = async (): Promise<boolean> => {
+      const id = idOf(await submit(platform.key));
+      const { estimated_time: estimate = 99 } = await look(id);
+      await platform.call(`/v1/tasks/${id}/cancel`, { method: 'POST' });
+      return estimate < 20;
+    };
+    expect(await waitUntil(told, { timeoutMs: 20_000, everyMs: 500 })).toBe(true);
+
+    const ids = [];
+    for (let n = 0; n < 4; n++) ids.push(idOf(await submit(platform.key)));
+    const last = ids.at(-1) ?? '';
+    const positions: number[] = [];
+    let said: Seen | undefined;
+    const done = await waitUntil(
+      async () => {
+        const seen = await look(last);
+        if (seen.phase !== 'queued') expect(seen.queue_position).toBeUndefined();
+        if (seen.queue_position !== undefined && seen.queue_position !== positions.at(-1)) {
+          positions.push(seen.queue_position);
+          said ??= seen;
+        }
+        return seen.status === 'completed';
+      },
+      { timeoutMs: 40_000, everyMs: 50 },
+    );
+    expect(done).toBe(true);
+    expect(positions).toEqual([...positions].sort((a, b) => b - a));
+    expect(positions[0]).toBeGreaterThanOrEqual(3);
+    expect(positions.at(-1)).toBe(1);
+    // Three of about two seconds were before it.
+    const { estimated_time: kept = 0 } = await look(last);
+    expect([said?.estimated_time, kept].every((estimate = 0) => estimate >= 6)).toBe(true);
+    const listed = (await (await platform.call('/v1/tasks')).json()) as { data: Seen[] };
+    expect(listed.data[0]?.estimated_time).toBe(kept);
+  }, 120_000);
+
+  it('says at once that a task would not end in time, leaves nothing of it, and takes those whose turn comes sooner', async () => {
+    const [busy, idle] = [
+      await platform.newKey({ tasks_in_flight: 100 }),
+      await platform.newKey({ tasks_in_flight: 100 }),
+    ];
+    const taken: string[] = [];
+    let refused: Response | undefined;
+    while (refused === undefined && taken.length < 40) {
+      const response = await submit(busy, { 'idempotency-key': `busy-${taken.length}` });
+      if (response.ok) taken.push(idOf(response));
+      else refused = response;
+    }
+    expect(refused?.status).toBe(503);
+    expect(refused?.headers.get('x-should-retry')).toBe('true');
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await refused?.json()).toMatchObject({ error: { type: 'overloaded_error', code: 'queue_full' } });
+    // Room for several, and not for many more than the deadline allows.
+    expect(taken.length).toBeGreaterThan(3);
+    expect(taken.length).toBeLessThan(20);
+    const { rows } = await platform.pool.query<{ rows: number; keys: number; key: string }>(
+      `SELECT count(*)::int AS rows, min(api_key_id) AS key, (SELECT count(*)::int FROM idempotency_keys) AS keys
+       FROM tasks WHERE api_key_id = (SELECT api_key_id FROM tasks WHERE id = $1)`,
+      [taken[0]],
+    );
+    expect(rows[0]).toMatchObject({ rows: taken.length, keys: taken.length });
+    const places = await redis.zrange(`${platform.settings['REDIS_PREFIX']}:in-flight:${rows[0]?.key}`, '0', '-1');
+    expect(places.filter((id) => !taken.includes(id))).toEqual([]);
+    // What was accepted is answered again, and another key's first turn comes before all but one of these.
+    expect(idOf(await submit(busy, { 'idempotency-key': 'busy-0' }))).toBe(taken[0]);
+    const first = await submit(idle);
+    expect(first.status).toBe(202);
+    expect((await look(idOf(first), idle)).queue_position).toBeLessThanOrEqual(2);
+    await Promise.all(
+      taken.slice(1).map((id) => platform.call(`/v1/tasks/${id}/cancel`, { key: busy, method: 'POST' })),
+    );
+    expect(await waitUntil(async () => (await submit(busy)).status === 202, { timeoutMs: 20_000 })).toBe(true);
+  }, 120_000);
+
+  it('serves metrics on a port of their own and nowhere else, without a word of a caller', async () => {
+    const key = await platform.newKey();
+    await fetch(`${second.url}/v1/tasks/task_00000000000000000000000000`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    for (const { url } of [platform.api, second]) expect((await fetch(`${url}/metrics`)).status).toBe(404);
+    const api = await metricsAt(ports[0]);
+    expect(api).toMatch(
+      /darkroom_http_request_duration_seconds_count\{method="GET",route="\/v1\/tasks\/:taskId",status="404"\} [1-9]/,
+    );
+    for (const line of [
+      /darkroom_queue_jobs\{state="waiting"\} \d/,
+      /darkroom_queue_oldest_waiting_seconds\{phase="queued"\} \d/,
+      /darkroom_redis_accepting 1/,
+      /darkroom_held_tasks 0/,
+      /process_resident_memory_bytes \d/,
+    ])
+      expect(api).toMatch(line);
+    const told = await metricsAt(ports[1]);
+    for (const line of [
+      /darkroom_tasks_ended_total\{outcome="completed",code=""\} [1-9]/,
+      /darkroom_task_service_seconds_count\{model="gpt-image-2",tier="1k",provider="sandbox"\} [1-9]/,
+      /darkroom_task_wait_seconds_count\{model="gpt-image-2",tier="1k"\} [1-9]/,
+      /darkroom_task_estimate_ratio_count\{model="gpt-image-2"\} [1-9]/,
+      /darkroom_provider_starts_total\{provider="sandbox",outcome="ok"\} [1-9]/,
+      /darkroom_worker_slots 1/,
+    ])
+      expect(told).toMatch(line);
+    for (const secret of [key, platform.secretKey, 'harbour', 'key_', 'acct_'])
+      expect(api + told).not.toContain(secret);
+    expect(api + told).not.toMatch(/task_[0-9A-Z]{26}/);
+    expect((await fetch(`http://127.0.0.1:${ports[0]}/`)).status).toBe(404);
+  });
+});

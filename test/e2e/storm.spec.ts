@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { waitUntil } from '#embedded/wait-until.js';
+import { gradientImage } from '#images/sample-images.fixture.js';
+import { answerOf, contractError } from '../support/contract-answer.js';
+import { LONG } from '../support/effort.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { memoryOf } from '../support/process-figures.js';
+import { expectUnharmed } from '../support/unharmed.js';
+
+const EDITS = '/v1/images/edits/async';
+const SLOW_CALLERS = 300;
+
+describe('a storm of bad callers', () => {
+  let platform: Platform;
+  let png: Buffer;
+
+  beforeAll(async () => {
+    png = await gradientImage(512, 512, 'png');
+    platform = await startPlatform({ REQUEST_TIMEOUT_MS: '3000' });
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  const head = (path: string, lines: string): string =>
+    `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${platform.key}\r\n${lines}`;
+  const part = 'content-disposition: form-data; name="image"; filename="a.png"';
+  const FORM = 'content-type: multipart/form-data; boundary=b\r\n';
+
+  /** Sends its beginning and then a byte now and then, until it is hung up on; what came back. */
+  async function drip(start: string | Buffer): Promise<string> {
+    const socket: Socket = connect(Number(new URL(platform.url).port), '127.0.0.1');
+    let received = '';
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+    socket.on('error', () => undefined);
+    socket.write(start);
+    const timer = setInterval(() => socket.write('a'), 700);
+    await once(socket, 'close');
+    clearInterval(timer);
+    return received;
+  }
+
+  it('slow headers and slow bodies are hung up on, and nobody else waits for them', async () => {
+    const starts = [
+      head('/v1/images/generations', 'x-slow: '),
+      head('/v1/images/generations', 'content-type: application/json\r\ncontent-length: 5000\r\n\r\n{"model":"'),
+      head(EDITS, `${FORM}content-length: 500000\r\n\r\n--b\r\n`),
+      Buffer.concat([Buffer.from(head(EDITS, `${FORM}content-length: 5000000\r\n\r\n--b\r\n${part}\r\n\r\n`)), png]),
+    ];
+    const slow = Promise.all(
+      Array.from({ length: SLOW_CALLERS }, (_, index) => drip(starts[index % starts.length] ?? '')),
+    );
+    let answered = 0;
+    let over = false;
+    void slow.then(() => (over = true));
+    while (!over) {
+      const response = await platform.call('/v1/models');
+      await response.body?.cancel();
+      expect(response.status).toBe(200);
+      answered += 1;
+    }
+    expect(answered).toBeGreaterThan(20);
+    const answers = await slow;
+    for (const [index, text] of answers.entries()) {
+      const [lines = '', body = ''] = text.split('\r\n\r\n');
+      expect([index % starts.length, lines.split('\r\n')[0]]).toEqual([
+        index % starts.length,
+        'HTTP/1.1 408 Request Timeout',
+      ]);
+      expect(JSON.parse(body)).toMatchObject({ type: 'error', error: { code: 'request_timeout' } });
+    }
+    await expectUnharmed(platform);
+  }, 90_000);
+
+  /** An upload that breaks off after so many bytes. */
+  function abort(bytes: number): Promise<void> {
+    const call = httpRequest(platform.url + EDITS, {
+      method: 'POST',
+      agent: false,
+      headers: { authorization: `Bearer ${platform.key}`, 'content-type': 'multipart/form-data; boundary=b' },
+    });
+    const image = Buffer.concat([Buffer.from(`--b\r\n${part}\r\n\r\n`), png, Buffer.from('\r\n')]);
+    const prompt = Buffer.from(
+      '--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\n[[fault=moderation]]\r\n--b--\r\n',
+    );
+    const body = Buffer.concat([image, image, image, prompt]).subarray(0, bytes);
+    return new Promise((resolve) => {
+      call.on('error', () => undefined).on('close', resolve);
+      call.write(body, () => call.destroy());
+    });
+  }
+
+  it('uploads that break off anywhere leave nothing in the store', async () => {
+    const whole = 3 * (png.length + 100);
+    const cuts = Array.from({ length: LONG ? 400 : 60 }, (_, index) => Math.floor((whole * index) / 60) % whole);
+    await Promise.all(cuts.map((bytes) => abort(1 + bytes)));
+    await expectUnharmed(platform);
+  }, 90_000);
+
+  /** Large, wrong and half requests of every kind, 16 at a time. */
+  async function storm(): Promise<void> {
+    const json = (body: string) => ({ method: 'POST', body, headers: { 'content-type': 'application/json' } });
+    const uri = `data:image/png;base64,${png.toString('base64')}`;
+    const kinds: (() => Promise<unknown>)[] = [
+      () => send('/v1/images/generations', json(`{"prompt":"${'x'.repeat(3_000_000)}"}`)),
+      () => send('/v1/images/generations', json('['.repeat(1_000_000))),
+      () =>
+        send(
+          '/v1/images/generations',
+          json(JSON.stringify({ model: 'gpt-image-2', prompt: 'x', image_urls: [uri, uri, 'no'] })),
+        ),
+      () =>
+        send('/v1/images/edits', json(JSON.stringify({ prompt: 'x', n: 2, images: [{ image_url: uri.repeat(4) }] }))),
+      () => send('/v1/tasks/batch', json(`{"task_ids":[${'"a",'.repeat(100_000)}"b"]}`)),
+      () =>
+        send(EDITS, {
+          method: 'POST',
+          body: Buffer.alloc(3_000_000, 'a'),
+          headers: { 'content-type': 'multipart/form-data; boundary=b' },
+        }),
+      () => abort(200_000),
+      () => abort(2_000),
+    ];
+    for (let round = 0; round < (LONG ? 200 : 6); round++) {
+      await Promise.all([...kinds, ...kinds].map((kind) => kind()));
+    }
+  }
+
+  async function send(path: string, options: object): Promise<void> {
+    const answer = await answerOf(await platform.call(path, options));
+    expect([400, 413, 503]).toContain(answer.status);
+    contractError(answer, path);
+  }
+
+  it('the memory of the API comes back to within a tenth of what the first storm left', async () => {
+    await storm();
+    const calm = memoryOf(platform.api.pid).now;
+    await storm();
+    await storm();
+    const back = await waitUntil(
+      async () => {
+        await (await platform.call('/v1/models')).body?.cancel();
+        return memoryOf(platform.api.pid).now <= calm * 1.1;
+      },
+      { timeoutMs: 30_000, everyMs: 250 },
+    );
+    expect([back, calm, memoryOf(platform.api.pid).now]).toEqual([true, calm, expect.any(Number)]);
+    await expectUnharmed(platform);
+  }, 180_000);
+});

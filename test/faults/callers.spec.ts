@@ -1,0 +1,90 @@
+import { waitUntil } from '#embedded/wait-until.js';
+import { callersOf, newMarker } from '../support/fault-callers.js';
+import { FaultRoom } from '../support/fault-room.js';
+import { LedgerProvider } from '../support/ledger-provider.js';
+import { measured } from '../support/figures.js';
+
+/** Callers that leave, come back, or wait for workers that do not exist. */
+describe('callers', () => {
+  let provider: LedgerProvider;
+  let room: FaultRoom;
+  let callers: ReturnType<typeof callersOf>;
+
+  beforeAll(async () => {
+    provider = await LedgerProvider.start();
+    room = await FaultRoom.open({
+      settings: {
+        OPENAI_API_KEY: 'sk-ledger-secret-key',
+        SYNC_WAIT_MS: '1500',
+        TASK_DEADLINE_MS: '4000',
+        SWEEP_INTERVAL_MS: '500',
+      },
+      links: { provider: { setting: 'OPENAI_BASE_URL', url: provider.url } },
+    });
+    callers = callersOf(room);
+  }, 120_000);
+  afterAll(async () => {
+    await room.close();
+    await provider.close();
+  }, 60_000);
+
+  it('who leave hold nothing up: the picture is made once, and their places are free', async () => {
+    const marker = newMarker();
+    provider.plan(marker, { latencyMs: 800 });
+    const leaving = new AbortController();
+    const calls = Array.from({ length: 20 }, () =>
+      callers.generate(marker, { headers: { 'idempotency-key': marker }, signal: leaving.signal }),
+    );
+    expect(await waitUntil(() => provider.startsOf(marker).length === 1, { timeoutMs: 20_000 })).toBe(true);
+    leaving.abort();
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(calls.map(() => 0));
+    expect(await waitUntil(() => room.api.door?.open === 0, { timeoutMs: 20_000 })).toBe(true);
+    const [row] = await callers.rowsOf(marker);
+    expect(await callers.ended([row?.id ?? ''])).toEqual(['completed']);
+    expect(await callers.rowsOf(marker)).toHaveLength(1);
+    expect(provider.startsOf(marker)).toHaveLength(1);
+  });
+
+  it('of fifty parallel repeats with one key have one task, bought once', async () => {
+    const marker = newMarker();
+    provider.plan(marker, { latencyMs: 500 });
+    const outcomes = await Promise.all(
+      Array.from({ length: 50 }, () => callers.generate(marker, { headers: { 'idempotency-key': marker } })),
+    );
+    expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(outcomes.map(({ taskId }) => taskId)).size).toBe(1);
+    expect(provider.startsOf(marker)).toHaveLength(1);
+  });
+
+  it('that cancel a paid picture are told what is known, and it is not asked for again', async () => {
+    const marker = newMarker();
+    provider.plan(marker, { latencyMs: 3_000 });
+    const { taskId = '' } = await callers.submit(marker);
+    expect(await waitUntil(() => provider.startsOf(marker).length === 1, { timeoutMs: 20_000 })).toBe(true);
+    const cancelled = await callers.ask(`/v1/tasks/${taskId}/cancel`, { method: 'POST' });
+    expect(cancelled.body).toMatchObject({ data: { status: 'cancelled', charged: 'unknown' } });
+    const stopped = (): boolean => room.output().includes('task.hold_lost');
+    expect(await waitUntil(stopped, { timeoutMs: 20_000 })).toBe(true);
+    expect(provider.startsOf(marker)).toHaveLength(1);
+  });
+
+  it('of a service without workers get their 504 with the id, and the task ends at its deadline', async () => {
+    await room.worker.stop();
+    const outcome = await callers.generate(newMarker());
+    expect([outcome.status, outcome.headers.get('x-should-retry')]).toEqual([504, 'false']);
+    expect(outcome.body).toMatchObject({ error: { code: 'still_running', task_id: outcome.taskId } });
+    measured('No worker', 'until 504 (SYNC_WAIT_MS 1.5 s)', outcome.milliseconds);
+    // With Redis gone too.
+    room.breakLinks('redis', 'black-hole');
+    expect(await callers.ended([outcome.taskId ?? ''])).toEqual(['failed']);
+    measured(
+      'No worker and no Redis',
+      'until the task has failed (TASK_DEADLINE_MS 4 s)',
+      Date.now() - outcome.startedAt,
+    );
+    room.breakLinks('redis', 'pass');
+    expect((await callers.read(outcome.taskId ?? ''))?.error?.code).toBe('generation_timeout');
+    await room.worker.start();
+    expect((await callers.generate(newMarker())).status).toBe(200);
+  });
+});

@@ -1,0 +1,197 @@
+import { waitUntil } from '#embedded/wait-until.js';
+import { gradientImage } from '#images/sample-images.fixture.js';
+import { LedgerProvider } from '../support/ledger-provider.js';
+import { callersOf, newMarker, type Outcome } from '../support/fault-callers.js';
+import { FaultRoom, QUICK_DATABASE } from '../support/fault-room.js';
+import { measured } from '../support/figures.js';
+import { readAudit } from '../support/audit.js';
+
+async function photo(): Promise<string> {
+  return `data:image/png;base64,${(await gradientImage(128, 128, 'png')).toString('base64')}`;
+}
+
+/** Postgres is the truth: without it nothing is accepted, and what was accepted is not lost with it. */
+describe('Postgres', () => {
+  let provider: LedgerProvider;
+  let room: FaultRoom;
+  let callers: ReturnType<typeof callersOf>;
+
+  beforeAll(async () => {
+    provider = await LedgerProvider.start();
+    room = await FaultRoom.open({
+      settings: {
+        OPENAI_API_KEY: 'sk-ledger-secret-key',
+        LEASE_MS: '5000',
+        SWEEP_INTERVAL_MS: '500',
+        ...QUICK_DATABASE,
+      },
+      links: { provider: { setting: 'OPENAI_BASE_URL', url: provider.url } },
+    });
+    callers = callersOf(room);
+  }, 120_000);
+  afterAll(async () => {
+    await room.close();
+    await provider.close();
+  }, 60_000);
+  afterEach(() => {
+    room.breakLinks('postgres', 'pass');
+  });
+
+  const refused = ({ status, body, headers }: Outcome) => ({ status, body, retry: headers.get('x-should-retry') });
+  const overloaded = {
+    status: 503,
+    retry: 'true',
+    body: { type: 'error', error: { code: 'server_is_overloaded' } },
+  };
+
+  it('frozen: new work is turned away in time, and none of it runs once Postgres is back', async () => {
+    await callers.generate('known key');
+    room.api.link('postgres').fault = 'black-hole';
+    const markers = Array.from({ length: 8 }, newMarker);
+    const outcomes = await Promise.all(markers.map((marker) => callers.submit(marker)));
+    for (const outcome of outcomes) expect(refused(outcome)).toMatchObject(overloaded);
+    measured(
+      'Postgres frozen',
+      'until 503 (given up after 1.5 s instead of 7)',
+      Math.max(...outcomes.map(({ milliseconds }) => milliseconds)),
+    );
+    room.api.link('postgres').fault = 'pass';
+    measured('Postgres frozen', 'until new work is taken after it is back', await callers.untilAccepted());
+    // A statement that was on its way arrives now. Whatever it makes, nobody asked for.
+    await expectNoneRuns(markers);
+  });
+
+  it('its answers lost: what was turned away is taken back, though it was committed', async () => {
+    await callers.generate('known key');
+    room.api.link('postgres').fault = 'mute';
+    const markers = Array.from({ length: 3 }, newMarker);
+    const outcomes = await Promise.all(markers.map((marker) => callers.submit(marker)));
+    for (const outcome of outcomes) expect(refused(outcome)).toMatchObject(overloaded);
+    room.api.link('postgres').fault = 'pass';
+    await callers.untilAccepted();
+    await expectNoneRuns(markers);
+  });
+
+  it.each(['black-hole', 'mute'] as const)(
+    '%s: a retry of an SDK, or with a key, never makes a second task, and finds its images',
+    async (fault) => {
+      await callers.generate('known key');
+      const [counted, keyed] = [newMarker(), newMarker()];
+      const edit = { model: 'gpt-image-2', images: [{ image_url: await photo() }] };
+      const attempt = (retry: number) =>
+        callers.ask('/v1/images/edits', {
+          body: { ...edit, prompt: counted },
+          headers: { 'x-stainless-retry-count': String(retry) },
+        });
+      const withKey = () =>
+        callers.ask('/v1/images/edits', { body: { ...edit, prompt: keyed }, headers: { 'idempotency-key': keyed } });
+      room.api.link('postgres').fault = fault;
+      expect((await Promise.all([attempt(0), withKey()])).map(({ status }) => status)).toEqual([503, 503]);
+      const retries = Promise.all([untilTaken(attempt), untilTaken(withKey)]);
+      room.api.link('postgres').fault = 'pass';
+      expect((await retries).map(({ status }) => status)).toEqual([200, 200]);
+      expect(await callers.rowsOf(counted)).toMatchObject([{ status: 'completed', provider_starts: 1 }]);
+      expect(await callers.rowsOf(keyed)).toMatchObject([{ status: 'completed', provider_starts: 1 }]);
+    },
+  );
+
+  it('killed: held callers and accepted tasks outlive it, and it is found again by itself', async () => {
+    const [waiting, marker] = [newMarker(), newMarker()];
+    provider.plan(waiting, { latencyMs: 4_000 });
+    provider.plan(marker, { latencyMs: 2_000 });
+    const held = callers.generate(waiting);
+    const accepted = await callers.submit(marker);
+    expect(accepted.status).toBe(202);
+    expect(
+      await waitUntil(async () => (await callers.rowsOf(marker))[0]?.phase === 'running', { timeoutMs: 20_000 }),
+    ).toBe(true);
+    await room.killPostgres();
+    const turnedAway = await callers.submit('while it is gone');
+    expect(refused(turnedAway)).toMatchObject(overloaded);
+    measured('Postgres killed', 'until 503', turnedAway.milliseconds);
+    await room.restartPostgres();
+    measured('Postgres killed', 'until new work is taken after it is back', await callers.untilAccepted());
+    expect((await held).status).toBe(200);
+    expect(await callers.ended([accepted.taskId ?? ''])).toEqual(['completed']);
+    expect(provider.startsOf(marker)).toHaveLength(1);
+    expect(room.api.running.pid).toBe(room.api.lives[0]?.pid);
+    expect((await callers.ask('/healthz')).status).toBe(200);
+  });
+
+  it.each(['reset', 'black-hole', 'mute'] as const)(
+    '%s just when a picture is finished: it is not lost, nor bought again',
+    async (fault) => {
+      // So that the worker has connections enough for a statement of each kind to be on its way.
+      await Promise.all(Array.from({ length: 8 }, () => callers.generate(newMarker())));
+      const marker = newMarker();
+      provider.plan(marker, { latencyMs: 1_000 });
+      const { taskId = '' } = await callers.submit(marker);
+      expect(await waitUntil(() => provider.startsOf(marker).length === 1, { timeoutMs: 20_000 })).toBe(true);
+      room.worker.link('postgres').fault = fault;
+      const unanswered = (): boolean =>
+        room.worker.running.logs().some((line) => line['event'] === 'task.not_completed' && line['taskId'] === taskId);
+      expect(await waitUntil(unanswered, { timeoutMs: 30_000 })).toBe(true);
+      // Carried out, and the worker does not know.
+      if (fault === 'mute') expect(await callers.ended([taskId], 0)).toEqual(['completed']);
+      room.worker.link('postgres').fault = 'pass';
+      expect(await callers.ended([taskId])).toEqual(['completed']);
+      expect(provider.startsOf(marker)).toHaveLength(1);
+      const completed = (line: Record<string, unknown>): boolean =>
+        line['event'] === 'task.completed' && line['taskId'] === taskId;
+      expect(await waitUntil(() => room.worker.running.logs().some(completed), { timeoutMs: 20_000 })).toBe(true);
+      const url = (await callers.read(taskId))?.result?.images[0]?.url[0] ?? '';
+      expect((await fetch(url)).headers.get('content-type')).toBe('image/png');
+    },
+  );
+
+  it('reset just before the provider would be called: the task is begun again, not failed', async () => {
+    const marker = newMarker();
+    await room.pool.query(`CREATE FUNCTION test_crash() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF NEW.provider_starts > OLD.provider_starts AND NEW.attempt = 1 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+      RETURN NEW; END $$`);
+    await room.pool.query(
+      'CREATE TRIGGER test_crash BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION test_crash()',
+    );
+    const { taskId = '' } = await callers.submit(marker);
+    expect(await callers.ended([taskId])).toEqual(['completed']);
+    await room.pool.query('DROP FUNCTION test_crash CASCADE');
+    expect(provider.startsOf(marker)).toHaveLength(1);
+  });
+
+  it('out of a worker’s reach for longer than its lease: the task ends once, and is not bought again', async () => {
+    const marker = newMarker();
+    provider.plan(marker, { latencyMs: 30_000 });
+    const { taskId = '' } = await callers.submit(marker);
+    expect(await waitUntil(() => provider.startsOf(marker).length === 1, { timeoutMs: 20_000 })).toBe(true);
+    room.worker.link('postgres').fault = 'black-hole';
+    // The worker lets go by its own clock, the sweep of the API takes the task back by the database's.
+    const letGo = (): boolean =>
+      room.worker.running.logs().some((line) => line['event'] === 'task.hold_lost' && line['taskId'] === taskId);
+    expect(await waitUntil(letGo, { timeoutMs: 30_000 })).toBe(true);
+    room.worker.link('postgres').fault = 'pass';
+    expect(await callers.ended([taskId])).toEqual(['failed']);
+    expect((await callers.read(taskId))?.error?.code).toBe('interrupted');
+    const lines = await readAudit(room.pool, [taskId]);
+    expect(lines.filter((line) => line.statusBefore === 'pending' && line.status !== 'pending')).toHaveLength(1);
+    expect(provider.startsOf(marker)).toHaveLength(1);
+  });
+
+  /** As SDKs do: a retry that met the frozen server too is told so, and comes again. */
+  async function untilTaken(again: (retry: number) => Promise<Outcome>): Promise<Outcome> {
+    for (let retry = 1; ; retry++) {
+      const outcome = await again(retry);
+      if (outcome.status !== 503 || retry === 5) return outcome;
+    }
+  }
+
+  /** A statement that was on its way is carried out all the same; what it has made is gone before a worker sees it. */
+  async function expectNoneRuns(markers: readonly string[]): Promise<void> {
+    await room.api.running.logged('task.retracted');
+    const rows = async () => (await Promise.all(markers.map((marker) => callers.rowsOf(marker)))).flat();
+    expect(await waitUntil(async () => (await rows()).length === 0, { timeoutMs: 20_000 })).toBe(true);
+    const { rows: begun } = await room.pool.query(
+      'SELECT task_id FROM test_audit WHERE attempt > 0 AND task_id NOT IN (SELECT id FROM tasks)',
+    );
+    expect(begun).toEqual([]);
+  }
+});

@@ -1,0 +1,101 @@
+import { waitUntil } from '#embedded/wait-until.js';
+import { readAudit } from '../support/audit.js';
+import { call, callersOf, newMarker, order, type Outcome } from '../support/fault-callers.js';
+import { FaultRoom, type Member } from '../support/fault-room.js';
+import { measured } from '../support/figures.js';
+
+/** Processes that die, freeze and are replaced. `many-processes` has the workers' part, `shutdown` the orderly end. */
+describe('two APIs and two workers', () => {
+  let room: FaultRoom;
+  let callers: ReturnType<typeof callersOf>;
+
+  beforeAll(async () => {
+    room = await FaultRoom.open({
+      apis: 2,
+      workers: 2,
+      settings: {
+        LEASE_MS: '2000',
+        SWEEP_INTERVAL_MS: '500',
+        WORKER_CONCURRENCY: '4',
+        SHUTDOWN_DELAY_MS: '1000',
+        // Twelve callers at once open twelve connections: on a busy machine that takes its time.
+        DATABASE_CONNECT_TIMEOUT_MS: '3000',
+        DATABASE_QUERY_TIMEOUT_MS: '2000',
+      },
+    });
+    callers = callersOf(room);
+  }, 120_000);
+  afterAll(() => room.close(), 60_000);
+
+  it('end a task whose API was killed between commit and enqueue', async () => {
+    const [doomed] = room.apis as [Member];
+    // So that it knows the key already.
+    expect((await callers.submit(newMarker())).status).toBe(202);
+    const marker = newMarker();
+    doomed.link('postgres').fault = 'mute';
+    const submitted = callers.submit(marker);
+    expect(await waitUntil(async () => (await callers.rowsOf(marker)).length === 1, { timeoutMs: 20_000 })).toBe(true);
+    await doomed.kill();
+    const killedAt = performance.now();
+    doomed.link('postgres').fault = 'pass';
+    expect((await submitted).status).toBe(0);
+    const [row] = await callers.rowsOf(marker);
+    expect(await callers.ended([row?.id ?? ''])).toEqual(['completed']);
+    measured('API killed between commit and enqueue', 'until the task has ended', performance.now() - killedAt);
+    expect(await callers.rowsOf(marker)).toMatchObject([{ provider_starts: 1 }]);
+    await doomed.start();
+  });
+
+  it('answer every held caller of an API that was frozen while its tasks ended', async () => {
+    const [api] = room.apis as [Member];
+    const markers = Array.from({ length: 12 }, newMarker);
+    const calls = markers.map((marker) => callers.generate(`${marker} [[latency=500ms]]`, { at: api }));
+    const rows = async () => (await Promise.all(markers.map((marker) => callers.rowsOf(marker)))).flat();
+    expect(await waitUntil(async () => (await rows()).length === markers.length, { timeoutMs: 20_000 })).toBe(true);
+    api.freeze();
+    expect(new Set(await callers.ended((await rows()).map(({ id }) => id)))).toEqual(new Set(['completed']));
+    api.thaw();
+    const thawedAt = performance.now();
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(markers.map(() => 200));
+    measured('API frozen while tasks end', 'from its thaw to the last answer', performance.now() - thawedAt);
+  });
+
+  it('are replaced one after the other, and no caller notices', async () => {
+    const outcomes: { marker: string; outcome: Outcome }[] = [];
+    let going = true;
+    const caller = async (): Promise<void> => {
+      while (going) {
+        const marker = newMarker();
+        outcomes.push({ marker, outcome: await balanced(`${marker} [[latency=200ms]]`) });
+      }
+    };
+    const traffic = Promise.all(Array.from({ length: 4 }, caller));
+    for (const member of room.members) {
+      const exit = await member.stop();
+      expect(exit).toMatchObject({ code: 0 });
+      await member.start();
+    }
+    going = false;
+    await traffic;
+    expect(outcomes.length).toBeGreaterThan(8);
+    expect(new Set(outcomes.map(({ outcome }) => outcome.status))).toEqual(new Set([200]));
+    for (const { marker } of outcomes) {
+      expect(await callers.rowsOf(marker)).toMatchObject([{ status: 'completed', provider_starts: 1 }]);
+    }
+    const ids = outcomes.map(({ outcome }) => outcome.taskId ?? '');
+    const ends = (await readAudit(room.pool, ids)).filter(
+      (line) => line.statusBefore !== line.status && line.status !== 'pending',
+    );
+    expect(ends).toHaveLength(ids.length);
+  }, 120_000);
+
+  /** What a load balancer does: the next instance that says it is ready. */
+  async function balanced(prompt: string): Promise<Outcome> {
+    for (const api of [...room.apis].sort(() => Math.random() - 0.5)) {
+      if ((await call(api, room.key, '/readyz')).status === 200) {
+        return await call(api, room.key, '/v1/images/generations', { body: order(prompt) });
+      }
+    }
+    throw new Error('no instance is ready');
+  }
+});

@@ -1,0 +1,144 @@
+import OpenAI from 'openai';
+import { waitUntil } from '#embedded/wait-until.js';
+import { callersOf, newMarker, order, type TaskData } from '../support/fault-callers.js';
+import { FaultRoom } from '../support/fault-room.js';
+import { LedgerProvider, type Plan } from '../support/ledger-provider.js';
+import { measured } from '../support/figures.js';
+
+const SECRET = 'sk-ledger-secret-key';
+
+/** What becomes of a task, by the provider's own ledger of how often it was asked. */
+const FATES: [string, Plan, { status: string; code?: string; starts: number }][] = [
+  ['hangs', { faults: ['hang'] }, { status: 'failed', code: 'upstream_error', starts: 1 }],
+  ['answers after our timeout', { latencyMs: 4_000 }, { status: 'failed', code: 'upstream_error', starts: 1 }],
+  [
+    'is cut before its answer',
+    { faults: ['cut-before-answer'] },
+    { status: 'failed', code: 'upstream_error', starts: 1 },
+  ],
+  ['is cut in its answer', { faults: ['cut-in-body'] }, { status: 'failed', code: 'upstream_error', starts: 1 }],
+  [
+    'is behind a proxy that gave up (502)',
+    { faults: ['html-502'] },
+    { status: 'failed', code: 'upstream_error', starts: 1 },
+  ],
+  ['limits us once (429)', { faults: ['http-429'] }, { status: 'completed', starts: 2 }],
+  ['fails once (500)', { faults: ['http-500'] }, { status: 'completed', starts: 2 }],
+  [
+    'is overloaded for long (503)',
+    { faults: ['http-503', 'http-503', 'http-503', 'http-503'] },
+    { status: 'failed', code: 'upstream_error', starts: 3 },
+  ],
+  ['answers with a page', { faults: ['html'] }, { status: 'completed', starts: 2 }],
+  ['answers without a picture', { faults: ['empty-list'] }, { status: 'completed', starts: 2 }],
+  ['answers with other JSON', { faults: ['wrong-json'] }, { status: 'completed', starts: 2 }],
+  ['answers with what is no picture', { faults: ['not-an-image'] }, { status: 'completed', starts: 2 }],
+  ['answers with 200 MB', { faults: ['huge'] }, { status: 'completed', starts: 2 }],
+  ['refuses the prompt', { faults: ['moderation'] }, { status: 'failed', code: 'moderation_blocked', starts: 1 }],
+  ['does not know our key', { faults: ['http-401'] }, { status: 'failed', code: 'upstream_error', starts: 1 }],
+];
+
+describe('a paid provider', () => {
+  let provider: LedgerProvider;
+  let room: FaultRoom;
+  let callers: ReturnType<typeof callersOf>;
+
+  beforeAll(async () => {
+    provider = await LedgerProvider.start();
+    room = await FaultRoom.open({
+      workers: 2,
+      settings: {
+        OPENAI_API_KEY: SECRET,
+        OPENAI_FIRST_BYTE_TIMEOUT_MS: '2500',
+        LEASE_MS: '2000',
+        SWEEP_INTERVAL_MS: '500',
+        SYNC_WAIT_MS: '1200',
+      },
+      links: { provider: { setting: 'OPENAI_BASE_URL', url: provider.url } },
+    });
+    callers = callersOf(room);
+  }, 120_000);
+  afterAll(async () => {
+    await room.close();
+    await provider.close();
+  }, 60_000);
+
+  describe('when it', () => {
+    const tasks = new Map<string, { id: string; marker: string }>();
+
+    beforeAll(async () => {
+      for (const [name, plan] of FATES) {
+        const marker = newMarker();
+        provider.plan(marker, plan);
+        tasks.set(name, { id: (await callers.submit(marker)).taskId ?? '', marker });
+      }
+    });
+
+    it.each(FATES)('%s: one honest end, and as few starts as that allows', async (name, _plan, expected) => {
+      const { id, marker } = tasks.get(name)!;
+      expect(await callers.ended([id])).toEqual([expected.status]);
+      const data = (await callers.read(id)) as TaskData;
+      expect(data.error?.code).toBe(expected.code);
+      expect(provider.startsOf(marker)).toHaveLength(expected.starts);
+      expect(new Set(provider.startsOf(marker).map(({ idempotencyKey }) => idempotencyKey))).toEqual(new Set([id]));
+      expect(JSON.stringify(data.error ?? {})).not.toMatch(/sk-ledger|127\.0\.0\.1|<html/);
+      if (expected.status === 'completed') expect(await pictureOf(data)).toBe('image/png');
+    });
+  });
+
+  it('is not asked again when its worker is killed at work', async () => {
+    const marker = newMarker();
+    provider.plan(marker, { latencyMs: 1_500 });
+    const { taskId = '' } = await callers.submit(marker);
+    expect(await waitUntil(() => provider.startsOf(marker).length > 0, { timeoutMs: 20_000 })).toBe(true);
+    const victim = room.workers.find((worker) => worker.running.output().includes(taskId))!;
+    const killedAt = performance.now();
+    await victim.kill();
+    expect(await callers.ended([taskId])).toEqual(['failed']);
+    measured(
+      'Worker killed with a paid call open',
+      'until the task has ended (LEASE_MS 2 s)',
+      performance.now() - killedAt,
+    );
+    expect((await callers.read(taskId))?.error?.code).toBe('interrupted');
+    expect(provider.startsOf(marker)).toHaveLength(1);
+    await victim.start();
+  });
+
+  it('is asked once for an unmodified SDK whose connection is cut', async () => {
+    const marker = newMarker();
+    provider.plan(marker, { latencyMs: 1_500 });
+    const answer = sdk().images.generate(order(marker) as OpenAI.ImageGenerateParamsNonStreaming);
+    expect(await waitUntil(() => provider.startsOf(marker).length > 0, { timeoutMs: 20_000 })).toBe(true);
+    room.api.door?.cut();
+    expect((await answer).data?.[0]?.url).toMatch(/^http/);
+    expect(provider.startsOf(marker)).toHaveLength(1);
+    expect(await callers.rowsOf(marker)).toMatchObject([{ status: 'completed' }]);
+  });
+
+  it('is asked once for an unmodified SDK whose window is shorter than the work', async () => {
+    const marker = newMarker();
+    provider.plan(marker, { latencyMs: 2_000 });
+    const answer = await sdk().images.generate(order(marker) as OpenAI.ImageGenerateParamsNonStreaming);
+    expect(answer.data?.[0]?.url).toMatch(/^http/);
+    expect(provider.startsOf(marker)).toHaveLength(1);
+    expect(room.output()).toContain('"attached":true');
+  });
+
+  it('hears our key, and nobody else does', async () => {
+    expect(provider.ledger.length).toBeGreaterThan(0);
+    for (const entry of provider.ledger) expect(entry.authorization).toBe(`Bearer ${SECRET}`);
+    expect(room.output()).toContain('task.failed');
+    expect(room.output()).not.toMatch(/sk-ledger|mark-/);
+  });
+
+  function sdk(): OpenAI {
+    return new OpenAI({ apiKey: room.key, baseURL: `${room.api.url}/v1` });
+  }
+
+  async function pictureOf(data: TaskData): Promise<string | null> {
+    const response = await fetch(data.result?.images[0]?.url[0] ?? '');
+    expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(1_000);
+    return response.headers.get('content-type');
+  }
+});

@@ -1,0 +1,67 @@
+import { Database } from '#database/database.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { Logger } from '#telemetry/logger.js';
+import { ChatUsageLog, type ChatUsageRow } from '../../apps/api/src/chat/chat-usage-log.js';
+import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
+
+const row = (n: number): ChatUsageRow => ({
+  request_id: `req_${n}`,
+  account_id: 'acct_default',
+  api_key_id: 'key_1',
+  model: 'gpt-5.5',
+  provider: 'up',
+  provider_key: null,
+  provider_model: 'gpt-5.5',
+  streamed: n % 2 === 0,
+  status: 200,
+  outcome: 'completed',
+  input_tokens: n,
+  output_tokens: null,
+  cached_tokens: 0,
+  first_byte_ms: 3,
+  duration_ms: 4,
+  created_at: new Date(n).toISOString(),
+});
+
+describe('ChatUsageLog', () => {
+  let room: TaskRoom;
+  const lines: string[] = [];
+  const logger = new Logger('test', 'debug', { write: (line: string) => lines.push(line) });
+  beforeAll(async () => {
+    room = await openTaskRoom();
+  });
+  afterAll(() => room.close());
+
+  const count = async (): Promise<number> => {
+    const rows = (await room.sql('SELECT count(*)::int AS count FROM chat_usage')) as { rows: { count: number }[] };
+    return rows.rows[0]?.count ?? 0;
+  };
+
+  it('writes many rows, each once, and what is left when it is closed', async () => {
+    const log = new ChatUsageLog(room.database, logger);
+    for (let n = 0; n < 1_200; n++) log.record(row(n));
+    log.record(row(7));
+    expect(await waitUntil(async () => (await count()) === 1_200, { timeoutMs: 10_000 })).toBe(true);
+    log.record(row(5_000));
+    await log.close();
+    expect(await count()).toBe(1_201);
+    const { rows } = await room.sql(`SELECT * FROM chat_usage WHERE request_id = 'req_7'`);
+    expect(rows[0]).toMatchObject({ input_tokens: 7, output_tokens: null, streamed: false, created_at: new Date(7) });
+  });
+
+  it('keeps rows while the database is away, no more than fit, and says what is lost', async () => {
+    const away = new Database(
+      { databaseUrl: 'postgresql://x@127.0.0.1:1/x', databasePool: 1, connectTimeoutMs: 500, queryTimeoutMs: 500 },
+      logger,
+    );
+    const log = new ChatUsageLog(away, logger);
+    for (let n = 0; n < 20_010; n++) log.record(row(n));
+    await log.close();
+    await away.close();
+    const lost = lines.map((line) => JSON.parse(line) as { event: string; count?: number });
+    expect(lost.filter(({ event }) => event === 'chat.usage_lost').map(({ count: rows }) => rows)).toEqual([
+      10, 20_000,
+    ]);
+    expect(lost.some(({ event }) => event === 'chat.usage_not_written')).toBe(true);
+  });
+});

@@ -1,0 +1,339 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { buffer } from 'node:stream/consumers';
+import { loadConfig } from '#config/load-config.js';
+import { EgressConfig } from '#egress/egress.config.js';
+import { PublicFetcher } from '#egress/fetch-public-url.js';
+import { freePort } from '#embedded/free-port.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import type { ProviderImageRequest } from '#providers/image-provider.js';
+import { OpenAiConfig } from '#providers/openai/openai.config.js';
+import { OpenAiProvider } from '#providers/openai/openai-provider.js';
+import { contextOf } from '#providers/sandbox/sandbox-calls.fixture.js';
+import { describeImageProvider, failureOf, orderOf, plainPicture } from '../support/image-provider-suite.js';
+import {
+  apiError,
+  cut,
+  events,
+  hang,
+  json,
+  picture,
+  startUpstream,
+  text,
+  type Script,
+  type ScriptedUpstream,
+} from '../support/scripted-upstream.js';
+
+const KEY = 'sk-canary-5c1f0a77';
+const PROMPT = 'a canary named 90d2';
+const USAGE = {
+  input_tokens: 31,
+  output_tokens: 4160,
+  total_tokens: 4191,
+  input_tokens_details: { text_tokens: 31, image_tokens: 0 },
+};
+const HTML = text('<html><body>502 Bad Gateway</body></html>', 'text/html');
+
+describe('the OpenAI adapter', () => {
+  let upstream: ScriptedUpstream;
+  let png: Buffer;
+  beforeAll(async () => {
+    upstream = await startUpstream();
+    png = await plainPicture(1536, 864);
+  });
+  afterAll(() => upstream.close());
+
+  function provider(settings: Readonly<Record<string, string>> = {}): OpenAiProvider {
+    const port = new URL(settings['OPENAI_BASE_URL'] ?? upstream.url).port;
+    const [config, egress] = loadConfig([OpenAiConfig, EgressConfig], {
+      OPENAI_API_KEY: KEY,
+      OPENAI_BASE_URL: upstream.url,
+      EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+      EGRESS_PORTS: port,
+      ...settings,
+    });
+    return new OpenAiProvider({ ...config, apiKey: config.apiKey ?? '' }, new PublicFetcher(egress));
+  }
+
+  async function generate(
+    script: Script,
+    changes: Partial<ProviderImageRequest> = {},
+    settings: Readonly<Record<string, string>> = {},
+    context = contextOf(),
+  ) {
+    upstream.script(script);
+    return provider(settings).generate(orderOf(changes), context);
+  }
+
+  const lastCall = () => upstream.calls.at(-1)!;
+  const sentJson = (): unknown => JSON.parse(String(lastCall().body));
+  const sentForm = () =>
+    new Response(new Uint8Array(lastCall().body), {
+      headers: { 'content-type': lastCall().headers['content-type'] ?? '' },
+    }).formData();
+
+  let callsBefore = 0;
+  describeImageProvider({
+    provider: () => provider(),
+    behave: (behaviour, order) => {
+      callsBefore = upstream.calls.length;
+      const partial = (index: number) => ({
+        type: 'image_generation.partial_image',
+        b64_json: png.toString('base64'),
+        partial_image_index: index,
+      });
+      const last = { type: 'image_generation.completed', b64_json: png.toString('base64'), usage: USAGE };
+      const scripts: Record<typeof behaviour, Script> = {
+        picture: order.partialImages > 0 ? events(partial(0), partial(1), last) : picture(png, { usage: USAGE }),
+        moderation: apiError(400, { type: 'image_generation_user_error', code: 'moderation_blocked' }),
+        'rate-limit': apiError(429, { type: 'requests', code: 'rate_limit_exceeded' }, { 'retry-after': '1' }),
+        failure: apiError(500),
+        'no-picture': json({ created: 1, data: [] }),
+        hang: hang(),
+      };
+      upstream.script(scripts[behaviour]);
+      return Promise.resolve(order);
+    },
+    begun: async () => {
+      await waitUntil(() => upstream.calls.length > callsBefore, { timeoutMs: 10_000 });
+    },
+  });
+
+  it('sends a generation as JSON, and nothing that was not asked for', async () => {
+    await generate(picture(png));
+    expect(lastCall()).toMatchObject({
+      method: 'POST',
+      path: '/v1/images/generations',
+      headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', 'idempotency-key': 'task_1' },
+    });
+    expect(sentJson()).toEqual({ model: 'gpt-image-2', prompt: 'a lighthouse at night', n: 1, size: '1536x864' });
+  });
+
+  it('sends every option that a caller can choose', async () => {
+    const options = { quality: 'high', background: 'opaque', moderation: 'low', user: 'u-1', outputCompression: 40 };
+    const { warnings, sentSize } = await generate(
+      picture(png),
+      { ...options, background: 'opaque', outputFormat: 'webp', width: undefined, height: undefined },
+      { OPENAI_IMAGE_MODEL: 'sd-3', OPENAI_RESPONSE_FORMAT: 'b64_json', OPENAI_PROJECT: 'p-1' },
+    );
+    expect(sentJson()).toEqual({
+      model: 'sd-3',
+      prompt: 'a lighthouse at night',
+      n: 1,
+      size: 'auto',
+      quality: 'high',
+      background: 'opaque',
+      moderation: 'low',
+      user: 'u-1',
+      output_format: 'webp',
+      output_compression: 40,
+      response_format: 'b64_json',
+    });
+    expect(lastCall().headers['openai-project']).toBe('p-1');
+    expect([warnings, sentSize]).toEqual([[], 'auto']);
+  });
+
+  it('asks for the nearest size that is offered, and for qualities that are known', async () => {
+    const sizes = { OPENAI_IMAGE_SIZES: '1024x1024,1536x1024' };
+    const { warnings, sentSize } = await generate(picture(png), { quality: 'hd' }, sizes);
+    expect(sentJson()).toMatchObject({ size: '1536x1024', quality: 'high' });
+    expect([warnings, sentSize]).toEqual([['The quality hd was asked for as high.'], '1536x1024']);
+  });
+
+  it.each([1, 3])('sends %i reference images and a mask as a form', async (count) => {
+    const bytes = [...Array(count).keys()].map((index) => Buffer.alloc(70_000, index));
+    const images = bytes.map((one) => ({ bytes: one, contentType: 'image/jpeg', width: 64, height: 64 }) as const);
+    const mask = { bytes: Buffer.from('mask\r\n--'), contentType: 'image/png', width: 64, height: 64 } as const;
+    const order = { action: 'generation', images, mask, moderation: 'low', inputFidelity: 'high' } as const;
+    const { warnings } = await generate(picture(png), { ...order, prompt: 'zwei Bäume\r\n--x' });
+    expect(lastCall().path).toBe('/v1/images/edits');
+    expect(lastCall().headers['content-length']).toBe(String(lastCall().body.length));
+    const form = await sentForm();
+    expect([...new Set(form.keys())]).toEqual(['model', 'prompt', 'n', 'size', 'input_fidelity', 'image[]', 'mask']);
+    expect(form.get('prompt')).toBe('zwei Bäume\r\n--x');
+    const files = [...form.getAll('image[]'), form.get('mask')] as File[];
+    const sent = await Promise.all(files.map(async (file) => Buffer.from(await file.arrayBuffer())));
+    expect(sent.map((one, index) => one.equals([...bytes, mask.bytes][index]!))).toEqual(Array(count + 1).fill(true));
+    expect(files.map(({ name, type }) => `${name} ${type}`)).toEqual([
+      ...bytes.map((_, index) => `image-${index}.jpg image/jpeg`),
+      'mask.png image/png',
+    ]);
+    expect(warnings).toEqual(['The provider takes no moderation with images, so it was left out.']);
+  });
+
+  it('takes orders to the server out of prompts', async () => {
+    const nested = 'a <sd_cpp_<sd_cpp_extra_args>{}</sd_cpp_extra_args>extra_args>{"steps":99}</sd_cpp_extra_args>pear';
+    const { warnings } = await generate(picture(png), { prompt: nested });
+    expect(sentJson()).toMatchObject({ prompt: 'a pear' });
+    expect(warnings).toEqual(['Instructions to the server were taken out of the prompt.']);
+    await generate(picture(png), { prompt: 'a <sd_cpp_extra_args>fig' });
+    expect(sentJson()).toMatchObject({ prompt: 'a fig' });
+    const only = generate(picture(png), { prompt: '<SD_CPP_EXTRA_ARGS>{}</sd_cpp_extra_args>' });
+    expect(await failureOf(only)).toMatchObject({ code: 'invalid_value', param: 'prompt', retryable: false });
+  });
+
+  it('asks for partial pictures only when they are wanted, at the first start, from a server that streams', async () => {
+    const asked = async (changes: object, settings = {}, startNumber = 1): Promise<unknown> => {
+      await generate(picture(png), changes, settings, contextOf({ startNumber }));
+      return (sentJson() as { stream?: boolean }).stream;
+    };
+    expect(await asked({})).toBeUndefined();
+    expect(await asked({ partialImages: 1 })).toBe(true);
+    expect(await asked({ partialImages: 1 }, { OPENAI_STREAM: 'false' })).toBeUndefined();
+    expect(await asked({ partialImages: 1 }, {}, 2)).toBeUndefined();
+  });
+
+  it('works with a server that does not stream: one that answers JSON, one that refuses the field', async () => {
+    const { warnings } = await generate(picture(png), { partialImages: 2 });
+    expect(warnings).toEqual(['The provider sent no partial pictures.']);
+    upstream.script(apiError(400, { type: 'invalid_request_error', param: 'stream' }), picture(png));
+    const forgetful = provider();
+    const order = orderOf({ partialImages: 2 });
+    expect(await failureOf(forgetful.generate(order, contextOf()))).toMatchObject({ retryable: true, charged: 'no' });
+    const second = await forgetful.generate(order, contextOf());
+    expect((await buffer(second.image)).equals(png)).toBe(true);
+    expect(sentJson()).not.toHaveProperty('stream');
+  });
+
+  it.each([
+    ['padding', (b64: string) => b64],
+    ['a data URI', (b64: string) => `data:image/png;base64,${b64}`],
+    ['line breaks', (b64: string) => b64.replace(/.{76}/g, '$&\r\n')],
+  ])('decodes base64 with %s to the very bytes', async (_name, spell) => {
+    for (const length of [1, 2, 3, 65_537, 500_000]) {
+      const bytes = Buffer.from([...Array(length).keys()].map((index) => (index * 2_654_435_761) >>> 24));
+      const result = await generate(json({ data: [{ b64_json: spell(bytes.toString('base64')) }] }));
+      expect((await buffer(result.image)).equals(bytes)).toBe(true);
+    }
+  });
+
+  it('reads usage, and leaves out what is none', async () => {
+    expect((await generate(picture(png, { usage: USAGE }))).usage).toEqual(USAGE);
+    expect((await generate(picture(png, { usage: { input_tokens: -1, output_tokens: 'x' } }))).usage).toBeUndefined();
+    expect((await generate(picture(png, { usage: null, error: null }))).usage).toBeUndefined();
+  });
+
+  it('fetches a picture from its address, without the key, and knows that it may have been paid for', async () => {
+    const link = json({ data: [{ url: upstream.url.replace('/v1', '/files/a.png') }] });
+    upstream.script(link, text('', 'text/plain', 503), text(png, 'image/png'));
+    const result = await provider().generate(orderOf(), contextOf());
+    expect((await buffer(result.image)).equals(png)).toBe(true);
+    expect(lastCall().headers).not.toHaveProperty('authorization');
+    upstream.script(link, text('', 'text/plain', 404));
+    expect(await failureOf(provider().generate(orderOf(), contextOf()))).toMatchObject({ charged: 'maybe' });
+    const inside = json({ data: [{ url: 'http://169.254.169.254/latest' }] });
+    expect(await failureOf(generate(inside))).toMatchObject({ code: 'upstream_error', charged: 'maybe' });
+  });
+
+  const server = { code: 'upstream_error', retryable: true, charged: 'no' };
+  const operator = { code: 'upstream_error', retryable: false, charged: 'no' };
+  const invalid = { code: 'upstream_invalid_response', retryable: true, charged: 'no' };
+  const unclear = { code: 'upstream_error', retryable: true, charged: 'maybe' };
+  const userError = 'image_generation_user_error';
+  it.each<[string, Script, object]>([
+    ['a refused prompt', apiError(400, { code: 'content_policy_violation' }), { code: 'moderation_blocked' }],
+    ['a user error', apiError(400, { type: userError }), { code: 'moderation_blocked', param: 'prompt' }],
+    ['a bad image', apiError(400, { type: userError, code: 'invalid_image_file' }), { code: 'invalid_image_file' }],
+    ['a bad value', apiError(400, { param: 'quality' }), { code: 'invalid_value', param: 'quality', retryable: false }],
+    ['any other 400', apiError(400, { param: 'model' }), operator],
+    ['a wrong key', apiError(401, { code: 'invalid_api_key', message: `Incorrect key ${KEY}` }), operator],
+    ['no permission', apiError(403), operator],
+    ['an unknown model', apiError(404, { code: 'model_not_found' }), operator],
+    ['no credit', apiError(429, { code: 'insufficient_quota' }), operator],
+    ['402', apiError(402), operator],
+    ['408', apiError(408), server],
+    ['409', apiError(409), server],
+    ['429 with a wait', apiError(429, {}, { 'retry-after': '7' }), { ...server, retryAfter: 7 }],
+    ['429 with a short wait', apiError(429, {}, { 'retry-after-ms': '250' }), { ...server, retryAfter: 0.25 }],
+    ['429 without JSON', text('slow down', 'text/plain', 429), server],
+    ['500', apiError(500, { message: PROMPT }), server],
+    ['502 by the vendor', apiError(502), server],
+    ['502 by a proxy', text('<html>', 'text/html', 502), unclear],
+    ['503', text('busy', 'text/plain', 503), server],
+    ['504', apiError(504), unclear],
+    ['524', text('<html>', 'text/html', 524), unclear],
+    ['a redirect', text('', 'text/plain', 302), operator],
+    ['HTML', HTML, invalid],
+    ['no JSON', text('{"data":[{"b64_json":"iVBOR', 'application/json'), invalid],
+    ['another JSON', json([1, { a: 'b' }]), invalid],
+    ['JSON nested without end', text('['.repeat(5_000), 'application/json'), invalid],
+    ['an empty body', text('', 'application/json'), invalid],
+    ['an empty list', json({ data: [] }), invalid],
+    ['an empty picture', json({ data: [{ b64_json: '' }] }), invalid],
+    ['an error with status 200', json({ error: { code: 'moderation_blocked' } }), { code: 'moderation_blocked' }],
+    ['an error as a text', json({ error: `failed: ${PROMPT}` }), server],
+    ['a cut body', cut('{"data":[{"b64_json":"iVBOR', 5_000), unclear],
+    ['a closed connection', (_call, response) => void response.destroy(), unclear],
+    ['a stream with an error', events({ type: 'error', error: { code: 'server_error' } }), server],
+    ['a stream without a picture', events({ type: 'image_generation.started' }), invalid],
+    ['a stream that is cut', cut('data: {"type":"image_gen', 900, 'text/event-stream'), unclear],
+  ])('classifies %s', async (_name, script, expected) => {
+    const error = await failureOf(generate(script, { prompt: PROMPT }));
+    expect(error).toMatchObject(expected);
+    expectNoSecret(error);
+  });
+
+  /** Neither what callers see nor what is logged says whom we called, with what, or for what. */
+  function expectNoSecret(error: Error): void {
+    const shown: string[] = [];
+    for (let next: unknown = error; next instanceof Error; next = next.cause)
+      shown.push(next.message, next.stack ?? '');
+    for (const secret of [KEY, PROMPT, '127.0.0.1', new URL(upstream.url).port]) {
+      expect(shown.join('\n').replaceAll(/\n\s+at .*/g, '')).not.toContain(secret);
+    }
+  }
+
+  it.each([
+    ['200 MB of base64', '{"data":[{"b64_json":"', 'A'],
+    ['200 MB of something else', '{"note":"', 'x'],
+    ['200 MB of nothing', '{', ' '],
+  ])('stops reading %s', async (_name, head, filler) => {
+    const megabyte = filler.repeat(1_000_000);
+    let sent = 0;
+    const endless: Script = async (_call, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).write(head);
+      for (; sent < 200 && !response.destroyed; sent++) {
+        await new Promise<void>((written) => response.write(megabyte, () => written()));
+      }
+      response.end();
+    };
+    expect(await failureOf(generate(endless))).toMatchObject(invalid);
+    await lastCall().closed;
+    expect(sent).toBeLessThan(130);
+  });
+
+  it('ends every wait', async () => {
+    const first = generate(hang(), {}, { OPENAI_FIRST_BYTE_TIMEOUT_MS: '100' });
+    expect(await failureOf(first)).toMatchObject({ ...unclear, message: 'The provider did not answer in time.' });
+    expect(await failureOf(generate(hang('{'), {}, { OPENAI_IDLE_TIMEOUT_MS: '100' }))).toMatchObject(unclear);
+    expect(await failureOf(generate(hang('{'), {}, { OPENAI_TOTAL_TIMEOUT_MS: '100' }))).toMatchObject(unclear);
+    await lastCall().closed;
+  });
+
+  it('hangs up when the call is aborted while the answer is on its way', async () => {
+    const stop = new AbortController();
+    const reason = new Error('cancelled');
+    const before = upstream.calls.length;
+    const call = generate(hang('{"data":[{"b64_json":"iVBOR'), {}, {}, contextOf({ signal: stop.signal }));
+    void waitUntil(() => upstream.calls.length > before, { timeoutMs: 10_000 }).then(() => stop.abort(reason));
+    await expect(call).rejects.toBe(reason);
+    await lastCall().closed;
+  });
+
+  it('knows that nothing was bought as long as the request was not out', async () => {
+    const nowhere = { OPENAI_BASE_URL: `http://127.0.0.1:${await freePort()}/v1` };
+    const refused = await failureOf(generate(picture(png), {}, nowhere));
+    expect(refused).toMatchObject({ code: 'upstream_error', retryable: true, charged: 'no' });
+    expect(refused.message).toBe('The provider could not be reached.');
+    // Takes the beginning of an upload and hangs up.
+    const rude = createServer((socket) => {
+      socket.once('data', () => socket.destroy()).on('error', () => undefined);
+    }).listen(0, '127.0.0.1');
+    await once(rude, 'listening');
+    const address = rude.address() as { port: number };
+    const image = { bytes: Buffer.alloc(30_000_000), contentType: 'image/png', width: 64, height: 64 } as const;
+    const half = generate(picture(png), { images: [image] }, { OPENAI_BASE_URL: `http://127.0.0.1:${address.port}` });
+    const torn = await failureOf(half).finally(() => rude.close());
+    expect(torn).toMatchObject({ code: 'upstream_error', retryable: true, charged: 'no' });
+  });
+});

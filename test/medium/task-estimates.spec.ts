@@ -1,0 +1,145 @@
+import { QueueLine } from '#queue/queue-line.js';
+import { ServiceTimes } from '#queue/service-times.js';
+import { TaskEstimates } from '#tasks/task-estimates.js';
+import type { Task } from '#tasks/task.js';
+import { ServiceReport } from '../../apps/worker/src/service-report.js';
+import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
+
+const DEADLINE_MS = 900_000;
+const KIND = 'gpt-image-2 1k sandbox';
+
+describe('estimates', () => {
+  let room: TaskRoom;
+  beforeEach(async () => {
+    room = await openTaskRoom();
+  });
+  afterEach(() => room.close());
+
+  /** What one API process knows. */
+  async function process(): Promise<TaskEstimates> {
+    const estimates = new TaskEstimates(
+      new ServiceTimes(room.redis, room.prefix),
+      new QueueLine(room.redis, room.prefix),
+      room.health,
+    );
+    await estimates.refresh();
+    return estimates;
+  }
+
+  /** What one worker process tells. */
+  function worker(owner: string, concurrency = 2): ServiceReport {
+    const times = new ServiceTimes(room.redis, room.prefix);
+    return new ServiceReport(times, room.database, { owner, concurrency }, room.logger);
+  }
+
+  async function measured(report: ServiceReport, ms: number, count: number): Promise<void> {
+    for (let n = 0; n < count; n++) report.add({ kind: KIND, ms });
+    await report.report();
+  }
+
+  async function queued(apiKeyId: string): Promise<Task> {
+    const made = command();
+    const task = await room.store.insert({ ...made, apiKeyId }, DEADLINE_MS);
+    await room.queue.add({ taskId: task.id, epoch: 0, caller: { apiKeyId, weight: 1 } });
+    return task;
+  }
+
+  it('come to what was measured, at every process, whichever worker measured it', async () => {
+    const [one, two] = [worker('one'), worker('two', 3)];
+    await measured(one, 8_000, 64);
+    expect((await process()).total(command(), 0)).toBe(8_000);
+    await measured(two, 4_000, 40);
+    const [a, b] = [await process(), await process()];
+    expect([a.total(command(), 0), b.total(command(), 0)]).toEqual([4_000, 4_000]);
+    // Five slots, and the mean of the last 104 tasks of all kinds, the shortest and longest tenth left out.
+    const mean = (64 * 8_000 + 40 * 4_000 - 10 * 12_000) / 84;
+    expect(a.total(command(), 9)).toBe(Math.round(mean + 4_000));
+    await measured(two, 4_000, 200);
+    const later = await process();
+    expect(later.total(command(), 9)).toBe(8_000);
+    expect(await room.redis.hlen(`${room.prefix}:service-times`)).toBe(2);
+  });
+
+  it('forget a worker that has stopped or is gone, and then nobody can say', async () => {
+    const report = worker('one');
+    await measured(report, 1_000, 3);
+    expect((await process()).mostBefore(command(), 10_000)).toBe(1 + 18);
+    await report.stop();
+    const without = await process();
+    expect([without.total(command(), 0), without.mostBefore(command(), 10_000)]).toEqual([undefined, undefined]);
+    await report.report();
+    await room.redis.zadd(`${room.prefix}:workers`, 1, 'one 2');
+    expect((await process()).total(command(), 0)).toBeUndefined();
+  });
+
+  it('are made from the rows again when Redis has lost them, and only then', async () => {
+    for (const seconds of [3, 5, 4]) {
+      const { id } = await room.store.insert(command(), DEADLINE_MS);
+      await room.sql(
+        `UPDATE tasks SET status = 'completed', phase = 'done', provider = 'sandbox', started_at = now(),
+          finished_at = now() + $2 * interval '1 second' WHERE id = $1`,
+        [id, seconds],
+      );
+    }
+    const report = worker('one');
+    await report.report();
+    expect((await process()).total(command(), 0)).toBe(4_000);
+    await measured(report, 9_000, 20);
+    await worker('two').report();
+    expect((await process()).total(command(), 0)).toBe(9_000);
+    const { all } = await new ServiceTimes(room.redis, room.prefix).read();
+    expect(all.slice(0, 4)).toEqual([3_000, 4_000, 5_000, 9_000]);
+    expect(all).toHaveLength(23);
+  });
+
+  it('tell each waiting task its place, which falls as others start, and rises only for keys whose turn comes first', async () => {
+    await measured(worker('one', 1), 1_000, 3);
+    const [first, second, third] = [await queued('a'), await queued('a'), await queued('a')];
+    const tasks = [first, second, third];
+    const estimates = await process();
+    const positions = async (): Promise<(number | undefined)[]> => {
+      const places = await estimates.places(tasks);
+      return tasks.map(({ id }) => places.get(id)?.position);
+    };
+    expect(await positions()).toEqual([1, 2, 3]);
+    // Another key's first turn comes before the second and third of this one, and after its first.
+    const other = await queued('b');
+    expect(await positions()).toEqual([1, 3, 4]);
+    const places = await estimates.places([second, other]);
+    expect(estimates.outlook(second, places.get(second.id))).toMatchObject({ queuePosition: 3, estimatedMs: 3_000 });
+    expect(estimates.outlook(other, places.get(other.id))).toMatchObject({ queuePosition: 2, estimatedMs: 2_000 });
+    await room.queue.remove({ taskId: first.id, epoch: 0 });
+    expect(await positions()).toEqual([undefined, 2, 3]);
+    await queued('a'); // a later one of the same key never goes first
+    expect(await positions()).toEqual([undefined, 2, 3]);
+  });
+
+  it('tell of one that runs how long its provider takes, never less than has passed, and of one that ended what was said', async () => {
+    await measured(worker('one', 1), 5_000, 3);
+    const estimates = await process();
+    const { id } = await room.store.insert({ ...command(), estimatedMs: 7_000 }, DEADLINE_MS);
+    const read = async () => (await room.store.look([id]))[0] as Task;
+    await room.sql(`UPDATE tasks SET created_at = now() - interval '10 seconds' WHERE id = $1`, [id]);
+    await room.moves.claim(id, 'one', 60_000);
+    const running = estimates.outlook(await read()).estimatedMs ?? 0;
+    expect([running >= 15_000, running < 16_000]).toEqual([true, true]);
+    await room.sql(`UPDATE tasks SET started_at = now() - interval '9 seconds' WHERE id = $1`, [id]);
+    const late = await read();
+    expect(estimates.outlook(late).estimatedMs).toBe(late.underway?.ageMs);
+    await room.moves.fail(
+      { id, attempt: 1 },
+      { type: 'api_error', code: null, message: '', param: null, http_status: 500 },
+    );
+    expect(estimates.outlook(await read())).toEqual({ estimatedMs: 7_000, queuePosition: undefined });
+  });
+
+  it('say nothing without Redis rather than something wrong', async () => {
+    await measured(worker('one', 1), 5_000, 3);
+    const estimates = await process();
+    const task = await queued('a');
+    const place = (await estimates.places([task])).get(task.id);
+    room.redis.disconnect();
+    expect(await estimates.places([task])).toEqual(new Map());
+    expect(estimates.outlook(task, place)).toEqual({ estimatedMs: undefined, queuePosition: undefined });
+  });
+});

@@ -1,0 +1,206 @@
+import { Redis } from 'ioredis';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Chance } from './chance.js';
+import { httpAnswer, type Fault } from './fault-proxy.js';
+import type { FaultRoom, LinkName, Member } from './fault-room.js';
+import type { FaultWindow } from './oracle.js';
+
+/** Something that can go wrong: breaks things when called, mends them before it resolves. */
+interface Misfortune {
+  readonly name: string;
+  /** Of all misfortunes, how many are this one. */
+  readonly weight: number;
+  happen(chance: Chance): Promise<void>;
+}
+
+const LINK_FAULTS: Readonly<Record<LinkName, readonly Fault[]>> = {
+  postgres: ['black-hole', 'mute', 'reset', 'half-open', { delayMs: 150 }, { bytesPerSecond: 200_000 }],
+  redis: ['black-hole', 'mute', 'reset', 'half-open', { delayMs: 150 }, { bytesPerSecond: 100_000 }],
+  s3: [httpAnswer(500), httpAnswer(403), 'black-hole', 'reset', { cutAfter: 100 }, { bytesPerSecond: 20_000 }],
+  provider: ['black-hole', 'mute', 'reset', { cutAfter: 200 }, { delayMs: 500 }, httpAnswer(502, '<html>')],
+};
+const DOOR_FAULTS: readonly Fault[] = ['black-hole', 'mute', 'reset', { cutAfter: 60 }, { delayMs: 200 }];
+
+/** One fault after the other, now and then two at once, all by chance that its seed repeats. */
+export class Chaos {
+  readonly windows: FaultWindow[] = [];
+  private going = true;
+  private loops: Promise<void>[] = [];
+  /** What a misfortune is at work on; nothing else happens to that meanwhile. */
+  private readonly broken = new Set<Member | 'redis' | 'postgres'>();
+
+  constructor(
+    private readonly room: FaultRoom,
+    private readonly chance: Chance,
+    private readonly tell: (line: string) => void,
+  ) {}
+
+  start(): void {
+    this.loops = [this.loop(1, 3), this.loop(8, 15)];
+  }
+
+  /** Resolves when everything has been mended and every process runs. */
+  async stop(): Promise<void> {
+    this.going = false;
+    await Promise.all(this.loops);
+  }
+
+  private async loop(shortest: number, longest: number): Promise<void> {
+    for (;;) {
+      await delay(this.chance.between(shortest, longest) * 1_000);
+      if (!this.going) return;
+      const all = this.misfortunes();
+      const drawn = this.chance.pick(
+        all.flatMap((misfortune) => Array.from({ length: misfortune.weight }, () => misfortune)),
+      );
+      const from = Date.now();
+      this.tell(drawn.name);
+      // Open until it is mended, for whoever looks meanwhile.
+      await drawn.happen(this.chance);
+      this.windows.push({ name: drawn.name, from, to: Date.now() });
+    }
+  }
+
+  private misfortunes(): Misfortune[] {
+    const { room } = this;
+    return [
+      ...room.members.flatMap((member) => this.ofMember(member)),
+      ...[...room.api.links.keys()].map((link) => this.ofLink(link, room.members, 'all')),
+      ...this.ofServices(),
+    ];
+  }
+
+  private ofServices(): Misfortune[] {
+    const redis: Misfortune[] = [
+      { name: 'Redis killed', weight: 2, happen: (chance) => this.killRedis(chance, false) },
+      { name: 'Redis killed and emptied', weight: 2, happen: (chance) => this.killRedis(chance, true) },
+      { name: 'Redis flushed', weight: 2, happen: () => this.flushRedis() },
+      { name: 'Redis frozen', weight: 1, happen: (chance) => freeze(this.room.redis.pid, chance) },
+    ];
+    const postgres: Misfortune = { name: 'Postgres killed', weight: 3, happen: (chance) => this.killPostgres(chance) };
+    return [
+      ...(this.broken.has('redis') ? [] : redis.map((misfortune) => this.alone('redis', misfortune))),
+      ...(this.broken.has('postgres') ? [] : [this.alone('postgres', postgres)]),
+    ];
+  }
+
+  private alone(what: Member | 'redis' | 'postgres', { name, weight, happen }: Misfortune): Misfortune {
+    return {
+      name,
+      weight,
+      happen: async (chance) => {
+        this.broken.add(what);
+        await happen(chance);
+        this.broken.delete(what);
+      },
+    };
+  }
+
+  private ofMember(member: Member): Misfortune[] {
+    if (this.broken.has(member)) return [];
+    const own: Misfortune[] = [
+      {
+        name: `${member.name} killed`,
+        weight: 2,
+        happen: async (chance) => {
+          await member.kill();
+          await delay(chance.between(0, 2_000));
+          await this.revive(member);
+        },
+      },
+      {
+        name: `${member.name} told to stop and started again`,
+        weight: 1,
+        happen: async () => {
+          await member.stop();
+          await this.revive(member);
+        },
+      },
+      {
+        name: `${member.name} frozen`,
+        weight: 2,
+        happen: async (chance) => {
+          member.freeze();
+          await delay(chance.between(1_000, member.app === 'api' ? 6_000 : 28_000));
+          member.thaw();
+        },
+      },
+    ];
+    return [
+      ...own.map((misfortune) => this.alone(member, misfortune)),
+      ...[...member.links.keys()].map((link) => this.ofLink(link, [member], member.name)),
+      ...(member.door === undefined ? [] : [this.ofDoor(member)]),
+    ];
+  }
+
+  private ofLink(link: LinkName, members: readonly Member[], whose: string): Misfortune {
+    return {
+      name: `link of ${whose} to ${link}`,
+      weight: 1,
+      happen: async (chance) => {
+        const fault = chance.pick(LINK_FAULTS[link]);
+        this.tell(`  ${JSON.stringify(fault).slice(0, 40)}`);
+        const proxies = members.map((member) => member.link(link));
+        for (const proxy of proxies) proxy.fault = fault;
+        await delay(chance.between(1_000, 9_000));
+        for (const proxy of proxies) proxy.fault = 'pass';
+        if (fault === 'half-open') for (const proxy of proxies) proxy.cut();
+      },
+    };
+  }
+
+  private ofDoor(member: Member): Misfortune {
+    return {
+      name: `callers of ${member.name} cut off`,
+      weight: 2,
+      happen: async (chance) => {
+        const door = member.door as NonNullable<Member['door']>;
+        door.fault = chance.pick(DOOR_FAULTS);
+        await delay(chance.between(500, 4_000));
+        door.fault = 'pass';
+        door.cut();
+      },
+    };
+  }
+
+  /** As a supervisor does: again and again. */
+  private async revive(member: Member): Promise<void> {
+    for (;;) {
+      try {
+        await member.start();
+        return;
+      } catch (error) {
+        this.tell(`  ${member.name} did not start: ${String(error).slice(0, 120)}`);
+      }
+    }
+  }
+
+  private async killRedis(chance: Chance, lost: boolean): Promise<void> {
+    await this.room.killRedis();
+    await delay(chance.between(0, 8_000));
+    await this.room.restartRedis(lost);
+  }
+
+  private async killPostgres(chance: Chance): Promise<void> {
+    await this.room.killPostgres();
+    await delay(chance.between(0, 6_000));
+    await this.room.restartPostgres();
+  }
+
+  private async flushRedis(): Promise<void> {
+    const redis = new Redis(this.room.redis.url, {
+      commandTimeout: 10_000,
+      lazyConnect: true,
+      maxRetriesPerRequest: 1,
+    });
+    redis.on('error', () => undefined);
+    await redis.flushall().catch(() => undefined);
+    redis.disconnect();
+  }
+}
+
+async function freeze(pid: number, chance: Chance): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  await delay(chance.between(1_000, 8_000));
+  process.kill(pid, 'SIGCONT');
+}

@@ -1,0 +1,81 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A call that the upstream has received. */
+export interface ReceivedChat {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  /** Resolves when the connection was closed before the answer had ended. */
+  readonly aborted: Promise<void>;
+}
+
+type Script = (response: ServerResponse, request: ReceivedChat) => void | Promise<void>;
+
+/** A server that answers chats as the test says. */
+export interface ChatUpstream {
+  /** Ends with /v1. */
+  readonly url: string;
+  readonly received: ReceivedChat[];
+  /** What it answers from now on. */
+  answer: Script;
+  close(): Promise<void>;
+}
+
+/** Starts an upstream; until told otherwise it answers 500. */
+export async function startChatUpstream(): Promise<ChatUpstream> {
+  const received: ReceivedChat[] = [];
+  const upstream = {
+    url: '',
+    received,
+    answer: ((response) => void response.writeHead(500).end()) as Script,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  const server = createServer((request, response) => {
+    void read(request).then(async (body) => {
+      const aborted = new Promise<void>((resolve) => {
+        response.once('close', () => {
+          if (!response.writableFinished) resolve();
+        });
+      });
+      const call = { path: request.url ?? '', headers: request.headers, body, aborted };
+      received.push(call);
+      await upstream.answer(response, call);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  upstream.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  return upstream;
+}
+
+/** A script that answers with JSON. */
+export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Script {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return (response) => void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
+}
+
+/** A script that streams pieces as they are given, with a turn of the event loop between them. */
+export function pieces(texts: readonly string[], headers: Record<string, string> = {}): Script {
+  return async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
+    for (const text of texts) {
+      response.write(text);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    response.end();
+  };
+}
+
+/** One event of a stream. */
+export function event(data: unknown): string {
+  return `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
+}
+
+async function read(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}

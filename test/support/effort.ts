@@ -1,0 +1,18 @@
+import type { Parameters } from 'fast-check';
+
+/** Whether tests carry the full load of their goals, not the short form that every `npm test` can afford. */
+export const LONG = process.env['TEST_LONG'] === 'true';
+
+const FACTOR = Math.max(1, Number(process.env['TEST_PROPERTY_RUNS'] ?? 1));
+
+/** Jest's bound on a property test, in ms; it grows with the runs. */
+export const PROPERTY_TIMEOUT_MS = 60_000 * FACTOR;
+
+/**
+ * How often a property is tried: `count` times in every `npm test`, more with TEST_PROPERTY_RUNS=<factor>.
+ * A failure prints its seed; TEST_PROPERTY_SEED repeats it.
+ */
+export function runs<T>(count: number): Parameters<T> {
+  const seed = process.env['TEST_PROPERTY_SEED'];
+  return { numRuns: count * FACTOR, ...(seed === undefined ? {} : { seed: Number(seed) }) };
+}

@@ -1,0 +1,197 @@
+import { EventEmitter, once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/**
+ * What becomes of the bytes of a connection.
+ * - `pass`: all of them go through
+ * - `black-hole`: none goes either way, nor does the end of a connection; all do once it is over, as TCP sends again
+ * - `mute`: requests go through, answers wait like in a black hole
+ * - `reset`: open and new connections are reset
+ * - `half-open`: the far end is told that the near one is gone, and the near one never hears of anything again
+ * - `delayMs`, `bytesPerSecond`: late, slow, both ways
+ * - `cutAfter`: both ends are reset once so many bytes of the answer went through
+ * - `stallAfter`: nothing more of an answer comes after so many bytes
+ * - `answer`: the proxy itself sends this text to every request, and closes
+ */
+export type Fault =
+  | 'pass'
+  | 'black-hole'
+  | 'mute'
+  | 'reset'
+  | 'half-open'
+  | { readonly delayMs: number }
+  | { readonly bytesPerSecond: number }
+  | { readonly cutAfter: number }
+  | { readonly stallAfter: number }
+  | { readonly answer: string };
+
+/** An HTTP answer without content, for the fault `answer`. */
+export function httpAnswer(status: number, body = '', type = 'text/html'): { readonly answer: string } {
+  const head = `HTTP/1.1 ${status} Fault\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`;
+  return { answer: `${head}connection: close\r\n\r\n${body}` };
+}
+
+const PIECES_PER_SECOND = 20;
+
+/** A TCP proxy on a free port of this machine, before one server. Its fault may change at any time. */
+export class FaultProxy {
+  /** Connections so far. */
+  count = 0;
+  private readonly links = new Set<Link>();
+  private readonly server: Server = createServer({ allowHalfOpen: true }, (near) => this.accept(near));
+  private current: Fault = 'pass';
+
+  private constructor(
+    private readonly target: URL,
+    /** What the first connections suffer, each for as long as it lives. */
+    private readonly fates: readonly Fault[],
+  ) {}
+
+  static async start(target: string, fates: readonly Fault[] = []): Promise<FaultProxy> {
+    const proxy = new FaultProxy(new URL(target), fates);
+    proxy.server.listen(0, '127.0.0.1');
+    await once(proxy.server, 'listening');
+    return proxy;
+  }
+
+  /** The target's address with this proxy in the place of host and port. */
+  get url(): string {
+    const url = new URL(this.target);
+    url.hostname = '127.0.0.1';
+    url.port = String((this.server.address() as AddressInfo).port);
+    return url.href.replace(/\/$/, '');
+  }
+
+  get open(): number {
+    return this.links.size;
+  }
+
+  get fault(): Fault {
+    return this.current;
+  }
+
+  /** For all connections without a fate of their own, open ones included. */
+  set fault(fault: Fault) {
+    this.current = fault;
+    for (const link of this.links) link.suffer(fault);
+  }
+
+  /** Resets every open connection; new ones are not affected. */
+  cut(): void {
+    for (const link of this.links) link.reset();
+  }
+
+  async close(): Promise<void> {
+    this.cut();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private accept(near: Socket): void {
+    const fate = this.fates[this.count++];
+    const link = new Link(near, this.target, fate ?? this.current, fate !== undefined, () => this.links.delete(link));
+    this.links.add(link);
+    link.suffer(fate ?? this.current);
+  }
+}
+
+/** One connection through the proxy. */
+class Link {
+  private readonly far: Socket;
+  private readonly changes = new EventEmitter();
+  private answered = 0;
+  private over = false;
+
+  constructor(
+    private readonly near: Socket,
+    target: URL,
+    private fault: Fault,
+    private readonly fixed: boolean,
+    forget: () => void,
+  ) {
+    this.far = connect({ host: target.hostname, port: Number(target.port || 80), allowHalfOpen: true });
+    for (const socket of [near, this.far]) socket.on('error', () => undefined);
+    void Promise.all([this.pump(near, this.far, 'request'), this.pump(this.far, near, 'answer')]).then(forget);
+  }
+
+  suffer(fault: Fault): void {
+    if (!this.fixed) this.fault = fault;
+    if (this.fault === 'reset') this.reset();
+    if (this.fault === 'half-open') this.far.destroy();
+    this.changes.emit('change');
+  }
+
+  reset(): void {
+    this.over = true;
+    reset(this.near);
+    reset(this.far);
+    this.changes.emit('change');
+  }
+
+  private async pump(from: Socket, to: Socket, way: 'request' | 'answer'): Promise<void> {
+    try {
+      for await (const chunk of from as AsyncIterable<Buffer>) await this.carry(chunk, to, way);
+      await this.whileHeld(way);
+      to.end();
+    } catch {
+      // A reset at one end is a reset at the other, once it can be heard there.
+      await this.whileHeld(way);
+      reset(to);
+    }
+  }
+
+  private async carry(chunk: Buffer, to: Socket, way: 'request' | 'answer'): Promise<void> {
+    await this.whileHeld(way);
+    const { fault } = this;
+    if (typeof fault === 'string') return await write(to, chunk);
+    if ('answer' in fault) return void this.near.end(fault.answer);
+    if ('delayMs' in fault) await delay(fault.delayMs);
+    else if ('bytesPerSecond' in fault) return await this.trickle(chunk, to, fault.bytesPerSecond);
+    else if (way === 'answer') return await this.limited(chunk, to, fault);
+    await write(to, chunk);
+  }
+
+  private async limited(
+    chunk: Buffer,
+    to: Socket,
+    fault: { readonly cutAfter: number } | { readonly stallAfter: number },
+  ): Promise<void> {
+    const limit = 'cutAfter' in fault ? fault.cutAfter : fault.stallAfter;
+    const allowed = chunk.subarray(0, Math.max(0, limit - this.answered));
+    this.answered += chunk.length;
+    await write(to, allowed);
+    if (this.answered > limit && 'cutAfter' in fault) this.reset();
+  }
+
+  private async trickle(chunk: Buffer, to: Socket, bytesPerSecond: number): Promise<void> {
+    const size = Math.max(1, Math.round(bytesPerSecond / PIECES_PER_SECOND));
+    for (let start = 0; start < chunk.length && !to.destroyed; start += size) {
+      await write(to, chunk.subarray(start, start + size));
+      await delay(1_000 / PIECES_PER_SECOND);
+    }
+  }
+
+  /** Until bytes may go this way. What was on its way before its sender left arrives all the same. */
+  private async whileHeld(way: 'request' | 'answer'): Promise<void> {
+    while (!this.over && this.holds(way)) await once(this.changes, 'change');
+  }
+
+  private holds(way: 'request' | 'answer'): boolean {
+    if (this.fault === 'mute') return way === 'answer';
+    return this.fault === 'black-hole' || (this.fault === 'half-open' && way === 'answer');
+  }
+}
+
+/** Waits until the bytes are handed on, so that a slow reader slows its sender down. */
+function write(to: Socket, bytes: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    if (to.destroyed || bytes.length === 0) resolve();
+    else to.write(bytes, () => resolve());
+  });
+}
+
+/** Node never closes a socket that is reset while something of ours is on its way out; those are closed. */
+function reset(socket: Socket): void {
+  if (socket.connecting || socket.writableEnded || socket.writableLength > 0) socket.destroy();
+  else socket.resetAndDestroy();
+}

@@ -1,0 +1,257 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import pg from 'pg';
+import { createApiKey } from '#database/api-keys.js';
+import { migrate } from '#database/migrate.js';
+import { freePort } from '#embedded/free-port.js';
+import { startPostgres, type EmbeddedService } from '#embedded/postgres.js';
+import { startRedis } from '#embedded/redis.js';
+import { startAudit } from './audit.js';
+import { FaultProxy, type Fault } from './fault-proxy.js';
+import { startApi, startWorker, type TestProcess } from './processes.js';
+
+export type LinkName = 'postgres' | 'redis' | 's3' | 'provider';
+
+export interface FaultRoomOptions {
+  readonly apis?: number;
+  readonly workers?: number;
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Settings with an address in them that every process reaches through a proxy of its own, by link. */
+  readonly links?: Readonly<Partial<Record<'s3' | 'provider', { readonly setting: string; readonly url: string }>>>;
+}
+
+/** Settings: a silent Postgres is given up after 1.5 s instead of 7, so that a forgotten task is found after 10 s instead of 15. */
+export const QUICK_DATABASE = { DATABASE_CONNECT_TIMEOUT_MS: '500', DATABASE_QUERY_TIMEOUT_MS: '1000' };
+
+const PASSWORD = 'faultroom0password';
+const SECRET_KEY = 'faults-5d0e7c41b9a34f6fa1e2'.padEnd(40, 'y');
+
+/** An API or a worker, and the links from it to the services, each of which can be broken alone. */
+export class Member {
+  process: TestProcess | undefined;
+  /** Exits that nobody asked for. */
+  readonly surprises: string[] = [];
+  /** Every process this member has been. */
+  readonly lives: TestProcess[] = [];
+
+  constructor(
+    readonly name: string,
+    readonly app: 'api' | 'worker',
+    readonly links: ReadonlyMap<LinkName, FaultProxy>,
+    readonly settings: Readonly<Record<string, string>>,
+    /** Before an API: callers come this way. */
+    readonly door: FaultProxy | undefined,
+  ) {}
+
+  get url(): string {
+    return this.door?.url ?? '';
+  }
+
+  /** Starts it, with other settings if any. Throws when it does not become ready within a minute. */
+  async start(changes: Readonly<Record<string, string>> = {}): Promise<TestProcess> {
+    const start = this.app === 'api' ? startApi : startWorker;
+    const started = await start({ ...this.settings, ...changes });
+    this.process = started;
+    this.lives.push(started);
+    void started.exited.then((exit) => {
+      if (this.process === started) this.surprises.push(`${this.name} ended: ${JSON.stringify(exit)}`);
+    });
+    return started;
+  }
+
+  get running(): TestProcess {
+    if (this.process === undefined) throw new Error(`${this.name} is not running`);
+    return this.process;
+  }
+
+  async kill(): Promise<void> {
+    const killed = this.running;
+    this.process = undefined;
+    killed.kill('SIGKILL');
+    await killed.exited;
+  }
+
+  async stop(): Promise<{ code: number | null }> {
+    const stopped = this.running;
+    this.process = undefined;
+    return await stopped.stop();
+  }
+
+  freeze(): void {
+    this.running.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.running.kill('SIGCONT');
+  }
+
+  link(name: LinkName): FaultProxy {
+    const proxy = this.links.get(name);
+    if (proxy === undefined) throw new Error(`${this.name} has no link to ${name}`);
+    return proxy;
+  }
+}
+
+/** APIs and workers on a Postgres and a Redis of their own, which can be killed; every link between them can fail. */
+export class FaultRoom {
+  readonly members: Member[] = [];
+  key = '';
+
+  private constructor(
+    private readonly folder: string,
+    public postgres: EmbeddedService,
+    public redis: EmbeddedService,
+    /** Past all proxies. */
+    readonly pool: pg.Pool,
+    readonly settings: Readonly<Record<string, string>>,
+  ) {}
+
+  static async open(options: FaultRoomOptions = {}): Promise<FaultRoom> {
+    const folder = await mkdtemp(join(tmpdir(), 'darkroom-faults-'));
+    const [postgres, redis] = await Promise.all([openPostgres(folder), openRedis(folder)]);
+    await migrate(postgres.url, resolve('prisma', 'migrations'));
+    const pool = new pg.Pool({
+      connectionString: postgres.url,
+      max: 3,
+      connectionTimeoutMillis: 60_000,
+      query_timeout: 60_000,
+    });
+    pool.on('error', () => undefined);
+    await startAudit(pool);
+    const settings = {
+      DATA_DIR: join(folder, 'data'),
+      SECRET_KEY,
+      REDIS_PREFIX: '{faults}',
+      RATE_SUBMITS_PER_MINUTE: '0',
+      RATE_POLLS_PER_MINUTE: '0',
+      ...options.settings,
+    };
+    const room = new FaultRoom(folder, postgres, redis, pool, settings);
+    room.key = await room.newKey('faults');
+    for (let n = 1; n <= (options.apis ?? 1); n++) await room.add('api', `api ${n}`, options.links);
+    for (let n = 1; n <= (options.workers ?? 1); n++) await room.add('worker', `worker ${n}`, options.links);
+    await Promise.all(room.members.map((member) => member.start()));
+    return room;
+  }
+
+  get apis(): Member[] {
+    return this.members.filter(({ app }) => app === 'api');
+  }
+
+  get workers(): Member[] {
+    return this.members.filter(({ app }) => app === 'worker');
+  }
+
+  /** The only API, or the first. */
+  get api(): Member {
+    return this.members.find(({ app }) => app === 'api') as Member;
+  }
+
+  get worker(): Member {
+    return this.members.find(({ app }) => app === 'worker') as Member;
+  }
+
+  async newKey(name: string, accountId?: string): Promise<string> {
+    if (accountId !== undefined) {
+      await this.pool.query('INSERT INTO accounts (id, name) VALUES ($1, $1) ON CONFLICT DO NOTHING', [accountId]);
+    }
+    return (await createApiKey(this.pool, SECRET_KEY, { name, ...(accountId === undefined ? {} : { accountId }) })).key;
+  }
+
+  /** The same fault on the links of all members to one service. */
+  breakLinks(link: LinkName, fault: Fault): void {
+    for (const member of this.members) member.link(link).fault = fault;
+  }
+
+  async killRedis(): Promise<void> {
+    await kill(this.redis);
+  }
+
+  /** On the same port and files; `lost`: with nothing of what it held. */
+  async restartRedis(lost = false): Promise<void> {
+    if (lost) await rm(join(this.folder, 'redis', 'appendonlydir'), { recursive: true, force: true });
+    this.redis = await openRedis(this.folder, this.redis.port);
+  }
+
+  async killPostgres(): Promise<void> {
+    await kill(this.postgres);
+  }
+
+  async restartPostgres(): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        this.postgres = await openPostgres(this.folder, this.postgres.port);
+        return;
+      } catch (error) {
+        // Children of the killed server hold its memory until they notice.
+        if (tries === 20) throw error;
+      }
+    }
+  }
+
+  /** Whatever any process has written. */
+  output(): string {
+    return this.members.flatMap(({ lives }) => lives.map((life) => life.output())).join('\n');
+  }
+
+  async close(): Promise<void> {
+    const proxies = this.members.flatMap(({ links, door }) => [
+      ...links.values(),
+      ...(door === undefined ? [] : [door]),
+    ]);
+    for (const proxy of proxies) proxy.fault = 'pass';
+    await Promise.all(this.members.filter((member) => member.process !== undefined).map((member) => member.stop()));
+    await this.pool.end();
+    await Promise.all(proxies.map((proxy) => proxy.close()));
+    await Promise.all([this.postgres.stop(), this.redis.stop()]);
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  private async add(app: Member['app'], name: string, links: FaultRoomOptions['links'] = {}): Promise<void> {
+    const [postgres, redis] = [await FaultProxy.start(this.postgres.url), await FaultProxy.start(this.redis.url)];
+    const proxies = new Map<LinkName, FaultProxy>([
+      ['postgres', postgres],
+      ['redis', redis],
+    ]);
+    const settings: Record<string, string> = { ...this.settings, DATABASE_URL: postgres.url, REDIS_URL: redis.url };
+    for (const link of ['s3', 'provider'] as const) {
+      const target = links[link];
+      if (target === undefined) continue;
+      const proxy = await FaultProxy.start(target.url);
+      proxies.set(link, proxy);
+      settings[target.setting] = proxy.url;
+    }
+    if (app === 'worker') return void this.members.push(new Member(name, app, proxies, settings, undefined));
+    const [port, metricsPort] = [await freePort(), await freePort()];
+    const door = await FaultProxy.start(`http://127.0.0.1:${port}`);
+    const address = { PORT: String(port), PUBLIC_URL: door.url, METRICS_PORT: String(metricsPort) };
+    this.members.push(new Member(name, app, proxies, { ...settings, ...address }, door));
+  }
+}
+
+function openPostgres(folder: string, port?: number): Promise<EmbeddedService> {
+  return startPostgres({
+    folder: join(folder, 'postgres'),
+    password: PASSWORD,
+    database: 'darkroom',
+    log: join(folder, 'postgres.log'),
+    port,
+  });
+}
+
+function openRedis(folder: string, port?: number): Promise<EmbeddedService> {
+  return startRedis({
+    folder: join(folder, 'redis'),
+    password: PASSWORD,
+    log: join(folder, 'redis.log'),
+    toolFolders: [resolve('node_modules', '.cache', 'darkroom')],
+    port,
+  });
+}
+
+/** A crash: nothing is written or told any more. */
+async function kill(service: EmbeddedService): Promise<void> {
+  process.kill(service.pid, 'SIGKILL');
+  await service.exited;
+}

@@ -1,0 +1,236 @@
+import type { Pool } from 'pg';
+import { readAudit, type AuditLine } from './audit.js';
+import type { Outcome } from './fault-callers.js';
+import type { LedgerEntry } from './ledger-provider.js';
+import type { Wish } from './traffic.js';
+
+/** A fault, from the first to the last moment it may have mattered. */
+export interface FaultWindow {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Violation {
+  readonly guarantee: string;
+  readonly what: string;
+}
+
+/** All that is known when everything is quiet again. */
+export interface Evidence {
+  readonly pool: Pool;
+  readonly wishes: readonly Wish[];
+  readonly ledger: readonly LedgerEntry[];
+  readonly faults: readonly FaultWindow[];
+  /** Keys of all finished pictures in the store. */
+  readonly objects: readonly string[];
+  /** A start that may have been charged must not be followed by another. */
+  readonly neverTwice: boolean;
+  readonly syncWaitMs: number;
+  /** Whether a process lives that had this id when it was called. */
+  readonly lives: (pid: number | undefined) => boolean;
+}
+
+interface Row {
+  id: string;
+  marker: string;
+  status: string;
+  createdAt: Date;
+  finishedAt: Date | null;
+  deadlineAt: Date;
+  deliveredAt: Date | null;
+  images: { key: string }[] | null;
+  usage: unknown;
+  error: { code: string } | null;
+}
+
+const DEADLINE_SLACK_MS = 10_000;
+const ANSWER_SLACK_MS = 2_000;
+/** How long a fault may be felt after it is over: reconnecting, a query's time limit. */
+const AFTER_MS = 8_000;
+/** Fates of a start that may have been charged. */
+const MAYBE_CHARGED: ReadonlySet<string> = new Set(['picture', 'hang', 'cut-before-answer', 'cut-in-body', 'html-502']);
+
+/** What was promised and not kept; G numbers are those of docs/failure.md. Nothing a process says of itself is believed. */
+export async function judge(evidence: Evidence): Promise<Violation[]> {
+  const found: Violation[] = [];
+  const broken = (guarantee: string, what: string): void => void found.push({ guarantee, what });
+  const rows = await readRows(evidence.pool);
+  const lines = groupBy(await readAudit(evidence.pool), ({ taskId }) => taskId);
+
+  for (const row of rows) judgeRow(row, lines.get(row.id) ?? [], evidence, broken);
+  const byMarker = groupBy(rows, ({ marker }) => marker);
+  const ids = new Set(rows.map(({ id }) => id));
+  for (const wish of evidence.wishes) judgeWish(wish, byMarker.get(wish.marker) ?? [], ids, evidence, broken);
+
+  const stored = new Set(evidence.objects);
+  for (const { id, images } of rows) {
+    for (const { key } of images ?? []) if (!stored.has(key)) broken('G2', `${id} names ${key}, which is not stored`);
+  }
+  const named = new Set(rows.flatMap(({ images }) => images?.map(({ key }) => key) ?? []));
+  for (const key of evidence.objects) {
+    const row = rows.find(({ id }) => key.includes(id));
+    if (named.has(key) || row === undefined || faultsDuring(row, evidence).length > 0) continue;
+    broken('G2', `${key} is stored for ${row.status} ${row.id}, which no fault has touched`);
+  }
+  return found;
+}
+
+type Broken = (guarantee: string, what: string) => void;
+
+function judgeRow(row: Row, lines: readonly AuditLine[], evidence: Evidence, broken: Broken): void {
+  const { id, status, finishedAt, deadlineAt } = row;
+  if (status === 'pending' || finishedAt === null) broken('G1', `${id} has not ended`);
+  else {
+    const late = finishedAt.getTime() - deadlineAt.getTime() - DEADLINE_SLACK_MS;
+    if (late > overlap(evidence.faults, deadlineAt.getTime(), finishedAt.getTime()))
+      broken('G1', `${id} ended ${late} ms late`);
+  }
+  const ends = lines.filter((line) => line.statusBefore === 'pending' && line.status !== 'pending');
+  if (status !== 'pending' && ends.length !== 1) broken('G2', `${id} ended ${ends.length} times`);
+  if (
+    lines.some(
+      (line) => line.statusBefore !== null && line.statusBefore !== 'pending' && line.status !== line.statusBefore,
+    )
+  ) {
+    broken('G2', `${id} changed after its end`);
+  }
+  if (status === 'completed' && row.images?.length !== 1)
+    broken('G2', `${id} is completed with ${row.images?.length ?? 0} pictures`);
+  if (status !== 'completed' && (row.images !== null || row.usage !== null))
+    broken('G9', `${id} ${status} has a picture or a usage`);
+  for (const line of lines) {
+    if (line.progress < (line.progressBefore ?? 0))
+      broken('G12', `${id} went from ${line.progressBefore} to ${line.progress} %`);
+    if ((line.progress === 100) !== (line.status === 'completed'))
+      broken('G12', `${id} is ${line.status} at ${line.progress} %`);
+  }
+  // Each start names its task; a wish may have two of them (lostInFrontOfUs).
+  judgeStarts(
+    row,
+    evidence.ledger.filter(({ idempotencyKey }) => idempotencyKey === row.id),
+    evidence,
+    broken,
+  );
+}
+
+function judgeStarts(row: Row, starts: readonly LedgerEntry[], evidence: Evidence, broken: Broken): void {
+  const refusals = starts.filter(({ fate }) => fate !== 'picture').length;
+  const faults = faultsDuring(row, evidence).length;
+  const allowed = Math.min(3, 1 + refusals + faults);
+  if (starts.length > allowed)
+    broken(
+      'G3',
+      `${row.id} was started ${starts.length} times with ${faults} faults and ${refusals} failures of the provider`,
+    );
+  if (row.status === 'completed' && starts.length === 0) broken('G3', `${row.id} is completed and was never started`);
+  const paid = starts.filter(({ fate }) => MAYBE_CHARGED.has(fate)).length;
+  if (evidence.neverTwice && paid > 1) {
+    const story = starts.map(({ at, fate }) => `${new Date(at).toISOString()} ${fate}`).join(', ');
+    const names = faultsDuring(row, evidence).map(({ name }) => name);
+    broken('G3', `${row.id} (${row.status}) may have been charged ${paid} times: ${story}; ${names.join(', ')}`);
+  }
+}
+
+function judgeWish(
+  wish: Wish,
+  rows: readonly Row[],
+  ids: ReadonlySet<string>,
+  evidence: Evidence,
+  broken: Broken,
+): void {
+  const { kind, marker, calls } = wish;
+  if (rows.length > 1 && !lostInFrontOfUs(rows, evidence)) {
+    const lives = rows.map((row) => `${row.createdAt.toISOString()} to ${row.deliveredAt?.toISOString() ?? 'nobody'}`);
+    const names = evidence.faults.filter(({ from, to }) => from <= wish.endedAt && to + AFTER_MS >= wish.startedAt);
+    broken(
+      'G5',
+      `${kind} ${marker} has ${rows.length} tasks: ${lives.join(', ')}; ${names.map(({ name }) => name).join(', ')}`,
+    );
+  }
+  if (wish.accepted === true && wish.taskId !== undefined && !ids.has(wish.taskId))
+    broken('G1', `${wish.taskId} was accepted and is not there`);
+  for (const { outcome, api } of calls) {
+    const complaint = complaintAbout(outcome, kind, evidence);
+    if (complaint !== undefined) broken('G4', `${kind} at ${api.name}: ${complaint}`);
+  }
+  for (const { outcome, api } of calls) {
+    const { status, startedAt, milliseconds } = outcome;
+    if (status !== 503 || overlap(evidence.faults, startedAt, startedAt + milliseconds) > 0) continue;
+    broken('G7', `${kind} was turned away by ${api.name} without a fault: ${outcome.text.slice(0, 120)}`);
+  }
+  const first = calls[0];
+  const refused = calls.length > 0 && calls.every(({ outcome }) => outcome.status === 503);
+  if (refused && rows.length > 0 && calls.every(({ pid }) => evidence.lives(pid))) {
+    broken('G8', `${kind} ${marker} was turned away by ${first?.api.name} and has a task that is ${rows[0]?.status}`);
+  }
+  for (let n = 1; n < wish.progress.length; n++) {
+    if ((wish.progress[n] as number) < (wish.progress[n - 1] as number))
+      broken('G12', `${marker} was shown ${wish.progress.join()}`);
+  }
+}
+
+/**
+ * The exception of docs/architecture.md ("How a repeat finds its task"): an answer that a proxy has taken from us and
+ * that its caller never got counts as delivered, so an SDK that counts its tries gets a second task.
+ */
+function lostInFrontOfUs(rows: readonly Row[], { faults }: Evidence): boolean {
+  const doors = faults.filter(({ name }) => name.startsWith('callers of'));
+  return rows.slice(0, -1).every(({ deliveredAt }) => {
+    const at = deliveredAt?.getTime() ?? -Infinity;
+    return doors.some(({ from, to }) => from - 1_000 <= at && at <= to + 1_000);
+  });
+}
+
+function complaintAbout(outcome: Outcome, kind: Wish['kind'], { faults, syncWaitMs }: Evidence): string | undefined {
+  const { status, body, text, startedAt, milliseconds } = outcome;
+  const felt = overlap(faults, startedAt, startedAt + milliseconds);
+  if (kind !== 'stream' && milliseconds > syncWaitMs + ANSWER_SLACK_MS + felt)
+    return `an answer after ${milliseconds} ms`;
+  if (status === 0) return felt > 0 ? undefined : `no answer, and no fault: ${text}`;
+  if (status < 400)
+    return kind === 'stream' || (typeof body === 'object' && body !== null)
+      ? undefined
+      : `${status} with ${text.slice(0, 80)}`;
+  const error = (body as { type?: string; error?: { code?: unknown; task_id?: unknown } } | undefined) ?? {};
+  if (error.type !== 'error' || typeof error.error?.code !== 'string') return `${status} with ${text.slice(0, 80)}`;
+  if (status === 504 && typeof error.error.task_id !== 'string') return '504 without the id of its task';
+  return undefined;
+}
+
+/** Faults that may have hit the task. */
+function faultsDuring(row: Row, { faults }: Evidence): FaultWindow[] {
+  const end = row.finishedAt?.getTime() ?? Infinity;
+  return faults.filter(({ from, to }) => from <= end && to + AFTER_MS >= row.createdAt.getTime());
+}
+
+/** Milliseconds of a time span in which a fault was felt. */
+export function overlap(faults: readonly FaultWindow[], from: number, to: number): number {
+  let total = 0;
+  let counted = from;
+  for (const fault of [...faults].sort((a, b) => a.from - b.from)) {
+    const [begin, end] = [Math.max(counted, fault.from), Math.min(to, fault.to + AFTER_MS)];
+    if (end <= begin) continue;
+    total += end - begin;
+    counted = end;
+  }
+  return total;
+}
+
+async function readRows(pool: Pool): Promise<Row[]> {
+  const { rows } = await pool.query<Row>(
+    `SELECT id, COALESCE(substring(prompt FROM 'mark-[a-z0-9]+'), id) AS marker, status, created_at AS "createdAt",
+        finished_at AS "finishedAt", deadline_at AS "deadlineAt", delivered_at AS "deliveredAt", images, usage, error FROM tasks ORDER BY id`,
+  );
+  return rows;
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
+}

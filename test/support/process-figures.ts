@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+/** Resident memory of a process in MB (10^6 bytes), now and at its highest. */
+export function memoryOf(pid: number): { now: number; peak: number } {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const field = (name: string): number =>
+    (Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1_024) / 1e6;
+  return { now: field('VmRSS'), peak: field('VmHWM') };
+}
+
+/** How many TCP connections a process has open to a service on this machine. */
+export function connectionsTo(pid: number, serviceUrl: string): number {
+  const port = Number(new URL(serviceUrl).port).toString(16).toUpperCase().padStart(4, '0');
+  const own = new Set(
+    readdirSync(`/proc/${pid}/fd`).flatMap((name) => {
+      try {
+        return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${name}`))?.[1] ?? [];
+      } catch {
+        // Closed meanwhile.
+        return [];
+      }
+    }),
+  );
+  const ESTABLISHED = '01';
+  return ['tcp', 'tcp6']
+    .flatMap((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8').trim().split('\n').slice(1))
+    .map((line) => line.trim().split(/\s+/))
+    .filter((columns) => columns[2]?.endsWith(`:${port}`) && columns[3] === ESTABLISHED && own.has(columns[9] ?? ''))
+    .length;
+}

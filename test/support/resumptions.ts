@@ -1,0 +1,54 @@
+import { readAudit } from './audit.js';
+import type { FaultRoom, Member } from './fault-room.js';
+import { overlap, type FaultWindow } from './oracle.js';
+
+/** A task that a worker had in hand when it was killed or frozen. */
+export interface Resumption {
+  readonly taskId: string;
+  readonly fault: string;
+  /** Milliseconds until another claim of it or its end; undefined when neither came. */
+  readonly milliseconds: number | undefined;
+  /** Of these, how many fell into other faults. */
+  readonly excused: number;
+}
+
+const LET_GO = new Set(['task.completed', 'task.failed', 'task.given_back', 'task.hold_lost', 'task.result_discarded']);
+
+/** What became of the tasks that workers had in hand when they were killed or frozen, as the database saw it. */
+export async function resumptions(room: FaultRoom, faults: readonly FaultWindow[]): Promise<Resumption[]> {
+  const found: Resumption[] = [];
+  for (const fault of faults) {
+    const worker = room.workers.find(({ name }) => fault.name === `${name} killed` || fault.name === `${name} frozen`);
+    if (worker === undefined) continue;
+    const others = faults.filter((other) => other !== fault);
+    for (const { taskId, attempt } of inHand(worker, fault.from)) {
+      const lines = await readAudit(room.pool, [taskId]);
+      // Ended, but killed before it could say so.
+      if (lines.some((line) => line.at.getTime() < fault.from && line.status !== 'pending')) continue;
+      const next = lines.find(
+        (line) => line.at.getTime() >= fault.from && (line.attempt > attempt || line.status !== 'pending'),
+      );
+      const until = next?.at.getTime();
+      found.push({
+        taskId,
+        fault: fault.name,
+        milliseconds: until === undefined ? undefined : until - fault.from,
+        excused: until === undefined ? 0 : overlap(others, fault.from, until),
+      });
+    }
+  }
+  return found;
+}
+
+function inHand(worker: Member, at: number): { taskId: string; attempt: number }[] {
+  const held = new Map<string, number>();
+  for (const line of worker.lives.flatMap((life) => life.logs())) {
+    if (Date.parse(String(line['time'])) > at) continue;
+    const taskId = String(line['taskId']);
+    if (line['event'] === 'task.claimed') held.set(taskId, Number(line['attempt']));
+    else if (LET_GO.has(String(line['event']))) held.delete(taskId);
+    // A new life has nothing in hand.
+    else if (line['event'] === 'worker.ready') held.clear();
+  }
+  return [...held].map(([taskId, attempt]) => ({ taskId, attempt }));
+}

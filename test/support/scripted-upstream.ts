@@ -1,0 +1,122 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One call that arrived whole. */
+export interface UpstreamCall {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** When the caller's connection has ended, for whatever reason. */
+  readonly closed: Promise<void>;
+}
+
+/** Decides what one call is answered. */
+export type Script = (call: UpstreamCall, response: ServerResponse) => void | Promise<void>;
+
+/** A local HTTP server whose every answer the test decides. */
+export interface ScriptedUpstream {
+  /** With /v1, as a base URL is configured. */
+  readonly url: string;
+  /** All calls so far, in order. */
+  readonly calls: readonly UpstreamCall[];
+  /** The scripts of the calls to come, one each; the last one stays. */
+  script(...scripts: Script[]): void;
+  close(): Promise<void>;
+}
+
+/** Starts on a free port of 127.0.0.1. A call without a script is answered with 599. */
+export async function startUpstream(): Promise<ScriptedUpstream> {
+  const calls: UpstreamCall[] = [];
+  let scripts: Script[] = [];
+  const server = createServer((request, response) => {
+    void answer(request, response).catch(() => response.destroy());
+  });
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const closed = once(response, 'close').then(() => undefined);
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const { method = '', url = '', headers } = request;
+    const call = { method, path: url, headers, body: Buffer.concat(parts), closed };
+    calls.push(call);
+    const script = scripts.length > 1 ? scripts.shift() : scripts[0];
+    if (script === undefined) response.writeHead(599).end();
+    else await script(call, response);
+  }
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    calls,
+    script: (...next) => {
+      scripts = next;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Answers with JSON. */
+export function json(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Script {
+  return (_call, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value));
+  };
+}
+
+/** Answers with a text of another kind. */
+export function text(body: string | Buffer, contentType: string, status = 200): Script {
+  return (_call, response) => {
+    response.writeHead(status, { 'content-type': contentType }).end(body);
+  };
+}
+
+/** Announces so many bytes, sends the text and cuts the connection. */
+export function cut(body: string, announced: number, contentType = 'application/json'): Script {
+  return async (_call, response) => {
+    response.writeHead(200, { 'content-type': contentType, 'content-length': String(announced) });
+    await new Promise<void>((sent) => response.write(body, () => sent()));
+    response.destroy();
+  };
+}
+
+/** Takes the call and says nothing, or nothing more than this, until the caller is gone. */
+export function hang(begun?: string): Script {
+  return async (call, response) => {
+    if (begun !== undefined) response.writeHead(200, { 'content-type': 'application/json' }).write(begun);
+    await call.closed;
+  };
+}
+
+/** Server-sent events in OpenAI's shape, each in two halves so that none arrives in one piece. */
+export function events(...documents: readonly (Record<string, unknown> & { readonly type: string })[]): Script {
+  return (_call, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+    response.write(': keep-alive\n\n');
+    for (const document of documents) {
+      const body = JSON.stringify(document);
+      const half = Math.floor(body.length / 2);
+      response.write(`event: ${document.type}\ndata: ${body.slice(0, half)}`);
+      response.write(`${body.slice(half)}\n\n`);
+    }
+    response.end('data: [DONE]\n\n');
+  };
+}
+
+/** OpenAI's answer with this picture. */
+export function picture(bytes: Buffer, more: Readonly<Record<string, unknown>> = {}): Script {
+  return json({ created: 1_795_233_600, data: [{ b64_json: bytes.toString('base64') }], ...more });
+}
+
+/** OpenAI's error body. */
+export function apiError(
+  status: number,
+  error: { type?: string; code?: string | null; param?: string | null; message?: string } = {},
+  headers: Readonly<Record<string, string>> = {},
+): Script {
+  const body = { error: { message: 'No.', type: 'server_error', code: null, param: null, ...error } };
+  return json(body, status, headers);
+}

@@ -1,0 +1,132 @@
+import OpenAI from 'openai';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Chance } from './chance.js';
+import { call, newMarker, order, type Outcome, type TaskData } from './fault-callers.js';
+import type { FaultRoom, Member } from './fault-room.js';
+import type { LedgerProvider, ProviderFault } from './ledger-provider.js';
+
+/** In every prompt; must never be found where prompts do not belong. */
+export const PROMPT_CANARY = 'canary-of-prompts';
+
+/** One wish for one picture, and everything its caller ever heard of it. */
+export interface Wish {
+  readonly kind: 'sync' | 'async' | 'keyed' | 'sdk' | 'stream';
+  readonly marker: string;
+  readonly key: string;
+  readonly startedAt: number;
+  endedAt: number;
+  /** Each call with the life of the API it went to; an SDK's own calls are its own affair. */
+  readonly calls: { readonly outcome: Outcome; readonly api: Member; readonly pid: number | undefined }[];
+  readonly progress: number[];
+  taskId?: string | undefined;
+  cancelled?: boolean;
+  /** Its caller was told that it was accepted. */
+  accepted?: boolean;
+}
+
+/** Callers of every kind that go on asking until they are told to stop. */
+export class Traffic {
+  readonly wishes: Wish[] = [];
+  private going = true;
+  private readonly loops: Promise<void>[] = [];
+
+  constructor(
+    private readonly room: FaultRoom,
+    private readonly provider: LedgerProvider,
+    private readonly keys: readonly string[],
+    private readonly chance: Chance,
+    /** Milliseconds. */
+    private readonly budget: { readonly sync: number; readonly deadline: number },
+  ) {}
+
+  start(): void {
+    const kinds = ['sync', 'sync', 'async', 'async', 'keyed', 'sdk', 'sdk', 'stream'] as const;
+    for (const [n, kind] of kinds.entries())
+      this.loops.push(this.loop(kind, this.keys[n % this.keys.length] as string));
+  }
+
+  /** Resolves when the last caller has its answer. */
+  async stop(): Promise<void> {
+    this.going = false;
+    await Promise.all(this.loops);
+  }
+
+  private async loop(kind: Wish['kind'], key: string): Promise<void> {
+    while (this.going) {
+      const wish: Wish = { kind, key, marker: newMarker(), startedAt: Date.now(), endedAt: 0, calls: [], progress: [] };
+      this.wishes.push(wish);
+      const faults: ProviderFault[] = [];
+      while (this.chance.happens(0.08))
+        faults.push(this.chance.pick(['http-429', 'http-500', 'html', 'cut-in-body', 'empty-list']));
+      this.provider.plan(wish.marker, { latencyMs: this.chance.between(300, 3_000), faults });
+      await this[kind](wish);
+      wish.endedAt = Date.now();
+      await delay(this.chance.between(100, 600));
+    }
+  }
+
+  private prompt({ marker }: Wish): string {
+    return `${PROMPT_CANARY} ${marker}`;
+  }
+
+  private async ask(wish: Wish, path: string, options: Parameters<typeof call>[3] = {}): Promise<Outcome> {
+    const api = this.chance.pick(this.room.apis);
+    const pid = api.process?.pid;
+    const outcome = await call(api, wish.key, path, { timeoutMs: 120_000, ...options });
+    wish.calls.push({ outcome, api, pid });
+    if (outcome.taskId !== undefined) {
+      wish.taskId = outcome.taskId;
+      wish.accepted = true;
+    }
+    return outcome;
+  }
+
+  private async sync(wish: Wish): Promise<void> {
+    await this.ask(wish, '/v1/images/generations', { body: order(this.prompt(wish)) });
+  }
+
+  private async keyed(wish: Wish): Promise<void> {
+    for (let tries = 0; tries < 12; tries++) {
+      const headers = { 'idempotency-key': wish.marker };
+      const { status } = await this.ask(wish, '/v1/images/generations', { body: order(this.prompt(wish)), headers });
+      if (status !== 0 && status !== 503 && status !== 504) return;
+      await delay(1_000);
+    }
+  }
+
+  private async async(wish: Wish): Promise<void> {
+    const { status } = await this.ask(wish, '/v1/images/generations/async', { body: order(this.prompt(wish)) });
+    if (status !== 202) return;
+    if (this.chance.happens(0.25)) {
+      await delay(this.chance.between(0, 3_000));
+      const { body } = await this.ask(wish, `/v1/tasks/${wish.taskId}/cancel`, { method: 'POST' });
+      wish.cancelled = (body as { data?: TaskData } | undefined)?.data?.status === 'cancelled';
+    }
+    await this.follow(wish);
+  }
+
+  private async follow(wish: Wish): Promise<void> {
+    const until = Date.now() + this.budget.deadline;
+    while (Date.now() < until) {
+      const data = (await this.ask(wish, `/v1/tasks/${wish.taskId}`)).body as { data?: TaskData } | undefined;
+      if (data?.data !== undefined) wish.progress.push(data.data.progress);
+      if (data?.data !== undefined && data.data.status !== 'pending') return;
+      await delay(500);
+    }
+  }
+
+  /** As people use it: nothing but its defaults. */
+  private async sdk(wish: Wish): Promise<void> {
+    const api = this.chance.pick(this.room.apis);
+    const openai = new OpenAI({ apiKey: wish.key, baseURL: `${api.url}/v1` });
+    await openai.images
+      .generate(order(this.prompt(wish)) as OpenAI.ImageGenerateParamsNonStreaming)
+      .catch(() => undefined);
+  }
+
+  private async stream(wish: Wish): Promise<void> {
+    await this.ask(wish, '/v1/images/generations', {
+      body: { ...order(this.prompt(wish)), stream: true, partial_images: 1 },
+    });
+  }
+}

@@ -1,0 +1,44 @@
+import { loadConfig } from '#config/load-config.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { createObjectStore } from '#storage/create-object-store.js';
+import { StorageConfig } from '#storage/storage.config.js';
+import type { Platform } from './platform.js';
+
+interface StoredTask {
+  readonly id: string;
+  readonly status: string;
+  readonly inputs: { key?: string }[];
+  readonly mask: { key?: string } | null;
+}
+
+/** Names of all uploads that lie in the platform's store, sorted. */
+export async function storedInputs(platform: Platform): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const key of createObjectStore(loadConfig([StorageConfig], platform.settings)[0]).list('inputs/')) {
+    keys.push(key);
+  }
+  return keys.sort();
+}
+
+/**
+ * What every storm must leave behind: both processes alive and ready, nothing answered that was a bug, every accepted
+ * task ended, and in the store exactly the uploads of accepted tasks. Throws, naming what does not hold.
+ */
+export async function expectUnharmed(platform: Platform): Promise<void> {
+  for (const role of [platform.api, platform.worker]) {
+    expect(process.kill(role.pid, 0)).toBe(true);
+    expect((await fetch(`${role.url}/readyz`)).status).toBe(200);
+    const bugs = role.logs().filter((line) => line['code'] === 'internal_error' || line['level'] === 'fatal');
+    expect(bugs).toEqual([]);
+  }
+  const tasks = async (): Promise<StoredTask[]> =>
+    (await platform.pool.query<StoredTask>('SELECT id, status, inputs, mask FROM tasks')).rows;
+  await waitUntil(async () => (await tasks()).every(({ status }) => status !== 'pending'), { timeoutMs: 60_000 });
+  const ended = await tasks();
+  expect(ended.filter(({ status }) => status === 'pending')).toEqual([]);
+  const referenced = ended.flatMap(({ inputs, mask }) => [...inputs, ...(mask === null ? [] : [mask])]);
+  const expected = referenced.flatMap(({ key }) => key ?? []).sort();
+  // What a caller that hung up has sent is deleted a moment later.
+  await waitUntil(async () => (await storedInputs(platform)).length <= expected.length, { timeoutMs: 20_000 });
+  expect(await storedInputs(platform)).toEqual(expected);
+}
