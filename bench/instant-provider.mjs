@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 
 /** A PNG of 64 x 64 pixels in one colour: the smallest that passes every check of the image pipeline at no real cost. */
 export const TINY_PNG = Buffer.from(
@@ -7,13 +7,18 @@ export const TINY_PNG = Buffer.from(
   'base64',
 );
 
-/** A provider that takes no time, so that what is left of a call is what Darkroom adds. Answers sizes `auto` only. */
+/**
+ * A provider that takes no time, so that what is left of a call is what Darkroom adds; or always the same, LATENCY_MS.
+ * Answers sizes `auto` only.
+ */
+const LATENCY_MS = Number(process.env.LATENCY_MS ?? 0);
 export const instantProvider = {
   name: 'instant',
   free: true,
+  interrupted: 'retry',
   async generate({ width }) {
     if (width !== undefined) throw new Error('the instant provider has one picture: ask for size auto');
-    await setImmediate();
+    await (LATENCY_MS > 0 ? delay(LATENCY_MS) : setImmediate());
     return { image: Readable.from([TINY_PNG]), warnings: [] };
   },
 };

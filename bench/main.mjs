@@ -7,7 +7,19 @@ import { machine } from './machine.mjs';
 import { record, tableOf } from './report.mjs';
 import { RESULTS, Stage } from './stage.mjs';
 
-const NAMES = ['sync-call', 'throughput', 'polls', 'waiting-callers', 'worker-memory', 'picture-part', 'start-up'];
+const NAMES = [
+  'sync-call',
+  'throughput',
+  'fairness',
+  'polls',
+  'chat',
+  'waiting-callers',
+  'large-results',
+  'backlog',
+  'worker-memory',
+  'picture-part',
+  'start-up',
+];
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import pg from 'pg';
 import { createApiKey } from '#database/api-keys.js';
 import { migrate } from '#database/migrate.js';
@@ -20,6 +22,7 @@ const STOP = [['SIGTERM', 10_000]];
 const API = join(ROOT, 'dist/apps/api/src/main.js');
 const WORKER = join(ROOT, 'dist/apps/worker/src/main.js');
 const INSTANT_WORKER = join(ROOT, 'bench/instant-worker.mjs');
+const PROBE = join(ROOT, 'bench/event-loop-probe.mjs');
 const floorProgram = (name) => join(ROOT, 'bench/floor', name);
 
 /**
@@ -70,6 +73,20 @@ export class Stage {
     ({ key: this.apiKey } = await createApiKey(this.pool, this.secretKey, { name: 'bench' }));
   }
 
+  /** An API key of its own for one more caller of Darkroom. */
+  async newKey(name) {
+    return (await createApiKey(this.pool, this.secretKey, { name })).key;
+  }
+
+  /** Forgets all tasks of both sides, finished or not; nothing that works on them may run. */
+  async clearTasks() {
+    await this.pool.query('TRUNCATE tasks');
+    await this.openPool(this.floorUrl).query('TRUNCATE tasks');
+    const redis = new Redis(this.redis.url);
+    await redis.flushdb();
+    redis.disconnect();
+  }
+
   /** Connections of the benchmark's own, closed with the stage. */
   openPool(url) {
     const pool = new pg.Pool({ connectionString: url, max: 2 });
@@ -79,12 +96,29 @@ export class Stage {
     return pool;
   }
 
-  /** The API as `npm start` and the image start it, on a free port. */
-  async startApi(settings = {}) {
+  /** The API as `npm start` and the image start it, on a free port; with a probe in it if `probed`. */
+  async startApi(settings = {}, { probed = false } = {}) {
     const port = await freePort();
-    const api = await this.#start('api', API, { ...this.#settings(), PORT: String(port), ...settings });
+    const file = join(this.folder, `event-loop-${port}.json`);
+    const watched = probed ? { EVENT_LOOP_FILE: file } : {};
+    const api = await this.#start('api', API, { ...this.#settings(), PORT: String(port), ...watched, ...settings });
     await this.#answers(api, `http://127.0.0.1:${port}/readyz`);
-    return { ...api, port };
+    return { ...api, port, file };
+  }
+
+  /** How long the event loop of a probed process was held up since the last call, in ms: `{p50, p99, max}`. */
+  async eventLoopOf({ pid, file }) {
+    const read = () => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8') || '{}') : {});
+    const { times = 0 } = read();
+    process.kill(pid, 'SIGUSR2');
+    const written = await waitUntil(() => read().times === times + 1, { timeoutMs: READY_MS, everyMs: 20 });
+    if (!written) throw new Error('the event loop probe does not answer');
+    return read();
+  }
+
+  /** Where the API and the workers keep pictures. */
+  get dataFolder() {
+    return join(this.folder, 'data');
   }
 
   /** The worker: as it is, with the sandbox; or with a provider that answers at once. */
@@ -112,10 +146,18 @@ export class Stage {
     return worker;
   }
 
+  /** A peer's server, as its package brings it; it must take `--port=N` and answer at its root. */
+  async startPeer(path) {
+    const port = await freePort();
+    const peer = await this.#start('peer', join(ROOT, path), { NODE_ENV: 'production' }, [`--port=${port}`]);
+    await this.#answers(peer, `http://127.0.0.1:${port}/`);
+    return { ...peer, port };
+  }
+
   /** Resolves when no task of Darkroom, and none of the floor, is unfinished. */
   async untilIdle(pool, table, timeoutMs = 120_000) {
     const idle = await waitUntil(
-      async () => (await pool.query(`SELECT 1 FROM ${table} WHERE status = 'pending' LIMIT 1`)).rowCount === 0,
+      async () => (await pool.query(`SELECT 1 FROM ${table} WHERE finished_at IS NULL LIMIT 1`)).rowCount === 0,
       { timeoutMs, everyMs: 20 },
     );
     if (!idle) throw new Error(`${table} still has unfinished tasks after ${timeoutMs / 1000} s`);
@@ -149,11 +191,12 @@ export class Stage {
       DATABASE_URL: this.postgres.url,
       REDIS_URL: this.redis.url,
       SECRET_KEY: this.secretKey,
-      DATA_DIR: join(this.folder, 'data'),
+      DATA_DIR: this.dataFolder,
       HOST: '127.0.0.1',
       // Counted as ever, and never reached.
       RATE_SUBMITS_PER_MINUTE: '1000000000',
       RATE_POLLS_PER_MINUTE: '1000000000',
+      RATE_CHATS_PER_MINUTE: '1000000000',
     };
   }
 
@@ -162,13 +205,13 @@ export class Stage {
     return { NODE_ENV: 'production', ...places, ...settings };
   }
 
-  async #start(name, script, settings) {
+  async #start(name, script, settings, args = []) {
     if (this.#closed) throw new Error('interrupted');
     const log = join(this.folder, `${name}-${++this.#started}.log`);
     const profiling = this.profile ? ['--cpu-prof', `--cpu-prof-dir=${join(RESULTS, 'profiles', name)}`] : [];
     const child = await startChild({
       command: process.execPath,
-      args: [...profiling, script],
+      args: [...profiling, ...(settings.EVENT_LOOP_FILE ? ['--import', PROBE] : []), script, ...args],
       env: { PATH: process.env.PATH, ...settings },
       log,
       deathSignal: 'SIGKILL',

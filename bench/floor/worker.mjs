@@ -1,7 +1,10 @@
 // The floor of a job: take it, write one row, ring the bell.
+import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'bullmq';
 import { CHANNEL, openPool, openRedis, PREFIX, QUEUE } from './table.mjs';
 
+/** How long a picture takes, where that matters. */
+const LATENCY_MS = Number(process.env.LATENCY_MS ?? 0);
 const pool = openPool();
 const redis = openRedis();
 const FINISH = {
@@ -12,6 +15,7 @@ const FINISH = {
 const worker = new Worker(
   QUEUE,
   async ({ data: { id } }) => {
+    if (LATENCY_MS > 0) await delay(LATENCY_MS);
     const images = [{ key: `results/${id}.png`, contentType: 'image/png', width: 64, height: 64 }];
     await pool.query({ ...FINISH, values: [id, JSON.stringify(images)] });
     await redis.publish(CHANNEL, id);

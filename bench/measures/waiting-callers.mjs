@@ -1,10 +1,13 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import { megabytes } from '../figures.mjs';
+import { megabytes, milliseconds } from '../figures.mjs';
 import { generation } from '../requests.mjs';
 import { memoryOf } from '../usage.mjs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export const title = 'Memory of an API process that holds waiting callers';
+
+const GOAL_MB = 400;
+const GOAL_LOOP_MS = 150;
 
 /** Callers who wait on one API process while no worker runs; then a worker starts and all are answered. */
 export async function measure({ stage, load, quick }) {
@@ -19,15 +22,15 @@ export async function measure({ stage, load, quick }) {
     {
       name: 'Darkroom',
       url: stage.postgres.url,
-      startApi: () => stage.startApi(),
+      startApi: () => stage.startApi({}, { probed: true }),
       startWorker: () => stage.startWorker(),
     },
   ];
   const results = [];
   for (const side of sides) results.push(await hold(side, callers, { stage, load, quick }));
   return {
-    columns: ['side', 'callers', 'idle', 'holding', 'per caller', 'peak', 'after', 'answered'],
-    rows: results.map(({ name, idle, holding, peak, after, answered }) => [
+    columns: ['side', 'callers', 'idle', 'holding', 'per caller', 'peak', 'after', 'answered', 'event loop p99', 'max'],
+    rows: results.map(({ name, idle, holding, peak, after, answered, loop }) => [
       name,
       callers,
       megabytes(idle),
@@ -36,10 +39,27 @@ export async function measure({ stage, load, quick }) {
       megabytes(peak),
       megabytes(after),
       answered,
+      milliseconds(loop?.p99),
+      milliseconds(loop?.max),
     ]),
-    goals: [],
+    goals: goalsOf(
+      results.find(({ loop }) => loop !== undefined),
+      callers,
+    ),
     raw: results,
   };
+}
+
+function goalsOf({ peak, answered, loop }, callers) {
+  return [
+    { text: `all ${callers} callers answered`, value: String(answered), met: answered === callers },
+    { text: `at most ${GOAL_MB} MB resident`, value: megabytes(peak), met: peak <= GOAL_MB * 1e6 },
+    {
+      text: `event loop held up at most ${GOAL_LOOP_MS} ms at the p99 while all are answered`,
+      value: milliseconds(loop.p99),
+      met: loop.p99 <= GOAL_LOOP_MS,
+    },
+  ];
 }
 
 async function hold(side, callers, { stage, load, quick }) {
@@ -55,14 +75,17 @@ async function hold(side, callers, { stage, load, quick }) {
   // Long enough for several of the looks that the process takes at all its waiting tasks together.
   await delay(quick ? 2_000 : 8_000);
   const { now: holding } = memoryOf(api.pid) ?? {};
+  const probed = side.name === 'Darkroom';
+  if (probed) await stage.eventLoopOf(api);
   const worker = await side.startWorker();
   const { calls: answered } = await calls;
+  const loop = probed ? await stage.eventLoopOf(api) : undefined;
   const { now: after, peak } = memoryOf(api.pid) ?? {};
   await stage.stop(api, worker);
-  return { name: side.name, idle, holding, peak, after, answered };
+  return { name: side.name, idle, holding, peak, after, answered, loop };
 }
 
 async function pending(pool) {
-  const { rows } = await pool.query(`SELECT count(*)::int AS count FROM tasks WHERE status = 'pending'`);
+  const { rows } = await pool.query(`SELECT count(*)::int AS count FROM tasks WHERE finished_at IS NULL`);
   return rows[0].count;
 }
