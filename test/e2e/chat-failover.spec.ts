@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '#embedded/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { json, pieces, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startChild, type Child } from '#embedded/child.js';
-import { freePort } from '#embedded/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { isRunning } from '#embedded/leftover.js';
 import { waitUntil } from '#embedded/wait-until.js';
 

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { freePort } from '#embedded/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, startWorker, type TestProcess } from '../support/processes.js';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
-import { freePort } from '#embedded/free-port.js';
+import { freePort } from '../support/free-port.js';
 import type { EmbeddedService } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import OpenAI from 'openai';
 import { Webhook } from 'standardwebhooks';
-import { freePort } from '#embedded/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { loadConfig } from '#config/load-config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
-import { freePort } from '#embedded/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { ProviderImageRequest } from '#providers/image-provider.js';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { createApiKey } from '#database/api-keys.js';
 import { migrate } from '#database/migrate.js';
-import { freePort } from '#embedded/free-port.js';
+import { freePort } from './free-port.js';
 import { startPostgres, type EmbeddedService } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import { startAudit } from './audit.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startChild, type Child, type ChildExit } from '#embedded/child.js';
-import { freePort } from '#embedded/free-port.js';
+import { freePort } from './free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 
 type Settings = Readonly<Record<string, string | undefined>>;
