@@ -1,5 +1,6 @@
 import { waitUntil } from '#embedded/wait-until.js';
 import { readAudit } from '../support/audit.js';
+import { blockEventLoop, INSPECTED } from '../support/block-event-loop.js';
 import { call, callersOf, newMarker, order, type Outcome } from '../support/fault-callers.js';
 import { FaultRoom, type Member } from '../support/fault-room.js';
 import { measured } from '../support/figures.js';
@@ -14,6 +15,7 @@ describe('two APIs and two workers', () => {
       apis: 2,
       workers: 2,
       settings: {
+        ...INSPECTED,
         LEASE_MS: '2000',
         SWEEP_INTERVAL_MS: '500',
         WORKER_CONCURRENCY: '4',
@@ -58,6 +60,27 @@ describe('two APIs and two workers', () => {
     const thawedAt = performance.now();
     expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(markers.map(() => 200));
     measured('API frozen while tasks end', 'from its thaw to the last answer', performance.now() - thawedAt);
+  });
+
+  it('take a task from a worker whose event loop is blocked, and hear nothing of it when it runs on', async () => {
+    const { taskId = '' } = await callers.submit(`${newMarker()} [[latency=1500ms]]`);
+    const holder = (): Member | undefined => room.workers.find(({ running }) => running.output().includes(taskId));
+    expect(await waitUntil(() => holder() !== undefined, { timeoutMs: 20_000 })).toBe(true);
+    const victim = holder() as Member;
+    const unblocked = blockEventLoop(victim.running, 12_000);
+    expect(await callers.ended([taskId])).toEqual(['completed']);
+    const ended = await readAudit(room.pool, [taskId]);
+    await unblocked;
+    const walkedAway = (): boolean =>
+      victim.running
+        .logs()
+        .some(
+          ({ event, taskId: id }) => id === taskId && (event === 'task.hold_lost' || event === 'task.result_discarded'),
+        );
+    expect(await waitUntil(walkedAway, { timeoutMs: 20_000 })).toBe(true);
+    expect(await readAudit(room.pool, [taskId])).toEqual(ended);
+    expect(ended.at(-1)).toMatchObject({ status: 'completed', attempt: 2 });
+    expect(victim.lives).toHaveLength(1);
   });
 
   it('are replaced one after the other, and no caller notices', async () => {

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { setTimeout as delay } from 'node:timers/promises';
+import { blockEventLoop } from './block-event-loop.js';
 import type { Chance } from './chance.js';
 import { httpAnswer, type Fault } from './fault-proxy.js';
 import type { FaultRoom, LinkName, Member } from './fault-room.js';
@@ -10,7 +11,8 @@ interface Misfortune {
   readonly name: string;
   /** Of all misfortunes, how many are this one. */
   readonly weight: number;
-  happen(chance: Chance): Promise<void>;
+  /** Resolves with what exactly it was, where its name leaves that open. */
+  happen(chance: Chance): Promise<string | undefined | void>;
 }
 
 const LINK_FAULTS: Readonly<Record<LinkName, readonly Fault[]>> = {
@@ -56,8 +58,9 @@ export class Chaos {
       const from = Date.now();
       this.tell(drawn.name);
       // Open until it is mended, for whoever looks meanwhile.
-      await drawn.happen(this.chance);
-      this.windows.push({ name: drawn.name, from, to: Date.now() });
+      const detail = await drawn.happen(this.chance);
+      const name = typeof detail === 'string' ? `${drawn.name}: ${detail}` : drawn.name;
+      this.windows.push({ name, from, to: Date.now() });
     }
   }
 
@@ -90,8 +93,9 @@ export class Chaos {
       weight,
       happen: async (chance) => {
         this.broken.add(what);
-        await happen(chance);
+        const detail = await happen(chance);
         this.broken.delete(what);
+        return detail;
       },
     };
   }
@@ -125,12 +129,21 @@ export class Chaos {
           member.thaw();
         },
       },
+      ...(member.app === 'worker' ? [this.ofEventLoop(member)] : []),
     ];
     return [
       ...own.map((misfortune) => this.alone(member, misfortune)),
       ...[...member.links.keys()].map((link) => this.ofLink(link, [member], member.name)),
       ...(member.door === undefined ? [] : [this.ofDoor(member)]),
     ];
+  }
+
+  private ofEventLoop(member: Member): Misfortune {
+    return {
+      name: `${member.name} blocked`,
+      weight: 1,
+      happen: (chance) => blockEventLoop(member.running, chance.between(1_000, 28_000)),
+    };
   }
 
   private ofLink(link: LinkName, members: readonly Member[], whose: string): Misfortune {
@@ -155,10 +168,12 @@ export class Chaos {
       weight: 2,
       happen: async (chance) => {
         const door = member.door as NonNullable<Member['door']>;
-        door.fault = chance.pick(DOOR_FAULTS);
+        const fault = chance.pick(DOOR_FAULTS);
+        door.fault = fault;
         await delay(chance.between(500, 4_000));
         door.fault = 'pass';
         door.cut();
+        return JSON.stringify(fault);
       },
     };
   }

@@ -2,7 +2,7 @@ import { readAudit } from './audit.js';
 import type { FaultRoom, Member } from './fault-room.js';
 import { overlap, type FaultWindow } from './oracle.js';
 
-/** A task that a worker had in hand when it was killed or frozen. */
+/** A task that a worker had in hand when it was killed, frozen or blocked. */
 export interface Resumption {
   readonly taskId: string;
   readonly fault: string;
@@ -12,13 +12,14 @@ export interface Resumption {
   readonly excused: number;
 }
 
+const KINDS = ['killed', 'frozen', 'blocked'];
 const LET_GO = new Set(['task.completed', 'task.failed', 'task.given_back', 'task.hold_lost', 'task.result_discarded']);
 
-/** What became of the tasks that workers had in hand when they were killed or frozen, as the database saw it. */
+/** What became of the tasks that workers had in hand when they were killed, frozen or blocked, as the database saw it. */
 export async function resumptions(room: FaultRoom, faults: readonly FaultWindow[]): Promise<Resumption[]> {
   const found: Resumption[] = [];
   for (const fault of faults) {
-    const worker = room.workers.find(({ name }) => fault.name === `${name} killed` || fault.name === `${name} frozen`);
+    const worker = room.workers.find(({ name }) => KINDS.some((kind) => fault.name === `${name} ${kind}`));
     if (worker === undefined) continue;
     const others = faults.filter((other) => other !== fault);
     for (const { taskId, attempt } of inHand(worker, fault.from)) {

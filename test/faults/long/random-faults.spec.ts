@@ -2,6 +2,7 @@ import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
+import { INSPECTED } from '../../support/block-event-loop.js';
 import { Chance } from '../../support/chance.js';
 import { Chaos } from '../../support/chaos.js';
 import { FaultRoom } from '../../support/fault-room.js';
@@ -43,6 +44,7 @@ describe(`random faults for ${MINUTES} minutes, seed ${SEED}`, () => {
       apis: 2,
       workers: 3,
       settings: {
+        ...INSPECTED,
         SYNC_WAIT_MS: String(SYNC_WAIT_MS),
         TASK_DEADLINE_MS: String(DEADLINE_MS),
         WORKER_CONCURRENCY: '6',
@@ -116,7 +118,7 @@ describe(`random faults for ${MINUTES} minutes, seed ${SEED}`, () => {
     const found = await resumptions(room, faults);
     const own = found.map(({ milliseconds = Infinity, excused }) => milliseconds - excused);
     if (own.length > 0)
-      measured('G6', `${own.length} tasks of killed or frozen workers, the last one`, Math.max(...own));
+      measured('G6', `${own.length} tasks of killed, frozen or blocked workers, the last one`, Math.max(...own));
     return found
       .filter((_each, index) => (own[index] ?? 0) > RESUME_MS)
       .map((late) => ({ guarantee: 'G6', what: `${late.taskId} after ${late.fault}: ${late.milliseconds} ms` }));

@@ -1,0 +1,29 @@
+import { once } from 'node:events';
+import { WebSocket } from 'undici';
+import { waitUntil } from '#embedded/wait-until.js';
+import type { TestProcess } from './processes.js';
+
+/** A setting of every process whose event loop is to be blocked. */
+export const INSPECTED = { NODE_OPTIONS: '--inspect=127.0.0.1:0' };
+
+const ADDRESS = /Debugger listening on (ws:\S+)/;
+
+/**
+ * Blocks the event loop of a process for so many ms, as a runaway computation does: the process is not frozen, but
+ * no timer fires, nothing is read, and what was sent before goes out. Resolves when it runs again, or is gone.
+ */
+export async function blockEventLoop(victim: TestProcess, ms: number): Promise<void> {
+  const address = (): string | undefined => ADDRESS.exec(victim.output())?.[1];
+  if (!(await waitUntil(() => address() !== undefined, { timeoutMs: 10_000 }))) throw new Error('it is not INSPECTED');
+  const socket = new WebSocket(address() as string);
+  const closed = once(socket as never, 'close');
+  socket.addEventListener('error', () => undefined);
+  socket.addEventListener('open', () => {
+    const expression = `{ const end = Date.now() + ${ms}; while (Date.now() < end); }`;
+    socket.send(JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression } }));
+  });
+  socket.addEventListener('message', () => {
+    socket.close();
+  });
+  await closed;
+}
