@@ -1,10 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { format, resolveConfig } from 'prettier';
+import { cellsOf, rewritePart } from '../scripts/marked-part.mjs';
 import { megabytes, milliseconds } from './figures.mjs';
 
-const PAGE = join(import.meta.dirname, '..', 'docs', 'benchmarks.md');
-const MARKERS = ['<!-- figures: written by npm run bench -- --record -->', '<!-- end of figures -->'];
+const DOCS = join(import.meta.dirname, '..', 'docs');
+const COMMAND = 'npm run bench -- --record';
+/** Measures of what must hold under load, which docs/failure.md tells too. */
+const LOADS = ['waiting-callers', 'polls', 'backlog', 'fairness', 'large-results'];
 
 /** One measure as a Markdown table, with its goals below. */
 export function tableOf({ name, title, columns, rows, goals }) {
@@ -13,15 +14,23 @@ export function tableOf({ name, title, columns, rows, goals }) {
   return [`### ${title} (\`${name}\`)`, '', ...lines, ...(verdicts.length > 0 ? ['', ...verdicts] : []), ''].join('\n');
 }
 
-/** Puts the figures in their place in docs/benchmarks.md. */
+/** Puts the figures in their place in docs/benchmarks.md, and the goals under load in docs/failure.md, where others stay. */
 export async function record(report, measured) {
-  const before = readFileSync(PAGE, 'utf8');
-  const [head, rest] = before.split(MARKERS[0]);
-  const tail = rest?.split(MARKERS[1])[1];
-  if (tail === undefined) throw new Error(`docs/benchmarks.md lacks the markers ${MARKERS.join(' and ')}`);
-  const body = [machineLine(report), ...measured.map(tableOf)].join('\n\n');
-  const page = `${head}${MARKERS[0]}\n\n${body}\n${MARKERS[1]}${tail}`;
-  writeFileSync(PAGE, await format(page, { ...(await resolveConfig(PAGE)), filepath: PAGE }));
+  const tables = [machineLine(report), ...measured.map(tableOf)].join('\n\n');
+  await rewritePart(join(DOCS, 'benchmarks.md'), COMMAND, () => tables);
+  const goals = measured
+    .filter(({ name }) => LOADS.includes(name))
+    .flatMap(({ goals, name }) => goals.map((goal) => ({ ...goal, name })));
+  await rewritePart(join(DOCS, 'failure.md'), COMMAND, (before) => {
+    const kept = cellsOf(before).filter(([, , name]) => !goals.some((goal) => name === `\`${goal.name}\``));
+    const rows = [
+      ...kept,
+      ...goals.map(({ text, value, met, name }) => [text, met ? value : `**${value}**`, `\`${name}\``]),
+    ];
+    return ['| goal | measured | bench |', '|---|--:|---|', ...rows.map((cells) => `| ${cells.join(' | ')} |`)].join(
+      '\n',
+    );
+  });
 }
 
 function machineLine(report) {

@@ -1,44 +1,33 @@
-// Writes what the fault tests measured into docs/failure.md, between its markers; the longest of each where there are several.
-import { readFile, writeFile } from 'node:fs/promises';
+// Writes what the fault tests measured into docs/failure.md; the longest of each where there are several.
+import { readFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { format, resolveConfig } from 'prettier';
+import { cellsOf, rewritePart } from './marked-part.mjs';
 
 const PAGE = join(import.meta.dirname, '..', 'docs', 'failure.md');
-const MARKERS = [
-  '<!-- figures: written by npm test -- --selectProjects faults --record -->',
-  '<!-- end of figures -->',
-];
+/** Named in the page; `npm test -- --record` adds what the short suites measure. */
+const COMMAND = 'npm run test:faults -- --record';
 
-/** `file` holds a line of JSON per figure: {row, what, milliseconds}. Figures of tests that did not run stay. */
+/** `file` holds a line of JSON per figure: {row, what, milliseconds} or {row, what, value}. Others stay. */
 export async function writeFigures(file) {
-  const page = await readFile(PAGE, 'utf8');
-  const [head, rest] = page.split(MARKERS[0]);
-  const [before, tail] = rest?.split(MARKERS[1]) ?? [];
-  if (tail === undefined) throw new Error(`docs/failure.md lacks the markers ${MARKERS.join(' and ')}`);
-  const figures = new Map(
-    [...before.matchAll(/^\| (.+?) +\| (.+?) +\| +([\d.]+) s \|$/gm)].map(([, row, what, seconds]) => [
-      `${row}|${what}`,
-      { row, what, milliseconds: Number(seconds) * 1_000 },
-    ]),
-  );
   const measured = new Map();
   for (const line of (await readFile(file, 'utf8')).split('\n').filter((text) => text !== '')) {
     const figure = JSON.parse(line);
     const name = `${figure.row}|${figure.what}`;
     if (!(measured.get(name)?.milliseconds > figure.milliseconds)) measured.set(name, figure);
   }
-  for (const [name, figure] of measured) figures.set(name, figure);
-  const rows = [...figures.values()]
-    .sort((a, b) => a.row.localeCompare(b.row))
-    .map(({ row, what, milliseconds }) => `| ${row} | ${what} | ${(milliseconds / 1_000).toFixed(2)} s |`);
-  const table = [
-    `Measured on ${cpus().length} cores, shared with other work.`,
-    '',
-    '| when | what | took |',
-    '|---|---|--:|',
-    ...rows,
-  ];
-  const text = `${head}${MARKERS[0]}\n\n${table.join('\n')}\n\n${MARKERS[1]}${tail}`;
-  await writeFile(PAGE, await format(text, { ...(await resolveConfig(PAGE)), parser: 'markdown' }));
+  await rewritePart(PAGE, COMMAND, (before) => {
+    const rows = new Map(cellsOf(before).map((cells) => [`${cells[0]}|${cells[1]}`, cells]));
+    for (const [name, { row, what, milliseconds, value }] of measured) {
+      rows.set(name, [row, what, value ?? `${(milliseconds / 1_000).toFixed(2)} s`]);
+    }
+    const sorted = [...rows.values()].sort(([a], [b]) => a.localeCompare(b));
+    return [
+      `Measured on ${cpus().length} cores, shared with other work.`,
+      '',
+      '| when | what | measured |',
+      '|---|---|--:|',
+      ...sorted.map((cells) => `| ${cells.join(' | ')} |`),
+    ].join('\n');
+  });
 }

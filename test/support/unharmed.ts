@@ -2,6 +2,7 @@ import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
+import { counted, measured } from './figures.js';
 import type { Platform } from './platform.js';
 
 interface StoredTask {
@@ -23,8 +24,10 @@ export async function storedInputs(platform: Platform): Promise<string[]> {
 /**
  * What every storm must leave behind: both processes alive and ready, nothing answered that was a bug, every accepted
  * task ended, and in the store exactly the uploads of accepted tasks. Throws, naming what does not hold.
+ * `storm` names it among the figures of docs/failure.md.
  */
-export async function expectUnharmed(platform: Platform): Promise<void> {
+export async function expectUnharmed(platform: Platform, storm: string): Promise<void> {
+  count(platform, storm);
   for (const role of [platform.api, platform.worker]) {
     expect(process.kill(role.pid, 0)).toBe(true);
     expect((await fetch(`${role.url}/readyz`)).status).toBe(200);
@@ -41,4 +44,13 @@ export async function expectUnharmed(platform: Platform): Promise<void> {
   // What a caller that hung up has sent is deleted a moment later.
   await waitUntil(async () => (await storedInputs(platform)).length <= expected.length, { timeoutMs: 20_000 });
   expect(await storedInputs(platform)).toEqual(expected);
+}
+
+/** By the API's own log, which has a line for every request that could be read as one. */
+function count({ api }: Platform, storm: string): void {
+  const requests = api.logs().filter(({ event }) => event === 'request' || event === 'request.aborted');
+  const failures = requests.filter(({ status }) => Number(status) >= 500).length;
+  const slowest = Math.max(...requests.map(({ durationMs }) => Number(durationMs)));
+  counted(storm, 'requests, of these answered 5xx, processes ended', `${requests.length}, ${failures}, 0`);
+  measured(storm, 'longest until an answer', slowest);
 }
