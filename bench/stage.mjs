@@ -22,7 +22,7 @@ const STOP = [['SIGTERM', 10_000]];
 const API = join(ROOT, 'dist/apps/api/src/main.js');
 const WORKER = join(ROOT, 'dist/apps/worker/src/main.js');
 const INSTANT_WORKER = join(ROOT, 'bench/instant-worker.mjs');
-const PROBE = join(ROOT, 'bench/event-loop-probe.mjs');
+const PROBE = join(ROOT, 'bench/probe.mjs');
 const floorProgram = (name) => join(ROOT, 'bench/floor', name);
 
 /**
@@ -99,20 +99,20 @@ export class Stage {
   /** The API as `npm start` and the image start it, on a free port; with a probe in it if `probed`. */
   async startApi(settings = {}, { probed = false } = {}) {
     const port = await freePort();
-    const file = join(this.folder, `event-loop-${port}.json`);
-    const watched = probed ? { EVENT_LOOP_FILE: file } : {};
+    const file = join(this.folder, `probe-${port}.json`);
+    const watched = probed ? { PROBE_FILE: file } : {};
     const api = await this.#start('api', API, { ...this.#settings(), PORT: String(port), ...watched, ...settings });
     await this.#answers(api, `http://127.0.0.1:${port}/readyz`);
     return { ...api, port, file };
   }
 
-  /** How long the event loop of a probed process was held up since the last call, in ms: `{p50, p99, max}`. */
-  async eventLoopOf({ pid, file }) {
+  /** How long the event loop of a probed process was held up since the last call, in ms: `{p50, p99, max}`; see probe.mjs. */
+  async probe({ pid, file }) {
     const read = () => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8') || '{}') : {});
     const { times = 0 } = read();
     process.kill(pid, 'SIGUSR2');
     const written = await waitUntil(() => read().times === times + 1, { timeoutMs: READY_MS, everyMs: 20 });
-    if (!written) throw new Error('the event loop probe does not answer');
+    if (!written) throw new Error('the probe does not answer');
     return read();
   }
 
@@ -211,7 +211,7 @@ export class Stage {
     const profiling = this.profile ? ['--cpu-prof', `--cpu-prof-dir=${join(RESULTS, 'profiles', name)}`] : [];
     const child = await startChild({
       command: process.execPath,
-      args: [...profiling, ...(settings.EVENT_LOOP_FILE ? ['--import', PROBE] : []), script, ...args],
+      args: [...profiling, ...(settings.PROBE_FILE ? ['--import', PROBE] : []), script, ...args],
       env: { PATH: process.env.PATH, ...settings },
       log,
       deathSignal: 'SIGKILL',

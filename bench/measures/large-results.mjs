@@ -36,12 +36,12 @@ export async function measure({ stage, load }) {
     (await stage.pool.query(`SELECT id FROM tasks WHERE status = 'pending'`)).rows.map(({ id }) => id);
   await waitUntil(async () => (await pending()).length === CALLERS, { timeoutMs: 30_000 });
   const finish = await prepare(stage, await pending());
-  await stage.eventLoopOf(api);
+  await stage.probe(api);
   const since = performance.now();
   await finish();
   const { calls: answered } = await calls;
   const tookMs = performance.now() - since;
-  const loop = await stage.eventLoopOf(api);
+  const loop = await stage.probe(api);
   const { peak } = memoryOf(api.pid) ?? {};
   const redis = new Redis(stage.redis.url);
   const inRedis = Number(/used_memory_dataset:(\d+)/.exec(await redis.info('memory'))?.[1]);

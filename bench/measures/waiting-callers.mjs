@@ -76,10 +76,10 @@ async function hold(side, callers, { stage, load, quick }) {
   await delay(quick ? 2_000 : 8_000);
   const { now: holding } = memoryOf(api.pid) ?? {};
   const probed = side.name === 'Darkroom';
-  if (probed) await stage.eventLoopOf(api);
+  if (probed) await stage.probe(api);
   const worker = await side.startWorker();
   const { calls: answered } = await calls;
-  const loop = probed ? await stage.eventLoopOf(api) : undefined;
+  const loop = probed ? await stage.probe(api) : undefined;
   const { now: after, peak } = memoryOf(api.pid) ?? {};
   await stage.stop(api, worker);
   return { name: side.name, idle, holding, peak, after, answered, loop };
