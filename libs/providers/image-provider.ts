@@ -39,6 +39,8 @@ export interface ProviderCallContext {
   readonly idempotencyKey: string;
   /** The provider's own job id of an earlier start, to resume instead of buying again. */
   readonly resumeJobId: string | undefined;
+  /** Milliseconds since the provider named that job; 0 without one. */
+  readonly waitedMs: number;
   /** Which start of this task it is, from 1. */
   readonly startNumber: number;
   /** Call as soon as the provider has named its job, before anything else. */
@@ -59,6 +61,14 @@ export interface ProviderImageResult {
   readonly warnings: readonly string[];
 }
 
+/** The vendor works on, and nobody need wait for it: the task is parked and asked for again by its job id. */
+export interface ProviderPending {
+  readonly pending: {
+    /** Milliseconds until it is worth asking again. */
+    readonly checkAfterMs: number;
+  };
+}
+
 /** A vendor of pictures. An adapter only translates: it never retries, stores or logs bodies. */
 export interface ImageProvider {
   readonly name: string;
@@ -66,8 +76,8 @@ export interface ImageProvider {
   readonly free: boolean;
   /** What becomes of a task after a start that may have been charged and brought no picture. */
   readonly interrupted: 'retry' | 'fail';
-  /** Throws ProviderError, or the signal's reason when aborted. */
-  generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult>;
+  /** Throws ProviderError, or the signal's reason when aborted. Answers pending only after `onAccepted`. */
+  generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult | ProviderPending>;
 }
 
 /**

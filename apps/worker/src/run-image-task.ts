@@ -81,6 +81,7 @@ export class RunImageTask {
       idempotencyKey: claimed.task.id,
       resumeJobId: claimed.providerJobId ?? undefined,
       startNumber: claimed.providerStarts + 1,
+      waitedMs: 0,
       onAccepted: (providerJobId) => this.keeper.acceptedByProvider(held, providerJobId),
       onProgress: (percent) => {
         progress.provider(percent);
@@ -90,6 +91,8 @@ export class RunImageTask {
       },
     });
     const result = await this.keeper.called(held, provider, call);
+    // No adapter that is registered answers so yet.
+    if ('pending' in result) throw new Error(`${provider.name} is still working`);
     const bytes = await readCapped(result.image, MAX_PICTURE_BYTES, held.signal).catch((error: unknown) => {
       throw error instanceof TooManyBytes ? unusable(error) : error;
     });

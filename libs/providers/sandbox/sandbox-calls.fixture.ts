@@ -34,6 +34,7 @@ export function contextOf(changes: Partial<ProviderCallContext> = {}): ProviderC
     signal: new AbortController().signal,
     idempotencyKey: 'task_1',
     startNumber: 1,
+    waitedMs: 0,
     resumeJobId: undefined,
     onAccepted: () => Promise.resolve(),
     onProgress: () => undefined,
