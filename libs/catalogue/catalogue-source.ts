@@ -63,5 +63,5 @@ export class CatalogueSource {
 }
 
 function builtIn(env: Environment): string {
-  return env.OPENAI_API_KEY ? openAiCatalogue(env.OPENAI_BASE_URL) : SANDBOX_CATALOGUE;
+  return env.OPENAI_API_KEY ? openAiCatalogue(env.OPENAI_BASE_URL, env.OPENAI_IMAGE_MODEL) : SANDBOX_CATALOGUE;
 }

@@ -12,12 +12,15 @@ export interface ProviderInputImage {
 /** One picture to make. Pixels are exact; `undefined` lets the provider choose. */
 export interface ProviderImageRequest {
   readonly action: 'generation' | 'edit';
+  /** What the provider calls the model. */
   readonly model: string;
   readonly prompt: string;
   readonly width: number | undefined;
   readonly height: number | undefined;
   /** Edge of the tier's 1:1 picture, in pixels: what a provider that can't choose makes of no width and height. */
   readonly squareEdge?: number | undefined;
+  /** Exact `<w>x<h>` that the route offers; undefined leaves it to the provider's own settings. */
+  readonly sizes?: readonly string[] | undefined;
   readonly images: readonly ProviderInputImage[];
   readonly mask: ProviderInputImage | undefined;
   readonly quality: string | undefined;
@@ -76,7 +79,11 @@ export interface ImageProvider {
   readonly free: boolean;
   /** What becomes of a task after a start that may have been charged and brought no picture. */
   readonly interrupted: 'retry' | 'fail';
-  /** Throws ProviderError, or the signal's reason when aborted. Answers pending only after `onAccepted`. */
+  /**
+   * Throws ProviderError, or the signal's reason when aborted. Answers pending only after `onAccepted`. Of a job that the
+   * provider has named, a failure that is charged `no` says that the job is over and cost nothing: it is ordered anew,
+   * maybe elsewhere. Any other retryable failure leaves the job alone, and it is asked for again.
+   */
   generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult | ProviderPending>;
 }
 

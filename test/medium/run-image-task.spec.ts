@@ -13,6 +13,7 @@ import type { ImageProvider } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { ProviderRegistry } from '#providers/registry.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
+import type { Gate } from '#routing/gate.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';
 import type { TaskCommand, TaskSummary } from '#tasks/task.js';
@@ -21,6 +22,8 @@ import { TaskSlots } from '#tasks/task-slots.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { Holds } from '../../apps/worker/src/hold.js';
+import { CallProvider } from '../../apps/worker/src/call-provider.js';
+import { OrderPicture } from '../../apps/worker/src/order-picture.js';
 import { LoadInputs } from '../../apps/worker/src/load-inputs.js';
 import { RunImageTask } from '../../apps/worker/src/run-image-task.js';
 import { TaskMeter } from '../../apps/worker/src/task-meter.js';
@@ -28,6 +31,7 @@ import { TaskKeeper } from '../../apps/worker/src/task-keeper.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
+const OPEN_GATE: Gate = { enter: () => Promise.resolve({ end: () => undefined, park: () => undefined }) };
 
 describe('running one task', () => {
   let room: TaskRoom;
@@ -62,9 +66,10 @@ describe('running one task', () => {
       config,
       room.logger,
     );
-    const registry = new ProviderRegistry(new Map([['gpt-image-2', provider]]));
-    const partials = new TaskPartials(room.redis, room.prefix);
-    const run = new RunImageTask(keeper, registry, new LoadInputs(store, new PublicFetcher(egress)), store, partials);
+    const registry = ProviderRegistry.of(new Map([['gpt-image-2', provider]]));
+    const calls = new CallProvider(keeper, registry, OPEN_GATE, new TaskPartials(room.redis, room.prefix));
+    const inputs = new LoadInputs(store, new PublicFetcher(egress));
+    const run = new RunImageTask(keeper, new OrderPicture(keeper, registry, calls, inputs), store);
     return { holds, run: (id: string) => run.run(id).finally(() => holds.close()) };
   }
 
@@ -177,7 +182,11 @@ describe('running one task', () => {
   it('does not buy a second time when the outcome of the first call is unknown', async () => {
     const id = await accepted();
     const claim = await room.moves.claim(id, 'lost-worker', 1);
-    await room.moves.startProvider({ id, attempt: claim?.attempt ?? 0 }, { name: 'paid', free: false }, 3);
+    await room.moves.startProvider(
+      { id, attempt: claim?.attempt ?? 0 },
+      { provider: 'paid', key: '', model: 'gpt-image-2', free: false },
+      3,
+    );
     await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
     let calls = 0;
     const paid = vendor(() => {
@@ -192,7 +201,11 @@ describe('running one task', () => {
   it('buys a second time where the operator has said so', async () => {
     const id = await accepted();
     const claim = await room.moves.claim(id, 'lost-worker', 1);
-    await room.moves.startProvider({ id, attempt: claim?.attempt ?? 0 }, { name: 'paid', free: false }, 3);
+    await room.moves.startProvider(
+      { id, attempt: claim?.attempt ?? 0 },
+      { provider: 'paid', key: '', model: 'gpt-image-2', free: false },
+      3,
+    );
     await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
     const paid = vendor(() => Promise.resolve({ image: Readable.from([goodPng]), warnings: [] }));
     await worker({ ...paid, interrupted: 'retry' }).run(id);
@@ -213,7 +226,7 @@ describe('running one task', () => {
     const id = await accepted();
     const first = vendor(async (context) => {
       await context.onAccepted('vendor-job-1');
-      throw new ProviderError('upstream_error', 'The connection broke.', { retryable: true, charged: 'no' });
+      throw new ProviderError('upstream_error', 'The connection broke.', { retryable: true, charged: 'maybe' });
     });
     await worker(first).run(id);
     await room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [id]);

@@ -48,7 +48,7 @@ describe('the sweep', () => {
     await room.moves.claim(held, 'worker', 20_000);
     const later = await oldTask();
     const claim = await room.moves.claim(later, 'worker', 20_000);
-    await room.moves.giveBack({ id: later, attempt: claim?.attempt ?? 0 }, 60_000, true);
+    await room.moves.giveBack({ id: later, attempt: claim?.attempt ?? 0 }, 60_000);
     expect(await room.newSweep().enqueueForgotten()).toBe(0);
     expect(await room.newSweep().requeueAbandoned()).toBe(0);
     expect(await jobsOf(fresh.id)).toEqual([]);

@@ -5,7 +5,8 @@ import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/t
 const LEASE_MS = 20_000;
 const DEADLINE_MS = 900_000;
 const image = { key: 'results/x-1.png', contentType: 'image/png', width: 8, height: 8, bytes: 100, sha256: 'ab' };
-const SANDBOX = { name: 'sandbox', free: true };
+const SANDBOX = { provider: 'sandbox', key: '', model: 'gpt-image-2', free: true };
+const PAID = { provider: 'paid', key: 'main', model: 'gpt-image-2', free: false };
 const result = { images: [image], usage: undefined, warnings: [] };
 
 describe('the moves of a task', () => {
@@ -80,7 +81,7 @@ describe('the moves of a task', () => {
     expect(await room.moves.progress(first, 50, 'running')).toBe(false);
     expect(await room.moves.complete(first, result)).toBe(false);
     expect(await room.moves.fail(first, taskError(new AppError('internal_error', 'x')))).toBe(false);
-    expect(await room.moves.giveBack(first, 0, true)).toBeUndefined();
+    expect(await room.moves.giveBack(first, 0)).toBeUndefined();
     expect(await room.moves.renew([first, second], LEASE_MS)).toEqual([{ id: second.id, attempt: 2 }]);
     expect(await room.moves.complete(second, result)).toBe(true);
   });
@@ -89,7 +90,7 @@ describe('the moves of a task', () => {
     const held = await claimed();
     expect(await room.moves.complete(held, result)).toBe(true);
     expect(await room.moves.fail(held, taskError(new AppError('internal_error', 'late')))).toBe(false);
-    expect(await room.moves.giveBack(held, 0, true)).toBeUndefined();
+    expect(await room.moves.giveBack(held, 0)).toBeUndefined();
     expect(await room.moves.claim(held.id, 'worker', LEASE_MS)).toBeUndefined();
     const task = await room.store.find(TEST_ACCOUNT, held.id);
     expect(task).toMatchObject({ status: 'completed', phase: 'done', progress: 100, error: null, images: [image] });
@@ -107,7 +108,7 @@ describe('the moves of a task', () => {
     const { id } = await room.store.insert(command(), DEADLINE_MS);
     const first = await room.moves.claim(id, 'first', 60_000);
     const hold = { id, attempt: first?.attempt ?? 0 };
-    await room.moves.giveBack(hold, 0, true);
+    await room.moves.giveBack(hold, 0);
     expect(await room.moves.renew([hold], 60_000)).toEqual([]);
     expect(await room.moves.claim(id, 'second', 60_000)).toMatchObject({ attempt: 2, losses: 0 });
   });
@@ -121,12 +122,12 @@ describe('the moves of a task', () => {
 
   it('remembers a provider call whose outcome nobody learned, and forgets it when it is known', async () => {
     const held = await claimed();
-    await room.moves.startProvider(held, { name: 'paid', free: false }, 3);
+    await room.moves.startProvider(held, PAID, 3);
     await room.moves.acceptedByProvider(held, 'vendor-job-7');
-    await room.moves.giveBack(held, 0, false);
+    await room.moves.giveBack(held, 0);
     const second = await claimed(held.id);
     expect(second.task).toMatchObject({ providerCallOpen: true, providerJobId: 'vendor-job-7', providerStarts: 1 });
-    await room.moves.giveBack(second, 0, true);
+    await room.moves.giveBack(second, 0, { outcome: 'failed', charged: 'no' });
     expect((await claimed(held.id)).task.providerCallOpen).toBe(false);
   });
 
@@ -141,7 +142,7 @@ describe('the moves of a task', () => {
 
   it('is not claimed before its next try is due, nor after its deadline', async () => {
     const held = await claimed();
-    const entry = await room.moves.giveBack(held, 60_000, true);
+    const entry = await room.moves.giveBack(held, 60_000);
     expect(entry).toEqual({ taskId: held.id, epoch: 1, delayMs: 60_000 });
     expect(await room.moves.claim(held.id, 'worker', LEASE_MS)).toBeUndefined();
     const overdue = await accepted();

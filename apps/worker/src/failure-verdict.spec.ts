@@ -9,7 +9,7 @@ import { DeadlinePassed, HoldLost, ShuttingDown } from './hold.js';
 const PAID = { free: false, interrupted: 'fail' } as const;
 const FREE = { free: true, interrupted: 'retry' } as const;
 const BOLD = { free: false, interrupted: 'retry' } as const;
-const facts = { starts: 1, maxStarts: 3, attempt: 1, provider: PAID };
+const facts = { starts: 1, maxStarts: 3, tries: 1, provider: PAID, resumable: false };
 
 function providerError(charged: 'no' | 'maybe' | 'yes', retryable = true): ProviderError {
   return new ProviderError('upstream_error', 'The provider failed.', { retryable, charged });
@@ -65,7 +65,7 @@ describe('verdictOn', () => {
 
   it('tries a store that fails again, but not for ever', () => {
     expect(verdictOn(new StorageError('disk full'), facts).kind).toBe('give-back');
-    expect(verdictOn(new StorageError('disk full'), { ...facts, attempt: 20 })).toMatchObject({
+    expect(verdictOn(new StorageError('disk full'), { ...facts, tries: 20 })).toMatchObject({
       error: { code: 'storage_error' },
     });
   });
