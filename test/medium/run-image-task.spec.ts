@@ -5,33 +5,18 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
-import { loadConfig } from '#config/load-config.js';
-import { EgressConfig } from '#egress/egress.config.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { PublicFetcher } from '#egress/fetch-public-url.js';
 import type { ImageProvider } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { ProviderRegistry } from '#providers/registry.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
-import type { Gate } from '#routing/gate.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';
 import type { TaskCommand, TaskSummary } from '#tasks/task.js';
-import { TaskPartials } from '#tasks/task-partials.js';
-import { TaskSlots } from '#tasks/task-slots.js';
-import { TasksConfig } from '#tasks/tasks.config.js';
-import { Metrics } from '#telemetry/metrics.js';
-import { Holds } from '../../apps/worker/src/hold.js';
-import { CallProvider } from '../../apps/worker/src/call-provider.js';
-import { OrderPicture } from '../../apps/worker/src/order-picture.js';
-import { LoadInputs } from '../../apps/worker/src/load-inputs.js';
-import { RunImageTask } from '../../apps/worker/src/run-image-task.js';
-import { TaskMeter } from '../../apps/worker/src/task-meter.js';
-import { TaskKeeper } from '../../apps/worker/src/task-keeper.js';
+import { imageWorker, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
-const OPEN_GATE: Gate = { enter: () => Promise.resolve({ end: () => undefined, park: () => undefined }) };
 
 describe('running one task', () => {
   let room: TaskRoom;
@@ -47,30 +32,10 @@ describe('running one task', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A worker's parts, as its module puts them together. */
+  /** A worker whose pictures this provider makes. */
   function worker(provider: ImageProvider = new SandboxProvider()) {
-    const [config] = loadConfig([TasksConfig], { LEASE_MS: '1000' });
-    const [egress] = loadConfig([EgressConfig], {
-      EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
-      EGRESS_PORTS: allowedPorts.join(),
-    });
-    const holds = new Holds(room.moves, config.leaseMs, room.logger);
-    const slots = new TaskSlots(room.redis, room.prefix, 0);
-    const keeper = new TaskKeeper(
-      room.moves,
-      holds,
-      {
-        ...{ bell: room.bell, queue: room.queue, slots, deliveries: room.deliveries },
-        meter: new TaskMeter(new Metrics(), { add: () => undefined }),
-      },
-      config,
-      room.logger,
-    );
     const registry = ProviderRegistry.of(new Map([['gpt-image-2', provider]]));
-    const calls = new CallProvider(keeper, registry, OPEN_GATE, new TaskPartials(room.redis, room.prefix));
-    const inputs = new LoadInputs(store, new PublicFetcher(egress));
-    const run = new RunImageTask(keeper, new OrderPicture(keeper, registry, calls, inputs), store);
-    return { holds, run: (id: string) => run.run(id).finally(() => holds.close()) };
+    return imageWorker(room, { store, registry, ports: allowedPorts });
   }
 
   async function accepted(changes: Partial<TaskCommand> = {}): Promise<string> {
@@ -346,13 +311,6 @@ describe('running one task', () => {
     return port;
   }
 });
-
-/** A vendor that charges, whose every answer the test decides. */
-function vendor(
-  generate: (context: Parameters<ImageProvider['generate']>[1]) => ReturnType<ImageProvider['generate']>,
-): ImageProvider {
-  return { name: 'paid', free: false, interrupted: 'fail', generate: (_order, context) => generate(context) };
-}
 
 function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   let resolve: (value: T) => void = () => undefined;

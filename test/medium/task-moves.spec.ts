@@ -131,6 +131,62 @@ describe('the moves of a task', () => {
     expect((await claimed(held.id)).task.providerCallOpen).toBe(false);
   });
 
+  it('writes every call down, with its end and never twice', async () => {
+    const held = await claimed();
+    await room.moves.startProvider(held, PAID, 3);
+    await room.moves.acceptedByProvider(held, 'vendor-job-7');
+    await room.moves.startProvider(held, SANDBOX, 3, { outcome: 'failed', code: 'upstream_error', charged: 'no' });
+    await room.moves.complete(held, result, { outcome: 'succeeded', charged: 'no' });
+    const { calls = [] } = (await room.store.history(TEST_ACCOUNT, held.id)) ?? {};
+    const times = { startedAt: expect.any(String), endedAt: expect.any(String) };
+    const failed = { outcome: 'failed', code: 'upstream_error', charged: 'no' };
+    const named = { upstreamId: 'vendor-job-7', acceptedAt: expect.any(String) };
+    expect(calls).toEqual([
+      { n: 1, ...PAID, ...times, ...named, ...failed },
+      { n: 2, ...SANDBOX, ...times, outcome: 'succeeded', charged: 'no' },
+    ]);
+    expect(Date.parse(calls[0]?.endedAt ?? '')).toBe(Date.parse(calls[1]?.startedAt ?? ''));
+    const other = await claimed();
+    await room.moves.startProvider(other, PAID, 3);
+    await room.moves.giveBack(other, 0, { outcome: 'failed', charged: 'maybe' });
+    const second = await claimed(other.id);
+    expect(second.task).toMatchObject({ providerCallOpen: true, lastCall: { outcome: 'failed', charged: 'maybe' } });
+    await room.moves.fail(second, taskError(new AppError('interrupted', 'x')), {
+      outcome: 'unknown',
+      charged: 'maybe',
+    });
+    expect((await room.store.history(TEST_ACCOUNT, other.id))?.calls).toMatchObject([{ outcome: 'failed' }]);
+  });
+
+  it('takes no start that arrives after the task was given back', async () => {
+    const held = await claimed();
+    await room.moves.giveBack(held, 0);
+    expect(await room.moves.startProvider(held, PAID, 3)).toBe(false);
+    expect((await claimed(held.id)).task).toMatchObject({ providerCallOpen: false, providerStarts: 0 });
+  });
+
+  it('is parked without going back a phase, held by nobody, and taken up without counting anything', async () => {
+    const held = await claimed();
+    await room.moves.startProvider(held, PAID, 3);
+    await room.moves.acceptedByProvider(held, 'vendor-job-7');
+    await room.sql(
+      `UPDATE tasks SET calls = jsonb_set(calls, '{0,acceptedAt}', to_jsonb(now() - interval '1 minute')) WHERE id = $1`,
+      [held.id],
+    );
+    expect(await room.moves.park(held, 60_000)).toEqual({ taskId: held.id, epoch: 1, delayMs: 60_000 });
+    expect(await room.store.find(TEST_ACCOUNT, held.id)).toMatchObject({ phase: 'running', openProvider: 'paid' });
+    expect(await room.moves.claim(held.id, 'early', LEASE_MS)).toBeUndefined();
+    expect(await room.moves.renew([held], LEASE_MS)).toEqual([]);
+    await room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [held.id]);
+    const { task } = await claimed(held.id);
+    expect(task).toMatchObject({
+      ...{ attempt: 2, tries: 1, losses: 0, providerStarts: 1, providerJobId: 'vendor-job-7', providerCallOpen: true },
+      lastCall: { provider: 'paid', key: 'main' },
+    });
+    expect(task.waitedMs).toBeGreaterThanOrEqual(60_000);
+    expect(await room.moves.park(held, 0)).toBeUndefined();
+  });
+
   it('never shows progress going back, nor 100 before the end', async () => {
     const held = await claimed();
     for (const percent of [40, 20, 250]) await room.moves.progress(held, percent, 'running');
