@@ -16,7 +16,7 @@ providers:
     limits: { concurrency: 4, starts_per_minute: 60 }
     interrupted: retry
   spare: { type: openai, keys: [{ env: FIRST_KEY }] }
-  gpu: { type: openai, base_url: http://10.0.0.5:8188/v1, free: true, options: { workflow: flux.json } }
+  gpu: { type: openai, base_url: http://10.0.0.5:8188/v1, free: true, options: { stream: false } }
 models:
   gpt-image-2:
     kind: image
@@ -62,7 +62,7 @@ describe('a catalogue', () => {
     expect(providers.get('gpu')).toMatchObject({
       free: true,
       interrupted: 'retry',
-      options: { workflow: 'flux.json' },
+      options: { stream: false },
     });
     const model = models.get('gpt-image-2');
     expect(model?.ownedBy).toBe('acme');

@@ -1,5 +1,5 @@
-import type { ImageProviderType } from '#catalogue/image-provider-types.js';
-import type { ProviderEntry, ProviderKey } from '#catalogue/catalogue.js';
+import type { Catalogue, ProviderEntry, ProviderKey } from '#catalogue/catalogue.js';
+import { makesImages, type ImageProviderType } from '#catalogue/image-provider-types.js';
 import type { ImageProvider } from './image-provider.js';
 import type { OpenAiConfig } from './openai/openai.config.js';
 import { OpenAiProvider, type PictureFetcher } from './openai/openai-provider.js';
@@ -24,7 +24,20 @@ const ADAPTERS: Record<ImageProviderType, Make> = {
   openai: (entry, key, { openai, fetcher }) => new OpenAiProvider(openAiSettings(entry, key, openai), fetcher),
 };
 
-/** Makes the adapter of an entry by its type. */
+/** Makes the adapter of an entry by its type. Throws Error when the entry's options are wrong. */
 export function makeProviderFrom(parts: AdapterParts): MakeProvider {
   return (entry, key) => ADAPTERS[entry.type as ImageProviderType](entry, key, parts);
+}
+
+/** What keeps adapters from being made of a catalogue's entries. */
+export function adapterProblems(catalogue: Catalogue, make: MakeProvider): string[] {
+  return [...catalogue.providers.values()].flatMap((entry) => {
+    if (!makesImages(entry.type)) return [];
+    try {
+      make(entry, entry.keys[0]);
+      return [];
+    } catch (error) {
+      return [`providers.${entry.name}.${error instanceof Error ? error.message : String(error)}`];
+    }
+  });
 }

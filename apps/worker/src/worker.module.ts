@@ -21,7 +21,7 @@ import { PublicFetcher } from '#egress/fetch-public-url.js';
 import { PublicPoster } from '#egress/post-public-url.js';
 import { MAX_PICTURE_BYTES } from '#images/limits.js';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
-import { makeProviderFrom } from '#providers/make-provider.js';
+import { adapterProblems, makeProviderFrom } from '#providers/make-provider.js';
 import { ProviderRegistry } from '#providers/registry.js';
 import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
 import { ImageQueue } from '#queue/image-queue.js';
@@ -262,6 +262,7 @@ export class WorkerModule implements OnApplicationBootstrap, OnModuleDestroy, On
   }
 }
 
+/** The adapters of the catalogue; one that holds an entry of which none can be made is refused. */
 function registryOf(
   source: CatalogueSource,
   sandbox: SandboxConfig,
@@ -269,5 +270,7 @@ function registryOf(
   egress: EgressConfig,
 ): ProviderRegistry {
   const fetcher = new PublicFetcher({ ...egress, maxBytes: MAX_PICTURE_BYTES });
-  return new ProviderRegistry(source, makeProviderFrom({ sandbox, openai, fetcher }));
+  const make = makeProviderFrom({ sandbox, openai, fetcher });
+  source.check((catalogue) => adapterProblems(catalogue, make));
+  return new ProviderRegistry(source, make);
 }
