@@ -8,7 +8,7 @@ import { Retention } from '../dist/apps/worker/src/retention.js';
 import { WorkerModule } from '../dist/apps/worker/src/worker.module.js';
 import { instantProvider } from './instant-provider.mjs';
 
-const registry = new ProviderRegistry(new Map([['gpt-image-2', instantProvider]]));
+const registry = ProviderRegistry.of(new Map([['gpt-image-2', instantProvider]]));
 const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(process.env, registry), {
   bufferLogs: true,
 });

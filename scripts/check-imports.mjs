@@ -20,9 +20,10 @@ const mayImport = {
   catalogue: below,
   providers: [...below, 'egress', 'catalogue'],
   'providers/sandbox': [...below, 'egress', 'images'],
+  routing: [...below, 'queue', 'database', 'catalogue', 'providers'],
   webhooks: [...below, 'queue', 'database', 'secrets'],
   tasks: [...below, 'queue', 'database', 'webhooks'],
-  answers: [...below, 'queue', 'providers', 'storage', 'tasks'],
+  answers: [...below, 'queue', 'storage', 'tasks'],
 };
 
 /** Packages that stop at certain files; a name that ends in / stands for everything below it. */

@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ImageLink } from '#contract/image-result.js';
 import type { QueuePlace } from '#queue/queue-line.js';
-import { FREE_PROVIDERS } from '#providers/free-providers.js';
 import { RESULT_LIFE_SECONDS, ResultLinks } from '#storage/result-links.js';
 import { taskView, type TaskView } from '#contract/task-view.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';
@@ -23,7 +22,11 @@ export class TaskLinks {
 
   /** Like `views`, of one task whose place is given, if it has one. */
   view(task: TaskSummary, place?: QueuePlace): TaskView {
-    const viewed = { ...task, charged: chargeOf(task), ...this.estimates.outlook(task, place) };
+    const viewed = {
+      ...task,
+      charged: task.mayBeCharged ? ('unknown' as const) : ('none' as const),
+      ...this.estimates.outlook(task, place),
+    };
     return taskView(viewed, (image) => this.linkTo(task, image));
   }
 
@@ -34,9 +37,4 @@ export class TaskLinks {
     if (link !== undefined) return link;
     return { url: undefined, expiresAt: Math.floor(finishedAt.getTime() / 1000) + RESULT_LIFE_SECONDS };
   }
-}
-
-/** A call that was cut short may have been charged all the same, unless its provider charges nothing. */
-function chargeOf(task: TaskSummary): 'none' | 'unknown' {
-  return task.openProvider === null || FREE_PROVIDERS.includes(task.openProvider) ? 'none' : 'unknown';
 }

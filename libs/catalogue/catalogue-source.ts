@@ -8,6 +8,9 @@ import { parseCatalogue } from './parse-catalogue.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** What is wrong with a catalogue, in words that name the entry. */
+type ProblemsOf = (catalogue: Catalogue) => readonly string[];
+
 /**
  * The catalogue in force. A file is read again and again; when it has changed, it replaces the old one whole, or is
  * refused whole with the reason in the log. Whoever asks should ask anew each time.
@@ -16,6 +19,7 @@ export class CatalogueSource {
   private held: Catalogue;
   private text: string;
   private timer: NodeJS.Timeout | undefined;
+  private problemsOf: ProblemsOf = () => [];
 
   /** Throws CatalogueError, or the file system's error when MODELS_FILE can't be read. */
   constructor(
@@ -26,6 +30,15 @@ export class CatalogueSource {
     const { modelsFile } = config;
     this.text = modelsFile === undefined ? builtIn(env) : readFileSync(modelsFile, 'utf8');
     this.held = parseCatalogue(this.text, modelsFile ?? 'the built-in catalogue', env);
+  }
+
+  /**
+   * Refuses every catalogue that this finds problems in, from now on. Throws CatalogueError when the one in force is
+   * such.
+   */
+  check(problemsOf: ProblemsOf): void {
+    this.problemsOf = problemsOf;
+    this.checked(this.held);
   }
 
   get current(): Catalogue {
@@ -48,12 +61,18 @@ export class CatalogueSource {
     clearInterval(this.timer);
   }
 
+  private checked(catalogue: Catalogue): Catalogue {
+    const problems = this.problemsOf(catalogue);
+    if (problems.length === 0) return catalogue;
+    throw new CatalogueError(this.config.modelsFile ?? 'the built-in catalogue', problems);
+  }
+
   private async reload(modelsFile: string): Promise<void> {
     const text = await readFile(modelsFile, 'utf8');
     if (text === this.text) return;
     this.text = text;
     try {
-      this.held = parseCatalogue(text, modelsFile, this.env);
+      this.held = this.checked(parseCatalogue(text, modelsFile, this.env));
       this.logger.info('catalogue.loaded', { count: this.held.models.size });
     } catch (error) {
       if (!(error instanceof CatalogueError)) throw error;
@@ -63,5 +82,5 @@ export class CatalogueSource {
 }
 
 function builtIn(env: Environment): string {
-  return env.OPENAI_API_KEY ? openAiCatalogue(env.OPENAI_BASE_URL) : SANDBOX_CATALOGUE;
+  return env.OPENAI_API_KEY ? openAiCatalogue(env.OPENAI_BASE_URL, env.OPENAI_IMAGE_MODEL) : SANDBOX_CATALOGUE;
 }

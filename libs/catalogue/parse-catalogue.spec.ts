@@ -16,7 +16,7 @@ providers:
     limits: { concurrency: 4, starts_per_minute: 60 }
     interrupted: retry
   spare: { type: openai, keys: [{ env: FIRST_KEY }] }
-  gpu: { type: comfyui, base_url: http://10.0.0.5:8188, free: true, options: { workflow: flux.json } }
+  gpu: { type: openai, base_url: http://10.0.0.5:8188/v1, free: true, options: { stream: false } }
 models:
   gpt-image-2:
     kind: image
@@ -62,7 +62,7 @@ describe('a catalogue', () => {
     expect(providers.get('gpu')).toMatchObject({
       free: true,
       interrupted: 'retry',
-      options: { workflow: 'flux.json' },
+      options: { stream: false },
     });
     const model = models.get('gpt-image-2');
     expect(model?.ownedBy).toBe('acme');
@@ -76,6 +76,26 @@ describe('a catalogue', () => {
       [['gpu', 'gpt-image-2', 1]],
     ]);
     expect(model?.ranks[1]?.[0]).toMatchObject({ edits: false, masks: false, images: 16, sizes: ['1024x1024'] });
+  });
+
+  it('refuses to send pictures to a provider whose type makes none, by its name', () => {
+    const text = `providers:\n  gpu: { type: comfyui, base_url: http://10.0.0.5:8188 }
+models:\n  flux: { kind: image, routes: [{ provider: gpu }] }\n`;
+    expect(problemsOf(text)).toEqual([
+      'line 4: models.flux.routes.0 goes to gpu, whose type comfyui makes no pictures',
+    ]);
+  });
+
+  it('takes OPENAI_INTERRUPTED for the entries of type openai that say nothing of their own', () => {
+    const { providers } = parseCatalogue(FULL.replace('interrupted: retry', 'interrupted: fail'), 'models.yaml', {
+      ...ENV,
+      OPENAI_INTERRUPTED: 'retry',
+    });
+    expect([...providers.values()].map(({ name, interrupted }) => [name, interrupted])).toEqual([
+      ['main', 'fail'],
+      ['spare', 'retry'],
+      ['gpu', 'retry'],
+    ]);
   });
 
   it('has the price of a day, in millionths', () => {

@@ -9,6 +9,7 @@ import {
   type ProviderSource,
   type RouteSource,
 } from './catalogue-schema.js';
+import { makesImages } from './image-provider-types.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Path = readonly (string | number)[];
@@ -98,6 +99,8 @@ function contradictions(file: CatalogueFile, env: Environment): { path: Path; te
       if (provider === undefined) say(path, `names the provider ${route.provider}, which is not listed`);
       else if (model.kind === 'chat' && !CHAT_TYPES.includes(provider.type))
         say(path, `goes to ${route.provider}, which has no chat`);
+      else if (model.kind === 'image' && !makesImages(provider.type))
+        say(path, `goes to ${route.provider}, whose type ${provider.type} makes no pictures`);
     }
     for (const [index, price] of (model.prices ?? []).entries()) {
       const path = ['models', name, 'prices', index];
@@ -125,10 +128,15 @@ function toProvider(name: string, entry: ProviderSource, env: Environment): Prov
     baseUrl: (entry.base_url ?? BASE_URLS[entry.type])?.replace(/\/+$/, ''),
     keys: (entry.keys ?? []).map((key) => ({ name: keyName(key), secret: env[key.env] ?? '' })),
     limits: { concurrency, startsPerMinute },
-    interrupted: entry.interrupted ?? (free ? 'retry' : 'fail'),
+    interrupted: entry.interrupted ?? (free || boldByDefault(entry, env) ? 'retry' : 'fail'),
     free,
     options: entry.options ?? {},
   };
+}
+
+/** OPENAI_INTERRUPTED is for every entry of its type that says nothing of its own. */
+function boldByDefault({ type }: ProviderSource, env: Environment): boolean {
+  return type === 'openai' && env.OPENAI_INTERRUPTED === 'retry';
 }
 
 function toModel(name: string, entry: ModelSource): ModelEntry {

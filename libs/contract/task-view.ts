@@ -51,6 +51,42 @@ class TaskErrorView {
   http_status!: number;
 }
 
+/** One step of a task's way. Times are unix seconds with milliseconds. */
+export class TaskEventView {
+  @ApiProperty({ enum: ['accepted', 'started', 'provider_call', 'completed', 'failed', 'cancelled'] })
+  event!: 'accepted' | 'started' | 'provider_call' | 'completed' | 'failed' | 'cancelled';
+
+  @ApiProperty({ type: 'number', example: 1795233600.125 })
+  at!: number;
+
+  @ApiPropertyOptional({ description: 'Calls only, as all that follows: the provider, as the operator calls it.' })
+  provider?: string;
+
+  @ApiPropertyOptional({ type: String, nullable: true, description: "The key's name; null where there is none." })
+  key?: string | null;
+
+  @ApiPropertyOptional({ description: "The provider's name of the model." })
+  model?: string;
+
+  @ApiPropertyOptional({ description: "The provider's own id of the job, once it has told one." })
+  upstream_id?: string;
+
+  @ApiPropertyOptional({ type: 'number', description: 'Absent while the call runs, and when nobody saw its end.' })
+  ended?: number;
+
+  @ApiPropertyOptional({
+    enum: ['running', 'succeeded', 'failed', 'not_called', 'unknown'],
+    description: '`not_called`: written down but not made. `unknown`: it was cut short.',
+  })
+  outcome?: string;
+
+  @ApiPropertyOptional({ example: 'upstream_error', description: 'Failed calls only.' })
+  code?: string;
+
+  @ApiPropertyOptional({ enum: ['no', 'maybe', 'yes'], description: 'Whether the provider charges for the call.' })
+  charged?: 'no' | 'maybe' | 'yes';
+}
+
 /** A task as every answer channel shows it (contract section 7). Times are unix seconds, durations seconds. */
 export class TaskView {
   @ApiProperty({ example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' })
@@ -125,6 +161,12 @@ export class TaskView {
     description: 'Cancelled tasks only: `unknown` when a paid provider was at work and may charge for it.',
   })
   charged?: 'none' | 'unknown';
+
+  @ApiPropertyOptional({
+    type: [TaskEventView],
+    description: 'With `include=timeline` only: what has happened, in order.',
+  })
+  timeline?: TaskEventView[];
 }
 
 /** GET /v1/tasks/{task_id}. */

@@ -12,12 +12,15 @@ export interface ProviderInputImage {
 /** One picture to make. Pixels are exact; `undefined` lets the provider choose. */
 export interface ProviderImageRequest {
   readonly action: 'generation' | 'edit';
+  /** What the provider calls the model. */
   readonly model: string;
   readonly prompt: string;
   readonly width: number | undefined;
   readonly height: number | undefined;
   /** Edge of the tier's 1:1 picture, in pixels: what a provider that can't choose makes of no width and height. */
   readonly squareEdge?: number | undefined;
+  /** Exact `<w>x<h>` that the route offers; undefined leaves it to the provider's own settings. */
+  readonly sizes?: readonly string[] | undefined;
   readonly images: readonly ProviderInputImage[];
   readonly mask: ProviderInputImage | undefined;
   readonly quality: string | undefined;
@@ -39,6 +42,8 @@ export interface ProviderCallContext {
   readonly idempotencyKey: string;
   /** The provider's own job id of an earlier start, to resume instead of buying again. */
   readonly resumeJobId: string | undefined;
+  /** Milliseconds since the provider named that job; 0 without one. */
+  readonly waitedMs: number;
   /** Which start of this task it is, from 1. */
   readonly startNumber: number;
   /** Call as soon as the provider has named its job, before anything else. */
@@ -59,6 +64,14 @@ export interface ProviderImageResult {
   readonly warnings: readonly string[];
 }
 
+/** The vendor works on, and nobody need wait for it: the task is parked and asked for again by its job id. */
+export interface ProviderPending {
+  readonly pending: {
+    /** Milliseconds until it is worth asking again. */
+    readonly checkAfterMs: number;
+  };
+}
+
 /** A vendor of pictures. An adapter only translates: it never retries, stores or logs bodies. */
 export interface ImageProvider {
   readonly name: string;
@@ -66,8 +79,12 @@ export interface ImageProvider {
   readonly free: boolean;
   /** What becomes of a task after a start that may have been charged and brought no picture. */
   readonly interrupted: 'retry' | 'fail';
-  /** Throws ProviderError, or the signal's reason when aborted. */
-  generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult>;
+  /**
+   * Throws ProviderError, or the signal's reason when aborted. Answers pending only after `onAccepted`. Of a job that the
+   * provider has named, a failure that is charged `no` says that the job is over and cost nothing: it is ordered anew,
+   * maybe elsewhere. Any other retryable failure leaves the job alone, and it is asked for again.
+   */
+  generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult | ProviderPending>;
 }
 
 /**

@@ -8,6 +8,8 @@ interface ProviderErrorFate {
   /** Seconds the vendor asked to wait. */
   readonly retryAfter?: number;
   readonly param?: string;
+  /** The key was not let in or has had enough (401, 402, 403, 429); another one may do. */
+  readonly keyRefused?: boolean;
   /** What happened, for the log only. */
   readonly cause?: unknown;
 }
@@ -19,6 +21,7 @@ export class ProviderError extends Error {
   readonly charged: 'no' | 'maybe' | 'yes';
   readonly retryAfter: number | undefined;
   readonly param: string | undefined;
+  readonly keyRefused: boolean;
 
   constructor(
     readonly code: ErrorCode,
@@ -30,5 +33,6 @@ export class ProviderError extends Error {
     this.charged = fate.charged;
     this.retryAfter = fate.retryAfter;
     this.param = fate.param;
+    this.keyRefused = fate.keyRefused ?? false;
   }
 }

@@ -1,13 +1,63 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Catalogue, ModelEntry, ProviderEntry, ProviderKey } from '#catalogue/catalogue.js';
 import type { ImageProvider } from './image-provider.js';
 
-/** Which provider serves which public model. */
-export class ProviderRegistry {
-  constructor(private readonly routes: ReadonlyMap<string, ImageProvider>) {}
+/** Makes the adapter of one key of a provider; the key is absent where the provider has none. */
+export type MakeProvider = (entry: ProviderEntry, key: ProviderKey | undefined) => ImageProvider;
 
-  /** Throws when no provider serves the model: the API accepts only models that have one. */
-  imageProvider(model: string): ImageProvider {
-    const provider = this.routes.get(model);
-    if (provider === undefined) throw new Error(`no provider for model ${model}`);
+interface Made {
+  readonly entry: ProviderEntry;
+  readonly provider: ImageProvider;
+}
+
+/** The adapters of the catalogue in force: one for each key of a provider, kept for as long as its entry stays the same. */
+export class ProviderRegistry {
+  private readonly made = new Map<string, Made>();
+  private seen: Catalogue | undefined;
+
+  constructor(
+    private readonly source: { readonly current: Catalogue },
+    private readonly make: MakeProvider,
+  ) {}
+
+  /** Each of these providers serves the one model it stands for, whatever the settings say. */
+  static of(providers: ReadonlyMap<string, ImageProvider>): ProviderRegistry {
+    const models = [...providers].map(([model, provider]) => [model, modelServedBy(model, provider)] as const);
+    const entries = [...providers.values()].map((provider) => [provider.name, entryOf(provider)] as const);
+    const current = { currency: 'USD', providers: new Map(entries), models: new Map(models) };
+    const byName = new Map([...providers.values()].map((provider) => [provider.name, provider]));
+    return new ProviderRegistry({ current }, ({ name }) => byName.get(name) as ImageProvider);
+  }
+
+  get catalogue(): Catalogue {
+    return this.source.current;
+  }
+
+  imageProvider(entry: ProviderEntry, key: ProviderKey | undefined): ImageProvider {
+    this.forgetOld();
+    const id = `${entry.name}\n${key?.name ?? ''}`;
+    const known = this.made.get(id);
+    if (known !== undefined && (known.entry === entry || isDeepStrictEqual(known.entry, entry))) return known.provider;
+    const provider = this.make(entry, key);
+    this.made.set(id, { entry, provider });
     return provider;
   }
+
+  /** A catalogue that was replaced leaves no adapters behind of providers that it alone had. */
+  private forgetOld(): void {
+    const { current } = this.source;
+    if (this.seen === current) return;
+    this.seen = current;
+    for (const [id, { entry }] of this.made) if (!current.providers.has(entry.name)) this.made.delete(id);
+  }
+}
+
+function entryOf({ name, free, interrupted }: ImageProvider): ProviderEntry {
+  const limits = { concurrency: undefined, startsPerMinute: undefined };
+  return { name, type: 'sandbox', baseUrl: undefined, keys: [], limits, interrupted, free, options: {} };
+}
+
+function modelServedBy(name: string, provider: ImageProvider): ModelEntry {
+  const route = { provider: provider.name, model: name, weight: 1, edits: true, masks: true, images: 16 };
+  return { name, kind: 'image', ownedBy: 'darkroom', ranks: [[{ ...route, sizes: undefined }]], prices: [] };
 }

@@ -93,15 +93,18 @@ export class SweepTasks {
     return this.cursor !== '';
   }
 
-  /** Of two sweepers that saw the same row only one gets the next epoch; the others leave it alone for the grace time. */
+  /**
+   * Of two sweepers that saw the same row only one gets the next epoch; the others leave it alone for the grace time.
+   * A parked task has had its turn, and goes first.
+   */
   private async nextEpoch(entries: readonly QueueEntry[]): Promise<QueueEntry[]> {
     if (entries.length === 0) return [];
     const { rows } = await this.database.pool.query<QueueEntry>({
       name: 'sweep_epoch',
       text: `UPDATE tasks SET epoch = epoch + 1, next_try_at = now() FROM unnest($1::text[], $2::int[]) AS seen (seen_id, seen_epoch)
         WHERE id = seen_id AND epoch = seen_epoch AND status = 'pending' AND lease_until IS NULL
-        RETURNING id AS "taskId", epoch, json_build_object('apiKeyId', api_key_id, 'weight',
-          COALESCE((SELECT weight FROM api_keys WHERE api_keys.id = tasks.api_key_id), 1)) AS caller`,
+        RETURNING id AS "taskId", epoch, CASE WHEN phase = 'queued' THEN json_build_object('apiKeyId', api_key_id, 'weight',
+          COALESCE((SELECT weight FROM api_keys WHERE api_keys.id = tasks.api_key_id), 1)) END AS caller`,
       values: [entries.map((entry) => entry.taskId), entries.map((entry) => entry.epoch)],
     });
     return rows.sort((a, b) => (a.taskId < b.taskId ? -1 : 1));

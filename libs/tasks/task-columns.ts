@@ -1,4 +1,5 @@
 import type { ImageUsage } from '#contract/image-usage.js';
+import { mayBeCharged, type ProviderCall } from './provider-call.js';
 import type { Task, TaskError, TaskImage, TaskInput, TaskOptions, TaskSummary, Underway } from './task.js';
 import type { TaskPhase, TaskStatus } from './task-status.js';
 
@@ -7,7 +8,7 @@ import type { TaskPhase, TaskStatus } from './task-status.js';
  * few tasks have, travel with the picture.
  */
 export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, phase, progress, created_at,
-  CASE WHEN provider_call_open THEN provider END AS open_provider, finished_at, error, usage,
+  CASE WHEN provider_call_open OR status = 'cancelled' THEN calls END AS calls, finished_at, error, usage,
   CASE WHEN warnings IS NULL THEN images ELSE jsonb_set(images, '{0,warnings}', warnings) END AS images,
   estimated_ms, CASE WHEN status = 'pending' THEN json_build_object('epoch', epoch,
     'ageMs', round(EXTRACT(EPOCH FROM now() - created_at) * 1000),
@@ -25,7 +26,8 @@ export interface SummaryRow {
   status: TaskStatus;
   phase: TaskPhase;
   progress: number;
-  open_provider: string | null;
+  /** Null where it is of no interest: no call is open, and the task was not cancelled. */
+  calls: ProviderCall[] | null;
   created_at: Date;
   finished_at: Date | null;
   error: TaskError | null;
@@ -53,6 +55,9 @@ export interface ClaimedRow extends TaskRow {
   provider_starts: number;
   provider_job_id: string | null;
   provider_call_open: boolean;
+  last_call: ProviderCall | null;
+  waited_ms: number | null;
+  waits: number;
   asynchronous: boolean;
   remaining_ms: number;
 }
@@ -67,7 +72,8 @@ export function toSummary(row: SummaryRow): TaskSummary {
     status: row.status,
     phase: row.phase,
     progress: row.progress,
-    openProvider: row.open_provider,
+    openProvider: openProviderOf(row.calls),
+    mayBeCharged: row.calls?.some(mayBeCharged) ?? false,
     createdAt: row.created_at,
     finishedAt: row.finished_at,
     error: row.error,
@@ -76,6 +82,11 @@ export function toSummary(row: SummaryRow): TaskSummary {
     estimatedMs: row.estimated_ms,
     underway: row.underway,
   };
+}
+
+function openProviderOf(calls: readonly ProviderCall[] | null): string | null {
+  const last = calls?.at(-1);
+  return last !== undefined && (last.endedAt === undefined || last.charged === 'maybe') ? last.provider : null;
 }
 
 export function toTask(row: TaskRow): Task {

@@ -1,6 +1,7 @@
 import type { ImageUsage } from '#contract/image-usage.js';
 import type { Database } from '#database/database.js';
 import type { QueueEntry } from '#queue/image-queue.js';
+import type { CallEnd, CallStart, ProviderCall } from './provider-call.js';
 import { TASK_COLUMNS, toTask, type ClaimedRow } from './task-columns.js';
 import type { Task, TaskError, TaskImage, TaskInput } from './task.js';
 
@@ -11,12 +12,18 @@ export interface ClaimedTask {
   readonly inputs: readonly TaskInput[];
   readonly mask: TaskInput | null;
   readonly attempt: number;
+  /** Which try this is, from 1: claims that only looked after a provider's job, or found none free, do not count. */
+  readonly tries: number;
   /** Workers that fell silent while they held the task. */
   readonly losses: number;
   readonly providerStarts: number;
   readonly providerJobId: string | null;
   /** An earlier attempt started the provider and its outcome is not known. */
   readonly providerCallOpen: boolean;
+  /** The call that began last, open or not. */
+  readonly lastCall: ProviderCall | undefined;
+  /** Milliseconds since the provider named its job, by the database's clock; 0 when it named none. */
+  readonly waitedMs: number;
   /** Its end is told by webhooks, if there is anyone to tell. */
   readonly asynchronous: boolean;
   /** Milliseconds until the task's deadline, by the database's clock. */
@@ -45,6 +52,11 @@ export interface TaskResult {
 const HELD = `id = $1 AND attempt = $2 AND status = 'pending'`;
 const ENDED = `phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL, provider_call_open = false`;
 
+/** The calls with the last one ended, unless it is: by the CallEnd in a parameter, or not at all when that is null. */
+const callsEnded = (end: string): string =>
+  `(CASE WHEN ${end}::jsonb IS NULL OR calls = '[]' OR calls->-1 ? 'endedAt' THEN calls
+    ELSE jsonb_set(calls, '{-1}', calls->-1 || ${end}::jsonb || jsonb_build_object('endedAt', now())) END)`;
+
 /**
  * Commits without waiting for the disk. For moves whose loss in a crash of the server only means doing them again:
  * a later durable commit of the same worker makes them durable too.
@@ -58,21 +70,27 @@ const CLAIM = {
     WHERE id = $1 AND status = 'pending' AND deadline_at > now()
       AND (lease_until IS NULL OR lease_until < now()) AND (next_try_at IS NULL OR next_try_at <= now() + interval '1 second')
       AND ${NOT_DURABLE}
-    RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, losses, provider_starts, provider_job_id, provider_call_open, asynchronous,
+    RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, waits, losses, provider_starts, provider_job_id, provider_call_open, asynchronous,
+      calls->-1 AS last_call, (EXTRACT(EPOCH FROM now() - (calls->-1->>'acceptedAt')::timestamptz) * 1000)::float8 AS waited_ms,
       (EXTRACT(EPOCH FROM deadline_at - now()) * 1000)::float8 AS remaining_ms`,
 };
+// Needs the lease too: a start that arrives late must not open a call of a task that was given back meanwhile.
 const START = {
   name: 'task_start_provider',
-  text: `UPDATE tasks SET provider_starts = provider_starts + 1, provider = $3, provider_call_open = true
-    WHERE ${HELD} AND provider_starts < $4`,
+  text: `UPDATE tasks SET provider_starts = provider_starts + 1, provider = $3, provider_call_open = true, provider_job_id = NULL,
+      calls = ${callsEnded('$6')} || (jsonb_build_object('n', provider_starts + 1, 'startedAt', now()) || $5::jsonb)
+    WHERE ${HELD} AND lease_until IS NOT NULL AND provider_starts < $4`,
 };
 /** A start that costs nothing needs no durable count. */
 const START_FREE = { name: 'task_start_free_provider', text: `${START.text} AND ${NOT_DURABLE}` };
 const COMPLETE = {
   name: 'task_complete',
-  text: `UPDATE tasks SET status = 'completed', progress = 100, images = $3, usage = $4, warnings = $5, error = NULL, ${ENDED}
+  text: `UPDATE tasks SET status = 'completed', progress = 100, images = $3, usage = $4, warnings = $5, error = NULL,
+      calls = ${callsEnded('$6')}, ${ENDED}
     WHERE ${HELD}`,
 };
+/** Given back or parked: nobody holds the task until its next try, under a new epoch. */
+const LET_GO = `lease_until = NULL, lease_owner = NULL, epoch = epoch + 1, next_try_at = now() + $3 * interval '1 millisecond'`;
 
 /**
  * Every move of a task that a worker makes: one UPDATE each, which changes nothing (and answers false) when the
@@ -93,10 +111,13 @@ export class TaskMoves {
         inputs: row.inputs,
         mask: row.mask,
         attempt: row.attempt,
+        tries: row.attempt - row.waits,
         losses: row.losses,
         providerStarts: row.provider_starts,
         providerJobId: row.provider_job_id,
         providerCallOpen: row.provider_call_open,
+        lastCall: row.last_call ?? undefined,
+        waitedMs: row.waited_ms ?? 0,
         asynchronous: row.asynchronous,
         remainingMs: row.remaining_ms,
         claimedAt: performance.now(),
@@ -116,16 +137,24 @@ export class TaskMoves {
     return rows;
   }
 
-  /** Counts a start before the provider is called; false when the cap is reached or the hold is lost. */
-  async startProvider(hold: Hold, provider: { name: string; free: boolean }, maxStarts: number): Promise<boolean> {
-    const statement = provider.free ? START_FREE : START;
-    return this.changed({ ...statement, values: [hold.id, hold.attempt, provider.name, maxStarts] });
+  /**
+   * Counts a start before the provider is called, and ends the call before it if that is open; false when the cap is
+   * reached or the hold is lost.
+   */
+  async startProvider(hold: Hold, call: CallStart, maxStarts: number, before?: CallEnd): Promise<boolean> {
+    return this.changed({
+      ...(call.free ? START_FREE : START),
+      values: [hold.id, hold.attempt, call.provider, maxStarts, JSON.stringify(call), json(before)],
+    });
   }
 
   /** Keeps the provider's own job id, so that a later attempt resumes instead of buying again. */
   async acceptedByProvider(hold: Hold, providerJobId: string): Promise<boolean> {
     return this.changed({
-      text: `UPDATE tasks SET provider_job_id = $3 WHERE ${HELD}`,
+      name: 'task_accepted_by_provider',
+      text: `UPDATE tasks SET provider_job_id = $3, calls = CASE WHEN calls = '[]' THEN calls ELSE
+          jsonb_set(calls, '{-1}', calls->-1 || jsonb_build_object('upstreamId', $3::text, 'acceptedAt', now())) END
+        WHERE ${HELD}`,
       values: [hold.id, hold.attempt, providerJobId],
     });
   }
@@ -140,7 +169,8 @@ export class TaskMoves {
     });
   }
 
-  async complete(hold: Hold, result: TaskResult): Promise<boolean> {
+  /** `end` is that of the call that made the picture. */
+  async complete(hold: Hold, result: TaskResult, end?: CallEnd): Promise<boolean> {
     const { images, usage, warnings } = result;
     return this.changed({
       ...COMPLETE,
@@ -150,6 +180,7 @@ export class TaskMoves {
         JSON.stringify(images),
         usage === undefined ? null : JSON.stringify(usage),
         warnings.length === 0 ? null : JSON.stringify(warnings),
+        json(end),
       ],
     });
   }
@@ -163,24 +194,42 @@ export class TaskMoves {
     });
   }
 
-  async fail(hold: Hold, error: TaskError): Promise<boolean> {
+  /** `end` is that of the call that was the last, if it is open. */
+  async fail(hold: Hold, error: TaskError, end?: CallEnd): Promise<boolean> {
     return this.changed({
       name: 'task_fail',
-      text: `UPDATE tasks SET status = 'failed', error = $3, ${ENDED} WHERE ${HELD}`,
-      values: [hold.id, hold.attempt, JSON.stringify(error)],
+      text: `UPDATE tasks SET status = 'failed', error = $3, calls = ${callsEnded('$4')}, ${ENDED} WHERE ${HELD}`,
+      values: [hold.id, hold.attempt, JSON.stringify(error), json(end)],
     });
   }
 
   /**
-   * Gives the task back for a later attempt (or at once, on shutdown). `outcomeKnown` says that no provider call
-   * of this attempt is left without a known end. Answers with the place in the queue to take, if still held.
+   * Gives the task back for a later attempt (or at once, on shutdown), with the end of the call that was made, if any;
+   * a call that may have been charged stays open. `wait`: nobody could take it, so this was no try. Answers with the
+   * place in the queue to take, if still held.
    */
-  async giveBack(hold: Hold, delayMs: number, outcomeKnown: boolean): Promise<QueueEntry | undefined> {
+  async giveBack(hold: Hold, delayMs: number, end?: CallEnd, wait = false): Promise<QueueEntry | undefined> {
     const { rows } = await this.database.pool.query<{ epoch: number }>({
-      text: `UPDATE tasks SET phase = 'queued', lease_until = NULL, lease_owner = NULL, epoch = epoch + 1,
-          next_try_at = now() + $3 * interval '1 millisecond', provider_call_open = provider_call_open AND NOT $4
+      name: 'task_give_back',
+      text: `UPDATE tasks SET phase = 'queued', ${LET_GO}, calls = ${callsEnded('$4')}, waits = waits + $5::int,
+          provider_call_open = provider_call_open AND COALESCE($4::jsonb->>'charged', 'maybe') <> 'no',
+          provider_job_id = CASE WHEN $4::jsonb IS NULL THEN provider_job_id END,
+          started_at = CASE WHEN provider_starts > 0 THEN started_at END
         WHERE ${HELD} RETURNING epoch`,
-      values: [hold.id, hold.attempt, delayMs, outcomeKnown],
+      values: [hold.id, hold.attempt, delayMs, json(end), wait ? 1 : 0],
+    });
+    return rows[0] && { taskId: hold.id, epoch: rows[0].epoch, delayMs };
+  }
+
+  /**
+   * Lets the task go while its provider works on: it keeps its phase and its open call, and is claimed again in
+   * `delayMs` to ask for the job. Answers like `giveBack`.
+   */
+  async park(hold: Hold, delayMs: number): Promise<QueueEntry | undefined> {
+    const { rows } = await this.database.pool.query<{ epoch: number }>({
+      name: 'task_park',
+      text: `UPDATE tasks SET ${LET_GO}, waits = waits + 1 WHERE ${HELD} RETURNING epoch`,
+      values: [hold.id, hold.attempt, delayMs],
     });
     return rows[0] && { taskId: hold.id, epoch: rows[0].epoch, delayMs };
   }
@@ -193,4 +242,8 @@ export class TaskMoves {
       throw new MoveUnanswered('the database did not answer', { cause });
     }
   }
+}
+
+function json(end: CallEnd | undefined): string | null {
+  return end === undefined ? null : JSON.stringify(end);
 }

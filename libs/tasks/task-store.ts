@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import type { Database } from '#database/database.js';
 import { insertTask } from './insert-task.js';
 import { SUMMARY_COLUMNS, TASK_COLUMNS, toSummary, toTask, type SummaryRow, type TaskRow } from './task-columns.js';
-import type { Task, TaskCommand, TaskSummary } from './task.js';
+import type { Task, TaskCommand, TaskHistory, TaskSummary } from './task.js';
 import type { TaskStatus } from './task-status.js';
 
 export interface TaskListQuery {
@@ -39,6 +39,13 @@ const FIND_ALL = {
   name: 'task_find_all',
   text: `SELECT ${SUMMARY_COLUMNS} FROM tasks WHERE id = ANY($1) AND account_id = $2`,
 };
+// Between two claims only a parked task has a phase other than queued: its provider works on.
+const HISTORY = {
+  name: 'task_history',
+  text: `SELECT status, created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt", calls,
+      status = 'pending' AND phase <> 'queued' AND provider_call_open AS "callRuns"
+    FROM tasks WHERE id = $1 AND account_id = $2`,
+};
 // An open provider call stays open: its outcome is never learned, which is what the owner is told (see TaskLinks).
 const CANCEL = {
   name: 'task_cancel',
@@ -72,6 +79,12 @@ export class TaskStore {
 
   async find(accountId: string, id: string): Promise<TaskSummary | undefined> {
     return this.finds.load({ accountId, id });
+  }
+
+  /** What has happened to the account's task so far; undefined when it has none of that id. */
+  async history(accountId: string, id: string): Promise<TaskHistory | undefined> {
+    const { rows } = await this.database.pool.query<TaskHistory>({ ...HISTORY, values: [id, accountId] });
+    return rows[0];
   }
 
   /** Those of the tasks that are the account's, in no order. */

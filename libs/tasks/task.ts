@@ -1,5 +1,6 @@
 import type { ErrorDetail } from '#contract/app-error.js';
 import type { ImageUsage } from '#contract/image-usage.js';
+import type { ProviderCall } from './provider-call.js';
 import type { TaskPhase, TaskStatus } from './task-status.js';
 
 /** What the caller asked for besides the prompt, validated and with defaults filled in. */
@@ -92,6 +93,8 @@ export interface TaskSummary {
   readonly progress: number;
   /** Who was called without anyone having learned how that ended: yet, or ever when the task was cancelled. */
   readonly openProvider: string | null;
+  /** Money may have been spent on a call without anybody knowing; told of tasks that run or were cancelled. */
+  readonly mayBeCharged: boolean;
   readonly createdAt: Date;
   readonly finishedAt: Date | null;
   /** What was estimated when it was accepted: milliseconds from then to its end. */
@@ -110,4 +113,17 @@ export interface Task extends TaskSummary {
   readonly startedAt: Date | null;
   readonly deadlineAt: Date;
   readonly warnings: readonly string[] | null;
+}
+
+/** What has happened to a task. Times are Dates by the database's clock. */
+export interface TaskHistory {
+  readonly status: TaskStatus;
+  readonly createdAt: Date;
+  /** When a worker first took it. */
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  /** In the order they began. */
+  readonly calls: readonly ProviderCall[];
+  /** The last call, if it has no end, is still being made. */
+  readonly callRuns: boolean;
 }

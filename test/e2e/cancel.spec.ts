@@ -117,7 +117,7 @@ describe('cancelling tasks', () => {
     await waitUntil(
       async () => {
         const { rowCount } = await platform.pool.query(
-          `UPDATE tasks SET provider = 'a paid one' WHERE id = $1 AND provider_call_open`,
+          `UPDATE tasks SET calls = jsonb_set(calls, '{0,free}', 'false') WHERE id = $1 AND provider_call_open`,
           [id],
         );
         return rowCount === 1;

@@ -5,10 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
-import { loadConfig } from '#config/load-config.js';
-import { EgressConfig } from '#egress/egress.config.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { PublicFetcher } from '#egress/fetch-public-url.js';
 import type { ImageProvider } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { ProviderRegistry } from '#providers/registry.js';
@@ -16,15 +13,7 @@ import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';
 import type { TaskCommand, TaskSummary } from '#tasks/task.js';
-import { TaskPartials } from '#tasks/task-partials.js';
-import { TaskSlots } from '#tasks/task-slots.js';
-import { TasksConfig } from '#tasks/tasks.config.js';
-import { Metrics } from '#telemetry/metrics.js';
-import { Holds } from '../../apps/worker/src/hold.js';
-import { LoadInputs } from '../../apps/worker/src/load-inputs.js';
-import { RunImageTask } from '../../apps/worker/src/run-image-task.js';
-import { TaskMeter } from '../../apps/worker/src/task-meter.js';
-import { TaskKeeper } from '../../apps/worker/src/task-keeper.js';
+import { imageWorker, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -43,29 +32,10 @@ describe('running one task', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A worker's parts, as its module puts them together. */
+  /** A worker whose pictures this provider makes. */
   function worker(provider: ImageProvider = new SandboxProvider()) {
-    const [config] = loadConfig([TasksConfig], { LEASE_MS: '1000' });
-    const [egress] = loadConfig([EgressConfig], {
-      EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
-      EGRESS_PORTS: allowedPorts.join(),
-    });
-    const holds = new Holds(room.moves, config.leaseMs, room.logger);
-    const slots = new TaskSlots(room.redis, room.prefix, 0);
-    const keeper = new TaskKeeper(
-      room.moves,
-      holds,
-      {
-        ...{ bell: room.bell, queue: room.queue, slots, deliveries: room.deliveries },
-        meter: new TaskMeter(new Metrics(), { add: () => undefined }),
-      },
-      config,
-      room.logger,
-    );
-    const registry = new ProviderRegistry(new Map([['gpt-image-2', provider]]));
-    const partials = new TaskPartials(room.redis, room.prefix);
-    const run = new RunImageTask(keeper, registry, new LoadInputs(store, new PublicFetcher(egress)), store, partials);
-    return { holds, run: (id: string) => run.run(id).finally(() => holds.close()) };
+    const registry = ProviderRegistry.of(new Map([['gpt-image-2', provider]]));
+    return imageWorker(room, { store, registry, ports: allowedPorts });
   }
 
   async function accepted(changes: Partial<TaskCommand> = {}): Promise<string> {
@@ -177,7 +147,11 @@ describe('running one task', () => {
   it('does not buy a second time when the outcome of the first call is unknown', async () => {
     const id = await accepted();
     const claim = await room.moves.claim(id, 'lost-worker', 1);
-    await room.moves.startProvider({ id, attempt: claim?.attempt ?? 0 }, { name: 'paid', free: false }, 3);
+    await room.moves.startProvider(
+      { id, attempt: claim?.attempt ?? 0 },
+      { provider: 'paid', key: '', model: 'gpt-image-2', free: false },
+      3,
+    );
     await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
     let calls = 0;
     const paid = vendor(() => {
@@ -192,7 +166,11 @@ describe('running one task', () => {
   it('buys a second time where the operator has said so', async () => {
     const id = await accepted();
     const claim = await room.moves.claim(id, 'lost-worker', 1);
-    await room.moves.startProvider({ id, attempt: claim?.attempt ?? 0 }, { name: 'paid', free: false }, 3);
+    await room.moves.startProvider(
+      { id, attempt: claim?.attempt ?? 0 },
+      { provider: 'paid', key: '', model: 'gpt-image-2', free: false },
+      3,
+    );
     await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
     const paid = vendor(() => Promise.resolve({ image: Readable.from([goodPng]), warnings: [] }));
     await worker({ ...paid, interrupted: 'retry' }).run(id);
@@ -213,7 +191,7 @@ describe('running one task', () => {
     const id = await accepted();
     const first = vendor(async (context) => {
       await context.onAccepted('vendor-job-1');
-      throw new ProviderError('upstream_error', 'The connection broke.', { retryable: true, charged: 'no' });
+      throw new ProviderError('upstream_error', 'The connection broke.', { retryable: true, charged: 'maybe' });
     });
     await worker(first).run(id);
     await room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [id]);
@@ -333,13 +311,6 @@ describe('running one task', () => {
     return port;
   }
 });
-
-/** A vendor that charges, whose every answer the test decides. */
-function vendor(
-  generate: (context: Parameters<ImageProvider['generate']>[1]) => ReturnType<ImageProvider['generate']>,
-): ImageProvider {
-  return { name: 'paid', free: false, interrupted: 'fail', generate: (_order, context) => generate(context) };
-}
 
 function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   let resolve: (value: T) => void = () => undefined;

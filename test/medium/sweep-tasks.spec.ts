@@ -1,3 +1,4 @@
+import { FIRST_PRIORITY } from '#queue/fair-order.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -48,10 +49,30 @@ describe('the sweep', () => {
     await room.moves.claim(held, 'worker', 20_000);
     const later = await oldTask();
     const claim = await room.moves.claim(later, 'worker', 20_000);
-    await room.moves.giveBack({ id: later, attempt: claim?.attempt ?? 0 }, 60_000, true);
+    await room.moves.giveBack({ id: later, attempt: claim?.attempt ?? 0 }, 60_000);
     expect(await room.newSweep().enqueueForgotten()).toBe(0);
     expect(await room.newSweep().requeueAbandoned()).toBe(0);
     expect(await jobsOf(fresh.id)).toEqual([]);
+  });
+
+  it('asks for a parked task again whose job was lost, before others, and fails it at its deadline', async () => {
+    const id = await oldTask();
+    const claim = await room.moves.claim(id, 'worker', 20_000);
+    const held = { id, attempt: claim?.attempt ?? 0 };
+    await room.moves.startProvider(held, { provider: 'paid', key: '', model: 'm', free: false }, 3);
+    await room.moves.acceptedByProvider(held, 'vendor-job-1');
+    await room.moves.park(held, 1_000);
+    expect(await room.newSweep().requeueAbandoned()).toBe(0);
+    expect(await room.newSweep().enqueueForgotten()).toBe(0);
+    await room.sql(`UPDATE tasks SET next_try_at = now() - interval '6 seconds' WHERE id = $1`, [id]);
+    expect(await room.newSweep().enqueueForgotten()).toBe(1);
+    expect(await jobsOf(id)).toEqual(['2']);
+    expect(await room.redis.hget(`${room.prefix}:images:${id}-2`, 'priority')).toBe(String(FIRST_PRIORITY));
+    expect(await room.store.find(TEST_ACCOUNT, id)).toMatchObject({ phase: 'running' });
+    await room.sql(`UPDATE tasks SET deadline_at = now() - interval '1 second' WHERE id = $1`, [id]);
+    expect(await room.newSweep().failOverdue()).toBe(1);
+    const history = await room.store.history(TEST_ACCOUNT, id);
+    expect(history).toMatchObject({ status: 'failed', callRuns: false, calls: [{ upstreamId: 'vendor-job-1' }] });
   });
 
   it('puts every waiting task back after Redis lost everything, however many, once', async () => {

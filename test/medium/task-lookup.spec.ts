@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Database } from '#database/database.js';
+import { unknownEnd } from '#tasks/provider-call.js';
 import { TaskMoves } from '#tasks/task-moves.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
@@ -29,11 +30,16 @@ describe('how Postgres finds the task of a move', () => {
     for (const { id } of waiting) {
       await moves.claim(id, 'worker', 20_000);
       const hold = { id, attempt: 1 };
-      await moves.startProvider(hold, { name: 'sandbox', free: true }, 3);
-      await moves.startProvider(hold, { name: 'openai', free: false }, 3);
+      await moves.startProvider(hold, { provider: 'sandbox', key: '', model: 'm', free: true }, 3);
+      await moves.startProvider(
+        hold,
+        { provider: 'openai', key: 'main', model: 'm', free: false },
+        3,
+        unknownEnd(true),
+      );
       await moves.progress(hold, 50, 'running');
       await moves.renew([hold], 20_000);
-      expect(await moves.complete(hold, { images: [], usage: undefined, warnings: [] })).toBe(true);
+      expect(await moves.complete(hold, { images: [], usage: undefined, warnings: [] }, unknownEnd(false))).toBe(true);
     }
     await pool.end();
 

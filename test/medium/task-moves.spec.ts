@@ -5,7 +5,8 @@ import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/t
 const LEASE_MS = 20_000;
 const DEADLINE_MS = 900_000;
 const image = { key: 'results/x-1.png', contentType: 'image/png', width: 8, height: 8, bytes: 100, sha256: 'ab' };
-const SANDBOX = { name: 'sandbox', free: true };
+const SANDBOX = { provider: 'sandbox', key: '', model: 'gpt-image-2', free: true };
+const PAID = { provider: 'paid', key: 'main', model: 'gpt-image-2', free: false };
 const result = { images: [image], usage: undefined, warnings: [] };
 
 describe('the moves of a task', () => {
@@ -80,7 +81,7 @@ describe('the moves of a task', () => {
     expect(await room.moves.progress(first, 50, 'running')).toBe(false);
     expect(await room.moves.complete(first, result)).toBe(false);
     expect(await room.moves.fail(first, taskError(new AppError('internal_error', 'x')))).toBe(false);
-    expect(await room.moves.giveBack(first, 0, true)).toBeUndefined();
+    expect(await room.moves.giveBack(first, 0)).toBeUndefined();
     expect(await room.moves.renew([first, second], LEASE_MS)).toEqual([{ id: second.id, attempt: 2 }]);
     expect(await room.moves.complete(second, result)).toBe(true);
   });
@@ -89,7 +90,7 @@ describe('the moves of a task', () => {
     const held = await claimed();
     expect(await room.moves.complete(held, result)).toBe(true);
     expect(await room.moves.fail(held, taskError(new AppError('internal_error', 'late')))).toBe(false);
-    expect(await room.moves.giveBack(held, 0, true)).toBeUndefined();
+    expect(await room.moves.giveBack(held, 0)).toBeUndefined();
     expect(await room.moves.claim(held.id, 'worker', LEASE_MS)).toBeUndefined();
     const task = await room.store.find(TEST_ACCOUNT, held.id);
     expect(task).toMatchObject({ status: 'completed', phase: 'done', progress: 100, error: null, images: [image] });
@@ -107,7 +108,7 @@ describe('the moves of a task', () => {
     const { id } = await room.store.insert(command(), DEADLINE_MS);
     const first = await room.moves.claim(id, 'first', 60_000);
     const hold = { id, attempt: first?.attempt ?? 0 };
-    await room.moves.giveBack(hold, 0, true);
+    await room.moves.giveBack(hold, 0);
     expect(await room.moves.renew([hold], 60_000)).toEqual([]);
     expect(await room.moves.claim(id, 'second', 60_000)).toMatchObject({ attempt: 2, losses: 0 });
   });
@@ -121,13 +122,69 @@ describe('the moves of a task', () => {
 
   it('remembers a provider call whose outcome nobody learned, and forgets it when it is known', async () => {
     const held = await claimed();
-    await room.moves.startProvider(held, { name: 'paid', free: false }, 3);
+    await room.moves.startProvider(held, PAID, 3);
     await room.moves.acceptedByProvider(held, 'vendor-job-7');
-    await room.moves.giveBack(held, 0, false);
+    await room.moves.giveBack(held, 0);
     const second = await claimed(held.id);
     expect(second.task).toMatchObject({ providerCallOpen: true, providerJobId: 'vendor-job-7', providerStarts: 1 });
-    await room.moves.giveBack(second, 0, true);
+    await room.moves.giveBack(second, 0, { outcome: 'failed', charged: 'no' });
     expect((await claimed(held.id)).task.providerCallOpen).toBe(false);
+  });
+
+  it('writes every call down, with its end and never twice', async () => {
+    const held = await claimed();
+    await room.moves.startProvider(held, PAID, 3);
+    await room.moves.acceptedByProvider(held, 'vendor-job-7');
+    await room.moves.startProvider(held, SANDBOX, 3, { outcome: 'failed', code: 'upstream_error', charged: 'no' });
+    await room.moves.complete(held, result, { outcome: 'succeeded', charged: 'no' });
+    const { calls = [] } = (await room.store.history(TEST_ACCOUNT, held.id)) ?? {};
+    const times = { startedAt: expect.any(String), endedAt: expect.any(String) };
+    const failed = { outcome: 'failed', code: 'upstream_error', charged: 'no' };
+    const named = { upstreamId: 'vendor-job-7', acceptedAt: expect.any(String) };
+    expect(calls).toEqual([
+      { n: 1, ...PAID, ...times, ...named, ...failed },
+      { n: 2, ...SANDBOX, ...times, outcome: 'succeeded', charged: 'no' },
+    ]);
+    expect(Date.parse(calls[0]?.endedAt ?? '')).toBe(Date.parse(calls[1]?.startedAt ?? ''));
+    const other = await claimed();
+    await room.moves.startProvider(other, PAID, 3);
+    await room.moves.giveBack(other, 0, { outcome: 'failed', charged: 'maybe' });
+    const second = await claimed(other.id);
+    expect(second.task).toMatchObject({ providerCallOpen: true, lastCall: { outcome: 'failed', charged: 'maybe' } });
+    await room.moves.fail(second, taskError(new AppError('interrupted', 'x')), {
+      outcome: 'unknown',
+      charged: 'maybe',
+    });
+    expect((await room.store.history(TEST_ACCOUNT, other.id))?.calls).toMatchObject([{ outcome: 'failed' }]);
+  });
+
+  it('takes no start that arrives after the task was given back', async () => {
+    const held = await claimed();
+    await room.moves.giveBack(held, 0);
+    expect(await room.moves.startProvider(held, PAID, 3)).toBe(false);
+    expect((await claimed(held.id)).task).toMatchObject({ providerCallOpen: false, providerStarts: 0 });
+  });
+
+  it('is parked without going back a phase, held by nobody, and taken up without counting anything', async () => {
+    const held = await claimed();
+    await room.moves.startProvider(held, PAID, 3);
+    await room.moves.acceptedByProvider(held, 'vendor-job-7');
+    await room.sql(
+      `UPDATE tasks SET calls = jsonb_set(calls, '{0,acceptedAt}', to_jsonb(now() - interval '1 minute')) WHERE id = $1`,
+      [held.id],
+    );
+    expect(await room.moves.park(held, 60_000)).toEqual({ taskId: held.id, epoch: 1, delayMs: 60_000 });
+    expect(await room.store.find(TEST_ACCOUNT, held.id)).toMatchObject({ phase: 'running', openProvider: 'paid' });
+    expect(await room.moves.claim(held.id, 'early', LEASE_MS)).toBeUndefined();
+    expect(await room.moves.renew([held], LEASE_MS)).toEqual([]);
+    await room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [held.id]);
+    const { task } = await claimed(held.id);
+    expect(task).toMatchObject({
+      ...{ attempt: 2, tries: 1, losses: 0, providerStarts: 1, providerJobId: 'vendor-job-7', providerCallOpen: true },
+      lastCall: { provider: 'paid', key: 'main' },
+    });
+    expect(task.waitedMs).toBeGreaterThanOrEqual(60_000);
+    expect(await room.moves.park(held, 0)).toBeUndefined();
   });
 
   it('never shows progress going back, nor 100 before the end', async () => {
@@ -141,7 +198,7 @@ describe('the moves of a task', () => {
 
   it('is not claimed before its next try is due, nor after its deadline', async () => {
     const held = await claimed();
-    const entry = await room.moves.giveBack(held, 60_000, true);
+    const entry = await room.moves.giveBack(held, 60_000);
     expect(entry).toEqual({ taskId: held.id, epoch: 1, delayMs: 60_000 });
     expect(await room.moves.claim(held.id, 'worker', LEASE_MS)).toBeUndefined();
     const overdue = await accepted();

@@ -40,7 +40,9 @@ interface Suite {
 export function describeImageProvider({ provider, behave, begun }: Suite): void {
   const generate = async (behaviour: Behaviour, changes: Partial<ProviderImageRequest> = {}, context = contextOf()) => {
     const order = await behave(behaviour, orderOf(changes));
-    return provider().generate(order, context);
+    const answer = await provider().generate(order, context);
+    if ('pending' in answer) throw new Error('the provider is still at work');
+    return answer;
   };
 
   it('brings a picture that can be decoded, its usage, and tells of its progress', async () => {

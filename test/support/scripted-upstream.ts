@@ -26,8 +26,8 @@ export interface ScriptedUpstream {
   close(): Promise<void>;
 }
 
-/** Starts on a free port of 127.0.0.1. A call without a script is answered with 599. */
-export async function startUpstream(): Promise<ScriptedUpstream> {
+/** Starts on 127.0.0.1, on a free port unless one is given. A call without a script is answered with 599. */
+export async function startUpstream(port = 0): Promise<ScriptedUpstream> {
   const calls: UpstreamCall[] = [];
   let scripts: Script[] = [];
   const server = createServer((request, response) => {
@@ -44,7 +44,7 @@ export async function startUpstream(): Promise<ScriptedUpstream> {
     if (script === undefined) response.writeHead(599).end();
     else await script(call, response);
   }
-  server.listen(0, '127.0.0.1');
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,

@@ -3,13 +3,13 @@ import { ImageError } from '#images/image-error.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { StorageError } from '#storage/object-store.js';
 import { MoveUnanswered } from '#tasks/task-moves.js';
-import { PictureNotStored, StartNotCounted, verdictOn } from './failure-verdict.js';
+import { NobodyFree, PictureNotStored, StartNotCounted, verdictOn } from './failure-verdict.js';
 import { DeadlinePassed, HoldLost, ShuttingDown } from './hold.js';
 
 const PAID = { free: false, interrupted: 'fail' } as const;
 const FREE = { free: true, interrupted: 'retry' } as const;
 const BOLD = { free: false, interrupted: 'retry' } as const;
-const facts = { starts: 1, maxStarts: 3, attempt: 1, provider: PAID };
+const facts = { starts: 1, maxStarts: 3, tries: 1, provider: PAID, resumable: false };
 
 function providerError(charged: 'no' | 'maybe' | 'yes', retryable = true): ProviderError {
   return new ProviderError('upstream_error', 'The provider failed.', { retryable, charged });
@@ -41,6 +41,22 @@ describe('verdictOn', () => {
     expect(verdictOn(new PictureNotStored('disk full'), { ...facts, provider: BOLD }).kind).toBe('fail');
   });
 
+  it('asks again for a job that its provider has named, unless that came to nothing', () => {
+    const named = { ...facts, resumable: true };
+    expect(verdictOn(providerError('maybe'), named)).toEqual({ kind: 'park', delayMs: 1_000 });
+    expect(verdictOn(providerError('yes'), named).kind).toBe('park');
+    expect(verdictOn(providerError('maybe'), { ...named, starts: 3 }).kind).toBe('park');
+    expect(verdictOn(providerError('no'), named).kind).toBe('give-back');
+    expect(verdictOn(providerError('maybe', false), named).kind).toBe('fail');
+    expect(verdictOn(new ShuttingDown(), named)).toEqual({ kind: 'park', delayMs: 0 });
+    expect(verdictOn(new NobodyFree(5_000), named)).toEqual({ kind: 'park', delayMs: 5_000 });
+  });
+
+  it('lets a task wait while nobody is free, at least a second and at most half a minute', () => {
+    const delays = [0, 1_500.5, 999_999].map((ms) => verdictOn(new NobodyFree(ms), { ...facts, tries: 99, starts: 3 }));
+    expect(delays).toEqual([1_000, 1_501, 30_000].map((delayMs) => ({ kind: 'give-back', delayMs, wait: true })));
+  });
+
   it('never exceeds the cap on starts', () => {
     expect(verdictOn(providerError('no'), { ...facts, starts: 3 })).toMatchObject({
       kind: 'fail',
@@ -65,7 +81,7 @@ describe('verdictOn', () => {
 
   it('tries a store that fails again, but not for ever', () => {
     expect(verdictOn(new StorageError('disk full'), facts).kind).toBe('give-back');
-    expect(verdictOn(new StorageError('disk full'), { ...facts, attempt: 20 })).toMatchObject({
+    expect(verdictOn(new StorageError('disk full'), { ...facts, tries: 20 })).toMatchObject({
       error: { code: 'storage_error' },
     });
   });

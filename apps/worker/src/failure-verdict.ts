@@ -16,30 +16,51 @@ export class StartNotCounted extends Error {
   override readonly name = 'StartNotCounted';
 }
 
+/** Everybody who could make the picture refuses calls for now: a limit is reached, or it is being left alone. */
+export class NobodyFree extends Error {
+  override readonly name = 'NobodyFree';
+
+  /** Milliseconds after which one of them may be free. */
+  constructor(readonly retryAfterMs: number) {
+    super('no provider is free');
+  }
+}
+
 /** What becomes of a task after an attempt that brought no picture. */
 export type Verdict =
   | { readonly kind: 'walk-away' }
-  | { readonly kind: 'give-back'; readonly delayMs: number }
+  /** `wait`: it was no try of the task, since nobody was free to take it. */
+  | { readonly kind: 'give-back'; readonly delayMs: number; readonly wait?: true }
+  /** Its provider works on, and is asked for the job again. */
+  | { readonly kind: 'park'; readonly delayMs: number }
   | { readonly kind: 'fail'; readonly error: AppError };
 
 interface AttemptFacts {
   /** Provider calls of this task so far, this attempt's included. */
   readonly starts: number;
   readonly maxStarts: number;
-  /** Attempts so far, including those that failed before the provider. */
-  readonly attempt: number;
-  readonly provider: Pick<ImageProvider, 'free' | 'interrupted'>;
+  /** Tries so far, including those that failed before the provider. */
+  readonly tries: number;
+  /** Whose call was the last, if there was one. */
+  readonly provider: Pick<ImageProvider, 'free' | 'interrupted'> | undefined;
+  /** The provider has named the job, and can be asked for it without buying again. */
+  readonly resumable: boolean;
 }
 
 const FIRST_DELAY_MS = 1_000;
 const LONGEST_DELAY_MS = 30_000;
+const NOBODY = { free: false, interrupted: 'fail' } as const;
 /** Tries that never reach a provider (the store is away, say) are bounded by the deadline and by this. */
 const MAX_ATTEMPTS = 20;
 
 /** Decides by what the error itself says. A start that may have been charged is never followed by another by luck. */
 export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
   if (error instanceof HoldLost) return { kind: 'walk-away' };
-  if (error instanceof ShuttingDown) return { kind: 'give-back', delayMs: 0 };
+  if (error instanceof ShuttingDown) return { kind: facts.resumable ? 'park' : 'give-back', delayMs: 0 };
+  if (error instanceof NobodyFree) {
+    const delayMs = Math.min(Math.max(Math.ceil(error.retryAfterMs), FIRST_DELAY_MS), LONGEST_DELAY_MS);
+    return facts.resumable ? { kind: 'park', delayMs } : { kind: 'give-back', delayMs, wait: true };
+  }
   if (error instanceof StartNotCounted) return { kind: 'give-back', delayMs: FIRST_DELAY_MS };
   // What else the database left unanswered is found out by whoever takes the task when the lease has run out.
   if (error instanceof MoveUnanswered) return { kind: 'walk-away' };
@@ -50,23 +71,26 @@ export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
   if (error instanceof AppError) return fail(error);
   if (error instanceof ImageError) return fail(new AppError(error.code, error.message, { cause: error }));
   if (error instanceof PictureNotStored) {
-    return onStore(error, mayBuyAgain(facts.provider, 'yes') && facts.starts < facts.maxStarts, facts);
+    return onStore(error, mayBuyAgain(facts.provider ?? NOBODY, 'yes') && facts.starts < facts.maxStarts, facts);
   }
-  if (error instanceof StorageError) return onStore(error, facts.attempt < MAX_ATTEMPTS, facts);
+  if (error instanceof StorageError) return onStore(error, facts.tries < MAX_ATTEMPTS, facts);
   return fail(
     new AppError('internal_error', 'The picture could not be made because of an internal error.', { cause: error }),
   );
 }
 
 function onStore(error: Error, again: boolean, facts: AttemptFacts): Verdict {
-  if (again) return { kind: 'give-back', delayMs: delayAfter(facts.attempt) };
+  if (again) return { kind: 'give-back', delayMs: delayAfter(facts.tries) };
   return fail(new AppError('storage_error', 'The picture could not be stored.', { cause: error }));
 }
 
 function onProviderError(error: ProviderError, facts: AttemptFacts): Verdict {
-  if (error.retryable && mayBuyAgain(facts.provider, error.charged) && facts.starts < facts.maxStarts) {
-    const delayMs = error.retryAfter === undefined ? delayAfter(facts.starts) : error.retryAfter * 1_000;
-    return { kind: 'give-back', delayMs: Math.min(delayMs, LONGEST_DELAY_MS) };
+  const asked = error.retryAfter === undefined ? delayAfter(facts.starts) : error.retryAfter * 1_000;
+  const delayMs = Math.min(asked, LONGEST_DELAY_MS);
+  // Asking for the job again buys nothing, unless the provider has said that the job came to nothing.
+  if (error.retryable && facts.resumable && error.charged !== 'no') return { kind: 'park', delayMs };
+  if (error.retryable && mayBuyAgain(facts.provider ?? NOBODY, error.charged) && facts.starts < facts.maxStarts) {
+    return { kind: 'give-back', delayMs };
   }
   return fail(
     new AppError(error.code, error.message, {

@@ -1,14 +1,20 @@
 import { pixelsFor } from '#contract/pixel-table.js';
 import type { ProviderImageRequest } from '#providers/image-provider.js';
+import type { Candidate } from '#routing/route-plan.js';
 import type { ClaimedTask } from '#tasks/task-moves.js';
 import type { LoadedInputs } from './load-inputs.js';
 
 /** The task in the words of every provider. */
-export function toProviderRequest(claimed: ClaimedTask, inputs: LoadedInputs): ProviderImageRequest {
-  const { action, model, options } = claimed.task;
+export function toProviderRequest(
+  claimed: ClaimedTask,
+  candidate: Candidate,
+  inputs: LoadedInputs,
+): ProviderImageRequest {
+  const { action, options } = claimed.task;
   return {
     action,
-    model,
+    model: candidate.model,
+    sizes: candidate.sizes,
     prompt: claimed.prompt,
     width: options.pixels?.width,
     height: options.pixels?.height,

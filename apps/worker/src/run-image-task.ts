@@ -1,99 +1,55 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { AppError } from '#contract/app-error.js';
-import { finishPicture, type FinishedPicture } from '#images/finish-picture.js';
-import { ImageError } from '#images/image-error.js';
-import { MAX_PICTURE_BYTES } from '#images/limits.js';
-import { sniffImageType } from '#images/sniff.js';
-import { mayBuyAgain, type ImageProvider, type ProviderImageResult } from '#providers/image-provider.js';
-import { ProviderError } from '#providers/provider-error.js';
-import type { ProviderRegistry } from '#providers/registry.js';
+import type { FinishedPicture } from '#images/finish-picture.js';
 import { resultKey } from '#storage/object-key.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
-import type { ClaimedTask } from '#tasks/task-moves.js';
-import type { TaskPartials } from '#tasks/task-partials.js';
 import { adaptations, sizesOf } from './adaptations.js';
+import { Attempt } from './attempt.js';
 import { PictureNotStored } from './failure-verdict.js';
-import type { HeldTask } from './hold.js';
-import type { LoadInputs, LoadedInputs } from './load-inputs.js';
-import { readCapped, TooManyBytes } from './read-capped.js';
-import { toProviderRequest } from './provider-request.js';
+import type { OrderedPicture, OrderPicture } from './order-picture.js';
 import { putWithRetries } from './put-with-retries.js';
 import type { TaskKeeper } from './task-keeper.js';
 
-/** One picture, from claim to bell: the only place that knows a provider, a pipeline and a store belong together. */
+/** One picture, from claim to bell: ordered from a provider, stored, and written down. */
 export class RunImageTask {
   private readonly owner = randomUUID();
 
   constructor(
     private readonly keeper: TaskKeeper,
-    private readonly providers: ProviderRegistry,
-    private readonly inputs: LoadInputs,
+    private readonly orders: OrderPicture,
     private readonly store: ObjectStore,
-    private readonly partials: TaskPartials,
   ) {}
 
-  /** Leaves the task settled, given back, or in other hands. Throws only when the database does not answer. */
+  /** Leaves the task settled, given back, parked, or in other hands. Throws only when the database does not answer. */
   async run(taskId: string): Promise<void> {
     const claimed = await this.keeper.claim(taskId, this.owner);
     if (claimed === undefined) return;
-    const provider = this.providers.imageProvider(claimed.task.model);
-    const held = this.keeper.hold(claimed);
+    const attempt = new Attempt(claimed, this.keeper.hold(claimed));
     try {
-      await this.attempt(claimed, held, provider);
+      this.keeper.refusePoison(claimed);
+      const order = await this.orders.run(attempt);
+      if ('pending' in order) await this.keeper.park(attempt, order.pending.checkAfterMs);
+      else await this.deliver(attempt, order);
     } catch (error) {
-      await this.keeper.settleFailure(claimed, held, provider, error);
+      await this.keeper.settleFailure(attempt, error);
     } finally {
-      held.release();
+      attempt.held.release();
     }
   }
 
-  private async attempt(claimed: ClaimedTask, held: HeldTask, provider: ImageProvider): Promise<void> {
-    this.keeper.refusePoison(claimed);
-    refuseSecondPurchase(claimed, provider);
-    const inputs = await this.inputs.load(claimed, held.signal);
-    const result = await this.buy(claimed, held, provider, inputs);
-    const picture = await this.finish(claimed, held, result);
+  private async deliver(attempt: Attempt, { made, picture }: OrderedPicture): Promise<void> {
+    const { claimed, held } = attempt;
     const key = resultKey(claimed.task.id, claimed.attempt, picture.format);
     await this.keeper.whileStoring(held, () => this.keep(key, picture, held.signal));
     const { contentType, width, height, sha256 } = picture;
-    const sizes = sizesOf(claimed.task.options, result.sentSize, picture);
+    const sizes = sizesOf(claimed.task.options, made.sentSize, picture);
     const image = { key, contentType, width, height, bytes: picture.bytes.length, sha256, sizes };
-    const won = await this.keeper.complete(claimed, held, provider, {
+    const won = await this.keeper.complete(attempt, made.provider, {
       images: [image],
-      usage: result.usage,
-      warnings: [...result.warnings, ...adaptations(picture)],
+      usage: made.usage,
+      warnings: [...made.warnings, ...adaptations(picture)],
     });
     if (!won) await this.store.delete(key);
-  }
-
-  /** Counts the start, then calls. A provider that named its job in an earlier attempt is asked for that job again. */
-  private async buy(
-    claimed: ClaimedTask,
-    held: HeldTask,
-    provider: ImageProvider,
-    inputs: LoadedInputs,
-  ): Promise<ProviderImageResult & { readonly bytes: Buffer }> {
-    if (claimed.providerJobId === null) await this.keeper.startProvider(claimed, held, provider);
-    const progress = this.keeper.progress(held);
-    const call = provider.generate(toProviderRequest(claimed, inputs), {
-      signal: held.signal,
-      idempotencyKey: claimed.task.id,
-      resumeJobId: claimed.providerJobId ?? undefined,
-      startNumber: claimed.providerStarts + 1,
-      onAccepted: (providerJobId) => this.keeper.acceptedByProvider(held, providerJobId),
-      onProgress: (percent) => {
-        progress.provider(percent);
-      },
-      onPartial: (image, index) => {
-        this.passOn(claimed, image, index);
-      },
-    });
-    const result = await this.keeper.called(held, provider, call);
-    const bytes = await readCapped(result.image, MAX_PICTURE_BYTES, held.signal).catch((error: unknown) => {
-      throw error instanceof TooManyBytes ? unusable(error) : error;
-    });
-    return { ...result, bytes };
   }
 
   private async keep(key: string, picture: FinishedPicture, signal: AbortSignal): Promise<void> {
@@ -105,42 +61,4 @@ export class RunImageTask {
       throw error instanceof StorageError ? new PictureNotStored('not stored', { cause: error }) : error;
     }
   }
-
-  /** Nothing is published for a caller that asked for no partial pictures, whatever the provider sends. */
-  private passOn({ task }: ClaimedTask, image: Buffer, index: number): void {
-    if (index >= (task.options.partialImages ?? 0)) return;
-    const format = sniffImageType(image);
-    if (format !== undefined) this.partials.send(task.id, index, format, image);
-  }
-
-  private async finish(claimed: ClaimedTask, held: HeldTask, result: { bytes: Buffer }): Promise<FinishedPicture> {
-    const { pixels, outputFormat, outputCompression, background } = claimed.task.options;
-    const order = {
-      target: pixels ?? undefined,
-      format: outputFormat,
-      compression: outputCompression ?? undefined,
-      background: background ?? undefined,
-    };
-    return finishPicture(result.bytes, order, held.signal).catch((error: unknown) => {
-      throw error instanceof ImageError ? unusable(error) : error;
-    });
-  }
-}
-
-/** An earlier attempt called the provider and never learned how that ended. */
-function refuseSecondPurchase(claimed: ClaimedTask, provider: ImageProvider): void {
-  if (!claimed.providerCallOpen || claimed.providerJobId !== null || mayBuyAgain(provider, 'maybe')) return;
-  throw new AppError(
-    'interrupted',
-    'The worker was interrupted while the provider was making the picture. It is not known whether it was made, so it was not ordered a second time.',
-  );
-}
-
-/** An answer without a usable picture is the provider's failure. */
-function unusable(cause: Error): ProviderError {
-  return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
-    retryable: true,
-    charged: 'no',
-    cause,
-  });
 }

@@ -1,15 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '#contract/app-error.js';
-import type { ImageProvider } from '#providers/image-provider.js';
-import { ProviderError } from '#providers/provider-error.js';
-import type { ImageQueue } from '#queue/image-queue.js';
+import type { ProviderEntry } from '#catalogue/catalogue.js';
+import type { ProviderError } from '#providers/provider-error.js';
+import type { ImageQueue, QueueEntry } from '#queue/image-queue.js';
+import type { Candidate } from '#routing/route-plan.js';
+import { unknownEnd, type CallEnd } from '#tasks/provider-call.js';
 import { taskError } from '#tasks/task-error.js';
 import type { TaskBell } from '#tasks/task-events.js';
-import type { ClaimedTask, TaskMoves, TaskResult } from '#tasks/task-moves.js';
+import { MoveUnanswered, type ClaimedTask, type TaskMoves, type TaskResult } from '#tasks/task-moves.js';
 import type { TaskSlots } from '#tasks/task-slots.js';
 import type { TasksConfig } from '#tasks/tasks.config.js';
 import type { Logger } from '#telemetry/logger.js';
 import type { SendDeliveries } from '#webhooks/send-deliveries.js';
+import { successOf, type Attempt } from './attempt.js';
 import { PictureNotStored, StartNotCounted, verdictOn } from './failure-verdict.js';
 import { HoldLost, type HeldTask, type Holds } from './hold.js';
 import { ProgressWriter } from './progress-writer.js';
@@ -65,24 +68,48 @@ export class TaskKeeper {
     return new ProgressWriter(this.moves, held, this.notify.bell, this.logger);
   }
 
-  async startProvider(claimed: ClaimedTask, held: HeldTask, provider: ImageProvider): Promise<void> {
+  /** Whether the cap leaves room for another call. */
+  mayStart({ starts }: Attempt): boolean {
+    return starts < this.config.maxProviderStarts;
+  }
+
+  /** Counts a call before it is made, and says how the one before it ended. */
+  async startProvider(attempt: Attempt, { provider, key, model }: Candidate): Promise<void> {
+    const { held, call: before } = attempt;
     held.signal.throwIfAborted();
-    if (claimed.providerStarts >= this.config.maxProviderStarts) throw givenUp();
+    if (!this.mayStart(attempt)) throw givenUp();
+    const call = { provider: provider.name, key: key?.name ?? '', model, free: provider.free };
+    const endBefore = before && (before.end ?? unknownEnd(before.provider.free));
+    attempt.call = { provider, jobId: undefined, end: undefined };
     const counted = await this.moves
-      .startProvider(held, provider, this.config.maxProviderStarts)
+      .startProvider(held, call, this.config.maxProviderStarts, endBefore)
       .catch((cause: unknown) => {
         throw new StartNotCounted('not counted', { cause });
       });
     if (!counted) throw new HoldLost();
+    attempt.starts += 1;
   }
 
   /** Waits for a call to the provider, which counts by how it ends. */
-  async called<T>(held: HeldTask, provider: ImageProvider, call: Promise<T>): Promise<T> {
-    return this.notify.meter.call(provider.name, call, held.signal);
+  async called<T extends object>(held: HeldTask, provider: string, call: Promise<T>): Promise<T> {
+    return this.notify.meter.call(provider, call, held.signal);
   }
 
-  async acceptedByProvider(held: HeldTask, providerJobId: string): Promise<void> {
-    if (!(await this.moves.acceptedByProvider(held, providerJobId))) throw new HoldLost();
+  async acceptedByProvider(attempt: Attempt, providerJobId: string): Promise<void> {
+    if (!(await this.moves.acceptedByProvider(attempt.held, providerJobId))) throw new HoldLost();
+    if (attempt.call !== undefined) attempt.call.jobId = providerJobId;
+  }
+
+  /** The last call failed without a charge, and another provider or key is asked. */
+  failedOver({ claimed, held, call }: Attempt, error: ProviderError): void {
+    const { code } = error;
+    this.logger.warn('task.failed_over', {
+      ...identity(claimed),
+      attempt: held.attempt,
+      provider: call?.provider.name,
+      code,
+      error,
+    });
   }
 
   /** Shows the phase `storing` while the work takes long enough to be seen. */
@@ -103,8 +130,8 @@ export class TaskKeeper {
   }
 
   /** False when the task has ended in another way meanwhile; then the picture is not wanted. */
-  async complete(claimed: ClaimedTask, held: HeldTask, provider: ImageProvider, result: TaskResult): Promise<boolean> {
-    const won = await this.completeInTheEnd(claimed, held, result);
+  async complete({ claimed, held }: Attempt, provider: ProviderEntry, result: TaskResult): Promise<boolean> {
+    const won = await this.completeInTheEnd(claimed, held, result, successOf(provider.free));
     if (won) {
       this.ended(claimed);
       this.notify.meter.completed(claimed, provider.name);
@@ -122,10 +149,15 @@ export class TaskKeeper {
    * A picture that is made and stored outlives a database that is away for a while: it is offered again until the
    * task's deadline or the end of the process. That the lease has run out meanwhile matters only if another took over.
    */
-  private async completeInTheEnd(claimed: ClaimedTask, held: HeldTask, result: TaskResult): Promise<boolean> {
+  private async completeInTheEnd(
+    claimed: ClaimedTask,
+    held: HeldTask,
+    result: TaskResult,
+    end: CallEnd,
+  ): Promise<boolean> {
     for (let tries = 1; ; tries++) {
       try {
-        if (await this.moves.complete(held, result)) return true;
+        if (await this.moves.complete(held, result, end)) return true;
         // An earlier try may have been carried out, and only its answer lost.
         return tries > 1 && (await this.moves.isCompletedBy(held));
       } catch (error) {
@@ -138,33 +170,47 @@ export class TaskKeeper {
     }
   }
 
+  /**
+   * Lets the task go while its provider works on, and asks for it again in `delayMs`. Throws MoveUnanswered when the
+   * database does not answer: then the lease runs out, and whoever takes the task asks for the job.
+   */
+  async park({ claimed, held, call }: Attempt, delayMs: number): Promise<void> {
+    const entry = await this.moves.park(held, delayMs).catch((cause: unknown) => {
+      throw new MoveUnanswered('not parked', { cause });
+    });
+    const line = { ...identity(claimed), attempt: held.attempt, provider: call?.provider.name, durationMs: delayMs };
+    this.logger.info(entry === undefined ? 'task.hold_lost' : 'task.parked', line);
+    if (entry !== undefined) await this.enqueue(entry);
+  }
+
   /** Decides by the error and carries it out. A database that does not answer leaves the lease to run out. */
-  async settleFailure(claimed: ClaimedTask, held: HeldTask, provider: ImageProvider, thrown: unknown): Promise<void> {
+  async settleFailure(attempt: Attempt, thrown: unknown): Promise<void> {
+    const { claimed, held, call } = attempt;
     const error: unknown = held.signal.aborted ? held.signal.reason : thrown;
     const verdict = verdictOn(error, {
-      starts: claimed.providerStarts + 1,
+      starts: attempt.starts,
       maxStarts: this.config.maxProviderStarts,
-      attempt: claimed.attempt,
-      provider,
+      tries: claimed.tries,
+      provider: call?.provider,
+      resumable: attempt.resumable,
     });
-    const line = { ...identity(claimed), attempt: held.attempt, provider: provider.name };
+    const end = attempt.endWith(error);
+    const line = { ...identity(claimed), attempt: held.attempt, provider: call?.provider.name };
     switch (verdict.kind) {
       case 'walk-away':
         this.logger.warn('task.hold_lost', line);
         return;
+      case 'park':
+        this.logger.warn('task.asked_later', { ...line, error });
+        return this.park(attempt, verdict.delayMs);
       case 'give-back': {
-        // A call that was cut short may still be running at the provider; a classified failure is known to be over.
-        const outcomeKnown = provider.free || !(held.signal.aborted || mayBeCharged(error));
-        const entry = await this.moves.giveBack(held, verdict.delayMs, outcomeKnown);
+        const entry = await this.moves.giveBack(held, verdict.delayMs, end, verdict.wait);
         this.logger.warn('task.given_back', { ...line, durationMs: verdict.delayMs, error });
-        if (entry === undefined) return;
-        this.notify.bell.ringChanged(held.id);
-        // Without Redis the sweeper finds it.
-        await this.notify.queue.add(entry).catch(() => undefined);
+        if (entry !== undefined) await this.enqueue(entry);
         return;
       }
       case 'fail':
-        if (await this.moves.fail(held, taskError(verdict.error))) {
+        if (await this.moves.fail(held, taskError(verdict.error), end)) {
           this.ended(claimed);
           this.notify.meter.failed(verdict.error);
         }
@@ -177,6 +223,12 @@ export class TaskKeeper {
     }
   }
 
+  /** Without Redis the sweeper finds it. */
+  private async enqueue(entry: QueueEntry): Promise<void> {
+    this.notify.bell.ringChanged(entry.taskId);
+    await this.notify.queue.add(entry).catch(() => undefined);
+  }
+
   private ended({ task, asynchronous }: ClaimedTask): void {
     this.notify.slots.free(task.apiKeyId, task.id);
     this.notify.bell.ring(task.id);
@@ -186,10 +238,6 @@ export class TaskKeeper {
 
 function givenUp(): AppError {
   return new AppError('interrupted', 'The picture was begun too often without being finished, so it was given up.');
-}
-
-function mayBeCharged(error: unknown): boolean {
-  return error instanceof ProviderError && error.charged !== 'no';
 }
 
 function identity(claimed: ClaimedTask): { taskId: string; requestId: string } {

@@ -33,11 +33,11 @@ export class TaskMeter {
     this.metrics.tasksEnded.inc({ outcome: 'failed', code });
   }
 
-  /** Counts how a call to a provider ends, and passes its outcome on. */
-  async call<T>(provider: string, call: Promise<T>, signal: AbortSignal): Promise<T> {
+  /** Counts how a call to a provider ends, and passes its outcome on. One that is still at work has not ended. */
+  async call<T extends object>(provider: string, call: Promise<T>, signal: AbortSignal): Promise<T> {
     try {
       const result = await call;
-      this.metrics.providerStarts.inc({ provider, outcome: 'ok' });
+      if (!('pending' in result)) this.metrics.providerStarts.inc({ provider, outcome: 'ok' });
       return result;
     } catch (error) {
       const code = error instanceof ProviderError ? error.code : 'internal_error';

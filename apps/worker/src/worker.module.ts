@@ -14,14 +14,16 @@ import { ConfigModule } from '#config/config.module.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { Database } from '#database/database.js';
 import { EgressConfig } from '#egress/egress.config.js';
+import { CatalogueConfig } from '#catalogue/catalogue.config.js';
+import { CatalogueModule } from '#catalogue/catalogue.module.js';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import { PublicPoster } from '#egress/post-public-url.js';
 import { MAX_PICTURE_BYTES } from '#images/limits.js';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
-import { OpenAiProvider } from '#providers/openai/openai-provider.js';
+import { adapterProblems, makeProviderFrom } from '#providers/make-provider.js';
 import { ProviderRegistry } from '#providers/registry.js';
-import { obeysDirectives, SandboxConfig } from '#providers/sandbox/sandbox.config.js';
-import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
+import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
 import { ImageQueue } from '#queue/image-queue.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { ServiceTimes } from '#queue/service-times.js';
@@ -29,6 +31,7 @@ import { patientConnection } from '#queue/connections.js';
 import { JOBS_REDIS, JobsModule } from '#queue/jobs.module.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
+import type { Gate } from '#routing/gate.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { ResultLinks } from '#storage/result-links.js';
 import { LinkSigner } from '#storage/signed-link.js';
@@ -51,6 +54,7 @@ import { DeliveryMoves } from '#webhooks/delivery-moves.js';
 import { WebhookSecretStore, WEBHOOK_SECRETS } from '#webhooks/secret-store.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { CallProvider } from './call-provider.js';
 import { CollectOrphans } from './collect-orphans.js';
 import { DeliverWebhook } from './deliver-webhook.js';
 import { ExpireKeys } from './expire-keys.js';
@@ -60,6 +64,7 @@ import { ExpireWebhooks } from './expire-webhooks.js';
 import { Holds } from './hold.js';
 import { ImageProcessor } from './image.processor.js';
 import { LoadInputs } from './load-inputs.js';
+import { OrderPicture } from './order-picture.js';
 import { Retention } from './retention.js';
 import { RunImageTask } from './run-image-task.js';
 import { ServiceReport } from './service-report.js';
@@ -77,6 +82,7 @@ export const WORKER_CONFIGS = [
   TasksConfig,
   StorageConfig,
   EgressConfig,
+  CatalogueConfig,
   SandboxConfig,
   OpenAiConfig,
   SecretsConfig,
@@ -84,7 +90,12 @@ export const WORKER_CONFIGS = [
   WorkerConfig,
 ] as const;
 
+/** Lets every call pass: no limit of the catalogue is held yet. */
+const PROVIDER_GATE = Symbol('PROVIDER_GATE');
+const OPEN_GATE: Gate = { enter: () => Promise.resolve({ end: () => undefined, park: () => undefined }) };
+
 const providers = [
+  { provide: PROVIDER_GATE, useValue: OPEN_GATE },
   { provide: PublicFetcher, inject: [EgressConfig], useFactory: (config: EgressConfig) => new PublicFetcher(config) },
   {
     provide: LoadInputs,
@@ -135,8 +146,18 @@ const providers = [
     ) => new TaskKeeper(moves, holds, { bell, queue, slots, meter, deliveries }, config, logger),
   },
   {
+    provide: CallProvider,
+    inject: [TaskKeeper, ProviderRegistry, PROVIDER_GATE, TaskPartials],
+    useFactory: (...parts: ConstructorParameters<typeof CallProvider>) => new CallProvider(...parts),
+  },
+  {
+    provide: OrderPicture,
+    inject: [TaskKeeper, ProviderRegistry, CallProvider, LoadInputs],
+    useFactory: (...parts: ConstructorParameters<typeof OrderPicture>) => new OrderPicture(...parts),
+  },
+  {
     provide: RunImageTask,
-    inject: [TaskKeeper, ProviderRegistry, LoadInputs, OBJECT_STORE, TaskPartials],
+    inject: [TaskKeeper, OrderPicture, OBJECT_STORE],
     useFactory: (...parts: ConstructorParameters<typeof RunImageTask>) => new RunImageTask(...parts),
   },
   {
@@ -198,13 +219,14 @@ export class WorkerModule implements OnApplicationBootstrap, OnModuleDestroy, On
     @Inject(Metrics) private readonly metrics: Metrics,
   ) {}
 
-  /** `registry` says who makes the pictures; absent, the settings do. Throws ConfigError when settings are wrong. */
+  /** `registry` says who makes the pictures; absent, the catalogue does. Throws ConfigError when settings are wrong. */
   static forRoot(env: Readonly<Record<string, string | undefined>>, registry?: ProviderRegistry): DynamicModule {
     return {
       module: WorkerModule,
       imports: [
         ConfigModule.forRoot(WORKER_CONFIGS, env),
         TelemetryModule.forRoot('worker'),
+        CatalogueModule.forRoot(env),
         TasksModule,
         StorageModule,
         BullModule.forRootAsync({
@@ -217,8 +239,8 @@ export class WorkerModule implements OnApplicationBootstrap, OnModuleDestroy, On
       providers: [
         {
           provide: ProviderRegistry,
-          inject: [SandboxConfig, OpenAiConfig, EgressConfig],
-          useFactory: (...configs: Parameters<typeof oneProvider>) => registry ?? oneProvider(...configs),
+          inject: [CatalogueSource, SandboxConfig, OpenAiConfig, EgressConfig],
+          useFactory: (...parts: Parameters<typeof registryOf>) => registry ?? registryOf(...parts),
         },
         ...providers,
       ],
@@ -240,12 +262,15 @@ export class WorkerModule implements OnApplicationBootstrap, OnModuleDestroy, On
   }
 }
 
-/** With a key for it, OpenAI (or what speaks like it) makes the pictures; without, the sandbox does. */
-function oneProvider(sandbox: SandboxConfig, openai: OpenAiConfig, egress: EgressConfig): ProviderRegistry {
-  const { apiKey } = openai;
-  const provider =
-    apiKey === undefined
-      ? new SandboxProvider(obeysDirectives(sandbox))
-      : new OpenAiProvider({ ...openai, apiKey }, new PublicFetcher({ ...egress, maxBytes: MAX_PICTURE_BYTES }));
-  return new ProviderRegistry(new Map([['gpt-image-2', provider]]));
+/** The adapters of the catalogue; one that holds an entry of which none can be made is refused. */
+function registryOf(
+  source: CatalogueSource,
+  sandbox: SandboxConfig,
+  openai: OpenAiConfig,
+  egress: EgressConfig,
+): ProviderRegistry {
+  const fetcher = new PublicFetcher({ ...egress, maxBytes: MAX_PICTURE_BYTES });
+  const make = makeProviderFrom({ sandbox, openai, fetcher });
+  source.check((catalogue) => adapterProblems(catalogue, make));
+  return new ProviderRegistry(source, make);
 }

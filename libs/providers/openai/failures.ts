@@ -22,6 +22,8 @@ const NO_CREDIT = /insufficient_quota|billing|insufficient_.*(balance|credit|fun
 /** Fields of a request whose value is the caller's own choice. */
 const OF_THE_CALLER =
   /^(prompt|size|quality|background|moderation|output_format|output_compression|input_fidelity|user)$/;
+/** The key is the trouble, not the order. */
+const KEY_REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 429]);
 /** A proxy's word that it never reached the server behind it. */
 const NOT_REACHED: ReadonlySet<number> = new Set([521, 522, 523, 525, 526, 530]);
 /** A proxy's word that it stopped waiting for the server behind it. */
@@ -39,6 +41,7 @@ export function refusal({ status, fields, retryAfter }: RefusalFacts): ProviderE
       retryable,
       charged,
       cause,
+      keyRefused: KEY_REFUSED.has(status) || NO_CREDIT.test(`${said.type} ${said.code}`),
       ...(retryAfter === undefined ? {} : { retryAfter }),
       ...(param === undefined ? {} : { param }),
     });

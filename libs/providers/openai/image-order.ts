@@ -31,7 +31,7 @@ const QUALITIES: Readonly<Record<string, string>> = { standard: 'medium', hd: 'h
 export function orderFor(request: ProviderImageRequest, settings: OrderSettings, streamed: boolean): ImageOrder {
   const warnings: string[] = [];
   const isEdit = request.images.length > 0;
-  const size = sizeFor(request, settings.imageSizes);
+  const size = sizeFor(request, request.sizes ?? settings.imageSizes);
   const fields = {
     model: settings.imageModel ?? request.model,
     prompt: cleanPrompt(request.prompt, warnings),

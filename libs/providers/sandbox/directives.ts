@@ -18,6 +18,8 @@ export interface Directives {
   readonly prompt: string;
   /** Milliseconds the drawing takes at least. */
   readonly latency: number;
+  /** Milliseconds after which a job is done that is accepted at once and asked for again and again; 0 = none is made. */
+  readonly pending: number;
   readonly fault: Fault | undefined;
   /** The fault happens at the first so many starts of a task only. */
   readonly faultTimes: number;
@@ -33,6 +35,7 @@ const MAX_LATENCY = 3_600_000;
 export function readDirectives(text: string): Directives {
   const unknown: string[] = [];
   let latency = 0;
+  let pending = 0;
   let fault: Fault | undefined;
   let faultTimes = Infinity;
   const prompt = text.replace(DIRECTIVE, (_, content: string) => {
@@ -40,15 +43,17 @@ export function readDirectives(text: string): Directives {
     const settings = new Map(words.map((word) => splitOnce(word)));
     const wait = milliseconds(settings.get('latency'));
     const kind = FAULTS.find((name) => name === settings.get('fault'));
+    const work = milliseconds(settings.get('pending'));
     if (wait !== undefined) latency = wait;
+    if (work !== undefined) pending = work;
     if (kind !== undefined) {
       fault = kind;
       faultTimes = positiveInteger(settings.get('times')) ?? Infinity;
     }
-    if (wait === undefined && kind === undefined) unknown.push(content.trim());
+    if (wait === undefined && work === undefined && kind === undefined) unknown.push(content.trim());
     return ' ';
   });
-  return { prompt: prompt.replace(/\s+/gu, ' ').trim(), latency, fault, faultTimes, unknown };
+  return { prompt: prompt.replace(/\s+/gu, ' ').trim(), latency, pending, fault, faultTimes, unknown };
 }
 
 function splitOnce(word: string): [string, string] {

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import type { ProviderImageRequest } from '../image-provider.js';
-import { bytesOf, contextOf, inputOf, requestOf } from './sandbox-calls.fixture.js';
+import { bytesOf, contextOf, inputOf, madeOf, requestOf } from './sandbox-calls.fixture.js';
 import { SandboxProvider } from './sandbox-provider.js';
 
 const sandbox = new SandboxProvider();
@@ -85,7 +85,8 @@ test('a mask that frees nothing changes nothing and says so', async () => {
   const first = await noise(WIDTH, HEIGHT, 3);
   const mask = await noise(WIDTH, HEIGHT, 3);
   const solid = await inputOf(await sharp(mask.bytes).ensureAlpha(1).png().toBuffer());
-  const result = await sandbox.generate(requestOf({ action: 'edit', images: [first], mask: solid }), contextOf());
+  const answer = await sandbox.generate(requestOf({ action: 'edit', images: [first], mask: solid }), contextOf());
+  const result = madeOf(answer);
   expect(result.warnings).toEqual([expect.stringContaining('nothing was changed')]);
   expect(
     await sharp(await bytesOf(result))

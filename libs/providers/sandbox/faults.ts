@@ -20,6 +20,7 @@ export async function actOut(fault: AnswerFault, context: ProviderCallContext): 
         retryable: true,
         charged: 'no',
         retryAfter: 1,
+        keyRefused: true,
       });
     case 'http-500':
       throw new ProviderError('upstream_error', 'The provider failed (500).', { retryable: true, charged: 'no' });

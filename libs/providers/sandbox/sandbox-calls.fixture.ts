@@ -4,6 +4,7 @@ import type {
   ProviderImageRequest,
   ProviderImageResult,
   ProviderInputImage,
+  ProviderPending,
 } from '../image-provider.js';
 
 /** A request as the worker makes it. */
@@ -34,6 +35,7 @@ export function contextOf(changes: Partial<ProviderCallContext> = {}): ProviderC
     signal: new AbortController().signal,
     idempotencyKey: 'task_1',
     startNumber: 1,
+    waitedMs: 0,
     resumeJobId: undefined,
     onAccepted: () => Promise.resolve(),
     onProgress: () => undefined,
@@ -42,10 +44,16 @@ export function contextOf(changes: Partial<ProviderCallContext> = {}): ProviderC
   };
 }
 
+/** The answer, which is a picture. */
+export function madeOf(answer: ProviderImageResult | ProviderPending): ProviderImageResult {
+  if ('pending' in answer) throw new Error('the provider is still at work');
+  return answer;
+}
+
 /** All bytes of an answer. */
-export async function bytesOf(result: ProviderImageResult): Promise<Buffer> {
+export async function bytesOf(answer: ProviderImageResult | ProviderPending): Promise<Buffer> {
   const parts: Buffer[] = [];
-  for await (const part of result.image) parts.push(part as Buffer);
+  for await (const part of madeOf(answer).image) parts.push(part as Buffer);
   return Buffer.concat(parts);
 }
 

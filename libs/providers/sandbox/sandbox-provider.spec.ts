@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import sharp from 'sharp';
 import { loadConfig } from '#config/load-config.js';
 import { ProviderError } from '../provider-error.js';
-import { bytesOf, contextOf, inputOf, requestOf } from './sandbox-calls.fixture.js';
+import { bytesOf, contextOf, madeOf, inputOf, requestOf } from './sandbox-calls.fixture.js';
 import { obeysDirectives, SandboxConfig } from './sandbox.config.js';
 import { SandboxProvider } from './sandbox-provider.js';
 
@@ -100,7 +100,8 @@ test.each(['png', 'webp'] as const)(
 );
 
 test('a jpeg says that it cannot be transparent', async () => {
-  const result = await sandbox.generate(requestOf({ outputFormat: 'jpeg', background: 'transparent' }), contextOf());
+  const order = requestOf({ outputFormat: 'jpeg', background: 'transparent' });
+  const result = madeOf(await sandbox.generate(order, contextOf()));
   expect(result.warnings).toEqual([expect.stringContaining('transparency')]);
   expect(await sharp(await bytesOf(result)).metadata()).toMatchObject({ format: 'jpeg', hasAlpha: false });
 });
@@ -221,7 +222,22 @@ test.each([
 });
 
 test('unknown directives are named, and usage adds up', async () => {
-  const { warnings, usage } = await sandbox.generate(requestOf({ prompt: 'x [[sing]]', quality: 'high' }), contextOf());
+  const order = requestOf({ prompt: 'x [[sing]]', quality: 'high' });
+  const { warnings, usage } = madeOf(await sandbox.generate(order, contextOf()));
   expect(warnings).toEqual([expect.stringContaining('[[sing]]')]);
   expect(usage?.total_tokens).toBe((usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0));
+});
+
+it('names a job that is made in its own time, and brings the picture when that is over', async () => {
+  const named: string[] = [];
+  const request = requestOf({ prompt: 'a heron [[pending=2s]]' });
+  const onAccepted = (id: string): Promise<void> => Promise.resolve(void named.push(id));
+  expect(await sandbox.generate(request, contextOf({ onAccepted }))).toEqual({ pending: { checkAfterMs: 500 } });
+  const again = { onAccepted, resumeJobId: 'sandbox-task_1' };
+  expect(await sandbox.generate(request, contextOf({ ...again, waitedMs: 1_900 }))).toEqual({
+    pending: { checkAfterMs: 100 },
+  });
+  expect(named).toEqual(['sandbox-task_1']);
+  const picture = await bytesOf(await sandbox.generate(request, contextOf({ ...again, waitedMs: 2_000 })));
+  expect(picture).toEqual(await bytesOf(await sandbox.generate(requestOf({ prompt: 'a heron' }), contextOf())));
 });

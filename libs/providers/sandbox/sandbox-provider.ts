@@ -5,6 +5,7 @@ import type {
   ProviderCallContext,
   ProviderImageRequest,
   ProviderImageResult,
+  ProviderPending,
 } from '../image-provider.js';
 import { readDirectives, type Directives } from './directives.js';
 import { actOut } from './faults.js';
@@ -13,6 +14,8 @@ import { countUsage } from './usage.js';
 
 /** How many times progress is told while a latency passes. */
 const TICKS = 12;
+/** How soon a job that is not done is worth asking for again. */
+const CHECK_AFTER_MS = 500;
 /** Percent: what is done before and after the ticks. */
 const DRAWN = 20;
 const TICKED = 95;
@@ -27,12 +30,24 @@ export class SandboxProvider implements ImageProvider {
   constructor(private readonly obeyDirectives = true) {}
 
   /** Throws ProviderError for faults that were asked for, or the signal's reason when aborted. */
-  async generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult> {
+  async generate(
+    request: ProviderImageRequest,
+    context: ProviderCallContext,
+  ): Promise<ProviderImageResult | ProviderPending> {
     context.signal.throwIfAborted();
     const read = readDirectives(request.prompt);
-    const directives = this.obeyDirectives ? read : { ...read, latency: 0, fault: undefined };
-    const fault = context.startNumber <= directives.faultTimes ? directives.fault : undefined;
+    const directives = this.obeyDirectives ? read : { ...read, latency: 0, pending: 0, fault: undefined };
+    // A job that is asked for again is past the fault of its start.
+    const turn = context.startNumber + (context.resumeJobId === undefined ? 0 : 1);
+    const fault = turn <= directives.faultTimes ? directives.fault : undefined;
     context.onProgress(1);
+    const rest = directives.pending - context.waitedMs;
+    // The images of an edit come with its start alone.
+    if (rest > 0 && request.action === 'generation' && request.images.length === 0) {
+      if (context.resumeJobId === undefined) await context.onAccepted(`sandbox-${context.idempotencyKey}`);
+      context.onProgress((100 * context.waitedMs) / directives.pending);
+      return { pending: { checkAfterMs: Math.min(rest, CHECK_AFTER_MS) } };
+    }
     if (fault !== undefined && fault !== 'wrong-size') {
       await passTime(directives, context, () => Promise.resolve());
       return actOut(fault, context);

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
+import type { TaskView } from '#contract/task-view.js';
 import { CancelTask } from '#tasks/cancel-task.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';
 import { isTaskId } from '#tasks/task-id.js';
@@ -11,8 +12,10 @@ import type { TaskSummary } from '#tasks/task.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { batchBody } from './batch-body.js';
 import { FollowTask } from './follow-task.js';
+import { wantsTimeline } from './include-query.js';
 import { listQuery } from './list-query.js';
 import { TaskLinks } from '#answers/task-links.js';
+import { timelineOf } from '#answers/task-timeline.js';
 import {
   DescribeCancel,
   DescribeTask,
@@ -67,8 +70,12 @@ export class TasksController {
   @DescribeTask()
   async find(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const waitMs = waitQuery(request.query);
-    const task = await this.own(request, (accountId, id) => this.tasks.find(accountId, id));
-    await this.answer(waitMs > 0 && isRead(request) ? await this.follow.changed(task, waitMs, reply) : task, reply);
+    const withTimeline = wantsTimeline(request.query);
+    const found = await this.own(request, (accountId, id) => this.tasks.find(accountId, id));
+    const task = waitMs > 0 && isRead(request) ? await this.follow.changed(found, waitMs, reply) : found;
+    if (!withTimeline) return this.answer(task, reply);
+    const history = await this.tasks.history(callerOf(request).accountId, task.id).catch(unavailable);
+    await this.answer(task, reply, history === undefined ? {} : { timeline: timelineOf(history) });
   }
 
   @Get(':taskId/events')
@@ -101,11 +108,14 @@ export class TasksController {
     return task;
   }
 
-  private async answer(task: TaskSummary, reply: FastifyReply): Promise<void> {
+  private async answer(task: TaskSummary, reply: FastifyReply, more: Partial<TaskView> = {}): Promise<void> {
     // Only a task that waits has a place to ask for; everything else is answered at once.
     const [data] = task.phase === 'queued' ? await this.links.views([task]) : [this.links.view(task)];
     if (task.status === 'pending') void reply.header('retry-after', POLL_SECONDS);
-    void reply.header('cache-control', 'no-store').header('x-task-id', task.id).send({ code: 200, data });
+    void reply
+      .header('cache-control', 'no-store')
+      .header('x-task-id', task.id)
+      .send({ code: 200, data: { ...data, ...more } });
   }
 }
 

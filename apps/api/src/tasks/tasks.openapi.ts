@@ -19,6 +19,12 @@ export function DescribeTask(): MethodDecorator {
       schema: { type: 'integer', minimum: 1, maximum: MAX_WAIT_SECONDS },
       description: 'Answer at the first change of `status` or `phase`, or after so many seconds.',
     }),
+    ApiQuery({
+      name: 'include',
+      required: false,
+      enum: ['timeline'],
+      description: '`timeline` adds what has happened to the task: every call to a provider, and how it ended.',
+    }),
     ApiQuery({ name: 'language', required: false, description: 'Accepted and ignored.' }),
     ApiResponse({
       status: 200,

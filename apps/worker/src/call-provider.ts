@@ -1,0 +1,115 @@
+import { errorKind } from '#contract/error-codes.js';
+import { MAX_PICTURE_BYTES } from '#images/limits.js';
+import { sniffImageType } from '#images/sniff.js';
+import type { ProviderImageResult, ProviderPending } from '#providers/image-provider.js';
+import { ProviderError } from '#providers/provider-error.js';
+import type { ProviderRegistry } from '#providers/registry.js';
+import type { Gate, GatePass, GateRefusal } from '#routing/gate.js';
+import type { Candidate } from '#routing/route-plan.js';
+import type { TaskPartials } from '#tasks/task-partials.js';
+import type { ClaimedTask } from '#tasks/task-moves.js';
+import { successOf, type Attempt } from './attempt.js';
+import { unusable } from './finish-as-ordered.js';
+import type { LoadedInputs } from './load-inputs.js';
+import { toProviderRequest } from './provider-request.js';
+import { readCapped, TooManyBytes } from './read-capped.js';
+import type { TaskKeeper } from './task-keeper.js';
+
+/** A parked call keeps its slot that much longer than it waits, for the way back through the queue. */
+const PARK_MARGIN_MS = 10_000;
+
+/** What a provider made, with the bytes in memory. */
+export type MadePicture = Omit<ProviderImageResult, 'image'> & {
+  readonly bytes: Buffer;
+  readonly provider: Candidate['provider'];
+};
+
+/** One call, and whose it is. */
+export interface OrderedCall {
+  readonly candidate: Candidate;
+  readonly inputs: LoadedInputs;
+  /** The provider named its job in an earlier attempt and is asked for that, instead of for another. */
+  readonly resume: boolean;
+}
+
+/** Makes one call to a provider: through the gate, counted before it begins, and read to its end. */
+export class CallProvider {
+  constructor(
+    private readonly keeper: TaskKeeper,
+    private readonly providers: ProviderRegistry,
+    private readonly gate: Gate,
+    private readonly partials: TaskPartials,
+  ) {}
+
+  /** Throws what `generate` and `TaskKeeper.startProvider` throw. */
+  async call(attempt: Attempt, order: OrderedCall): Promise<MadePicture | ProviderPending | GateRefusal> {
+    const { provider, key } = order.candidate;
+    const pass = await this.gate.enter(provider, key?.name ?? '', attempt.claimed.task.id, { resume: order.resume });
+    if ('reason' in pass) return pass;
+    try {
+      if (!order.resume) await this.keeper.startProvider(attempt, order.candidate);
+      const answer = await this.ask(attempt, order);
+      if ('pending' in answer) pass.park(answer.pending.checkAfterMs + PARK_MARGIN_MS);
+      else pass.end('succeeded');
+      return answer;
+    } catch (error) {
+      endPass(pass, error, attempt.held.signal.aborted);
+      throw error;
+    }
+  }
+
+  private async ask(attempt: Attempt, order: OrderedCall): Promise<MadePicture | ProviderPending> {
+    const { claimed, held } = attempt;
+    const { candidate, inputs } = order;
+    const { provider, key } = candidate;
+    const progress = this.keeper.progress(held);
+    const call = this.providers.imageProvider(provider, key).generate(toProviderRequest(claimed, candidate, inputs), {
+      signal: held.signal,
+      idempotencyKey: claimed.task.id,
+      resumeJobId: attempt.call?.jobId,
+      startNumber: attempt.starts,
+      waitedMs: order.resume ? claimed.waitedMs : 0,
+      onAccepted: (providerJobId) => this.keeper.acceptedByProvider(attempt, providerJobId),
+      onProgress: (percent) => {
+        progress.provider(percent);
+      },
+      onPartial: (image, index) => {
+        this.passOn(claimed, image, index);
+      },
+    });
+    const answer = await this.keeper.called(held, provider.name, call);
+    if ('pending' in answer) {
+      if (attempt.call?.jobId === undefined) throw new Error(`${provider.name} works on a job without a name`);
+      return answer;
+    }
+    const bytes = await read(answer, held.signal);
+    if (attempt.call !== undefined) attempt.call.end = successOf(provider.free);
+    return { ...answer, provider, bytes };
+  }
+
+  /** Nothing is published for a caller that asked for no partial pictures, whatever the provider sends. */
+  private passOn({ task }: ClaimedTask, image: Buffer, index: number): void {
+    if (index >= (task.options.partialImages ?? 0)) return;
+    const format = sniffImageType(image);
+    if (format !== undefined) this.partials.send(task.id, index, format, image);
+  }
+}
+
+async function read({ image }: ProviderImageResult, signal: AbortSignal): Promise<Buffer> {
+  return readCapped(image, MAX_PICTURE_BYTES, signal).catch((error: unknown) => {
+    throw error instanceof TooManyBytes ? unusable(error) : error;
+  });
+}
+
+/** Tells the other processes what the failure says of the provider; a bad request says nothing of it. */
+function endPass(pass: GatePass, error: unknown, aborted: boolean): void {
+  if (aborted || !(error instanceof ProviderError)) pass.end('neutral');
+  else if (error.keyRefused) {
+    pass.end('key_refused', error.retryAfter === undefined ? undefined : error.retryAfter * 1_000);
+  } else pass.end(isOfTheProvider(error) ? 'failed' : 'neutral');
+}
+
+/** Whether a failure is the provider's own, so that another one may do better: the caller's faults are of class 400. */
+export function isOfTheProvider({ code }: ProviderError): boolean {
+  return errorKind(code).status >= 500;
+}

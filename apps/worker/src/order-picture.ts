@@ -1,0 +1,147 @@
+import { modelOf, type Catalogue } from '#catalogue/catalogue.js';
+import { AppError } from '#contract/app-error.js';
+import type { FinishedPicture } from '#images/finish-picture.js';
+import { mayBuyAgain, type ProviderPending } from '#providers/image-provider.js';
+import { ProviderError } from '#providers/provider-error.js';
+import type { ProviderRegistry } from '#providers/registry.js';
+import { routePlan, type Candidate } from '#routing/route-plan.js';
+import { endOf, type Attempt } from './attempt.js';
+import { isOfTheProvider, type CallProvider, type MadePicture, type OrderedCall } from './call-provider.js';
+import { NobodyFree } from './failure-verdict.js';
+import { finishAsOrdered } from './finish-as-ordered.js';
+import type { LoadInputs } from './load-inputs.js';
+import type { TaskKeeper } from './task-keeper.js';
+
+/** A picture as it was ordered, and what its provider told of it. */
+export interface OrderedPicture {
+  readonly made: MadePicture;
+  readonly picture: FinishedPicture;
+}
+
+/** Has the picture made: by the provider that works on it already, else by the first that can. */
+export class OrderPicture {
+  constructor(
+    private readonly keeper: TaskKeeper,
+    private readonly providers: ProviderRegistry,
+    private readonly calls: CallProvider,
+    private readonly inputs: LoadInputs,
+  ) {}
+
+  /**
+   * The picture, or word that its provider still works on it. Whoever fails without charging for it is followed by the
+   * next at once. Throws what `verdictOn` judges.
+   */
+  async run(attempt: Attempt): Promise<OrderedPicture | ProviderPending> {
+    const { catalogue } = this.providers;
+    const passed = new PassedOver();
+    const resumed = toResume(attempt, catalogue);
+    if (resumed === undefined) refuseSecondPurchase(attempt);
+    else {
+      const inputs = { images: [], mask: undefined };
+      const answer = await this.try(attempt, { candidate: resumed, inputs, resume: true }, passed);
+      if (answer !== undefined) return answer;
+      if (attempt.call?.end === undefined) throw passed.reason();
+    }
+    const plan = planOf(attempt, catalogue).filter((candidate) => !isSame(candidate, resumed));
+    const inputs = await this.inputs.load(attempt.claimed, attempt.held.signal);
+    for (const candidate of plan) {
+      if (passed.hasFailed && !this.keeper.mayStart(attempt)) break;
+      const answer = await this.try(attempt, { candidate, inputs, resume: false }, passed);
+      if (answer !== undefined) return answer;
+    }
+    throw passed.reason();
+  }
+
+  /** Undefined when the candidate is not free, or has failed in a way that lets another one try. */
+  private async try(
+    attempt: Attempt,
+    order: OrderedCall,
+    passed: PassedOver,
+  ): Promise<OrderedPicture | ProviderPending | undefined> {
+    try {
+      const answer = await this.calls.call(attempt, order);
+      if ('pending' in answer) return answer;
+      if (!('reason' in answer)) {
+        const { options } = attempt.claimed.task;
+        return { made: answer, picture: await finishAsOrdered(answer.bytes, options, attempt.held.signal) };
+      }
+      passed.refused(answer.retryAfterMs);
+    } catch (error) {
+      const { call, held } = attempt;
+      if (held.signal.aborted || call === undefined || !mayMoveOn(call.provider.free, call.jobId, error)) throw error;
+      call.end = endOf(call.provider.free, error, false);
+      passed.failed(error);
+      this.keeper.failedOver(attempt, error);
+    }
+    return undefined;
+  }
+}
+
+/** Why nobody made the picture: what is worth another try later comes before what is not. */
+class PassedOver {
+  private failure: ProviderError | undefined;
+  private retryAfterMs = Infinity;
+
+  get hasFailed(): boolean {
+    return this.failure !== undefined;
+  }
+
+  failed(error: ProviderError): void {
+    if (this.failure === undefined || error.retryable) this.failure = error;
+  }
+
+  refused(retryAfterMs: number): void {
+    this.retryAfterMs = Math.min(this.retryAfterMs, retryAfterMs);
+  }
+
+  reason(): Error {
+    if (this.failure !== undefined && (this.failure.retryable || this.retryAfterMs === Infinity)) return this.failure;
+    return new NobodyFree(this.retryAfterMs);
+  }
+}
+
+/** Proven not to be charged, and not the caller's own fault. */
+function mayMoveOn(free: boolean, jobId: string | undefined, error: unknown): error is ProviderError {
+  if (!(error instanceof ProviderError) || !isOfTheProvider(error)) return false;
+  return error.charged === 'no' || (free && jobId === undefined);
+}
+
+/** Who named a job for the task and is to be asked for it. Throws AppError `interrupted` when that is impossible. */
+function toResume(attempt: Attempt, catalogue: Catalogue): Candidate | undefined {
+  const { lastCall, task } = attempt.claimed;
+  if (attempt.takeUp(catalogue)?.jobId === undefined || lastCall === undefined) return undefined;
+  const provider = catalogue.providers.get(lastCall.provider);
+  const key = provider?.keys.find(({ name }) => name === lastCall.key);
+  if (provider === undefined || (key === undefined && lastCall.key !== '')) {
+    throw new AppError(
+      'interrupted',
+      'The provider that was making the picture, or its key, is no longer set up here, so the picture could not be fetched.',
+    );
+  }
+  const { model } = lastCall;
+  const routes = catalogue.models.get(task.model)?.ranks.flat() ?? [];
+  const sizes = routes.find((route) => route.provider === provider.name && route.model === model)?.sizes;
+  return { provider, key, model, sizes };
+}
+
+/** An earlier attempt called a provider and never learned how that ended. */
+function refuseSecondPurchase({ call }: Attempt): void {
+  if (call === undefined || mayBuyAgain(call.provider, 'maybe')) return;
+  throw new AppError(
+    'interrupted',
+    'The worker was interrupted while the provider was making the picture. It is not known whether it was made, so it was not ordered a second time.',
+  );
+}
+
+function planOf({ claimed, starts }: Attempt, catalogue: Catalogue): Candidate[] {
+  const { task, inputs, mask } = claimed;
+  const model = modelOf(catalogue, 'image', task.model);
+  if (model === undefined) {
+    throw new AppError('model_not_found', `The model ${task.model} is no longer served here.`, { param: 'model' });
+  }
+  return routePlan(model, catalogue, { images: inputs.length, mask: mask !== null }, `${task.id} ${starts + 1}`);
+}
+
+function isSame(one: Candidate, other: Candidate | undefined): boolean {
+  return one.provider.name === other?.provider.name && one.key?.name === other.key?.name;
+}

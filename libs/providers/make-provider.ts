@@ -1,0 +1,43 @@
+import type { Catalogue, ProviderEntry, ProviderKey } from '#catalogue/catalogue.js';
+import { makesImages, type ImageProviderType } from '#catalogue/image-provider-types.js';
+import type { ImageProvider } from './image-provider.js';
+import type { OpenAiConfig } from './openai/openai.config.js';
+import { OpenAiProvider, type PictureFetcher } from './openai/openai-provider.js';
+import { openAiSettings } from './openai/openai-settings.js';
+import type { MakeProvider } from './registry.js';
+import { obeysDirectives, type SandboxConfig } from './sandbox/sandbox.config.js';
+import { SandboxProvider } from './sandbox/sandbox-provider.js';
+
+/** What adapters are made of beside their entry. */
+interface AdapterParts {
+  readonly sandbox: SandboxConfig;
+  readonly openai: OpenAiConfig;
+  /** Opens the addresses that providers answer with. */
+  readonly fetcher: PictureFetcher;
+}
+
+type Make = (entry: ProviderEntry, key: ProviderKey | undefined, parts: AdapterParts) => ImageProvider;
+
+/** Who speaks which protocol. The catalogue refuses image routes to any other type. */
+const ADAPTERS: Record<ImageProviderType, Make> = {
+  sandbox: (_entry, _key, { sandbox }) => new SandboxProvider(obeysDirectives(sandbox)),
+  openai: (entry, key, { openai, fetcher }) => new OpenAiProvider(openAiSettings(entry, key, openai), fetcher),
+};
+
+/** Makes the adapter of an entry by its type. Throws Error when the entry's options are wrong. */
+export function makeProviderFrom(parts: AdapterParts): MakeProvider {
+  return (entry, key) => ADAPTERS[entry.type as ImageProviderType](entry, key, parts);
+}
+
+/** What keeps adapters from being made of a catalogue's entries. */
+export function adapterProblems(catalogue: Catalogue, make: MakeProvider): string[] {
+  return [...catalogue.providers.values()].flatMap((entry) => {
+    if (!makesImages(entry.type)) return [];
+    try {
+      make(entry, entry.keys[0]);
+      return [];
+    } catch (error) {
+      return [`providers.${entry.name}.${error instanceof Error ? error.message : String(error)}`];
+    }
+  });
+}

@@ -1,0 +1,102 @@
+import { modelOf, type Catalogue } from '#catalogue/catalogue.js';
+import { parseCatalogue } from '#catalogue/parse-catalogue.js';
+import { AppError } from '#contract/app-error.js';
+import { routePlan, type RouteNeeds } from './route-plan.js';
+
+const PROVIDERS = `providers:
+  main: { type: openai, keys: [{ name: a, env: KEY }, { name: b, env: KEY }, { name: c, env: KEY }] }
+  heavy: { type: openai, base_url: http://heavy.example/v1 }
+  light: { type: openai, base_url: http://light.example/v1 }
+models:
+  picture:
+    kind: image
+    routes:
+`;
+const PLAIN: RouteNeeds = { images: 0, mask: false };
+
+function serving(...routes: string[]): Catalogue {
+  const text = PROVIDERS + routes.map((route) => `      - ${route}\n`).join('');
+  return parseCatalogue(text, 'models.yaml', { KEY: 'secret' });
+}
+
+function plan(catalogue: Catalogue, needs = PLAIN, seed = 'task_1 1'): string[] {
+  const model = modelOf(catalogue, 'image', 'picture');
+  if (model === undefined) throw new Error('no model');
+  return routePlan(model, catalogue, needs, seed).map(({ provider, key }) => `${provider.name}/${key?.name ?? ''}`);
+}
+
+/** How often each comes first, over many tasks. */
+function firsts(catalogue: Catalogue): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (let n = 0; n < 4_000; n++) {
+    const [first = ''] = plan(catalogue, PLAIN, `task_${n} 1`);
+    counts.set(first, (counts.get(first) ?? 0) + 1);
+  }
+  return counts;
+}
+
+describe('the plan of a task', () => {
+  it('asks rank after rank, and the same way every time', () => {
+    const catalogue = serving('{ provider: heavy }', '{ provider: light, model: theirs }');
+    expect(plan(catalogue)).toEqual(['heavy/', 'light/']);
+    const model = catalogue.models.get('picture');
+    if (model === undefined) throw new Error('no model');
+    expect(routePlan(model, catalogue, PLAIN, 's').map((candidate) => candidate.model)).toEqual(['picture', 'theirs']);
+    const weighted = serving('{ provider: heavy, weight: 3 }', '{ provider: light, weight: 1 }');
+    expect(plan(weighted, PLAIN, 'task_7 2')).toEqual(plan(weighted, PLAIN, 'task_7 2'));
+  });
+
+  it('shares the work of a rank by weight, and leaves nobody out', () => {
+    const catalogue = serving('{ provider: heavy, weight: 3 }', '{ provider: light, weight: 1 }');
+    const share = (firsts(catalogue).get('heavy/') ?? 0) / 4_000;
+    expect(share).toBeGreaterThan(0.71);
+    expect(share).toBeLessThan(0.79);
+    expect(new Set(plan(catalogue))).toEqual(new Set(['heavy/', 'light/']));
+  });
+
+  it('asks all keys of a provider before the next one, and begins with each as often', () => {
+    const catalogue = serving('{ provider: main }', '{ provider: light }');
+    expect(plan(catalogue).slice(0, 3).sort()).toEqual(['main/a', 'main/b', 'main/c']);
+    expect(plan(catalogue)[3]).toBe('light/');
+    for (const key of ['a', 'b', 'c']) {
+      const share = (firsts(catalogue).get(`main/${key}`) ?? 0) / 4_000;
+      expect(share).toBeGreaterThan(0.3);
+      expect(share).toBeLessThan(0.37);
+    }
+  });
+
+  it('leaves out the routes that can’t do the request', () => {
+    const catalogue = serving(
+      '{ provider: heavy, capabilities: { edits: false } }',
+      '{ provider: main, capabilities: { masks: false } }',
+      '{ provider: light, capabilities: { images: 2 } }',
+    );
+    const providers = (needs: RouteNeeds): string[] => [
+      ...new Set(plan(catalogue, needs).map((name) => name.slice(0, name.indexOf('/')))),
+    ];
+    expect(providers(PLAIN)).toEqual(['heavy', 'main', 'light']);
+    expect(providers({ images: 1, mask: false })).toEqual(['main', 'light']);
+    expect(providers({ images: 1, mask: true })).toEqual(['light']);
+    expect(providers({ images: 3, mask: false })).toEqual(['main']);
+  });
+
+  it.each([
+    [
+      '{ provider: heavy, capabilities: { edits: false } }',
+      { images: 1, mask: false },
+      'unsupported_parameter',
+      'image',
+    ],
+    ['{ provider: heavy, capabilities: { masks: false } }', { images: 1, mask: true }, 'unsupported_parameter', 'mask'],
+    ['{ provider: heavy, capabilities: { images: 2 } }', { images: 3, mask: false }, 'array_above_max_length', 'image'],
+  ])('says what nobody can do: %s', (route, needs, code, param) => {
+    let refused: unknown;
+    try {
+      plan(serving(route), needs);
+    } catch (error) {
+      refused = error;
+    }
+    expect(refused).toBeInstanceOf(AppError);
+    expect(refused).toMatchObject({ code, param, status: 400 });
+  });
+});

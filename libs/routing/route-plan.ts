@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import type { Catalogue, ModelEntry, ProviderEntry, ProviderKey, Route } from '#catalogue/catalogue.js';
+import { AppError } from '#contract/app-error.js';
+
+/** One provider, with one of its keys, that may be called. */
+export interface Candidate {
+  readonly provider: ProviderEntry;
+  readonly key: ProviderKey | undefined;
+  /** What the provider calls the model. */
+  readonly model: string;
+  /** Exact `<w>x<h>` it offers; undefined means any. */
+  readonly sizes: readonly string[] | undefined;
+}
+
+/** What a request asks of a route. */
+export interface RouteNeeds {
+  /** Reference images that come along. */
+  readonly images: number;
+  readonly mask: boolean;
+}
+
+/**
+ * Who may make the picture, in the order in which they are asked: ranks in the catalogue's order, the routes of a rank
+ * by weight, the keys of a provider by turns. The same seed gives the same order.
+ * Throws AppError when no route of the model can do what is needed.
+ */
+export function routePlan(model: ModelEntry, catalogue: Catalogue, needs: RouteNeeds, seed: string): Candidate[] {
+  const ranks = model.ranks.map((rank) => rank.filter((route) => canDo(route, needs)));
+  if (ranks.every((rank) => rank.length === 0)) throw refusal(model, needs);
+  return ranks
+    .flatMap((rank, index) => byWeight(rank, `${seed} ${index}`))
+    .flatMap((route) => withEachKey(route, catalogue, seed));
+}
+
+function canDo({ edits, masks, images: most }: Route, { images, mask }: RouteNeeds): boolean {
+  return (images === 0 || (edits && images <= most)) && (!mask || masks);
+}
+
+/** Says what is too much for every route: first any image, then the mask, then how many there are. */
+function refusal({ name, ranks }: ModelEntry, { images, mask }: RouteNeeds): AppError {
+  const routes = ranks.flat();
+  if (!routes.some((route) => canDo(route, { images: 1, mask: false }))) {
+    return new AppError('unsupported_parameter', `${name} takes no reference images here.`, { param: 'image' });
+  }
+  if (mask && !routes.some((route) => canDo(route, { images: 1, mask }))) {
+    return new AppError('unsupported_parameter', `${name} takes no mask here.`, { param: 'mask' });
+  }
+  const text = `${name} does not take ${images} reference images ${mask ? 'and a mask ' : ''}here.`;
+  return new AppError('array_above_max_length', text, { param: 'image' });
+}
+
+/** Each route comes first as often as its weight says. */
+function byWeight(rank: readonly Route[], seed: string): readonly Route[] {
+  if (rank.length < 2) return rank;
+  return rank
+    .map((route, index) => ({ route, place: -Math.log(1 - share(`${seed} ${index}`)) / route.weight }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ route }) => route);
+}
+
+function withEachKey({ provider: name, model, sizes }: Route, catalogue: Catalogue, seed: string): Candidate[] {
+  const provider = catalogue.providers.get(name);
+  if (provider === undefined) return [];
+  const { keys } = provider;
+  if (keys.length === 0) return [{ provider, key: undefined, model, sizes }];
+  const first = keys.length === 1 ? 0 : Math.floor(share(`${seed} ${name}`) * keys.length);
+  return keys.map((_, index) => ({ provider, key: keys[(first + index) % keys.length], model, sizes }));
+}
+
+/** A number from 0 to below 1 that is spread evenly over texts. */
+function share(text: string): number {
+  return createHash('sha256').update(text).digest().readUIntBE(0, 6) / 2 ** 48;
+}

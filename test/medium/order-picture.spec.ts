@@ -1,0 +1,297 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { parseCatalogue } from '#catalogue/parse-catalogue.js';
+import type { ImageProvider, ProviderCallContext } from '#providers/image-provider.js';
+import { ProviderError } from '#providers/provider-error.js';
+import { ProviderRegistry } from '#providers/registry.js';
+import type { CallOutcome, Gate, GateRefusal } from '#routing/gate.js';
+import { DiskStore } from '#storage/disk-store.js';
+import type { ProviderCall } from '#tasks/provider-call.js';
+import type { TaskCommand, TaskSummary } from '#tasks/task.js';
+import { imageWorker, pictureOf, vendor } from '../support/image-worker.js';
+import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
+
+const DEADLINE_MS = 900_000;
+type Generate = Parameters<typeof vendor>[0];
+
+/** Two vendors with one key each; the vendors are the tests', all else is real. */
+const CATALOGUE = `providers:
+  first: { type: openai, keys: [{ name: first-key, env: KEY }] }
+  second: { type: openai, keys: [{ name: second-key, env: KEY }] }
+models:
+  gpt-image-2: { kind: image, routes: [{ provider: first }, { provider: second, model: theirs }] }
+`;
+
+describe('ordering a picture', () => {
+  let room: TaskRoom;
+  let folder: string;
+  let store: DiskStore;
+  let png: Buffer;
+  beforeAll(async () => {
+    room = await openTaskRoom();
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-order-'));
+    store = new DiskStore(folder);
+    png = await sharp({ create: { width: 1024, height: 1024, channels: 3, background: '#ddccaa' } })
+      .png()
+      .toBuffer();
+  });
+  afterAll(async () => {
+    await room.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** A worker of these vendors, by their names in the catalogue. */
+  function worker(vendors: Readonly<Record<string, Generate>>, text = CATALOGUE, gate?: Gate) {
+    const current = parseCatalogue(text, 'models.yaml', { KEY: 'secret' });
+    const make = ({ name }: { name: string }): ImageProvider =>
+      vendor(vendors[name] ?? (() => mustNotBeCalled()), name);
+    const registry = new ProviderRegistry({ current }, make);
+    return imageWorker(room, { store, registry, ...(gate === undefined ? {} : { gate }) });
+  }
+
+  const accepted = async (changes: Partial<TaskCommand> = {}): Promise<string> =>
+    (await room.store.insert(command(changes), DEADLINE_MS)).id;
+
+  async function read(id: string): Promise<TaskSummary> {
+    const task = await room.store.find(TEST_ACCOUNT, id);
+    if (task === undefined) throw new Error('no such task');
+    return task;
+  }
+
+  const callsOf = async (id: string): Promise<readonly ProviderCall[]> =>
+    (await room.store.history(TEST_ACCOUNT, id))?.calls ?? [];
+
+  const countsOf = async (id: string): Promise<unknown> =>
+    (await room.sql('SELECT attempt, waits, losses, provider_starts AS starts FROM tasks WHERE id = $1', [id])).rows[0];
+
+  const due = async (id: string): Promise<unknown> =>
+    room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [id]);
+
+  const picture: Generate = () => Promise.resolve(pictureOf(png));
+
+  function failing(charged: 'no' | 'maybe', fate: { retryable?: boolean; keyRefused?: boolean } = {}): Generate {
+    return () =>
+      Promise.reject(new ProviderError('upstream_error', 'It failed.', { retryable: true, charged, ...fate }));
+  }
+
+  describe('when providers fail', () => {
+    it.each([
+      ['a failure that cost nothing', failing('no')],
+      ['a key that is not let in', failing('no', { retryable: false, keyRefused: true })],
+      ['an answer that is no picture', () => Promise.resolve(pictureOf(Buffer.from('<html>')))],
+    ])('asks the next one within the same attempt after %s', async (_what, first: Generate) => {
+      const id = await accepted();
+      const asked: string[] = [];
+      const second: Generate = (context, order) => {
+        asked.push(order.model, context.idempotencyKey, String(context.startNumber));
+        return Promise.resolve(pictureOf(png));
+      };
+      await worker({ first, second }).run(id);
+      expect(await read(id)).toMatchObject({ status: 'completed' });
+      expect(asked).toEqual(['theirs', id, '2']);
+      expect(await countsOf(id)).toEqual({ attempt: 1, waits: 0, losses: 0, starts: 2 });
+      expect(await callsOf(id)).toMatchObject([
+        { n: 1, provider: 'first', key: 'first-key', model: 'gpt-image-2', outcome: 'failed', charged: 'no' },
+        { n: 2, provider: 'second', key: 'second-key', model: 'theirs', outcome: 'succeeded', charged: 'yes' },
+      ]);
+    });
+
+    it.each([
+      ['one that may have been charged', failing('maybe'), { code: 'upstream_error' }],
+      [
+        'the caller’s own fault',
+        () => Promise.reject(new ProviderError('moderation_blocked', 'No.', { retryable: false, charged: 'no' })),
+        { code: 'moderation_blocked' },
+      ],
+    ])('asks nobody else after %s', async (_what, first: Generate, error) => {
+      const id = await accepted();
+      await worker({ first, second: mustNotBeCalled }).run(id);
+      expect(await read(id)).toMatchObject({ status: 'failed', error });
+      expect(await callsOf(id)).toMatchObject([{ outcome: 'failed', code: error.code }]);
+    });
+
+    it('gives the task back when all have failed, and stops at the cap on starts', async () => {
+      const id = await accepted();
+      const vendors = { first: failing('no'), second: failing('no') };
+      await worker(vendors).run(id);
+      expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued', openProvider: null });
+      expect(await countsOf(id)).toMatchObject({ attempt: 1, starts: 2 });
+      await due(id);
+      await worker(vendors).run(id);
+      expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'upstream_error' } });
+      expect((await callsOf(id)).map(({ provider, outcome }) => [provider, outcome])).toEqual([
+        ['first', 'failed'],
+        ['second', 'failed'],
+        ['first', 'failed'],
+      ]);
+    });
+
+    it('goes where the request can be done, and fails it plainly where that is nowhere', async () => {
+      const inputs = [{ kind: 'url', url: 'http://127.0.0.1:1/a.png', param: 'image' }] as const;
+      const unable = CATALOGUE.replace('{ provider: first }', '{ provider: first, capabilities: { edits: false } }');
+      const nobody = unable.replace('theirs }', 'theirs, capabilities: { edits: false } }');
+      const id = await accepted({ action: 'edit', inputs });
+      await worker({}, nobody).run(id);
+      expect(await read(id)).toMatchObject({
+        status: 'failed',
+        error: { code: 'unsupported_parameter', param: 'image', http_status: 400 },
+      });
+      expect(await countsOf(id)).toMatchObject({ starts: 0 });
+      const plain = await accepted();
+      await worker({ first: picture }, unable).run(plain);
+      expect(await callsOf(plain)).toMatchObject([{ provider: 'first' }]);
+    });
+
+    it('fails a task whose model is served no more', async () => {
+      const id = await accepted({ model: 'gone' });
+      await worker({}).run(id);
+      expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'model_not_found', param: 'model' } });
+    });
+  });
+
+  describe('at the gate', () => {
+    /** Refuses these providers; notes what it is told. */
+    function gateOf(refusals: Readonly<Record<string, GateRefusal>>) {
+      const told: [string, string, CallOutcome | number][] = [];
+      const gate: Gate = {
+        enter: ({ name }, keyName) =>
+          Promise.resolve(
+            refusals[name] ?? {
+              end: (outcome) => void told.push([name, keyName, outcome]),
+              park: (ms) => void told.push([name, keyName, ms]),
+            },
+          ),
+      };
+      return { gate, told };
+    }
+
+    it('passes over who is refused, without counting a start', async () => {
+      const id = await accepted();
+      const { gate, told } = gateOf({ first: { reason: 'open', retryAfterMs: 9_000 } });
+      await worker({ second: picture }, CATALOGUE, gate).run(id);
+      expect(await read(id)).toMatchObject({ status: 'completed' });
+      expect(await countsOf(id)).toMatchObject({ starts: 1 });
+      expect(told).toEqual([['second', 'second-key', 'succeeded']]);
+    });
+
+    it('lets a task wait for the first that may be free, which counts as nothing', async () => {
+      const id = await accepted();
+      const { gate } = gateOf({
+        first: { reason: 'busy', retryAfterMs: 9_000 },
+        second: { reason: 'rate', retryAfterMs: 4_000 },
+      });
+      await worker({}, CATALOGUE, gate).run(id);
+      expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued' });
+      expect(await countsOf(id)).toEqual({ attempt: 1, waits: 1, losses: 0, starts: 0 });
+      expect(await room.redis.hget(`${room.prefix}:images:${id}-1`, 'delay')).toBe('4000');
+    });
+
+    it('tells what a failure says of the provider', async () => {
+      const id = await accepted();
+      const { gate, told } = gateOf({});
+      await worker({ first: failing('no', { keyRefused: true }), second: failing('no') }, CATALOGUE, gate).run(id);
+      expect(told).toEqual([
+        ['first', 'first-key', 'key_refused'],
+        ['second', 'second-key', 'failed'],
+      ]);
+    });
+  });
+
+  describe('from a provider that takes its time', () => {
+    /** Names its job, is at work so often, then brings the picture. */
+    function slow(looks: number, seen: ProviderCallContext[] = []): Generate {
+      return async (context) => {
+        seen.push(context);
+        if (context.resumeJobId === undefined) await context.onAccepted('vendor-job-1');
+        return seen.length > looks ? pictureOf(png) : { pending: { checkAfterMs: 2_000 } };
+      };
+    }
+
+    it('holds no worker meanwhile, and asks for the same job until it is done', async () => {
+      const id = await accepted();
+      const seen: ProviderCallContext[] = [];
+      const vendors = { first: slow(2, seen), second: mustNotBeCalled };
+      await worker(vendors).run(id);
+      expect(await read(id)).toMatchObject({ status: 'pending', phase: 'running', openProvider: 'first' });
+      expect(await room.redis.hget(`${room.prefix}:images:${id}-1`, 'delay')).toBe('2000');
+      expect(await room.store.history(TEST_ACCOUNT, id)).toMatchObject({ callRuns: true });
+      for (let n = 0; n < 2; n++) {
+        await due(id);
+        await worker(vendors).run(id);
+      }
+      expect(await read(id)).toMatchObject({ status: 'completed' });
+      expect(seen.map(({ resumeJobId, startNumber }) => [resumeJobId, startNumber])).toEqual([
+        [undefined, 1],
+        ['vendor-job-1', 1],
+        ['vendor-job-1', 1],
+      ]);
+      expect(await countsOf(id)).toEqual({ attempt: 3, waits: 2, losses: 0, starts: 1 });
+      expect(await callsOf(id)).toMatchObject([
+        { n: 1, provider: 'first', upstreamId: 'vendor-job-1', outcome: 'succeeded', charged: 'yes' },
+      ]);
+    });
+
+    it('asks again when asking fails, and orders elsewhere when the job came to nothing', async () => {
+      const id = await accepted();
+      await worker({ first: slow(1) }).run(id);
+      await due(id);
+      await worker({ first: failing('maybe') }).run(id);
+      expect(await read(id)).toMatchObject({ status: 'pending', phase: 'running', openProvider: 'first' });
+      await due(id);
+      await worker({ first: failing('no'), second: picture }).run(id);
+      expect(await read(id)).toMatchObject({ status: 'completed' });
+      expect(await callsOf(id)).toMatchObject([
+        { provider: 'first', outcome: 'failed', charged: 'no' },
+        { provider: 'second', outcome: 'succeeded' },
+      ]);
+    });
+
+    it('says so when the provider was taken out of the catalogue meanwhile', async () => {
+      const id = await accepted();
+      await worker({ first: slow(1) }).run(id);
+      await due(id);
+      const without = CATALOGUE.replace(/ {2}first: .*\n/, '').replace('{ provider: first }, ', '');
+      await worker({ second: mustNotBeCalled }, without).run(id);
+      expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
+      expect(await callsOf(id)).toMatchObject([{ outcome: 'unknown', charged: 'maybe' }]);
+    });
+
+    it('parks the task again when the process stops while it asks', async () => {
+      const id = await accepted();
+      await worker({ first: slow(1) }).run(id);
+      await due(id);
+      const begun = new Promise<ReturnType<typeof worker>>((resolve) => {
+        const stopping = worker({
+          first: (context) => {
+            resolve(stopping);
+            return new Promise((_, reject) => {
+              context.signal.addEventListener('abort', () => reject(context.signal.reason as Error));
+            });
+          },
+        });
+        stopped = stopping.run(id);
+      });
+      (await begun).holds.abortAll();
+      await stopped;
+      expect(await read(id)).toMatchObject({ status: 'pending', phase: 'running', openProvider: 'first' });
+      expect(await countsOf(id)).toEqual({ attempt: 2, waits: 2, losses: 0, starts: 1 });
+    });
+    let stopped: Promise<void> | undefined;
+
+    it('can be cancelled, and says that it may have been charged', async () => {
+      const id = await accepted();
+      await worker({ first: slow(1) }).run(id);
+      expect(await room.store.cancel(TEST_ACCOUNT, id)).toMatchObject({
+        task: { status: 'cancelled', mayBeCharged: true },
+      });
+      await worker({ first: mustNotBeCalled }).run(id);
+      expect(await read(id)).toMatchObject({ status: 'cancelled', mayBeCharged: true });
+    });
+  });
+});
+
+function mustNotBeCalled(): Promise<never> {
+  return Promise.reject(new Error('must not be called'));
+}

@@ -1,0 +1,104 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CatalogueConfig } from '#catalogue/catalogue.config.js';
+import type { ProviderEntry } from '#catalogue/catalogue.js';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { loadConfig } from '#config/load-config.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { adapterProblems, makeProviderFrom } from '#providers/make-provider.js';
+import { OpenAiConfig } from '#providers/openai/openai.config.js';
+import { openAiSettings } from '#providers/openai/openai-settings.js';
+import { ProviderRegistry } from '#providers/registry.js';
+import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
+import { Logger } from '#telemetry/logger.js';
+
+const ENV = { KEY_A: 'secret-a', KEY_B: 'secret-b' };
+
+/** Two providers; `options` are those of the first. */
+function file(options = '{}', more = ''): string {
+  return `providers:
+  one: { type: openai, base_url: "http://one.example/v1", keys: [{ env: KEY_A }, { env: KEY_B }], options: ${options} }
+  two: { type: openai, base_url: "http://two.example/v1", keys: [{ env: KEY_A }] }
+models:
+  picture: { kind: image, routes: [{ provider: one }, { provider: two }] }
+${more}`;
+}
+
+describe('the adapters of the catalogue', () => {
+  let folder: string;
+  let path: string;
+  let source: CatalogueSource;
+  let log = '';
+  const configs = loadConfig([SandboxConfig, OpenAiConfig], { OPENAI_STREAM: 'false', OPENAI_PROJECT: 'ours' });
+  const [sandbox, openai] = configs;
+  const make = makeProviderFrom({ sandbox, openai, fetcher: { get: () => Promise.reject(new Error('not here')) } });
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-registry-'));
+    path = join(folder, 'models.yaml');
+    await writeFile(path, file());
+    const [config] = loadConfig([CatalogueConfig], { MODELS_FILE: path, MODELS_RELOAD_MS: '100' });
+    log = '';
+    source = new CatalogueSource(config, ENV, new Logger('test', 'info', { write: (line) => (log += line) }));
+    source.watch();
+  });
+  afterEach(async () => {
+    source.close();
+    await rm(folder, { recursive: true });
+  });
+
+  function entry(name: string): ProviderEntry {
+    const found = source.current.providers.get(name);
+    if (found === undefined) throw new Error(`no provider ${name}`);
+    return found;
+  }
+
+  async function rewrite(text: string): Promise<void> {
+    const before = source.current;
+    await writeFile(path, text);
+    const changed = await waitUntil(() => Promise.resolve(source.current !== before), {
+      timeoutMs: 20_000,
+      everyMs: 20,
+    });
+    expect(changed).toBe(true);
+  }
+
+  it('are one for each key, and stay while their entry stays the same', async () => {
+    const registry = new ProviderRegistry(source, make);
+    const of = (name: string, index: number) => registry.imageProvider(entry(name), entry(name).keys[index]);
+    const before = [of('one', 0), of('one', 1), of('two', 0)];
+    expect(new Set(before).size).toBe(3);
+    await rewrite(file('{}', '# another line\n'));
+    expect([of('one', 0), of('one', 1), of('two', 0)]).toEqual(before);
+    expect(of('one', 0)).toBe(before[0]);
+    await rewrite(file('{ stream: true }'));
+    expect(of('one', 0)).not.toBe(before[0]);
+    expect(of('two', 0)).toBe(before[2]);
+  });
+
+  it('take from the settings what their entry leaves open, but no account of another server', () => {
+    const settings = (name: string, options: object = {}) =>
+      openAiSettings({ ...entry(name), options: { ...options } }, entry(name).keys[0], openai);
+    expect(settings('two')).toMatchObject({ apiKey: 'secret-a', stream: false, project: undefined });
+    expect(settings('two', { stream: true, total_timeout_ms: 5_000 })).toMatchObject({
+      ...{ stream: true, totalTimeoutMs: 5_000, baseUrl: 'http://two.example/v1' },
+    });
+    const ours = openAiSettings({ ...entry('one'), baseUrl: 'https://api.openai.com/v1' }, undefined, openai);
+    expect(ours).toMatchObject({ apiKey: '', project: 'ours' });
+  });
+
+  it('refuse a catalogue of which they can’t be made, and say which option is wrong', async () => {
+    source.check((catalogue) => adapterProblems(catalogue, make));
+    const before = source.current;
+    await writeFile(path, file('{ stream: "perhaps" }'));
+    await waitUntil(() => Promise.resolve(log.includes('catalogue.refused')), { timeoutMs: 20_000, everyMs: 20 });
+    expect(log).toContain('providers.one.options.stream must be true or false');
+    expect(source.current).toBe(before);
+    await rewrite(file('{ stream: true }'));
+    await writeFile(path, file('{ workflow: a.json }'));
+    const told = (): Promise<boolean> => Promise.resolve(log.includes('options.workflow is not known'));
+    expect(await waitUntil(told, { timeoutMs: 20_000, everyMs: 20 })).toBe(true);
+    expect(() => source.check(() => ['providers.one is not liked'])).toThrow('providers.one is not liked');
+  });
+});
