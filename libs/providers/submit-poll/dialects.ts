@@ -1,5 +1,5 @@
+import { textAt, valueAt } from '../http/json-value.js';
 import type { Dialect, ModelOption } from './dialect.js';
-import { textAt, valueAt } from './json-value.js';
 import { askablePixels, offeredRatio, ratioOrPixels, textOf, tierOf } from './sizes.js';
 
 const OFFICIAL = /-official$/;

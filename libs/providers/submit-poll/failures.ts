@@ -1,11 +1,6 @@
 import { refusal } from '../http/failures.js';
+import { textAt, valueAt } from '../http/json-value.js';
 import { ProviderError } from '../provider-error.js';
-import { textAt, valueAt } from './json-value.js';
-
-/** An answer that is not what the vendor publishes: a proxy's page, or text that breaks off. */
-export class UnusableAnswer extends Error {
-  override readonly name = 'UnusableAnswer';
-}
 
 /** What a vendor says of a failure. The message only helps to tell kinds apart; it is never passed on. */
 export interface VendorError {
@@ -23,7 +18,7 @@ const TOO_OFTEN = /rate.?limit|quota_exceeded|resource_exhausted|too_many/i;
 
 /** The error inside an answer or a job: an object in all three dialects, a text in some older answers. */
 export function vendorError(value: unknown): VendorError | undefined {
-  const error = valueAt(value, 'error') ?? (valueAt(value, 'data', 'error') as unknown);
+  const error = valueAt(value, 'error') ?? valueAt(value, 'data', 'error');
   if (typeof error === 'string') return { type: undefined, code: undefined, message: error };
   if (typeof error === 'object' && error !== null) {
     return { type: textAt(error, 'type'), code: textAt(error, 'code'), message: textAt(error, 'message') ?? '' };

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { fetchPicture, MAX_PICTURE_BYTES, type PictureFetcher } from '../http/fetch-picture.js';
+import { textAt, valueAt } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
 import type {
@@ -13,7 +14,6 @@ import type {
 import { ProviderError } from '../provider-error.js';
 import type { Dialect, ModelOption } from './dialect.js';
 import { cancelledJob, failedJob, lostJob, vendorError, withoutPicture } from './failures.js';
-import { textAt, valueAt } from './json-value.js';
 import { orderFor, refuseMask, type Order } from './order.js';
 import { Vendor } from './vendor.js';
 

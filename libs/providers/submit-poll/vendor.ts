@@ -1,11 +1,12 @@
 import { unusable } from '../http/failures.js';
+import { readJson, textAt, UnusableAnswer, valueAt } from '../http/json-value.js';
 import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
-import { Upstream, type UpstreamAnswer } from '../http/upstream.js';
+import type { Upstream } from '../http/upstream.js';
+import { type UpstreamAnswer } from '../http/upstream.js';
 import type { ProviderInputImage } from '../image-provider.js';
 import { ProviderError } from '../provider-error.js';
 import type { Dialect } from './dialect.js';
-import { refused, UnusableAnswer, vendorError, withoutJob } from './failures.js';
-import { readJson, textAt, valueAt } from './json-value.js';
+import { refused, vendorError, withoutJob } from './failures.js';
 
 /** Bytes of an answer at most: a picture of 24 MB as base64. */
 const MAX_ANSWER_BYTES = 32_000_000;

@@ -1,4 +1,7 @@
-import { UnusableAnswer } from './failures.js';
+/** An answer that is not what was promised: a proxy's page, or text that breaks off. */
+export class UnusableAnswer extends Error {
+  override readonly name = 'UnusableAnswer';
+}
 
 /** What lies at a path in parsed JSON; undefined when the path leads nowhere. */
 export function valueAt(value: unknown, ...path: readonly (string | number)[]): unknown {
