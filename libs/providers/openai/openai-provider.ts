@@ -7,6 +7,7 @@ import type {
   ProviderImageRequest,
   ProviderImageResult,
 } from '../image-provider.js';
+import { NO_PARTIALS } from '../left-out.js';
 import { orderFor, type ImageOrder, type OrderSettings } from './image-order.js';
 import { readAnswer, type AnsweredPicture } from './read-answer.js';
 import { StreamRefused } from './stream-refused.js';
@@ -15,7 +16,6 @@ import { StreamRefused } from './stream-refused.js';
 const MAX_ANSWER_BYTES = 90_000_000;
 /** Three partial pictures and the last one. */
 const MAX_STREAM_BYTES = 4 * MAX_ANSWER_BYTES;
-const NO_PARTIALS = 'The provider sent no partial pictures.';
 
 export interface OpenAiSettings extends UpstreamSettings, OrderSettings {
   readonly stream: boolean;

@@ -1,5 +1,6 @@
 import type { ProviderImageRequest } from '../image-provider.js';
 import { knownQuality } from '../known-quality.js';
+import { leaveOut, NO_PARTIALS } from '../left-out.js';
 import { ProviderError } from '../provider-error.js';
 import type { Dialect, ModelOption } from './dialect.js';
 
@@ -26,7 +27,7 @@ export function orderFor(request: ProviderImageRequest, dialect: Dialect, accept
   };
   leaveOut('input_fidelity', request.inputFidelity, warnings);
   if (request.background === 'transparent') leaveOut('transparent background', request.background, warnings);
-  if (request.partialImages > 0) warnings.push('The provider sent no partial pictures.');
+  if (request.partialImages > 0) warnings.push(NO_PARTIALS);
   const given = Object.entries(optional).filter(([, value]) => value !== undefined);
   return {
     fields: { model: request.model, prompt: request.prompt, n: 1, ...fields, ...Object.fromEntries(given) },
@@ -43,8 +44,4 @@ export function refuseMask({ model, mask }: ProviderImageRequest, accepts: reado
     charged: 'no',
     param: 'mask',
   });
-}
-
-function leaveOut(name: string, value: string | undefined, warnings: string[]): undefined {
-  if (value !== undefined && value !== 'auto') warnings.push(`The provider takes no ${name}, so it was left out.`);
 }
