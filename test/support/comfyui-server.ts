@@ -50,6 +50,7 @@ export class FakeComfyUi {
   private pending: Job[] = [];
   private history: Record<string, unknown> = {};
   private readonly sockets = new Map<string, WebSocketPeer>();
+  private readonly peers: WebSocketPeer[] = [];
   private readonly server = createServer((request, response) => {
     void buffer(request).then(async (body) => {
       const { method = '', url = '', headers } = request;
@@ -74,6 +75,7 @@ export class FakeComfyUi {
       const clientId = new URL(request.url ?? '', 'http://comfy').searchParams.get('clientId') ?? '';
       const peer = acceptWebSocket(request, socket);
       this.sockets.set(clientId, peer);
+      this.peers.push(peer);
       peer.send(
         JSON.stringify({ type: 'status', data: { status: { exec_info: { queue_remaining: 0 } }, sid: clientId } }),
       );
@@ -98,7 +100,7 @@ export class FakeComfyUi {
   }
 
   dropSockets(): void {
-    for (const peer of this.sockets.values()) peer.drop();
+    for (const peer of this.peers.splice(0)) peer.drop();
     this.sockets.clear();
   }
 

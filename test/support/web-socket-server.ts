@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const TEXT = 0x81;
 const BINARY = 0x82;
+const CLOSE = 0x08;
 
 /** The server's end of one WebSocket, which only ever sends. */
 export interface WebSocketPeer {
@@ -19,7 +20,10 @@ export function acceptWebSocket({ headers }: IncomingMessage, socket: Duplex): W
     .update(`${headers['sec-websocket-key'] ?? ''}${GUID}`)
     .digest('base64');
   socket.on('error', () => undefined);
-  socket.resume();
+  // Whatever is sent is not for us, but for a goodbye.
+  socket.on('data', (data: Buffer) => {
+    if (((data[0] ?? 0) & 0x0f) === CLOSE) socket.end(Buffer.from([0x80 | CLOSE, 0]));
+  });
   socket.write(
     `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
   );
