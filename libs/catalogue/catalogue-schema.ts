@@ -19,7 +19,10 @@ const provider = {
   required: ['type'],
   additionalProperties: false,
   properties: {
-    type: { enum: ['sandbox', 'openai', 'apimart', 'comfyui'], description: 'Which protocol it speaks.' },
+    type: {
+      enum: ['sandbox', 'openai', 'apimart', 'evolink', 'toapis', 'comfyui'],
+      description: 'Which protocol it speaks.',
+    },
     base_url: { type: 'string', pattern: '^https?://[^\\s?#@]+$', description: 'Without query and credentials.' },
     keys: {
       type: 'array',
@@ -137,7 +140,7 @@ export interface CatalogueFile {
 }
 
 export interface ProviderSource {
-  type: 'sandbox' | 'openai' | 'apimart' | 'comfyui';
+  type: 'sandbox' | 'openai' | 'apimart' | 'evolink' | 'toapis' | 'comfyui';
   base_url?: string;
   keys?: { name?: string; env: string }[];
   limits?: { concurrency?: number; starts_per_minute?: number };

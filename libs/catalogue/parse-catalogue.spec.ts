@@ -16,7 +16,8 @@ providers:
     limits: { concurrency: 4, starts_per_minute: 60 }
     interrupted: retry
   spare: { type: openai, keys: [{ env: FIRST_KEY }] }
-  gpu: { type: openai, base_url: http://10.0.0.5:8188/v1, free: true, options: { stream: false } }
+  gpu: { type: comfyui, base_url: http://10.0.0.5:8188, options: { workflow: flux.json } }
+  jobs: { type: evolink, keys: [{ env: FIRST_KEY }] }
 models:
   gpt-image-2:
     kind: image
@@ -62,8 +63,9 @@ describe('a catalogue', () => {
     expect(providers.get('gpu')).toMatchObject({
       free: true,
       interrupted: 'retry',
-      options: { stream: false },
+      options: { workflow: 'flux.json' },
     });
+    expect(providers.get('jobs')).toMatchObject({ baseUrl: 'https://api.evolink.ai/v1', free: false });
     const model = models.get('gpt-image-2');
     expect(model?.ownedBy).toBe('acme');
     expect(
@@ -144,7 +146,7 @@ models:
       problemsOf(
         `providers:
   gpu: { type: comfyui }
-  far: { type: apimart }
+  far: { type: toapis }
   bare: { type: openai, keys: [{ env: NOT_SET }, { env: NOT_SET }] }
 models:
   draw:

@@ -20,8 +20,12 @@ const matchesSchema = new Ajv({ allErrors: true, allowUnionTypes: true }).compil
 const BASE_URLS: Partial<Record<ProviderSource['type'], string>> = {
   openai: 'https://api.openai.com/v1',
   apimart: 'https://api.apimart.ai/v1',
+  evolink: 'https://api.evolink.ai/v1',
+  toapis: 'https://toapis.com/v1',
 };
-const NEEDS_KEY: readonly ProviderSource['type'][] = ['apimart'];
+const NEEDS_KEY: readonly ProviderSource['type'][] = ['apimart', 'evolink', 'toapis'];
+/** Hardware of one's own, unless the file says otherwise. */
+const FREE_TYPES: readonly ProviderSource['type'][] = ['sandbox', 'comfyui'];
 const CHAT_TYPES: readonly ProviderSource['type'][] = ['sandbox', 'openai'];
 const MICROS = 1_000_000;
 
@@ -121,7 +125,7 @@ function keyName({ name, env }: { name?: string; env: string }): string {
 
 function toProvider(name: string, entry: ProviderSource, env: Environment): ProviderEntry {
   const { concurrency, starts_per_minute: startsPerMinute } = entry.limits ?? {};
-  const free = entry.free ?? entry.type === 'sandbox';
+  const free = entry.free ?? FREE_TYPES.includes(entry.type);
   return {
     name,
     type: entry.type,

@@ -87,6 +87,11 @@ export interface ImageProvider {
   generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult | ProviderPending>;
 }
 
+/** Whether a call was only cut short by a stop of this process: its job will be asked for again, so it is left running. */
+export function jobGoesOn(reason: unknown): boolean {
+  return reason instanceof Error && reason.name === 'ShuttingDown';
+}
+
 /**
  * Whether another start may follow one that was charged like that: the one rule about buying twice. What was surely
  * charged is never bought again; what may have been, only where the provider's policy says so.

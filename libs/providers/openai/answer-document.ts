@@ -1,8 +1,9 @@
 import { pipeline } from 'node:stream/promises';
 import parser from 'stream-json/parser.js';
 import type { ImageUsage } from '#contract/image-usage.js';
+import type { ErrorFields } from '../http/failures.js';
+import { tokenUsage } from '../http/token-usage.js';
 import { Base64Sink } from './base64-sink.js';
-import type { ErrorFields } from './failures.js';
 
 /** What is taken out of one JSON document: an answer, an event of a stream, or an error. */
 export interface AnswerDocument {
@@ -106,34 +107,13 @@ class DocumentReader {
       url: this.picture === undefined ? text(URL_PATH) : undefined,
       partialIndex: typeof index === 'number' ? index : undefined,
       error: this.error(text),
-      usage: this.usage(),
+      usage: tokenUsage((name) => this.values.get(`usage.${name}`)),
     };
   }
 
   private error(text: (path: string) => string | undefined): ErrorFields | undefined {
     const [type, code, param] = [text('error.type'), text('error.code'), text('error.param')];
     return this.hasError ? { type, code, param } : undefined;
-  }
-
-  private usage(): ImageUsage | undefined {
-    const count = (name: string): number | undefined => {
-      const value = this.values.get(`usage.${name}`);
-      return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-    };
-    const details = (side: string): { text_tokens: number; image_tokens: number } | undefined => {
-      const [text, image] = [count(`${side}_tokens_details.text_tokens`), count(`${side}_tokens_details.image_tokens`)];
-      return text === undefined || image === undefined ? undefined : { text_tokens: text, image_tokens: image };
-    };
-    const [input, output, total] = [count('input_tokens'), count('output_tokens'), count('total_tokens')];
-    if (input === undefined || output === undefined || total === undefined) return undefined;
-    const [inputDetails, outputDetails] = [details('input'), details('output')];
-    return {
-      input_tokens: input,
-      output_tokens: output,
-      total_tokens: total,
-      ...(inputDetails === undefined ? {} : { input_tokens_details: inputDetails }),
-      ...(outputDetails === undefined ? {} : { output_tokens_details: outputDetails }),
-    };
   }
 
   private begin(path: string): void {

@@ -1,7 +1,8 @@
-import type { ProviderImageRequest, ProviderInputImage } from '../image-provider.js';
+import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
+import type { ProviderImageRequest } from '../image-provider.js';
+import { knownQuality } from '../known-quality.js';
+import { offeredSize } from '../offered-size.js';
 import { ProviderError } from '../provider-error.js';
-import { formBody, jsonBody, type FilePart, type RequestBody } from './multipart.js';
-import { offeredSize } from './offered-size.js';
 
 /** What a server can be asked for, and how. */
 export interface OrderSettings {
@@ -21,9 +22,6 @@ export interface ImageOrder {
   readonly warnings: readonly string[];
 }
 
-/** The models behind this endpoint know no `standard` and `hd`, which older ones called their qualities. */
-const QUALITIES: Readonly<Record<string, string>> = { standard: 'medium', hd: 'high' };
-
 /**
  * Reference images make a generation an edit, since generations take none. `streamed` asks for partial pictures.
  * Throws ProviderError when nothing is left of the prompt.
@@ -37,7 +35,7 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
     prompt: cleanPrompt(request.prompt, warnings),
     n: 1,
     size,
-    quality: qualityOf(request.quality, warnings),
+    quality: knownQuality(request.quality, warnings),
     background: request.background,
     moderation: isEdit ? leaveOut('moderation', request.moderation, warnings) : request.moderation,
     input_fidelity: isEdit ? request.inputFidelity : undefined,
@@ -49,8 +47,8 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
   };
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
   if (!isEdit) return { path: '/images/generations', body: jsonBody(given), size, warnings };
-  const files = request.images.map((image, index) => filePart('image[]', `image-${index}`, image));
-  if (request.mask !== undefined) files.push(filePart('mask', 'mask', request.mask));
+  const files = request.images.map((image, index) => imagePart('image[]', `image-${index}`, image));
+  if (request.mask !== undefined) files.push(imagePart('mask', 'mask', request.mask));
   return { path: '/images/edits', body: formBody(given, files), size, warnings };
 }
 
@@ -62,18 +60,6 @@ function sizeFor({ width, height }: ProviderImageRequest, offered: readonly stri
   });
   const best = offeredSize({ width, height }, sizes);
   return `${best.width}x${best.height}`;
-}
-
-function filePart(name: string, fileName: string, { bytes, contentType }: ProviderInputImage): FilePart {
-  const extension = contentType === 'image/jpeg' ? 'jpg' : contentType.slice('image/'.length);
-  return { name, fileName: `${fileName}.${extension}`, contentType, bytes };
-}
-
-function qualityOf(quality: string | undefined, warnings: string[]): string | undefined {
-  const known = quality === undefined ? undefined : QUALITIES[quality];
-  if (known === undefined) return quality;
-  warnings.push(`The quality ${quality} was asked for as ${known}.`);
-  return known;
 }
 
 function leaveOut(name: string, value: string | undefined, warnings: string[]): undefined {

@@ -1,32 +1,25 @@
 import { Readable } from 'node:stream';
+import { fetchPicture, MAX_PICTURE_BYTES, type PictureFetcher } from '../http/fetch-picture.js';
+import { Upstream, type UpstreamSettings } from '../http/upstream.js';
 import type {
   ImageProvider,
   ProviderCallContext,
   ProviderImageRequest,
   ProviderImageResult,
 } from '../image-provider.js';
-import { ProviderError } from '../provider-error.js';
-import { StreamRefused } from './failures.js';
+import { NO_PARTIALS } from '../left-out.js';
 import { orderFor, type ImageOrder, type OrderSettings } from './image-order.js';
 import { readAnswer, type AnsweredPicture } from './read-answer.js';
-import { Upstream, type UpstreamSettings } from './upstream.js';
+import { StreamRefused } from './stream-refused.js';
 
-/** Largest picture, in bytes, and largest answer: a picture as base64 beside a little JSON. */
-const MAX_PICTURE_BYTES = 64_000_000;
+/** Largest answer, in bytes: a picture as base64 beside a little JSON. */
 const MAX_ANSWER_BYTES = 90_000_000;
 /** Three partial pictures and the last one. */
 const MAX_STREAM_BYTES = 4 * MAX_ANSWER_BYTES;
-const FETCHES = 3;
-const NO_PARTIALS = 'The provider sent no partial pictures.';
 
 export interface OpenAiSettings extends UpstreamSettings, OrderSettings {
   readonly stream: boolean;
   readonly interrupted: 'retry' | 'fail';
-}
-
-/** Fetches a picture from an address that the server answered with. Throws AppError, or the signal's reason. */
-export interface PictureFetcher {
-  get(url: string, options: { readonly signal: AbortSignal; readonly maxBytes: number }): Promise<Buffer>;
 }
 
 /** OpenAI's Images API, and every server that speaks it. */
@@ -59,7 +52,7 @@ export class OpenAiProvider implements ImageProvider {
       context.onProgress(10 + (80 * partials) / (request.partialImages + 1));
       context.onPartial(image, index);
     });
-    const image = picture.bytes ?? [await this.fetch(picture.url, context.signal)];
+    const image = picture.bytes ?? [await fetchPicture(this.fetcher, picture.url, context.signal)];
     context.onProgress(100);
     return {
       image: Readable.from(image),
@@ -84,23 +77,6 @@ export class OpenAiProvider implements ImageProvider {
     } catch (error) {
       if (error instanceof StreamRefused && error.isCertain) this.refusesStreams = true;
       throw error;
-    }
-  }
-
-  /** At once, since such addresses expire; and more than once, since what is fetched was paid for. */
-  private async fetch(url: string, signal: AbortSignal): Promise<Buffer> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await this.fetcher.get(url, { signal, maxBytes: MAX_PICTURE_BYTES });
-      } catch (cause) {
-        signal.throwIfAborted();
-        if (tries < FETCHES) continue;
-        throw new ProviderError('upstream_error', 'The picture could not be fetched from the provider.', {
-          retryable: true,
-          charged: 'maybe',
-          cause,
-        });
-      }
     }
   }
 }

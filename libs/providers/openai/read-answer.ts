@@ -1,9 +1,10 @@
 import type { ImageUsage } from '#contract/image-usage.js';
+import { errorInside, refusal, unusable, type ErrorFields } from '../http/failures.js';
+import type { UpstreamAnswer } from '../http/upstream.js';
 import { ProviderError } from '../provider-error.js';
 import { readDocument, type AnswerDocument } from './answer-document.js';
 import { splitEvents } from './answer-events.js';
-import { errorInside, refusal, StreamRefused, unusable, type ErrorFields } from './failures.js';
-import type { UpstreamAnswer } from './upstream.js';
+import { StreamRefused } from './stream-refused.js';
 
 /** A picture as bytes, in pieces, or where it can be fetched. */
 export type AnsweredPicture = { readonly usage: ImageUsage | undefined } & (

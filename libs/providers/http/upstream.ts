@@ -2,10 +2,10 @@ import type { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 import { ProviderError } from '../provider-error.js';
 import { broken, unusable } from './failures.js';
-import type { RequestBody } from './multipart.js';
+import type { RequestBody } from './request-body.js';
 
 export interface UpstreamSettings {
-  readonly apiKey: string;
+  readonly apiKey?: string | undefined;
   readonly baseUrl: string;
   readonly organization?: string | undefined;
   readonly project?: string | undefined;
@@ -16,10 +16,12 @@ export interface UpstreamSettings {
 }
 
 export interface UpstreamCall {
+  /** Below the base URL; or a whole URL, of another host of the vendor that the operator trusts with the key too. */
   readonly path: string;
-  readonly body: RequestBody;
+  /** Absent in a call that only asks. */
+  readonly body?: RequestBody;
   readonly accept: string;
-  readonly idempotencyKey: string;
+  readonly idempotencyKey?: string | undefined;
   readonly signal: AbortSignal;
   /** Bytes of the answer at most. */
   readonly maxBytes: number;
@@ -53,7 +55,7 @@ export class Upstream {
   }
 
   /**
-   * Posts, and lets `read` take the answer in. Throws ProviderError for everything the network does, saying whether the
+   * Posts what has a body, gets what has none, and lets `read` take the answer in. Throws ProviderError for everything the network does, saying whether the
    * request had gone out by then; the signal's reason when it aborts.
    */
   async call<T>(call: UpstreamCall, read: (answer: UpstreamAnswer) => Promise<T>): Promise<T> {
@@ -64,7 +66,7 @@ export class Upstream {
     const timer = setTimeout(() => stop.abort(new TotalTimeout()), this.settings.totalTimeoutMs);
     const state = { sent: false };
     try {
-      return await read(await this.post(call, stop.signal, state));
+      return await read(await this.send(call, stop.signal, state));
     } catch (error) {
       call.signal.throwIfAborted();
       if (error instanceof ProviderError) throw error;
@@ -79,25 +81,25 @@ export class Upstream {
     }
   }
 
-  private async post(call: UpstreamCall, signal: AbortSignal, state: { sent: boolean }): Promise<UpstreamAnswer> {
+  private async send(call: UpstreamCall, signal: AbortSignal, state: { sent: boolean }): Promise<UpstreamAnswer> {
     const { apiKey, organization, project } = this.settings;
-    const { statusCode, headers, body } = await request(this.base + call.path, {
+    const sent = call.body;
+    const { statusCode, headers, body } = await request(URL.canParse(call.path) ? call.path : this.base + call.path, {
       dispatcher: this.agent,
-      method: 'POST',
+      method: sent === undefined ? 'GET' : 'POST',
       signal,
       headers: {
-        authorization: `Bearer ${apiKey}`,
         accept: call.accept,
         'accept-encoding': 'identity',
-        'content-type': call.body.contentType,
-        'content-length': String(call.body.bytes),
-        'idempotency-key': call.idempotencyKey,
         'user-agent': 'Darkroom',
+        ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+        ...(sent === undefined ? {} : { 'content-type': sent.contentType, 'content-length': String(sent.bytes) }),
+        ...(call.idempotencyKey === undefined ? {} : { 'idempotency-key': call.idempotencyKey }),
         ...(organization === undefined ? {} : { 'openai-organization': organization }),
         ...(project === undefined ? {} : { 'openai-project': project }),
       },
       // undici takes any async iterable, and unlike with a stream takes the next piece only when the last one is out.
-      body: sending(call.body.pieces, state) as unknown as Readable,
+      body: sent === undefined ? null : (sending(sent.pieces, state) as unknown as Readable),
     });
     // A body that is never read ends with the call; that is no news to anyone.
     body.on('error', () => undefined);

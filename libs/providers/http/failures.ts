@@ -100,18 +100,6 @@ export function errorInside(fields: ErrorFields): ProviderError {
   return refusal({ status: isRefusal ? 400 : /rate_limit/.test(text) ? 429 : 500, fields });
 }
 
-/** The server does not stream; it is to be asked again without. */
-export class StreamRefused extends ProviderError {
-  /** `isCertain`: it named the field, so that there is no use in asking it for a stream ever again. */
-  constructor(readonly isCertain: boolean) {
-    super('upstream_error', 'The provider does not send partial pictures.', {
-      retryable: true,
-      charged: 'no',
-      retryAfter: 0,
-    });
-  }
-}
-
 /** An answer without a picture, or that cannot be read: the provider's failure, and nothing that it could charge for. */
 export function unusable(what: string): ProviderError {
   return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {

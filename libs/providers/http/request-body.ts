@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { ProviderInputImage } from '../image-provider.js';
 
 export interface FilePart {
   readonly name: string;
@@ -17,6 +18,12 @@ export interface RequestBody {
 export function jsonBody(value: object): RequestBody {
   const bytes = Buffer.from(JSON.stringify(value));
   return { contentType: 'application/json', bytes: bytes.length, pieces: [bytes] };
+}
+
+/** A part with a name that says what is in it. */
+export function imagePart(name: string, fileName: string, { bytes, contentType }: ProviderInputImage): FilePart {
+  const extension = contentType === 'image/jpeg' ? 'jpg' : contentType.slice('image/'.length);
+  return { name, fileName: `${fileName}.${extension}`, contentType, bytes };
 }
 
 /** Text fields first, then files, as every form parser can read them. Names are ours and need no escaping. */

@@ -1,0 +1,32 @@
+/** A pause that can be ended early. */
+export class Alarm {
+  private rung = false;
+  private wake: (() => void) | undefined;
+
+  /** Ends the pause that is on, or the next one at once. */
+  ring(): void {
+    this.rung = true;
+    this.wake?.();
+  }
+
+  /** Whether it rang before the time was over. Throws the signal's reason. */
+  async wait(ms: number, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    if (!this.rung) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        this.wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+        signal.addEventListener('abort', this.wake, { once: true });
+      });
+      if (this.wake !== undefined) signal.removeEventListener('abort', this.wake);
+      this.wake = undefined;
+      signal.throwIfAborted();
+    }
+    const { rung } = this;
+    this.rung = false;
+    return rung;
+  }
+}

@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import { readJson, textAt, UnusableAnswer, valueAt } from '../http/json-value.js';
+import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
+import { Upstream, type UpstreamAnswer, type UpstreamSettings } from '../http/upstream.js';
+import { MAX_PICTURE_BYTES } from '../http/fetch-picture.js';
+import { unusable } from '../http/failures.js';
+import type { ProviderInputImage } from '../image-provider.js';
+import { refused } from './failures.js';
+import type { WorkflowNodes } from './workflow.js';
+
+/** A history holds the workflow and all events of one job. */
+const MAX_ANSWER_BYTES = 16_000_000;
+const CANCEL_TIMEOUT_MS = 3_000;
+/** Folder below the server's input folder. */
+const SUBFOLDER = 'darkroom';
+
+/** A picture where the server keeps it. */
+export interface SavedImage {
+  readonly filename: string;
+  readonly subfolder: string;
+  readonly type: string;
+}
+
+/** Where a job is. */
+export type JobState =
+  | { readonly kind: 'waiting' | 'running' | 'gone' }
+  | { readonly kind: 'failed'; readonly messages: unknown }
+  | { readonly kind: 'finished'; readonly images: readonly SavedImage[] };
+
+/** The HTTP calls of a ComfyUI server. They throw ProviderError, or the signal's reason when aborted. */
+export class ComfyServer {
+  private readonly upstream: Upstream;
+
+  constructor(settings: UpstreamSettings) {
+    this.upstream = new Upstream(settings);
+  }
+
+  /** The name to load the image by. The same bytes have the same name, so that repeated uploads take no space. */
+  async upload(image: ProviderInputImage, signal: AbortSignal): Promise<string> {
+    const name = createHash('sha256').update(image.bytes).digest('hex').slice(0, 32);
+    const fields = { type: 'input', subfolder: SUBFOLDER, overwrite: 'true' };
+    const answer = await this.json('/upload/image', signal, formBody(fields, [imagePart('image', name, image)]));
+    const [file, subfolder] = [textAt(answer, 'name'), textAt(answer, 'subfolder')];
+    if (file === undefined) throw unusable('an upload was answered without a name');
+    return subfolder === undefined ? file : `${subfolder}/${file}`;
+  }
+
+  /** The job's id: `wanted` where the server lets callers choose. */
+  async queue(prompt: WorkflowNodes, clientId: string, wanted: string, signal: AbortSignal): Promise<string> {
+    const body = jsonBody({ prompt, client_id: clientId, prompt_id: wanted });
+    const jobId = textAt(await this.json('/prompt', signal, body), 'prompt_id');
+    if (jobId === undefined) throw unusable('a workflow was answered without an id');
+    return jobId;
+  }
+
+  async look(jobId: string, output: string | undefined, signal: AbortSignal): Promise<JobState> {
+    const early = await this.ended(jobId, output, signal);
+    if (early !== undefined) return early;
+    const queue = await this.json('/queue', signal);
+    if (holds(queue, 'queue_running', jobId)) return { kind: 'running' };
+    if (holds(queue, 'queue_pending', jobId)) return { kind: 'waiting' };
+    // It may have ended between the two answers.
+    return (await this.ended(jobId, output, signal)) ?? { kind: 'gone' };
+  }
+
+  async view({ filename, subfolder, type }: SavedImage, signal: AbortSignal): Promise<Buffer> {
+    const query = new URLSearchParams({ filename, subfolder, type });
+    const call = { path: `/view?${query.toString()}`, signal, accept: 'image/*', maxBytes: MAX_PICTURE_BYTES };
+    return this.upstream.call(call, async ({ status, body }) => {
+      if (status !== 200) throw refused(status, undefined);
+      const pieces: Buffer[] = [];
+      for await (const piece of body) pieces.push(piece);
+      return Buffer.concat(pieces);
+    });
+  }
+
+  /** Takes a job out of the queue, or stops it when it has begun. Best effort: never throws. */
+  async cancel(jobId: string): Promise<void> {
+    const signal = AbortSignal.timeout(CANCEL_TIMEOUT_MS);
+    try {
+      await this.post('/queue', { delete: [jobId] }, signal);
+      // What is not in the queue after that is running or over. Old servers stop whatever runs, so look before.
+      if (holds(await this.json('/queue', signal), 'queue_running', jobId)) {
+        await this.post('/interrupt', { prompt_id: jobId }, signal);
+      }
+    } catch {
+      // The caller's own reason to stop matters more.
+    }
+  }
+
+  private async ended(jobId: string, output: string | undefined, signal: AbortSignal): Promise<JobState | undefined> {
+    const entry = valueAt(await this.json(`/history/${encodeURIComponent(jobId)}`, signal), jobId);
+    if (entry === undefined) return undefined;
+    if (textAt(entry, 'status', 'status_str') === 'error') {
+      return { kind: 'failed', messages: valueAt(entry, 'status', 'messages') };
+    }
+    return { kind: 'finished', images: imagesOf(valueAt(entry, 'outputs'), output) };
+  }
+
+  private async json(path: string, signal: AbortSignal, body?: RequestBody): Promise<unknown> {
+    return this.call(path, signal, body, async (answer) => {
+      try {
+        return await readJson(answer.body);
+      } catch (error) {
+        throw error instanceof UnusableAnswer ? unusable(error.message) : error;
+      }
+    });
+  }
+
+  /** For calls that are answered with nothing. */
+  private async post(path: string, value: object, signal: AbortSignal): Promise<void> {
+    await this.call(path, signal, jsonBody(value), () => Promise.resolve());
+  }
+
+  private async call<T>(
+    path: string,
+    signal: AbortSignal,
+    body: RequestBody | undefined,
+    read: (answer: UpstreamAnswer) => Promise<T>,
+  ): Promise<T> {
+    const call = { path, signal, accept: 'application/json', maxBytes: MAX_ANSWER_BYTES };
+    return this.upstream.call({ ...call, ...(body === undefined ? {} : { body }) }, async (answer) => {
+      if (answer.status === 200) return read(answer);
+      throw refused(answer.status, await readJson(answer.body).catch(() => undefined));
+    });
+  }
+}
+
+/** Entries of the queue are lists that begin with a number and the id. */
+function holds(queue: unknown, part: 'queue_running' | 'queue_pending', jobId: string): boolean {
+  const entries = valueAt(queue, part);
+  return Array.isArray(entries) && entries.some((entry) => valueAt(entry, 1) === jobId);
+}
+
+/** What was saved before what was only previewed. */
+function imagesOf(outputs: unknown, output: string | undefined): SavedImage[] {
+  const nodes = output === undefined ? Object.values(outputs ?? {}) : [valueAt(outputs, output)];
+  const images = nodes.flatMap((node): unknown[] => {
+    const found = valueAt(node, 'images');
+    return Array.isArray(found) ? (found as unknown[]) : [];
+  });
+  const saved = images.flatMap((image) => {
+    const [filename, type = 'output'] = [textAt(image, 'filename'), textAt(image, 'type')];
+    return filename === undefined ? [] : [{ filename, type, subfolder: textAt(image, 'subfolder') ?? '' }];
+  });
+  return [...saved.filter(({ type }) => type === 'output'), ...saved.filter(({ type }) => type !== 'output')];
+}

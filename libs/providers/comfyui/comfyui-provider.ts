@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { UpstreamSettings } from '../http/upstream.js';
+import {
+  jobGoesOn,
+  type ImageProvider,
+  type ProviderCallContext,
+  type ProviderImageRequest,
+  type ProviderImageResult,
+} from '../image-provider.js';
+import { NO_PARTIALS } from '../left-out.js';
+import { ProviderError } from '../provider-error.js';
+import { Alarm } from './alarm.js';
+import { ComfyServer, type JobState, type SavedImage } from './comfy-server.js';
+import { failedJob, lostJob, withoutPicture, type Charged } from './failures.js';
+import { JobEvents } from './job-events.js';
+import { orderFor, type Order, type Workflows } from './order.js';
+import { seedOf } from './workflow.js';
+
+export interface ComfyUiSettings extends UpstreamSettings {
+  readonly name: string;
+  readonly free: boolean;
+  readonly interrupted: 'retry' | 'fail';
+  readonly workflows: Workflows;
+}
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 2_000;
+/** Looks in a row that may fail before the server counts as gone: some seven seconds. */
+const FAILED_LOOKS = 8;
+const VIEWS = 3;
+
+/** A ComfyUI server, with a workflow for generations and maybe one for edits. */
+export class ComfyUiProvider implements ImageProvider {
+  readonly name: string;
+  readonly free: boolean;
+  readonly interrupted: 'retry' | 'fail';
+  private readonly server: ComfyServer;
+
+  constructor(private readonly settings: ComfyUiSettings) {
+    this.name = settings.name;
+    this.free = settings.free;
+    this.interrupted = settings.interrupted;
+    this.server = new ComfyServer(settings);
+  }
+
+  /** Throws ProviderError, or the signal's reason when aborted. */
+  async generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult> {
+    context.signal.throwIfAborted();
+    const order = orderFor(request, this.settings.workflows);
+    // The same for every start of a task, so that a later one hears of a job that an earlier one began.
+    const clientId = `darkroom-${context.idempotencyKey}`;
+    const alarm = new Alarm();
+    const partials = { wanted: request.partialImages, sent: 0, part: 0 };
+    const events = await JobEvents.open(this.settings.baseUrl, clientId, this.settings.apiKey, {
+      onProgress: (_jobId, part) => {
+        // Each sampler of a workflow begins anew.
+        partials.part = Math.max(partials.part, part);
+        context.onProgress(5 + 85 * partials.part);
+      },
+      onPreview: (image) => {
+        // Spread over the drawing: there is one after each of its steps.
+        if (partials.sent >= partials.wanted || partials.part < (partials.sent + 1) / (partials.wanted + 1)) return;
+        context.onPartial(image, partials.sent);
+        partials.sent += 1;
+      },
+      onEnd: () => {
+        alarm.ring();
+      },
+    });
+    try {
+      const jobId = context.resumeJobId ?? (await this.begin(request, order, clientId, context));
+      const image = await this.pictureOf(jobId, order, alarm, context);
+      context.onProgress(100);
+      const missed = partials.wanted > 0 && partials.sent === 0 ? [NO_PARTIALS] : [];
+      return { image: Readable.from([image]), sentSize: order.size, warnings: [...order.warnings, ...missed] };
+    } finally {
+      events.close();
+    }
+  }
+
+  private async begin(
+    request: ProviderImageRequest,
+    order: Order,
+    clientId: string,
+    { signal, idempotencyKey, onAccepted, onProgress }: ProviderCallContext,
+  ): Promise<string> {
+    onProgress(1);
+    const images: string[] = [];
+    for (const image of request.images) images.push(await this.server.upload(image, signal));
+    const mask = request.mask === undefined ? undefined : await this.server.upload(request.mask, signal);
+    const values = { ...order, prompt: request.prompt, seed: seedOf(idempotencyKey), images, mask };
+    let jobId = randomUUID() as string;
+    try {
+      jobId = await this.server.queue(order.workflow.filled(values), clientId, jobId, signal);
+      await onAccepted(jobId);
+      return jobId;
+    } catch (error) {
+      // It may be in the queue, and nobody would ever ask for it.
+      if (!(error instanceof ProviderError && error.charged === 'no')) await this.server.cancel(jobId);
+      throw error;
+    }
+  }
+
+  private async pictureOf(jobId: string, order: Order, alarm: Alarm, context: ProviderCallContext): Promise<Buffer> {
+    const { signal } = context;
+    try {
+      const images = await this.finished(jobId, order, alarm, context);
+      const [image] = images;
+      if (image === undefined) throw withoutPicture(this.charged);
+      return await this.view(image, signal);
+    } catch (error) {
+      if (signal.aborted && !jobGoesOn(signal.reason)) await this.server.cancel(jobId);
+      throw error;
+    }
+  }
+
+  private async finished(
+    jobId: string,
+    order: Order,
+    alarm: Alarm,
+    { signal }: ProviderCallContext,
+  ): Promise<readonly SavedImage[]> {
+    let [pauses, failures] = [0, 0];
+    for (;;) {
+      const state = await this.look(jobId, order, signal, ++failures);
+      if (state !== undefined) failures = 0;
+      if (state?.kind === 'finished') return state.images;
+      if (state?.kind === 'failed') throw failedJob(state.messages, this.charged);
+      if (state?.kind === 'gone') throw lostJob(this.charged);
+      // An end is told a moment before it is written down.
+      const rang = await alarm.wait(Math.min(FIRST_PAUSE_MS * 2 ** pauses, LONGEST_PAUSE_MS), signal);
+      pauses = rang ? 0 : pauses + 1;
+    }
+  }
+
+  /** Undefined when the server can't be asked just now; throws what it says at the last of so many failures. */
+  private async look(
+    jobId: string,
+    { workflow }: Order,
+    signal: AbortSignal,
+    failures: number,
+  ): Promise<JobState | undefined> {
+    try {
+      return await this.server.look(jobId, workflow.output, signal);
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      if (error.retryable && failures < FAILED_LOOKS) return undefined;
+      const { code, message, retryable, cause } = error;
+      throw new ProviderError(code, message, { retryable, charged: this.charged, cause });
+    }
+  }
+
+  private async view(image: SavedImage, signal: AbortSignal): Promise<Buffer> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.server.view(image, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (tries < VIEWS) continue;
+        throw new ProviderError('upstream_error', 'The picture could not be fetched from the provider.', {
+          retryable: true,
+          charged: this.charged,
+          cause: error,
+        });
+      }
+    }
+  }
+
+  /** Of whatever fails once a job is queued. */
+  private get charged(): Charged {
+    return this.free ? 'no' : 'maybe';
+  }
+}

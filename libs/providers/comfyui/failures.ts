@@ -1,0 +1,72 @@
+import { refusal } from '../http/failures.js';
+import { textAt, valueAt } from '../http/json-value.js';
+import { ProviderError } from '../provider-error.js';
+
+/** What a failed call says of money: nothing on hardware of one's own, maybe something where nodes are paid for. */
+export type Charged = 'no' | 'maybe';
+
+/** A refused POST /prompt, upload or look; the body is ComfyUI's where it is one. */
+export function refused(status: number, value: unknown): ProviderError {
+  if (status !== 400) return refusal({ status, fields: undefined });
+  const faults = nodeFaults(value);
+  const shown = faults.map(({ node, kind }) => `${kind} at node ${node}`).join(', ');
+  const cause = new Error(`the workflow was refused: ${textAt(value, 'error', 'type') ?? 'no reason'} ${shown}`.trim());
+  const fate = { retryable: false, charged: 'no', cause } as const;
+  if (faults.length > 0 && faults.every(({ isImage }) => isImage)) {
+    return new ProviderError('invalid_image_file', 'The provider could not use one of the images.', fate);
+  }
+  return new ProviderError('upstream_error', 'The provider did not accept its workflow.', fate);
+}
+
+/** A job that ran and failed. `messages` is the job's list of events in the history. */
+export function failedJob(messages: unknown, charged: Charged): ProviderError {
+  const events = Array.isArray(messages) ? (messages as unknown[]) : [];
+  const named = (name: string): unknown => events.find((event) => valueAt(event, 0) === name);
+  if (named('execution_interrupted') !== undefined) {
+    return make('The picture was stopped at the provider.', 'the job was interrupted', charged);
+  }
+  const error = valueAt(named('execution_error'), 1);
+  const kind = plain(textAt(error, 'exception_type'));
+  const text = /OutOfMemory/i.test(kind)
+    ? 'The provider ran out of memory.'
+    : 'The provider failed to make the picture.';
+  return make(text, `${kind} in a node of type ${plain(textAt(error, 'node_type'))}`, charged);
+}
+
+/** Neither in its queue nor in its history: the server was started anew, or has forgotten it. */
+export function lostJob(charged: Charged): ProviderError {
+  return make('The provider does not know its job any more.', 'not in queue and history', charged);
+}
+
+/** A finished job that saved no picture. */
+export function withoutPicture(charged: Charged): ProviderError {
+  return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
+    retryable: true,
+    charged,
+    cause: new Error('the workflow saved no picture'),
+  });
+}
+
+function make(text: string, cause: string, charged: Charged): ProviderError {
+  return new ProviderError('upstream_error', text, { retryable: true, charged, cause: new Error(cause) });
+}
+
+function nodeFaults(value: unknown): { node: string; kind: string; isImage: boolean }[] {
+  const nodes = valueAt(value, 'node_errors');
+  if (typeof nodes !== 'object' || nodes === null) return [];
+  return Object.entries(nodes).flatMap(([node, fault]) => {
+    const errors: unknown = valueAt(fault, 'errors');
+    return (Array.isArray(errors) ? (errors as unknown[]) : []).map((error) => ({
+      node: plain(node),
+      kind: plain(textAt(error, 'type')),
+      isImage:
+        textAt(error, 'type') === 'custom_validation_failed' &&
+        /^image$|^mask$/.test(textAt(error, 'extra_info', 'input_name') ?? ''),
+    }));
+  });
+}
+
+/** Names of our log; anything that is more than a word is left out. */
+function plain(text: string | undefined): string {
+  return text !== undefined && /^[\w.:-]{1,100}$/.test(text) ? text : 'something';
+}

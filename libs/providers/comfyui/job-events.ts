@@ -1,0 +1,77 @@
+import { WebSocket } from 'undici';
+import { textAt, valueAt } from '../http/json-value.js';
+
+const OPEN_TIMEOUT_MS = 2_000;
+/** Binary messages begin with the number of their kind; a picture has the number of its format next. */
+const PREVIEW = 1;
+const PREVIEW_HEADER_BYTES = 8;
+const ENDS: ReadonlySet<string> = new Set(['execution_success', 'execution_error', 'execution_interrupted']);
+
+export interface JobListener {
+  /** 0..1 of the step that is running. */
+  readonly onProgress: (jobId: string, part: number) => void;
+  readonly onPreview: (image: Buffer) => void;
+  /** The job has ended, or is about to. */
+  readonly onEnd: (jobId: string) => void;
+}
+
+/**
+ * What a server tells of a client's jobs while they run. Only a courtesy: it may never open and may break off at any
+ * time, and nobody is told.
+ */
+export class JobEvents {
+  private constructor(private readonly socket: WebSocket) {}
+
+  /** Resolves once it is open, or can't be opened. */
+  static async open(
+    baseUrl: string,
+    clientId: string,
+    apiKey: string | undefined,
+    listener: JobListener,
+  ): Promise<JobEvents> {
+    const url = `${baseUrl.replace(/^http/, 'ws')}/ws?clientId=${encodeURIComponent(clientId)}`;
+    const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+    const socket = new WebSocket(url, { headers });
+    socket.binaryType = 'arraybuffer';
+    socket.addEventListener('message', ({ data }: { data: unknown }) => {
+      if (data instanceof ArrayBuffer) hearPicture(Buffer.from(data), listener);
+      else if (typeof data === 'string') hearText(data, listener);
+    });
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, OPEN_TIMEOUT_MS);
+      for (const event of ['open', 'error', 'close'] as const) {
+        socket.addEventListener(event, () => {
+          clearTimeout(timer);
+          resolve();
+        });
+      }
+    });
+    return new JobEvents(socket);
+  }
+
+  close(): void {
+    this.socket.close();
+  }
+}
+
+function hearPicture(message: Buffer, { onPreview }: JobListener): void {
+  if (message.length > PREVIEW_HEADER_BYTES && message.readUInt32BE(0) === PREVIEW) {
+    onPreview(message.subarray(PREVIEW_HEADER_BYTES));
+  }
+}
+
+function hearText(text: string, { onProgress, onEnd }: JobListener): void {
+  let message: unknown;
+  try {
+    message = JSON.parse(text);
+  } catch {
+    return;
+  }
+  const [type, jobId] = [textAt(message, 'type'), textAt(message, 'data', 'prompt_id')];
+  if (type === undefined || jobId === undefined) return;
+  if (type === 'progress') {
+    const [value, max] = [valueAt(message, 'data', 'value'), valueAt(message, 'data', 'max')];
+    if (typeof value === 'number' && typeof max === 'number' && max > 0) onProgress(jobId, Math.min(value / max, 1));
+  }
+  if (ENDS.has(type) || (type === 'executing' && valueAt(message, 'data', 'node') === null)) onEnd(jobId);
+}

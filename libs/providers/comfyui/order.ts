@@ -1,0 +1,56 @@
+import type { ProviderImageRequest } from '../image-provider.js';
+import { knownQuality } from '../known-quality.js';
+import { leaveOut } from '../left-out.js';
+import { ProviderError } from '../provider-error.js';
+import type { Workflow } from './workflow.js';
+
+/** Latents are an eighth of the picture; what comes is cut to the exact pixels afterwards. */
+const STEP = 8;
+
+export interface Workflows {
+  readonly generation: Workflow;
+  readonly edit: Workflow | undefined;
+}
+
+/** Which workflow makes the picture, of which size, and what it can't honour. */
+export interface Order {
+  readonly workflow: Workflow;
+  readonly width: number | undefined;
+  readonly height: number | undefined;
+  readonly size: string;
+  readonly warnings: readonly string[];
+}
+
+/** The same whenever it is made. Throws ProviderError for what the workflows can't do at all. */
+export function orderFor(request: ProviderImageRequest, workflows: Workflows): Order {
+  const workflow = workflowFor(request, workflows);
+  const warnings: string[] = [];
+  leaveOut('quality', knownQuality(request.quality, []), warnings);
+  leaveOut('moderation', request.moderation, warnings);
+  leaveOut('input_fidelity', request.inputFidelity, warnings);
+  if (request.background === 'transparent') leaveOut('transparent background', request.background, warnings);
+  const { images } = request;
+  if (images.length > 0 && images.length < workflow.takesImages) {
+    warnings.push(`The provider needs ${workflow.takesImages} images, so the last one was used more than once.`);
+  }
+  const [width, height] = [request.width ?? request.squareEdge, request.height ?? request.squareEdge].map((edge) =>
+    edge === undefined || !workflow.takesSize ? undefined : Math.ceil(edge / STEP) * STEP,
+  );
+  const size = width === undefined || height === undefined ? 'auto' : `${width}x${height}`;
+  return { workflow, width, height, size, warnings };
+}
+
+function workflowFor({ images, mask }: ProviderImageRequest, { generation, edit }: Workflows): Workflow {
+  if (images.length === 0) return generation;
+  if (edit === undefined) throw unsupported('image', 'The provider of this model takes no images.');
+  if (images.length > edit.takesImages) {
+    throw unsupported('image', `The provider of this model takes ${edit.takesImages} images at most.`);
+  }
+  if (mask !== undefined && !edit.takesMask) throw unsupported('mask', 'The provider of this model takes no mask.');
+  if (mask === undefined && edit.takesMask) throw unsupported('mask', 'The provider of this model needs a mask.');
+  return edit;
+}
+
+function unsupported(param: string, text: string): ProviderError {
+  return new ProviderError('unsupported_parameter', text, { retryable: false, charged: 'no', param });
+}

@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+/** One node of a workflow as ComfyUI's "Export (API)" writes it. */
+interface WorkflowNode {
+  readonly class_type: string;
+  readonly inputs: Readonly<Record<string, unknown>>;
+}
+
+export type WorkflowNodes = Readonly<Record<string, WorkflowNode>>;
+
+/** Where values are put: `<node id>.<input>`, several where a value is needed more than once. */
+export interface Slots {
+  prompt: string | string[];
+  width?: string | string[];
+  height?: string | string[];
+  seed?: string | string[];
+  /** One for each reference image, in their order. */
+  images?: string[];
+  mask?: string;
+}
+
+export interface WorkflowSource {
+  /** Path of a JSON file, or the JSON itself. */
+  readonly workflow: string | Readonly<Record<string, unknown>>;
+  readonly slots: Slots;
+  /** The node whose pictures are taken, where several save some. */
+  readonly output?: string | undefined;
+}
+
+/** What is put into the slots; names of images are those that the server gave them. */
+export interface SlotValues {
+  readonly prompt: string;
+  readonly width: number | undefined;
+  readonly height: number | undefined;
+  readonly seed: number;
+  readonly images: readonly string[];
+  readonly mask: string | undefined;
+}
+
+const SAVES = /save.*image|image.*save|preview.*image/i;
+
+/** A workflow with its slots, checked. */
+export class Workflow {
+  private constructor(
+    private readonly nodes: WorkflowNodes,
+    private readonly slots: Slots,
+    /** Undefined takes the pictures of whichever node saved some. */
+    readonly output: string | undefined,
+  ) {}
+
+  /** Adds every problem to `problems`, with `name` before it; undefined when there are some. */
+  static read(name: string, { workflow, slots, output }: WorkflowSource, problems: string[]): Workflow | undefined {
+    const before = problems.length;
+    const say = (problem: string): void => void problems.push(`${name} ${problem}`);
+    const nodes = nodesOf(workflow, say);
+    if (nodes === undefined) return undefined;
+    for (const [slot, targets] of Object.entries(slots)) {
+      for (const target of listOf(targets as string | string[])) checkTarget(nodes, slot, target, say);
+    }
+    if (output !== undefined && nodes[output] === undefined) say(`has no node ${output}, which is named as its output`);
+    if (output === undefined && !Object.values(nodes).some((node) => SAVES.test(node.class_type))) {
+      say('has no node that saves a picture; name one as its output');
+    }
+    return problems.length > before ? undefined : new Workflow(nodes, slots, output);
+  }
+
+  get takesImages(): number {
+    return this.slots.images?.length ?? 0;
+  }
+
+  get takesMask(): boolean {
+    return this.slots.mask !== undefined;
+  }
+
+  get takesSize(): boolean {
+    return this.slots.width !== undefined && this.slots.height !== undefined;
+  }
+
+  /** The workflow of one picture. */
+  filled(values: SlotValues): WorkflowNodes {
+    const nodes = structuredClone(this.nodes) as Record<
+      string,
+      { class_type: string; inputs: Record<string, unknown> }
+    >;
+    const put = (targets: string | string[] | undefined, value: string | number | undefined): void => {
+      if (targets === undefined || value === undefined) return;
+      for (const target of listOf(targets)) {
+        const { node, input } = partsOf(target);
+        const found = nodes[node];
+        if (found !== undefined) found.inputs[input] = value;
+      }
+    };
+    put(this.slots.prompt, values.prompt);
+    put(this.slots.width, values.width);
+    put(this.slots.height, values.height);
+    put(this.slots.seed, values.seed);
+    put(this.slots.mask, values.mask);
+    // Slots that are left over take the last image once more.
+    for (const [index, slot] of (this.slots.images ?? []).entries()) {
+      put(slot, values.images[index] ?? values.images.at(-1));
+    }
+    return nodes;
+  }
+}
+
+/** The same for every start of a task, so that a second start makes the same picture. Fits the smallest seed field. */
+export function seedOf(idempotencyKey: string): number {
+  return createHash('sha256').update(idempotencyKey).digest().readUInt32BE(0);
+}
+
+function nodesOf(workflow: WorkflowSource['workflow'], say: (problem: string) => void): WorkflowNodes | undefined {
+  let value: unknown = workflow;
+  if (typeof workflow === 'string') {
+    try {
+      value = JSON.parse(readFileSync(workflow, 'utf8'));
+    } catch (error) {
+      say(error instanceof SyntaxError ? `is no JSON: ${workflow}` : `can't be read: ${workflow}`);
+      return undefined;
+    }
+  }
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const nodes = isMap ? Object.values(value as object) : [];
+  if (nodes.length > 0 && nodes.every(isNode)) return value as WorkflowNodes;
+  say('is not in the API format; export it with "Export (API)"');
+  return undefined;
+}
+
+function isNode(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { class_type: kind, inputs } = value as Record<string, unknown>;
+  return typeof kind === 'string' && typeof inputs === 'object' && inputs !== null;
+}
+
+function checkTarget(nodes: WorkflowNodes, slot: string, target: string, say: (problem: string) => void): void {
+  const { node, input } = partsOf(target);
+  const found = nodes[node];
+  if (found === undefined) say(`has no node ${node}, which the slot ${slot} names`);
+  else if (!Object.hasOwn(found.inputs, input))
+    say(`has no input ${input} at node ${node}, which the slot ${slot} names`);
+  else if (Array.isArray(found.inputs[input])) say(`has another node at ${target}, which the slot ${slot} names`);
+}
+
+/** Node ids of nested workflows have colons, inputs of some nodes have dots. */
+function partsOf(target: string): { node: string; input: string } {
+  const dot = target.indexOf('.');
+  return { node: target.slice(0, dot), input: target.slice(dot + 1) };
+}
+
+function listOf(targets: string | string[]): readonly string[] {
+  return typeof targets === 'string' ? [targets] : targets;
+}

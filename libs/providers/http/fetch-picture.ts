@@ -1,0 +1,30 @@
+import { ProviderError } from '../provider-error.js';
+
+/** Largest picture that is taken from a vendor, in bytes. */
+export const MAX_PICTURE_BYTES = 64_000_000;
+const TRIES = 3;
+
+/** Fetches a picture from an address that the server answered with. Throws AppError, or the signal's reason. */
+export interface PictureFetcher {
+  get(url: string, options: { readonly signal: AbortSignal; readonly maxBytes: number }): Promise<Buffer>;
+}
+
+/**
+ * At once, since such addresses expire; and more than once, since what is fetched was paid for.
+ * Throws ProviderError, with the fetcher's error as its cause, or the signal's reason.
+ */
+export async function fetchPicture(fetcher: PictureFetcher, url: string, signal: AbortSignal): Promise<Buffer> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await fetcher.get(url, { signal, maxBytes: MAX_PICTURE_BYTES });
+    } catch (cause) {
+      signal.throwIfAborted();
+      if (tries < TRIES) continue;
+      throw new ProviderError('upstream_error', 'The picture could not be fetched from the provider.', {
+        retryable: true,
+        charged: 'maybe',
+        cause,
+      });
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import type { ImageUsage } from '#contract/image-usage.js';
+
+/**
+ * Token usage in OpenAI's shape, from whatever holds it; `read` gives what stands under a name such as
+ * `input_tokens_details.text_tokens`. Undefined unless all three sums are there.
+ */
+export function tokenUsage(read: (name: string) => unknown): ImageUsage | undefined {
+  const count = (name: string): number | undefined => {
+    const value = read(name);
+    return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+  };
+  const details = (side: string): { text_tokens: number; image_tokens: number } | undefined => {
+    const [text, image] = [count(`${side}_tokens_details.text_tokens`), count(`${side}_tokens_details.image_tokens`)];
+    return text === undefined || image === undefined ? undefined : { text_tokens: text, image_tokens: image };
+  };
+  const [input, output, total] = [count('input_tokens'), count('output_tokens'), count('total_tokens')];
+  if (input === undefined || output === undefined || total === undefined) return undefined;
+  const [inputDetails, outputDetails] = [details('input'), details('output')];
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    total_tokens: total,
+    ...(inputDetails === undefined ? {} : { input_tokens_details: inputDetails }),
+    ...(outputDetails === undefined ? {} : { output_tokens_details: outputDetails }),
+  };
+}

@@ -1,0 +1,114 @@
+import { refusal } from '../http/failures.js';
+import { textAt, valueAt } from '../http/json-value.js';
+import { ProviderError } from '../provider-error.js';
+
+/** What a vendor says of a failure. The message only helps to tell kinds apart; it is never passed on. */
+export interface VendorError {
+  readonly type: string | undefined;
+  readonly code: string | undefined;
+  readonly message: string;
+}
+
+const MODERATION =
+  /moderation|content.?policy|safety|content.?filter|sensitive|prohibited|policy.?violation|risk.?control/i;
+const NO_CREDIT = /insufficient|balance|payment.?required|billing/i;
+const BAD_IMAGE = /^(invalid_image|image_)/;
+const BAD_REQUEST = /^(invalid_|unsupported_|bad_request|parameter)/;
+const TOO_OFTEN = /rate.?limit|quota_exceeded|resource_exhausted|too_many/i;
+
+/** The error inside an answer or a job: an object in all three dialects, a text in some older answers. */
+export function vendorError(value: unknown): VendorError | undefined {
+  const error = valueAt(value, 'error') ?? valueAt(value, 'data', 'error');
+  if (typeof error === 'string') return { type: undefined, code: undefined, message: error };
+  if (typeof error === 'object' && error !== null) {
+    return { type: textAt(error, 'type'), code: textAt(error, 'code'), message: textAt(error, 'message') ?? '' };
+  }
+  const message = textAt(value, 'message') ?? textAt(value, 'msg');
+  const code = textAt(value, 'code');
+  return message === undefined && code === undefined ? undefined : { type: undefined, code, message: message ?? '' };
+}
+
+/** Another status than 200, or the same as a number in the body. Nothing is bought by a refused submit. */
+export function refused(status: number, error: VendorError | undefined, retryAfter: number | undefined): ProviderError {
+  const said = textOf(error);
+  if (status < 500 && MODERATION.test(said)) return blocked(new Error(`the provider answered ${status}`));
+  if (status === 413) {
+    return new ProviderError('upstream_error', 'The request was too large for the provider.', {
+      retryable: false,
+      charged: 'no',
+      cause: new Error('the provider answered 413'),
+    });
+  }
+  const fields = error === undefined ? undefined : { type: error.type, code: error.code };
+  return refusal({ status, fields, retryAfter });
+}
+
+/** A job that failed. All three vendors give back what they reserved for it. */
+export function failedJob(error: VendorError | undefined): ProviderError {
+  const said = textOf(error);
+  const code = error?.code ?? error?.type ?? '';
+  const cause = new Error(`the provider's job failed: ${/^[\w.-]{1,64}$/.test(code) ? code : 'without a code'}`);
+  if (MODERATION.test(said)) return blocked(cause);
+  const make = (text: string, retryable: boolean): ProviderError =>
+    new ProviderError('upstream_error', text, { retryable, charged: 'no', cause });
+  if (BAD_IMAGE.test(code)) {
+    return new ProviderError('invalid_image_file', 'The provider could not use one of the images.', {
+      retryable: false,
+      charged: 'no',
+      cause,
+    });
+  }
+  if (TOO_OFTEN.test(code)) return make('The provider is limiting requests.', true);
+  if (NO_CREDIT.test(said)) return make('The provider takes no more orders from this service for now.', false);
+  if (BAD_REQUEST.test(code)) return make('The provider did not accept the request.', false);
+  return make('The provider failed to make the picture.', true);
+}
+
+/** Somebody with an account at the vendor stopped the job. Whether it is charged then is not published. */
+export function cancelledJob(): ProviderError {
+  return new ProviderError('upstream_error', 'The picture was cancelled at the provider.', {
+    retryable: false,
+    charged: 'maybe',
+    cause: new Error("the provider's job was cancelled"),
+  });
+}
+
+/** The vendor named this job once, and may have charged for it. */
+export function lostJob(status: number): ProviderError {
+  return new ProviderError('upstream_error', 'The provider does not know its job any more.', {
+    retryable: true,
+    charged: 'maybe',
+    cause: new Error(`the provider answered ${status} to its job's id`),
+  });
+}
+
+/** A submit that was answered with something else than a job: nobody knows whether there is one. */
+export function withoutJob(cause: unknown): ProviderError {
+  return new ProviderError('upstream_invalid_response', 'The provider did not say which job it began.', {
+    retryable: true,
+    charged: 'maybe',
+    cause,
+  });
+}
+
+/** A finished job, and so a charged one, without a picture in it. */
+export function withoutPicture(): ProviderError {
+  return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
+    retryable: true,
+    charged: 'yes',
+    cause: new Error("the provider's job is complete and has no picture"),
+  });
+}
+
+function blocked(cause: Error): ProviderError {
+  return new ProviderError('moderation_blocked', 'The request was refused by the safety system.', {
+    retryable: false,
+    charged: 'no',
+    param: 'prompt',
+    cause,
+  });
+}
+
+function textOf(error: VendorError | undefined): string {
+  return error === undefined ? '' : `${error.type ?? ''} ${error.code ?? ''} ${error.message}`;
+}

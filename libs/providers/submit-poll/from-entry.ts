@@ -1,0 +1,56 @@
+import type { ProviderEntry, ProviderKey } from '#catalogue/catalogue.js';
+import type { PictureFetcher } from '../http/fetch-picture.js';
+import { readOptions } from '../provider-options.js';
+import { MODEL_OPTIONS, type ModelOption } from './dialect.js';
+import { DIALECTS } from './dialects.js';
+import { SubmitPollProvider } from './submit-poll-provider.js';
+
+interface Options {
+  accepts?: ModelOption[];
+  upload_url?: string;
+  timeout_ms?: number;
+}
+
+const OPTIONS = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    accepts: { type: 'array', items: { enum: MODEL_OPTIONS } },
+    upload_url: { type: 'string', pattern: '^https?://[^\\s#@]+$' },
+    timeout_ms: { type: 'integer', minimum: 50 },
+  },
+};
+
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Of one call, in milliseconds: a submit is answered before the drawing begins. */
+const TIMEOUT_MS = 60_000;
+
+/** The provider of an entry of type apimart, evolink or toapis. Throws ProviderOptionsError. */
+export function submitPollProvider(
+  entry: ProviderEntry,
+  key: ProviderKey,
+  fetcher: PictureFetcher,
+): SubmitPollProvider {
+  const { accepts, upload_url: uploadUrl, timeout_ms: timeoutMs = TIMEOUT_MS } = readOptions<Options>(entry, OPTIONS);
+  const { name, type, baseUrl, free, interrupted } = entry;
+  if (baseUrl === undefined || !isFamily(type)) throw new Error(`provider ${name} is of another family`);
+  const settings = {
+    name,
+    free,
+    interrupted,
+    dialect: DIALECTS[type],
+    accepts,
+    uploadUrl,
+    apiKey: key.secret,
+    baseUrl,
+    connectTimeoutMs: Math.min(CONNECT_TIMEOUT_MS, timeoutMs),
+    firstByteTimeoutMs: timeoutMs,
+    idleTimeoutMs: timeoutMs,
+    totalTimeoutMs: 2 * timeoutMs,
+  };
+  return new SubmitPollProvider(settings, fetcher);
+}
+
+function isFamily(type: string): type is keyof typeof DIALECTS {
+  return Object.hasOwn(DIALECTS, type);
+}

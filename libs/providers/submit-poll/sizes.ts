@@ -1,0 +1,42 @@
+import { brokenPixelRule, IMAGE_SIZES, pixelsFor, RESOLUTIONS, sizeOfPixels } from '#contract/pixel-table.js';
+import { offeredSize, type Size } from '../offered-size.js';
+import type { SentSize } from './dialect.js';
+
+const STEP = 16;
+
+/** Every ratio and tier of our own table, which is APIMart's too. */
+const TABLE: readonly Size[] = IMAGE_SIZES.flatMap((size) =>
+  RESOLUTIONS.map((resolution) => pixelsFor(size, resolution)).filter((pixels) => pixels !== null),
+);
+
+/** The tier whose 1:1 picture has this edge. */
+export function tierOf(squareEdge: number | undefined): string {
+  return RESOLUTIONS.find((tier) => pixelsFor('1:1', tier)?.width === squareEdge) ?? '1k';
+}
+
+/** Pixels that can be asked for: each edge a multiple of 16, and the rest as the contract has it. */
+export function askablePixels({ width, height }: Size): Size {
+  const rounded = { width: Math.ceil(width / STEP) * STEP, height: Math.ceil(height / STEP) * STEP };
+  return brokenPixelRule(rounded) === undefined ? rounded : offeredSize(rounded, TABLE);
+}
+
+/** Ratio and tier where the table has these pixels, the pixels themselves where it has not. */
+export function ratioOrPixels(wanted: Size): SentSize {
+  const asked = askablePixels(wanted);
+  const size = textOf(asked);
+  const entry = sizeOfPixels(size);
+  return { size, fields: entry === undefined ? { size } : { size: entry.size, resolution: entry.resolution } };
+}
+
+/** Of the ratios and tiers that are offered, the one that serves these pixels best. */
+export function offeredRatio(wanted: Size, offers: (ratio: string, tier: string) => boolean): SentSize {
+  const offered = TABLE.filter((pixels) => {
+    const entry = sizeOfPixels(textOf(pixels));
+    return entry !== undefined && offers(entry.size, entry.resolution);
+  });
+  return ratioOrPixels(offeredSize(wanted, offered));
+}
+
+export function textOf({ width, height }: Size): string {
+  return `${width}x${height}`;
+}

@@ -1,0 +1,163 @@
+import { Readable } from 'node:stream';
+import { AppError } from '#contract/app-error.js';
+import { fetchPicture, MAX_PICTURE_BYTES, type PictureFetcher } from '../http/fetch-picture.js';
+import { textAt, valueAt } from '../http/json-value.js';
+import { tokenUsage } from '../http/token-usage.js';
+import { Upstream, type UpstreamSettings } from '../http/upstream.js';
+import type {
+  ImageProvider,
+  ProviderCallContext,
+  ProviderImageRequest,
+  ProviderImageResult,
+  ProviderPending,
+} from '../image-provider.js';
+import { ProviderError } from '../provider-error.js';
+import type { Dialect, ModelOption } from './dialect.js';
+import { cancelledJob, failedJob, lostJob, vendorError, withoutPicture } from './failures.js';
+import { orderFor, refuseMask, type Order } from './order.js';
+import { Vendor } from './vendor.js';
+
+export interface SubmitPollSettings extends UpstreamSettings {
+  readonly name: string;
+  readonly free: boolean;
+  readonly interrupted: 'retry' | 'fail';
+  readonly dialect: Dialect;
+  /** Instead of what the dialect says of a model. */
+  readonly accepts?: readonly ModelOption[] | undefined;
+  /** Instead of where the dialect uploads to. */
+  readonly uploadUrl?: string | undefined;
+}
+
+const DONE = /^(completed|succeeded|success)$/i;
+const FAILED = /^(failed|failure|error)$/i;
+const CANCELLED = /^cancell?ed$/i;
+
+const SHORTEST_WAIT_MS = 2_000;
+const LONGEST_WAIT_MS = 15_000;
+/** A job that was just begun is not always known everywhere at the vendor. */
+const UNKNOWN_AT_FIRST_MS = 60_000;
+/** How long a finished picture that can't be fetched is worth asking for again. */
+const FETCH_PATIENCE_MS = 600_000;
+
+/** A vendor whose pictures are submitted as jobs and looked after until they are finished. */
+export class SubmitPollProvider implements ImageProvider {
+  readonly name: string;
+  readonly free: boolean;
+  readonly interrupted: 'retry' | 'fail';
+  private readonly vendor: Vendor;
+
+  constructor(
+    private readonly settings: SubmitPollSettings,
+    private readonly fetcher: PictureFetcher,
+  ) {
+    this.name = settings.name;
+    this.free = settings.free;
+    this.interrupted = settings.interrupted;
+    this.vendor = new Vendor(new Upstream(settings), settings.dialect, settings.uploadUrl);
+  }
+
+  /** One request for the job, or one look at it. Throws ProviderError, or the signal's reason when aborted. */
+  async generate(
+    request: ProviderImageRequest,
+    context: ProviderCallContext,
+  ): Promise<ProviderImageResult | ProviderPending> {
+    const accepts = this.settings.accepts ?? this.settings.dialect.accepts(request.model);
+    const order = orderFor(request, this.settings.dialect, accepts);
+    if (context.resumeJobId !== undefined) return this.look(context.resumeJobId, order, context);
+    refuseMask(request, accepts);
+    await this.submit(request, order, context);
+    return waiting(context.waitedMs, undefined);
+  }
+
+  private async submit(request: ProviderImageRequest, order: Order, context: ProviderCallContext): Promise<void> {
+    const { signal } = context;
+    signal.throwIfAborted();
+    context.onProgress(1);
+    const addresses: string[] = [];
+    for (const [index, image] of request.images.entries()) {
+      addresses.push(await this.vendor.upload(`image-${index}`, image, signal));
+    }
+    const mask = request.mask === undefined ? undefined : await this.vendor.upload('mask', request.mask, signal);
+    const fields = {
+      ...order.fields,
+      ...(addresses.length === 0 ? {} : { image_urls: addresses }),
+      ...(mask === undefined ? {} : { mask_url: mask }),
+    };
+    await context.onAccepted(await this.vendor.submit(fields, startKey(context), signal));
+  }
+
+  private async look(
+    jobId: string,
+    order: Order,
+    context: ProviderCallContext,
+  ): Promise<ProviderImageResult | ProviderPending> {
+    const { waitedMs, signal } = context;
+    const found = await this.vendor.look(jobId, signal);
+    if (found.kind === 'unanswered') return waiting(waitedMs, found.retryAfter);
+    if (found.kind === 'unknown') {
+      if (waitedMs < UNKNOWN_AT_FIRST_MS) return waiting(waitedMs, undefined);
+      throw lostJob(found.status);
+    }
+    const status = textAt(found.task, 'status') ?? '';
+    if (FAILED.test(status)) throw failedJob(vendorError(found.task));
+    if (CANCELLED.test(status)) throw cancelledJob();
+    if (!DONE.test(status)) {
+      // A word that nobody published is taken for work in progress; the task's deadline bounds it.
+      context.onProgress(progressOf(found.task));
+      return waiting(waitedMs, undefined);
+    }
+    const image = await this.pictureOf(found.task, context);
+    if (image === undefined) return waiting(waitedMs, undefined);
+    context.onProgress(100);
+    const usage = tokenUsage((name) => valueAt(found.task, 'usage', ...name.split('.')));
+    return {
+      image: Readable.from([image]),
+      ...(usage === undefined ? {} : { usage }),
+      sentSize: order.size,
+      warnings: order.warnings,
+    };
+  }
+
+  /** Undefined when its address can't be reached just now: the picture is paid for and stays there for a day. */
+  private async pictureOf(task: unknown, { signal, waitedMs }: ProviderCallContext): Promise<Buffer | undefined> {
+    const picture = this.settings.dialect.picture(task);
+    if (typeof picture !== 'string' || picture === '') throw withoutPicture();
+    if (!/^https?:/i.test(picture)) return decoded(picture);
+    try {
+      return await fetchPicture(this.fetcher, picture, signal);
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      const isForbidden = error.cause instanceof AppError && error.cause.code === 'invalid_image_url';
+      if (!isForbidden && waitedMs < FETCH_PATIENCE_MS) return undefined;
+      throw new ProviderError(error.code, error.message, { retryable: true, charged: 'yes', cause: error.cause });
+    }
+  }
+}
+
+/**
+ * A key of its own for each start: under the same key a vendor answers the same again, and a start follows another only
+ * when that one is known to have failed or the operator would rather pay twice.
+ */
+function startKey({ idempotencyKey, startNumber }: ProviderCallContext): string {
+  return startNumber === 1 ? idempotencyKey : `${idempotencyKey}-${startNumber}`;
+}
+
+/** A quarter of the time that has passed, so that the time that is lost stays in proportion. */
+function waiting(waitedMs: number, retryAfter: number | undefined): ProviderPending {
+  const checkAfterMs = Math.min(Math.max(SHORTEST_WAIT_MS, Math.round(waitedMs / 4)), LONGEST_WAIT_MS);
+  return { pending: { checkAfterMs: Math.max(checkAfterMs, Math.round((retryAfter ?? 0) * 1_000)) } };
+}
+
+/** The last part is the picture's way here. */
+function progressOf(task: unknown): number {
+  const progress = valueAt(task, 'progress');
+  const percent =
+    typeof progress === 'number' ? progress : Number.parseInt(typeof progress === 'string' ? progress : '', 10);
+  return Number.isFinite(percent) ? Math.min(Math.max(1, percent), 95) : 1;
+}
+
+function decoded(text: string): Buffer {
+  const bytes = Buffer.from(text.replace(/^data:[^,]{0,200},/, ''), 'base64');
+  if (bytes.length === 0 || bytes.length > MAX_PICTURE_BYTES) throw withoutPicture();
+  return bytes;
+}

@@ -1,0 +1,139 @@
+import { unusable } from '../http/failures.js';
+import { readJson, textAt, UnusableAnswer, valueAt } from '../http/json-value.js';
+import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
+import type { Upstream } from '../http/upstream.js';
+import { type UpstreamAnswer } from '../http/upstream.js';
+import type { ProviderInputImage } from '../image-provider.js';
+import { ProviderError } from '../provider-error.js';
+import type { Dialect } from './dialect.js';
+import { refused, vendorError, withoutJob } from './failures.js';
+
+/** Bytes of an answer at most: a picture of 24 MB as base64. */
+const MAX_ANSWER_BYTES = 32_000_000;
+const MAX_ERROR_BYTES = 65_536;
+const JOB_ID = /^[\w.:-]{1,200}$/;
+
+interface Answer {
+  readonly status: number;
+  readonly retryAfter: number | undefined;
+  /** Undefined when it was no JSON. */
+  readonly value: unknown;
+}
+
+/** A status look: what the vendor said, or that it can't be asked just now. */
+export type Look =
+  | { readonly kind: 'task'; readonly task: unknown }
+  | { readonly kind: 'unknown'; readonly status: number }
+  | { readonly kind: 'unanswered'; readonly retryAfter: number | undefined };
+
+/** The calls of the family, each one request. They throw ProviderError, or the signal's reason when aborted. */
+export class Vendor {
+  constructor(
+    private readonly upstream: Upstream,
+    private readonly dialect: Dialect,
+    private readonly uploadUrl: string | undefined,
+  ) {}
+
+  /** The address of an image for the jobs to come. Uploads are not charged. */
+  async upload(name: string, image: ProviderInputImage, signal: AbortSignal): Promise<string> {
+    const body = formBody({}, [imagePart('file', name, image)]);
+    const answer = await this.call(this.uploadUrl ?? this.dialect.uploadPath, signal, body).catch((error: unknown) => {
+      throw error instanceof ProviderError ? unpaid(error) : error;
+    });
+    if (answer.status === 400 || answer.status === 415) throw badImage(answer.status);
+    if (answer.status >= 300) throw unpaid(refusalOf(answer));
+    const url = this.dialect.uploaded(answer.value);
+    if (typeof url !== 'string' || url === '') throw unusable('an upload was answered without an address');
+    return url;
+  }
+
+  /** The id of the job that was begun. */
+  async submit(fields: object, idempotencyKey: string, signal: AbortSignal): Promise<string> {
+    const key = this.dialect.idempotency ? idempotencyKey : undefined;
+    const answer = await this.call('/images/generations', signal, jsonBody(fields), key);
+    // Some answer 200 and put the status into the body.
+    const inner = valueAt(answer.value, 'code');
+    const status = answer.status < 300 && typeof inner === 'number' && inner >= 400 ? inner : answer.status;
+    if (status >= 300) throw refusalOf({ ...answer, status });
+    const jobId = this.dialect.jobId(answer.value);
+    if (typeof jobId === 'string' && JOB_ID.test(jobId)) return jobId;
+    throw withoutJob(new UnusableAnswer('a submit was answered without a job'));
+  }
+
+  /** Nothing is lost when a look fails: the job goes on. Throws only what a later look can't mend. */
+  async look(jobId: string, signal: AbortSignal): Promise<Look> {
+    let answer: Answer;
+    try {
+      answer = await this.call(this.dialect.taskPath(jobId), signal);
+    } catch (error) {
+      if (error instanceof ProviderError) return { kind: 'unanswered', retryAfter: error.retryAfter };
+      throw error;
+    }
+    const { status, retryAfter, value } = answer;
+    if (status === 404 || (status === 400 && isUnknownJob(value))) return { kind: 'unknown', status };
+    if (status < 300) {
+      const task = this.dialect.task(value);
+      return textAt(task, 'status') === undefined ? { kind: 'unanswered', retryAfter } : { kind: 'task', task };
+    }
+    const error = refusalOf(answer);
+    if (error.retryable || status >= 500) return { kind: 'unanswered', retryAfter };
+    throw new ProviderError(error.code, error.message, { retryable: false, charged: 'maybe', cause: error.cause });
+  }
+
+  private async call(path: string, signal: AbortSignal, body?: RequestBody, idempotencyKey?: string): Promise<Answer> {
+    const call = {
+      path,
+      signal,
+      accept: 'application/json',
+      idempotencyKey,
+      maxBytes: MAX_ANSWER_BYTES,
+      ...(body === undefined ? {} : { body }),
+    };
+    return this.upstream.call(call, readAnswer);
+  }
+}
+
+async function readAnswer({ status, retryAfter, body }: UpstreamAnswer): Promise<Answer> {
+  try {
+    return { status, retryAfter, value: await readJson(status < 300 ? body : firstBytes(body)) };
+  } catch (error) {
+    // The status of a refusal says enough.
+    if (error instanceof UnusableAnswer || status >= 300) return { status, retryAfter, value: undefined };
+    throw error;
+  }
+}
+
+function refusalOf({ status, retryAfter, value }: Answer): ProviderError {
+  return refused(status, vendorError(value), retryAfter);
+}
+
+function isUnknownJob(value: unknown): boolean {
+  const error = vendorError(value);
+  return /not_?exist|not_?found/.test(`${error?.code ?? ''} ${error?.type ?? ''}`);
+}
+
+function unpaid({ code, message, retryable, retryAfter, cause }: ProviderError): ProviderError {
+  return new ProviderError(code, message, {
+    retryable,
+    charged: 'no',
+    cause,
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  });
+}
+
+function badImage(status: number): ProviderError {
+  return new ProviderError('invalid_image_file', 'The provider could not use one of the images.', {
+    retryable: false,
+    charged: 'no',
+    cause: new Error(`the provider answered ${status} to an upload`),
+  });
+}
+
+async function* firstBytes(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_ERROR_BYTES) return;
+    yield chunk;
+  }
+}

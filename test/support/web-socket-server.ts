@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const TEXT = 0x81;
+const BINARY = 0x82;
+const CLOSE = 0x08;
+
+/** The server's end of one WebSocket, which only ever sends. */
+export interface WebSocketPeer {
+  send(message: string | Buffer): void;
+  /** Ends the connection without a word. */
+  drop(): void;
+}
+
+/** Answers an upgrade as RFC 6455 has it, without extensions. */
+export function acceptWebSocket({ headers }: IncomingMessage, socket: Duplex): WebSocketPeer {
+  const accept = createHash('sha1')
+    .update(`${headers['sec-websocket-key'] ?? ''}${GUID}`)
+    .digest('base64');
+  socket.on('error', () => undefined);
+  // Whatever is sent is not for us, but for a goodbye.
+  socket.on('data', (data: Buffer) => {
+    if (((data[0] ?? 0) & 0x0f) === CLOSE) socket.end(Buffer.from([0x80 | CLOSE, 0]));
+  });
+  socket.write(
+    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+  );
+  return {
+    send: (message) => {
+      const bytes = Buffer.from(message);
+      const length = Buffer.alloc(bytes.length < 126 ? 2 : bytes.length < 65_536 ? 4 : 10);
+      length[0] = typeof message === 'string' ? TEXT : BINARY;
+      if (bytes.length < 126) length[1] = bytes.length;
+      else if (bytes.length < 65_536) {
+        length[1] = 126;
+        length.writeUInt16BE(bytes.length, 2);
+      } else {
+        length[1] = 127;
+        length.writeBigUInt64BE(BigInt(bytes.length), 2);
+      }
+      socket.write(Buffer.concat([length, bytes]));
+    },
+    drop: () => socket.destroy(),
+  };
+}
