@@ -20,6 +20,7 @@ const mayImport = {
   catalogue: below,
   providers: [...below, 'egress', 'catalogue'],
   'providers/sandbox': [...below, 'egress', 'images'],
+  routing: [...below, 'queue', 'database', 'catalogue', 'providers'],
   webhooks: [...below, 'queue', 'database', 'secrets'],
   tasks: [...below, 'queue', 'database', 'webhooks'],
   answers: [...below, 'queue', 'providers', 'storage', 'tasks'],
