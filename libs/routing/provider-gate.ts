@@ -98,8 +98,11 @@ export class ProviderGate implements Gate {
     if (!health.accepting) return this.withoutRedis();
     try {
       const answer = await work(state);
-      if (this.blind) this.logger.info('gate.counts_again');
-      this.blind = false;
+      // An answer that was under way while Redis is taken for down does not mean that the next call is counted.
+      if (this.blind && health.accepting) {
+        this.logger.info('gate.counts_again');
+        this.blind = false;
+      }
       return answer;
     } catch (error) {
       health.reportFailure();

@@ -35,7 +35,7 @@ const SETTINGS = {
 /** A database and a Redis prefix of the caller's own, and any number of gates on them, each as in a process of its own. */
 export async function openGateRoom() {
   const [testDatabase, testRedis] = [await createTestDatabase(), createTestRedis()];
-  const open: Awaited<ReturnType<typeof gate>>[] = [];
+  const open = new Set<{ kill(): Promise<void> }>();
 
   async function gate({ redisUrl = testRedis.url, databaseUrl = testDatabase.url }: Addresses = {}) {
     const lines = new PassThrough();
@@ -76,10 +76,10 @@ export async function openGateRoom() {
         drained.close();
         await asked.close();
         await database.close();
-        open.splice(open.indexOf(opened), 1);
+        open.delete(opened);
       },
     };
-    open.push(opened);
+    open.add(opened);
     return opened;
   }
 
@@ -101,6 +101,7 @@ export async function openGateRoom() {
 }
 
 export type GateRoom = Awaited<ReturnType<typeof openGateRoom>>;
+export type OpenGate = Awaited<ReturnType<GateRoom['gate']>>;
 
 /** A provider with these limits and nothing else. */
 export function providerEntry(name: string, limits: Partial<ProviderEntry['limits']> = {}): ProviderEntry {
