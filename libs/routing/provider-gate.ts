@@ -59,10 +59,15 @@ export class ProviderGate implements Gate {
     return counts;
   }
 
-  /** Renews nothing more; returns when all that was told has arrived, or can't. */
+  /** Returns when what passes have told so far has arrived, or can't. */
+  async settled(): Promise<void> {
+    await Promise.all(this.leaving);
+  }
+
+  /** Renews nothing more, and settles. */
   async close(): Promise<void> {
     clearInterval(this.timer);
-    await Promise.all(this.leaving);
+    await this.settled();
   }
 
   private refuse({ name }: ProviderEntry, refusal: GateRefusal): GateRefusal {
@@ -98,16 +103,19 @@ export class ProviderGate implements Gate {
     if (!health.accepting) return this.withoutRedis();
     try {
       const answer = await work(state);
-      // An answer that was under way while Redis is taken for down does not mean that the next call is counted.
-      if (this.blind && health.accepting) {
-        this.logger.info('gate.counts_again');
-        this.blind = false;
-      }
+      this.withRedis();
       return answer;
     } catch (error) {
       health.reportFailure();
       return this.withoutRedis(error);
     }
+  }
+
+  /** A late answer while Redis is taken for down does not mean that the next call is counted. */
+  private withRedis(): void {
+    if (!this.blind || !this.parts.health.accepting) return;
+    this.logger.info('gate.counts_again');
+    this.blind = false;
   }
 
   private withoutRedis(error?: unknown): undefined {
