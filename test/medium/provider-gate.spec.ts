@@ -71,6 +71,26 @@ describe('the limits of a provider, at several processes', () => {
     );
   });
 
+  it('waits until few enough are left when the limit was lowered', async () => {
+    const { redis } = room;
+    const now = Number((await redis.time())[0]) * 1_000;
+    const ages = [50_000, 40_000, 30_000, 20_000, 10_000];
+    await redis.zadd(`${room.prefix}:gate:p:starts`, ...ages.flatMap((age) => [now - age, `call-${age}`]));
+    const answer = (await at(0).enter(providerEntry('p', { startsPerMinute: 2 }), 'a', 'task')) as GateRefusal;
+    expect(answer.reason).toBe('rate');
+    expect(answer.retryAfterMs).toBeGreaterThan(30_000);
+    expect(answer.retryAfterMs).toBeLessThanOrEqual(40_000);
+  });
+
+  it('remembers a bounded number of starts where they are not limited', async () => {
+    const { redis } = room;
+    const now = Number((await redis.time())[0]) * 1_000;
+    const many = Array.from({ length: 10_500 }, (_, index) => [now, `call-${index}`]).flat();
+    await redis.zadd(`${room.prefix}:gate:p:starts`, ...many);
+    passed(await at(0).enter(providerEntry('p'), 'a', 'task'));
+    expect((await look('p'))?.starts).toBe(10_000);
+  });
+
   it('keeps the slots of living processes for as long as they take, and frees those of a killed one', async () => {
     const entry = providerEntry('p', { concurrency: 2 });
     const doomed = await room.gate();
@@ -80,7 +100,7 @@ describe('the limits of a provider, at several processes', () => {
     expect(reasonOf(await at(1).enter(entry, 'a', 'next'))).toBe('busy');
     expect(await waitUntil(async () => reasonOf(await at(1).enter(entry, 'a', 'next')) === undefined, WAIT)).toBe(true);
     // Longer than a lease later nobody else has lost a slot.
-    const end = Date.now() + 1_000;
+    const end = Date.now() + 3_000;
     await waitUntil(() => Date.now() > end, WAIT);
     expect(reasonOf(await at(2).enter(entry, 'a', 'one more'))).toBe('busy');
   });
@@ -93,7 +113,7 @@ describe('the limits of a provider, at several processes', () => {
     pass.end('failed');
     await doomed.gate.close();
     await doomed.kill();
-    const end = Date.now() + 1_000;
+    const end = Date.now() + 3_000;
     await waitUntil(() => Date.now() > end, WAIT);
     expect(reasonOf(await at(0).enter(entry, 'a', 'other'))).toBe('busy');
     const resumed = passed(await at(1).enter(entry, 'a', 'parked', { resume: true }));

@@ -23,13 +23,13 @@ interface Addresses {
   readonly databaseUrl?: string;
 }
 
-/** Short times, so that tests see leases and pauses end. */
+/** Short times, so that tests see leases and pauses end, yet longer than a busy machine may stall. */
 const SETTINGS = {
-  PROVIDER_SLOT_LEASE_MS: '600',
+  PROVIDER_SLOT_LEASE_MS: '2000',
   PROVIDER_SWITCH_READ_MS: '100',
   PROVIDER_FAILURES: '3',
-  PROVIDER_PAUSE_MS: '300',
-  PROVIDER_KEY_PAUSE_MS: '300',
+  PROVIDER_PAUSE_MS: '1000',
+  PROVIDER_KEY_PAUSE_MS: '1000',
 };
 
 /** A database and a Redis prefix of the caller's own, and any number of gates on them, each as in a process of its own. */
@@ -45,9 +45,8 @@ export async function openGateRoom() {
       ...SETTINGS,
       REDIS_URL: redisUrl,
       REDIS_PREFIX: testRedis.prefix,
-      REDIS_COMMAND_TIMEOUT_MS: '500',
       DATABASE_URL: databaseUrl,
-      DATABASE_QUERY_TIMEOUT_MS: '300',
+      DATABASE_QUERY_TIMEOUT_MS: '1000',
     });
     const logger = new Logger('test', 'info', lines);
     const redis = producerConnection(queueConfig, logger);
