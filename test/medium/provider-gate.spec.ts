@@ -1,4 +1,5 @@
 import { waitUntil } from '#embedded/wait-until.js';
+import type { ProviderCall } from '#routing/gate-state.js';
 import type { GatePass, GateRefusal } from '#routing/gate.js';
 import { openGateRoom, passed, providerEntry, reasonOf, type GateRoom, type OpenGate } from '../support/gate-room.js';
 
@@ -145,8 +146,23 @@ describe('the limits of a provider, at several processes', () => {
     const earlier = passed(await at(0).enter(entry, 'a', 'task'));
     passed(await at(1).enter(entry, 'a', 'task'));
     earlier.end('neutral');
-    await at(0).gate.close();
+    await at(0).gate.settled();
     expect(reasonOf(await at(2).enter(entry, 'a', 'other'))).toBe('busy');
+  });
+
+  it('gives a slot that was taken over to no one who renews, parks or ends what he has lost', async () => {
+    const { state } = at(0);
+    const [lost, held] = ['lost', 'held'].map((pass) => ({ pass, provider: 'p', keyName: 'a', taskId: 'task' })) as [
+      ProviderCall,
+      ProviderCall,
+    ];
+    for (const call of [lost, held]) await state.enter(call, providerEntry('p').limits, false);
+    await state.renew([lost]);
+    await state.park(lost, 60_000);
+    await state.leave(lost, { outcome: 'neutral', startedAt: 0 });
+    expect((await look('p'))?.calls).toBe(1);
+    await state.leave(held, { outcome: 'neutral', startedAt: 0 });
+    expect((await look('p'))?.calls).toBe(0);
   });
 
   it('counts calls in hand again when Redis has forgotten them', async () => {
