@@ -27,9 +27,8 @@ export class CatalogueSource {
     private readonly env: Environment,
     private readonly logger: Logger,
   ) {
-    const { modelsFile } = config;
-    this.text = modelsFile === undefined ? builtIn(env) : readFileSync(modelsFile, 'utf8');
-    this.held = parseCatalogue(this.text, modelsFile ?? 'the built-in catalogue', env);
+    this.text = textOf(config, env);
+    this.held = parseCatalogue(this.text, nameOf(config), env);
   }
 
   /**
@@ -79,6 +78,19 @@ export class CatalogueSource {
       this.logger.error('catalogue.refused', { error });
     }
   }
+}
+
+/** The catalogue as it is now, for a command that calls nobody: secrets that are not set are empty. Throws like CatalogueSource. */
+export function readCatalogue(config: CatalogueConfig, env: Environment): Catalogue {
+  return parseCatalogue(textOf(config, env), nameOf(config), env, false);
+}
+
+function textOf({ modelsFile }: CatalogueConfig, env: Environment): string {
+  return modelsFile === undefined ? builtIn(env) : readFileSync(modelsFile, 'utf8');
+}
+
+function nameOf({ modelsFile }: CatalogueConfig): string {
+  return modelsFile ?? 'the built-in catalogue';
 }
 
 function builtIn(env: Environment): string {

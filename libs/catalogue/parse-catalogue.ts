@@ -30,10 +30,10 @@ const CHAT_TYPES: readonly ProviderSource['type'][] = ['sandbox', 'openai'];
 const MICROS = 1_000_000;
 
 /**
- * Reads a catalogue; `source` is what errors call it, `env` holds the secrets that it names.
- * Throws CatalogueError with every problem and its line.
+ * Reads a catalogue; `source` is what errors call it, `env` holds the secrets that it names. Where none is needed, one
+ * that is not set is empty. Throws CatalogueError with every problem and its line.
  */
-export function parseCatalogue(text: string, source: string, env: Environment): Catalogue {
+export function parseCatalogue(text: string, source: string, env: Environment, needsSecrets = true): Catalogue {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const at = (path: Path): string => lineOf(document, lines, path);
@@ -43,7 +43,9 @@ export function parseCatalogue(text: string, source: string, env: Environment): 
   }
   const file: unknown = document.toJS();
   if (!matchesSchema(file)) throw new CatalogueError(source, schemaProblems(matchesSchema.errors ?? [], at));
-  const problems = contradictions(file, env).map(({ path, text: problem }) => `${at(path)}${problem}`);
+  const problems = contradictions(file, needsSecrets ? env : undefined).map(
+    ({ path, text: problem }) => `${at(path)}${problem}`,
+  );
   if (problems.length > 0) throw new CatalogueError(source, problems);
   return {
     currency: file.currency ?? 'USD',
@@ -82,8 +84,8 @@ function unescape(part: string): string {
   return part.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-/** What a schema can't say. */
-function contradictions(file: CatalogueFile, env: Environment): { path: Path; text: string }[] {
+/** What a schema can't say; without `env` nothing of secrets. */
+function contradictions(file: CatalogueFile, env: Environment | undefined): { path: Path; text: string }[] {
   const problems: { path: Path; text: string }[] = [];
   const say = (path: Path, text: string): void => void problems.push({ path, text: `${path.join('.')} ${text}` });
   for (const [name, provider] of Object.entries(file.providers)) {
@@ -91,7 +93,8 @@ function contradictions(file: CatalogueFile, env: Environment): { path: Path; te
     if (provider.type === 'comfyui' && provider.base_url === undefined) say(path, 'needs a base_url');
     if (NEEDS_KEY.includes(provider.type) && provider.keys === undefined) say(path, 'needs keys');
     for (const [index, key] of (provider.keys ?? []).entries()) {
-      if (!env[key.env]) say([...path, 'keys', index], `names the environment variable ${key.env}, which is not set`);
+      if (env && !env[key.env])
+        say([...path, 'keys', index], `names the environment variable ${key.env}, which is not set`);
     }
     const names = (provider.keys ?? []).map(keyName);
     if (new Set(names).size < names.length) say([...path, 'keys'], 'has two keys of one name');

@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { ConfigError, loadConfig } from '#config/load-config.js';
 import { pendingMigrations } from '#database/migrate.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder, MIGRATIONS } from './data-folder.js';
 import { OneboxConfig } from './onebox.config.js';
-import { findRunning, notRunning, reasonOf, withPool, type Running } from './running.js';
+import { findRunning, notRunning, reasonOf, withPool, withRedis, type Running } from './running.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -95,22 +95,7 @@ function postgresChecks(config: OneboxConfig, { databaseUrl }: Running): Check[]
 function redisChecks(config: OneboxConfig, { redisUrl }: Running): Check[] {
   const ask = async <T>(work: (redis: Redis) => Promise<T>): Promise<T> => {
     if (redisUrl === undefined) throw new Error(notRunning(config, 'REDIS_URL'));
-    const redis = new Redis(redisUrl, {
-      lazyConnect: true,
-      connectTimeout: 5_000,
-      commandTimeout: 5_000,
-      retryStrategy: () => null,
-    });
-    let reason: unknown;
-    redis.on('error', (error) => (reason = error));
-    try {
-      await redis.connect();
-      return await work(redis);
-    } catch (error) {
-      throw reason ?? error;
-    } finally {
-      redis.disconnect();
-    }
+    return await withRedis(redisUrl, work);
   };
   const info = async (section: string, name: string): Promise<string> =>
     await ask(async (redis) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(await redis.info(section))?.[1] ?? 'unknown');

@@ -1,7 +1,7 @@
 import { listenForStop } from './stop-signals.js';
 
 /** Errors whose message is meant for whoever started this; any other one is a bug and shows its stack. */
-const EXPECTED: ReadonlySet<string> = new Set(['SetupError', 'MigrationError', 'ConfigError']);
+const EXPECTED: ReadonlySet<string> = new Set(['SetupError', 'MigrationError', 'ConfigError', 'CatalogueError']);
 
 /** Runs one command; answers with the exit code. Each is loaded only when it is asked for. */
 async function run(command: string, args: readonly string[]): Promise<number> {
@@ -27,13 +27,20 @@ async function run(command: string, args: readonly string[]): Promise<number> {
       await webhooks(args, process.env, say);
       return 0;
     }
+    case 'providers': {
+      const { providers } = await import('./providers.js');
+      await providers(args, process.env, say);
+      return 0;
+    }
     case 'migrate': {
       const { migrateDatabase } = await import('./migrate-database.js');
       await migrateDatabase(process.env, say);
       return 0;
     }
     default:
-      process.stderr.write(`There is no command "${command}"; there are start, doctor, keys, webhooks and migrate.\n`);
+      process.stderr.write(
+        `There is no command "${command}"; there are start, doctor, keys, webhooks, providers and migrate.\n`,
+      );
       return 1;
   }
 }

@@ -67,4 +67,9 @@ export class OneboxConfig {
   @IsOptional()
   @Matches(/^rediss?:\/\//, { message: 'REDIS_URL must start with redis:// or rediss://' })
   readonly redisUrl?: string;
+
+  @Setting('MODELS_FILE', 'Catalogue of models and providers.', { unit: 'path' })
+  @IsOptional()
+  @IsString()
+  readonly modelsFile?: string;
 }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { writeWhole, remove, type DataFolder } from './data-folder.js';
 import type { DataLock } from './data-lock.js';
 import type { OneboxConfig } from './onebox.config.js';
@@ -101,6 +102,7 @@ export class Product {
       apiKey,
       databaseUrl,
       redisUrl,
+      modelsFile: this.config.modelsFile === undefined ? undefined : resolve(this.config.modelsFile),
       pids: {
         api: pids('api'),
         worker: pids('worker'),

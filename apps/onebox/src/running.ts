@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import pg from 'pg';
 import { SetupError } from '#embedded/setup-error.js';
 import { DataFolder, readWhole } from './data-folder.js';
@@ -9,6 +10,7 @@ export interface Running {
   readonly databaseUrl: string | undefined;
   readonly redisUrl: string | undefined;
   readonly secretKey: string | undefined;
+  readonly modelsFile: string | undefined;
   /** Address of the API. */
   readonly url: string | undefined;
 }
@@ -16,11 +18,13 @@ export interface Running {
 /** Settings come first; what they leave open is taken from the product that runs on DATA_DIR. */
 export function findRunning(config: OneboxConfig): Running {
   const folder = new DataFolder(config.dataDir);
-  const state = readWhole(folder.state) as { databaseUrl?: string; redisUrl?: string; url?: string } | undefined;
+  const state = readWhole(folder.state) as
+    { databaseUrl?: string; redisUrl?: string; url?: string; modelsFile?: string } | undefined;
   return {
     databaseUrl: config.databaseUrl ?? state?.databaseUrl,
     redisUrl: config.redisUrl ?? state?.redisUrl,
     secretKey: config.secretKey ?? readSecrets(folder.secrets)?.secretKey,
+    modelsFile: config.modelsFile ?? state?.modelsFile,
     url: config.publicUrl ?? state?.url,
   };
 }
@@ -54,6 +58,26 @@ export async function withPool<T>(databaseUrl: string, work: (pool: pg.Pool) => 
     return await work(pool);
   } finally {
     await pool.end();
+  }
+}
+
+/** Lends a connection to the work and closes it. Throws what kept it from being made, or what the work throws. */
+export async function withRedis<T>(redisUrl: string, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(redisUrl, {
+    lazyConnect: true,
+    connectTimeout: 5_000,
+    commandTimeout: 5_000,
+    retryStrategy: () => null,
+  });
+  let reason: unknown;
+  redis.on('error', (error) => (reason = error));
+  try {
+    await redis.connect();
+    return await work(redis);
+  } catch (error) {
+    throw reason ?? error;
+  } finally {
+    redis.disconnect();
   }
 }
 

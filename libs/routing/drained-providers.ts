@@ -1,0 +1,46 @@
+import type { Queryable } from '#database/queryable.js';
+import type { Logger } from '#telemetry/logger.js';
+import { listDrained } from './provider-switches.js';
+import type { RoutingConfig } from './routing.config.js';
+
+/** Which providers are switched off, read again and again. While Postgres does not answer, the last answer holds. */
+export class DrainedProviders {
+  private names: ReadonlySet<string> = new Set();
+  private timer: NodeJS.Timeout | undefined;
+  private reading = false;
+  private unreadable = false;
+
+  constructor(
+    private readonly database: Queryable,
+    private readonly config: RoutingConfig,
+    private readonly logger: Logger,
+  ) {}
+
+  has(provider: string): boolean {
+    return this.names.has(provider);
+  }
+
+  /** Returns once the switches were read, or could not be. */
+  async start(): Promise<void> {
+    this.timer ??= setInterval(() => void this.read(), this.config.switchReadMs).unref();
+    await this.read();
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private async read(): Promise<void> {
+    if (this.reading) return;
+    this.reading = true;
+    try {
+      this.names = new Set((await listDrained(this.database)).map(({ provider }) => provider));
+      this.unreadable = false;
+    } catch (error) {
+      if (!this.unreadable) this.logger.warn('provider_switches.unreadable', { error });
+      this.unreadable = true;
+    } finally {
+      this.reading = false;
+    }
+  }
+}

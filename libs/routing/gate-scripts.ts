@@ -1,0 +1,153 @@
+import { RedisScript } from '#queue/redis-script.js';
+
+/** Longest pause of a provider or a key that nobody told us, in ms. */
+const MAX_PAUSE_MS = 60_000;
+/** The window of `starts_per_minute`, in ms. */
+const WINDOW_MS = 60_000;
+/** What is known of a provider that nobody uses is forgotten after a day; no slot and no pause lasts longer. */
+const KEEP_MS = 86_400_000;
+/** When a slot becomes free, or how a probe ends, nobody can tell: then it makes sense to ask again after so long. */
+const ASK_AGAIN_MS = 1_000;
+/** Starts that are remembered of a provider without a limit on them, for those who look. */
+export const STARTS_KEPT = 10_000;
+
+const NOW = `
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
+
+/**
+ * KEYS: calls (task -> end of its lease), owners (task -> pass), starts (pass -> time), breaker, keys (name -> `<end of
+ * its pause> <refusals>`); ARGV: task, pass, key, whether it resumes, lease, calls and starts at most (0 = any number).
+ * Answers with the reason of a refusal and ms, or with nothing and the time.
+ * The breaker is closed without `trips`, open before `until`, and half open afterwards: then the one task that is its
+ * `probe` may call, for as long as it has a slot.
+ */
+export const ENTER = new RedisScript(`${NOW}
+  local task, pass, limit, rate = ARGV[1], ARGV[2], tonumber(ARGV[6]), tonumber(ARGV[7])
+  for _, lost in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now)) do
+    redis.call('ZREM', KEYS[1], lost)
+    redis.call('HDEL', KEYS[2], lost)
+  end
+  if ARGV[4] == '0' then
+    local trips, till, probe = unpack(redis.call('HMGET', KEYS[4], 'trips', 'until', 'probe'))
+    if trips then
+      if tonumber(till) > now then return { 'open', till - now } end
+      if probe and probe ~= task and redis.call('ZSCORE', KEYS[1], probe) then return { 'open', ${ASK_AGAIN_MS} } end
+    end
+    local rested = tonumber(string.match(redis.call('HGET', KEYS[5], ARGV[3]) or '', '^%d+')) or 0
+    if rested > now then return { 'cooling', rested - now } end
+    local others = redis.call('ZCARD', KEYS[1]) - (redis.call('ZSCORE', KEYS[1], task) and 1 or 0)
+    if limit > 0 and others >= limit then return { 'busy', ${ASK_AGAIN_MS} } end
+    redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - ${WINDOW_MS})
+    local begun = redis.call('ZCARD', KEYS[3])
+    if rate > 0 and begun >= rate then
+      local first = redis.call('ZRANGE', KEYS[3], begun - rate, begun - rate, 'WITHSCORES')
+      return { 'rate', first[2] + ${WINDOW_MS} - now }
+    end
+    redis.call('ZADD', KEYS[3], now, pass)
+    if rate == 0 then redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -${STARTS_KEPT + 1}) end
+    redis.call('PEXPIRE', KEYS[3], ${WINDOW_MS})
+    if trips then redis.call('HSET', KEYS[4], 'probe', task) end
+  end
+  redis.call('ZADD', KEYS[1], now + ARGV[5], task)
+  redis.call('HSET', KEYS[2], task, pass)
+  redis.call('PEXPIRE', KEYS[1], ${KEEP_MS})
+  redis.call('PEXPIRE', KEYS[2], ${KEEP_MS})
+  return { '', now }`);
+
+/**
+ * KEYS: calls, owners, breaker, failures (times, newest first), keys; ARGV: task, pass, key, outcome, the time it
+ * began, ms that the provider told to wait (0 = none), then how many failures open the breaker, within how many ms, for
+ * how long at first, and how long a key rests at first.
+ * While the breaker is open its probe alone decides; what began before it closed was judged already. A key that rests
+ * rests no longer for what was asked before it did, unless it is told to.
+ */
+export const LEAVE = new RedisScript(`${NOW}
+  local task, key, outcome = ARGV[1], ARGV[3], ARGV[4]
+  local owned = redis.call('HGET', KEYS[2], task) == ARGV[2]
+  if owned then
+    redis.call('ZREM', KEYS[1], task)
+    redis.call('HDEL', KEYS[2], task)
+  end
+  local trips, probe, closed = unpack(redis.call('HMGET', KEYS[3], 'trips', 'probe', 'closed'))
+  local decides = trips and owned and probe == task
+  local rested, refusals = string.match(redis.call('HGET', KEYS[5], key) or '0 0', '^(%d+) (%d+)$')
+  rested, refusals = tonumber(rested), tonumber(refusals)
+  local function open(times)
+    local pause = math.min(${MAX_PAUSE_MS}, ARGV[9] * 2 ^ (times - 1))
+    redis.call('DEL', KEYS[3], KEYS[4])
+    redis.call('HSET', KEYS[3], 'trips', times, 'until', now + pause)
+    redis.call('PEXPIRE', KEYS[3], ${KEEP_MS})
+  end
+  if outcome == 'succeeded' then
+    if rested <= now then redis.call('HDEL', KEYS[5], key) end
+    if not trips then redis.call('DEL', KEYS[4]) end
+    if decides then
+      redis.call('DEL', KEYS[3], KEYS[4])
+      redis.call('HSET', KEYS[3], 'closed', now)
+      redis.call('PEXPIRE', KEYS[3], ${KEEP_MS})
+    end
+  elseif outcome == 'failed' then
+    if decides then
+      open(trips + 1)
+    elseif not trips and tonumber(ARGV[5]) >= tonumber(closed or 0) then
+      redis.call('LPUSH', KEYS[4], now)
+      redis.call('LTRIM', KEYS[4], 0, ARGV[7] - 1)
+      redis.call('PEXPIRE', KEYS[4], ARGV[8])
+      local first = redis.call('LINDEX', KEYS[4], ARGV[7] - 1)
+      if first and now - first <= tonumber(ARGV[8]) then open(1) end
+    end
+  elseif outcome == 'key_refused' then
+    local told = tonumber(ARGV[6])
+    if rested > now then
+      if told > 0 then rested = math.max(rested, now + told) end
+    else
+      rested = now + (told > 0 and told or math.min(${MAX_PAUSE_MS}, ARGV[10] * 2 ^ refusals))
+      refusals = refusals + 1
+    end
+    redis.call('HSET', KEYS[5], key, string.format('%.0f %.0f', rested, refusals))
+    redis.call('PEXPIRE', KEYS[5], ${KEEP_MS})
+  end`);
+
+/** KEYS: calls, owners; ARGV: task, pass, ms. */
+export const PARK = new RedisScript(`${NOW}
+  if redis.call('HGET', KEYS[2], ARGV[1]) == ARGV[2] then redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1]) end`);
+
+/**
+ * KEYS: calls and owners of each provider; ARGV: lease, then the place of a provider's calls in KEYS, task and pass, for
+ * each call. A call that was forgotten, as with all of Redis, counts again; one that another pass has taken over does not.
+ */
+export const RENEW = new RedisScript(`${NOW}
+  for i = 2, #ARGV, 3 do
+    local calls, owners, task, pass = KEYS[tonumber(ARGV[i])], KEYS[ARGV[i] + 1], ARGV[i + 1], ARGV[i + 2]
+    if (redis.call('HGET', owners, task) or pass) == pass then
+      redis.call('ZADD', calls, now + ARGV[1], task)
+      redis.call('HSET', owners, task, pass)
+      redis.call('PEXPIRE', calls, ${KEEP_MS})
+      redis.call('PEXPIRE', owners, ${KEEP_MS})
+    end
+  end`);
+
+/**
+ * KEYS: calls, starts, breaker and keys of each provider. Answers for each with its calls, its starts in the last
+ * minute, how often the breaker has tripped since it was closed, the ms it stays open, and names and ms of resting keys.
+ */
+export const LOOK = new RedisScript(`${NOW}
+  local all = {}
+  for i = 1, #KEYS, 4 do
+    local resting = {}
+    local keys = redis.call('HGETALL', KEYS[i + 3])
+    for k = 1, #keys, 2 do
+      local ms = string.match(keys[k + 1], '^%d+') - now
+      if ms > 0 then
+        resting[#resting + 1] = keys[k]
+        resting[#resting + 1] = ms
+      end
+    end
+    local trips, till = unpack(redis.call('HMGET', KEYS[i + 2], 'trips', 'until'))
+    all[#all + 1] = {
+      redis.call('ZCOUNT', KEYS[i], string.format('(%.0f', now), '+inf'),
+      redis.call('ZCOUNT', KEYS[i + 1], string.format('(%.0f', now - ${WINDOW_MS}), '+inf'),
+      tonumber(trips or 0), math.max(0, (till or now) - now), resting }
+  end
+  return all`);

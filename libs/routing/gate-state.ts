@@ -1,0 +1,108 @@
+import type { Redis } from 'ioredis';
+import type { ProviderEntry } from '#catalogue/catalogue.js';
+import { ENTER, LEAVE, LOOK, PARK, RENEW } from './gate-scripts.js';
+import type { CallOutcome, GateRefusal, RefusalReason } from './gate.js';
+import type { RoutingConfig } from './routing.config.js';
+
+/** Neither a slot nor a pause is kept for longer than this, in ms, whatever a provider says. */
+const LONGEST_MS = 3_600_000;
+
+/** A call that may begin, or has begun. */
+export interface ProviderCall {
+  /** Tells this pass from an earlier or later one of the same task. */
+  readonly pass: string;
+  readonly provider: string;
+  readonly keyName: string;
+  readonly taskId: string;
+}
+
+/** What all processes together know of a provider. */
+export interface ProviderState {
+  /** Calls that run or are parked. */
+  readonly calls: number;
+  /** Calls begun in the last minute; without a limit on them, STARTS_KEPT at most. */
+  readonly starts: number;
+  readonly breaker: 'closed' | 'open' | 'half-open';
+  /** Milliseconds until an open breaker lets a probe pass. */
+  readonly openMs: number;
+  /** Names of keys that were refused, and the milliseconds they still rest. */
+  readonly cooling: ReadonlyMap<string, number>;
+}
+
+type Part = 'calls' | 'owners' | 'starts' | 'breaker' | 'failures' | 'keys';
+
+/**
+ * Calls, starts and trouble of providers, in Redis and by its clock, so that limits hold for all processes together and
+ * what one of them learns the others know at once. Each method is one command. All throw like RedisScript.
+ */
+export class GateState {
+  constructor(
+    private readonly redis: Redis,
+    private readonly prefix: string,
+    private readonly config: RoutingConfig,
+  ) {}
+
+  /** Takes a slot, or answers why there is none; `startedAt` is by Redis' clock, ms. */
+  async enter(
+    { pass, provider, keyName, taskId }: ProviderCall,
+    { concurrency, startsPerMinute }: ProviderEntry['limits'],
+    resume: boolean,
+  ): Promise<GateRefusal | { readonly startedAt: number }> {
+    const keys = this.keys(provider, 'calls', 'owners', 'starts', 'breaker', 'keys');
+    const call = [taskId, pass, keyName, resume ? 1 : 0];
+    const limits = [this.config.slotLeaseMs, concurrency ?? 0, startsPerMinute ?? 0];
+    const [reason, ms] = (await ENTER.run(this.redis, keys, [...call, ...limits])) as [RefusalReason | '', number];
+    return reason === '' ? { startedAt: ms } : { reason, retryAfterMs: ms };
+  }
+
+  /** Gives the slot back and tells how the call went. */
+  async leave(
+    { pass, provider, keyName, taskId }: ProviderCall,
+    {
+      outcome,
+      startedAt,
+      retryAfterMs,
+    }: { outcome: CallOutcome; startedAt: number; retryAfterMs?: number | undefined },
+  ): Promise<void> {
+    const { failures, failureWindowMs, pauseMs, keyPauseMs } = this.config;
+    const keys = this.keys(provider, 'calls', 'owners', 'breaker', 'failures', 'keys');
+    const call = [taskId, pass, keyName, outcome, startedAt, wholeMs(retryAfterMs)];
+    await LEAVE.run(this.redis, keys, [...call, failures, failureWindowMs, pauseMs, keyPauseMs]);
+  }
+
+  /** Keeps the slot for so many milliseconds without anybody renewing it. */
+  async park({ pass, provider, taskId }: ProviderCall, ms: number): Promise<void> {
+    await PARK.run(this.redis, this.keys(provider, 'calls', 'owners'), [taskId, pass, wholeMs(ms)]);
+  }
+
+  /** Keeps the slots of all these calls for another lease. */
+  async renew(calls: readonly ProviderCall[]): Promise<void> {
+    const providers = [...new Set(calls.map(({ provider }) => provider))];
+    const keys = providers.flatMap((provider) => this.keys(provider, 'calls', 'owners'));
+    const values = calls.flatMap(({ provider, taskId, pass }) => [2 * providers.indexOf(provider) + 1, taskId, pass]);
+    await RENEW.run(this.redis, keys, [this.config.slotLeaseMs, ...values]);
+  }
+
+  /** The states of the named providers, in their order. */
+  async look(providers: readonly string[]): Promise<ProviderState[]> {
+    const keys = providers.flatMap((provider) => this.keys(provider, 'calls', 'starts', 'breaker', 'keys'));
+    const rows = (await LOOK.run(this.redis, keys, [])) as [number, number, number, number, (string | number)[]][];
+    return rows.map(([calls, starts, trips, openMs, resting]) => ({
+      calls,
+      starts,
+      breaker: trips === 0 ? 'closed' : openMs > 0 ? 'open' : 'half-open',
+      openMs,
+      cooling: new Map(
+        resting.flatMap((name, index) => (index % 2 === 0 ? [[String(name), Number(resting[index + 1])]] : [])),
+      ),
+    }));
+  }
+
+  private keys(provider: string, ...parts: Part[]): string[] {
+    return parts.map((part) => `${this.prefix}:gate:${provider}:${part}`);
+  }
+}
+
+function wholeMs(ms = 0): number {
+  return ms > 0 ? Math.min(LONGEST_MS, Math.ceil(ms)) : 0;
+}

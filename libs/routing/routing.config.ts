@@ -1,0 +1,50 @@
+import { IsInt, Max, Min } from 'class-validator';
+import { Setting } from '#config/setting.js';
+
+export class RoutingConfig {
+  @Setting('PROVIDER_FAILURES', 'Failures of a provider in a row after which it is left alone for a while.')
+  @IsInt()
+  @Min(1)
+  @Max(1_000)
+  readonly failures: number = 5;
+
+  @Setting('PROVIDER_FAILURE_WINDOW_MS', 'Time within which PROVIDER_FAILURES must happen.', { unit: 'ms' })
+  @IsInt()
+  @Min(100)
+  @Max(3_600_000)
+  readonly failureWindowMs: number = 300_000;
+
+  @Setting(
+    'PROVIDER_PAUSE_MS',
+    'How long a failing provider is left alone; twice as long each time it fails again, one minute at most.',
+    { unit: 'ms' },
+  )
+  @IsInt()
+  @Min(100)
+  @Max(60_000)
+  readonly pauseMs: number = 10_000;
+
+  @Setting(
+    'PROVIDER_KEY_PAUSE_MS',
+    'How long a provider’s key rests after a refusal that names no time; twice as long each time, one minute at most.',
+    { unit: 'ms' },
+  )
+  @IsInt()
+  @Min(100)
+  @Max(60_000)
+  readonly keyPauseMs: number = 5_000;
+
+  @Setting('PROVIDER_SLOT_LEASE_MS', 'How long a killed worker’s calls still count against a provider’s limit.', {
+    unit: 'ms',
+  })
+  @IsInt()
+  @Min(200)
+  @Max(20_000)
+  readonly slotLeaseMs: number = 15_000;
+
+  @Setting('PROVIDER_SWITCH_READ_MS', 'How often a worker looks which providers are drained.', { unit: 'ms' })
+  @IsInt()
+  @Min(100)
+  @Max(2_000)
+  readonly switchReadMs: number = 1_000;
+}

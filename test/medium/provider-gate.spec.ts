@@ -1,0 +1,177 @@
+import { waitUntil } from '#embedded/wait-until.js';
+import type { ProviderCall } from '#routing/gate-state.js';
+import type { GatePass, GateRefusal } from '#routing/gate.js';
+import { openGateRoom, passed, providerEntry, reasonOf, type GateRoom, type OpenGate } from '../support/gate-room.js';
+
+const WAIT = { timeoutMs: 10_000 };
+type Answer = GatePass | GateRefusal;
+
+describe('the limits of a provider, at several processes', () => {
+  let room: GateRoom;
+  let gates: OpenGate[];
+  beforeEach(async () => {
+    room = await openGateRoom();
+    gates = [await room.gate(), await room.gate(), await room.gate()];
+  });
+  afterEach(() => room.close());
+
+  const at = (index: number) => gates[index % gates.length] as OpenGate;
+  const enterMany = (count: number, entry: ReturnType<typeof providerEntry>): Promise<Answer[]> =>
+    Promise.all(Array.from({ length: count }, (_, index) => at(index).enter(entry, 'a', `task-${index}`)));
+  const refusals = (answers: readonly Answer[]) => answers.filter((answer) => 'reason' in answer);
+  const look = async (name: string) => (await at(0).state.look([name]))[0];
+
+  it('lets as many calls run as it may, however many ask at once, and the next as soon as one has ended', async () => {
+    const entry = providerEntry('p', { concurrency: 7 });
+    const answers = await enterMany(50, entry);
+    expect(refusals(answers)).toHaveLength(43);
+    expect(new Set(answers.map(reasonOf))).toEqual(new Set([undefined, 'busy']));
+    const [first] = answers.flatMap((answer) => ('reason' in answer ? [] : [answer]));
+    first?.end('neutral');
+    await waitUntil(async () => (await look('p'))?.calls === 6, WAIT);
+    expect(refusals(await enterMany(50, entry))).toHaveLength(43);
+  });
+
+  it('counts calls of providers apart, and those without a limit too', async () => {
+    await enterMany(50, providerEntry('one'));
+    expect(await look('one')).toEqual({ calls: 50, starts: 50, breaker: 'closed', openMs: 0, cooling: new Map() });
+    expect(refusals(await enterMany(3, providerEntry('two', { concurrency: 3 })))).toEqual([]);
+    expect(at(0).gate.inHand()).toEqual(
+      new Map([
+        ['one', 17],
+        ['two', 1],
+      ]),
+    );
+  });
+
+  it('begins as many calls in a minute as it may, and says when the next may begin', async () => {
+    const answers = await enterMany(50, providerEntry('p', { startsPerMinute: 11 }));
+    for (const answer of answers) if ('end' in answer) answer.end('succeeded');
+    const refused = refusals(answers);
+    expect(refused).toHaveLength(39);
+    for (const { reason, retryAfterMs } of refused) {
+      expect(reason).toBe('rate');
+      expect(retryAfterMs).toBeGreaterThan(50_000);
+      expect(retryAfterMs).toBeLessThanOrEqual(60_000);
+    }
+    expect((await look('p'))?.starts).toBe(11);
+  });
+
+  it('counts what was begun in the last minute and nothing older, call by call', async () => {
+    const entry = providerEntry('p', { startsPerMinute: 2 });
+    const { redis } = room;
+    const [seconds] = await redis.time();
+    const now = Number(seconds) * 1_000;
+    await redis.zadd(`${room.prefix}:gate:p:starts`, now - 61_000, 'gone', now - 57_000, 'leaves soon');
+    expect(reasonOf(await at(0).enter(entry, 'a', 'task-1'))).toBeUndefined();
+    const answer = (await at(1).enter(entry, 'a', 'task-2')) as GateRefusal;
+    expect(answer.reason).toBe('rate');
+    expect(answer.retryAfterMs).toBeLessThanOrEqual(4_000);
+    expect(await waitUntil(async () => reasonOf(await at(1).enter(entry, 'a', 'task-2')) === undefined, WAIT)).toBe(
+      true,
+    );
+  });
+
+  it('waits until few enough are left when the limit was lowered', async () => {
+    const { redis } = room;
+    const now = Number((await redis.time())[0]) * 1_000;
+    const ages = [50_000, 40_000, 30_000, 20_000, 10_000];
+    await redis.zadd(`${room.prefix}:gate:p:starts`, ...ages.flatMap((age) => [now - age, `call-${age}`]));
+    const answer = (await at(0).enter(providerEntry('p', { startsPerMinute: 2 }), 'a', 'task')) as GateRefusal;
+    expect(answer.reason).toBe('rate');
+    expect(answer.retryAfterMs).toBeGreaterThan(30_000);
+    expect(answer.retryAfterMs).toBeLessThanOrEqual(40_000);
+  });
+
+  it('remembers a bounded number of starts where they are not limited', async () => {
+    const { redis } = room;
+    const now = Number((await redis.time())[0]) * 1_000;
+    const many = Array.from({ length: 10_500 }, (_, index) => [now, `call-${index}`]).flat();
+    await redis.zadd(`${room.prefix}:gate:p:starts`, ...many);
+    passed(await at(0).enter(providerEntry('p'), 'a', 'task'));
+    expect((await look('p'))?.starts).toBe(10_000);
+  });
+
+  it('keeps the slots of living processes for as long as they take, and frees those of a killed one', async () => {
+    const entry = providerEntry('p', { concurrency: 2 });
+    const doomed = await room.gate();
+    passed(await at(0).enter(entry, 'a', 'lives'));
+    passed(await doomed.enter(entry, 'a', 'dies'));
+    await doomed.kill();
+    expect(reasonOf(await at(1).enter(entry, 'a', 'next'))).toBe('busy');
+    expect(await waitUntil(async () => reasonOf(await at(1).enter(entry, 'a', 'next')) === undefined, WAIT)).toBe(true);
+    // Longer than a lease later nobody else has lost a slot.
+    const end = Date.now() + 3_000;
+    await waitUntil(() => Date.now() > end, WAIT);
+    expect(reasonOf(await at(2).enter(entry, 'a', 'one more'))).toBe('busy');
+  });
+
+  it('keeps the slot of a parked call without anybody renewing it, and gives it to its task again', async () => {
+    const entry = providerEntry('p', { concurrency: 1, startsPerMinute: 1 });
+    const doomed = await room.gate();
+    const pass = passed(await doomed.enter(entry, 'a', 'parked'));
+    pass.park(60_000);
+    pass.end('failed');
+    await doomed.gate.close();
+    await doomed.kill();
+    const end = Date.now() + 3_000;
+    await waitUntil(() => Date.now() > end, WAIT);
+    expect(reasonOf(await at(0).enter(entry, 'a', 'other'))).toBe('busy');
+    const resumed = passed(await at(1).enter(entry, 'a', 'parked', { resume: true }));
+    expect(await look('p')).toMatchObject({ calls: 1, starts: 1 });
+    resumed.end('succeeded');
+    await waitUntil(async () => (await look('p'))?.calls === 0, WAIT);
+    expect(reasonOf(await at(0).enter(entry, 'a', 'other'))).toBe('rate');
+  });
+
+  it('frees a parked slot when its time is over', async () => {
+    const entry = providerEntry('p', { concurrency: 1 });
+    passed(await at(0).enter(entry, 'a', 'parked')).park(300);
+    expect(await waitUntil(async () => reasonOf(await at(1).enter(entry, 'a', 'next')) === undefined, WAIT)).toBe(true);
+  });
+
+  it('lets a task resume though the provider is full, open, and refuses its key', async () => {
+    const entry = providerEntry('p', { concurrency: 1 });
+    for (let n = 0; n < 3; n++) passed(await at(n).enter(entry, 'b', `failing-${n}`)).end('failed');
+    await waitUntil(async () => (await look('p'))?.breaker === 'open', WAIT);
+    passed(await at(0).enter(entry, 'a', 'x', { resume: true })).end('key_refused', 60_000);
+    await waitUntil(async () => (await look('p'))?.cooling.has('a') === true, WAIT);
+    passed(await at(0).enter(entry, 'a', 'first', { resume: true }));
+    passed(await at(1).enter(entry, 'a', 'second', { resume: true }));
+    expect((await look('p'))?.calls).toBe(2);
+  });
+
+  it('leaves the slot of a task with whoever has it now, whatever an earlier holder still says', async () => {
+    const entry = providerEntry('p', { concurrency: 1 });
+    const earlier = passed(await at(0).enter(entry, 'a', 'task'));
+    passed(await at(1).enter(entry, 'a', 'task'));
+    earlier.end('neutral');
+    await at(0).gate.settled();
+    expect(reasonOf(await at(2).enter(entry, 'a', 'other'))).toBe('busy');
+  });
+
+  it('gives a slot that was taken over to no one who renews, parks or ends what he has lost', async () => {
+    const { state } = at(0);
+    const [lost, held] = ['lost', 'held'].map((pass) => ({ pass, provider: 'p', keyName: 'a', taskId: 'task' })) as [
+      ProviderCall,
+      ProviderCall,
+    ];
+    for (const call of [lost, held]) await state.enter(call, providerEntry('p').limits, false);
+    await state.renew([lost]);
+    await state.park(lost, 60_000);
+    await state.leave(lost, { outcome: 'neutral', startedAt: 0 });
+    expect((await look('p'))?.calls).toBe(1);
+    await state.leave(held, { outcome: 'neutral', startedAt: 0 });
+    expect((await look('p'))?.calls).toBe(0);
+  });
+
+  it('counts calls in hand again when Redis has forgotten them', async () => {
+    const entry = providerEntry('p', { concurrency: 2 });
+    passed(await at(0).enter(entry, 'a', 'one'));
+    passed(await at(1).enter(entry, 'a', 'two'));
+    const { redis } = room;
+    await redis.del(`${room.prefix}:gate:p:calls`, `${room.prefix}:gate:p:owners`);
+    expect(await waitUntil(async () => (await look('p'))?.calls === 2, WAIT)).toBe(true);
+    expect(reasonOf(await at(2).enter(entry, 'a', 'three'))).toBe('busy');
+  });
+});

@@ -1,0 +1,197 @@
+import { waitUntil } from '#embedded/wait-until.js';
+import type { GatePass, GateRefusal } from '#routing/gate.js';
+import { drainProvider, resumeProvider } from '#routing/provider-switches.js';
+import { FaultProxy } from '../support/fault-proxy.js';
+import { openGateRoom, passed, providerEntry, reasonOf, type GateRoom, type OpenGate } from '../support/gate-room.js';
+
+const WAIT = { timeoutMs: 10_000 };
+type Answer = GatePass | GateRefusal;
+
+describe('a provider in trouble, at several processes', () => {
+  let room: GateRoom;
+  let gates: OpenGate[];
+  let tasks = 0;
+  beforeEach(async () => {
+    room = await openGateRoom();
+    gates = [await room.gate(), await room.gate(), await room.gate()];
+  });
+  const proxies: FaultProxy[] = [];
+  afterEach(async () => {
+    await room.close();
+    await Promise.all(proxies.splice(0).map((proxy) => proxy.close()));
+  });
+  async function proxyOf(url: string): Promise<FaultProxy> {
+    const proxy = await FaultProxy.start(url);
+    proxies.push(proxy);
+    return proxy;
+  }
+
+  const entry = providerEntry('p');
+  const at = (index: number) => gates[index % gates.length] as OpenGate;
+  const ask = (index: number, key = 'a'): Promise<Answer> => at(index).enter(entry, key, `task-${tasks++}`);
+  const look = async () => {
+    const [state] = await at(0).state.look(['p']);
+    if (state === undefined) throw new Error('no state');
+    return state;
+  };
+  /** Ends calls one after the other, each at another process, as each is known to have arrived. */
+  async function end(outcome: 'succeeded' | 'failed' | 'key_refused' | 'neutral', count = 1, key = 'a'): Promise<void> {
+    for (let n = 0; n < count; n++) {
+      passed(await ask(n, key)).end(outcome);
+      await waitUntil(async () => (await look()).calls === 0, WAIT);
+    }
+  }
+  /** The first pass that anybody gets. */
+  async function firstPass(): Promise<GatePass> {
+    let pass: Answer | undefined;
+    await waitUntil(async () => {
+      const answers = await Promise.all([ask(0), ask(1), ask(2)]);
+      pass = answers.find((answer) => 'end' in answer);
+      return pass !== undefined;
+    }, WAIT);
+    return passed(pass ?? { reason: 'open', retryAfterMs: 0 });
+  }
+
+  it('is left alone after failures in a row, wherever they happened', async () => {
+    await end('failed', 2);
+    await end('succeeded');
+    await end('failed', 2);
+    await end('neutral');
+    expect((await look()).breaker).toBe('closed');
+    await end('failed');
+    const answers = await Promise.all([ask(0), ask(1), ask(2)]);
+    for (const answer of answers as GateRefusal[]) {
+      expect(answer.reason).toBe('open');
+      expect(answer.retryAfterMs).toBeLessThanOrEqual(1_000);
+    }
+    expect(reasonOf(await at(1).enter(providerEntry('other'), 'a', 'task'))).toBeUndefined();
+  });
+
+  it('is asked by one call alone when the time is over, which closes it when it succeeds', async () => {
+    await end('failed', 3);
+    await waitUntil(async () => (await look()).breaker === 'half-open', WAIT);
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => ask(index)));
+    const passes = answers.filter((answer) => 'end' in answer);
+    expect(passes).toHaveLength(1);
+    expect(new Set(answers.map(reasonOf))).toEqual(new Set([undefined, 'open']));
+    passes[0]?.end('succeeded');
+    await waitUntil(async () => (await look()).breaker === 'closed', WAIT);
+    expect((await Promise.all([ask(0), ask(1), ask(2)])).map(reasonOf)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('is left alone for twice as long when that call fails', async () => {
+    await end('failed', 3);
+    for (const least of [1_000, 2_000]) {
+      (await firstPass()).end('failed');
+      await waitUntil(async () => (await look()).breaker === 'open', WAIT);
+      const { openMs } = await look();
+      expect(openMs).toBeGreaterThan(least);
+      expect(openMs).toBeLessThanOrEqual(2 * least);
+    }
+  });
+
+  it('is asked by another call when the first one ended without a verdict, or its process was killed', async () => {
+    await end('failed', 3);
+    (await firstPass()).end('neutral');
+    (await firstPass()).end('key_refused', 100);
+    const doomed = await room.gate();
+    await waitUntil(async () => 'end' in (await doomed.enter(entry, 'a', 'doomed')), WAIT);
+    await doomed.kill();
+    expect(reasonOf(await ask(0))).toBe('open');
+    (await firstPass()).end('succeeded');
+    expect(await waitUntil(async () => (await look()).breaker === 'closed', WAIT)).toBe(true);
+  });
+
+  it('is judged by calls that began after it was well again, not by those from before', async () => {
+    const early = await Promise.all([ask(0), ask(1), ask(2), ask(0), ask(1), ask(2)]);
+    for (const answer of early.slice(0, 3)) passed(answer).end('failed');
+    await waitUntil(async () => (await look()).breaker === 'half-open', WAIT);
+    const probe = await firstPass();
+    passed(early[3]).end('succeeded');
+    await waitUntil(async () => (await look()).calls === 3, WAIT);
+    expect((await look()).breaker).toBe('half-open');
+    probe.end('succeeded');
+    await waitUntil(async () => (await look()).breaker === 'closed', WAIT);
+    for (const answer of [...early.slice(4), await ask(0)]) passed(answer).end('failed');
+    await waitUntil(async () => (await look()).calls === 0, WAIT);
+    await end('failed');
+    expect((await look()).breaker).toBe('closed');
+    await end('failed');
+    expect((await look()).breaker).toBe('open');
+  });
+
+  it('keeps a refused key back as long as it was told, while its other keys go on', async () => {
+    passed(await ask(0, 'a')).end('key_refused', 20_000);
+    await waitUntil(async () => (await look()).cooling.size === 1, WAIT);
+    const refusal = (await ask(1, 'a')) as GateRefusal;
+    expect(refusal.reason).toBe('cooling');
+    expect(refusal.retryAfterMs).toBeGreaterThan(10_000);
+    expect(refusal.retryAfterMs).toBeLessThanOrEqual(20_000);
+    expect(reasonOf(await ask(2, 'b'))).toBeUndefined();
+  });
+
+  it('keeps a key back twice as long each time it is refused, until it is taken', async () => {
+    for (const most of [1_000, 2_000]) {
+      const both = [passed(await ask(0, 'a')), passed(await ask(1, 'a'))];
+      for (const pass of both) pass.end('key_refused');
+      await waitUntil(async () => (await look()).calls === 0, WAIT);
+      const ms = (await look()).cooling.get('a') ?? 0;
+      expect(ms).toBeGreaterThan(most / 2);
+      expect(ms).toBeLessThanOrEqual(most);
+      await waitUntil(async () => (await look()).cooling.size === 0, WAIT);
+    }
+    await end('succeeded');
+    await end('key_refused');
+    expect((await look()).cooling.get('a')).toBeLessThanOrEqual(1_000);
+    expect((await look()).breaker).toBe('closed');
+  });
+
+  it('gets no new call while it is drained, at any process, but what it works on is resumed', async () => {
+    await drainProvider(at(0).database.pool, 'p', 'bill not paid');
+    await waitUntil(async () => reasonOf(await ask(1)) === 'drained' && reasonOf(await ask(2)) === 'drained', WAIT);
+    expect(await ask(1)).toEqual({ reason: 'drained', retryAfterMs: 5_000 });
+    expect(reasonOf(await at(1).enter(entry, 'a', 'task', { resume: true }))).toBeUndefined();
+    expect(reasonOf(await at(1).enter(providerEntry('other'), 'a', 'task'))).toBeUndefined();
+    await resumeProvider(at(0).database.pool, 'p');
+    expect(await waitUntil(async () => reasonOf(await ask(1)) === undefined, WAIT)).toBe(true);
+  });
+
+  it('stays drained while Postgres does not answer', async () => {
+    const proxy = await proxyOf(room.databaseUrl);
+    const cut = await room.gate({ databaseUrl: proxy.url });
+    await drainProvider(at(0).database.pool, 'p', null);
+    await waitUntil(() => cut.drained.has('p'), WAIT);
+    proxy.fault = 'black-hole';
+    await waitUntil(() => cut.logged('provider_switches.unreadable') > 0, WAIT);
+    await resumeProvider(at(0).database.pool, 'p');
+    await waitUntil(() => !at(0).drained.has('p'), WAIT);
+    expect(reasonOf(await cut.enter(entry, 'a', 'task'))).toBe('drained');
+    proxy.fault = 'pass';
+    expect(await waitUntil(async () => reasonOf(await cut.enter(entry, 'a', 'task')) === undefined, WAIT)).toBe(true);
+    expect(cut.logged('provider_switches.unreadable')).toBe(1);
+  });
+
+  it.each(['black-hole', 'reset'] as const)('lets calls pass without limits when Redis suffers %s', async (fault) => {
+    const proxy = await proxyOf(room.redisUrl);
+    const cut = await room.gate({ redisUrl: proxy.url });
+    const full = providerEntry('p', { concurrency: 1 });
+    passed(await cut.enter(full, 'a', 'before'));
+    proxy.fault = fault;
+    const passes = [passed(await cut.enter(full, 'a', 'one')), passed(await cut.enter(full, 'a', 'two'))];
+    passes[0]?.end('failed');
+    passes[0]?.park(1_000);
+    expect(cut.logged('gate.without_redis')).toBe(1);
+    proxy.fault = 'pass';
+    // What is in hand counts again as soon as Redis is there, above the limit too.
+    expect(await waitUntil(() => cut.logged('gate.counts_again') === 1, WAIT)).toBe(true);
+    expect(await waitUntil(async () => (await look()).calls === 2, WAIT)).toBe(true);
+    expect(reasonOf(await cut.enter(full, 'a', 'three'))).toBe('busy');
+    expect([cut.logged('gate.without_redis'), cut.logged('gate.counts_again')]).toEqual([1, 1]);
+  });
+
+  it('tells metrics why calls were refused', async () => {
+    await end('failed', 3);
+    await at(0).enter(entry, 'a', 'task');
+    expect(await at(0).metrics.text()).toContain('darkroom_provider_refusals_total{provider="p",reason="open"} 1');
+  });
+});

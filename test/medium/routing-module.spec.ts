@@ -1,0 +1,70 @@
+import { NestFactory } from '@nestjs/core';
+import type { INestApplicationContext } from '@nestjs/common';
+import { CatalogueConfig } from '#catalogue/catalogue.config.js';
+import { CatalogueModule } from '#catalogue/catalogue.module.js';
+import { ConfigModule } from '#config/config.module.js';
+import { DatabaseConfig } from '#database/database.config.js';
+import { QueueConfig } from '#queue/queue.config.js';
+import { ProviderGate } from '#routing/provider-gate.js';
+import { drainProvider } from '#routing/provider-switches.js';
+import { RoutingConfig } from '#routing/routing.config.js';
+import { RoutingModule } from '#routing/routing.module.js';
+import { MetricsConfig } from '#telemetry/metrics.config.js';
+import { Metrics } from '#telemetry/metrics.js';
+import { TelemetryConfig } from '#telemetry/telemetry.config.js';
+import { TelemetryModule } from '#telemetry/telemetry.module.js';
+import { openGateRoom, passed, providerEntry, type GateRoom } from '../support/gate-room.js';
+
+const CONFIGS = [TelemetryConfig, MetricsConfig, DatabaseConfig, QueueConfig, CatalogueConfig, RoutingConfig];
+
+describe('the gate of a process', () => {
+  let room: GateRoom;
+  let app: INestApplicationContext;
+  beforeEach(async () => {
+    room = await openGateRoom();
+    await drainProvider((await room.gate()).database.pool, 'off', null);
+    const env = {
+      DATABASE_URL: room.databaseUrl,
+      REDIS_URL: room.redisUrl,
+      REDIS_PREFIX: room.prefix,
+      LOG_LEVEL: 'silent',
+    };
+    const imports = [
+      ConfigModule.forRoot(CONFIGS, env),
+      TelemetryModule.forRoot('test'),
+      CatalogueModule.forRoot(env),
+      RoutingModule,
+    ];
+    class ProcessModule {}
+    app = await NestFactory.createApplicationContext({ module: ProcessModule, imports }, { logger: false });
+  });
+  afterEach(async () => {
+    await app.close();
+    await room.close();
+  });
+
+  it('knows who is drained before it lets the first call pass', async () => {
+    expect(await app.get(ProviderGate).enter(providerEntry('off'), '', 'task')).toMatchObject({ reason: 'drained' });
+  });
+
+  it('tells metrics what it has in hand and how the providers of the catalogue are', async () => {
+    const gate = app.get(ProviderGate);
+    const text = () => app.get(Metrics).text();
+    const sandbox = providerEntry('sandbox');
+    expect(await text()).toContain('darkroom_provider_calls{provider="sandbox"} 0');
+    const pass = passed(await gate.enter(sandbox, '', 'task'));
+    expect(await text()).toContain('darkroom_provider_calls{provider="sandbox"} 1');
+    expect(await text()).toContain('darkroom_provider_breaker{provider="sandbox"} 0');
+    pass.end('neutral');
+    for (let n = 0; n < 5; n++) passed(await gate.enter(sandbox, '', `task-${n}`)).end('failed');
+    await gate.settled();
+    expect(await text()).toContain('darkroom_provider_breaker{provider="sandbox"} 2');
+  });
+
+  it('gives back what was told before it ends', async () => {
+    passed(await app.get(ProviderGate).enter(providerEntry('p'), '', 'task')).end('neutral');
+    await app.close();
+    const other = await room.gate();
+    expect(await other.state.look(['p'])).toMatchObject([{ calls: 0 }]);
+  });
+});

@@ -1,0 +1,128 @@
+import { PassThrough } from 'node:stream';
+import { Redis } from 'ioredis';
+import type { ProviderEntry } from '#catalogue/catalogue.js';
+import { loadConfig } from '#config/load-config.js';
+import { DatabaseConfig } from '#database/database.config.js';
+import { Database } from '#database/database.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { producerConnection } from '#queue/connections.js';
+import { QueueConfig } from '#queue/queue.config.js';
+import { QueueHealth } from '#queue/queue-health.js';
+import { DrainedProviders } from '#routing/drained-providers.js';
+import { GateState } from '#routing/gate-state.js';
+import type { GatePass, GateRefusal } from '#routing/gate.js';
+import { ProviderGate } from '#routing/provider-gate.js';
+import { RoutingConfig } from '#routing/routing.config.js';
+import { Logger } from '#telemetry/logger.js';
+import { Metrics } from '#telemetry/metrics.js';
+import { createTestDatabase } from './postgres.js';
+import { createTestRedis } from './redis.js';
+
+interface Addresses {
+  readonly redisUrl?: string;
+  readonly databaseUrl?: string;
+}
+
+/** Short times, so that tests see leases and pauses end, yet longer than a busy machine may stall. */
+const SETTINGS = {
+  PROVIDER_SLOT_LEASE_MS: '2000',
+  PROVIDER_SWITCH_READ_MS: '100',
+  PROVIDER_FAILURES: '3',
+  PROVIDER_PAUSE_MS: '1000',
+  PROVIDER_KEY_PAUSE_MS: '1000',
+};
+
+/** A database and a Redis prefix of the caller's own, and any number of gates on them, each as in a process of its own. */
+export async function openGateRoom() {
+  const [testDatabase, testRedis] = [await createTestDatabase(), createTestRedis()];
+  const open = new Set<{ kill(): Promise<void> }>();
+
+  async function gate({ redisUrl = testRedis.url, databaseUrl = testDatabase.url }: Addresses = {}) {
+    const lines = new PassThrough();
+    let log = '';
+    lines.on('data', (chunk: Buffer) => (log += chunk.toString()));
+    const [queueConfig, databaseConfig, config] = loadConfig([QueueConfig, DatabaseConfig, RoutingConfig], {
+      ...SETTINGS,
+      REDIS_URL: redisUrl,
+      REDIS_PREFIX: testRedis.prefix,
+      DATABASE_URL: databaseUrl,
+      DATABASE_QUERY_TIMEOUT_MS: '1000',
+    });
+    const logger = new Logger('test', 'info', lines);
+    const redis = producerConnection(queueConfig, logger);
+    const database = new Database(databaseConfig, logger);
+    const state = new GateState(redis, testRedis.prefix, config);
+    const health = new QueueHealth(redis, testRedis.prefix);
+    const drained = new DrainedProviders(database.pool, config, logger);
+    const metrics = new Metrics();
+    const asked = new ProviderGate({ state, drained, health }, config.slotLeaseMs, metrics, logger);
+    await waitUntil(() => redis.status === 'ready', { timeoutMs: 10_000 });
+    await drained.start();
+    const opened = {
+      enter: asked.enter.bind(asked),
+      gate: asked,
+      state,
+      health,
+      drained,
+      database,
+      metrics,
+      /** Lines of the log with this event. */
+      logged: (event: string) => log.split('\n').filter((line) => line.includes(`"event":"${event}"`)).length,
+      /** From one moment to the next nothing is heard of it any more, as if its process were killed. */
+      async kill(): Promise<void> {
+        redis.disconnect();
+        health.stop();
+        drained.close();
+        await asked.close();
+        await database.close();
+        open.delete(opened);
+      },
+    };
+    open.add(opened);
+    return opened;
+  }
+
+  const redis = new Redis(testRedis.url);
+  return {
+    gate,
+    /** A connection of the test's own. */
+    redis,
+    redisUrl: testRedis.url,
+    databaseUrl: testDatabase.url,
+    prefix: testRedis.prefix,
+    async close(): Promise<void> {
+      for (const one of [...open]) await one.kill();
+      redis.disconnect();
+      await testRedis.clean();
+      await testDatabase.drop();
+    },
+  };
+}
+
+export type GateRoom = Awaited<ReturnType<typeof openGateRoom>>;
+export type OpenGate = Awaited<ReturnType<GateRoom['gate']>>;
+
+/** A provider with these limits and nothing else. */
+export function providerEntry(name: string, limits: Partial<ProviderEntry['limits']> = {}): ProviderEntry {
+  return {
+    name,
+    type: 'openai',
+    baseUrl: undefined,
+    keys: [],
+    limits: { concurrency: undefined, startsPerMinute: undefined, ...limits },
+    interrupted: 'fail',
+    free: false,
+    options: {},
+  };
+}
+
+/** The pass; throws when the call was refused. */
+export function passed(answer: GatePass | GateRefusal): GatePass {
+  if ('reason' in answer) throw new Error(`refused: ${answer.reason}`);
+  return answer;
+}
+
+/** Why the call was refused, and undefined when it was not. */
+export function reasonOf(answer: GatePass | GateRefusal): string | undefined {
+  return 'reason' in answer ? answer.reason : undefined;
+}
