@@ -20,8 +20,9 @@ const mayImport = {
   catalogue: below,
   providers: [...below, 'egress', 'catalogue'],
   'providers/sandbox': [...below, 'egress', 'images'],
+  money: [...below, 'catalogue', 'database'],
   webhooks: [...below, 'queue', 'database', 'secrets'],
-  tasks: [...below, 'queue', 'database', 'webhooks'],
+  tasks: [...below, 'queue', 'database', 'webhooks', 'money'],
   answers: [...below, 'queue', 'providers', 'storage', 'tasks'],
 };
 

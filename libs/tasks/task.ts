@@ -1,5 +1,6 @@
 import type { ErrorDetail } from '#contract/app-error.js';
 import type { ImageUsage } from '#contract/image-usage.js';
+import type { TaskCost } from '#money/task-cost.js';
 import type { TaskPhase, TaskStatus } from './task-status.js';
 
 /** What the caller asked for besides the prompt, validated and with defaults filled in. */
@@ -66,6 +67,8 @@ export interface TaskCommand {
   readonly callbackUrl: string | null;
   /** The call is answered with the task, so that its end is told by webhooks; a callback has no effect without. */
   readonly asynchronous: boolean;
+  /** What it costs, if anything is charged for it. */
+  readonly cost: TaskCost | null;
   /** How long it is expected to take from acceptance to its end, in ms; undefined when nobody can say. */
   readonly estimatedMs?: number | undefined;
 }
@@ -101,6 +104,8 @@ export interface TaskSummary {
   readonly error: TaskError | null;
   readonly images: readonly TaskImage[] | null;
   readonly usage: ImageUsage | null;
+  /** Null when nothing is charged for it. */
+  readonly cost: TaskCost | null;
 }
 
 /** A task row as its submitter and its worker see it. */

@@ -81,6 +81,7 @@ function command(
     mask: context.mask,
     callbackUrl: fields.callback_url ?? null,
     asynchronous: context.asynchronous,
+    cost: context.cost,
   };
 }
 
