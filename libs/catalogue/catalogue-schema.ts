@@ -123,7 +123,11 @@ export const CATALOGUE_SCHEMA = {
           kind: { enum: ['image', 'chat'] },
           owned_by: { type: 'string', minLength: 1 },
           routes: { type: 'array', minItems: 1, items: route, description: 'Tried in the order they stand.' },
-          prices: { type: 'array', items: price, description: 'What callers pay. Absent: nothing where all providers are free, else the price is not known.', },
+          prices: {
+            type: 'array',
+            items: price,
+            description: 'What callers pay. Absent: nothing where all providers are free, else the price is not known.',
+          },
         },
       },
     },

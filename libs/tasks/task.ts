@@ -20,6 +20,10 @@ export interface TaskOptions {
   readonly user: string | null;
   /** Partial pictures to send while the caller waits, 1..3; absent when none are wanted. */
   readonly partialImages?: number;
+  /** Nothing may be adapted or left out: what can't be made exactly as it was asked for fails. Absent: it may. */
+  readonly strict?: boolean;
+  /** Names of fields that mean nothing here, cut and cleaned; absent when there are none. */
+  readonly ignored?: readonly string[];
 }
 
 /** A reference image or mask: already in the store, or an address that the worker fetches. */

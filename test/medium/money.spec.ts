@@ -47,7 +47,9 @@ describe('money', () => {
     setBudget(room.database.pool, { ownerId, owner: 'key' }, { limit, period });
 
   async function ledger(id: string): Promise<Record<string, number | null>> {
-    const { rows } = await room.sql('SELECT kind, amount_micros::float8 AS amount FROM charges WHERE task_id = $1', [id]);
+    const { rows } = await room.sql('SELECT kind, amount_micros::float8 AS amount FROM charges WHERE task_id = $1', [
+      id,
+    ]);
     return Object.fromEntries((rows as { kind: string; amount: number }[]).map(({ kind, amount }) => [kind, amount]));
   }
 

@@ -54,6 +54,8 @@ export class RunImageTask {
     const inputs = await this.inputs.load(claimed, held.signal);
     const result = await this.buy(claimed, held, provider, inputs);
     const picture = await this.finish(claimed, held, result);
+    const warnings = [...result.warnings, ...adaptations(picture)];
+    refuseAdapted(claimed, warnings);
     const key = resultKey(claimed.task.id, claimed.attempt, picture.format);
     await this.keeper.whileStoring(held, () => this.keep(key, picture, held.signal));
     const { contentType, width, height, sha256 } = picture;
@@ -62,7 +64,7 @@ export class RunImageTask {
     const won = await this.keeper.complete(claimed, held, provider, {
       images: [image],
       usage: result.usage,
-      warnings: [...result.warnings, ...adaptations(picture)],
+      warnings,
     });
     if (!won) await this.store.delete(key);
   }
@@ -133,6 +135,15 @@ function refuseSecondPurchase(claimed: ClaimedTask, provider: ImageProvider): vo
   throw new AppError(
     'interrupted',
     'The worker was interrupted while the provider was making the picture. It is not known whether it was made, so it was not ordered a second time.',
+  );
+}
+
+/** The picture was paid for, and still not what a strict caller may be given: no second one would be another. */
+function refuseAdapted({ task }: ClaimedTask, warnings: readonly string[]): void {
+  if (task.options.strict !== true || warnings.length === 0) return;
+  throw new AppError(
+    'upstream_invalid_response',
+    `The request is strict, and the provider did not make exactly what it asks for: ${warnings.join(' ')}`,
   );
 }
 
