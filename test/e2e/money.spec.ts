@@ -211,6 +211,25 @@ models:
     expect(rows).toEqual([]);
   });
 
+  it('of a budget is counted for chats, too, and the next one is refused when it is used up', async () => {
+    const { key, id } = await keyWithBudget(0.001);
+    const say = (model: string) =>
+      platform.call('/v1/chat/completions', { key, body: { model, messages: [{ role: 'user', content: 'hello' }] } });
+    const answer = (await (await say('talk')).json()) as {
+      usage: { prompt_tokens: number; completion_tokens: number };
+    };
+    const spent = (answer.usage.prompt_tokens + answer.usage.completion_tokens) * 1_000;
+    const counted = async (): Promise<boolean> =>
+      (await findBudgets(platform.pool, [id])).every((budget) => budget.spent === spent);
+    expect(await waitUntil(counted, { timeoutMs: 10_000 })).toBe(true);
+    const refused = await say('talk');
+    expect([refused.status, await refused.json()]).toMatchObject([402, { error: { code: 'insufficient_quota' } }]);
+    const unpriced = await say('unpriced-talk');
+    expect([unpriced.status, await unpriced.json()]).toMatchObject([403, { error: { code: 'model_not_allowed' } }]);
+    const picture = await say('gpt-image-2');
+    expect([picture.status, await picture.json()]).toMatchObject([402, { error: { code: 'insufficient_quota' } }]);
+  });
+
   describe('strict', () => {
     const strict = { ...ORDER, model: 'squares', strict: true };
 

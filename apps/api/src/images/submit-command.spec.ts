@@ -9,6 +9,7 @@ const caller: Caller = {
   defaultResponseFormat: undefined,
   allowPixelSize: false,
   submitMode: 'sync',
+  budgeted: false,
   limits: { submits: undefined, polls: undefined, tasksInFlight: undefined },
   weight: 1,
 };
