@@ -55,6 +55,7 @@ const common: readonly Field[] = [
   text('user', 0, 2_048),
   flag('stream'),
   integer('partial_images', 0, 3),
+  flag('strict'),
 ];
 
 /** The rules that span fields, for what is right by itself. */

@@ -46,7 +46,7 @@ function formField(field: Field): fc.Arbitrary<{ text: string; value: unknown }>
   });
 }
 
-const COERCED = new Set(['n', 'output_compression', 'partial_images', 'stream']);
+const COERCED = new Set(['n', 'output_compression', 'partial_images', 'stream', 'strict']);
 
 describe('multipart edits', () => {
   let platform: Platform;
