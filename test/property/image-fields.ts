@@ -72,6 +72,12 @@ export function combinationProblems(sent: ReadonlyMap<string, unknown>, asynchro
   return problems;
 }
 
+/** With `strict: true` nothing is ignored. */
+export function strictProblems(sent: ReadonlyMap<string, unknown>, unknown: readonly string[]): string[] {
+  if (sent.get('strict') !== true) return [];
+  return unknown.map((name) => `unsupported_parameter at ${name.replace(/[^A-Za-z0-9_.[\]-]/g, '_')}`);
+}
+
 /** The rule of free sizes, as the contract words it. */
 function pixelsAllowed(size: string): boolean {
   const [width = 0, height = 0] = /^[1-9]\d*x[1-9]\d*$/.test(size) ? size.split('x').map(Number) : [];
