@@ -21,8 +21,9 @@ const mayImport = {
   providers: [...below, 'egress', 'catalogue'],
   'providers/sandbox': [...below, 'egress', 'images'],
   routing: [...below, 'queue', 'database', 'catalogue', 'providers'],
+  money: [...below, 'catalogue', 'database'],
   webhooks: [...below, 'queue', 'database', 'secrets'],
-  tasks: [...below, 'queue', 'database', 'webhooks'],
+  tasks: [...below, 'queue', 'database', 'webhooks', 'money'],
   answers: [...below, 'queue', 'storage', 'tasks'],
 };
 

@@ -96,6 +96,7 @@ const price = {
     },
     per_million_tokens: {
       type: 'object',
+      description: 'Of image models: what their measured tokens cost, per_image being the most that a picture does.',
       additionalProperties: false,
       required: ['input', 'output'],
       properties: { input: amount, cached_input: amount, output: amount },
@@ -125,7 +126,11 @@ export const CATALOGUE_SCHEMA = {
           kind: { enum: ['image', 'chat'] },
           owned_by: { type: 'string', minLength: 1 },
           routes: { type: 'array', minItems: 1, items: route, description: 'Tried in the order they stand.' },
-          prices: { type: 'array', items: price, description: 'What callers pay; nothing when absent.' },
+          prices: {
+            type: 'array',
+            items: price,
+            description: 'What callers pay. Absent: nothing where all providers are free, else the price is not known.',
+          },
         },
       },
     },

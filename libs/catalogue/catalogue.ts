@@ -72,7 +72,7 @@ export interface ModelEntry {
   readonly ownedBy: string;
   /** Ranks in the order they are tried; the routes of one rank share the work by weight. */
   readonly ranks: readonly (readonly Route[])[];
-  /** Oldest first; empty means that nothing is charged for it. */
+  /** Oldest first; empty means that it is free where all its providers are, and that nobody knows where they are not. */
   readonly prices: readonly PriceEntry[];
 }
 
@@ -109,4 +109,9 @@ export function imageModelsOf(catalogue: Catalogue): string[] {
 /** The prices in force at a time, by the catalogue's order. */
 export function priceAt(model: ModelEntry, when: Date): PriceEntry | undefined {
   return model.prices.findLast(({ from }) => from <= when);
+}
+
+/** Whether nothing that can be asked to serve the model ever charges. */
+export function isFree(model: ModelEntry, catalogue: Catalogue): boolean {
+  return model.ranks.flat().every(({ provider }) => catalogue.providers.get(provider)?.free === true);
 }

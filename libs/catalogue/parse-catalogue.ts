@@ -9,7 +9,6 @@ import {
   type ProviderSource,
   type RouteSource,
 } from './catalogue-schema.js';
-import { makesImages } from './image-provider-types.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Path = readonly (string | number)[];
@@ -106,8 +105,6 @@ function contradictions(file: CatalogueFile, env: Environment | undefined): { pa
       if (provider === undefined) say(path, `names the provider ${route.provider}, which is not listed`);
       else if (model.kind === 'chat' && !CHAT_TYPES.includes(provider.type))
         say(path, `goes to ${route.provider}, which has no chat`);
-      else if (model.kind === 'image' && !makesImages(provider.type))
-        say(path, `goes to ${route.provider}, whose type ${provider.type} makes no pictures`);
     }
     for (const [index, price] of (model.prices ?? []).entries()) {
       const path = ['models', name, 'prices', index];

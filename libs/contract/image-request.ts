@@ -131,6 +131,16 @@ export class ImageOptions {
   @IsOptional()
   @Integer(0, 3)
   partial_images?: number;
+
+  @ApiPropertyOptional({
+    default: false,
+    description:
+      '`true`: refuse (400) what would have to be adapted or ignored, and fail a task whose picture had to be, ' +
+      'instead of listing it in `warnings`.',
+  })
+  @IsOptional()
+  @IsBoolean()
+  strict?: boolean;
 }
 
 /** Body of POST /v1/images/generations (contract section 3). */

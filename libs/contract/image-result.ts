@@ -21,6 +21,7 @@ export interface ResultTask {
     readonly quality: string | null;
     readonly background: string | null;
     readonly pixels?: { readonly width: number; readonly height: number } | null;
+    readonly ignored?: readonly string[];
   };
   readonly status: 'pending' | 'completed' | 'failed' | 'cancelled';
   readonly phase: 'queued' | 'running' | 'storing' | 'done';

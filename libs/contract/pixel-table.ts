@@ -19,6 +19,8 @@ export type ImageSize = (typeof IMAGE_SIZES)[number];
 
 export const RESOLUTIONS = ['1k', '2k', '4k'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];
+/** The tier of a request that names none. */
+export const DEFAULT_RESOLUTION: Resolution = '2k';
 
 /** Exact pixels of a picture. */
 export interface Pixels {
@@ -54,6 +56,17 @@ export function pixelsFor(size: ImageSize, resolution: Resolution): Pixels | nul
   if (size === 'auto') return null;
   const [width, height] = TABLE[size][RESOLUTIONS.indexOf(resolution)]?.split('x') ?? [];
   return { width: Number(width), height: Number(height) };
+}
+
+/** Pixels between the largest of one tier's table sizes and the smallest of the next one's. */
+const TIER_PIXELS = [
+  ['1k', 2_200_000],
+  ['2k', 5_600_000],
+] as const;
+
+/** The tier that pixels of any size belong to. */
+export function tierOfPixels({ width, height }: Pixels): Resolution {
+  return TIER_PIXELS.find(([, most]) => width * height <= most)?.[0] ?? '4k';
 }
 
 /** Which entry of the table a `<w>x<h>` text is, for clients that can only speak pixels; undefined when none. */

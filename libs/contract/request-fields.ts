@@ -41,11 +41,14 @@ export function readFields<T extends object>(requestClass: new () => T, body: un
 const MAX_NAMES = 32;
 const MAX_NAME_LENGTH = 64;
 
-/** The value of `x-ignored-params`: names only, cut and cleaned so that any JSON key is safe in a header. */
+/** The value of `x-ignored-params`. */
 export function ignoredParamsHeader(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
-  const listed = names
-    .slice(0, MAX_NAMES)
-    .map((name) => name.slice(0, MAX_NAME_LENGTH).replace(/[^A-Za-z0-9_.[\]-]/g, '_'));
-  return names.length > MAX_NAMES ? `${listed.join(', ')}, ...` : listed.join(', ');
+  const listed = shownNames(names).join(', ');
+  return names.length > MAX_NAMES ? `${listed}, ...` : listed;
+}
+
+/** The first of the names, cut and cleaned so that any JSON key is safe in a header. */
+export function shownNames(names: readonly string[]): string[] {
+  return names.slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME_LENGTH).replace(/[^A-Za-z0-9_.[\]-]/g, '_'));
 }

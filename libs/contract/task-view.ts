@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { costView, CostView, type ViewedCost } from './cost-view.js';
 import { measuredSize, unixSeconds, type ImageLink, type ResultImage, type ResultTask } from './image-result.js';
 
 /** Tasks that can be asked for at once. */
@@ -158,7 +159,8 @@ export class TaskView {
 
   @ApiPropertyOptional({
     enum: ['none', 'unknown'],
-    description: 'Cancelled tasks only: `unknown` when a paid provider was at work and may charge for it.',
+    description:
+      'Cancelled tasks only: `unknown` when a paid provider was at work and may charge this service for it. The caller pays nothing.',
   })
   charged?: 'none' | 'unknown';
 
@@ -167,6 +169,8 @@ export class TaskView {
     description: 'With `include=timeline` only: what has happened, in order.',
   })
   timeline?: TaskEventView[];
+  @ApiPropertyOptional({ type: CostView, description: 'What the task costs; absent when nothing is charged for it.' })
+  cost?: CostView;
 }
 
 /** GET /v1/tasks/{task_id}. */
@@ -218,6 +222,7 @@ interface ViewedTask<T extends ResultImage> extends ResultTask {
   /** Milliseconds from acceptance to the end. */
   readonly estimatedMs?: number | null | undefined;
   readonly queuePosition?: number | undefined;
+  readonly cost?: ViewedCost | null;
 }
 
 /** The `data` of a task; `link` signs an address for an image. */
@@ -238,6 +243,7 @@ export function taskView<T extends ResultImage>(task: ViewedTask<T>, link: (imag
     ...(completed ? resultOf(task, link) : {}),
     ...(task.status === 'failed' && task.error !== null ? { error: task.error } : {}),
     ...(task.status === 'cancelled' ? { charged: task.charged ?? 'none' } : {}),
+    ...(task.cost ? { cost: costView(task.status, task.cost) } : {}),
   };
 }
 
@@ -251,12 +257,16 @@ function expectationOf({ estimatedMs, queuePosition }: ViewedTask<ResultImage>):
 function resultOf<T extends ResultImage>(task: ViewedTask<T>, link: (image: T) => ImageLink): Partial<TaskView> {
   const images = task.images ?? [];
   const [first] = images;
-  const { pixels } = task.options;
+  const { pixels, ignored = [] } = task.options;
+  const warnings = [
+    ...ignored.map((name) => `The field ${name} is not known here and was ignored.`),
+    ...(first?.warnings ?? []),
+  ];
   const requested = pixels === null || pixels === undefined ? 'auto' : `${pixels.width}x${pixels.height}`;
   return {
     result: { images: images.map((image) => imageView(image, link(image))) },
     ...(first?.sizes === undefined ? {} : { sizes: { requested, ...first.sizes } }),
-    ...(first?.warnings === undefined ? {} : { warnings: [...first.warnings] }),
+    ...(warnings.length === 0 ? {} : { warnings }),
   };
 }
 

@@ -65,7 +65,7 @@ export async function createApiKey(
 ): Promise<{ id: string; key: string; prefix: string }> {
   const key = newApiKey();
   const { id } = await insert(database, secretKey, key, name, accountId);
-  if (Object.keys(settings).length > 0) await change(database, id, accountId, settings);
+  await change(database, id, accountId, settings);
   return { id, key, prefix: prefixOf(key) };
 }
 
@@ -140,6 +140,7 @@ async function change(
   settings: Partial<ApiKeySettings>,
 ): Promise<void> {
   const names = Object.keys(settings) as (keyof ApiKeySettings)[];
+  if (names.length === 0) return;
   await database.query(
     `UPDATE api_keys SET ${names.map((name, index) => `${COLUMNS[name]} = $${index + 3}`).join(', ')}
      WHERE id = $1 AND account_id = $2`,

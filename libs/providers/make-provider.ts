@@ -1,12 +1,14 @@
-import type { Catalogue, ProviderEntry, ProviderKey } from '#catalogue/catalogue.js';
-import { makesImages, type ImageProviderType } from '#catalogue/image-provider-types.js';
+import type { Catalogue, ProviderEntry, ProviderKey, ProviderType } from '#catalogue/catalogue.js';
+import { comfyUiProvider } from './comfyui/from-entry.js';
+import type { PictureFetcher } from './http/fetch-picture.js';
 import type { ImageProvider } from './image-provider.js';
 import type { OpenAiConfig } from './openai/openai.config.js';
-import { OpenAiProvider, type PictureFetcher } from './openai/openai-provider.js';
+import { OpenAiProvider } from './openai/openai-provider.js';
 import { openAiSettings } from './openai/openai-settings.js';
 import type { MakeProvider } from './registry.js';
 import { obeysDirectives, type SandboxConfig } from './sandbox/sandbox.config.js';
 import { SandboxProvider } from './sandbox/sandbox-provider.js';
+import { submitPollProvider } from './submit-poll/from-entry.js';
 
 /** What adapters are made of beside their entry. */
 interface AdapterParts {
@@ -18,21 +20,29 @@ interface AdapterParts {
 
 type Make = (entry: ProviderEntry, key: ProviderKey | undefined, parts: AdapterParts) => ImageProvider;
 
-/** Who speaks which protocol. The catalogue refuses image routes to any other type. */
-const ADAPTERS: Record<ImageProviderType, Make> = {
+/** Who speaks which protocol. */
+const ADAPTERS: Record<ProviderType, Make> = {
   sandbox: (_entry, _key, { sandbox }) => new SandboxProvider(obeysDirectives(sandbox)),
   openai: (entry, key, { openai, fetcher }) => new OpenAiProvider(openAiSettings(entry, key, openai), fetcher),
+  apimart: jobVendor,
+  evolink: jobVendor,
+  toapis: jobVendor,
+  comfyui: (entry, key) => comfyUiProvider(entry, key),
 };
+
+function jobVendor(entry: ProviderEntry, key: ProviderKey | undefined, { fetcher }: AdapterParts): ImageProvider {
+  if (key === undefined) throw new Error('keys: at least one is needed');
+  return submitPollProvider(entry, key, fetcher);
+}
 
 /** Makes the adapter of an entry by its type. Throws Error when the entry's options are wrong. */
 export function makeProviderFrom(parts: AdapterParts): MakeProvider {
-  return (entry, key) => ADAPTERS[entry.type as ImageProviderType](entry, key, parts);
+  return (entry, key) => ADAPTERS[entry.type](entry, key, parts);
 }
 
 /** What keeps adapters from being made of a catalogue's entries. */
 export function adapterProblems(catalogue: Catalogue, make: MakeProvider): string[] {
   return [...catalogue.providers.values()].flatMap((entry) => {
-    if (!makesImages(entry.type)) return [];
     try {
       make(entry, entry.keys[0]);
       return [];

@@ -46,6 +46,19 @@ describe('the plan of a task', () => {
     expect(plan(weighted, PLAIN, 'task_7 2')).toEqual(plan(weighted, PLAIN, 'task_7 2'));
   });
 
+  it('leaves out for a strict request who would adapt it, and says so when that is everybody', () => {
+    const small = '{ provider: light, capabilities: { sizes: [1024x1024] } }';
+    const exactly = {
+      ...{ action: 'generation' as const, pixels: { width: 2048, height: 1152 }, images: 0, mask: false },
+      ...{ quality: null, moderation: null, inputFidelity: null },
+    };
+    expect(plan(serving(small, '{ provider: heavy }'), PLAIN)).toEqual(['light/', 'heavy/']);
+    expect(plan(serving(small, '{ provider: heavy }'), { ...PLAIN, exactly })).toEqual(['heavy/']);
+    const nobody = (): unknown => plan(serving(small), { ...PLAIN, exactly });
+    expect(nobody).toThrow(AppError);
+    expect(nobody).toThrow(/exactly/);
+  });
+
   it('shares the work of a rank by weight, and leaves nobody out', () => {
     const catalogue = serving('{ provider: heavy, weight: 3 }', '{ provider: light, weight: 1 }');
     const share = (firsts(catalogue).get('heavy/') ?? 0) / 4_000;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { adaptationsFor, type AskedImage } from '#catalogue/adaptations.js';
 import type { Catalogue, ModelEntry, ProviderEntry, ProviderKey, Route } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
 
@@ -17,6 +18,8 @@ export interface RouteNeeds {
   /** Reference images that come along. */
   readonly images: number;
   readonly mask: boolean;
+  /** Given where nothing may be adapted or left out. */
+  readonly exactly?: AskedImage;
 }
 
 /**
@@ -27,13 +30,24 @@ export interface RouteNeeds {
 export function routePlan(model: ModelEntry, catalogue: Catalogue, needs: RouteNeeds, seed: string): Candidate[] {
   const ranks = model.ranks.map((rank) => rank.filter((route) => canDo(route, needs)));
   if (ranks.every((rank) => rank.length === 0)) throw refusal(model, needs);
-  return ranks
+  const { exactly } = needs;
+  const left =
+    exactly === undefined ? ranks : ranks.map((rank) => rank.filter((route) => isExact(route, catalogue, exactly)));
+  if (left.every((rank) => rank.length === 0)) {
+    const text = `${model.name} can not be made here exactly as it was asked for, and the request is strict.`;
+    throw new AppError('unsupported_parameter', text, { param: 'strict' });
+  }
+  return left
     .flatMap((rank, index) => byWeight(rank, `${seed} ${index}`))
     .flatMap((route) => withEachKey(route, catalogue, seed));
 }
 
 function canDo({ edits, masks, images: most }: Route, { images, mask }: RouteNeeds): boolean {
   return (images === 0 || (edits && images <= most)) && (!mask || masks);
+}
+
+function isExact(route: Route, { providers }: Catalogue, exactly: AskedImage): boolean {
+  return adaptationsFor(route, providers.get(route.provider), exactly).length === 0;
 }
 
 /** Says what is too much for every route: first any image, then the mask, then how many there are. */

@@ -1,9 +1,9 @@
 import { TASK_COLUMNS } from './task-columns.js';
 import type { TaskCommand } from './task.js';
 
-const COLUMNS = `id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url, fingerprint, deadline_at, estimated_ms, asynchronous`;
+const COLUMNS = `id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url, fingerprint, deadline_at, estimated_ms, asynchronous, cost`;
 const PLACES = `$1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::jsonb, $9::jsonb, $10::jsonb, $11::text,
-  $12::bytea, now() + $13 * interval '1 millisecond', $14::int, $15::boolean`;
+  $12::bytea, now() + $13 * interval '1 millisecond', $14::int, $15::boolean, $16::jsonb`;
 
 interface Statement {
   readonly name: string;
@@ -35,7 +35,7 @@ export function insertKeyedTask(command: TaskCommand, deadlineMs: number, reques
     name: 'task_insert_keyed',
     text: `WITH held AS (
         INSERT INTO idempotency_keys (account_id, key, fingerprint, task_id, expires_at)
-        VALUES ($2, $16, $17, $1, now() + interval '24 hours')
+        VALUES ($2, $17, $18, $1, now() + interval '24 hours')
         ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, task_id = EXCLUDED.task_id,
           created_at = EXCLUDED.created_at, expires_at = EXCLUDED.expires_at
         WHERE idempotency_keys.expires_at <= now()
@@ -62,5 +62,6 @@ function valuesOf(command: TaskCommand, deadlineMs: number, fingerprint: Buffer 
     deadlineMs,
     command.estimatedMs ?? null,
     command.asynchronous,
+    command.cost === null ? null : JSON.stringify(command.cost),
   ];
 }

@@ -6,6 +6,9 @@ const INTERVAL_MS = 1_000;
 const PATIENCE_MS = 300_000;
 const BATCH = 1_000;
 
+/** As in the sweep: whoever locks the budgets of many owners does so alone. */
+const ALONE = `(SELECT true FROM pg_advisory_xact_lock(hashtext('budgets of many')))`;
+
 /**
  * Only a task that nobody has asked for again (`TaskIntake` marks those) and that was never in a worker's hands.
  * The sweep does not look at it before its grace time is over, so it is gone before it is enqueued.
@@ -13,7 +16,7 @@ const BATCH = 1_000;
 const RETRACT = {
   name: 'task_retract',
   text: `WITH retracted AS (
-      DELETE FROM tasks WHERE id = ANY($1) AND status = 'pending' AND attempt = 0 AND next_try_at IS NULL RETURNING id),
+      DELETE FROM tasks WHERE ${ALONE} AND id = ANY($1) AND status = 'pending' AND attempt = 0 AND next_try_at IS NULL RETURNING id),
     freed AS (DELETE FROM idempotency_keys WHERE task_id IN (SELECT id FROM retracted))
     SELECT id FROM retracted`,
 };

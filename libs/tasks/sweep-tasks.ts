@@ -14,6 +14,9 @@ const GRACE_MS = 5_000;
  */
 const RETRACT_MS = 8_000;
 
+/** Ending the tasks of many owners locks their budgets, so one sweep does it at a time; another one leaves it to that. */
+const ALONE = `(SELECT pg_try_advisory_xact_lock(hashtext('budgets of many')))`;
+
 /**
  * Finds tasks that nobody is looking after. Runs in every process, without a leader: rows are locked with
  * SKIP LOCKED, each move is conditional, and doing one twice does no harm.
@@ -36,7 +39,7 @@ export class SweepTasks {
       name: 'sweep_overdue',
       text: `UPDATE tasks SET status = 'failed', phase = 'done', error = $1, finished_at = now(), lease_until = NULL,
           lease_owner = NULL, provider_call_open = false
-        WHERE id IN (SELECT id FROM tasks WHERE finished_at IS NULL AND deadline_at < now()
+        WHERE id IN (SELECT id FROM tasks WHERE ${ALONE} AND finished_at IS NULL AND deadline_at < now()
           ORDER BY id LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
         RETURNING id`,
       values: [JSON.stringify(error)],

@@ -1,4 +1,5 @@
 import type { ImageUsage } from '#contract/image-usage.js';
+import type { TaskCost } from '#money/task-cost.js';
 import { mayBeCharged, type ProviderCall } from './provider-call.js';
 import type { Task, TaskError, TaskImage, TaskInput, TaskOptions, TaskSummary, Underway } from './task.js';
 import type { TaskPhase, TaskStatus } from './task-status.js';
@@ -8,7 +9,7 @@ import type { TaskPhase, TaskStatus } from './task-status.js';
  * few tasks have, travel with the picture.
  */
 export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, phase, progress, created_at,
-  CASE WHEN provider_call_open OR status = 'cancelled' THEN calls END AS calls, finished_at, error, usage,
+  CASE WHEN provider_call_open OR status = 'cancelled' THEN calls END AS calls, finished_at, error, usage, cost,
   CASE WHEN warnings IS NULL THEN images ELSE jsonb_set(images, '{0,warnings}', warnings) END AS images,
   estimated_ms, CASE WHEN status = 'pending' THEN json_build_object('epoch', epoch,
     'ageMs', round(EXTRACT(EPOCH FROM now() - created_at) * 1000),
@@ -33,6 +34,7 @@ export interface SummaryRow {
   error: TaskError | null;
   images: TaskImage[] | null;
   usage: ImageUsage | null;
+  cost: TaskCost | null;
   estimated_ms: number | null;
   underway: Underway | null;
 }
@@ -79,6 +81,7 @@ export function toSummary(row: SummaryRow): TaskSummary {
     error: row.error,
     images: row.images,
     usage: row.usage,
+    cost: row.cost,
     estimatedMs: row.estimated_ms,
     underway: row.underway,
   };

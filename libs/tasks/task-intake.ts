@@ -1,5 +1,6 @@
 import { AppError } from '#contract/app-error.js';
 import type { Database } from '#database/database.js';
+import { refusalOf } from '#money/budget-refusal.js';
 import { insertKeyedTask, insertTask } from './insert-task.js';
 import type { RequestIdentity } from './request-identity.js';
 import { TASK_COLUMNS, toTask, type TaskRow } from './task-columns.js';
@@ -55,9 +56,15 @@ export class TaskIntake {
   /**
    * Once this returns, the task will end.
    * Throws AppError: `idempotency_key_reused` when the key stands for another request, `idempotency_in_progress` when
-   * it stands for a task that can't be read.
+   * it stands for a task that can't be read; `insufficient_quota` and `model_not_allowed` when a budget forbids it.
    */
   async take(command: TaskCommand, deadlineMs: number, identity?: RequestIdentity): Promise<Intake> {
+    return this.takeOnce(command, deadlineMs, identity).catch((error: unknown) => {
+      throw refusalOf(error) ?? error;
+    });
+  }
+
+  private async takeOnce(command: TaskCommand, deadlineMs: number, identity?: RequestIdentity): Promise<Intake> {
     if (identity?.kind === 'key') return this.takeKeyed(command, deadlineMs, identity);
     if (identity !== undefined && identity.retry > 0)
       return this.takeRetried(command, deadlineMs, identity.fingerprint);

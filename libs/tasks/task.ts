@@ -1,5 +1,6 @@
 import type { ErrorDetail } from '#contract/app-error.js';
 import type { ImageUsage } from '#contract/image-usage.js';
+import type { TaskCost } from '#money/task-cost.js';
 import type { ProviderCall } from './provider-call.js';
 import type { TaskPhase, TaskStatus } from './task-status.js';
 
@@ -20,6 +21,10 @@ export interface TaskOptions {
   readonly user: string | null;
   /** Partial pictures to send while the caller waits, 1..3; absent when none are wanted. */
   readonly partialImages?: number;
+  /** Nothing may be adapted or left out: what can't be made exactly as it was asked for fails. Absent: it may. */
+  readonly strict?: boolean;
+  /** Names of fields that mean nothing here, cut and cleaned; absent when there are none. */
+  readonly ignored?: readonly string[];
 }
 
 /** A reference image or mask: already in the store, or an address that the worker fetches. */
@@ -67,6 +72,8 @@ export interface TaskCommand {
   readonly callbackUrl: string | null;
   /** The call is answered with the task, so that its end is told by webhooks; a callback has no effect without. */
   readonly asynchronous: boolean;
+  /** What it costs, if anything is charged for it. */
+  readonly cost: TaskCost | null;
   /** How long it is expected to take from acceptance to its end, in ms; undefined when nobody can say. */
   readonly estimatedMs?: number | undefined;
 }
@@ -104,6 +111,8 @@ export interface TaskSummary {
   readonly error: TaskError | null;
   readonly images: readonly TaskImage[] | null;
   readonly usage: ImageUsage | null;
+  /** Null when nothing is charged for it. */
+  readonly cost: TaskCost | null;
 }
 
 /** A task row as its submitter and its worker see it. */

@@ -19,6 +19,7 @@ const OPTIONAL = [
   'user',
   'stream',
   'partial_images',
+  'strict',
 ];
 
 interface Answer {
@@ -94,6 +95,7 @@ describe('fields', () => {
     ['partial_images 4', { partial_images: 4 }, bad('integer_above_max_value', 'partial_images')],
     ['user 7', { user: 7 }, bad('invalid_type', 'user')],
     ['stream "true"', { stream: 'true' }, bad('invalid_type', 'stream')],
+    ['strict "true"', { strict: 'true' }, bad('invalid_type', 'strict')],
     ['transparent jpeg', { background: 'transparent', output_format: 'jpeg' }, bad('invalid_value', 'background')],
   ])('of a generation: %s is refused, by every path alike', async (_name, changes, expected) => {
     for (const path of [GENERATIONS, '/images/generations', `${GENERATIONS}/async`]) {
@@ -265,6 +267,7 @@ describe('fields', () => {
       [{ n: '1.5' }, bad('invalid_type', 'n')],
       [{ n: ' 1' }, bad('invalid_type', 'n')],
       [{ stream: 'yes' }, bad('invalid_type', 'stream')],
+      [{ strict: 'yes' }, bad('invalid_type', 'strict')],
       [{ output_compression: '101' }, bad('integer_above_max_value', 'output_compression')],
     ] as const) {
       expect(await problem(await platform.call(EDITS, { body: form(changes) }))).toBe(expected);

@@ -71,6 +71,30 @@ describe('pictures from an OpenAI-compatible server', () => {
     });
   });
 
+  it('fails a strict request whose picture had to be fitted, buys no second one, and refuses what is known before', async () => {
+    const before = upstream.calls.length;
+    const refused = await generate({ quality: 'hd', strict: true });
+    expect([refused.status, await refused.json()]).toMatchObject([
+      400,
+      { error: { code: 'unsupported_parameter', param: 'quality' } },
+    ]);
+    upstream.script(picture(await plainPicture(1536, 1024)));
+    const response = await generate({ strict: true });
+    expect([response.status, await response.json()]).toMatchObject([
+      502,
+      {
+        error: {
+          code: 'upstream_invalid_response',
+          message: expect.stringContaining('picture of 1536x1024 pixels was fitted to 1024x1024') as unknown,
+        },
+      },
+    ]);
+    expect(upstream.calls).toHaveLength(before + 1);
+    expect(await taskOf(response)).toMatchObject({ status: 'failed', error: { http_status: 502 } });
+    upstream.script(picture(png));
+    expect((await generate({ strict: true })).status).toBe(200);
+  });
+
   it('edits with a mask, pixel for pixel as they were uploaded', async () => {
     upstream.script(picture(png));
     const image = await plainPicture(256, 256, '#804020');

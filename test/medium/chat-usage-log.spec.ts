@@ -1,4 +1,5 @@
 import { Database } from '#database/database.js';
+import { findBudgets, setBudget } from '#money/budgets.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { Logger } from '#telemetry/logger.js';
 import { ChatUsageLog, type ChatUsageRow } from '../../apps/api/src/chat/chat-usage-log.js';
@@ -21,6 +22,7 @@ const row = (n: number): ChatUsageRow => ({
   first_byte_ms: 3,
   duration_ms: 4,
   created_at: new Date(n).toISOString(),
+  cost_micros: 3,
 });
 
 describe('ChatUsageLog', () => {
@@ -37,7 +39,10 @@ describe('ChatUsageLog', () => {
     return rows.rows[0]?.count ?? 0;
   };
 
-  it('writes many rows, each once, and what is left when it is closed', async () => {
+  it('writes many rows, each once, counts them into budgets, and writes what is left when it is closed', async () => {
+    const budget = { limit: 1_000_000, period: 'total' } as const;
+    await setBudget(room.database.pool, { ownerId: 'key_1', owner: 'key' }, budget);
+    await setBudget(room.database.pool, { ownerId: 'acct_default', owner: 'account' }, { ...budget, period: 'month' });
     const log = new ChatUsageLog(room.database, logger);
     for (let n = 0; n < 1_200; n++) log.record(row(n));
     log.record(row(7));
@@ -46,6 +51,9 @@ describe('ChatUsageLog', () => {
     await log.close();
     expect(await count()).toBe(1_201);
     const { rows } = await room.sql(`SELECT * FROM chat_usage WHERE request_id = 'req_7'`);
+    expect(await findBudgets(room.database.pool, ['key_1'])).toMatchObject([{ spent: 3 * 1_201 }]);
+    // All of them were over long before this month.
+    expect(await findBudgets(room.database.pool, ['acct_default'])).toMatchObject([{ spent: 0 }]);
     expect(rows[0]).toMatchObject({ input_tokens: 7, output_tokens: null, streamed: false, created_at: new Date(7) });
   });
 

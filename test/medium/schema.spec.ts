@@ -21,6 +21,8 @@ describe('the migrated database and schema.prisma', () => {
     ['webhook_attempts', Prisma.WebhookAttemptScalarFieldEnum],
     ['chat_usage', Prisma.ChatUsageScalarFieldEnum],
     ['provider_switches', Prisma.ProviderSwitchScalarFieldEnum],
+    ['charges', Prisma.ChargeScalarFieldEnum],
+    ['budgets', Prisma.BudgetScalarFieldEnum],
   ])('%s has the same columns in both', async (table, fields) => {
     const { rows } = await room.sql(
       `SELECT column_name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1`,
@@ -35,7 +37,7 @@ describe('the migrated database and schema.prisma', () => {
     const { rows } = await room.sql(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`);
     const tables = rows.map((row) => (row as { tablename: string }).tablename);
     expect(tables).toEqual([
-      ...['_prisma_migrations', 'accounts', 'api_keys', 'chat_usage', 'idempotency_keys'],
+      ...['_prisma_migrations', 'accounts', 'api_keys', 'budgets', 'charges', 'chat_usage', 'idempotency_keys'],
       ...['provider_switches', 'tasks', 'uploads'],
       ...['webhook_attempts', 'webhook_deliveries', 'webhook_endpoints', 'webhook_secrets'],
     ]);
@@ -47,6 +49,8 @@ describe('the migrated database and schema.prisma', () => {
     expect(await room.database.prisma.task.findMany()).toEqual([]);
     expect(await room.database.prisma.idempotencyKey.findMany()).toEqual([]);
     expect(await room.database.prisma.upload.findMany()).toEqual([]);
+    expect(await room.database.prisma.charge.findMany()).toEqual([]);
+    expect(await room.database.prisma.budget.findMany()).toEqual([]);
     expect(await room.database.prisma.webhookEndpoint.findMany()).toEqual([]);
     expect(await room.database.prisma.webhookSecret.findMany()).toEqual([]);
     expect(await room.database.prisma.providerSwitch.findMany()).toEqual([]);

@@ -4,7 +4,14 @@ import { answerOf, contractError, type Answer } from '../support/contract-answer
 import { startPlatform, type Platform } from '../support/platform.js';
 import { expectUnharmed } from '../support/unharmed.js';
 import { anyJson, fieldsOf, jsonOf, problem, problemsOf, type Field, type Fields } from './field.js';
-import { CALLBACK, combinationProblems, EDIT_FIELDS, GENERATION_FIELDS, REFUSED_PROMPT } from './image-fields.js';
+import {
+  CALLBACK,
+  combinationProblems,
+  EDIT_FIELDS,
+  GENERATION_FIELDS,
+  REFUSED_PROMPT,
+  strictProblems,
+} from './image-fields.js';
 
 interface Endpoint {
   readonly path: string;
@@ -45,7 +52,12 @@ describe('the JSON fields of image requests', () => {
 
   /** Sends the fields and holds the answer against the contract's rule: refused for a reason of the list, or a task. */
   async function judge({ path, asynchronous, fields }: Endpoint, sent: Fields): Promise<void> {
-    const allowed = [...problemsOf(fields, sent), ...combinationProblems(sent, asynchronous)];
+    const unknown = [...sent.keys()].filter((name) => !fields.some((field) => field.name === name));
+    const allowed = [
+      ...problemsOf(fields, sent),
+      ...combinationProblems(sent, asynchronous),
+      ...strictProblems(sent, unknown),
+    ];
     // A prompt that asks the sandbox for nothing would have it draw a large picture.
     if (allowed.length === 0 && !String(sent.get('prompt')).includes(REFUSED_PROMPT)) return;
     const answer = await answerOf(

@@ -55,6 +55,7 @@ const common: readonly Field[] = [
   text('user', 0, 2_048),
   flag('stream'),
   integer('partial_images', 0, 3),
+  flag('strict'),
 ];
 
 /** The rules that span fields, for what is right by itself. */
@@ -69,6 +70,12 @@ export function combinationProblems(sent: ReadonlyMap<string, unknown>, asynchro
   }
   if (asynchronous && sent.get('response_format') === 'b64_json') problems.push('invalid_value at response_format');
   return problems;
+}
+
+/** With `strict: true` nothing is ignored. */
+export function strictProblems(sent: ReadonlyMap<string, unknown>, unknown: readonly string[]): string[] {
+  if (sent.get('strict') !== true) return [];
+  return unknown.map((name) => `unsupported_parameter at ${name.replace(/[^A-Za-z0-9_.[\]-]/g, '_')}`);
 }
 
 /** The rule of free sizes, as the contract words it. */

@@ -4,7 +4,7 @@ import { answerOf, contractError, type Answer, type ContractError } from '../sup
 import { startPlatform, type Platform } from '../support/platform.js';
 import { expectUnharmed } from '../support/unharmed.js';
 import { problem, problemsOf, type Field } from './field.js';
-import { combinationProblems, FORM_FIELDS, REFUSED_PROMPT } from './image-fields.js';
+import { combinationProblems, FORM_FIELDS, REFUSED_PROMPT, strictProblems } from './image-fields.js';
 import { JPEG, PNG, WEBP } from './references.js';
 
 const EDITS = '/v1/images/edits/async';
@@ -46,7 +46,7 @@ function formField(field: Field): fc.Arbitrary<{ text: string; value: unknown }>
   });
 }
 
-const COERCED = new Set(['n', 'output_compression', 'partial_images', 'stream']);
+const COERCED = new Set(['n', 'output_compression', 'partial_images', 'stream', 'strict']);
 
 describe('multipart edits', () => {
   let platform: Platform;
@@ -105,7 +105,11 @@ describe('multipart edits', () => {
             if (text === '' && field.name !== 'prompt') sent.delete(field.name);
             else sent.set(field.name, COERCED.has(field.name) ? value : text);
           }
-          const allowed = [...problemsOf(FORM_FIELDS, sent), ...combinationProblems(sent, true)];
+          const allowed = [
+            ...problemsOf(FORM_FIELDS, sent),
+            ...combinationProblems(sent, true),
+            ...strictProblems(sent, names),
+          ];
           if (allowed.length === 0 && !String(sent.get('prompt')).includes(REFUSED_PROMPT)) return;
           const { answer, error } = await send(bytesOf(parts));
           expect(answer.status).toBe(allowed.length === 0 ? 202 : 400);

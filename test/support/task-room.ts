@@ -107,6 +107,7 @@ export function command(changes: Partial<TaskCommand> = {}): TaskCommand {
     mask: null,
     callbackUrl: null,
     asynchronous: false,
+    cost: null,
     ...changes,
   };
 }

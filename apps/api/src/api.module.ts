@@ -52,9 +52,11 @@ import { ErrorFilter } from './http/error.filter.js';
 import { KnownRoutes } from './http/known-routes.js';
 import { AcceptImage } from './images/accept-image.js';
 import { AnswerImage } from './images/answer-image.js';
+import { CheckImage } from './images/check-image.js';
 import { DeliveryMarks } from './images/delivery-marks.js';
 import { HeldCalls } from './images/held-calls.js';
 import { ImagesController } from './images/images.controller.js';
+import { QuoteImage } from './images/quote-image.js';
 import { ReferenceImages } from './images/reference-images.js';
 import { RequestRules } from './images/request-rules.js';
 import { StreamImage } from './images/stream-image.js';
@@ -98,7 +100,9 @@ const providers = [
   { provide: APP_GUARD, useClass: ApiKeyGuard },
   KnownRoutes,
   ReferenceImages,
+  CheckImage,
   AcceptImage,
+  QuoteImage,
   RequestRules,
   AnswerImage,
   KeepImage,

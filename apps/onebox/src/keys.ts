@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
+import type { Pool } from 'pg';
 import { loadConfig } from '#config/load-config.js';
 import {
   createApiKey,
+  DEFAULT_ACCOUNT,
   listApiKeys,
   revokeApiKey,
   updateApiKey,
@@ -9,6 +11,8 @@ import {
   type ApiKeySettings,
 } from '#database/api-keys.js';
 import { SetupError } from '#embedded/setup-error.js';
+import { findBudgets, setBudget, type Budget } from '#money/budgets.js';
+import { BUDGET_OPTIONS, budgetText, readBudget, type BudgetSetting } from './budget-options.js';
 import { OneboxConfig } from './onebox.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
 import { textTable, textTime } from './text-table.js';
@@ -18,11 +22,15 @@ const USAGE = `How to use it:
   npm run keys -- list
   npm run keys -- update <id or prefix> [settings]
   npm run keys -- revoke <id or prefix>
+  npm run keys -- account [budget]   shows or sets what all keys together may spend
 Settings:
   --weight <1 to 100>            turns in the queue, relative to other keys
   --submits-per-minute <number>  image requests; 0 = any number, default = as the deployment says
   --polls-per-minute <number>    reads of tasks; likewise
-  --tasks-in-flight <number>     tasks that wait or run at a time; likewise`;
+  --tasks-in-flight <number>     tasks that wait or run at a time; likewise
+and for its budget:
+  --budget <amount>              what it may spend, in the currency of the prices; none = no budget
+  --budget-period <month|total>  for each month of the calendar (the default), or once`;
 
 /** Options of the command line by the setting they change. */
 const OPTIONS = {
@@ -36,33 +44,40 @@ type Option = keyof typeof OPTIONS;
 const MAX_LIMIT = 1_000_000_000;
 const MAX_WEIGHT = 100;
 
-/** `keys create|list|update|revoke`. Throws SetupError with a sentence or the usage. */
+/** `keys create|list|update|revoke|account`. Throws SetupError with a sentence or the usage. */
 export async function keys(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
   say: (line: string) => void,
 ): Promise<void> {
   const [config] = loadConfig([OneboxConfig], env);
-  const { command, name, target, settings } = parse(args);
+  const { command, name, target, settings, budget } = parse(args);
   await withPool(requireDatabaseUrl(config), async (pool) => {
-    if (command === 'list') say(table(await listApiKeys(pool)));
+    if (command === 'list') say(await list(pool));
     else if (command === 'revoke') say(revoked(found(await revokeApiKey(pool, target), target)));
-    else if (command === 'update') say(updated(found(await updateApiKey(pool, target, settings), target)));
-    else {
+    else if (command === 'update') {
+      const key = found(await updateApiKey(pool, target, settings), target);
+      say(updated(key, await budgetAfter(pool, { ownerId: key.id, owner: 'key' }, budget)));
+    } else if (command === 'account') {
+      const after = await budgetAfter(pool, { ownerId: DEFAULT_ACCOUNT, owner: 'account' }, budget);
+      say(`The budget of the account is ${budgetText(after)}.`);
+    } else {
       const { secretKey } = findRunning(config);
       if (secretKey === undefined)
         throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
       const { id, key } = await createApiKey(pool, secretKey, { name, settings });
+      await budgetAfter(pool, { ownerId: id, owner: 'key' }, budget);
       say(`${key}\n\nThis is the key "${name}" (${id}). It is shown only now; keep it.`);
     }
   });
 }
 
 interface KeysCommand {
-  readonly command: 'create' | 'list' | 'update' | 'revoke';
+  readonly command: 'create' | 'list' | 'update' | 'revoke' | 'account';
   readonly name: string;
   readonly target: string;
   readonly settings: Partial<ApiKeySettings>;
+  readonly budget: BudgetSetting;
 }
 
 function parse(args: readonly string[]): KeysCommand {
@@ -75,18 +90,22 @@ function parse(args: readonly string[]): KeysCommand {
         'submits-per-minute': { type: 'string' },
         'polls-per-minute': { type: 'string' },
         'tasks-in-flight': { type: 'string' },
+        ...BUDGET_OPTIONS,
       },
       allowPositionals: true,
     });
     const [command, target = '', ...rest] = positionals;
     const settings = readSettings(values);
-    const changes = Object.keys(settings).length > 0;
+    const budget = readBudget(values);
+    const limits = Object.keys(settings).length > 0;
+    const changes = limits || budget !== undefined;
     if (!/^[^\p{C}]{1,100}$/u.test(values.name)) throw new SetupError('A name has 1 to 100 visible characters.');
     if (rest.length > 0) throw new SetupError(USAGE);
-    if (command === 'create' && target === '') return { command, name: values.name, target, settings };
-    if (command === 'list' && target === '' && !changes) return { command, name: '', target, settings };
-    if (command === 'update' && target !== '' && changes) return { command, name: '', target, settings };
-    if (command === 'revoke' && target !== '' && !changes) return { command, name: '', target, settings };
+    if (command === 'create' && target === '') return { command, name: values.name, target, settings, budget };
+    if (command === 'list' && target === '' && !changes) return { command, name: '', target, settings, budget };
+    if (command === 'account' && target === '' && !limits) return { command, name: '', target, settings, budget };
+    if (command === 'update' && target !== '' && changes) return { command, name: '', target, settings, budget };
+    if (command === 'revoke' && target !== '' && !changes) return { command, name: '', target, settings, budget };
   } catch (error) {
     if (error instanceof SetupError) throw error;
   }
@@ -120,8 +139,19 @@ function revoked({ name, id }: ApiKeyRow): string {
   return `The key "${name}" (${id}) is revoked; within 10 s no process accepts it any more.`;
 }
 
-function updated(key: ApiKeyRow): string {
-  return `The key "${key.name}" (${key.id}) has ${limitsOf(key)}; within 10 s every process goes by that.`;
+function updated(key: ApiKeyRow, budget: Budget | undefined): string {
+  const all = `${limitsOf(key)}, budget ${budgetText(budget)}`;
+  return `The key "${key.name}" (${key.id}) has ${all}; within 10 s every process goes by that.`;
+}
+
+/** The budget as it is after it was set, taken away, or left alone. */
+async function budgetAfter(
+  pool: Pool,
+  owner: Pick<Budget, 'ownerId' | 'owner'>,
+  budget: BudgetSetting,
+): Promise<Budget | undefined> {
+  if (budget !== undefined) await setBudget(pool, owner, budget ?? undefined);
+  return (await findBudgets(pool, [owner.ownerId]))[0];
 }
 
 function limitsOf(key: ApiKeyRow): string {
@@ -132,12 +162,20 @@ function limitsOf(key: ApiKeyRow): string {
   );
 }
 
-function table(rows: readonly ApiKeyRow[]): string {
+async function list(pool: Pool): Promise<string> {
+  const rows = await listApiKeys(pool);
+  const budgets = await findBudgets(pool, [DEFAULT_ACCOUNT, ...rows.map(({ id }) => id)]);
+  const budgetOf = (ownerId: string): string => budgetText(budgets.find((budget) => budget.ownerId === ownerId));
+  return `${table(rows, budgetOf)}\n\nBudget of the account: ${budgetOf(DEFAULT_ACCOUNT)}`;
+}
+
+function table(rows: readonly ApiKeyRow[], budgetOf: (id: string) => string): string {
   return textTable([
-    ['ID', 'PREFIX', 'NAME', 'CREATED', 'LIMITS', 'STATE'],
+    ['ID', 'PREFIX', 'NAME', 'CREATED', 'LIMITS', 'BUDGET', 'STATE'],
     ...rows.map((row) => [
       ...[row.id, `${row.prefix}...`, row.name, textTime(row.createdAt)],
       limitsOf(row),
+      budgetOf(row.id),
       stateOf(row),
     ]),
   ]);

@@ -139,7 +139,10 @@ function planOf({ claimed, starts }: Attempt, catalogue: Catalogue): Candidate[]
   if (model === undefined) {
     throw new AppError('model_not_found', `The model ${task.model} is no longer served here.`, { param: 'model' });
   }
-  return routePlan(model, catalogue, { images: inputs.length, mask: mask !== null }, `${task.id} ${starts + 1}`);
+  const needs = { images: inputs.length, mask: mask !== null };
+  const exactly = { ...task.options, action: task.action, ...needs };
+  const all = task.options.strict === true ? { ...needs, exactly } : needs;
+  return routePlan(model, catalogue, all, `${task.id} ${starts + 1}`);
 }
 
 function isSame(one: Candidate, other: Candidate | undefined): boolean {

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FinishedPicture } from '#images/finish-picture.js';
+import { AppError } from '#contract/app-error.js';
 import { resultKey } from '#storage/object-key.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
+import type { ClaimedTask } from '#tasks/task-moves.js';
 import { adaptations, sizesOf } from './adaptations.js';
 import { Attempt } from './attempt.js';
 import { PictureNotStored } from './failure-verdict.js';
@@ -39,6 +41,8 @@ export class RunImageTask {
 
   private async deliver(attempt: Attempt, { made, picture }: OrderedPicture): Promise<void> {
     const { claimed, held } = attempt;
+    const warnings = [...made.warnings, ...adaptations(picture)];
+    refuseAdapted(claimed, warnings);
     const key = resultKey(claimed.task.id, claimed.attempt, picture.format);
     await this.keeper.whileStoring(held, () => this.keep(key, picture, held.signal));
     const { contentType, width, height, sha256 } = picture;
@@ -47,7 +51,7 @@ export class RunImageTask {
     const won = await this.keeper.complete(attempt, made.provider, {
       images: [image],
       usage: made.usage,
-      warnings: [...made.warnings, ...adaptations(picture)],
+      warnings,
     });
     if (!won) await this.store.delete(key);
   }
@@ -61,4 +65,13 @@ export class RunImageTask {
       throw error instanceof StorageError ? new PictureNotStored('not stored', { cause: error }) : error;
     }
   }
+}
+
+/** The picture was paid for, and still not what a strict caller may be given: no second one would be another. */
+function refuseAdapted({ task }: ClaimedTask, warnings: readonly string[]): void {
+  if (task.options.strict !== true || warnings.length === 0) return;
+  throw new AppError(
+    'upstream_invalid_response',
+    `The request is strict, and the provider did not make exactly what it asks for: ${warnings.join(' ')}`,
+  );
 }

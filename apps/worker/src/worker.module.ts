@@ -31,7 +31,9 @@ import { patientConnection } from '#queue/connections.js';
 import { JOBS_REDIS, JobsModule } from '#queue/jobs.module.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
-import type { Gate } from '#routing/gate.js';
+import { ProviderGate } from '#routing/provider-gate.js';
+import { RoutingConfig } from '#routing/routing.config.js';
+import { RoutingModule } from '#routing/routing.module.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { ResultLinks } from '#storage/result-links.js';
 import { LinkSigner } from '#storage/signed-link.js';
@@ -85,17 +87,13 @@ export const WORKER_CONFIGS = [
   CatalogueConfig,
   SandboxConfig,
   OpenAiConfig,
+  RoutingConfig,
   SecretsConfig,
   WebhooksConfig,
   WorkerConfig,
 ] as const;
 
-/** Lets every call pass: no limit of the catalogue is held yet. */
-const PROVIDER_GATE = Symbol('PROVIDER_GATE');
-const OPEN_GATE: Gate = { enter: () => Promise.resolve({ end: () => undefined, park: () => undefined }) };
-
 const providers = [
-  { provide: PROVIDER_GATE, useValue: OPEN_GATE },
   { provide: PublicFetcher, inject: [EgressConfig], useFactory: (config: EgressConfig) => new PublicFetcher(config) },
   {
     provide: LoadInputs,
@@ -147,7 +145,7 @@ const providers = [
   },
   {
     provide: CallProvider,
-    inject: [TaskKeeper, ProviderRegistry, PROVIDER_GATE, TaskPartials],
+    inject: [TaskKeeper, ProviderRegistry, ProviderGate, TaskPartials],
     useFactory: (...parts: ConstructorParameters<typeof CallProvider>) => new CallProvider(...parts),
   },
   {
@@ -228,6 +226,7 @@ export class WorkerModule implements OnApplicationBootstrap, OnModuleDestroy, On
         TelemetryModule.forRoot('worker'),
         CatalogueModule.forRoot(env),
         TasksModule,
+        RoutingModule,
         StorageModule,
         BullModule.forRootAsync({
           imports: [JobsModule],

@@ -56,17 +56,12 @@ export class ApiKeyStore {
   }
 
   private async lookUp(name: string, key: string): Promise<KnownKey | undefined> {
-    const row = await this.database.prisma.apiKey
-      .findUnique({
-        where: { hash: new Uint8Array(hashApiKey(this.secretKey, key)) },
-        include: { account: { select: { disabledAt: true } } },
-      })
-      .catch((cause: unknown) => {
-        throw new AppError('server_is_overloaded', 'The service cannot take requests right now.', {
-          retryAfter: 2,
-          cause,
-        });
+    const row = await this.read(key).catch((cause: unknown) => {
+      throw new AppError('server_is_overloaded', 'The service cannot take requests right now.', {
+        retryAfter: 2,
+        cause,
       });
+    });
     if (row === null) {
       this.unknown.set(name, true);
       return undefined;
@@ -88,6 +83,7 @@ export class ApiKeyStore {
             : undefined,
         allowPixelSize: row.allowPixelSize,
         submitMode: row.submitMode === 'apimart' ? 'apimart' : 'sync',
+        budgeted: row.budgeted,
       },
       accountDisabled: row.account.disabledAt !== null,
       revoked: row.revokedAt !== null,
@@ -95,6 +91,17 @@ export class ApiKeyStore {
     };
     this.found.set(name, known);
     return known;
+  }
+
+  private async read(key: string) {
+    const { prisma } = this.database;
+    const row = await prisma.apiKey.findUnique({
+      where: { hash: new Uint8Array(hashApiKey(this.secretKey, key)) },
+      include: { account: { select: { disabledAt: true } } },
+    });
+    if (row === null) return null;
+    const budgets = await prisma.budget.count({ where: { ownerId: { in: [row.accountId, row.id] } } });
+    return { ...row, budgeted: budgets > 0 };
   }
 }
 

@@ -24,6 +24,8 @@ export interface Caller {
   readonly allowPixelSize: boolean;
   /** `apimart`: generations answer at once with a task id. */
   readonly submitMode: 'sync' | 'apimart';
+  /** Whether the key or its account has a budget. */
+  readonly budgeted: boolean;
 }
 
 export function mayUseModel(caller: Caller, model: string): boolean {

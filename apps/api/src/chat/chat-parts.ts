@@ -14,6 +14,7 @@ import { RequestLimits } from '../limits/limit-requests.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { CallUpstreams } from './call-upstreams.js';
 import { ChatPlan } from './chat-plan.js';
+import { ChatBudget } from './chat-budget.js';
 import { ChatConfig } from './chat.config.js';
 import { ChatUsageLog } from './chat-usage-log.js';
 import { DrawInChat } from './draw-in-chat.js';
@@ -39,6 +40,7 @@ export const CHAT_PARTS: Provider[] = [
     inject: [Database, Logger],
     useFactory: (database: Database, logger: Logger) => new ChatUsageLog(database, logger),
   },
+  { provide: ChatBudget, inject: [Database], useFactory: (database: Database) => new ChatBudget(database) },
   {
     provide: PassChat,
     inject: [CallUpstreams, ChatUsageLog, Draining, ChatConfig, Logger],

@@ -25,15 +25,17 @@ export interface ChatUsageRow {
   readonly duration_ms: number;
   /** ISO 8601. */
   readonly created_at: string;
+  /** Millionths; null when nobody can say. */
+  readonly cost_micros: number | null;
 }
 
 const INSERT = `INSERT INTO chat_usage
   SELECT request_id, account_id, api_key_id, model, provider, provider_key, provider_model, streamed, status, outcome,
-    input_tokens, output_tokens, cached_tokens, first_byte_ms, duration_ms, created_at
+    input_tokens, output_tokens, cached_tokens, first_byte_ms, duration_ms, created_at, cost_micros
   FROM json_populate_recordset(NULL::chat_usage, $1) ON CONFLICT DO NOTHING`;
 
 /**
- * Writes down what chats have used: in batches, off every request's path. Without the database rows wait, as many as
+ * Writes down what chats have used: in batches, off every request's path; a trigger counts it into the budgets. Without the database rows wait, as many as
  * fit; what is lost is counted in the log.
  */
 export class ChatUsageLog {

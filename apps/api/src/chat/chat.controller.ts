@@ -3,9 +3,11 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { chatPrices } from '#money/quote.js';
 import { AppError } from '#contract/app-error.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { mayUseModel } from '../auth/caller.js';
+import { ChatBudget } from './chat-budget.js';
 import { readChatRequest } from './chat-request.js';
 import { DescribeChat } from './chat.openapi.js';
 import { DrawInChat } from './draw-in-chat.js';
@@ -18,6 +20,7 @@ export class ChatController {
     @Inject(CatalogueSource) private readonly source: CatalogueSource,
     @Inject(PassChat) private readonly chats: PassChat,
     @Inject(DrawInChat) private readonly pictures: DrawInChat,
+    @Inject(ChatBudget) private readonly budget: ChatBudget,
   ) {}
 
   /** A model that the key may not use is answered like one that does not exist. */
@@ -33,7 +36,9 @@ export class ChatController {
         param: 'model',
       });
     }
-    if (model.kind === 'image') await this.pictures.draw(request, reply, chat);
-    else await this.chats.pass(request, reply, chat, { model, catalogue });
+    if (model.kind === 'image') return this.pictures.draw(request, reply, chat);
+    const prices = chatPrices(catalogue, model, new Date());
+    await this.budget.admit(callerOf(request), prices);
+    await this.chats.pass(request, reply, chat, { model, catalogue, prices });
   }
 }

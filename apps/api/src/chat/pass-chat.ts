@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Catalogue, ModelEntry } from '#catalogue/catalogue.js';
+import type { Catalogue, ModelEntry, TokenPrices } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
+import { tokenCost } from '#money/quote.js';
 import type { Logger } from '#telemetry/logger.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import type { Draining } from '../http/draining.js';
@@ -10,6 +11,16 @@ import type { ChatRequest } from './chat-request.js';
 import type { ChatUsageLog, ChatUsageRow } from './chat-usage-log.js';
 import { relayAnswer, type Relayed } from './relay-answer.js';
 import { sendRefusal } from './upstream-refusal.js';
+
+/** Null when nothing is charged, undefined when they are not known. */
+type ChatPrices = TokenPrices | null | undefined;
+
+/** What serves a chat, and at what price. */
+interface ChatService {
+  readonly model: ModelEntry;
+  readonly catalogue: Catalogue;
+  readonly prices: ChatPrices;
+}
 
 /** Why a call is aborted whose caller has left. */
 const GONE = new Error('the caller is gone');
@@ -29,7 +40,7 @@ export class PassChat {
     request: FastifyRequest,
     reply: FastifyReply,
     chat: ChatRequest,
-    { model, catalogue }: { readonly model: ModelEntry; readonly catalogue: Catalogue },
+    { model, catalogue, prices }: ChatService,
   ): Promise<void> {
     const call = new AbortController();
     const leave = (): void => {
@@ -49,7 +60,7 @@ export class PassChat {
       });
       // A kept connection would hold up the end of the process.
       if (this.draining.started) reply.raw.shouldKeepAlive = false;
-      await this.answer(request, reply, { chat, outcome, signal: call.signal });
+      await this.answer(request, reply, { chat, outcome, prices, signal: call.signal });
     } catch (error) {
       throw call.signal.aborted && !(error instanceof AppError) && !reply.raw.destroyed ? stopping(error) : error;
     } finally {
@@ -62,7 +73,7 @@ export class PassChat {
   private async answer(
     request: FastifyRequest,
     reply: FastifyReply,
-    { chat, outcome, signal }: { chat: ChatRequest; outcome: Outcome; signal: AbortSignal },
+    { chat, outcome, prices, signal }: { chat: ChatRequest; outcome: Outcome; prices: ChatPrices; signal: AbortSignal },
   ): Promise<void> {
     const firstByteMs = Math.round(reply.elapsedTime);
     const learnt: Relayed = {};
@@ -80,12 +91,14 @@ export class PassChat {
       else this.logger.warn('chat.broken', { requestId: request.id, provider: outcome.attempt.provider.name, error });
       throw error;
     } finally {
-      this.usage.record(rowOf(request, chat, outcome, { learnt, end, firstByteMs, durationMs: reply.elapsedTime }));
+      const course = { learnt, end, prices, firstByteMs, durationMs: reply.elapsedTime };
+      this.usage.record(rowOf(request, chat, outcome, course));
     }
   }
 }
 
 interface Course {
+  readonly prices: ChatPrices;
   readonly learnt: Relayed;
   readonly end: ChatUsageRow['outcome'];
   readonly firstByteMs: number;
@@ -112,7 +125,14 @@ function rowOf(request: FastifyRequest, chat: ChatRequest, outcome: Outcome, cou
     first_byte_ms: course.firstByteMs,
     duration_ms: Math.round(course.durationMs),
     created_at: new Date().toISOString(),
+    cost_micros: costOf(course),
   };
+}
+
+/** What a provider refused costs nothing; what it did not count, nobody knows. */
+function costOf({ prices, end, learnt: { usage } }: Course): number | null {
+  if (prices === null || end === 'refused') return 0;
+  return prices === undefined || usage === undefined ? null : tokenCost(prices, usage);
 }
 
 function stopping(cause: unknown): AppError {

@@ -109,13 +109,14 @@ function paramOf(index: number, count: number): string {
 }
 
 const NUMBERS = ['n', 'output_compression', 'partial_images'];
+const FLAGS = ['stream', 'strict'];
 
 /** Text parts as the JSON values they stand for; what can't be read stays text and fails the type check. */
 export function coerceTexts(texts: Readonly<Record<string, string>>): Record<string, unknown> {
   const values = Object.create(null) as Record<string, unknown>;
   for (const [name, text] of Object.entries(texts)) {
     if (NUMBERS.includes(name) && /^-?\d{1,15}(\.\d+)?$/.test(text)) values[name] = Number(text);
-    else if (name === 'stream' && /^(true|false)$/.test(text)) values[name] = text === 'true';
+    else if (FLAGS.includes(name) && /^(true|false)$/.test(text)) values[name] = text === 'true';
     else values[name] = text;
   }
   return values;

@@ -9,6 +9,7 @@ import { AcceptImage } from './accept-image.js';
 import { AnswerImage } from './answer-image.js';
 import { ASYNC_PATH, callMode, type CallMode } from './call-mode.js';
 import { DescribeAsyncEdit, DescribeAsyncGeneration, DescribeEdit, DescribeGeneration } from './images.openapi.js';
+import { isDryRun, QuoteImage } from './quote-image.js';
 import { StreamImage } from './stream-image.js';
 
 const TAKES_IMAGES = RouteConfig({ largeBody: true, counted: 'submits' });
@@ -21,6 +22,7 @@ export class ImagesController {
     @Inject(AcceptImage) private readonly accept: AcceptImage,
     @Inject(AnswerImage) private readonly answer: AnswerImage,
     @Inject(StreamImage) private readonly streams: StreamImage,
+    @Inject(QuoteImage) private readonly quotes: QuoteImage,
     @Inject(ApiConfig) private readonly config: ApiConfig,
   ) {}
 
@@ -28,7 +30,7 @@ export class ImagesController {
   @TAKES_IMAGES
   @DescribeGeneration('generateImage')
   async generate(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    if (callerOf(request).submitMode === 'apimart') {
+    if (callerOf(request).submitMode === 'apimart' && !isDryRun(request)) {
       const accepted = await this.accept.generation(request, false, goneSignal(reply));
       if (accepted.streamed) await this.streams.stream(request, reply, accepted);
       else this.answer.answerSubmitted(request, reply, accepted);
@@ -66,12 +68,14 @@ export class ImagesController {
   }
 
   private async generateIn(mode: CallMode, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (isDryRun(request)) return this.quotes.quote('generation', request, reply, mode.asynchronous);
     const accepted = await this.accept.generation(request, mode.asynchronous, goneSignal(reply));
     if (accepted.streamed) await this.streams.stream(request, reply, accepted);
     else await this.answer.answer(request, reply, accepted, mode);
   }
 
   private async editIn(mode: CallMode, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (isDryRun(request)) return this.quotes.quote('edit', request, reply, mode.asynchronous);
     const accepted = await this.accept.edit(request, mode.asynchronous, goneSignal(reply));
     if (accepted.streamed) await this.streams.stream(request, reply, accepted);
     else await this.answer.answer(request, reply, accepted, mode);

@@ -9,6 +9,7 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import { ErrorResponse } from '#contract/error-response.js';
+import { QuoteResponse } from '#contract/cost-view.js';
 import { ImageCompletedEvent, ImagePartialEvent } from '#contract/image-event.js';
 import {
   AsyncImageEditForm,
@@ -43,6 +44,7 @@ export function DescribeAsyncGeneration(): MethodDecorator {
   return applyDecorators(
     ApiOperation({ operationId: 'generateImageAsync', summary: 'Make a picture without waiting' }),
     ApiBody({ type: AsyncImageGenerationRequest }),
+    DescribeQuote(),
     DescribeAcceptance(),
     DescribeErrors(...IMAGE_ERRORS),
     DescribeRepeats(),
@@ -66,6 +68,7 @@ export function DescribeAsyncEdit(): MethodDecorator {
   return applyDecorators(
     ApiOperation({ operationId: 'editImageAsync', summary: 'Edit pictures without waiting' }),
     DescribeEditBody(AsyncImageEditRequest, AsyncImageEditForm),
+    DescribeQuote(),
     DescribeAcceptance(),
     DescribeErrors(...IMAGE_ERRORS),
     DescribeRepeats(),
@@ -75,24 +78,54 @@ export function DescribeAsyncEdit(): MethodDecorator {
 
 function DescribeSyncAnswers(): MethodDecorator {
   return applyDecorators(
+    DescribeDryRun(),
     ApiQuery({ name: 'async', required: false, enum: ['true', 'false'], description: '`true`: answer 202 at once.' }),
     ApiHeader({ name: 'Prefer', required: false, description: '`respond-async`, `wait=N` (seconds), or both.' }),
     ApiResponse({
       status: 200,
       description:
-        'The picture (or, for keys of submit mode `apimart`, the task). With `stream: true` events named after the ' +
+        'The picture (or, for keys of submit mode `apimart`, the task; or, with `dry_run=true`, the quote). With `stream: true` events named after the ' +
         '`type` of their data: partial pictures, then the finished one. A failure is an event `error` with the error body.',
       headers: TASK_HEADERS,
       content: {
-        'application/json': { schema: anyOfThese(ImageResponse, SubmittedResponse) },
+        'application/json': { schema: anyOfThese(ImageResponse, SubmittedResponse, QuoteResponse) },
         'text/event-stream': { schema: anyOfThese(ImagePartialEvent, ImageCompletedEvent, ErrorResponse) },
       },
     }),
-    ApiExtraModels(ImageResponse, SubmittedResponse, ImagePartialEvent, ImageCompletedEvent, ErrorResponse),
+    ApiExtraModels(
+      ImageResponse,
+      SubmittedResponse,
+      QuoteResponse,
+      ImagePartialEvent,
+      ImageCompletedEvent,
+      ErrorResponse,
+    ),
     DescribeAcceptance(),
     DescribeErrors(...IMAGE_ERRORS),
     DescribeRepeats(),
     DescribeProtected(),
+  );
+}
+
+function DescribeDryRun(): MethodDecorator {
+  return ApiQuery({
+    name: 'dry_run',
+    required: false,
+    enum: ['true', 'false'],
+    description: '`true`: check the request and say what it costs. Nothing is made, stored or charged.',
+  });
+}
+
+/** A quote is no acceptance, so it is a 200 on the paths that accept, too. */
+function DescribeQuote(): MethodDecorator {
+  return applyDecorators(
+    DescribeDryRun(),
+    ApiResponse({
+      status: 200,
+      type: QuoteResponse,
+      description: 'With `dry_run=true`: the quote.',
+      headers: REQUEST_ID_HEADER,
+    }),
   );
 }
 

@@ -1,15 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { adaptationsFor } from '#catalogue/adaptations.js';
 import { imageModelsOf } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
 import { DEFAULT_IMAGE_MODEL } from '#contract/image-request.js';
 import { EgressConfig } from '#egress/egress.config.js';
+import { publicUrlProblem } from '#egress/public-url.js';
+import { quoteImage } from '#money/quote.js';
+import type { TaskCost } from '#money/task-cost.js';
+import type { TaskCommand, TaskOptions } from '#tasks/task.js';
 
 /** What an image request is checked against besides its own form. */
 @Injectable()
 export class RequestRules {
   constructor(
-    @Inject(EgressConfig) readonly egress: EgressConfig,
+    @Inject(EgressConfig) private readonly egress: EgressConfig,
     @Inject(CatalogueSource) private readonly source: CatalogueSource,
   ) {}
 
@@ -21,4 +26,41 @@ export class RequestRules {
       param: 'model',
     });
   }
+
+  /** Throws AppError `invalid_value` unless it is an address that others can be told to call. */
+  assertCallback(callbackUrl: string | undefined): void {
+    const problem = callbackUrl && publicUrlProblem(callbackUrl, this.egress, { httpsOnly: true });
+    if (problem) throw new AppError('invalid_value', problem, { param: 'callback_url' });
+  }
+
+  /**
+   * Throws AppError `unsupported_parameter` when the request is strict and not one of the model's routes can do it
+   * exactly as it was asked for, or it asks for what nobody knows.
+   */
+  assertExact({ model, options, action, inputs, mask }: TaskCommand): void {
+    if (options.strict !== true) return;
+    const [unknown] = options.ignored ?? [];
+    if (unknown !== undefined) throw notExact(`The field ${unknown} is not known here.`, unknown);
+    const catalogue = this.source.current;
+    const ask = { ...options, action, images: inputs.length, mask: mask !== null };
+    const routes = catalogue.models.get(model)?.ranks.flat() ?? [];
+    const found = routes.map((route) => adaptationsFor(route, catalogue.providers.get(route.provider), ask));
+    // What stands in the way of the nearest route is the most helpful to hear.
+    const [fewest] = found.sort((a, b) => a.length - b.length);
+    if (fewest?.[0] !== undefined) throw notExact(fewest[0].what, fewest[0].param);
+  }
+
+  /** What such a picture costs that is accepted now; null when nothing is charged for it. */
+  costOf(model: string, options: TaskOptions): TaskCost | null {
+    const catalogue = this.source.current;
+    const entry = catalogue.models.get(model);
+    // Gone since it was checked: whoever makes the picture will say so, and nobody knows the price.
+    return entry === undefined
+      ? { reserved: null, currency: catalogue.currency }
+      : quoteImage(catalogue, entry, options, new Date());
+  }
+}
+
+function notExact(what: string, param: string): AppError {
+  return new AppError('unsupported_parameter', `${what} With strict: true nothing is adapted or left out.`, { param });
 }

@@ -9,10 +9,15 @@ const caller: Caller = {
   defaultResponseFormat: undefined,
   allowPixelSize: false,
   submitMode: 'sync',
+  budgeted: false,
   limits: { submits: undefined, polls: undefined, tasksInFlight: undefined },
   weight: 1,
 };
-const context = { taskId: 'task_1', requestId: 'req_1', caller, inputs: [], mask: null, asynchronous: false };
+const context = {
+  ...{ taskId: 'task_1', requestId: 'req_1', caller, inputs: [], mask: null, asynchronous: false },
+  ignored: [],
+  costOf: () => null,
+};
 const generation = (changes: object = {}) =>
   Object.assign(new AsyncImageGenerationRequest(), { model: 'gpt-image-2', prompt: 'a fox' }, changes);
 const edit = (changes: object = {}) => Object.assign(new AsyncImageEditForm(), { prompt: 'a fox' }, changes);

@@ -6,6 +6,7 @@ import {
   type ImageOptions,
 } from '#contract/image-request.js';
 import {
+  DEFAULT_RESOLUTION,
   isImageSize,
   parsePixelSize,
   pixelsFor,
@@ -13,10 +14,10 @@ import {
   type Pixels,
   type Resolution,
 } from '#contract/pixel-table.js';
+import { shownNames } from '#contract/request-fields.js';
+import type { TaskCost } from '#money/task-cost.js';
 import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/task.js';
 import { mayUseModel, type Caller } from '../auth/caller.js';
-
-const DEFAULT_RESOLUTION: Resolution = '2k';
 
 /** What a command needs besides the request's fields. */
 export interface CommandContext {
@@ -27,6 +28,10 @@ export interface CommandContext {
   readonly mask: TaskInput | null;
   /** Whether the call is answered with the task rather than with the picture. */
   readonly asynchronous: boolean;
+  /** Names of fields and files that mean nothing here. */
+  readonly ignored: readonly string[];
+  /** What such a picture of the model costs now. */
+  readonly costOf: (model: string, options: TaskOptions) => TaskCost | null;
 }
 
 /** The command of a checked generation. */
@@ -49,14 +54,28 @@ export function editCommand(fields: AsyncImageEditForm, context: CommandContext)
   return command('edit', fields, context, { size, resolution: tier, pixels: pixelsFor(size, tier), inputFidelity });
 }
 
-type Fields = ImageOptions & { model?: string; prompt: string; quality?: string; callback_url?: string };
+/** A request's fields, whichever its form. */
+export type ImageFields = ImageOptions & { model?: string; prompt: string; quality?: string; callback_url?: string };
 
 function command(
   action: TaskCommand['action'],
-  fields: Fields,
+  fields: ImageFields,
   context: CommandContext,
   frame: Pick<TaskOptions, 'size' | 'resolution' | 'inputFidelity'> & { pixels: Pixels | null },
 ): TaskCommand {
+  const model = fields.model ?? DEFAULT_IMAGE_MODEL;
+  const options: TaskOptions = {
+    ...frame,
+    quality: fields.quality ?? null,
+    background: fields.background ?? null,
+    moderation: fields.moderation ?? null,
+    outputFormat: fields.output_format ?? 'png',
+    outputCompression: fields.output_compression ?? null,
+    user: fields.user === undefined ? null : wellFormed(fields.user),
+    ...(fields.stream === true && fields.partial_images ? { partialImages: fields.partial_images } : {}),
+    ...(fields.strict === true ? { strict: true } : {}),
+    ...(context.ignored.length === 0 ? {} : { ignored: shownNames(context.ignored) }),
+  };
   return {
     id: context.taskId,
     accountId: context.caller.accountId,
@@ -65,22 +84,14 @@ function command(
     maxInFlight: context.caller.limits.tasksInFlight,
     requestId: context.requestId,
     action,
-    model: fields.model ?? DEFAULT_IMAGE_MODEL,
+    model,
     prompt: wellFormed(fields.prompt),
-    options: {
-      ...frame,
-      quality: fields.quality ?? null,
-      background: fields.background ?? null,
-      moderation: fields.moderation ?? null,
-      outputFormat: fields.output_format ?? 'png',
-      outputCompression: fields.output_compression ?? null,
-      user: fields.user === undefined ? null : wellFormed(fields.user),
-      ...(fields.stream === true && fields.partial_images ? { partialImages: fields.partial_images } : {}),
-    },
+    options,
     inputs: context.inputs,
     mask: context.mask,
     callbackUrl: fields.callback_url ?? null,
     asynchronous: context.asynchronous,
+    cost: context.costOf(model, options),
   };
 }
 
@@ -101,7 +112,7 @@ export function normalizeSpelling(fields: { size?: unknown; resolution?: unknown
  * Rules that span several fields, or the caller.
  * Throws AppError (model_not_allowed, invalid_value).
  */
-export function assertCombination(fields: Fields, caller: Caller, asynchronous: boolean): void {
+export function assertCombination(fields: ImageFields, caller: Caller, asynchronous: boolean): void {
   if (!mayUseModel(caller, fields.model ?? DEFAULT_IMAGE_MODEL)) {
     throw new AppError('model_not_allowed', 'This API key may not use the model.', { param: 'model' });
   }

@@ -1,0 +1,206 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import { assertFields } from '#contract/field-rule.js';
+import {
+  AsyncImageEditForm,
+  AsyncImageEditRequest,
+  AsyncImageGenerationRequest,
+  ImageEditForm,
+  ImageEditRequest,
+  ImageGenerationRequest,
+  type ResponseFormat,
+} from '#contract/image-request.js';
+import { readFields } from '#contract/request-fields.js';
+import type { RequestIdentity, RequestMark } from '#tasks/request-identity.js';
+import { newTaskId } from '#tasks/task-id.js';
+import type { TaskCommand } from '#tasks/task.js';
+import { callerOf } from '../auth/api-key.guard.js';
+import type { Caller } from '../auth/caller.js';
+import { ApiConfig } from '../http/api.config.js';
+import { BodyMemory } from '../http/body-memory.js';
+import { releaseBody } from '../http/json-body.js';
+import { discardRest } from '../http/request-stream.js';
+import { coerceTexts, readEditForm } from './edit-form.js';
+import { fingerprintOf, formBody } from './fingerprint.js';
+import type { InputUpload } from './input-upload.js';
+import { ReferenceImages, storeReferences } from './reference-images.js';
+import { requestMark } from './request-mark.js';
+import { RequestRules } from './request-rules.js';
+import {
+  assertCombination,
+  editCommand,
+  generationCommand,
+  normalizeSpelling,
+  type CommandContext,
+  type ImageFields,
+} from './submit-command.js';
+
+/** What every request says, whether or not a task is made of it. */
+export interface RequestSigns {
+  readonly mark: RequestMark | undefined;
+  readonly format: ResponseFormat;
+  /** Whether the answer is a stream of events. */
+  readonly streamed: boolean;
+  /** Names of fields and files that mean nothing here. */
+  readonly ignored: readonly string[];
+}
+
+/** A request in which nothing is wrong, its images in the store. */
+export interface CheckedImage extends RequestSigns {
+  readonly command: TaskCommand;
+  readonly identity: RequestIdentity | undefined;
+  readonly upload: InputUpload;
+}
+
+/** Checks the fields of an image request and stores its images. `signal` ends uploads whose caller is gone. */
+@Injectable()
+export class CheckImage {
+  constructor(
+    @Inject(ReferenceImages) private readonly references: ReferenceImages,
+    @Inject(ApiConfig) private readonly config: ApiConfig,
+    @Inject(RequestRules) private readonly rules: RequestRules,
+    @Inject(BodyMemory) private readonly memory: BodyMemory,
+  ) {}
+
+  /** Throws AppError; then nothing is left behind. */
+  async generation(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<CheckedImage> {
+    const caller = callerOf(request);
+    const mark = requestMark(request.headers);
+    const requestClass = asynchronous ? AsyncImageGenerationRequest : ImageGenerationRequest;
+    const { request: fields, ignored } = readFields<AsyncImageGenerationRequest>(requestClass, request.body);
+    normalizeSpelling(fields, caller.allowPixelSize || this.config.allowPixelSize);
+    this.assertAll(fields, caller, asynchronous);
+    const found = await this.references.find(fields.image_urls ?? [], caller.accountId, generationParam);
+    const upload = this.references.upload(newTaskId(), signal);
+    return orDiscard(upload, async () => {
+      const inputs = await storeReferences(found, upload);
+      const command = generationCommand(fields, {
+        ...this.contextOf(request, caller, upload, ignored),
+        ...{ inputs, mask: null, asynchronous: asynchronous || answersWithTask(fields, caller) },
+      });
+      this.rules.assertExact(command);
+      const identity = mark && { ...mark, fingerprint: await fingerprintOf('generations', request.body) };
+      releaseBody(request, this.memory);
+      return { command, identity, upload, ...signsOf(fields, caller, 'url'), mark, ignored };
+    });
+  }
+
+  /** Like `generation`, for JSON and multipart edits. */
+  async edit(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<CheckedImage> {
+    const multipart = /^multipart\//i.test(request.headers['content-type'] ?? '');
+    return multipart ? this.editForm(request, asynchronous, signal) : this.editJson(request, asynchronous, signal);
+  }
+
+  private async editJson(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<CheckedImage> {
+    const caller = callerOf(request);
+    const mark = requestMark(request.headers);
+    const requestClass = asynchronous ? AsyncImageEditRequest : ImageEditRequest;
+    const { request: fields, ignored } = readFields<AsyncImageEditRequest>(requestClass, request.body);
+    normalizeSpelling(fields, false);
+    this.assertAll(fields, caller, asynchronous);
+    const references = fields.images.map(({ image_url }) => image_url);
+    const masks = fields.mask === undefined ? [] : [fields.mask.image_url];
+    const found = await this.references.find(references, caller.accountId, editParam);
+    const foundMasks = await this.references.find(masks, caller.accountId, () => 'mask.image_url');
+    const upload = this.references.upload(newTaskId(), signal);
+    return orDiscard(upload, async () => {
+      const inputs = await storeReferences(found, upload);
+      const [mask = null] = await storeReferences(foundMasks, upload, 'mask');
+      const context = { ...this.contextOf(request, caller, upload, ignored), inputs, mask, asynchronous };
+      const command = editCommand(fields, context);
+      this.rules.assertExact(command);
+      const identity = mark && { ...mark, fingerprint: await fingerprintOf('edits', request.body) };
+      releaseBody(request, this.memory);
+      return { command, identity, upload, ...signsOf(fields, caller, 'b64_json'), mark, ignored };
+    });
+  }
+
+  private async editForm(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<CheckedImage> {
+    const caller = callerOf(request);
+    const mark = formMark(request);
+    const limit = this.config.multipartBodyLimit;
+    if (Number(request.headers['content-length'] ?? 0) > limit) {
+      throw new AppError('request_too_large', `The form is larger than ${limit} bytes.`);
+    }
+    const upload = this.references.upload(newTaskId(), signal, mark !== undefined);
+    return orDiscard(upload, async () => {
+      const form = await readEditForm(request.raw, upload, limit);
+      const requestClass = asynchronous ? AsyncImageEditForm : ImageEditForm;
+      const { request: fields, ignored: texts } = readFields<AsyncImageEditForm>(requestClass, coerceTexts(form.texts));
+      normalizeSpelling(fields, false);
+      this.assertAll(fields, caller, asynchronous);
+      if (form.images.length === 0) {
+        throw new AppError('missing_required_parameter', "Missing required parameter: 'image'.", { param: 'image' });
+      }
+      const { images: inputs, mask } = form;
+      const ignored = [...texts, ...form.ignored];
+      const context = { ...this.contextOf(request, caller, upload, ignored), inputs, mask, asynchronous };
+      const command = editCommand(fields, context);
+      this.rules.assertExact(command);
+      const identity = mark && { ...mark, fingerprint: await fingerprintOf('edits', formBody(form, upload.digests)) };
+      return { command, identity, upload, ...signsOf(fields, caller, 'b64_json'), mark, ignored };
+    });
+  }
+
+  private assertAll(fields: ImageFields, caller: Caller, asynchronous: boolean): void {
+    this.rules.assertModel(fields);
+    assertFields(fields);
+    assertCombination(fields, caller, asynchronous);
+    this.rules.assertCallback(fields.callback_url);
+  }
+
+  private contextOf(
+    { id: requestId }: FastifyRequest,
+    caller: Caller,
+    { taskId }: InputUpload,
+    ignored: readonly string[],
+  ): RequestContext {
+    return { taskId, requestId, caller, ignored, costOf: (model, options) => this.rules.costOf(model, options) };
+  }
+}
+
+type RequestContext = Pick<CommandContext, 'taskId' | 'requestId' | 'caller' | 'ignored' | 'costOf'>;
+
+async function orDiscard(upload: InputUpload, check: () => Promise<CheckedImage>): Promise<CheckedImage> {
+  try {
+    return await check();
+  } catch (error) {
+    await upload.discard();
+    throw error;
+  }
+}
+
+/** A form that is refused for its headers is still read, so that its sender sees the answer. */
+function formMark(request: FastifyRequest): RequestMark | undefined {
+  try {
+    return requestMark(request.headers);
+  } catch (error) {
+    discardRest(request.raw);
+    throw error;
+  }
+}
+
+function generationParam(index: number): string {
+  return `image_urls[${index}]`;
+}
+
+function editParam(index: number): string {
+  return `images[${index}].image_url`;
+}
+
+/** Keys of the dialect get the task from the sync path, too. */
+function answersWithTask(fields: { stream?: boolean }, caller: Caller): boolean {
+  return caller.submitMode === 'apimart' && fields.stream !== true;
+}
+
+function signsOf(
+  fields: { response_format?: ResponseFormat; stream?: boolean },
+  caller: Caller,
+  usual: ResponseFormat,
+): Pick<RequestSigns, 'format' | 'streamed'> {
+  return {
+    format: fields.response_format ?? caller.defaultResponseFormat ?? usual,
+    streamed: fields.stream === true,
+  };
+}

@@ -1,0 +1,65 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { AppError } from '#contract/app-error.js';
+import { quoteResponse } from '#contract/cost-view.js';
+import { ignoredParamsHeader } from '#contract/request-fields.js';
+import { Database } from '#database/database.js';
+import { findBudgets, leftOf } from '#money/budgets.js';
+import { billedTier } from '#money/quote.js';
+import { callerOf } from '../auth/api-key.guard.js';
+import { goneSignal } from '../http/gone-signal.js';
+import { discardRest } from '../http/request-stream.js';
+import { CheckImage, type CheckedImage } from './check-image.js';
+
+/** Whether only the price is asked for. Throws AppError `invalid_value` for what is neither yes nor no. */
+export function isDryRun(request: FastifyRequest): boolean {
+  const asked = (request.query as { dry_run?: unknown } | undefined)?.dry_run;
+  if (asked === undefined || asked === 'false' || asked === '0') return false;
+  if (asked === 'true' || asked === '1') return true;
+  discardRest(request.raw);
+  // Guessing "no" would buy a picture.
+  throw new AppError('invalid_value', 'dry_run must be true or false', { param: 'dry_run' });
+}
+
+/** Says what a request would cost: it is checked like any other, and nothing of it is kept. */
+@Injectable()
+export class QuoteImage {
+  constructor(
+    @Inject(CheckImage) private readonly check: CheckImage,
+    @Inject(Database) private readonly database: Database,
+    @Inject(CatalogueSource) private readonly source: CatalogueSource,
+  ) {}
+
+  /** Throws AppError as the request itself would; `insufficient_quota` is told in the quote instead. */
+  async quote(
+    form: 'generation' | 'edit',
+    request: FastifyRequest,
+    reply: FastifyReply,
+    asynchronous: boolean,
+  ): Promise<void> {
+    const checked = await this.check[form](request, asynchronous, goneSignal(reply));
+    await checked.upload.discard();
+    const { accountId, keyId } = callerOf(request);
+    const budgets = await findBudgets(this.database.pool, [accountId, keyId]);
+    const ignored = ignoredParamsHeader(checked.ignored);
+    if (ignored !== undefined) void reply.header('x-ignored-params', ignored);
+    void reply
+      .header('cache-control', 'no-store')
+      .code(200)
+      .send(this.answer(checked, leftOf(budgets)));
+  }
+
+  private answer({ command: { model, options, cost } }: CheckedImage, left: number | null) {
+    const { pixels, quality } = options;
+    const size = pixels === null ? 'auto' : `${pixels.width}x${pixels.height}`;
+    const { currency } = this.source.current;
+    return quoteResponse(
+      { model, size, resolution: billedTier(options), quality: quality ?? 'auto' },
+      cost === null
+        ? { reserved: 0, currency, exact: true }
+        : { ...cost, exact: cost.reserved !== null && cost.tokens === undefined },
+      left,
+    );
+  }
+}

@@ -1,0 +1,45 @@
+import { adaptationsFor, type AskedImage } from './adaptations.js';
+import type { Route } from './catalogue.js';
+import { parseCatalogue } from './parse-catalogue.js';
+
+const { providers } = parseCatalogue(
+  `providers: { openai: { type: openai }, sandbox: { type: sandbox } }
+models: { m: { kind: image, routes: [{ provider: sandbox }] } }`,
+  'test',
+  {},
+);
+const ROUTE: Route = {
+  ...{ provider: 'sandbox', model: 'm', weight: 1 },
+  ...{ edits: true, masks: true, images: 16, sizes: undefined },
+};
+const ASK: AskedImage = {
+  ...{
+    action: 'generation',
+    pixels: { width: 2048, height: 1152 },
+    quality: null,
+    moderation: null,
+    inputFidelity: null,
+  },
+  ...{ images: 0, mask: false },
+};
+
+describe('what a route would have to adapt', () => {
+  it.each<[string, Partial<Route>, Partial<AskedImage>, string | undefined]>([
+    ['nothing, as a rule', {}, {}, undefined],
+    ['a size that it can not make', { sizes: ['1024x1024'] }, {}, 'size'],
+    ['no size that it can', { sizes: ['1024x1024', '2048x1152'] }, {}, undefined],
+    ['no size that is its own choice', { sizes: ['1024x1024'] }, { pixels: null }, undefined],
+    ['references that it does not take', { edits: false }, { images: 1 }, 'image_urls'],
+    ['images of an edit that it does not take', { edits: false }, { images: 1, action: 'edit' }, 'images'],
+    ['more references than it takes', { images: 2 }, { images: 3 }, 'image_urls'],
+    ['a mask that it does not take', { masks: false }, { images: 1, mask: true }, 'mask'],
+    ['qualities of older models', { provider: 'openai' }, { quality: 'hd' }, 'quality'],
+    ['none of the qualities of today', { provider: 'openai' }, { quality: 'high' }, undefined],
+    ['moderation with images', { provider: 'openai' }, { moderation: 'low', images: 1 }, 'moderation'],
+    ['input_fidelity without images', { provider: 'openai' }, { inputFidelity: 'high' }, 'input_fidelity'],
+  ])('%s', (_name, route, ask, param) => {
+    const full = { ...ROUTE, ...route };
+    const found = adaptationsFor(full, providers.get(full.provider), { ...ASK, ...ask });
+    expect(found.map((adaptation) => adaptation.param)).toEqual(param === undefined ? [] : [param]);
+  });
+});

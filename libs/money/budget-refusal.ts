@@ -1,0 +1,36 @@
+import { AppError } from '#contract/app-error.js';
+import { decimalOf } from '#contract/money.js';
+import type { Budget, BudgetPeriod } from './budgets.js';
+
+/** What the triggers of the tasks table raise when they refuse a row. */
+const BUDGET_EXCEEDED = 'DR402';
+const PRICE_UNKNOWN = 'DR403';
+
+const OWNERS: Readonly<Record<Budget['owner'], string>> = { account: 'account', key: 'API key' };
+const PERIODS: Readonly<Record<BudgetPeriod, string>> = { month: ' this month', total: '' };
+
+/** The budget that a request would exceed. SDKs don't repeat a 402. */
+export function budgetExceeded({ owner, period, left }: Pick<Budget, 'owner' | 'period'> & { left: number }): AppError {
+  return new AppError(
+    'insufficient_quota',
+    `The budget of this ${OWNERS[owner]} does not suffice: ${decimalOf(left)} is left${PERIODS[period]}.`,
+  );
+}
+
+/** Who has a budget may not spend what nobody can count. */
+export function priceUnknown(owner: Budget['owner']): AppError {
+  return new AppError(
+    'model_not_allowed',
+    `This ${OWNERS[owner]} has a budget, and what this request costs is not known: the model has no price for it.`,
+    { param: 'model' },
+  );
+}
+
+/** The refusal that a failed statement stands for; undefined when it failed for another reason. */
+export function refusalOf(error: unknown): AppError | undefined {
+  const { code, detail } = error as { code?: unknown; detail?: unknown };
+  if (typeof detail !== 'string') return undefined;
+  if (code === PRICE_UNKNOWN) return priceUnknown(detail as Budget['owner']);
+  if (code !== BUDGET_EXCEEDED) return undefined;
+  return budgetExceeded(JSON.parse(detail) as Parameters<typeof budgetExceeded>[0]);
+}

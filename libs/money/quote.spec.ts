@@ -1,0 +1,97 @@
+import { parseCatalogue } from '#catalogue/parse-catalogue.js';
+import type { ModelEntry } from '#catalogue/catalogue.js';
+import { chatPrices, quoteImage, tokenCost } from './quote.js';
+
+const CATALOGUE = parseCatalogue(
+  `currency: EUR
+providers:
+  paid: { type: openai, keys: [{ env: KEY }] }
+  gpu: { type: comfyui, base_url: http://10.0.0.5:8188, free: true }
+  sandbox: { type: sandbox }
+models:
+  priced:
+    kind: image
+    routes: [{ provider: paid }]
+    prices:
+      - { from: 2026-02-01, per_image: { 1k: 0.02, 2k: { auto: 0.04, medium: 0.05, high: 0.08 }, 4k: 0.16 } }
+      - { from: 2026-06-01, per_image: { 1k: 0, 2k: 0.03, 4k: 0.1 }, per_million_tokens: { input: 5, output: 30 } }
+  free: { kind: image, routes: [{ provider: gpu }, { provider: sandbox }] }
+  mixed: { kind: image, routes: [{ provider: gpu }, { provider: paid }] }
+  sold: { kind: image, routes: [{ provider: gpu }], prices: [{ from: 2026-06-01, per_image: { 1k: 1, 2k: 1, 4k: 1 } }] }
+  talk:
+    kind: chat
+    routes: [{ provider: paid }]
+    prices: [{ from: 2026-02-01, per_million_tokens: { input: 1.25, cached_input: 0.125, output: 10 } }]
+  unpriced-talk: { kind: chat, routes: [{ provider: paid }] }
+  free-talk: { kind: chat, routes: [{ provider: sandbox }] }
+`,
+  'test',
+  { KEY: 'k' },
+);
+const BEFORE = new Date('2026-01-31T23:59:59Z');
+const SPRING = new Date('2026-05-31T23:59:59Z');
+const SUMMER = new Date('2026-06-01T00:00:00Z');
+const ASKED = { pixels: { width: 2048, height: 1152 }, resolution: '2k', quality: null } as const;
+const modelOf = (name: string): ModelEntry => CATALOGUE.models.get(name) as ModelEntry;
+const quote = (name: string, at: Date, changes: Partial<Parameters<typeof quoteImage>[2]> = {}) =>
+  quoteImage(CATALOGUE, modelOf(name), { ...ASKED, ...changes }, at);
+
+describe('the quote of a picture', () => {
+  it.each([
+    ['the tier of its pixels', {}, 40_000],
+    ['a quality of its own price', { quality: 'high' }, 80_000],
+    ['an older name of that quality', { quality: 'hd' }, 80_000],
+    ['another older name', { quality: 'standard' }, 50_000],
+    ['a quality that is not listed', { quality: 'low' }, 40_000],
+    ['the pixels rather than the tier that is named beside them', { pixels: { width: 3840, height: 2160 } }, 160_000],
+    ['the tier that is named for auto', { pixels: null, resolution: '4k' as const }, 160_000],
+    ['the usual tier for auto without one', { pixels: null, resolution: null }, 40_000],
+  ])('goes by %s', (_name, changes, reserved) => {
+    expect(quote('priced', SPRING, changes)).toEqual({ reserved, currency: 'EUR' });
+  });
+
+  it('changes with the day, and is the most where tokens decide', () => {
+    const tokens = { input: 5_000_000, output: 30_000_000 };
+    expect(quote('priced', SUMMER)).toEqual({ reserved: 30_000, currency: 'EUR', tokens });
+  });
+
+  it('is a known zero where the price book says so', () => {
+    expect(quote('priced', SUMMER, { pixels: { width: 1024, height: 1024 } })).toMatchObject({ reserved: 0 });
+  });
+
+  it('is unknown where a provider charges and no price is in force', () => {
+    const unknown = { reserved: null, currency: 'EUR' };
+    expect(quote('priced', BEFORE)).toEqual(unknown);
+    expect(quote('mixed', SUMMER)).toEqual(unknown);
+    expect(quote('sold', SPRING)).toEqual(unknown);
+  });
+
+  it('is none where nothing is charged', () => {
+    expect(quote('free', SUMMER)).toBeNull();
+  });
+});
+
+describe('the price of a chat', () => {
+  it('is known, unknown, or nothing', () => {
+    expect(chatPrices(CATALOGUE, modelOf('talk'), SUMMER)).toEqual({
+      input: 1_250_000,
+      cachedInput: 125_000,
+      output: 10_000_000,
+    });
+    expect(chatPrices(CATALOGUE, modelOf('talk'), BEFORE)).toBeUndefined();
+    expect(chatPrices(CATALOGUE, modelOf('unpriced-talk'), SUMMER)).toBeUndefined();
+    expect(chatPrices(CATALOGUE, modelOf('free-talk'), SUMMER)).toBeNull();
+  });
+
+  it.each([
+    [{ input: 1_000_000, output: 1_000_000, cached: 0 }, 11_250_000],
+    [{ input: 1_000_000, output: 0, cached: 400_000 }, 800_000],
+    [{ input: 1, output: 0, cached: null }, 2],
+    [{ input: 2_147_483_647, output: 2_147_483_647, cached: 0 }, 24_159_191_029],
+    [{ input: 5, output: 0, cached: 9 }, 1],
+    [{ input: null, output: 5, cached: null }, null],
+    [{ input: 5, output: null, cached: null }, null],
+  ])('of %j is %s millionths', (tokens, cost) => {
+    expect(tokenCost({ input: 1_250_000, cachedInput: 125_000, output: 10_000_000 }, tokens)).toBe(cost);
+  });
+});

@@ -1,0 +1,64 @@
+import { isFree, priceAt, type Catalogue, type ModelEntry, type TokenPrices } from '#catalogue/catalogue.js';
+import { DEFAULT_RESOLUTION, tierOfPixels, type Pixels, type Resolution } from '#contract/pixel-table.js';
+import type { TaskCost } from './task-cost.js';
+
+/** What the price of a picture depends on. */
+export interface PricedOptions {
+  readonly pixels: Pixels | null;
+  readonly resolution: Resolution | null;
+  readonly quality: string | null;
+}
+
+/** The qualities of older models, as the price book calls them. */
+const QUALITIES: Readonly<Record<string, string>> = { standard: 'medium', hd: 'high' };
+const MILLION = 1_000_000n;
+
+/** The tier a picture is paid by: that of its pixels, and while only the provider knows those, that of the request. */
+export function billedTier({ pixels, resolution }: PricedOptions): Resolution {
+  return pixels === null ? (resolution ?? DEFAULT_RESOLUTION) : tierOfPixels(pixels);
+}
+
+/**
+ * What a picture costs that is accepted at a time; null when nothing is charged for it. `reserved` is null when the
+ * price is not known. With `tokens` it is the most that the picture costs, else exactly what it does.
+ */
+export function quoteImage(catalogue: Catalogue, model: ModelEntry, options: PricedOptions, at: Date): TaskCost | null {
+  if (isGratis(catalogue, model)) return null;
+  const { currency } = catalogue;
+  const price = priceAt(model, at);
+  const byQuality = price?.images?.perImage[billedTier(options)];
+  const quality = options.quality ?? 'auto';
+  const reserved = byQuality?.[QUALITIES[quality] ?? quality] ?? byQuality?.['auto'];
+  if (reserved === undefined) return { reserved: null, currency };
+  if (price?.tokens === undefined) return { reserved, currency };
+  return { reserved, currency, tokens: { input: price.tokens.input, output: price.tokens.output } };
+}
+
+/** The price of a chat that begins at a time; null when nothing is charged for it, undefined when it is not known. */
+export function chatPrices(catalogue: Catalogue, model: ModelEntry, at: Date): TokenPrices | null | undefined {
+  return isGratis(catalogue, model) ? null : priceAt(model, at)?.tokens;
+}
+
+/** Tokens as a provider counted them; null where it said nothing. */
+export interface CountedTokens {
+  readonly input: number | null;
+  readonly output: number | null;
+  /** Of the input, what the provider had in its cache. */
+  readonly cached: number | null;
+}
+
+/** What so many tokens cost in millionths, rounded up; null when the provider did not count them. */
+export function tokenCost(prices: TokenPrices, { input, output, cached }: CountedTokens): number | null {
+  if (input === null || output === null) return null;
+  const fromCache = Math.min(cached ?? 0, input);
+  const sum =
+    BigInt(input - fromCache) * BigInt(prices.input) +
+    BigInt(fromCache) * BigInt(prices.cachedInput ?? prices.input) +
+    BigInt(output) * BigInt(prices.output);
+  return Number((sum + MILLION - 1n) / MILLION);
+}
+
+/** Without a price book and without a provider that charges, nothing is charged. */
+function isGratis(catalogue: Catalogue, model: ModelEntry): boolean {
+  return model.prices.length === 0 && isFree(model, catalogue);
+}

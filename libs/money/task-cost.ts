@@ -1,0 +1,11 @@
+/** What a task costs, as its row keeps it (`tasks.cost`). Amounts are millionths of the currency's unit. */
+export interface TaskCost {
+  /** What was set aside when it was accepted; null when no price was known. */
+  readonly reserved: number | null;
+  /** ISO 4217. */
+  readonly currency: string;
+  /** Prices per million tokens, where the picture is paid by what its provider counts; `reserved` is then the most. */
+  readonly tokens?: { readonly input: number; readonly output: number };
+  /** What it has cost in the end; written by a trigger when the task ends. */
+  readonly settled?: number | null;
+}

@@ -1,0 +1,213 @@
+import { randomBytes } from 'node:crypto';
+import { Database } from '#database/database.js';
+import { findBudgets, leftOf, setBudget } from '#money/budgets.js';
+import type { TaskCost } from '#money/task-cost.js';
+import { RetractTasks } from '#tasks/retract-tasks.js';
+import { TaskIntake } from '#tasks/task-intake.js';
+import { taskError } from '#tasks/task-error.js';
+import { TaskStore } from '#tasks/task-store.js';
+import { AppError } from '#contract/app-error.js';
+import type { TaskCommand } from '#tasks/task.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
+
+const DEADLINE_MS = 900_000;
+const COST: TaskCost = { reserved: 40_000, currency: 'USD' };
+const BY_TOKENS: TaskCost = { ...COST, tokens: { input: 5_000_000, output: 30_000_000 } };
+const UNKNOWN: TaskCost = { reserved: null, currency: 'USD' };
+const IMAGE = { key: 'results/x', contentType: 'image/png', width: 1, height: 1, bytes: 1, sha256: 'ab' };
+const usage = (input: number, output: number) => ({
+  input_tokens: input,
+  output_tokens: output,
+  total_tokens: input + output,
+});
+
+/** Two intakes on pools of their own, like two processes. */
+describe('money', () => {
+  let room: TaskRoom;
+  let other: Database;
+  let intakes: [TaskIntake, TaskIntake];
+  let count = 0;
+  beforeAll(async () => {
+    room = await openTaskRoom();
+    const config = { databaseUrl: room.databaseUrl, databasePool: 10, connectTimeoutMs: 5_000, queryTimeoutMs: 10_000 };
+    other = new Database(config, room.logger);
+    intakes = [new TaskIntake(room.database, room.store), new TaskIntake(other, new TaskStore(other))];
+  });
+  afterAll(async () => {
+    await other.close();
+    await room.close();
+  });
+
+  const keyId = (): string => `key_money_${++count}`;
+  const take = (changes: Partial<TaskCommand>, identity?: Parameters<TaskIntake['take']>[2]) =>
+    intakes[count++ % 2 === 0 ? 0 : 1].take(command({ cost: COST, ...changes }), DEADLINE_MS, identity);
+  const budgetOf = async (ownerId: string) => (await findBudgets(room.database.pool, [ownerId]))[0];
+  const keyBudget = (ownerId: string, limit: number, period: 'month' | 'total' = 'total') =>
+    setBudget(room.database.pool, { ownerId, owner: 'key' }, { limit, period });
+
+  async function ledger(id: string): Promise<Record<string, number | null>> {
+    const { rows } = await room.sql('SELECT kind, amount_micros::float8 AS amount FROM charges WHERE task_id = $1', [
+      id,
+    ]);
+    return Object.fromEntries((rows as { kind: string; amount: number }[]).map(({ kind, amount }) => [kind, amount]));
+  }
+
+  async function completed(id: string, tokens?: ReturnType<typeof usage>): Promise<void> {
+    const claimed = await room.moves.claim(id, 'worker', 20_000);
+    const hold = { id, attempt: claimed?.attempt ?? 0 };
+    expect(await room.moves.complete(hold, { images: [IMAGE], usage: tokens, warnings: [] })).toBe(true);
+  }
+
+  it('is reserved with the task and settled with its end', async () => {
+    const apiKeyId = keyId();
+    await keyBudget(apiKeyId, 100_000);
+    const { task } = await take({ apiKeyId });
+    expect(await ledger(task.id)).toEqual({ reserve: 40_000 });
+    expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 40_000, limit: 100_000 });
+    await completed(task.id);
+    expect(await ledger(task.id)).toEqual({ reserve: 40_000, settle: 40_000 });
+    expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 40_000 });
+    expect((await room.store.find(TEST_ACCOUNT, task.id))?.cost).toEqual({ ...COST, settled: 40_000 });
+  });
+
+  it.each([
+    ['fewer tokens than were reserved', BY_TOKENS, usage(100, 1_000), { settle: 30_500, refund: 9_500 }],
+    ['tokens that round up', BY_TOKENS, usage(1, 0), { settle: 5, refund: 39_995 }],
+    ['more tokens than were reserved', BY_TOKENS, usage(100, 1_000_000), { settle: 40_000 }],
+    ['tokens that nobody counted', BY_TOKENS, undefined, { settle: 40_000 }],
+    ['tokens that cost nothing by themselves', COST, usage(100, 1_000), { settle: 40_000 }],
+  ])('is what the measured tokens cost, and never more than was reserved: %s', async (_name, cost, tokens, rest) => {
+    const apiKeyId = keyId();
+    await keyBudget(apiKeyId, 100_000);
+    const { task } = await take({ apiKeyId, cost });
+    await completed(task.id, tokens);
+    expect(await ledger(task.id)).toEqual({ reserve: 40_000, ...rest });
+    expect(await budgetOf(apiKeyId)).toMatchObject({ spent: rest.settle });
+  });
+
+  it('is given back when the task fails, is cancelled, or ends at its deadline', async () => {
+    const apiKeyId = keyId();
+    await keyBudget(apiKeyId, 120_000);
+    const tasks = await Promise.all([1, 2, 3].map(() => take({ apiKeyId })));
+    const [failed = '', cancelled = '', late = ''] = tasks.map(({ task }) => task.id);
+    expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 120_000 });
+    const claimed = await room.moves.claim(failed, 'worker', 20_000);
+    const error = taskError(new AppError('upstream_error', 'no'));
+    expect(await room.moves.fail({ id: failed, attempt: claimed?.attempt ?? 0 }, error)).toBe(true);
+    await room.moves.claim(cancelled, 'worker', 20_000);
+    await room.store.cancel(TEST_ACCOUNT, cancelled);
+    await room.sql(`UPDATE tasks SET deadline_at = now() - interval '1 s' WHERE id = $1`, [late]);
+    expect(await room.newSweep().failOverdue()).toBe(1);
+    for (const id of [failed, cancelled, late]) {
+      expect(await ledger(id)).toEqual({ reserve: 40_000, refund: 40_000 });
+      expect((await room.store.find(TEST_ACCOUNT, id))?.cost).toMatchObject({ settled: 0 });
+    }
+    expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 0 });
+  });
+
+  it('is given back when the task is taken back, of which nothing else is left', async () => {
+    const apiKeyId = keyId();
+    await keyBudget(apiKeyId, 40_000);
+    const { task } = await take({ apiKeyId });
+    const retract = new RetractTasks(room.database, room.logger);
+    retract.add(task.id);
+    expect(await waitUntil(() => Promise.resolve(!retract.has(task.id)), { timeoutMs: 10_000 })).toBe(true);
+    expect(await room.store.find(TEST_ACCOUNT, task.id)).toBeUndefined();
+    expect(await ledger(task.id)).toEqual({ reserve: 40_000, refund: 40_000 });
+    expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 0 });
+    await retract.beforeApplicationShutdown();
+  });
+
+  it('is not touched again when an ended task is removed after its time', async () => {
+    const { task } = await take({});
+    await completed(task.id);
+    await room.sql('DELETE FROM tasks WHERE id = $1', [task.id]);
+    expect(await ledger(task.id)).toEqual({ reserve: 40_000, settle: 40_000 });
+  });
+
+  it.each(['key', 'account'] as const)('holds the budget of one %s against fifty parallel requests', async (owner) => {
+    const apiKeyId = keyId();
+    const accountId = `acct_${apiKeyId}`;
+    const ownerId = owner === 'key' ? apiKeyId : accountId;
+    await setBudget(room.database.pool, { ownerId, owner }, { limit: 300_000, period: 'month' });
+    const calls = Array.from({ length: 50 }, () =>
+      take({ accountId, apiKeyId: owner === 'key' ? apiKeyId : keyId() }).then(
+        () => 'taken',
+        (error: unknown) => (error as AppError).code,
+      ),
+    );
+    const answers = await Promise.all(calls);
+    expect(answers.filter((answer) => answer === 'taken')).toHaveLength(7);
+    expect(answers.filter((answer) => answer === 'insufficient_quota')).toHaveLength(43);
+    expect(await budgetOf(ownerId)).toMatchObject({ spent: 280_000, limit: 300_000 });
+    const { rows } = await room.sql('SELECT count(*)::int AS tasks FROM tasks WHERE account_id = $1', [accountId]);
+    expect(rows).toEqual([{ tasks: 7 }]);
+    await expect(take({ accountId, apiKeyId })).rejects.toMatchObject({
+      status: 402,
+      message: `The budget of this ${owner === 'key' ? 'API key' : 'account'} does not suffice: 0.020000 is left this month.`,
+    });
+  });
+
+  it('is reserved once for fifty parallel repeats of a request, and not at all for one that is refused', async () => {
+    const apiKeyId = keyId();
+    await keyBudget(apiKeyId, 50_000);
+    const identity = { kind: 'key', key: `once-${apiKeyId}`, fingerprint: randomBytes(32) } as const;
+    const taken = await Promise.all(Array.from({ length: 50 }, () => take({ apiKeyId }, identity)));
+    expect(new Set(taken.map(({ task }) => task.id)).size).toBe(1);
+    expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 40_000 });
+    const refused = { kind: 'key', key: `refused-${apiKeyId}`, fingerprint: randomBytes(32) } as const;
+    await expect(take({ apiKeyId }, refused)).rejects.toMatchObject({ code: 'insufficient_quota' });
+    const retried = { kind: 'attempt', retry: 1, fingerprint: randomBytes(32) } as const;
+    await expect(take({ apiKeyId }, retried)).rejects.toMatchObject({ code: 'insufficient_quota' });
+    const { rows } = await room.sql('SELECT kind FROM charges WHERE api_key_id = $1', [apiKeyId]);
+    expect(rows).toEqual([{ kind: 'reserve' }]);
+    await keyBudget(apiKeyId, 100_000);
+    expect((await take({ apiKeyId }, refused)).attached).toBe(false);
+  });
+
+  it('without a known price is flagged, never zero, and refused where there is a budget', async () => {
+    const apiKeyId = keyId();
+    const { task } = await take({ apiKeyId, cost: UNKNOWN });
+    expect(await ledger(task.id)).toEqual({ reserve: null });
+    await completed(task.id);
+    expect(await ledger(task.id)).toEqual({ reserve: null, settle: null });
+    await keyBudget(apiKeyId, 1_000_000);
+    await expect(take({ apiKeyId, cost: UNKNOWN })).rejects.toMatchObject({ code: 'model_not_allowed', status: 403 });
+    expect((await take({ apiKeyId, cost: { reserved: 0, currency: 'USD' } })).attached).toBe(false);
+    expect((await take({ apiKeyId, cost: null })).task.cost).toBeNull();
+  });
+
+  it('counts what was spent before the budget was set', async () => {
+    const apiKeyId = keyId();
+    const [kept, failed] = [await take({ apiKeyId }), await take({ apiKeyId })];
+    await room.store.cancel(TEST_ACCOUNT, failed.task.id);
+    await completed(kept.task.id);
+    await room.sql(
+      `INSERT INTO chat_usage VALUES ($1, $2, $3, 'm', 'p', NULL, 'm', false, 200, 'completed', 1, 1, 0, 1, 1, now(), 7)`,
+      [`req_${apiKeyId}`, TEST_ACCOUNT, apiKeyId],
+    );
+    await keyBudget(apiKeyId, 100_000, 'month');
+    expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 40_007 });
+    expect(leftOf(await findBudgets(room.database.pool, [apiKeyId, 'acct_without']))).toBe(59_993);
+  });
+
+  it('begins anew with the month, and what ends later belongs to the month that it began in', async () => {
+    const [monthly, total] = [keyId(), keyId()];
+    await keyBudget(monthly, 80_000, 'month');
+    await keyBudget(total, 80_000, 'total');
+    const [old] = await Promise.all([take({ apiKeyId: monthly }), take({ apiKeyId: total })]);
+    await room.sql(`UPDATE budgets SET period_start = period_start - interval '1 month' WHERE owner_id = ANY($1)`, [
+      [monthly, total],
+    ]);
+    await room.sql(`UPDATE charges SET created_at = created_at - interval '1 month' WHERE api_key_id = ANY($1)`, [
+      [monthly, total],
+    ]);
+    expect(await budgetOf(monthly)).toMatchObject({ spent: 0 });
+    expect(await budgetOf(total)).toMatchObject({ spent: 40_000 });
+    await take({ apiKeyId: monthly });
+    expect(await budgetOf(monthly)).toMatchObject({ spent: 40_000 });
+    await room.store.cancel(TEST_ACCOUNT, old.task.id);
+    expect(await budgetOf(monthly)).toMatchObject({ spent: 40_000 });
+  });
+});

@@ -1,0 +1,214 @@
+import fc from 'fast-check';
+import { AppError } from '#contract/app-error.js';
+import { Database } from '#database/database.js';
+import { setBudget, type Budget } from '#money/budgets.js';
+import type { TaskCost } from '#money/task-cost.js';
+import type { RequestIdentity } from '#tasks/request-identity.js';
+import { RetractTasks } from '#tasks/retract-tasks.js';
+import { taskError } from '#tasks/task-error.js';
+import { newTaskId } from '#tasks/task-id.js';
+import { TaskIntake } from '#tasks/task-intake.js';
+import { TaskMoves } from '#tasks/task-moves.js';
+import { TaskStore } from '#tasks/task-store.js';
+import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
+import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
+
+const IMAGE = { key: 'results/x', contentType: 'image/png', width: 1, height: 1, bytes: 1, sha256: 'ab' };
+const FAILURE = taskError(new AppError('upstream_error', 'no'));
+/** Callers as `<account> <key>`; each account and all keys but one have a budget. */
+const CALLERS = ['a 1', 'a 2', 'a free', 'b 3'] as const;
+const OWNERS: readonly [string, Budget['owner'], Budget['period'], number][] = [
+  ['a', 'account', 'month', 100],
+  ['b', 'account', 'total', 70],
+  ['1', 'key', 'total', 45],
+  ['2', 'key', 'month', 70],
+  ['3', 'key', 'month', 60],
+];
+
+const reserved = (amount: number | null, tokens?: TaskCost['tokens']): TaskCost => ({
+  ...{ reserved: amount, currency: 'USD' },
+  ...(tokens === undefined ? {} : { tokens }),
+});
+const cost = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: 1, max: 30 }).map((amount) => reserved(amount)) },
+  {
+    weight: 3,
+    arbitrary: fc.integer({ min: 1, max: 30 }).map((amount) => reserved(amount, { input: 500_000, output: 900_000 })),
+  },
+  fc.constantFrom<TaskCost | null>(null, reserved(null), reserved(0)),
+);
+const mark = fc.constantFrom('none', 'key x', 'key y', 'retry x', 'retry y');
+
+type Step =
+  | { readonly kind: 'submit'; readonly caller: (typeof CALLERS)[number]; readonly cost: TaskCost | null; mark: string }
+  | { readonly kind: 'complete'; readonly task: number; readonly tokens: number }
+  | { readonly kind: 'claim' | 'fail' | 'cancel' | 'expire' | 'retract'; readonly task: number }
+  | { readonly kind: 'set'; readonly owner: number };
+
+const task = fc.nat({ max: 30 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({ kind: fc.constant('submit' as const), caller: fc.constantFrom(...CALLERS), cost, mark }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('complete' as const), task, tokens: fc.nat({ max: 40 }) }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ kind: fc.constantFrom('claim', 'fail', 'cancel', 'expire', 'retract'), task }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('set' as const), owner: fc.nat({ max: OWNERS.length - 1 }) }) },
+);
+/** What happens at the same time, and then what comes after. */
+const course = fc.array(fc.array(step, { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 6 });
+
+/** Each process has a pool of its own; steps take turns between them. */
+describe('the ledger', () => {
+  let room: TaskRoom;
+  let processes: { database: Database; intake: TaskIntake; store: TaskStore; moves: TaskMoves }[];
+  let runCount = 0;
+  beforeAll(async () => {
+    room = await openTaskRoom();
+    const config = { databaseUrl: room.databaseUrl, databasePool: 8, connectTimeoutMs: 5_000, queryTimeoutMs: 10_000 };
+    processes = [room.database, new Database(config, room.logger)].map((database) => {
+      const store = new TaskStore(database);
+      return { database, store, intake: new TaskIntake(database, store), moves: new TaskMoves(database) };
+    });
+  });
+  afterAll(async () => {
+    await processes[1]?.database.close();
+    await room.close();
+  });
+
+  /** One run in a world of its own: accounts and keys get its number. */
+  class World {
+    private readonly run = `_${++runCount}`;
+    private readonly ids: string[] = [];
+    private turn = 0;
+
+    async open(): Promise<void> {
+      for (const index of OWNERS.keys()) await this.set(index);
+    }
+
+    async step(next: Step): Promise<void> {
+      const { database, intake, store, moves } = processes[this.turn++ % 2] as (typeof processes)[number];
+      if (next.kind === 'set') return this.set(next.owner);
+      if (next.kind === 'submit') return this.submit(intake, next);
+      const id = this.ids[next.task % Math.max(1, this.ids.length)];
+      if (id === undefined) return;
+      const { rows } = await database.pool.query<{ account_id: string; attempt: number }>(
+        'SELECT account_id, attempt FROM tasks WHERE id = $1',
+        [id],
+      );
+      const hold = { id, attempt: rows[0]?.attempt ?? 0 };
+      if (next.kind === 'claim') await moves.claim(id, 'worker', 20_000);
+      else if (next.kind === 'fail') await moves.fail(hold, FAILURE);
+      else if (next.kind === 'cancel') await store.cancel(rows[0]?.account_id ?? '', id);
+      else if (next.kind === 'complete') {
+        const usage = { input_tokens: next.tokens, output_tokens: next.tokens, total_tokens: 2 * next.tokens };
+        await moves.complete(hold, { images: [IMAGE], usage, warnings: [] });
+      } else if (next.kind === 'expire') {
+        await database.pool.query(`UPDATE tasks SET deadline_at = now() - interval '1 s' WHERE id = $1`, [id]);
+        await room.newSweep().failOverdue();
+      } else {
+        const retract = new RetractTasks(database, room.logger);
+        retract.add(id);
+        await retract.beforeApplicationShutdown();
+      }
+    }
+
+    /** What nobody has ended, the deadline does. */
+    async close(): Promise<void> {
+      await room.sql(`UPDATE tasks SET deadline_at = now() - interval '1 s' WHERE status = 'pending'`);
+      await room.newSweep().failOverdue();
+    }
+
+    /** No budget is exceeded, and each has spent what the ledger says. */
+    async check(): Promise<void> {
+      const { rows } = await room.sql(
+        `SELECT owner_id, limit_micros::int AS most, spent_micros::int AS spent, (
+           SELECT COALESCE(sum(CASE kind WHEN 'reserve' THEN amount_micros WHEN 'refund' THEN -amount_micros END), 0)::int
+           FROM charges WHERE owner_id IN (account_id, api_key_id)) AS ledger
+         FROM budgets WHERE owner_id LIKE $1`,
+        [`%${this.run}`],
+      );
+      expect(rows).toHaveLength(OWNERS.length);
+      for (const { most, spent, ledger } of rows as { most: number; spent: number; ledger: number }[]) {
+        expect(spent).toBeLessThanOrEqual(most);
+        expect(spent).toBe(ledger);
+      }
+    }
+
+    /** Of every task that has ended: what was reserved is what was settled and refunded, and only completed ones cost. */
+    async checkEnds(): Promise<void> {
+      const { rows } = await room.sql(
+        `SELECT task_id, status, cost, count(*) FILTER (WHERE kind = 'reserve')::int AS reserves,
+           count(*) FILTER (WHERE kind <> 'reserve')::int AS ends,
+           sum(amount_micros) FILTER (WHERE kind = 'reserve')::int AS reserved,
+           COALESCE(sum(amount_micros) FILTER (WHERE kind = 'settle'), 0)::int AS settled,
+           COALESCE(sum(amount_micros) FILTER (WHERE kind = 'refund'), 0)::int AS refunded
+         FROM charges LEFT JOIN tasks ON id = task_id WHERE charges.account_id LIKE $1 GROUP BY task_id, status, cost`,
+        [`%${this.run}`],
+      );
+      for (const row of rows as Record<string, number | string | null>[]) {
+        expect(row).toMatchObject({ reserves: 1 });
+        expect(row['ends']).toBeGreaterThanOrEqual(1);
+        if (row['reserved'] !== null) expect(Number(row['settled']) + Number(row['refunded'])).toBe(row['reserved']);
+        // A row without a task is one that was taken back.
+        if (row['status'] !== 'completed') expect(row).toMatchObject({ settled: 0 });
+      }
+      const charged = await room.sql(
+        `SELECT id FROM tasks WHERE account_id LIKE $1 AND cost IS NOT NULL AND (status = 'pending'
+           OR NOT EXISTS (SELECT 1 FROM charges WHERE task_id = id AND kind = 'reserve'))`,
+        [`%${this.run}`],
+      );
+      expect(charged.rows).toEqual([]);
+    }
+
+    private async submit(intake: TaskIntake, next: Step & { kind: 'submit' }): Promise<void> {
+      const [account = '', key = ''] = next.caller.split(' ');
+      const id = newTaskId();
+      const order = { id, accountId: account + this.run, apiKeyId: key + this.run, cost: next.cost };
+      try {
+        const { task: made } = await intake.take(command(order), 900_000, this.identity(next));
+        this.ids.push(made.id);
+      } catch (error) {
+        expect((error as AppError).code).toMatch(/^(insufficient_quota|model_not_allowed|idempotency_in_progress)$/);
+      }
+    }
+
+    private identity({ mark: text, caller }: Step & { kind: 'submit' }): RequestIdentity | undefined {
+      const [kind, name = ''] = text.split(' ');
+      const fingerprint = Buffer.from(
+        `${name} of ${kind === 'key' ? (caller[0] ?? '') : caller}${this.run}`.padEnd(32),
+      );
+      if (kind === 'key') return { kind: 'key', key: name, fingerprint };
+      return kind === 'retry' ? { kind: 'attempt', retry: 1, fingerprint } : undefined;
+    }
+
+    private async set(index: number): Promise<void> {
+      const [name, owner, period, limit] = OWNERS[index] as (typeof OWNERS)[number];
+      await setBudget(room.database.pool, { ownerId: name + this.run, owner }, { limit, period });
+    }
+  }
+
+  it(
+    'adds up, and no budget is exceeded, whatever happens at the same time',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(course, async (batches) => {
+          const world = new World();
+          await world.open();
+          for (const batch of batches) {
+            await Promise.all([world.check(), ...batch.map((next) => world.step(next))]);
+            await world.check();
+          }
+          await world.close();
+          await world.check();
+          await world.checkEnds();
+        }),
+        runs(40),
+      );
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
+});
