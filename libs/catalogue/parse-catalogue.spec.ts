@@ -80,14 +80,6 @@ describe('a catalogue', () => {
     expect(model?.ranks[1]?.[0]).toMatchObject({ edits: false, masks: false, images: 16, sizes: ['1024x1024'] });
   });
 
-  it('refuses to send pictures to a provider whose type makes none, by its name', () => {
-    const text = `providers:\n  gpu: { type: comfyui, base_url: http://10.0.0.5:8188 }
-models:\n  flux: { kind: image, routes: [{ provider: gpu }] }\n`;
-    expect(problemsOf(text)).toEqual([
-      'line 4: models.flux.routes.0 goes to gpu, whose type comfyui makes no pictures',
-    ]);
-  });
-
   it('takes OPENAI_INTERRUPTED for the entries of type openai that say nothing of their own', () => {
     const { providers } = parseCatalogue(FULL.replace('interrupted: retry', 'interrupted: fail'), 'models.yaml', {
       ...ENV,
@@ -97,6 +89,7 @@ models:\n  flux: { kind: image, routes: [{ provider: gpu }] }\n`;
       ['main', 'fail'],
       ['spare', 'retry'],
       ['gpu', 'retry'],
+      ['jobs', 'fail'],
     ]);
   });
 

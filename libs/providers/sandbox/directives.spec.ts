@@ -6,6 +6,7 @@ test('are taken out of the prompt', () => {
     latency: 8000,
     fault: 'http-500',
     faultTimes: 2,
+    pending: 0,
     unknown: [],
   });
 });
