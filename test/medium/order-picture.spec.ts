@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
+import { waitUntil } from '#embedded/wait-until.js';
 import { parseCatalogue } from '#catalogue/parse-catalogue.js';
 import type { ImageProvider, ProviderCallContext } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
@@ -10,7 +11,7 @@ import type { CallOutcome, Gate, GateRefusal } from '#routing/gate.js';
 import { DiskStore } from '#storage/disk-store.js';
 import type { ProviderCall } from '#tasks/provider-call.js';
 import type { TaskCommand, TaskSummary } from '#tasks/task.js';
-import { imageWorker, pictureOf, vendor } from '../support/image-worker.js';
+import { imageWorker, OPEN_GATE, pictureOf, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -43,12 +44,12 @@ describe('ordering a picture', () => {
   });
 
   /** A worker of these vendors, by their names in the catalogue. */
-  function worker(vendors: Readonly<Record<string, Generate>>, text = CATALOGUE, gate?: Gate) {
+  function worker(vendors: Readonly<Record<string, Generate>>, text = CATALOGUE, gate = OPEN_GATE, leaseMs = '1000') {
     const current = parseCatalogue(text, 'models.yaml', { KEY: 'secret' });
     const make = ({ name }: { name: string }): ImageProvider =>
       vendor(vendors[name] ?? (() => mustNotBeCalled()), name);
     const registry = new ProviderRegistry({ current }, make);
-    return imageWorker(room, { store, registry, ...(gate === undefined ? {} : { gate }) });
+    return imageWorker(room, { store, registry, gate, leaseMs });
   }
 
   const accepted = async (changes: Partial<TaskCommand> = {}): Promise<string> =>
@@ -246,6 +247,30 @@ describe('ordering a picture', () => {
         { provider: 'first', outcome: 'failed', charged: 'no' },
         { provider: 'second', outcome: 'succeeded' },
       ]);
+    });
+
+    it('notes the name of the job as soon as the database takes it', async () => {
+      const id = await accepted();
+      const blocker = await room.database.pool.connect();
+      const waiting = async (): Promise<number> => {
+        const text = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+          AND query LIKE '%upstreamId%'`;
+        return (await room.sql(text)).rowCount ?? 0;
+      };
+      const blocked: Generate = async (context) => {
+        await blocker.query('BEGIN');
+        await blocker.query('SELECT 1 FROM tasks WHERE id = $1 FOR UPDATE', [id]);
+        const noted = context.onAccepted('vendor-job-1');
+        await waitUntil(async () => (await waiting()) > 0, { timeoutMs: 20_000, everyMs: 20 });
+        await waitUntil(async () => (await waiting()) === 0, { timeoutMs: 20_000, everyMs: 20 });
+        await blocker.query('ROLLBACK');
+        await noted;
+        return { pending: { checkAfterMs: 2_000 } };
+      };
+      await worker({ first: blocked }, CATALOGUE, OPEN_GATE, '60000').run(id);
+      blocker.release();
+      expect(await read(id)).toMatchObject({ status: 'pending', phase: 'running' });
+      expect(await callsOf(id)).toMatchObject([{ upstreamId: 'vendor-job-1' }]);
     });
 
     it('says so when the provider was taken out of the catalogue meanwhile', async () => {

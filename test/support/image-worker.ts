@@ -26,13 +26,18 @@ interface WorkerParts {
   readonly store: ObjectStore;
   readonly registry: ProviderRegistry;
   readonly gate?: Gate;
+  /** Milliseconds, as a setting. */
+  readonly leaseMs?: string;
   /** Local ports that image addresses may name. */
   readonly ports?: readonly string[];
 }
 
 /** A worker's parts, as its module puts them together, for one task. */
-export function imageWorker(room: TaskRoom, { store, registry, gate = OPEN_GATE, ports = ['80'] }: WorkerParts) {
-  const [config] = loadConfig([TasksConfig], { LEASE_MS: '1000' });
+export function imageWorker(
+  room: TaskRoom,
+  { store, registry, gate = OPEN_GATE, leaseMs = '1000', ports = ['80'] }: WorkerParts,
+) {
+  const [config] = loadConfig([TasksConfig], { LEASE_MS: leaseMs });
   const [egress] = loadConfig([EgressConfig], { EGRESS_ALLOW_CIDRS: '127.0.0.0/8', EGRESS_PORTS: ports.join() });
   const holds = new Holds(room.moves, config.leaseMs, room.logger);
   const { bell, queue, deliveries } = room;

@@ -30,8 +30,9 @@ interface Notified {
 /** A phase shorter than this is over before anyone could look. */
 const VISIBLE_MS = 250;
 
-/** How long a finished picture waits for the database between two tries, and how often; about a quarter of an hour. */
-const COMPLETE_RETRY_MS = 500;
+/** How long what a provider has done waits for the database between two tries. */
+const RETRY_MS = 500;
+/** How often a finished picture is offered to it; about a quarter of an hour. */
 const COMPLETE_TRIES = 1_800;
 
 /** Moves a held task along and says so in the log. Throws HoldLost when the task is no longer ours. */
@@ -95,9 +96,20 @@ export class TaskKeeper {
     return this.notify.meter.call(provider, call, held.signal);
   }
 
+  /** Is tried until the database takes it, or the hold is lost: without its name a paid job can't be fetched. */
   async acceptedByProvider(attempt: Attempt, providerJobId: string): Promise<void> {
-    if (!(await this.moves.acceptedByProvider(attempt.held, providerJobId))) throw new HoldLost();
-    if (attempt.call !== undefined) attempt.call.jobId = providerJobId;
+    const { claimed, held } = attempt;
+    for (;;) {
+      try {
+        if (!(await this.moves.acceptedByProvider(held, providerJobId))) throw new HoldLost();
+        if (attempt.call !== undefined) attempt.call.jobId = providerJobId;
+        return;
+      } catch (error) {
+        if (error instanceof HoldLost || held.signal.aborted) throw error;
+        this.logger.warn('task.job_not_noted', { ...identity(claimed), attempt: held.attempt, error });
+        await delay(RETRY_MS);
+      }
+    }
   }
 
   /** The last call failed without a charge, and another provider or key is asked. */
@@ -165,7 +177,7 @@ export class TaskKeeper {
         const isLast = signal.aborted && !(signal.reason instanceof HoldLost);
         if (isLast || tries === COMPLETE_TRIES) throw new PictureNotStored('not written down', { cause: error });
         this.logger.warn('task.not_completed', { ...identity(claimed), attempt: held.attempt, error });
-        await delay(COMPLETE_RETRY_MS);
+        await delay(RETRY_MS);
       }
     }
   }
