@@ -215,6 +215,15 @@ describe('the ComfyUI adapter', () => {
     expect((await buffer((await call).image)).equals(png)).toBe(true);
   });
 
+  it('keeps no connection, even to a server that never says goodbye', async () => {
+    for (const isPolite of [true, false]) {
+      comfy.isPolite = isPolite;
+      await generate();
+      await waitUntil(() => comfy.openSockets === 0, { timeoutMs: 10_000 });
+    }
+    expect(comfy.socketHeaders).toHaveLength(2);
+  });
+
   it('passes the key on everywhere, and no origin', async () => {
     const key = { name: 'k', secret: 'sk-canary' };
     await provider(PLAIN, { keys: [key] }).generate(orderOf(), contextOf());
