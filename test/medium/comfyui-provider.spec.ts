@@ -215,6 +215,15 @@ describe('the ComfyUI adapter', () => {
     expect((await buffer((await call).image)).equals(png)).toBe(true);
   });
 
+  it('keeps no connection, even to a server that never says goodbye', async () => {
+    for (const isPolite of [true, false]) {
+      comfy.isPolite = isPolite;
+      await generate();
+      await waitUntil(() => comfy.openSockets === 0, { timeoutMs: 10_000 });
+    }
+    expect(comfy.socketHeaders).toHaveLength(2);
+  });
+
   it('passes the key on everywhere, and no origin', async () => {
     const key = { name: 'k', secret: 'sk-canary' };
     await provider(PLAIN, { keys: [key] }).generate(orderOf(), contextOf());
@@ -340,7 +349,7 @@ describe('the ComfyUI adapter', () => {
     expectNoSecret(own);
     const rented = provider(PLAIN, { free: false, interrupted: 'fail' });
     const error = await failureOf(rented.generate(orderOf(), contextOf()));
-    expect([error.charged, mayBuyAgain(rented, error.charged)]).toEqual(['maybe', false]);
+    expect([error.charged, error.retryable, mayBuyAgain(rented, error.charged)]).toEqual(['maybe', false, false]);
   });
 
   it('notices that a job was stopped at the server', async () => {
@@ -356,7 +365,7 @@ describe('the ComfyUI adapter', () => {
     comfy.faults.set('GET /view', [cut, status(500)]);
     expect((await buffer((await generate()).image)).equals(png)).toBe(true);
     comfy.faults.set('GET /view', [cut, cut, cut]);
-    expect(await failureOf(generate())).toMatchObject({ code: 'upstream_error', retryable: true, charged: 'no' });
+    expect(await failureOf(generate())).toMatchObject({ code: 'upstream_error', retryable: true, charged: 'maybe' });
   });
 
   it('gives up on a server that stays away', async () => {
@@ -364,7 +373,11 @@ describe('the ComfyUI adapter', () => {
     const order = orderOf();
     expect(await failureOf(nowhere.generate(order, contextOf()))).toMatchObject({ retryable: true, charged: 'no' });
     const resumed = nowhere.generate(order, contextOf({ resumeJobId: 'gone' }));
-    expect(await failureOf(resumed)).toMatchObject({ message: 'The provider could not be reached.', retryable: true });
+    expect(await failureOf(resumed)).toMatchObject({
+      message: 'The provider could not be reached.',
+      retryable: true,
+      charged: 'maybe',
+    });
   }, 20_000);
 
   describe('made of options', () => {

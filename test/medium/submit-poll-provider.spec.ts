@@ -83,7 +83,7 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
       await waitUntil(() => vendor.calls.length > callsBefore, { timeoutMs: 10_000 });
     },
     lacks: ['usage', 'partials'],
-    fates: { 'no-picture': ['upstream_invalid_response', true, 'yes'] },
+    fates: { 'no-picture': ['upstream_invalid_response', false, 'yes'] },
   });
 
   it('names its job before anything else, and answers that it works on', async () => {
@@ -238,9 +238,9 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
     const gone = { looks: [vendor.shapes.completed(JOB, vendor.pictureUrl)], file: [text('', 'text/plain', 503)] };
     vendor.plan(gone);
     expect(await look(590_000)).toEqual({ pending: { checkAfterMs: 15_000 } });
-    expect(await failureOf(look(600_000))).toMatchObject({ code: 'upstream_error', charged: 'yes' });
+    expect(await failureOf(look(600_000))).toMatchObject({ ...operator, charged: 'yes' });
     vendor.plan({ looks: [vendor.shapes.completed(JOB, 'http://169.254.169.254/latest')] });
-    expect(await failureOf(look())).toMatchObject({ code: 'upstream_error', charged: 'yes' });
+    expect(await failureOf(look())).toMatchObject({ ...operator, charged: 'yes' });
   });
 
   const unpaid = { charged: 'no' };
@@ -360,8 +360,12 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
     const error = async (waitedMs: number) =>
       provider().generate(order(), contextOf({ resumeJobId: 'task_gone', waitedMs }));
     expect(await error(59_000)).toHaveProperty('pending');
-    expect(await failureOf(error(60_000))).toMatchObject({ ...again, charged: 'maybe' });
-    expect(await failureOf(look(0, provider({}, 'sk-wrong')))).toMatchObject({ ...operator, charged: 'maybe' });
+    expect(await failureOf(error(60_000))).toMatchObject({ ...operator, charged: 'maybe' });
+  });
+
+  it('goes on asking for a job, if seldom, with a key that is refused', async () => {
+    const refused = await failureOf(look(0, provider({}, 'sk-wrong')));
+    expect(refused).toMatchObject({ ...again, charged: 'maybe', retryAfter: 15 });
   });
 
   it('ends with the signal’s reason while it looks and while it fetches', async () => {

@@ -44,6 +44,8 @@ export class FakeComfyUi {
   /** Answers that go before the server's own, by `<method> <path without query>`, each used up by one call. */
   readonly faults = new Map<string, Answer[]>();
   drawing: Drawing = {};
+  /** Whether sockets are answered when they say goodbye. */
+  isPolite = true;
   /** Whether sockets are refused. */
   refusesSockets = false;
   private running: Job | undefined;
@@ -73,7 +75,7 @@ export class FakeComfyUi {
       this.socketHeaders.push(request.headers);
       if (this.refusesSockets) return void socket.end('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n');
       const clientId = new URL(request.url ?? '', 'http://comfy').searchParams.get('clientId') ?? '';
-      const peer = acceptWebSocket(request, socket);
+      const peer = acceptWebSocket(request, socket, this.isPolite);
       this.sockets.set(clientId, peer);
       this.peers.push(peer);
       peer.send(
@@ -102,6 +104,10 @@ export class FakeComfyUi {
   dropSockets(): void {
     for (const peer of this.peers.splice(0)) peer.drop();
     this.sockets.clear();
+  }
+
+  get openSockets(): number {
+    return this.peers.filter(({ isOpen }) => isOpen).length;
   }
 
   get runningId(): string | undefined {

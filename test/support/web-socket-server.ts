@@ -10,24 +10,28 @@ const CLOSE = 0x08;
 /** The server's end of one WebSocket, which only ever sends. */
 export interface WebSocketPeer {
   send(message: string | Buffer): void;
+  readonly isOpen: boolean;
   /** Ends the connection without a word. */
   drop(): void;
 }
 
-/** Answers an upgrade as RFC 6455 has it, without extensions. */
-export function acceptWebSocket({ headers }: IncomingMessage, socket: Duplex): WebSocketPeer {
+/** Answers an upgrade as RFC 6455 has it, without extensions; one that is not polite never answers a goodbye. */
+export function acceptWebSocket({ headers }: IncomingMessage, socket: Duplex, isPolite = true): WebSocketPeer {
   const accept = createHash('sha1')
     .update(`${headers['sec-websocket-key'] ?? ''}${GUID}`)
     .digest('base64');
   socket.on('error', () => undefined);
   // Whatever is sent is not for us, but for a goodbye.
   socket.on('data', (data: Buffer) => {
-    if (((data[0] ?? 0) & 0x0f) === CLOSE) socket.end(Buffer.from([0x80 | CLOSE, 0]));
+    if (isPolite && ((data[0] ?? 0) & 0x0f) === CLOSE) socket.end(Buffer.from([0x80 | CLOSE, 0]));
   });
   socket.write(
     `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
   );
   return {
+    get isOpen() {
+      return !socket.closed;
+    },
     send: (message) => {
       const bytes = Buffer.from(message);
       const length = Buffer.alloc(bytes.length < 126 ? 2 : bytes.length < 65_536 ? 4 : 10);

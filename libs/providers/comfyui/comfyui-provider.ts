@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
+import type { ErrorCode } from '#contract/error-codes.js';
 import type { UpstreamSettings } from '../http/upstream.js';
 import {
   jobGoesOn,
@@ -12,7 +13,7 @@ import { NO_PARTIALS } from '../left-out.js';
 import { ProviderError } from '../provider-error.js';
 import { Alarm } from './alarm.js';
 import { ComfyServer, type JobState, type SavedImage } from './comfy-server.js';
-import { failedJob, lostJob, withoutPicture, type Charged } from './failures.js';
+import { endedJob, failedJob, lostJob, withoutPicture } from './failures.js';
 import { JobEvents } from './job-events.js';
 import { orderFor, type Order, type Workflows } from './order.js';
 import { seedOf } from './workflow.js';
@@ -107,7 +108,7 @@ export class ComfyUiProvider implements ImageProvider {
     try {
       const images = await this.finished(jobId, order, alarm, context);
       const [image] = images;
-      if (image === undefined) throw withoutPicture(this.charged);
+      if (image === undefined) throw withoutPicture(endedJob(this.free));
       return await this.view(image, signal);
     } catch (error) {
       if (signal.aborted && !jobGoesOn(signal.reason)) await this.server.cancel(jobId);
@@ -126,8 +127,8 @@ export class ComfyUiProvider implements ImageProvider {
       const state = await this.look(jobId, order, signal, ++failures);
       if (state !== undefined) failures = 0;
       if (state?.kind === 'finished') return state.images;
-      if (state?.kind === 'failed') throw failedJob(state.messages, this.charged);
-      if (state?.kind === 'gone') throw lostJob(this.charged);
+      if (state?.kind === 'failed') throw failedJob(state.messages, endedJob(this.free));
+      if (state?.kind === 'gone') throw lostJob(endedJob(this.free));
       // An end is told a moment before it is written down.
       const rang = await alarm.wait(Math.min(FIRST_PAUSE_MS * 2 ** pauses, LONGEST_PAUSE_MS), signal);
       pauses = rang ? 0 : pauses + 1;
@@ -146,8 +147,7 @@ export class ComfyUiProvider implements ImageProvider {
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       if (error.retryable && failures < FAILED_LOOKS) return undefined;
-      const { code, message, retryable, cause } = error;
-      throw new ProviderError(code, message, { retryable, charged: this.charged, cause });
+      throw askAgain(error.code, error.message, error.cause);
     }
   }
 
@@ -158,17 +158,13 @@ export class ComfyUiProvider implements ImageProvider {
       } catch (error) {
         signal.throwIfAborted();
         if (tries < VIEWS) continue;
-        throw new ProviderError('upstream_error', 'The picture could not be fetched from the provider.', {
-          retryable: true,
-          charged: this.charged,
-          cause: error,
-        });
+        throw askAgain('upstream_error', 'The picture could not be fetched from the provider.', error);
       }
     }
   }
+}
 
-  /** Of whatever fails once a job is queued. */
-  private get charged(): Charged {
-    return this.free ? 'no' : 'maybe';
-  }
+/** The job may well go on: asking for it once more costs nothing, ordering it once more would be a second one. */
+function askAgain(code: ErrorCode, message: string, cause: unknown): ProviderError {
+  return new ProviderError(code, message, { retryable: true, charged: 'maybe', cause });
 }

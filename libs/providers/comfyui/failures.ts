@@ -2,8 +2,18 @@ import { refusal } from '../http/failures.js';
 import { textAt, valueAt } from '../http/json-value.js';
 import { ProviderError } from '../provider-error.js';
 
-/** What a failed call says of money: nothing on hardware of one's own, maybe something where nodes are paid for. */
-export type Charged = 'no' | 'maybe';
+/**
+ * What comes after a job that has ended without a picture: another one where that costs nothing, as on hardware of one's
+ * own; none where nodes may have been paid for.
+ */
+interface Fate {
+  readonly retryable: boolean;
+  readonly charged: 'no' | 'maybe';
+}
+
+export function endedJob(isFree: boolean): Fate {
+  return isFree ? { retryable: true, charged: 'no' } : { retryable: false, charged: 'maybe' };
+}
 
 /** A refused POST /prompt, upload or look; the body is ComfyUI's where it is one. */
 export function refused(status: number, value: unknown): ProviderError {
@@ -19,36 +29,35 @@ export function refused(status: number, value: unknown): ProviderError {
 }
 
 /** A job that ran and failed. `messages` is the job's list of events in the history. */
-export function failedJob(messages: unknown, charged: Charged): ProviderError {
+export function failedJob(messages: unknown, fate: Fate): ProviderError {
   const events = Array.isArray(messages) ? (messages as unknown[]) : [];
   const named = (name: string): unknown => events.find((event) => valueAt(event, 0) === name);
   if (named('execution_interrupted') !== undefined) {
-    return make('The picture was stopped at the provider.', 'the job was interrupted', charged);
+    return make('The picture was stopped at the provider.', 'the job was interrupted', fate);
   }
   const error = valueAt(named('execution_error'), 1);
   const kind = plain(textAt(error, 'exception_type'));
   const text = /OutOfMemory/i.test(kind)
     ? 'The provider ran out of memory.'
     : 'The provider failed to make the picture.';
-  return make(text, `${kind} in a node of type ${plain(textAt(error, 'node_type'))}`, charged);
+  return make(text, `${kind} in a node of type ${plain(textAt(error, 'node_type'))}`, fate);
 }
 
 /** Neither in its queue nor in its history: the server was started anew, or has forgotten it. */
-export function lostJob(charged: Charged): ProviderError {
-  return make('The provider does not know its job any more.', 'not in queue and history', charged);
+export function lostJob(fate: Fate): ProviderError {
+  return make('The provider does not know its job any more.', 'not in queue and history', fate);
 }
 
 /** A finished job that saved no picture. */
-export function withoutPicture(charged: Charged): ProviderError {
+export function withoutPicture(fate: Fate): ProviderError {
   return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
-    retryable: true,
-    charged,
+    ...fate,
     cause: new Error('the workflow saved no picture'),
   });
 }
 
-function make(text: string, cause: string, charged: Charged): ProviderError {
-  return new ProviderError('upstream_error', text, { retryable: true, charged, cause: new Error(cause) });
+function make(text: string, cause: string, fate: Fate): ProviderError {
+  return new ProviderError('upstream_error', text, { ...fate, cause: new Error(cause) });
 }
 
 function nodeFaults(value: unknown): { node: string; kind: string; isImage: boolean }[] {

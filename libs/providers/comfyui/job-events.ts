@@ -1,7 +1,10 @@
-import { WebSocket } from 'undici';
+import type { Socket } from 'node:net';
+import { Agent, buildConnector, WebSocket } from 'undici';
 import { textAt, valueAt } from '../http/json-value.js';
 
 const OPEN_TIMEOUT_MS = 2_000;
+/** How long a server may take to say goodbye. */
+const CLOSE_TIMEOUT_MS = 1_000;
 /** Binary messages begin with the number of their kind; a picture has the number of its format next. */
 const PREVIEW = 1;
 const PREVIEW_HEADER_BYTES = 8;
@@ -20,7 +23,10 @@ export interface JobListener {
  * time, and nobody is told.
  */
 export class JobEvents {
-  private constructor(private readonly socket: WebSocket) {}
+  private constructor(
+    private readonly socket: WebSocket,
+    private readonly connection: { raw: Socket | undefined },
+  ) {}
 
   /** Resolves once it is open, or can't be opened. */
   static async open(
@@ -31,7 +37,18 @@ export class JobEvents {
   ): Promise<JobEvents> {
     const url = `${baseUrl.replace(/^http/, 'ws')}/ws?clientId=${encodeURIComponent(clientId)}`;
     const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-    const socket = new WebSocket(url, { headers });
+    const connection: { raw: Socket | undefined } = { raw: undefined };
+    const connect = buildConnector({ timeout: OPEN_TIMEOUT_MS });
+    const dispatcher = new Agent({
+      connect: (options, callback) => {
+        connect(options, (...[error, raw]) => {
+          if (error !== null) return callback(error, null);
+          connection.raw = raw;
+          callback(null, raw);
+        });
+      },
+    });
+    const socket = new WebSocket(url, { headers, dispatcher });
     socket.binaryType = 'arraybuffer';
     socket.addEventListener('message', ({ data }: { data: unknown }) => {
       if (data instanceof ArrayBuffer) hearPicture(Buffer.from(data), listener);
@@ -46,11 +63,13 @@ export class JobEvents {
         });
       }
     });
-    return new JobEvents(socket);
+    return new JobEvents(socket, connection);
   }
 
   close(): void {
     this.socket.close();
+    // A server that never answers to that would keep the connection for ever.
+    setTimeout(() => this.connection.raw?.destroy(), CLOSE_TIMEOUT_MS).unref();
   }
 }
 

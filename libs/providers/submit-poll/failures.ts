@@ -73,10 +73,10 @@ export function cancelledJob(): ProviderError {
   });
 }
 
-/** The vendor named this job once, and may have charged for it. */
+/** The vendor named this job once, and may have charged for it: asking again brings nothing, ordering again may cost. */
 export function lostJob(status: number): ProviderError {
   return new ProviderError('upstream_error', 'The provider does not know its job any more.', {
-    retryable: true,
+    retryable: false,
     charged: 'maybe',
     cause: new Error(`the provider answered ${status} to its job's id`),
   });
@@ -94,7 +94,7 @@ export function withoutJob(cause: unknown): ProviderError {
 /** A finished job, and so a charged one, without a picture in it. */
 export function withoutPicture(): ProviderError {
   return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
-    retryable: true,
+    retryable: false,
     charged: 'yes',
     cause: new Error("the provider's job is complete and has no picture"),
   });

@@ -129,7 +129,7 @@ export class SubmitPollProvider implements ImageProvider {
       if (!(error instanceof ProviderError)) throw error;
       const isForbidden = error.cause instanceof AppError && error.cause.code === 'invalid_image_url';
       if (!isForbidden && waitedMs < FETCH_PATIENCE_MS) return undefined;
-      throw new ProviderError(error.code, error.message, { retryable: true, charged: 'yes', cause: error.cause });
+      throw new ProviderError(error.code, error.message, { retryable: false, charged: 'yes', cause: error.cause });
     }
   }
 }

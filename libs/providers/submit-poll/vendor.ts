@@ -11,6 +11,8 @@ import { refused, vendorError, withoutJob } from './failures.js';
 /** Bytes of an answer at most: a picture of 24 MB as base64. */
 const MAX_ANSWER_BYTES = 32_000_000;
 const MAX_ERROR_BYTES = 65_536;
+/** Until a look that was refused (a key that was taken away, say) is tried again, in seconds. */
+const REFUSED_WAIT_S = 15;
 const JOB_ID = /^[\w.:-]{1,200}$/;
 
 interface Answer {
@@ -60,7 +62,7 @@ export class Vendor {
     throw withoutJob(new UnusableAnswer('a submit was answered without a job'));
   }
 
-  /** Nothing is lost when a look fails: the job goes on. Throws only what a later look can't mend. */
+  /** Nothing is lost when a look fails: the job goes on. Throws what somebody should hear of, to be asked again. */
   async look(jobId: string, signal: AbortSignal): Promise<Look> {
     let answer: Answer;
     try {
@@ -77,7 +79,8 @@ export class Vendor {
     }
     const error = refusalOf(answer);
     if (error.retryable || status >= 500) return { kind: 'unanswered', retryAfter };
-    throw new ProviderError(error.code, error.message, { retryable: false, charged: 'maybe', cause: error.cause });
+    const { code, message, cause } = error;
+    throw new ProviderError(code, message, { retryable: true, charged: 'maybe', cause, retryAfter: REFUSED_WAIT_S });
   }
 
   private async call(path: string, signal: AbortSignal, body?: RequestBody, idempotencyKey?: string): Promise<Answer> {
