@@ -52,6 +52,9 @@ describe('a paid provider', () => {
         LEASE_MS: '2000',
         SWEEP_INTERVAL_MS: '500',
         SYNC_WAIT_MS: '1200',
+        // Each fate is looked at by itself, so that no failure may count against the others.
+        PROVIDER_FAILURES: '1000',
+        PROVIDER_KEY_PAUSE_MS: '100',
       },
       links: { provider: { setting: 'OPENAI_BASE_URL', url: provider.url } },
     });
