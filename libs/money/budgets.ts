@@ -48,7 +48,8 @@ const LEDGER = `SELECT
 
 /**
  * Sets the budget of an account or a key; undefined takes it away. What was spent before counts, as the ledger has it:
- * for that moment no task with a price is accepted or ended.
+ * for that moment no task with a price is accepted or ended. Throws when the database does not answer, or those in
+ * front of it take longer than two seconds.
  */
 export async function setBudget(
   pool: Pool,
@@ -59,6 +60,8 @@ export async function setBudget(
   let failure: Error | undefined;
   try {
     await client.query('BEGIN');
+    // Whoever comes after waits, too, so rather give up than let them.
+    await client.query(`SET LOCAL lock_timeout = '2s'`);
     await client.query('LOCK TABLE budgets IN EXCLUSIVE MODE');
     await client.query('DELETE FROM budgets WHERE owner_id = $1', [owner.ownerId]);
     if (budget !== undefined) {

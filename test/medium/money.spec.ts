@@ -75,6 +75,7 @@ describe('money', () => {
     ['fewer tokens than were reserved', BY_TOKENS, usage(100, 1_000), { settle: 30_500, refund: 9_500 }],
     ['tokens that round up', BY_TOKENS, usage(1, 0), { settle: 5, refund: 39_995 }],
     ['more tokens than were reserved', BY_TOKENS, usage(100, 1_000_000), { settle: 40_000 }],
+    ['more tokens than there are', BY_TOKENS, usage(Number.MAX_SAFE_INTEGER, 0), { settle: 40_000 }],
     ['tokens that nobody counted', BY_TOKENS, undefined, { settle: 40_000 }],
     ['tokens that cost nothing by themselves', COST, usage(100, 1_000), { settle: 40_000 }],
   ])('is what the measured tokens cost, and never more than was reserved: %s', async (_name, cost, tokens, rest) => {

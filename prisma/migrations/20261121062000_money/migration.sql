@@ -108,7 +108,7 @@ BEGIN
         -- LEAST passes over what is not known.
         "settled" := CASE WHEN "reserved" IS NOT NULL THEN LEAST("reserved", ceil((
             (NEW."usage" ->> 'input_tokens')::numeric * ("tokens" ->> 'input')::numeric +
-            (NEW."usage" ->> 'output_tokens')::numeric * ("tokens" ->> 'output')::numeric) / 1000000)::bigint) END;
+            (NEW."usage" ->> 'output_tokens')::numeric * ("tokens" ->> 'output')::numeric) / 1000000))::bigint END;
     END IF;
     SELECT "created_at" INTO "at" FROM "charges" WHERE "task_id" = OLD."id" AND "kind" = 'reserve';
     INSERT INTO "charges" ("task_id", "kind", "amount_micros", "currency", "account_id", "api_key_id", "model", "created_at")
