@@ -3,10 +3,14 @@ import type { Route } from './catalogue.js';
 import { parseCatalogue } from './parse-catalogue.js';
 
 const { providers } = parseCatalogue(
-  `providers: { openai: { type: openai }, sandbox: { type: sandbox } }
+  `providers:
+  openai: { type: openai }
+  sandbox: { type: sandbox }
+  gpu: { type: comfyui, base_url: 'http://10.0.0.5:8188' }
+  vendor: { type: apimart, keys: [{ env: KEY }] }
 models: { m: { kind: image, routes: [{ provider: sandbox }] } }`,
   'test',
-  {},
+  { KEY: 'k' },
 );
 const ROUTE: Route = {
   ...{ provider: 'sandbox', model: 'm', weight: 1 },
@@ -19,6 +23,7 @@ const ASK: AskedImage = {
     quality: null,
     moderation: null,
     inputFidelity: null,
+    background: null,
   },
   ...{ images: 0, mask: false },
 };
@@ -35,6 +40,16 @@ describe('what a route would have to adapt', () => {
     ['a mask that it does not take', { masks: false }, { images: 1, mask: true }, 'mask'],
     ['qualities of older models', { provider: 'openai' }, { quality: 'hd' }, 'quality'],
     ['none of the qualities of today', { provider: 'openai' }, { quality: 'high' }, undefined],
+    ['quality where pictures have none', { provider: 'gpu' }, { quality: 'high' }, 'quality'],
+    ['moderation where there is none', { provider: 'gpu' }, { moderation: 'low' }, 'moderation'],
+    ['transparency where there is none', { provider: 'vendor' }, { background: 'transparent' }, 'background'],
+    [
+      'input_fidelity where there is none',
+      { provider: 'vendor' },
+      { inputFidelity: 'high', images: 1 },
+      'input_fidelity',
+    ],
+    ['nothing that is left to the provider', { provider: 'gpu' }, { quality: 'auto', background: 'auto' }, undefined],
     ['moderation with images', { provider: 'openai' }, { moderation: 'low', images: 1 }, 'moderation'],
     ['input_fidelity without images', { provider: 'openai' }, { inputFidelity: 'high' }, 'input_fidelity'],
   ])('%s', (_name, route, ask, param) => {

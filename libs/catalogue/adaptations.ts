@@ -1,4 +1,4 @@
-import type { ProviderEntry, Route } from './catalogue.js';
+import type { ProviderEntry, ProviderType, Route } from './catalogue.js';
 
 /** What of a request decides whether a route can do it as it is. */
 export interface AskedImage {
@@ -8,6 +8,7 @@ export interface AskedImage {
   readonly quality: string | null;
   readonly moderation: string | null;
   readonly inputFidelity: string | null;
+  readonly background: string | null;
   /** How many reference images there are. */
   readonly images: number;
   readonly mask: boolean;
@@ -38,13 +39,30 @@ export function adaptationsFor(route: Route, provider: ProviderEntry | undefined
   if (ask.images > 0 && !route.edits) add(references, 'Reference images would be ignored.');
   else if (ask.images > route.images) add(references, `Only ${route.images} reference images would be used.`);
   if (ask.mask && !route.masks) add('mask', 'The mask would be ignored.');
-  if (provider?.type !== 'openai') return found;
-  if (OLD_QUALITIES.includes(ask.quality))
-    add('quality', `The quality ${ask.quality} would be asked for by another name.`);
-  if (ask.moderation !== null && ask.images > 0)
-    add('moderation', 'moderation would be left out, as there are images.');
-  if (ask.inputFidelity !== null && ask.images === 0) {
-    add('input_fidelity', 'input_fidelity would be left out, as there are no images.');
+  if (provider !== undefined) found.push(...optionsLeftOut(provider.type, ask));
+  return found;
+}
+
+/** Options of requests that providers of a type don't take, as their adapters know it. */
+function optionsLeftOut(type: ProviderType, ask: AskedImage): Adaptation[] {
+  const found: Adaptation[] = [];
+  const leaveOut = (param: string, value: string | null, why = ''): void => {
+    if (value !== null && value !== 'auto') found.push({ param, what: `${param} ${value} would be left out${why}.` });
+  };
+  if (type === 'sandbox') return found;
+  if (OLD_QUALITIES.includes(ask.quality)) {
+    found.push({ param: 'quality', what: `The quality ${ask.quality} would be asked for by another name.` });
+  }
+  if (type === 'openai') {
+    if (ask.images > 0) leaveOut('moderation', ask.moderation, ', as there are images');
+    else leaveOut('input_fidelity', ask.inputFidelity, ', as there are no images');
+    return found;
+  }
+  leaveOut('input_fidelity', ask.inputFidelity);
+  if (ask.background === 'transparent') leaveOut('background', ask.background);
+  if (type === 'comfyui') {
+    leaveOut('quality', ask.quality);
+    leaveOut('moderation', ask.moderation);
   }
   return found;
 }

@@ -33,6 +33,7 @@ export class SubmitTask {
       if (intake.attached) this.metrics.tasksAttached.inc();
       else {
         this.metrics.tasksAccepted.inc({ model: command.model, action: command.action });
+        if (command.cost?.reserved === null) this.metrics.tasksUnpriced.inc({ model: command.model });
         await this.enqueue(command, place);
       }
       return intake;

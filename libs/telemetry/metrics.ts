@@ -19,6 +19,7 @@ export class Metrics {
     buckets: REQUEST_BUCKETS,
   });
   readonly tasksAccepted = this.counter('tasks_accepted_total', 'Requests that became a task.', ['model', 'action']);
+  readonly tasksUnpriced = this.counter('tasks_unpriced_total', 'Tasks accepted without a known price.', ['model']);
   readonly tasksAttached = this.counter('tasks_attached_total', 'Requests that repeated another and got its task.', []);
   /** `code` of the error that the caller got. */
   readonly tasksRefused = this.counter('tasks_refused_total', 'Valid requests that were not taken.', ['code']);

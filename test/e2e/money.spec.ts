@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '#embedded/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { findBudgets, setBudget } from '#money/budgets.js';
 import { gradientImage } from '../../libs/images/sample-images.fixture.js';
@@ -22,6 +23,7 @@ describe('money', () => {
   let platform: Platform;
   let second: TestProcess;
   let folder: string;
+  let metricsPort: number;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-money-'));
     await writeFile(
@@ -44,7 +46,8 @@ models:
 `,
     );
     platform = await startPlatform({ MODELS_FILE: join(folder, 'models.yaml') });
-    second = await startApi(platform.settings);
+    metricsPort = await freePort();
+    second = await startApi({ ...platform.settings, METRICS_PORT: String(metricsPort) });
   }, 120_000);
   afterAll(async () => {
     await second.stop();
@@ -188,6 +191,15 @@ models:
     const taken = await platform.call(`${GENERATIONS}/async`, { body: order });
     expect(taken.status).toBe(202);
     expect(await costOf(taskIdOf(taken))).toEqual({ amount: null, currency: 'USD', state: 'unpriced' });
+    const elsewhere = await fetch(`${second.url}${GENERATIONS}/async`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(order),
+      signal: AbortSignal.timeout(10_000),
+    });
+    expect(elsewhere.status).toBe(202);
+    const metrics = await fetch(`http://127.0.0.1:${metricsPort}/metrics`, { signal: AbortSignal.timeout(10_000) });
+    expect(await metrics.text()).toMatch(/^darkroom_tasks_unpriced_total\{.*model="unpriced".*\} 1$/m);
     const { key } = await keyWithBudget(100);
     const refused = await platform.call(`${GENERATIONS}/async`, { key, body: order });
     expect([refused.status, await refused.json()]).toMatchObject([

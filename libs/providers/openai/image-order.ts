@@ -63,7 +63,8 @@ function sizeFor({ width, height }: ProviderImageRequest, offered: readonly stri
 }
 
 function leaveOut(name: string, value: string | undefined, warnings: string[]): undefined {
-  if (value !== undefined) warnings.push(`The provider takes no ${name} with images, so it was left out.`);
+  if (value !== undefined && value !== 'auto')
+    warnings.push(`The provider takes no ${name} with images, so it was left out.`);
 }
 
 const CONTROL_BLOCK = /<sd_cpp_extra_args>[\s\S]*?<\/sd_cpp_extra_args>/gi;
