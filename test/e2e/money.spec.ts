@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '#embedded/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { findBudgets, setBudget } from '#money/budgets.js';
 import { gradientImage } from '../../libs/images/sample-images.fixture.js';

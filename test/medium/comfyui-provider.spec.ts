@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { ProviderEntry } from '#catalogue/catalogue.js';
-import { freePort } from '#embedded/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { ComfyUiProvider } from '#providers/comfyui/comfyui-provider.js';
 import { comfyUiProvider } from '#providers/comfyui/from-entry.js';

@@ -3,7 +3,7 @@ import type { ProviderEntry } from '#catalogue/catalogue.js';
 import { loadConfig } from '#config/load-config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
-import { freePort } from '#embedded/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { ProviderImageRequest } from '#providers/image-provider.js';
 import { ProviderOptionsError } from '#providers/provider-options.js';
