@@ -254,6 +254,16 @@ describe('ordering a picture', () => {
       expect(await callsOf(lost)).toMatchObject([{ outcome: 'failed', charged: 'maybe' }]);
     });
 
+    it('does not order anew what was finished, and so charged, but can’t be used', async () => {
+      const id = await accepted();
+      await worker({ first: slow(1) }).run(id);
+      await due(id);
+      const garbage: Generate = () => Promise.resolve(pictureOf(Buffer.from('<html>')));
+      await worker({ first: garbage, second: mustNotBeCalled }).run(id);
+      expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'upstream_invalid_response' } });
+      expect(await callsOf(id)).toMatchObject([{ outcome: 'failed', charged: 'yes' }]);
+    });
+
     it('notes the name of the job as soon as the database takes it', async () => {
       const id = await accepted();
       const blocker = await room.database.pool.connect();

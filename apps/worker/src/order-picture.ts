@@ -53,7 +53,7 @@ export class OrderPicture {
     throw passed.reason();
   }
 
-  /** Undefined when the candidate is not free, or has failed in a way that lets another one try. */
+  /** Undefined when the candidate is not free, or has failed by itself and proven not to have charged. */
   private async try(
     attempt: Attempt,
     order: OrderedCall,
@@ -62,15 +62,13 @@ export class OrderPicture {
     try {
       const answer = await this.calls.call(attempt, order);
       if ('pending' in answer) return answer;
-      if (!('reason' in answer)) {
-        const { options } = attempt.claimed.task;
-        return { made: answer, picture: await finishAsOrdered(answer.bytes, options, attempt.held.signal) };
-      }
+      if (!('reason' in answer)) return { made: answer, picture: await finishAsOrdered(answer.bytes, attempt) };
       passed.refused(answer.retryAfterMs);
     } catch (error) {
       const { call, held } = attempt;
-      if (held.signal.aborted || call === undefined || !mayMoveOn(call.provider.free, error)) throw error;
+      if (held.signal.aborted || call === undefined || !(error instanceof ProviderError)) throw error;
       call.end = endOf(call.provider.free, error, false);
+      if (call.end.charged !== 'no' || !isOfTheProvider(error)) throw error;
       passed.failed(error);
       this.keeper.failedOver(attempt, error);
     }
@@ -99,12 +97,6 @@ class PassedOver {
     if (this.failure !== undefined && (this.failure.retryable || this.retryAfterMs === Infinity)) return this.failure;
     return new NobodyFree(this.retryAfterMs);
   }
-}
-
-/** Proven not to be charged, and not the caller's own fault. */
-function mayMoveOn(free: boolean, error: unknown): error is ProviderError {
-  if (!(error instanceof ProviderError) || !isOfTheProvider(error)) return false;
-  return free || error.charged === 'no';
 }
 
 /** Who named a job for the task and is to be asked for it. Throws AppError `interrupted` when that is impossible. */
