@@ -1,7 +1,10 @@
 import type { Readable } from 'node:stream';
 import type { ImageUsage } from '#contract/image-usage.js';
 
-/** A reference image or mask as a provider gets it: checked, upright, without metadata. */
+/**
+ * A reference image or mask as a provider gets it: checked, upright, without metadata. When a job is resumed there are as
+ * many as at its start, but empty.
+ */
 export interface ProviderInputImage {
   readonly bytes: Buffer;
   readonly contentType: 'image/png' | 'image/jpeg' | 'image/webp';
@@ -80,9 +83,8 @@ export interface ImageProvider {
   /** What becomes of a task after a start that may have been charged and brought no picture. */
   readonly interrupted: 'retry' | 'fail';
   /**
-   * Throws ProviderError, or the signal's reason when aborted. Answers pending only after `onAccepted`. Of a job that the
-   * provider has named, a failure that is charged `no` says that the job is over and cost nothing: it is ordered anew,
-   * maybe elsewhere. Any other retryable failure leaves the job alone, and it is asked for again.
+   * Throws ProviderError, or the signal's reason when aborted. Answers pending only after `onAccepted`. A ProviderError is
+   * the last word on the call, and on the job it named: who can't be asked for a job just now answers pending.
    */
   generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult | ProviderPending>;
 }

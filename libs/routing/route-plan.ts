@@ -13,6 +13,14 @@ export interface Candidate {
   readonly sizes: readonly string[] | undefined;
 }
 
+/** Decides where weights and keys leave it open. */
+export interface Chance {
+  /** From 0 to below 1, for each route of a rank in turn. */
+  random(): number;
+  /** Which of the provider's keys comes first: any whole number from 0 on, counted round. */
+  firstKey(provider: ProviderEntry): number;
+}
+
 /** What a request asks of a route. */
 export interface RouteNeeds {
   /** Reference images that come along. */
@@ -22,9 +30,15 @@ export interface RouteNeeds {
   readonly exactly?: AskedImage;
 }
 
+/** Ranks in their order, the routes of a rank by weight, and of each all keys of its provider. */
+export function candidatesOf(ranks: ModelEntry['ranks'], catalogue: Catalogue, chance: Chance): Candidate[] {
+  return ranks
+    .flatMap((rank) => byWeight(rank, () => chance.random()))
+    .flatMap((route) => withEachKey(route, catalogue, chance));
+}
+
 /**
- * Who may make the picture, in the order in which they are asked: ranks in the catalogue's order, the routes of a rank
- * by weight, the keys of a provider by turns. The same seed gives the same order.
+ * Who may make the picture, in the order in which they are asked. The same seed gives the same order.
  * Throws AppError when no route of the model can do what is needed.
  */
 export function routePlan(model: ModelEntry, catalogue: Catalogue, needs: RouteNeeds, seed: string): Candidate[] {
@@ -37,9 +51,11 @@ export function routePlan(model: ModelEntry, catalogue: Catalogue, needs: RouteN
     const text = `${model.name} can not be made here exactly as it was asked for, and the request is strict.`;
     throw new AppError('unsupported_parameter', text, { param: 'strict' });
   }
-  return left
-    .flatMap((rank, index) => byWeight(rank, `${seed} ${index}`))
-    .flatMap((route) => withEachKey(route, catalogue, seed));
+  let drawn = 0;
+  return candidatesOf(left, catalogue, {
+    random: () => share(`${seed} ${drawn++}`),
+    firstKey: ({ name, keys }) => (keys.length < 2 ? 0 : Math.floor(share(`${seed} ${name}`) * keys.length)),
+  });
 }
 
 function canDo({ edits, masks, images: most }: Route, { images, mask }: RouteNeeds): boolean {
@@ -64,20 +80,20 @@ function refusal({ name, ranks }: ModelEntry, { images, mask }: RouteNeeds): App
 }
 
 /** Each route comes first as often as its weight says. */
-function byWeight(rank: readonly Route[], seed: string): readonly Route[] {
+function byWeight(rank: readonly Route[], random: () => number): readonly Route[] {
   if (rank.length < 2) return rank;
   return rank
-    .map((route, index) => ({ route, place: -Math.log(1 - share(`${seed} ${index}`)) / route.weight }))
+    .map((route) => ({ route, place: -Math.log(1 - random()) / route.weight }))
     .sort((a, b) => a.place - b.place)
     .map(({ route }) => route);
 }
 
-function withEachKey({ provider: name, model, sizes }: Route, catalogue: Catalogue, seed: string): Candidate[] {
+function withEachKey({ provider: name, model, sizes }: Route, catalogue: Catalogue, chance: Chance): Candidate[] {
   const provider = catalogue.providers.get(name);
   if (provider === undefined) return [];
   const { keys } = provider;
   if (keys.length === 0) return [{ provider, key: undefined, model, sizes }];
-  const first = keys.length === 1 ? 0 : Math.floor(share(`${seed} ${name}`) * keys.length);
+  const first = chance.firstKey(provider);
   return keys.map((_, index) => ({ provider, key: keys[(first + index) % keys.length], model, sizes }));
 }
 

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
 import { parseCatalogue } from '#catalogue/parse-catalogue.js';
@@ -9,6 +10,7 @@ import { ProviderError } from '#providers/provider-error.js';
 import { ProviderRegistry } from '#providers/registry.js';
 import type { CallOutcome, Gate, GateRefusal } from '#routing/gate.js';
 import { DiskStore } from '#storage/disk-store.js';
+import { inputKey } from '#storage/object-key.js';
 import type { ProviderCall } from '#tasks/provider-call.js';
 import type { TaskCommand, TaskSummary } from '#tasks/task.js';
 import { imageWorker, OPEN_GATE, pictureOf, vendor } from '../support/image-worker.js';
@@ -234,12 +236,9 @@ describe('ordering a picture', () => {
       ]);
     });
 
-    it('asks again when asking fails, and orders elsewhere when the job came to nothing', async () => {
+    it('orders elsewhere when the job came to nothing, and nowhere when that is not known', async () => {
       const id = await accepted();
       await worker({ first: slow(1) }).run(id);
-      await due(id);
-      await worker({ first: failing('maybe') }).run(id);
-      expect(await read(id)).toMatchObject({ status: 'pending', phase: 'running', openProvider: 'first' });
       await due(id);
       await worker({ first: failing('no'), second: picture }).run(id);
       expect(await read(id)).toMatchObject({ status: 'completed' });
@@ -247,6 +246,22 @@ describe('ordering a picture', () => {
         { provider: 'first', outcome: 'failed', charged: 'no' },
         { provider: 'second', outcome: 'succeeded' },
       ]);
+      const lost = await accepted();
+      await worker({ first: slow(1) }).run(lost);
+      await due(lost);
+      await worker({ first: failing('maybe'), second: mustNotBeCalled }).run(lost);
+      expect(await read(lost)).toMatchObject({ status: 'failed', error: { code: 'upstream_error' } });
+      expect(await callsOf(lost)).toMatchObject([{ outcome: 'failed', charged: 'maybe' }]);
+    });
+
+    it('does not order anew what was finished, and so charged, but can’t be used', async () => {
+      const id = await accepted();
+      await worker({ first: slow(1) }).run(id);
+      await due(id);
+      const garbage: Generate = () => Promise.resolve(pictureOf(Buffer.from('<html>')));
+      await worker({ first: garbage, second: mustNotBeCalled }).run(id);
+      expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'upstream_invalid_response' } });
+      expect(await callsOf(id)).toMatchObject([{ outcome: 'failed', charged: 'yes' }]);
     });
 
     it('notes the name of the job as soon as the database takes it', async () => {
@@ -304,6 +319,31 @@ describe('ordering a picture', () => {
       expect(await countsOf(id)).toEqual({ attempt: 2, waits: 2, losses: 0, starts: 1 });
     });
     let stopped: Promise<void> | undefined;
+
+    it('does not need the reference images again, which may be gone by then', async () => {
+      const photo = await sharp({ create: { width: 128, height: 128, channels: 3, background: '#2060a0' } })
+        .png()
+        .toBuffer();
+      const base = command({ action: 'edit' });
+      const key = inputKey(base.id, 0);
+      await store.put(key, Readable.from([photo]), { contentType: 'image/png' });
+      const inputs = [{ kind: 'object', key, bytes: photo.length, param: 'image' }] as const;
+      await room.store.insert({ ...base, inputs }, DEADLINE_MS);
+      const lengths: number[][] = [];
+      const first: Generate = async (context, { images }) => {
+        lengths.push(images.map(({ bytes }) => bytes.length));
+        if (context.resumeJobId !== undefined) return pictureOf(png);
+        await context.onAccepted('vendor-job-1');
+        return { pending: { checkAfterMs: 2_000 } };
+      };
+      await worker({ first }).run(base.id);
+      await store.delete(key);
+      await due(base.id);
+      await worker({ first }).run(base.id);
+      expect(await read(base.id)).toMatchObject({ status: 'completed' });
+      expect(lengths).toEqual([[expect.any(Number)], [0]]);
+      expect(lengths[0]?.[0]).toBeGreaterThan(0);
+    });
 
     it('can be cancelled, and says that it may have been charged', async () => {
       const id = await accepted();

@@ -189,12 +189,11 @@ describe('running one task', () => {
 
   it('resumes the provider’s own job instead of starting another', async () => {
     const id = await accepted();
-    const first = vendor(async (context) => {
-      await context.onAccepted('vendor-job-1');
-      throw new ProviderError('upstream_error', 'The connection broke.', { retryable: true, charged: 'maybe' });
-    });
-    await worker(first).run(id);
-    await room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [id]);
+    const claim = await room.moves.claim(id, 'lost-worker', 1);
+    const hold = { id, attempt: claim?.attempt ?? 0 };
+    await room.moves.startProvider(hold, { provider: 'paid', key: '', model: 'gpt-image-2', free: false }, 3);
+    await room.moves.acceptedByProvider(hold, 'vendor-job-1');
+    await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
     const seen: (string | undefined)[] = [];
     const second = vendor((context) => {
       seen.push(context.resumeJobId);

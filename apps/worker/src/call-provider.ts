@@ -82,7 +82,7 @@ export class CallProvider {
       if (attempt.call?.jobId === undefined) throw new Error(`${provider.name} works on a job without a name`);
       return answer;
     }
-    const bytes = await read(answer, held.signal);
+    const bytes = await read(answer, attempt);
     if (attempt.call !== undefined) attempt.call.end = successOf(provider.free);
     return { ...answer, provider, bytes };
   }
@@ -95,9 +95,9 @@ export class CallProvider {
   }
 }
 
-async function read({ image }: ProviderImageResult, signal: AbortSignal): Promise<Buffer> {
-  return readCapped(image, MAX_PICTURE_BYTES, signal).catch((error: unknown) => {
-    throw error instanceof TooManyBytes ? unusable(error) : error;
+async function read({ image }: ProviderImageResult, attempt: Attempt): Promise<Buffer> {
+  return readCapped(image, MAX_PICTURE_BYTES, attempt.held.signal).catch((error: unknown) => {
+    throw error instanceof TooManyBytes ? unusable(attempt, error) : error;
   });
 }
 

@@ -41,15 +41,12 @@ describe('verdictOn', () => {
     expect(verdictOn(new PictureNotStored('disk full'), { ...facts, provider: BOLD }).kind).toBe('fail');
   });
 
-  it('asks again for a job that its provider has named, unless that came to nothing', () => {
+  it('lets a job that its provider has named go on when only the asking is cut short', () => {
     const named = { ...facts, resumable: true };
-    expect(verdictOn(providerError('maybe'), named)).toEqual({ kind: 'park', delayMs: 1_000 });
-    expect(verdictOn(providerError('yes'), named).kind).toBe('park');
-    expect(verdictOn(providerError('maybe'), { ...named, starts: 3 }).kind).toBe('park');
-    expect(verdictOn(providerError('no'), named).kind).toBe('give-back');
-    expect(verdictOn(providerError('maybe', false), named).kind).toBe('fail');
     expect(verdictOn(new ShuttingDown(), named)).toEqual({ kind: 'park', delayMs: 0 });
     expect(verdictOn(new NobodyFree(5_000), named)).toEqual({ kind: 'park', delayMs: 5_000 });
+    expect(verdictOn(providerError('maybe'), named).kind).toBe('fail');
+    expect(verdictOn(providerError('no'), named).kind).toBe('give-back');
   });
 
   it('lets a task wait while nobody is free, at least a second and at most half a minute', () => {

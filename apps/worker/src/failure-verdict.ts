@@ -85,12 +85,9 @@ function onStore(error: Error, again: boolean, facts: AttemptFacts): Verdict {
 }
 
 function onProviderError(error: ProviderError, facts: AttemptFacts): Verdict {
-  const asked = error.retryAfter === undefined ? delayAfter(facts.starts) : error.retryAfter * 1_000;
-  const delayMs = Math.min(asked, LONGEST_DELAY_MS);
-  // Asking for the job again buys nothing, unless the provider has said that the job came to nothing.
-  if (error.retryable && facts.resumable && error.charged !== 'no') return { kind: 'park', delayMs };
   if (error.retryable && mayBuyAgain(facts.provider ?? NOBODY, error.charged) && facts.starts < facts.maxStarts) {
-    return { kind: 'give-back', delayMs };
+    const delayMs = error.retryAfter === undefined ? delayAfter(facts.starts) : error.retryAfter * 1_000;
+    return { kind: 'give-back', delayMs: Math.min(delayMs, LONGEST_DELAY_MS) };
   }
   return fail(
     new AppError(error.code, error.message, {

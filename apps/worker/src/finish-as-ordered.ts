@@ -1,30 +1,27 @@
 import { finishPicture, type FinishedPicture } from '#images/finish-picture.js';
 import { ImageError } from '#images/image-error.js';
 import { ProviderError } from '#providers/provider-error.js';
-import type { TaskOptions } from '#tasks/task.js';
+import type { Attempt } from './attempt.js';
 
-/** The picture as it was ordered. Throws ProviderError when the bytes are no usable picture. */
-export async function finishAsOrdered(
-  bytes: Buffer,
-  { pixels, outputFormat, outputCompression, background }: TaskOptions,
-  signal: AbortSignal,
-): Promise<FinishedPicture> {
+/** The picture as the attempt's task orders it. Throws ProviderError when the bytes are no usable picture. */
+export async function finishAsOrdered(bytes: Buffer, attempt: Attempt): Promise<FinishedPicture> {
+  const { pixels, outputFormat, outputCompression, background } = attempt.claimed.task.options;
   const order = {
     target: pixels ?? undefined,
     format: outputFormat,
     compression: outputCompression ?? undefined,
     background: background ?? undefined,
   };
-  return finishPicture(bytes, order, signal).catch((error: unknown) => {
-    throw error instanceof ImageError ? unusable(error) : error;
+  return finishPicture(bytes, order, attempt.held.signal).catch((error: unknown) => {
+    throw error instanceof ImageError ? unusable(attempt, error) : error;
   });
 }
 
-/** An answer without a usable picture is the provider's failure. */
-export function unusable(cause: Error): ProviderError {
+/** An answer without a usable picture is the provider's failure. A job that it has finished is charged all the same. */
+export function unusable({ call }: Attempt, cause: Error): ProviderError {
   return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
     retryable: true,
-    charged: 'no',
+    charged: call?.jobId === undefined ? 'no' : 'yes',
     cause,
   });
 }

@@ -5,11 +5,12 @@ import { mayBuyAgain, type ProviderPending } from '#providers/image-provider.js'
 import { ProviderError } from '#providers/provider-error.js';
 import type { ProviderRegistry } from '#providers/registry.js';
 import { routePlan, type Candidate } from '#routing/route-plan.js';
+import type { ClaimedTask } from '#tasks/task-moves.js';
 import { endOf, type Attempt } from './attempt.js';
 import { isOfTheProvider, type CallProvider, type MadePicture, type OrderedCall } from './call-provider.js';
 import { NobodyFree } from './failure-verdict.js';
 import { finishAsOrdered } from './finish-as-ordered.js';
-import type { LoadInputs } from './load-inputs.js';
+import type { LoadedInputs, LoadInputs } from './load-inputs.js';
 import type { TaskKeeper } from './task-keeper.js';
 
 /** A picture as it was ordered, and what its provider told of it. */
@@ -37,8 +38,8 @@ export class OrderPicture {
     const resumed = toResume(attempt, catalogue);
     if (resumed === undefined) refuseSecondPurchase(attempt);
     else {
-      const inputs = { images: [], mask: undefined };
-      const answer = await this.try(attempt, { candidate: resumed, inputs, resume: true }, passed);
+      const order = { candidate: resumed, inputs: notLoaded(attempt.claimed), resume: true };
+      const answer = await this.try(attempt, order, passed);
       if (answer !== undefined) return answer;
       if (attempt.call?.end === undefined) throw passed.reason();
     }
@@ -52,7 +53,7 @@ export class OrderPicture {
     throw passed.reason();
   }
 
-  /** Undefined when the candidate is not free, or has failed in a way that lets another one try. */
+  /** Undefined when the candidate is not free, or has failed by itself and proven not to have charged. */
   private async try(
     attempt: Attempt,
     order: OrderedCall,
@@ -61,15 +62,13 @@ export class OrderPicture {
     try {
       const answer = await this.calls.call(attempt, order);
       if ('pending' in answer) return answer;
-      if (!('reason' in answer)) {
-        const { options } = attempt.claimed.task;
-        return { made: answer, picture: await finishAsOrdered(answer.bytes, options, attempt.held.signal) };
-      }
+      if (!('reason' in answer)) return { made: answer, picture: await finishAsOrdered(answer.bytes, attempt) };
       passed.refused(answer.retryAfterMs);
     } catch (error) {
       const { call, held } = attempt;
-      if (held.signal.aborted || call === undefined || !mayMoveOn(call.provider.free, call.jobId, error)) throw error;
+      if (held.signal.aborted || call === undefined || !(error instanceof ProviderError)) throw error;
       call.end = endOf(call.provider.free, error, false);
+      if (call.end.charged !== 'no' || !isOfTheProvider(error)) throw error;
       passed.failed(error);
       this.keeper.failedOver(attempt, error);
     }
@@ -100,12 +99,6 @@ class PassedOver {
   }
 }
 
-/** Proven not to be charged, and not the caller's own fault. */
-function mayMoveOn(free: boolean, jobId: string | undefined, error: unknown): error is ProviderError {
-  if (!(error instanceof ProviderError) || !isOfTheProvider(error)) return false;
-  return error.charged === 'no' || (free && jobId === undefined);
-}
-
 /** Who named a job for the task and is to be asked for it. Throws AppError `interrupted` when that is impossible. */
 function toResume(attempt: Attempt, catalogue: Catalogue): Candidate | undefined {
   const { lastCall, task } = attempt.claimed;
@@ -131,6 +124,12 @@ function refuseSecondPurchase({ call }: Attempt): void {
     'interrupted',
     'The worker was interrupted while the provider was making the picture. It is not known whether it was made, so it was not ordered a second time.',
   );
+}
+
+/** What came along, without its bytes: who has the job has had them, and their addresses may be gone by now. */
+function notLoaded({ inputs, mask }: ClaimedTask): LoadedInputs {
+  const image = { bytes: Buffer.alloc(0), contentType: 'image/png', width: 0, height: 0, hasAlpha: false } as const;
+  return { images: inputs.map(() => image), mask: mask === null ? undefined : image };
 }
 
 function planOf({ claimed, starts }: Attempt, catalogue: Catalogue): Candidate[] {

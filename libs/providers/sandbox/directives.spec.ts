@@ -1,9 +1,10 @@
 import { readDirectives } from './directives.js';
 
 test('are taken out of the prompt', () => {
-  expect(readDirectives('a cat [[latency=8s]] on a\n mat [[fault=http-500 times=2]]')).toEqual({
+  expect(readDirectives('a cat [[latency=8s]] on a\n mat [[fault=http-500 times=2]] [[pending=1s]]')).toEqual({
     prompt: 'a cat on a mat',
     latency: 8000,
+    pending: 1000,
     fault: 'http-500',
     faultTimes: 2,
     pending: 0,

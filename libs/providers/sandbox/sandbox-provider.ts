@@ -42,8 +42,7 @@ export class SandboxProvider implements ImageProvider {
     const fault = turn <= directives.faultTimes ? directives.fault : undefined;
     context.onProgress(1);
     const rest = directives.pending - context.waitedMs;
-    // The images of an edit come with its start alone.
-    if (rest > 0 && request.action === 'generation' && request.images.length === 0) {
+    if (rest > 0) {
       if (context.resumeJobId === undefined) await context.onAccepted(`sandbox-${context.idempotencyKey}`);
       context.onProgress((100 * context.waitedMs) / directives.pending);
       return { pending: { checkAfterMs: Math.min(rest, CHECK_AFTER_MS) } };
@@ -52,7 +51,10 @@ export class SandboxProvider implements ImageProvider {
       await passTime(directives, context, () => Promise.resolve());
       return actOut(fault, context);
     }
-    return this.draw(fault === undefined ? request : halved(request), directives, context);
+    // The images of an edit come with its start alone, and nothing is kept of them.
+    const plain = { action: 'generation', images: [], mask: undefined } as const;
+    const order = context.resumeJobId === undefined ? request : { ...request, ...plain };
+    return this.draw(fault === undefined ? order : halved(order), directives, context);
   }
 
   private async draw(

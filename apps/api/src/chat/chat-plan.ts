@@ -1,12 +1,8 @@
-import type { Catalogue, ModelEntry, ProviderEntry, ProviderKey, Route } from '#catalogue/catalogue.js';
+import type { Catalogue, ModelEntry } from '#catalogue/catalogue.js';
+import { candidatesOf, type Candidate } from '#routing/route-plan.js';
 
 /** One provider, with one of its keys, that may be asked. */
-export interface Attempt {
-  readonly provider: ProviderEntry;
-  readonly key: ProviderKey | undefined;
-  /** What the provider calls the model. */
-  readonly model: string;
-}
+export type Attempt = Pick<Candidate, 'provider' | 'key' | 'model'>;
 
 /** However many routes and keys there are, a caller does not wait for more refusals. */
 const MAX_ATTEMPTS = 6;
@@ -25,9 +21,7 @@ export class ChatPlan {
   /** Ranks in their order, routes of a rank by weight, the keys of a provider by turns; what rests comes last. */
   attempts(model: ModelEntry, catalogue: Catalogue): Attempt[] {
     const turn = this.turns++;
-    const all = model.ranks
-      .flatMap((rank) => this.shuffled(rank))
-      .flatMap((route) => attemptsOf(route, catalogue, turn));
+    const all = candidatesOf(model.ranks, catalogue, { random: this.random, firstKey: () => turn });
     if (this.resting.size === 0) return all.slice(0, MAX_ATTEMPTS);
     const [ready, resting] = [all.filter((one) => !this.rests(one)), all.filter((one) => this.rests(one))];
     return [...ready, ...resting].slice(0, MAX_ATTEMPTS);
@@ -46,23 +40,6 @@ export class ChatPlan {
     this.resting.delete(name);
     return false;
   }
-
-  /** Each route comes first as often as its weight says. */
-  private shuffled(rank: readonly Route[]): readonly Route[] {
-    if (rank.length === 1) return rank;
-    return rank
-      .map((route) => ({ route, place: -Math.log(1 - this.random()) / route.weight }))
-      .sort((a, b) => a.place - b.place)
-      .map(({ route }) => route);
-  }
-}
-
-function attemptsOf(route: Route, catalogue: Catalogue, turn: number): Attempt[] {
-  const provider = catalogue.providers.get(route.provider);
-  if (provider === undefined) return [];
-  const { keys } = provider;
-  if (keys.length === 0) return [{ provider, key: undefined, model: route.model }];
-  return keys.map((_, index) => ({ provider, key: keys[(turn + index) % keys.length], model: route.model }));
 }
 
 function nameOf({ provider, key }: Attempt): string {
