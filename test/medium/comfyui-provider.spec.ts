@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import sharp from 'sharp';
 import type { ProviderEntry } from '#catalogue/catalogue.js';
 import { freePort } from '#embedded/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
@@ -161,6 +162,13 @@ describe('the ComfyUI adapter', () => {
     expect(warnings).toEqual(['The provider needs 2 images, so the last one was used more than once.']);
   });
 
+  it('lets everything be painted anew where the workflow has a place for a mask and there is none', async () => {
+    await generate({ images: [{ ...image(png), width: 33, height: 7 }] }, contextOf(), WITH_MASKS);
+    const mask = comfy.uploads.get(String(comfy.lastNodes['12']?.inputs['image'])) ?? Buffer.alloc(0);
+    const { data, info } = await sharp(mask).raw().toBuffer({ resolveWithObject: true });
+    expect([info.width, info.height, info.channels, data.some((byte) => byte !== 0)]).toEqual([33, 7, 4, false]);
+  });
+
   it.each<[string, object, Partial<ProviderImageRequest>, string]>([
     ['an edit without a workflow for it', PLAIN, { images: [image(Buffer.from('a'))] }, 'image'],
     ['more images than places', WITH_EDITS, { images: [1, 2, 3].map((n) => image(Buffer.from([n]))) }, 'image'],
@@ -170,7 +178,6 @@ describe('the ComfyUI adapter', () => {
       { images: [image(Buffer.from('a'))], mask: image(Buffer.from('m')) },
       'mask',
     ],
-    ['a place without a mask', WITH_MASKS, { images: [image(Buffer.from('a'))] }, 'mask'],
   ])('refuses %s before anything is sent', async (_name, options, changes, param) => {
     const error = await failureOf(generate(changes, contextOf(), options));
     expect(error).toMatchObject({ code: 'unsupported_parameter', param, retryable: false, charged: 'no' });
@@ -348,6 +355,9 @@ describe('the ComfyUI adapter', () => {
     expect(own).toMatchObject({ code: 'upstream_error', retryable: true, charged: 'no' });
     expectNoSecret(own);
     const rented = provider(PLAIN, { free: false, interrupted: 'fail' });
+    comfy.faults.set('POST /prompt', [status(200, '<html>')]);
+    const unheard = await failureOf(rented.generate(orderOf(), contextOf()));
+    expect(unheard).toMatchObject({ code: 'upstream_invalid_response', charged: 'maybe' });
     const error = await failureOf(rented.generate(orderOf(), contextOf()));
     expect([error.charged, error.retryable, mayBuyAgain(rented, error.charged)]).toEqual(['maybe', false, false]);
   });

@@ -47,7 +47,9 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
       limits: { concurrency: undefined, startsPerMinute: undefined },
       interrupted: 'fail',
       free: false,
-      options: { upload_url: `${vendor.url}${vendor.shapes.uploadPath}`, ...options },
+      options: JSON.parse(
+        JSON.stringify({ upload_url: `${vendor.url}${vendor.shapes.uploadPath}`, ...options }),
+      ) as ProviderEntry['options'],
     };
     return submitPollProvider(entry, { name: 'k', secret }, new PublicFetcher(egress));
   }
@@ -290,6 +292,11 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
     ],
     ['another JSON', () => json([1, 2]), { code: 'upstream_invalid_response', retryable: true, charged: 'maybe' }],
     [
+      'far too much',
+      () => text('x'.repeat(33_000_000), 'application/json'),
+      { code: 'upstream_invalid_response', retryable: true, charged: 'maybe' },
+    ],
+    [
       'an id that is none',
       ({ shapes }) => shapes.submitted('../../admin'),
       { code: 'upstream_invalid_response', charged: 'maybe' },
@@ -385,6 +392,13 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
       await expect(call).rejects.toBe(reason);
       await lastCall().closed;
     }
+  });
+
+  it('never takes the key of one server to another', () => {
+    const relay = () => provider({ upload_url: undefined });
+    if (type === 'evolink') expect(relay).toThrow(/options\.upload_url is needed/);
+    else expect(relay).not.toThrow();
+    expect(() => provider({ upload_url: undefined }, KEY, `https://api.${type}.ai/v1`)).not.toThrow();
   });
 
   it('names everything that is wrong with its options', () => {
