@@ -419,11 +419,11 @@ describe('the ComfyUI adapter', () => {
       const broken = join(folder, 'broken.json');
       writeFileSync(broken, '{"3":');
       expect(problemsOf({ workflow: join(folder, 'none.json'), slots: SLOTS })).toEqual([
-        `workflow can't be read: ${join(folder, 'none.json')}`,
+        `options.workflow can't be read: ${join(folder, 'none.json')}`,
       ]);
-      expect(problemsOf({ workflow: broken, slots: SLOTS })).toEqual([`workflow is no JSON: ${broken}`]);
+      expect(problemsOf({ workflow: broken, slots: SLOTS })).toEqual([`options.workflow is no JSON: ${broken}`]);
       expect(problemsOf({ workflow: { nodes: [], links: [] }, slots: SLOTS })).toEqual([
-        'workflow is not in the API format; export it with "Export (API)"',
+        'options.workflow is not in the API format; export it with "Export (API)"',
       ]);
       const slots = { prompt: '60.text', width: '5.breadth', height: '5.height', seed: '3.model' };
       expect(
@@ -435,13 +435,13 @@ describe('the ComfyUI adapter', () => {
           edit_slots: { prompt: '6.text', images: ['10.image'] },
         }),
       ).toEqual([
-        'workflow has no node 60, which the slot prompt names',
-        'workflow has no input breadth at node 5, which the slot width names',
-        'workflow has another node at 3.model, which the slot seed names',
-        'workflow has no node 77, which is named as its output',
-        'edit_workflow has no node 6, which the slot prompt names',
-        'edit_workflow has no node 10, which the slot images names',
-        'edit_workflow has no node that saves a picture; name one as its output',
+        'options.workflow has no node 60, which the slot prompt names',
+        'options.workflow has no input breadth at node 5, which the slot width names',
+        'options.workflow has another node at 3.model, which the slot seed names',
+        'options.workflow has no node 77, which is named as its output',
+        'options.edit_workflow has no node 6, which the slot prompt names',
+        'options.edit_workflow has no node 10, which the slot images names',
+        'options.edit_workflow has no node that saves a picture; name one as its output',
       ]);
       expect(problemsOf({ slots: { width: '5.width', colour: '1.x' }, edit_slots: SLOTS, speed: 9 })).toEqual([
         "options must have required property 'workflow'",

@@ -36,7 +36,7 @@ export function submitPollProvider(
   if (baseUrl === undefined || !isFamily(type)) throw new Error(`provider ${name} is of another family`);
   const dialect = DIALECTS[type];
   if (uploadUrl === undefined && isForeign(dialect.uploadPath, baseUrl)) {
-    throw new ProviderOptionsError(name, ["options.upload_url is needed where base_url is not the vendor's own"]);
+    throw new ProviderOptionsError(["options.upload_url is needed where base_url is not the vendor's own"]);
   }
   const settings = {
     name,
