@@ -9,6 +9,7 @@ import { freePort } from '#embedded/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { ComfyUiProvider } from '#providers/comfyui/comfyui-provider.js';
 import { comfyUiProvider } from '#providers/comfyui/from-entry.js';
+import { JobEvents } from '#providers/comfyui/job-events.js';
 import { seedOf } from '#providers/comfyui/workflow.js';
 import { mayBuyAgain, type ProviderImageRequest } from '#providers/image-provider.js';
 import { ProviderOptionsError } from '#providers/provider-options.js';
@@ -198,15 +199,26 @@ describe('the ComfyUI adapter', () => {
     expect(accepted).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)]);
   });
 
-  it('hears of the end without waiting for the next look', async () => {
-    comfy.drawing = { endless: true, pictures: [png] };
-    const call = generate();
-    // By now the pauses between two looks have their full length.
-    await waitUntil(() => callsOf('GET', '/queue').length >= 5, { timeoutMs: 10_000 });
-    const looks = callsOf('GET', '/history').length;
-    comfy.finish();
-    await call;
-    expect(callsOf('GET', '/history').length - looks).toBeLessThanOrEqual(2);
+  it.each<[string, FakeComfyUi['drawing']]>([
+    ['is finished', {}],
+    ['failed', { exception: 'RuntimeError' }],
+  ])('is told at once that a job %s', async (_name, drawing) => {
+    comfy.drawing = drawing;
+    const heard: unknown[] = [];
+    const ended = new Promise<string>((resolve) => {
+      const listener = { onProgress: (...news: unknown[]) => heard.push(news), onPreview: () => 0, onEnd: resolve };
+      void JobEvents.open(comfy.url, 'me', undefined, listener).then(async (events) => {
+        const body = JSON.stringify({ prompt: GENERATION, client_id: 'me', prompt_id: 'job-1' });
+        await fetch(`${comfy.url}/prompt`, { method: 'POST', body });
+        await ended;
+        events.close();
+      });
+    });
+    expect(await ended).toBe('job-1');
+    expect(heard).toEqual([
+      ['job-1', 0.5],
+      ['job-1', 1],
+    ]);
   });
 
   it('works without a socket: refused, and dropped in the middle', async () => {
@@ -274,6 +286,13 @@ describe('the ComfyUI adapter', () => {
     comfy.forget();
     const lost = await failureOf(generate({}, contextOf({ resumeJobId: running })));
     expect(lost).toMatchObject({ code: 'upstream_error', retryable: true, charged: 'no' });
+  });
+
+  it('does not take a job for lost that ends between two questions', async () => {
+    let named = '';
+    await generate({}, contextOf({ onAccepted: (jobId) => Promise.resolve(void (named = jobId)) }));
+    comfy.faults.set('GET /history', [status(200)]);
+    expect((await buffer((await generate({}, contextOf({ resumeJobId: named }))).image)).equals(png)).toBe(true);
   });
 
   it('stops a running job and takes a waiting one out of the queue when it is aborted', async () => {
