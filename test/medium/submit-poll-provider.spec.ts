@@ -227,6 +227,22 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
     }
   });
 
+  it('reads the other shapes that are about too', async () => {
+    const done = { status: 'completed', progress: '100%' };
+    const task = {
+      apimart: { data: { ...done, result: { images: [{ url: vendor.pictureUrl }] } } },
+      evolink: { ...done, results: [vendor.pictureUrl], data: null },
+      toapis: { ...done, url: vendor.pictureUrl },
+    }[type];
+    vendor.plan({ looks: [json(task)] });
+    expect((await buffer((await generate()).image)).equals(png)).toBe(true);
+    const failed = { status: 'failed', error: 'Blocked by the safety system.' };
+    vendor.plan({ looks: [json(type === 'apimart' ? { data: failed } : failed)] });
+    expect(await failureOf(look())).toMatchObject({ code: 'moderation_blocked', charged: 'no' });
+    vendor.plan({ looks: [json(type === 'apimart' ? { data: { status: 'failed' } } : { status: 'failed' })] });
+    expect(await failureOf(look())).toMatchObject({ code: 'upstream_error', retryable: true, charged: 'no' });
+  });
+
   it('reads token usage where it is told', async () => {
     const usage = { input_tokens: 31, output_tokens: 4_160, total_tokens: 4_191 };
     vendor.plan({ looks: [vendor.shapes.completed(JOB, vendor.pictureUrl, { usage })] });
