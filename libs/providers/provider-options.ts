@@ -5,21 +5,18 @@ import type { ProviderEntry } from '#catalogue/catalogue.js';
 export class ProviderOptionsError extends Error {
   override readonly name = 'ProviderOptionsError';
 
-  constructor(
-    provider: string,
-    readonly problems: readonly string[],
-  ) {
-    super(`The options of provider ${provider} can't be used: ${problems.join('; ')}`);
+  constructor(readonly problems: readonly string[]) {
+    super(problems.join('; '));
   }
 }
 
 const ajv = new Ajv({ allErrors: true, allowUnionTypes: true });
 
 /** The options of a provider as its type's schema has them. Throws ProviderOptionsError. */
-export function readOptions<T>({ name, options }: ProviderEntry, schema: object): T {
+export function readOptions<T>({ options }: ProviderEntry, schema: object): T {
   const matches = ajv.compile<T>(schema);
   if (matches(options)) return options;
-  throw new ProviderOptionsError(name, (matches.errors ?? []).map(problemOf));
+  throw new ProviderOptionsError((matches.errors ?? []).map(problemOf));
 }
 
 function problemOf({ instancePath, message, params }: ErrorObject): string {

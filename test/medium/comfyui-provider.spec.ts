@@ -3,11 +3,13 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import sharp from 'sharp';
 import type { ProviderEntry } from '#catalogue/catalogue.js';
 import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { ComfyUiProvider } from '#providers/comfyui/comfyui-provider.js';
 import { comfyUiProvider } from '#providers/comfyui/from-entry.js';
+import { JobEvents } from '#providers/comfyui/job-events.js';
 import { seedOf } from '#providers/comfyui/workflow.js';
 import { mayBuyAgain, type ProviderImageRequest } from '#providers/image-provider.js';
 import { ProviderOptionsError } from '#providers/provider-options.js';
@@ -161,6 +163,13 @@ describe('the ComfyUI adapter', () => {
     expect(warnings).toEqual(['The provider needs 2 images, so the last one was used more than once.']);
   });
 
+  it('lets everything be painted anew where the workflow has a place for a mask and there is none', async () => {
+    await generate({ images: [{ ...image(png), width: 33, height: 7 }] }, contextOf(), WITH_MASKS);
+    const mask = comfy.uploads.get(String(comfy.lastNodes['12']?.inputs['image'])) ?? Buffer.alloc(0);
+    const { data, info } = await sharp(mask).raw().toBuffer({ resolveWithObject: true });
+    expect([info.width, info.height, info.channels, data.some((byte) => byte !== 0)]).toEqual([33, 7, 4, false]);
+  });
+
   it.each<[string, object, Partial<ProviderImageRequest>, string]>([
     ['an edit without a workflow for it', PLAIN, { images: [image(Buffer.from('a'))] }, 'image'],
     ['more images than places', WITH_EDITS, { images: [1, 2, 3].map((n) => image(Buffer.from([n]))) }, 'image'],
@@ -170,7 +179,6 @@ describe('the ComfyUI adapter', () => {
       { images: [image(Buffer.from('a'))], mask: image(Buffer.from('m')) },
       'mask',
     ],
-    ['a place without a mask', WITH_MASKS, { images: [image(Buffer.from('a'))] }, 'mask'],
   ])('refuses %s before anything is sent', async (_name, options, changes, param) => {
     const error = await failureOf(generate(changes, contextOf(), options));
     expect(error).toMatchObject({ code: 'unsupported_parameter', param, retryable: false, charged: 'no' });
@@ -191,15 +199,26 @@ describe('the ComfyUI adapter', () => {
     expect(accepted).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)]);
   });
 
-  it('hears of the end without waiting for the next look', async () => {
-    comfy.drawing = { endless: true, pictures: [png] };
-    const call = generate();
-    // By now the pauses between two looks have their full length.
-    await waitUntil(() => callsOf('GET', '/queue').length >= 5, { timeoutMs: 10_000 });
-    const looks = callsOf('GET', '/history').length;
-    comfy.finish();
-    await call;
-    expect(callsOf('GET', '/history').length - looks).toBeLessThanOrEqual(2);
+  it.each<[string, FakeComfyUi['drawing']]>([
+    ['is finished', {}],
+    ['failed', { exception: 'RuntimeError' }],
+  ])('is told at once that a job %s', async (_name, drawing) => {
+    comfy.drawing = drawing;
+    const heard: unknown[] = [];
+    const ended = new Promise<string>((resolve) => {
+      const listener = { onProgress: (...news: unknown[]) => heard.push(news), onPreview: () => 0, onEnd: resolve };
+      void JobEvents.open(comfy.url, 'me', undefined, listener).then(async (events) => {
+        const body = JSON.stringify({ prompt: GENERATION, client_id: 'me', prompt_id: 'job-1' });
+        await fetch(`${comfy.url}/prompt`, { method: 'POST', body });
+        await ended;
+        events.close();
+      });
+    });
+    expect(await ended).toBe('job-1');
+    expect(heard).toEqual([
+      ['job-1', 0.5],
+      ['job-1', 1],
+    ]);
   });
 
   it('works without a socket: refused, and dropped in the middle', async () => {
@@ -267,6 +286,13 @@ describe('the ComfyUI adapter', () => {
     comfy.forget();
     const lost = await failureOf(generate({}, contextOf({ resumeJobId: running })));
     expect(lost).toMatchObject({ code: 'upstream_error', retryable: true, charged: 'no' });
+  });
+
+  it('does not take a job for lost that ends between two questions', async () => {
+    let named = '';
+    await generate({}, contextOf({ onAccepted: (jobId) => Promise.resolve(void (named = jobId)) }));
+    comfy.faults.set('GET /history', [status(200)]);
+    expect((await buffer((await generate({}, contextOf({ resumeJobId: named }))).image)).equals(png)).toBe(true);
   });
 
   it('stops a running job and takes a waiting one out of the queue when it is aborted', async () => {
@@ -348,6 +374,9 @@ describe('the ComfyUI adapter', () => {
     expect(own).toMatchObject({ code: 'upstream_error', retryable: true, charged: 'no' });
     expectNoSecret(own);
     const rented = provider(PLAIN, { free: false, interrupted: 'fail' });
+    comfy.faults.set('POST /prompt', [status(200, '<html>')]);
+    const unheard = await failureOf(rented.generate(orderOf(), contextOf()));
+    expect(unheard).toMatchObject({ code: 'upstream_invalid_response', charged: 'maybe' });
     const error = await failureOf(rented.generate(orderOf(), contextOf()));
     expect([error.charged, error.retryable, mayBuyAgain(rented, error.charged)]).toEqual(['maybe', false, false]);
   });
@@ -409,11 +438,11 @@ describe('the ComfyUI adapter', () => {
       const broken = join(folder, 'broken.json');
       writeFileSync(broken, '{"3":');
       expect(problemsOf({ workflow: join(folder, 'none.json'), slots: SLOTS })).toEqual([
-        `workflow can't be read: ${join(folder, 'none.json')}`,
+        `options.workflow can't be read: ${join(folder, 'none.json')}`,
       ]);
-      expect(problemsOf({ workflow: broken, slots: SLOTS })).toEqual([`workflow is no JSON: ${broken}`]);
+      expect(problemsOf({ workflow: broken, slots: SLOTS })).toEqual([`options.workflow is no JSON: ${broken}`]);
       expect(problemsOf({ workflow: { nodes: [], links: [] }, slots: SLOTS })).toEqual([
-        'workflow is not in the API format; export it with "Export (API)"',
+        'options.workflow is not in the API format; export it with "Export (API)"',
       ]);
       const slots = { prompt: '60.text', width: '5.breadth', height: '5.height', seed: '3.model' };
       expect(
@@ -425,13 +454,13 @@ describe('the ComfyUI adapter', () => {
           edit_slots: { prompt: '6.text', images: ['10.image'] },
         }),
       ).toEqual([
-        'workflow has no node 60, which the slot prompt names',
-        'workflow has no input breadth at node 5, which the slot width names',
-        'workflow has another node at 3.model, which the slot seed names',
-        'workflow has no node 77, which is named as its output',
-        'edit_workflow has no node 6, which the slot prompt names',
-        'edit_workflow has no node 10, which the slot images names',
-        'edit_workflow has no node that saves a picture; name one as its output',
+        'options.workflow has no node 60, which the slot prompt names',
+        'options.workflow has no input breadth at node 5, which the slot width names',
+        'options.workflow has another node at 3.model, which the slot seed names',
+        'options.workflow has no node 77, which is named as its output',
+        'options.edit_workflow has no node 6, which the slot prompt names',
+        'options.edit_workflow has no node 10, which the slot images names',
+        'options.edit_workflow has no node that saves a picture; name one as its output',
       ]);
       expect(problemsOf({ slots: { width: '5.width', colour: '1.x' }, edit_slots: SLOTS, speed: 9 })).toEqual([
         "options must have required property 'workflow'",

@@ -47,7 +47,9 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
       limits: { concurrency: undefined, startsPerMinute: undefined },
       interrupted: 'fail',
       free: false,
-      options: { upload_url: `${vendor.url}${vendor.shapes.uploadPath}`, ...options },
+      options: JSON.parse(
+        JSON.stringify({ upload_url: `${vendor.url}${vendor.shapes.uploadPath}`, ...options }),
+      ) as ProviderEntry['options'],
     };
     return submitPollProvider(entry, { name: 'k', secret }, new PublicFetcher(egress));
   }
@@ -225,6 +227,22 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
     }
   });
 
+  it('reads the other shapes that are about too', async () => {
+    const done = { status: 'completed', progress: '100%' };
+    const task = {
+      apimart: { data: { ...done, result: { images: [{ url: vendor.pictureUrl }] } } },
+      evolink: { ...done, results: [vendor.pictureUrl], data: null },
+      toapis: { ...done, url: vendor.pictureUrl },
+    }[type];
+    vendor.plan({ looks: [json(task)] });
+    expect((await buffer((await generate()).image)).equals(png)).toBe(true);
+    const failed = { status: 'failed', error: 'Blocked by the safety system.' };
+    vendor.plan({ looks: [json(type === 'apimart' ? { data: failed } : failed)] });
+    expect(await failureOf(look())).toMatchObject({ code: 'moderation_blocked', charged: 'no' });
+    vendor.plan({ looks: [json(type === 'apimart' ? { data: { status: 'failed' } } : { status: 'failed' })] });
+    expect(await failureOf(look())).toMatchObject({ code: 'upstream_error', retryable: true, charged: 'no' });
+  });
+
   it('reads token usage where it is told', async () => {
     const usage = { input_tokens: 31, output_tokens: 4_160, total_tokens: 4_191 };
     vendor.plan({ looks: [vendor.shapes.completed(JOB, vendor.pictureUrl, { usage })] });
@@ -289,6 +307,11 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
       { code: 'upstream_invalid_response', retryable: true, charged: 'maybe' },
     ],
     ['another JSON', () => json([1, 2]), { code: 'upstream_invalid_response', retryable: true, charged: 'maybe' }],
+    [
+      'far too much',
+      () => text('x'.repeat(33_000_000), 'application/json'),
+      { code: 'upstream_invalid_response', retryable: true, charged: 'maybe' },
+    ],
     [
       'an id that is none',
       ({ shapes }) => shapes.submitted('../../admin'),
@@ -385,6 +408,13 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
       await expect(call).rejects.toBe(reason);
       await lastCall().closed;
     }
+  });
+
+  it('never takes the key of one server to another', () => {
+    const relay = () => provider({ upload_url: undefined });
+    if (type === 'evolink') expect(relay).toThrow(/options\.upload_url is needed/);
+    else expect(relay).not.toThrow();
+    expect(() => provider({ upload_url: undefined }, KEY, `https://api.${type}.ai/v1`)).not.toThrow();
   });
 
   it('names everything that is wrong with its options', () => {

@@ -12,8 +12,9 @@ import {
 import { NO_PARTIALS } from '../left-out.js';
 import { ProviderError } from '../provider-error.js';
 import { Alarm } from './alarm.js';
+import { clearMask } from './clear-mask.js';
 import { ComfyServer, type JobState, type SavedImage } from './comfy-server.js';
-import { endedJob, failedJob, lostJob, withoutPicture } from './failures.js';
+import { endedJob, failedJob, lostJob, withoutJob, withoutPicture } from './failures.js';
 import { JobEvents } from './job-events.js';
 import { orderFor, type Order, type Workflows } from './order.js';
 import { seedOf } from './workflow.js';
@@ -89,7 +90,10 @@ export class ComfyUiProvider implements ImageProvider {
     onProgress(1);
     const images: string[] = [];
     for (const image of request.images) images.push(await this.server.upload(image, signal));
-    const mask = request.mask === undefined ? undefined : await this.server.upload(request.mask, signal);
+    // A workflow with a place for a mask can't do without one.
+    const [first] = request.images;
+    const given = request.mask ?? (order.workflow.takesMask && first !== undefined ? clearMask(first) : undefined);
+    const mask = given === undefined ? undefined : await this.server.upload(given, signal);
     const values = { ...order, prompt: request.prompt, seed: seedOf(idempotencyKey), images, mask };
     let jobId = randomUUID() as string;
     try {
@@ -98,8 +102,8 @@ export class ComfyUiProvider implements ImageProvider {
       return jobId;
     } catch (error) {
       // It may be in the queue, and nobody would ever ask for it.
-      if (!(error instanceof ProviderError && error.charged === 'no')) await this.server.cancel(jobId);
-      throw error;
+      await this.server.cancel(jobId);
+      throw isUnreadable(error) ? withoutJob(this.free, error.cause) : error;
     }
   }
 
@@ -162,6 +166,10 @@ export class ComfyUiProvider implements ImageProvider {
       }
     }
   }
+}
+
+function isUnreadable(error: unknown): error is ProviderError {
+  return error instanceof ProviderError && error.code === 'upstream_invalid_response';
 }
 
 /** The job may well go on: asking for it once more costs nothing, ordering it once more would be a second one. */

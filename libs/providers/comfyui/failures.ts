@@ -28,6 +28,15 @@ export function refused(status: number, value: unknown): ProviderError {
   return new ProviderError('upstream_error', 'The provider did not accept its workflow.', fate);
 }
 
+/** An order that was answered with something else than a job. It is taken back, but who knows whether it was heard. */
+export function withoutJob(isFree: boolean, cause: unknown): ProviderError {
+  return new ProviderError('upstream_invalid_response', 'The provider did not say which job it began.', {
+    retryable: true,
+    charged: isFree ? 'no' : 'maybe',
+    cause,
+  });
+}
+
 /** A job that ran and failed. `messages` is the job's list of events in the history. */
 export function failedJob(messages: unknown, fate: Fate): ProviderError {
   const events = Array.isArray(messages) ? (messages as unknown[]) : [];

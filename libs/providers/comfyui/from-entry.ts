@@ -55,19 +55,17 @@ const TIMEOUT_MS = 30_000;
 export function comfyUiProvider(entry: ProviderEntry, key?: ProviderKey): ComfyUiProvider {
   const options = readOptions<Options>(entry, OPTIONS);
   const problems: string[] = [];
-  const generation = Workflow.read('workflow', options, problems);
+  const generation = Workflow.read('options.workflow', options, problems);
   const edit =
     options.edit_workflow === undefined || options.edit_slots === undefined
       ? undefined
       : Workflow.read(
-          'edit_workflow',
+          'options.edit_workflow',
           { workflow: options.edit_workflow, slots: options.edit_slots, output: options.edit_output },
           problems,
         );
-  if (entry.baseUrl === undefined) problems.push('it needs a base_url');
-  if (generation === undefined || entry.baseUrl === undefined || problems.length > 0) {
-    throw new ProviderOptionsError(entry.name, problems);
-  }
+  if (generation === undefined || problems.length > 0) throw new ProviderOptionsError(problems);
+  if (entry.baseUrl === undefined) throw new Error('base_url is needed');
   const timeoutMs = options.timeout_ms ?? TIMEOUT_MS;
   return new ComfyUiProvider({
     name: entry.name,

@@ -47,7 +47,6 @@ function workflowFor({ images, mask }: ProviderImageRequest, { generation, edit 
     throw unsupported('image', `The provider of this model takes ${edit.takesImages} images at most.`);
   }
   if (mask !== undefined && !edit.takesMask) throw unsupported('mask', 'The provider of this model takes no mask.');
-  if (mask === undefined && edit.takesMask) throw unsupported('mask', 'The provider of this model needs a mask.');
   return edit;
 }
 

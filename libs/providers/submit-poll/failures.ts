@@ -14,7 +14,6 @@ const MODERATION =
 const NO_CREDIT = /insufficient|balance|payment.?required|billing/i;
 const BAD_IMAGE = /^(invalid_image|image_)/;
 const BAD_REQUEST = /^(invalid_|unsupported_|bad_request|parameter)/;
-const TOO_OFTEN = /rate.?limit|quota_exceeded|resource_exhausted|too_many/i;
 
 /** The error inside an answer or a job: an object in all three dialects, a text in some older answers. */
 export function vendorError(value: unknown): VendorError | undefined {
@@ -32,13 +31,6 @@ export function vendorError(value: unknown): VendorError | undefined {
 export function refused(status: number, error: VendorError | undefined, retryAfter: number | undefined): ProviderError {
   const said = textOf(error);
   if (status < 500 && MODERATION.test(said)) return blocked(new Error(`the provider answered ${status}`));
-  if (status === 413) {
-    return new ProviderError('upstream_error', 'The request was too large for the provider.', {
-      retryable: false,
-      charged: 'no',
-      cause: new Error('the provider answered 413'),
-    });
-  }
   const fields = error === undefined ? undefined : { type: error.type, code: error.code };
   return refusal({ status, fields, retryAfter });
 }
@@ -58,7 +50,6 @@ export function failedJob(error: VendorError | undefined): ProviderError {
       cause,
     });
   }
-  if (TOO_OFTEN.test(code)) return make('The provider is limiting requests.', true);
   if (NO_CREDIT.test(said)) return make('The provider takes no more orders from this service for now.', false);
   if (BAD_REQUEST.test(code)) return make('The provider did not accept the request.', false);
   return make('The provider failed to make the picture.', true);

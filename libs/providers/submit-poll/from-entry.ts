@@ -1,6 +1,6 @@
 import type { ProviderEntry, ProviderKey } from '#catalogue/catalogue.js';
 import type { PictureFetcher } from '../http/fetch-picture.js';
-import { readOptions } from '../provider-options.js';
+import { ProviderOptionsError, readOptions } from '../provider-options.js';
 import { MODEL_OPTIONS, type ModelOption } from './dialect.js';
 import { DIALECTS } from './dialects.js';
 import { SubmitPollProvider } from './submit-poll-provider.js';
@@ -34,11 +34,15 @@ export function submitPollProvider(
   const { accepts, upload_url: uploadUrl, timeout_ms: timeoutMs = TIMEOUT_MS } = readOptions<Options>(entry, OPTIONS);
   const { name, type, baseUrl, free, interrupted } = entry;
   if (baseUrl === undefined || !isFamily(type)) throw new Error(`provider ${name} is of another family`);
+  const dialect = DIALECTS[type];
+  if (uploadUrl === undefined && isForeign(dialect.uploadPath, baseUrl)) {
+    throw new ProviderOptionsError(["options.upload_url is needed where base_url is not the vendor's own"]);
+  }
   const settings = {
     name,
     free,
     interrupted,
-    dialect: DIALECTS[type],
+    dialect,
     accepts,
     uploadUrl,
     apiKey: key.secret,
@@ -53,4 +57,10 @@ export function submitPollProvider(
 
 function isFamily(type: string): type is keyof typeof DIALECTS {
   return Object.hasOwn(DIALECTS, type);
+}
+
+/** Whether uploads would take the key of one server to another one's. */
+function isForeign(uploadPath: string, baseUrl: string): boolean {
+  const domain = (url: string): string => new URL(url).hostname.split('.').slice(-2).join('.');
+  return URL.canParse(uploadPath) && domain(uploadPath) !== domain(baseUrl);
 }

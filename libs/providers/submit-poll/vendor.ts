@@ -52,7 +52,12 @@ export class Vendor {
   /** The id of the job that was begun. */
   async submit(fields: object, idempotencyKey: string, signal: AbortSignal): Promise<string> {
     const key = this.dialect.idempotency ? idempotencyKey : undefined;
-    const answer = await this.call('/images/generations', signal, jsonBody(fields), key);
+    const answer = await this.call('/images/generations', signal, jsonBody(fields), key).catch((error: unknown) => {
+      // An answer without end, say.
+      throw error instanceof ProviderError && error.code === 'upstream_invalid_response'
+        ? withoutJob(error.cause)
+        : error;
+    });
     // Some answer 200 and put the status into the body.
     const inner = valueAt(answer.value, 'code');
     const status = answer.status < 300 && typeof inner === 'number' && inner >= 400 ? inner : answer.status;
