@@ -50,7 +50,7 @@ describe('the plan of a task', () => {
     const small = '{ provider: light, capabilities: { sizes: [1024x1024] } }';
     const exactly = {
       ...{ action: 'generation' as const, pixels: { width: 2048, height: 1152 }, images: 0, mask: false },
-      ...{ quality: null, moderation: null, inputFidelity: null },
+      ...{ background: null, quality: null, moderation: null, inputFidelity: null },
     };
     expect(plan(serving(small, '{ provider: heavy }'), PLAIN)).toEqual(['light/', 'heavy/']);
     expect(plan(serving(small, '{ provider: heavy }'), { ...PLAIN, exactly })).toEqual(['heavy/']);

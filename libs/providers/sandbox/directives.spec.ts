@@ -7,7 +7,6 @@ test('are taken out of the prompt', () => {
     pending: 1000,
     fault: 'http-500',
     faultTimes: 2,
-    pending: 0,
     unknown: [],
   });
 });
