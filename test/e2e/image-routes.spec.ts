@@ -24,6 +24,8 @@ interface TaskData {
   readonly status: string;
   readonly phase: string;
   readonly charged?: string;
+  readonly sizes?: { readonly sent: string };
+  readonly result?: { readonly images: readonly { readonly size: string }[] };
   readonly timeline?: readonly Step[];
 }
 
@@ -128,6 +130,16 @@ models:
     await write(BOTH);
     const back = async (): Promise<boolean> => calls(await make())[0]?.provider === 'first';
     expect(await waitUntil(back, { timeoutMs: 20_000 })).toBe(true);
+  });
+
+  it('are asked for in a size that the route has, and delivered in the one that was ordered', async () => {
+    await write('{ provider: first, capabilities: { sizes: [1536x1024] } }');
+    const sent = async (): Promise<boolean> => (await make()).sizes?.sent === '1536x1024';
+    expect(await waitUntil(sent, { timeoutMs: 20_000 })).toBe(true);
+    expect(JSON.parse(first?.calls.at(-1)?.body.toString() ?? '{}')).toMatchObject({ size: '1536x1024' });
+    expect((await make()).result?.images).toMatchObject([{ size: '1024x1024' }]);
+    await write(BOTH);
+    expect(await waitUntil(async () => !(await sent()), { timeoutMs: 20_000 })).toBe(true);
   });
 
   it('are made of every image model of the file', async () => {
