@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
@@ -18,7 +18,14 @@ export interface FaultRoomOptions {
   readonly workers?: number;
   readonly settings?: Readonly<Record<string, string>>;
   /** Settings with an address in them that every process reaches through a proxy of its own, by link. */
-  readonly links?: Readonly<Partial<Record<'s3' | 'provider', { readonly setting: string; readonly url: string }>>>;
+  readonly links?: Readonly<Partial<Record<'s3' | 'provider', LinkTarget>>>;
+}
+
+interface LinkTarget {
+  readonly setting: string;
+  readonly url: string;
+  /** Given where the setting names a file: what that says of the address. */
+  readonly file?: (url: string) => string;
 }
 
 /** Settings: a silent Postgres is given up after 1.5 s instead of 7, so that a forgotten task is found after 10 s instead of 15. */
@@ -221,6 +228,9 @@ export class FaultRoom {
       const proxy = await FaultProxy.start(target.url);
       proxies.set(link, proxy);
       settings[target.setting] = proxy.url;
+      if (target.file === undefined) continue;
+      settings[target.setting] = join(this.folder, `${target.setting}-${this.members.length}`);
+      await writeFile(settings[target.setting] as string, target.file(proxy.url));
     }
     if (app === 'worker') return void this.members.push(new Member(name, app, proxies, settings, undefined));
     const [port, metricsPort] = [await freePort(), await freePort()];

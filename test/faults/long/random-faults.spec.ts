@@ -1,5 +1,7 @@
 import { loadConfig } from '#config/load-config.js';
+import { DEFAULT_ACCOUNT } from '#database/api-keys.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { setBudget } from '#money/budgets.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { INSPECTED } from '../../support/block-event-loop.js';
@@ -8,6 +10,7 @@ import { Chaos } from '../../support/chaos.js';
 import { FaultRoom } from '../../support/fault-room.js';
 import { LedgerProvider } from '../../support/ledger-provider.js';
 import { judge, type FaultWindow, type Violation } from '../../support/oracle.js';
+import { judgeMoney, PRICE } from '../../support/oracle-money.js';
 import { judgeOutside } from '../../support/oracle-outside.js';
 import { measured } from '../../support/figures.js';
 import { resumptions } from '../../support/resumptions.js';
@@ -49,16 +52,16 @@ describe(`random faults for ${MINUTES} minutes, seed ${SEED}`, () => {
         TASK_DEADLINE_MS: String(DEADLINE_MS),
         WORKER_CONCURRENCY: '6',
         OPENAI_API_KEY: PROVIDER_KEY,
-        OPENAI_INTERRUPTED: neverTwice ? 'fail' : 'retry',
         OPENAI_FIRST_BYTE_TIMEOUT_MS: '15000',
         OPENAI_IDLE_TIMEOUT_MS: '10000',
         ...(s3.strict ? storedIn(s3) : {}),
       },
       links: {
-        provider: { setting: 'OPENAI_BASE_URL', url: provider.url },
+        provider: { setting: 'MODELS_FILE', url: provider.url, file: catalogue },
         ...(s3.strict ? { s3: { setting: 'S3_ENDPOINT', url: s3.endpoint } } : {}),
       },
     });
+    await setBudget(room.pool, { ownerId: DEFAULT_ACCOUNT, owner: 'account' }, { limit: 1e9, period: 'total' });
     keys = [room.key, await room.newKey('second'), await room.newKey('of another account', 'acct_other')];
   }, 180_000);
   afterAll(async () => {
@@ -104,6 +107,7 @@ describe(`random faults for ${MINUTES} minutes, seed ${SEED}`, () => {
       const violations = [
         ...bugs.map((line) => ({ guarantee: 'bug', what: JSON.stringify(line) })),
         ...(await judge(evidence)),
+        ...(await judgeMoney(room.pool)),
         ...(await lateResumptions(chaos.windows)),
         ...(await judgeOutside(room, traffic.wishes, keys, [PROMPT_CANARY, PROVIDER_KEY, ...keys])),
       ];
@@ -112,6 +116,19 @@ describe(`random faults for ${MINUTES} minutes, seed ${SEED}`, () => {
     },
     (MINUTES + 8) * 60_000,
   );
+
+  /** One paid provider with a price, at the address that its link gives it. */
+  function catalogue(url: string): string {
+    const price = PRICE / 1e6;
+    return `providers:
+  ledger: { type: openai, base_url: "${url}", keys: [{ env: OPENAI_API_KEY }], interrupted: ${neverTwice ? 'fail' : 'retry'} }
+models:
+  gpt-image-2:
+    kind: image
+    routes: [{ provider: ledger }]
+    prices: [{ from: 2026-01-01, per_image: { 1k: ${price}, 2k: ${price}, 4k: ${price} } }]
+`;
+  }
 
   /** Once another worker may have it, a task whose worker died is taken up or ended. */
   async function lateResumptions(faults: readonly FaultWindow[]): Promise<Violation[]> {
