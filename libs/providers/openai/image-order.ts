@@ -1,7 +1,7 @@
 import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
 import type { ProviderImageRequest } from '../image-provider.js';
 import { knownQuality } from '../known-quality.js';
-import { offeredSize } from '../offered-size.js';
+import { offeredSize, sizeOf, textOfSize } from '../offered-size.js';
 import { ProviderError } from '../provider-error.js';
 
 /** What a server can be asked for, and how. */
@@ -54,12 +54,7 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
 
 function sizeFor({ width, height }: ProviderImageRequest, offered: readonly string[]): string {
   if (width === undefined || height === undefined) return 'auto';
-  const sizes = offered.map((text) => {
-    const [offeredWidth, offeredHeight] = text.split('x');
-    return { width: Number(offeredWidth), height: Number(offeredHeight) };
-  });
-  const best = offeredSize({ width, height }, sizes);
-  return `${best.width}x${best.height}`;
+  return textOfSize(offeredSize({ width, height }, offered.map(sizeOf)));
 }
 
 function leaveOut(name: string, value: string | undefined, warnings: string[]): undefined {
