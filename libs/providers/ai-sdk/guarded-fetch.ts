@@ -2,7 +2,7 @@ import { refusal, unusable } from '../http/failures.js';
 import { fetchPicture, MAX_PICTURE_BYTES, type PictureFetcher } from '../http/fetch-picture.js';
 import { readJson } from '../http/json-value.js';
 import type { Upstream, UpstreamAnswer } from '../http/upstream.js';
-import { ProviderError } from '../provider-error.js';
+import type { ProviderError } from '../provider-error.js';
 import type { Fetch, LibraryVendor } from './library-vendor.js';
 
 /** Bytes of an answer at most: the library holds it whole, so a picture of 36 MB as base64. */
@@ -33,7 +33,7 @@ export class GuardedFetch {
   /** Throws ProviderError, which the library passes on, or the signal's reason. */
   readonly fetch: Fetch = async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
-    if (init?.method === 'POST') return this.order(url, String(init.body));
+    if (typeof init?.body === 'string') return this.order(url, init.body);
     return new Response(new Uint8Array(await this.picture(url)));
   };
 
