@@ -85,7 +85,7 @@ describe('running one task', () => {
 
   it.each([
     ['transparent where it is to be edited, as it came', 'alpha', [0, 0, 0, 0]],
-    ['white there, for who wants it so', 'white', [255]],
+    ['white there, for who wants it so', 'white', [255, 255, 255]],
   ] as const)('uses an uploaded image and its mask: %s', async (_what, maskForm, pixel) => {
     const base = command({ action: 'edit' });
     const photo = await sharp({ create: { width: 128, height: 128, channels: 3, background: '#2060a0' } })
