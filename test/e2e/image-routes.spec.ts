@@ -181,7 +181,16 @@ models:
     const parked = await submit('a heron [[pending=600s]]', 'single');
     await platform.worker.logged('task.parked');
     await waitUntil(async () => (await read(parked, '')).phase === 'running', { timeoutMs: 20_000 });
+    const { REDIS_URL = '', REDIS_PREFIX = '' } = platform.settings;
+    const redis = new Redis(REDIS_URL);
+    // Nothing but another call would look at the slots otherwise.
+    const hasSlot = async (): Promise<boolean> =>
+      (await redis.zscore(`${REDIS_PREFIX}:gate:narrow:calls`, parked)) !== null;
+    expect(await hasSlot()).toBe(true);
     await platform.call(`/v1/tasks/${parked}/cancel`, { method: 'POST' });
+    const isFree = await waitUntil(async () => !(await hasSlot()), { timeoutMs: 10_000 });
+    redis.disconnect();
+    expect(isFree).toBe(true);
     expect(await reaches(await submit('an owl', 'single'), 'completed')).toBe(true);
   });
 
