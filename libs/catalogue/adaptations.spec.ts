@@ -8,6 +8,8 @@ const { providers } = parseCatalogue(
   sandbox: { type: sandbox }
   gpu: { type: comfyui, base_url: 'http://10.0.0.5:8188' }
   vendor: { type: apimart, keys: [{ env: KEY }] }
+  flux: { type: fal, keys: [{ env: KEY }] }
+  gemini: { type: google, keys: [{ env: KEY }] }
 models: { m: { kind: image, routes: [{ provider: sandbox }] } }`,
   'test',
   { KEY: 'k' },
@@ -42,6 +44,8 @@ describe('what a route would have to adapt', () => {
     ['none of the qualities of today', { provider: 'openai' }, { quality: 'high' }, undefined],
     ['quality where pictures have none', { provider: 'gpu' }, { quality: 'high' }, 'quality'],
     ['moderation where there is none', { provider: 'gpu' }, { moderation: 'low' }, 'moderation'],
+    ['pixels where only ratios are known', { provider: 'gemini' }, {}, 'size'],
+    ['moderation where nobody is told of it', { provider: 'flux' }, { moderation: 'low' }, 'moderation'],
     ['transparency where there is none', { provider: 'vendor' }, { background: 'transparent' }, 'background'],
     [
       'input_fidelity where there is none',

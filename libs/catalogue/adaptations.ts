@@ -39,6 +39,8 @@ export function adaptationsFor(route: Route, provider: ProviderEntry | undefined
   if (ask.images > 0 && !route.edits) add(references, 'Reference images would be ignored.');
   else if (ask.images > route.images) add(references, `Only ${route.images} reference images would be used.`);
   if (ask.mask && !route.masks) add('mask', 'The mask would be ignored.');
+  if (size !== null && provider?.type === 'google')
+    add('size', 'Of a picture’s size only its ratio would be asked for.');
   if (provider !== undefined) found.push(...optionsLeftOut(provider.type, ask));
   return found;
 }
@@ -60,7 +62,7 @@ function optionsLeftOut(type: ProviderType, ask: AskedImage): Adaptation[] {
   }
   leaveOut('input_fidelity', ask.inputFidelity);
   if (ask.background === 'transparent') leaveOut('background', ask.background);
-  if (type === 'comfyui') {
+  if (type === 'comfyui' || type === 'fal' || type === 'google') {
     leaveOut('quality', ask.quality);
     leaveOut('moderation', ask.moderation);
   }

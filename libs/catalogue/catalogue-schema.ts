@@ -20,7 +20,7 @@ const provider = {
   additionalProperties: false,
   properties: {
     type: {
-      enum: ['sandbox', 'openai', 'apimart', 'evolink', 'toapis', 'comfyui'],
+      enum: ['sandbox', 'openai', 'apimart', 'evolink', 'toapis', 'comfyui', 'fal', 'google'],
       description: 'Which protocol it speaks.',
     },
     base_url: { type: 'string', pattern: '^https?://[^\\s?#@]+$', description: 'Without query and credentials.' },
@@ -145,7 +145,7 @@ export interface CatalogueFile {
 }
 
 export interface ProviderSource {
-  type: 'sandbox' | 'openai' | 'apimart' | 'evolink' | 'toapis' | 'comfyui';
+  type: 'sandbox' | 'openai' | 'apimart' | 'evolink' | 'toapis' | 'comfyui' | 'fal' | 'google';
   base_url?: string;
   keys?: { name?: string; env: string }[];
   limits?: { concurrency?: number; starts_per_minute?: number };

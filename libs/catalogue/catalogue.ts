@@ -1,7 +1,7 @@
 /** What a caller may ask a model for. */
 export type ModelKind = 'image' | 'chat';
 
-export type ProviderType = 'sandbox' | 'openai' | 'apimart' | 'evolink' | 'toapis' | 'comfyui';
+export type ProviderType = 'sandbox' | 'openai' | 'apimart' | 'evolink' | 'toapis' | 'comfyui' | 'fal' | 'google';
 
 /** A credential of a provider. `name` is what logs and timelines call it. */
 export interface ProviderKey {

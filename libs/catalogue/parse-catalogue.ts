@@ -21,8 +21,10 @@ const BASE_URLS: Partial<Record<ProviderSource['type'], string>> = {
   apimart: 'https://api.apimart.ai/v1',
   evolink: 'https://api.evolink.ai/v1',
   toapis: 'https://toapis.com/v1',
+  fal: 'https://fal.run',
+  google: 'https://generativelanguage.googleapis.com/v1beta',
 };
-const NEEDS_KEY: readonly ProviderSource['type'][] = ['apimart', 'evolink', 'toapis'];
+const NEEDS_KEY: readonly ProviderSource['type'][] = ['apimart', 'evolink', 'toapis', 'fal', 'google'];
 /** Hardware of one's own, unless the file says otherwise. */
 const FREE_TYPES: readonly ProviderSource['type'][] = ['sandbox', 'comfyui'];
 const CHAT_TYPES: readonly ProviderSource['type'][] = ['sandbox', 'openai'];

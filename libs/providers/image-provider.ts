@@ -61,7 +61,7 @@ export interface ProviderImageResult {
   readonly image: Readable;
   /** Token usage in OpenAI's shape, when the provider reported it. */
   readonly usage?: ImageUsage;
-  /** The size the vendor was asked for, `<w>x<h>` or `auto`, where it may differ from what was ordered. */
+  /** The size the vendor was asked for, `<w>x<h>`, a ratio or `auto`, where it may differ from what was ordered. */
   readonly sentSize?: string;
   /** What was asked for and could not be honoured, in plain words. */
   readonly warnings: readonly string[];
@@ -82,6 +82,8 @@ export interface ImageProvider {
   readonly free: boolean;
   /** What becomes of a task after a start that may have been charged and brought no picture. */
   readonly interrupted: 'retry' | 'fail';
+  /** Which pixels of a mask it paints anew: the transparent ones, as callers give it, unless it wants the white ones. */
+  readonly maskForm?: 'alpha' | 'white';
   /**
    * Throws ProviderError, or the signal's reason when aborted. Answers pending only after `onAccepted`. A ProviderError is
    * the last word on the call, and on the job it named: who can't be asked for a job just now answers pending.

@@ -1,4 +1,5 @@
 import type { Catalogue, ProviderEntry, ProviderKey, ProviderType } from '#catalogue/catalogue.js';
+import { aiSdkProvider } from './ai-sdk/from-entry.js';
 import { comfyUiProvider } from './comfyui/from-entry.js';
 import type { PictureFetcher } from './http/fetch-picture.js';
 import type { ImageProvider } from './image-provider.js';
@@ -28,11 +29,21 @@ const ADAPTERS: Record<ProviderType, Make> = {
   evolink: jobVendor,
   toapis: jobVendor,
   comfyui: (entry, key) => comfyUiProvider(entry, key),
+  fal: libraryVendor,
+  google: libraryVendor,
 };
 
 function jobVendor(entry: ProviderEntry, key: ProviderKey | undefined, { fetcher }: AdapterParts): ImageProvider {
+  return submitPollProvider(entry, needed(key), fetcher);
+}
+
+function libraryVendor(entry: ProviderEntry, key: ProviderKey | undefined, { fetcher }: AdapterParts): ImageProvider {
+  return aiSdkProvider(entry, needed(key), fetcher);
+}
+
+function needed(key: ProviderKey | undefined): ProviderKey {
   if (key === undefined) throw new Error('keys: at least one is needed');
-  return submitPollProvider(entry, key, fetcher);
+  return key;
 }
 
 /** Makes the adapter of an entry by its type. Throws Error when the entry's options are wrong. */

@@ -17,6 +17,16 @@ export function offeredSize(wanted: Size, offered: readonly Size[]): Size {
   return best;
 }
 
+/** Of `<w>x<h>`. */
+export function sizeOf(text: string): Size {
+  const [width, height] = text.split('x');
+  return { width: Number(width), height: Number(height) };
+}
+
+export function textOfSize({ width, height }: Size): string {
+  return `${width}x${height}`;
+}
+
 function area({ width, height }: Size): number {
   return width * height;
 }

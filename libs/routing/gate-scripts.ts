@@ -113,6 +113,11 @@ export const LEAVE = new RedisScript(`${NOW}
 export const PARK = new RedisScript(`${NOW}
   if redis.call('HGET', KEYS[2], ARGV[1]) == ARGV[2] then redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1]) end`);
 
+/** KEYS: calls, owners; ARGV: task. */
+export const FORGET = new RedisScript(`
+  redis.call('ZREM', KEYS[1], ARGV[1])
+  redis.call('HDEL', KEYS[2], ARGV[1])`);
+
 /**
  * KEYS: calls and owners of each provider; ARGV: lease, then the place of a provider's calls in KEYS, task and pass, for
  * each call. A call that was forgotten, as with all of Redis, counts again; one that another pass has taken over does not.

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { ProviderEntry } from '#catalogue/catalogue.js';
-import { ENTER, LEAVE, LOOK, PARK, RENEW } from './gate-scripts.js';
+import { ENTER, FORGET, LEAVE, LOOK, PARK, RENEW } from './gate-scripts.js';
 import type { CallOutcome, GateRefusal, RefusalReason } from './gate.js';
 import type { RoutingConfig } from './routing.config.js';
 
@@ -73,6 +73,11 @@ export class GateState {
   /** Keeps the slot for so many milliseconds without anybody renewing it. */
   async park({ pass, provider, taskId }: ProviderCall, ms: number): Promise<void> {
     await PARK.run(this.redis, this.keys(provider, 'calls', 'owners'), [taskId, pass, wholeMs(ms)]);
+  }
+
+  /** Gives back the slot of a task, whoever holds it. */
+  async forget(provider: string, taskId: string): Promise<void> {
+    await FORGET.run(this.redis, this.keys(provider, 'calls', 'owners'), [taskId]);
   }
 
   /** Keeps the slots of all these calls for another lease. */

@@ -52,6 +52,11 @@ export class ProviderGate implements Gate {
     return this.pass(call, answer?.startedAt ?? 0);
   }
 
+  /** Gives back the slot of a task that has ended, with nobody there who would: it was parked. Never throws. */
+  async forget(provider: string, taskId: string): Promise<void> {
+    await this.tell((state) => state.forget(provider, taskId));
+  }
+
   /** Calls that this process has in hand, by provider. */
   inHand(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();

@@ -42,7 +42,7 @@ export class RoutingConfig {
   @Max(20_000)
   readonly slotLeaseMs: number = 15_000;
 
-  @Setting('PROVIDER_SWITCH_READ_MS', 'How often a worker looks which providers are drained.', { unit: 'ms' })
+  @Setting('PROVIDER_SWITCH_READ_MS', 'How often a process looks which providers are drained.', { unit: 'ms' })
   @IsInt()
   @Min(100)
   @Max(2_000)

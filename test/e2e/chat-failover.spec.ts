@@ -1,6 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { waitUntil } from '#embedded/wait-until.js';
+import { drainProvider, resumeProvider } from '#routing/provider-switches.js';
 import { freePort } from '../support/free-port.js';
 import { json, pieces, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
 import { startPlatform, type Platform } from '../support/platform.js';
@@ -21,11 +23,15 @@ describe('a chat whose provider fails', () => {
       `providers:
   gone: { type: openai, base_url: "http://127.0.0.1:${await freePort()}/v1" }
   first: { type: openai, base_url: "${first.url}", keys: [{ env: KEY_A }, { env: KEY_B }] }
+  narrow: { type: openai, base_url: "${first.url}", keys: [{ env: KEY_A }], limits: { concurrency: 1 } }
   second: { type: openai, base_url: "${second.url}", options: { stream_usage: false } }
 models:
   gone-first: { kind: chat, routes: [{ provider: gone }, { provider: second }] }
   both: { kind: chat, routes: [{ provider: first }, { provider: second, model: other }] }
   keyed: { kind: chat, routes: [{ provider: first }] }
+  nowhere: { kind: chat, routes: [{ provider: gone }] }
+  narrow: { kind: chat, routes: [{ provider: narrow }, { provider: second }] }
+  alone: { kind: chat, routes: [{ provider: narrow }] }
 `,
     );
   }, 120_000);
@@ -104,6 +110,54 @@ models:
     await expect(ask('both', { stream: true }).then((response) => response.text())).rejects.toThrow();
     expect(first?.received).toHaveLength(4);
     expect(second?.received).toHaveLength(0);
+  });
+
+  it('gives a drained provider nothing, and says so when there is no other', async () => {
+    await drainProvider(platform.pool, 'first', 'bill not paid');
+    const moved = async (): Promise<boolean> => {
+      const before = first?.received.length;
+      expect((await ask('both')).status).toBe(200);
+      return first?.received.length === before;
+    };
+    expect(await waitUntil(moved, { timeoutMs: 10_000 })).toBe(true);
+    const response = await ask('keyed');
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(await response.json()).toMatchObject({ error: { code: 'server_is_overloaded' } });
+    await resumeProvider(platform.pool, 'first');
+    expect(await waitUntil(async () => (await ask('keyed')).status === 200, { timeoutMs: 10_000 })).toBe(true);
+  });
+
+  it('keeps to the limits of a provider until an answer has ended', async () => {
+    let finish: () => void = () => undefined;
+    first!.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {}\n\n');
+      finish = () => void response.end('data: [DONE]\n\n');
+    };
+    const held = await ask('narrow', { stream: true });
+    expect((await ask('narrow')).status).toBe(200);
+    expect((await ask('alone')).status).toBe(503);
+    expect([first?.received.length, second?.received.length]).toEqual([1, 1]);
+    finish();
+    await held.text();
+    first!.answer = GOOD;
+    expect(await waitUntil(async () => (await ask('alone')).status === 200, { timeoutMs: 10_000 })).toBe(true);
+  });
+
+  it('writes down a chat that nobody answered, and that it cost nothing if it never went out', async () => {
+    const usageOf = async (response: Response): Promise<unknown> => {
+      const text = 'SELECT provider, status, outcome, cost_micros FROM chat_usage WHERE request_id = $1';
+      let row: unknown;
+      const written = async (): Promise<boolean> => {
+        [row] = (await platform.pool.query(text, [response.headers.get('x-request-id')])).rows as unknown[];
+        return row !== undefined;
+      };
+      await waitUntil(written, { timeoutMs: 10_000 });
+      return row;
+    };
+    const unanswered = { status: 0, outcome: 'unanswered' };
+    expect(await usageOf(await ask('nowhere'))).toEqual({ ...unanswered, provider: 'gone', cost_micros: '0' });
+    first!.answer = (response) => void response.destroy();
+    expect(await usageOf(await ask('both'))).toEqual({ ...unanswered, provider: 'first', cost_micros: null });
   });
 
   it('does not ask a provider for usage that is known not to tell it', async () => {

@@ -42,9 +42,11 @@ describe('pictures by the routes of the catalogue', () => {
   first: { type: openai, base_url: "http://127.0.0.1:${firstPort}/v1", keys: [{ name: team-a, env: KEY_A }] }
   second: { type: openai, base_url: "http://127.0.0.1:${secondPort}/v1", keys: [{ name: team-b, env: KEY_B }] }
   drawn: { type: sandbox }
+  narrow: { type: sandbox, limits: { concurrency: 1 } }
 models:
   gpt-image-2: { kind: image, routes: [${routes}] }
   sketch: { kind: image, routes: [{ provider: drawn }] }
+  single: { kind: image, routes: [{ provider: narrow }] }
 `;
   const write = (routes: string): Promise<void> => writeFile(join(folder, 'models.yaml'), catalogue(routes));
   const BOTH = '{ provider: first }, { provider: second, model: theirs }';
@@ -175,9 +177,28 @@ models:
     expect(await unknown.json()).toMatchObject({ error: { code: 'invalid_value', param: 'include' } });
   });
 
+  it('leave room for others when they are cancelled while they wait', async () => {
+    const parked = await submit('a heron [[pending=600s]]', 'single');
+    await platform.worker.logged('task.parked');
+    await waitUntil(async () => (await read(parked, '')).phase === 'running', { timeoutMs: 20_000 });
+    const { REDIS_URL = '', REDIS_PREFIX = '' } = platform.settings;
+    const redis = new Redis(REDIS_URL);
+    // Nothing but another call would look at the slots otherwise.
+    const hasSlot = async (): Promise<boolean> =>
+      (await redis.zscore(`${REDIS_PREFIX}:gate:narrow:calls`, parked)) !== null;
+    expect(await hasSlot()).toBe(true);
+    await platform.call(`/v1/tasks/${parked}/cancel`, { method: 'POST' });
+    const isFree = await waitUntil(async () => !(await hasSlot()), { timeoutMs: 10_000 });
+    redis.disconnect();
+    expect(isFree).toBe(true);
+    expect(await reaches(await submit('an owl', 'single'), 'completed')).toBe(true);
+  });
+
   it('wait for a slow provider without a worker, through a crash of the worker and the loss of all jobs', async () => {
     const id = await submit('a heron [[pending=6s]]');
-    await platform.worker.logged('task.parked');
+    const isParked = (): boolean =>
+      platform.worker.logs().some(({ event, taskId }) => event === 'task.parked' && taskId === id);
+    expect(await waitUntil(isParked, { timeoutMs: 15_000 })).toBe(true);
     expect(await read(id)).toMatchObject({ status: 'pending', phase: 'running' });
     platform.worker.kill('SIGKILL');
     await platform.worker.exited;

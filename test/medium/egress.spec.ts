@@ -253,14 +253,17 @@ describe('PublicFetcher', () => {
     let sent = 0;
     const { port } = await serve((_, response) => {
       const pump = (): void => {
-        while (!response.destroyed && response.write(Buffer.alloc(65_536))) sent += 65_536;
+        if (response.destroyed) return;
+        do sent += 65_536;
+        while (response.write(Buffer.alloc(65_536)));
         response.once('drain', pump);
       };
       pump();
     });
-    expect(
-      await failure(fetcher([port], { EGRESS_MAX_BYTES: '1000000' }).get(`http://127.0.0.1:${port}/`)),
-    ).toMatchObject(FAILED);
+    const limited = fetcher([port], { EGRESS_MAX_BYTES: '1000000' });
+    const error = await failure(limited.get(`http://127.0.0.1:${port}/`));
+    expect(error).toMatchObject({ ...FAILED, cause: { message: 'the body is too long' } });
+    expect(sent).toBeGreaterThanOrEqual(1_000_000);
     expect(sent).toBeLessThan(20_000_000);
   });
 

@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
+import { parseCatalogue } from '#catalogue/parse-catalogue.js';
 import { loadConfig } from '#config/load-config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
@@ -9,6 +10,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import type { ProviderImageRequest } from '#providers/image-provider.js';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
 import { OpenAiProvider } from '#providers/openai/openai-provider.js';
+import { openAiSettings } from '#providers/openai/openai-settings.js';
 import { contextOf } from '#providers/sandbox/sandbox-calls.fixture.js';
 import { describeImageProvider, failureOf, orderOf, plainPicture } from '../support/image-provider-suite.js';
 import {
@@ -159,6 +161,32 @@ describe('the OpenAI adapter', () => {
       'mask.png image/png',
     ]);
     expect(warnings).toEqual(['The provider takes no moderation with images, so it was left out.']);
+  });
+
+  it('sends a mask to a call of its own where the entry says so, with one image', async () => {
+    const [config, egress] = loadConfig([OpenAiConfig, EgressConfig], { OPENAI_BASE_URL: upstream.url });
+    const entry = parseCatalogue(
+      `providers: { local: { type: openai, base_url: "${upstream.url}", options: { masks: inpainting } } }
+models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
+      'models.yaml',
+      {},
+    ).providers.get('local')!;
+    const local = new OpenAiProvider(openAiSettings(entry, undefined, config), new PublicFetcher(egress));
+    expect([local.maskForm, provider().maskForm]).toEqual(['white', 'alpha']);
+    upstream.script(picture(png));
+    const image = { bytes: Buffer.from('image'), contentType: 'image/png', width: 64, height: 64 } as const;
+    const mask = { ...image, bytes: Buffer.from('white') };
+    await local.generate(orderOf({ images: [image], mask }), contextOf());
+    expect(lastCall().path).toBe('/v1/images/inpainting');
+    const form = await sentForm();
+    const text = async (name: string) => Buffer.from(await (form.get(name) as File).arrayBuffer()).toString();
+    expect([await text('image'), await text('mask'), form.get('prompt')]).toEqual(['image', 'white', orderOf().prompt]);
+    await local.generate(orderOf({ images: [image, image] }), contextOf());
+    expect(lastCall().path).toBe('/v1/images/edits');
+    const before = upstream.calls.length;
+    const two = local.generate(orderOf({ images: [image, image], mask }), contextOf());
+    expect(await failureOf(two)).toMatchObject({ code: 'unsupported_parameter', param: 'image', charged: 'no' });
+    expect(upstream.calls.length).toBe(before);
   });
 
   it('takes orders to the server out of prompts', async () => {

@@ -8,6 +8,7 @@ import { inputKey, resultKey, uploadKey } from '#storage/object-key.js';
 import { newUploadId } from '#tasks/task-id.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { CollectOrphans } from '../../apps/worker/src/collect-orphans.js';
+import { ExpireChatUsage } from '../../apps/worker/src/expire-chat-usage.js';
 import { ExpireObjects } from '../../apps/worker/src/expire-objects.js';
 import { ExpireUploads } from '../../apps/worker/src/expire-uploads.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
@@ -61,6 +62,15 @@ describe('retention', () => {
   async function finishedHoursAgo(id: string, hours: number): Promise<void> {
     await room.sql(`UPDATE tasks SET finished_at = now() - $2 * interval '1 hour' WHERE id = $1`, [id, hours]);
   }
+
+  it('removes what chats have used after its days, and nothing before', async () => {
+    const [config] = loadConfig([WorkerConfig], { CHAT_USAGE_RETENTION_DAYS: '31' });
+    await room.sql(`INSERT INTO chat_usage SELECT 'req_' || age, 'acct_default', 'key', 'm', 'p', NULL, 'm', false, 200,
+      'completed', 1, 1, 0, 1, 1, now() - age * interval '1 hour', 1 FROM generate_series(1, 2000) age`);
+    await new ExpireChatUsage(room.database, config, room.logger).run();
+    const { rows } = await room.sql('SELECT count(*)::int AS count FROM chat_usage');
+    expect(rows).toEqual([{ count: 31 * 24 - 1 }]);
+  });
 
   it('removes pictures and uploads first, the task later, and nothing before its time', async () => {
     const [config] = loadConfig([WorkerConfig], {});

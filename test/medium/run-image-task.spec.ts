@@ -83,7 +83,10 @@ describe('running one task', () => {
     expect(await waitUntil(async () => (await room.redis.exists(job)) === 1, { timeoutMs: 10_000 })).toBe(true);
   });
 
-  it('uses an uploaded image and its mask', async () => {
+  it.each([
+    ['transparent where it is to be edited, as it came', 'alpha', [0, 0, 0, 0]],
+    ['white there, for who wants it so', 'white', [255, 255, 255]],
+  ] as const)('uses an uploaded image and its mask: %s', async (_what, maskForm, pixel) => {
     const base = command({ action: 'edit' });
     const photo = await sharp({ create: { width: 128, height: 128, channels: 3, background: '#2060a0' } })
       .png()
@@ -96,8 +99,15 @@ describe('running one task', () => {
     const input = { kind: 'object', key: inputKey(base.id, 0), bytes: photo.length, param: 'image' } as const;
     const maskInput = { kind: 'object', key: inputKey(base.id, 'mask'), bytes: mask.length, param: 'mask' } as const;
     await room.store.insert({ ...base, inputs: [input], mask: maskInput }, DEADLINE_MS);
-    await worker().run(base.id);
+    const masks: number[][] = [];
+    const paid = vendor(async (_context, { mask: sent }) => {
+      const { data, info } = await sharp(sent?.bytes).raw().toBuffer({ resolveWithObject: true });
+      masks.push([...data.subarray(0, info.channels)]);
+      return { image: Readable.from([goodPng]), warnings: [] };
+    });
+    await worker({ ...paid, maskForm }).run(base.id);
     expect(await read(base.id)).toMatchObject({ status: 'completed', action: 'edit' });
+    expect(masks).toEqual([pixel]);
   });
 
   it('tells the caller which of its images is unusable', async () => {

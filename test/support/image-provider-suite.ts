@@ -78,12 +78,14 @@ interface Suite {
   readonly begun: () => Promise<void>;
   /** What the vendor has no way to do or to say. */
   readonly lacks?: readonly ('usage' | 'partials' | 'moderation' | 'rate-limit')[];
+  /** Warnings that come with every picture. */
+  readonly notes?: readonly string[];
   /** Where it is another than usual. */
   readonly fates?: Partial<Record<Behaviour, Fate>>;
 }
 
 /** What every adapter promises, whatever its vendor speaks. */
-export function describeImageProvider({ provider, behave, begun, lacks = [], fates = {} }: Suite): void {
+export function describeImageProvider({ provider, behave, begun, lacks = [], notes = [], fates = {} }: Suite): void {
   const generate = async (behaviour: Behaviour, changes: Partial<ProviderImageRequest> = {}, context = contextOf()) => {
     const order = await behave(behaviour, orderOf(changes));
     return drive(provider(), order, context);
@@ -118,7 +120,7 @@ export function describeImageProvider({ provider, behave, begun, lacks = [], fat
     const { warnings } = await generate('picture', { partialImages: 2 }, context);
     const sent = lacks.includes('partials') ? [] : [0, 1, 1, 1];
     expect(seen).toEqual(sent);
-    expect(warnings).toEqual(sent.length === 0 ? ['The provider sent no partial pictures.'] : []);
+    expect(warnings).toEqual([...(sent.length === 0 ? ['The provider sent no partial pictures.'] : []), ...notes]);
     await generate('picture', {}, context);
     expect(seen).toHaveLength(sent.length);
   });

@@ -20,6 +20,8 @@ import { patientConnection } from '#queue/connections.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import { PRODUCER_REDIS } from '#queue/queue.module.js';
+import { RoutingConfig } from '#routing/routing.config.js';
+import { RoutingModule } from '#routing/routing.module.js';
 import { ResultLinks } from '#storage/result-links.js';
 import { LinkSigner } from '#storage/signed-link.js';
 import { StorageConfig } from '#storage/storage.config.js';
@@ -65,6 +67,7 @@ import { RequestLimits } from './limits/limit-requests.js';
 import { LimitsConfig } from './limits/limits.config.js';
 import { RateCounter } from './limits/rate-counter.js';
 import { ModelsController } from './models/models.controller.js';
+import { CancelOwnTask } from './tasks/cancel-own-task.js';
 import { FollowTask } from './tasks/follow-task.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { TaskWatchers } from './tasks/task-watchers.js';
@@ -87,6 +90,7 @@ export const API_CONFIGS = [
   LimitsConfig,
   UploadsConfig,
   CatalogueConfig,
+  RoutingConfig,
   SandboxConfig,
   ChatConfig,
 ] as const;
@@ -108,6 +112,7 @@ const providers = [
   KeepImage,
   TaskLinks,
   FollowTask,
+  CancelOwnTask,
   Readiness,
   ...CHAT_PARTS,
   { provide: BodyMemory, inject: [ApiConfig], useFactory: (config: ApiConfig) => new BodyMemory(config.bodyMemory) },
@@ -218,6 +223,7 @@ export class ApiModule implements OnApplicationBootstrap, OnModuleDestroy, OnApp
         ConfigModule.forRoot(API_CONFIGS, env),
         TelemetryModule.forRoot('api'),
         CatalogueModule.forRoot(env),
+        RoutingModule,
         TasksModule,
         StorageModule,
       ],

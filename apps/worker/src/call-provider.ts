@@ -1,7 +1,8 @@
 import { errorKind } from '#contract/error-codes.js';
 import { MAX_PICTURE_BYTES } from '#images/limits.js';
 import { sniffImageType } from '#images/sniff.js';
-import type { ProviderImageResult, ProviderPending } from '#providers/image-provider.js';
+import { whiteMask } from '#images/white-mask.js';
+import type { ImageProvider, ProviderImageResult, ProviderPending } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import type { ProviderRegistry } from '#providers/registry.js';
 import type { Gate, GatePass, GateRefusal } from '#routing/gate.js';
@@ -60,10 +61,12 @@ export class CallProvider {
 
   private async ask(attempt: Attempt, order: OrderedCall): Promise<MadePicture | ProviderPending> {
     const { claimed, held } = attempt;
-    const { candidate, inputs } = order;
+    const { candidate } = order;
     const { provider, key } = candidate;
+    const adapter = this.providers.imageProvider(provider, key);
+    const inputs = await asItTakes(adapter, order);
     const progress = this.keeper.progress(held);
-    const call = this.providers.imageProvider(provider, key).generate(toProviderRequest(claimed, candidate, inputs), {
+    const call = adapter.generate(toProviderRequest(claimed, candidate, inputs), {
       signal: held.signal,
       idempotencyKey: claimed.task.id,
       resumeJobId: attempt.call?.jobId,
@@ -93,6 +96,12 @@ export class CallProvider {
     const format = sniffImageType(image);
     if (format !== undefined) this.partials.send(task.id, index, format, image);
   }
+}
+
+/** The mask in the form the provider says; a job that is only asked for has had it. */
+async function asItTakes({ maskForm }: ImageProvider, { inputs, resume }: OrderedCall): Promise<LoadedInputs> {
+  if (inputs.mask === undefined || maskForm !== 'white' || resume) return inputs;
+  return { ...inputs, mask: await whiteMask(inputs.mask) };
 }
 
 async function read({ image }: ProviderImageResult, attempt: Attempt): Promise<Buffer> {

@@ -1,5 +1,6 @@
 import type { Logger } from '#telemetry/logger.js';
 import type { CollectOrphans } from './collect-orphans.js';
+import type { ExpireChatUsage } from './expire-chat-usage.js';
 import type { ExpireKeys } from './expire-keys.js';
 import type { ExpireObjects } from './expire-objects.js';
 import type { ExpireUploads } from './expire-uploads.js';
@@ -16,6 +17,7 @@ export class Retention {
     private readonly expire: ExpireObjects,
     private readonly orphans: CollectOrphans,
     private readonly rows: {
+      readonly chatUsage: ExpireChatUsage;
       readonly keys: ExpireKeys;
       readonly uploads: ExpireUploads;
       readonly webhooks: ExpireWebhooks;
@@ -25,6 +27,7 @@ export class Retention {
 
   start(): void {
     this.every(EXPIRE_EVERY_MS, () => this.expire.run());
+    this.every(EXPIRE_EVERY_MS, () => this.rows.chatUsage.run());
     this.every(EXPIRE_EVERY_MS, () => this.rows.keys.run());
     this.every(EXPIRE_EVERY_MS, () => this.rows.uploads.run());
     this.every(EXPIRE_EVERY_MS, () => this.rows.webhooks.run());

@@ -39,4 +39,12 @@ export class WorkerConfig {
   @IsInt()
   @Min(1)
   readonly taskRetentionHours: number = 168;
+
+  @Setting('CHAT_USAGE_RETENTION_DAYS', 'How long is kept what each chat has used; a month at least, for budgets.', {
+    unit: 'days',
+  })
+  @IsInt()
+  @Min(31)
+  @Max(36_500)
+  readonly chatUsageRetentionDays: number = 90;
 }

@@ -59,6 +59,7 @@ import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { CallProvider } from './call-provider.js';
 import { CollectOrphans } from './collect-orphans.js';
 import { DeliverWebhook } from './deliver-webhook.js';
+import { ExpireChatUsage } from './expire-chat-usage.js';
 import { ExpireKeys } from './expire-keys.js';
 import { ExpireObjects } from './expire-objects.js';
 import { ExpireUploads } from './expire-uploads.js';
@@ -166,6 +167,7 @@ const providers = [
         new ExpireObjects(database, store, config, logger),
         new CollectOrphans(database, store, logger),
         {
+          chatUsage: new ExpireChatUsage(database, config, logger),
           keys: new ExpireKeys(database, logger),
           uploads: new ExpireUploads(database, store, tasks, logger),
           webhooks: new ExpireWebhooks(database, config, logger),

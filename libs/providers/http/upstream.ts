@@ -9,6 +9,8 @@ export interface UpstreamSettings {
   readonly baseUrl: string;
   readonly organization?: string | undefined;
   readonly project?: string | undefined;
+  /** Sent along with every call, such as a key that is no bearer token. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly connectTimeoutMs: number;
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
@@ -82,7 +84,7 @@ export class Upstream {
   }
 
   private async send(call: UpstreamCall, signal: AbortSignal, state: { sent: boolean }): Promise<UpstreamAnswer> {
-    const { apiKey, organization, project } = this.settings;
+    const { apiKey, organization, project, headers: own } = this.settings;
     const sent = call.body;
     const { statusCode, headers, body } = await request(URL.canParse(call.path) ? call.path : this.base + call.path, {
       dispatcher: this.agent,
@@ -92,6 +94,7 @@ export class Upstream {
         accept: call.accept,
         'accept-encoding': 'identity',
         'user-agent': 'Darkroom',
+        ...own,
         ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
         ...(sent === undefined ? {} : { 'content-type': sent.contentType, 'content-length': String(sent.bytes) }),
         ...(call.idempotencyKey === undefined ? {} : { 'idempotency-key': call.idempotencyKey }),

@@ -1,7 +1,7 @@
-import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
-import type { ProviderImageRequest } from '../image-provider.js';
+import { formBody, imagePart, jsonBody, type FilePart, type RequestBody } from '../http/request-body.js';
+import type { ProviderImageRequest, ProviderInputImage } from '../image-provider.js';
 import { knownQuality } from '../known-quality.js';
-import { offeredSize } from '../offered-size.js';
+import { offeredSize, sizeOf, textOfSize } from '../offered-size.js';
 import { ProviderError } from '../provider-error.js';
 
 /** What a server can be asked for, and how. */
@@ -10,11 +10,13 @@ export interface OrderSettings {
   readonly responseFormat?: 'b64_json' | 'url' | undefined;
   /** `<w>x<h>`; empty = any. */
   readonly imageSizes: readonly string[];
+  /** Masks go to a call of their own, as white where callers' are transparent. */
+  readonly masks?: 'inpainting' | undefined;
 }
 
 /** One request in the vendor's words. */
 export interface ImageOrder {
-  readonly path: '/images/generations' | '/images/edits';
+  readonly path: '/images/generations' | '/images/edits' | '/images/inpainting';
   readonly body: RequestBody;
   /** As it was sent: `<w>x<h>` or `auto`. */
   readonly size: string;
@@ -24,7 +26,7 @@ export interface ImageOrder {
 
 /**
  * Reference images make a generation an edit, since generations take none. `streamed` asks for partial pictures.
- * Throws ProviderError when nothing is left of the prompt.
+ * Throws ProviderError when nothing is left of the prompt, and for images that the call can't take.
  */
 export function orderFor(request: ProviderImageRequest, settings: OrderSettings, streamed: boolean): ImageOrder {
   const warnings: string[] = [];
@@ -47,19 +49,35 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
   };
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
   if (!isEdit) return { path: '/images/generations', body: jsonBody(given), size, warnings };
+  if (request.mask !== undefined && settings.masks === 'inpainting') {
+    return {
+      path: '/images/inpainting',
+      body: formBody(given, inpaintingFiles(request, request.mask)),
+      size,
+      warnings,
+    };
+  }
   const files = request.images.map((image, index) => imagePart('image[]', `image-${index}`, image));
   if (request.mask !== undefined) files.push(imagePart('mask', 'mask', request.mask));
   return { path: '/images/edits', body: formBody(given, files), size, warnings };
 }
 
+/** LocalAI paints in one image; another one would be ignored, and another picture made than the one ordered. */
+function inpaintingFiles({ images, model }: ProviderImageRequest, mask: ProviderInputImage): FilePart[] {
+  const [image] = images;
+  if (image === undefined || images.length > 1) {
+    throw new ProviderError('unsupported_parameter', `The provider of ${model} takes one image with a mask.`, {
+      retryable: false,
+      charged: 'no',
+      param: 'image',
+    });
+  }
+  return [imagePart('image', 'image', image), imagePart('mask', 'mask', mask)];
+}
+
 function sizeFor({ width, height }: ProviderImageRequest, offered: readonly string[]): string {
   if (width === undefined || height === undefined) return 'auto';
-  const sizes = offered.map((text) => {
-    const [offeredWidth, offeredHeight] = text.split('x');
-    return { width: Number(offeredWidth), height: Number(offeredHeight) };
-  });
-  const best = offeredSize({ width, height }, sizes);
-  return `${best.width}x${best.height}`;
+  return textOfSize(offeredSize({ width, height }, offered.map(sizeOf)));
 }
 
 function leaveOut(name: string, value: string | undefined, warnings: string[]): undefined {

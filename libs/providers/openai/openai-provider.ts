@@ -27,6 +27,7 @@ export class OpenAiProvider implements ImageProvider {
   readonly name = 'openai';
   readonly free = false;
   readonly interrupted: 'retry' | 'fail';
+  readonly maskForm: 'alpha' | 'white';
   private readonly upstream: Upstream;
   /** Set once the server has refused to stream. */
   private refusesStreams = false;
@@ -36,6 +37,7 @@ export class OpenAiProvider implements ImageProvider {
     private readonly fetcher: PictureFetcher,
   ) {
     this.interrupted = settings.interrupted;
+    this.maskForm = settings.masks === 'inpainting' ? 'white' : 'alpha';
     this.upstream = new Upstream(settings);
   }
 

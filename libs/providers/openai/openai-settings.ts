@@ -6,6 +6,7 @@ import type { OpenAiSettings } from './openai-provider.js';
 interface OpenAiOptions {
   readonly stream?: boolean;
   readonly response_format?: 'b64_json' | 'url';
+  readonly masks?: 'inpainting';
   readonly organization?: string;
   readonly project?: string;
   readonly connect_timeout_ms?: number;
@@ -31,6 +32,7 @@ const TIMEOUT: Rule = [
 const RULES: Record<keyof OpenAiOptions, Rule> = {
   stream: YES_OR_NO,
   response_format: [(value) => value === 'b64_json' || value === 'url', 'b64_json or url'],
+  masks: [(value) => value === 'inpainting', 'inpainting'],
   organization: NAME,
   project: NAME,
   connect_timeout_ms: TIMEOUT,
@@ -55,6 +57,7 @@ export function openAiSettings(
     organization: options.organization ?? organization,
     project: options.project ?? project,
     imageSizes: config.imageSizes,
+    masks: options.masks,
     stream: options.stream ?? config.stream,
     responseFormat: options.response_format ?? config.responseFormat,
     interrupted: entry.interrupted,

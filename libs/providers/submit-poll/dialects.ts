@@ -1,6 +1,7 @@
 import { textAt, valueAt } from '../http/json-value.js';
+import { textOfSize } from '../offered-size.js';
 import type { Dialect, ModelOption } from './dialect.js';
-import { askablePixels, offeredRatio, ratioOrPixels, textOf, tierOf } from './sizes.js';
+import { askablePixels, offeredRatio, ratioOrPixels, tierOf } from './sizes.js';
 
 const OFFICIAL = /-official$/;
 const FULL: readonly ModelOption[] = ['quality', 'moderation', 'mask'];
@@ -35,7 +36,7 @@ const evolink: Dialect = {
   uploaded: (answer) => valueAt(answer, 'data', 'file_url'),
   // Its ratios come out in pixels of its own, so that pixels are always named.
   sizeFor: (_model, wanted) => {
-    const size = wanted === undefined ? 'auto' : textOf(askablePixels(wanted));
+    const size = wanted === undefined ? 'auto' : textOfSize(askablePixels(wanted));
     return { size, fields: { size } };
   },
   accepts: (model) => (/-beta$/.test(model) ? [] : ['quality']),

@@ -1,5 +1,5 @@
 import { brokenPixelRule, IMAGE_SIZES, pixelsFor, RESOLUTIONS, sizeOfPixels } from '#contract/pixel-table.js';
-import { offeredSize, type Size } from '../offered-size.js';
+import { offeredSize, textOfSize, type Size } from '../offered-size.js';
 import type { SentSize } from './dialect.js';
 
 const STEP = 16;
@@ -23,7 +23,7 @@ export function askablePixels({ width, height }: Size): Size {
 /** Ratio and tier where the table has these pixels, the pixels themselves where it has not. */
 export function ratioOrPixels(wanted: Size): SentSize {
   const asked = askablePixels(wanted);
-  const size = textOf(asked);
+  const size = textOfSize(asked);
   const entry = sizeOfPixels(size);
   return { size, fields: entry === undefined ? { size } : { size: entry.size, resolution: entry.resolution } };
 }
@@ -31,12 +31,8 @@ export function ratioOrPixels(wanted: Size): SentSize {
 /** Of the ratios and tiers that are offered, the one that serves these pixels best. */
 export function offeredRatio(wanted: Size, offers: (ratio: string, tier: string) => boolean): SentSize {
   const offered = TABLE.filter((pixels) => {
-    const entry = sizeOfPixels(textOf(pixels));
+    const entry = sizeOfPixels(textOfSize(pixels));
     return entry !== undefined && offers(entry.size, entry.resolution);
   });
   return ratioOrPixels(offeredSize(wanted, offered));
-}
-
-export function textOf({ width, height }: Size): string {
-  return `${width}x${height}`;
 }

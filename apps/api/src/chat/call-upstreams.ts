@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { Catalogue, ModelEntry, ProviderType } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
 import { ChatNotSent, type ChatAnswer, type ChatProvider } from '#providers/chat/chat-provider.js';
+import type { GatePass } from '#routing/gate.js';
 import type { Logger } from '#telemetry/logger.js';
+import type { ChatGate } from './chat-gate.js';
 import type { Attempt, ChatPlan } from './chat-plan.js';
 import { bodyFor, type ChatRequest } from './chat-request.js';
 import { isOurFault, mayAskAnother, readRefusal, secondsToWait, type Refusal } from './upstream-refusal.js';
@@ -9,18 +12,32 @@ import { isOurFault, mayAskAnother, readRefusal, secondsToWait, type Refusal } f
 /** Seconds that a key is left alone which was refused, or which has had enough and did not say for how long. */
 const REFUSED_REST = 60;
 const BUSY_REST = 5;
+/** Statuses that speak of the key. */
+const KEY_REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 429]);
+/** How soon providers that are all drained are worth another try, in ms. */
+const CLOSED_MS = 5_000;
 
-/** Who answered, and how. */
+/** Who answered, and how. The pass of an answer is ended by whoever has read it. */
 export type Outcome = { readonly attempt: Attempt } & (
-  | { readonly answer: ChatAnswer; readonly refusal?: undefined }
+  | { readonly answer: ChatAnswer; readonly pass: GatePass; readonly refusal?: undefined }
   | { readonly refusal: Refusal; readonly answer?: undefined }
 );
+
+/** What is known of a chat that nobody answers. */
+export interface Asked {
+  /** Who was asked last. */
+  attempt?: Attempt;
+  /** It was sent, and nobody knows what became of it. */
+  isUnclear?: boolean;
+}
 
 interface CallContext {
   readonly requestId: string;
   readonly catalogue: Catalogue;
   readonly firstByteMs: number;
   readonly signal: AbortSignal;
+  /** Filled in on the way. */
+  readonly asked: Asked;
 }
 
 /** Asks one provider after the other for a chat, as long as nothing can have been generated. */
@@ -28,18 +45,30 @@ export class CallUpstreams {
   constructor(
     private readonly plan: ChatPlan,
     private readonly protocols: Partial<Record<ProviderType, ChatProvider>>,
+    private readonly gate: ChatGate,
     private readonly logger: Logger,
   ) {}
 
   /**
    * The first answer, or the last refusal. Throws AppError `chat_upstream_error` when nobody could be asked or it is
-   * unknown what became of the call, and the signal's reason when aborted.
+   * unknown what became of the call, `server_is_overloaded` when nobody may be asked now, and the signal's reason when
+   * aborted.
    */
   async ask(chat: ChatRequest, model: ModelEntry, context: CallContext): Promise<Outcome> {
     let refused: { attempt: Attempt; refusal: Refusal } | undefined;
     let cause: unknown;
-    for (const attempt of this.plan.attempts(model, context.catalogue)) {
-      const outcome = await this.try(attempt, chat, context).catch((error: unknown) => {
+    let retryAfterMs = CLOSED_MS;
+    const callId = randomUUID();
+    for (const attempt of this.plan.attempts(model, context.catalogue, this.gate.isDrained)) {
+      const pass = await this.gate.enter(attempt.provider, attempt.key?.name ?? '', callId);
+      if ('reason' in pass) {
+        retryAfterMs = Math.min(retryAfterMs, pass.retryAfterMs);
+        continue;
+      }
+      context.asked.attempt = attempt;
+      const outcome = await this.try(attempt, pass, chat, context).catch((error: unknown) => {
+        pass.end(context.signal.aborted ? 'neutral' : 'failed');
+        context.asked.isUnclear = !(error instanceof ChatNotSent);
         context.signal.throwIfAborted();
         if (!(error instanceof ChatNotSent)) throw failed(error);
         cause = error;
@@ -50,11 +79,12 @@ export class CallUpstreams {
       this.passOver(attempt, outcome?.refusal, cause, context.requestId);
       if (outcome !== undefined && !isOurFault(outcome.refusal.status)) refused = outcome;
     }
+    if (context.asked.attempt === undefined) throw nobodyFree(retryAfterMs);
     if (refused === undefined) throw failed(cause);
     return refused;
   }
 
-  private async try(attempt: Attempt, chat: ChatRequest, context: CallContext): Promise<Outcome> {
+  private async try(attempt: Attempt, pass: GatePass, chat: ChatRequest, context: CallContext): Promise<Outcome> {
     const { provider, key, model } = attempt;
     const protocol = this.protocols[provider.type];
     if (protocol === undefined) throw new ChatNotSent(`${provider.type} has no chat`);
@@ -65,8 +95,10 @@ export class CallUpstreams {
       firstByteMs: context.firstByteMs,
       signal: context.signal,
     });
-    if (answer.status >= 200 && answer.status < 300) return { attempt, answer };
-    return { attempt, refusal: await readRefusal(answer) };
+    if (answer.status >= 200 && answer.status < 300) return { attempt, answer, pass };
+    const refusal = await readRefusal(answer);
+    endPass(pass, refusal);
+    return { attempt, refusal };
   }
 
   private passOver(attempt: Attempt, refusal: Refusal | undefined, error: unknown, requestId: string): void {
@@ -83,6 +115,19 @@ export class CallUpstreams {
       ...(status === undefined ? { error } : { status }),
     });
   }
+}
+
+/** Tells the other processes what a refusal says of the provider; a bad request says nothing of it. */
+function endPass(pass: GatePass, refusal: Refusal): void {
+  const { status } = refusal;
+  if (KEY_REFUSED.has(status)) pass.end('key_refused', (secondsToWait(refusal) ?? 0) * 1_000 || undefined);
+  else pass.end(status >= 500 ? 'failed' : 'neutral');
+}
+
+function nobodyFree(retryAfterMs: number): AppError {
+  return new AppError('server_is_overloaded', 'No provider of this model takes chats just now.', {
+    retryAfter: Math.max(1, Math.ceil(retryAfterMs / 1_000)),
+  });
 }
 
 function failed(cause: unknown): AppError {

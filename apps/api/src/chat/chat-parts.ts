@@ -4,6 +4,8 @@ import type { ChatProvider } from '#providers/chat/chat-provider.js';
 import { OpenAiChat } from '#providers/chat/openai-chat.js';
 import { SandboxChat } from '#providers/sandbox-chat/sandbox-chat.js';
 import { obeysDirectives, SandboxConfig } from '#providers/sandbox/sandbox.config.js';
+import { DrainedProviders } from '#routing/drained-providers.js';
+import { ProviderGate } from '#routing/provider-gate.js';
 import { Logger } from '#telemetry/logger.js';
 import { ApiConfig } from '../http/api.config.js';
 import { Draining } from '../http/draining.js';
@@ -13,6 +15,7 @@ import { HeldCalls } from '../images/held-calls.js';
 import { RequestLimits } from '../limits/limit-requests.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { CallUpstreams } from './call-upstreams.js';
+import { ChatGate } from './chat-gate.js';
 import { ChatPlan } from './chat-plan.js';
 import { ChatBudget } from './chat-budget.js';
 import { ChatConfig } from './chat.config.js';
@@ -31,9 +34,17 @@ export const CHAT_PARTS: Provider[] = [
   },
   {
     provide: CallUpstreams,
-    inject: [OPENAI_CHAT, SandboxConfig, Logger],
-    useFactory: (openai: ChatProvider, sandbox: SandboxConfig, logger: Logger) =>
-      new CallUpstreams(new ChatPlan(), { openai, sandbox: new SandboxChat(obeysDirectives(sandbox)) }, logger),
+    inject: [OPENAI_CHAT, SandboxConfig, ProviderGate, DrainedProviders, Logger],
+    useFactory: (
+      openai: ChatProvider,
+      sandbox: SandboxConfig,
+      gate: ProviderGate,
+      drained: DrainedProviders,
+      logger: Logger,
+    ) => {
+      const protocols = { openai, sandbox: new SandboxChat(obeysDirectives(sandbox)) };
+      return new CallUpstreams(new ChatPlan(), protocols, new ChatGate(gate, drained), logger);
+    },
   },
   {
     provide: ChatUsageLog,

@@ -45,6 +45,11 @@ describe('ChatPlan', () => {
     expect(share).toBeLessThan(0.8);
   });
 
+  it('leaves out what is drained, however many keys it has', () => {
+    const left = plan.attempts(CATALOGUE.models.get('m')!, CATALOGUE, (provider) => provider === 'a');
+    expect(left.map(({ provider }) => provider.name)).toEqual(['b', 'c']);
+  });
+
   it('asks what rests last, and as before when its rest is over', () => {
     const [first] = plan.attempts(CATALOGUE.models.get('m')!, CATALOGUE);
     plan.rest(first!, 5);

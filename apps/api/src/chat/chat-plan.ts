@@ -19,9 +19,10 @@ export class ChatPlan {
   ) {}
 
   /** Ranks in their order, routes of a rank by weight, the keys of a provider by turns; what rests comes last. */
-  attempts(model: ModelEntry, catalogue: Catalogue): Attempt[] {
+  attempts(model: ModelEntry, catalogue: Catalogue, isDrained: (provider: string) => boolean = () => false): Attempt[] {
     const turn = this.turns++;
-    const all = candidatesOf(model.ranks, catalogue, { random: this.random, firstKey: () => turn });
+    const planned = candidatesOf(model.ranks, catalogue, { random: this.random, firstKey: () => turn });
+    const all = planned.filter(({ provider }) => !isDrained(provider.name));
     if (this.resting.size === 0) return all.slice(0, MAX_ATTEMPTS);
     const [ready, resting] = [all.filter((one) => !this.rests(one)), all.filter((one) => this.rests(one))];
     return [...ready, ...resting].slice(0, MAX_ATTEMPTS);

@@ -6,7 +6,7 @@ const BATCH = 500;
 /** Rows kept while the database does not answer: at 300 bytes each a few megabytes. */
 const MAX_WAITING = 20_000;
 
-/** One chat that reached a provider. */
+/** One chat that was passed to a provider. */
 export interface ChatUsageRow {
   readonly request_id: string;
   readonly account_id: string;
@@ -16,8 +16,9 @@ export interface ChatUsageRow {
   readonly provider_key: string | null;
   readonly provider_model: string;
   readonly streamed: boolean;
+  /** Of the provider's answer; 0 without one. */
   readonly status: number;
-  readonly outcome: 'completed' | 'refused' | 'left' | 'broken';
+  readonly outcome: 'completed' | 'refused' | 'unanswered' | 'left' | 'broken';
   readonly input_tokens: number | null;
   readonly output_tokens: number | null;
   readonly cached_tokens: number | null;

@@ -5,7 +5,7 @@ import { tokenCost } from '#money/quote.js';
 import type { Logger } from '#telemetry/logger.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import type { Draining } from '../http/draining.js';
-import type { CallUpstreams, Outcome } from './call-upstreams.js';
+import type { Asked, CallUpstreams, Outcome } from './call-upstreams.js';
 import type { ChatConfig } from './chat.config.js';
 import type { ChatRequest } from './chat-request.js';
 import type { ChatUsageLog, ChatUsageRow } from './chat-usage-log.js';
@@ -21,6 +21,15 @@ interface ChatService {
   readonly catalogue: Catalogue;
   readonly prices: ChatPrices;
 }
+
+/** What the end of an answer says of its provider. */
+const PASS_ENDS = {
+  completed: 'succeeded',
+  refused: 'neutral',
+  unanswered: 'neutral',
+  left: 'neutral',
+  broken: 'failed',
+} as const;
 
 /** Why a call is aborted whose caller has left. */
 const GONE = new Error('the caller is gone');
@@ -51,13 +60,20 @@ export class PassChat {
     }, this.config.totalMs);
     reply.raw.once('close', leave);
     this.draining.hold(call);
+    const asked: Asked = {};
     try {
-      const outcome = await this.upstreams.ask(chat, model, {
-        requestId: request.id,
-        catalogue,
-        firstByteMs: this.config.firstByteMs,
-        signal: call.signal,
-      });
+      const outcome = await this.upstreams
+        .ask(chat, model, {
+          requestId: request.id,
+          catalogue,
+          firstByteMs: this.config.firstByteMs,
+          signal: call.signal,
+          asked,
+        })
+        .catch((error: unknown) => {
+          this.unanswered(request, reply, { chat, asked, prices, signal: call.signal });
+          throw error;
+        });
       // A kept connection would hold up the end of the process.
       if (this.draining.started) reply.raw.shouldKeepAlive = false;
       await this.answer(request, reply, { chat, outcome, prices, signal: call.signal });
@@ -68,6 +84,20 @@ export class PassChat {
       reply.raw.off('close', leave);
       this.draining.letGo(call);
     }
+  }
+
+  /** Nobody answered; only what went out may have cost something. */
+  private unanswered(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { chat, asked, prices, signal }: { chat: ChatRequest; asked: Asked; prices: ChatPrices; signal: AbortSignal },
+  ): void {
+    if (asked.attempt === undefined) return;
+    const end = signal.reason === GONE ? 'left' : 'unanswered';
+    const ms = reply.elapsedTime;
+    const course = { learnt: {}, end, firstByteMs: Math.round(ms), durationMs: ms } as const;
+    const priced = { ...course, prices: asked.isUnclear === true ? prices : null };
+    this.usage.record(rowOf(request, chat, { attempt: asked.attempt, status: 0 }, priced));
   }
 
   private async answer(
@@ -91,8 +121,11 @@ export class PassChat {
       else this.logger.warn('chat.broken', { requestId: request.id, provider: outcome.attempt.provider.name, error });
       throw error;
     } finally {
+      if (outcome.answer !== undefined) outcome.pass.end(PASS_ENDS[end]);
+      const { attempt } = outcome;
+      const { status } = outcome.answer ?? outcome.refusal;
       const course = { learnt, end, prices, firstByteMs, durationMs: reply.elapsedTime };
-      this.usage.record(rowOf(request, chat, outcome, course));
+      this.usage.record(rowOf(request, chat, { attempt, status }, course));
     }
   }
 }
@@ -105,9 +138,14 @@ interface Course {
   readonly durationMs: number;
 }
 
-function rowOf(request: FastifyRequest, chat: ChatRequest, outcome: Outcome, course: Course): ChatUsageRow {
+function rowOf(
+  request: FastifyRequest,
+  chat: ChatRequest,
+  { attempt, status }: { readonly attempt: Outcome['attempt']; readonly status: number },
+  course: Course,
+): ChatUsageRow {
   const { accountId, keyId } = callerOf(request);
-  const { provider, key, model } = outcome.attempt;
+  const { provider, key, model } = attempt;
   return {
     request_id: request.id,
     account_id: accountId,
@@ -117,7 +155,7 @@ function rowOf(request: FastifyRequest, chat: ChatRequest, outcome: Outcome, cou
     provider_key: key?.name ?? null,
     provider_model: model,
     streamed: chat.streamed,
-    status: (outcome.answer ?? outcome.refusal).status,
+    status,
     outcome: course.end,
     input_tokens: course.learnt.usage?.input ?? null,
     output_tokens: course.learnt.usage?.output ?? null,

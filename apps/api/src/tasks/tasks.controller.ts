@@ -4,13 +4,13 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { TaskView } from '#contract/task-view.js';
-import { CancelTask } from '#tasks/cancel-task.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';
 import { isTaskId } from '#tasks/task-id.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { batchBody } from './batch-body.js';
+import { CancelOwnTask } from './cancel-own-task.js';
 import { FollowTask } from './follow-task.js';
 import { wantsTimeline } from './include-query.js';
 import { listQuery } from './list-query.js';
@@ -36,7 +36,7 @@ export class TasksController {
     @Inject(TaskStore) private readonly tasks: TaskStore,
     @Inject(TaskLinks) private readonly links: TaskLinks,
     @Inject(FollowTask) private readonly follow: FollowTask,
-    @Inject(CancelTask) private readonly cancelTask: CancelTask,
+    @Inject(CancelOwnTask) private readonly cancelTask: CancelOwnTask,
     @Inject(TaskEstimates) private readonly estimates: TaskEstimates,
   ) {}
 

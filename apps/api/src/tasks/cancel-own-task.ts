@@ -1,0 +1,34 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { ProviderGate } from '#routing/provider-gate.js';
+import { CancelTask } from '#tasks/cancel-task.js';
+import { TaskStore } from '#tasks/task-store.js';
+import type { TaskSummary } from '#tasks/task.js';
+import { Logger } from '#telemetry/logger.js';
+
+/** Cancels for a caller, and gives back the provider's slot of a task that waits there without a worker. */
+@Injectable()
+export class CancelOwnTask {
+  constructor(
+    @Inject(CancelTask) private readonly cancelTask: CancelTask,
+    @Inject(TaskStore) private readonly tasks: TaskStore,
+    @Inject(ProviderGate) private readonly gate: ProviderGate,
+    @Inject(Logger) private readonly logger: Logger,
+  ) {}
+
+  /** As CancelTask; the slot is given back beside the answer. */
+  async cancel(accountId: string, id: string): Promise<TaskSummary | undefined> {
+    const task = await this.cancelTask.cancel(accountId, id);
+    if (task?.status === 'cancelled') void this.freeSlot(accountId, id);
+    return task;
+  }
+
+  private async freeSlot(accountId: string, id: string): Promise<void> {
+    try {
+      const last = (await this.tasks.history(accountId, id))?.calls.at(-1);
+      if (last !== undefined) await this.gate.forget(last.provider, id);
+    } catch (error) {
+      // The slot's own time ends it.
+      this.logger.warn('gate.slot_not_freed', { taskId: id, error });
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import { Readable } from 'node:stream';
+import type { ImageUsage } from '#contract/image-usage.js';
+import type { PictureFetcher } from '../http/fetch-picture.js';
+import { Upstream, type UpstreamSettings } from '../http/upstream.js';
+import type {
+  ImageProvider,
+  ProviderCallContext,
+  ProviderImageRequest,
+  ProviderImageResult,
+} from '../image-provider.js';
+import { ProviderError } from '../provider-error.js';
+import { blocked, libraryFailed, withoutPicture } from './failures.js';
+import { GuardedFetch } from './guarded-fetch.js';
+import type { LibraryAnswer, LibraryOrder, LibraryVendor, ModelInput } from './library-vendor.js';
+
+export interface AiSdkSettings extends UpstreamSettings {
+  readonly name: string;
+  readonly free: boolean;
+  readonly interrupted: 'retry' | 'fail';
+  readonly vendor: LibraryVendor;
+  /** What the model takes beside a prompt. */
+  readonly takes: readonly ModelInput[];
+}
+
+/** A vendor that the library of the AI SDK speaks to: one call, which is answered when the picture is there. */
+export class AiSdkProvider implements ImageProvider {
+  readonly name: string;
+  readonly free: boolean;
+  readonly interrupted: 'retry' | 'fail';
+  readonly maskForm: 'alpha' | 'white';
+  private readonly upstream: Upstream;
+
+  constructor(
+    private readonly settings: AiSdkSettings,
+    private readonly fetcher: PictureFetcher,
+  ) {
+    this.name = settings.name;
+    this.free = settings.free;
+    this.interrupted = settings.interrupted;
+    this.maskForm = settings.vendor.maskForm;
+    this.upstream = new Upstream(settings);
+  }
+
+  /** Throws ProviderError, or the signal's reason when aborted. */
+  async generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult> {
+    const { vendor, takes } = this.settings;
+    const order = vendor.order(request, takes);
+    context.signal.throwIfAborted();
+    context.onProgress(1);
+    const answer = await this.ask(request, order, context.signal);
+    if (vendor.isBlocked(answer)) throw blocked();
+    const [image] = answer.images;
+    if (image === undefined || image.length === 0) throw withoutPicture();
+    context.onProgress(100);
+    const usage = usageOf(answer);
+    return {
+      image: Readable.from([typeof image === 'string' ? Buffer.from(image, 'base64') : Buffer.from(image)]),
+      ...(usage === undefined ? {} : { usage }),
+      sentSize: order.size,
+      warnings: [...order.warnings, ...answer.warnings.map(inPlainWords)],
+    };
+  }
+
+  private async ask(
+    { model, prompt }: ProviderImageRequest,
+    { call }: LibraryOrder,
+    signal: AbortSignal,
+  ): Promise<LibraryAnswer> {
+    const { vendor, baseUrl } = this.settings;
+    const ways = { upstream: this.upstream, baseUrl, fetcher: this.fetcher, vendor };
+    const guarded = new GuardedFetch(ways, signal);
+    const unset = { size: undefined, aspectRatio: undefined, seed: undefined, files: undefined, mask: undefined };
+    try {
+      return await vendor
+        .model(model, baseUrl, guarded.fetch)
+        .doGenerate({ prompt, n: 1, providerOptions: {}, ...unset, ...call, abortSignal: signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error instanceof ProviderError ? error : libraryFailed(error, guarded.hasOrdered);
+    }
+  }
+}
+
+function usageOf({ usage }: LibraryAnswer): ImageUsage | undefined {
+  const { inputTokens, outputTokens, totalTokens } = usage ?? {};
+  if (!isCount(inputTokens) || !isCount(outputTokens) || !isCount(totalTokens)) return undefined;
+  return { input_tokens: inputTokens, output_tokens: outputTokens, total_tokens: totalTokens };
+}
+
+function isCount(value: number | undefined): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function inPlainWords(warning: LibraryAnswer['warnings'][number]): string {
+  return warning.type === 'other' ? warning.message : `The provider takes no ${warning.feature}, so it was left out.`;
+}

@@ -1,0 +1,62 @@
+import { createFal } from '@ai-sdk/fal';
+import { textAt, valueAt } from '../http/json-value.js';
+import type { ProviderImageRequest } from '../image-provider.js';
+import { offeredSize, sizeOf, textOfSize, type Size } from '../offered-size.js';
+import type { LibraryVendor, ModelInput } from './library-vendor.js';
+import { cannotTake, fileOf, leaveOutOptions, wantedPixels } from './order-parts.js';
+
+/** Edges are multiples of this at the models that need any. */
+const STEP = 16;
+
+/** https://fal.ai/docs: synchronous requests, image models, errors. One call is answered with the picture's address. */
+export const fal: LibraryVendor = {
+  inputs: ['image', 'images', 'mask'],
+  maskForm: 'white',
+  keyHeaders: (secret) => ({ authorization: `Key ${secret}` }),
+  model: (name, baseURL, fetch) => createFal({ apiKey: '-', baseURL, fetch }).image(name),
+  order: (request, takes) => {
+    refuseImages(request, takes);
+    const warnings: string[] = [];
+    leaveOutOptions(request, warnings);
+    const wanted = wantedPixels(request);
+    const size = wanted === undefined ? undefined : textOfSize(askable(wanted, request.sizes));
+    const options = {
+      outputFormat: request.outputFormat === 'jpeg' ? 'jpeg' : 'png',
+      ...(takes.includes('images') ? { useMultipleImages: true } : {}),
+    };
+    const call = {
+      ...(size === undefined ? {} : { size: size as `${number}x${number}` }),
+      files: request.images.map(fileOf),
+      ...(request.mask === undefined ? {} : { mask: fileOf(request.mask) }),
+      providerOptions: { fal: options },
+    };
+    return { call, size: size ?? 'auto', warnings };
+  },
+  refusal: (_status, body) => {
+    const [type, place] = [textAt(body, 'detail', 0, 'type'), valueAt(body, 'detail', 0, 'loc')];
+    const param: unknown = Array.isArray(place) ? place.at(-1) : undefined;
+    if (type !== undefined) return { fields: { code: type, param: typeof param === 'string' ? param : undefined } };
+    const message = textAt(body, 'detail') ?? textAt(body, 'message') ?? textAt(body, 'error', 'message');
+    return { fields: message === undefined ? undefined : {} };
+  },
+  isBlocked: ({ providerMetadata }) => valueAt(providerMetadata, 'fal', 'images', 0, 'nsfw') === true,
+};
+
+/** Models ignore the fields that they do not know, so the entry says which of them takes what. */
+function refuseImages({ model, images, mask }: ProviderImageRequest, takes: readonly ModelInput[]): void {
+  const most = takes.includes('images') ? Infinity : takes.includes('image') ? 1 : 0;
+  if (images.length > most) {
+    throw cannotTake(
+      'image',
+      `The provider of ${model} takes ${most === 1 ? 'one reference image' : 'no reference images'}.`,
+    );
+  }
+  if (mask !== undefined && !takes.includes('mask'))
+    throw cannotTake('mask', `The provider of ${model} takes no mask.`);
+}
+
+function askable(wanted: Size, offered: readonly string[] | undefined): Size {
+  if (offered !== undefined) return offeredSize(wanted, offered.map(sizeOf));
+  const up = (edge: number): number => Math.ceil(edge / STEP) * STEP;
+  return { width: up(wanted.width), height: up(wanted.height) };
+}

@@ -1,0 +1,76 @@
+import { createGoogleGenerativeAI } from '@ai-sdk/google';
+import { textAt, valueAt } from '../http/json-value.js';
+import type { ProviderImageRequest } from '../image-provider.js';
+import { offeredSize, type Size } from '../offered-size.js';
+import type { LibraryVendor } from './library-vendor.js';
+import { cannotTake, fileOf, leaveOutOptions, wantedPixels } from './order-parts.js';
+
+type Ratio = `${number}:${number}`;
+
+const GEMINI_RATIOS: readonly Ratio[] = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'];
+const IMAGEN_RATIOS: readonly Ratio[] = ['1:1', '3:4', '4:3', '9:16', '16:9'];
+/** Models of this line have tiers; the others know one. */
+const HAS_TIERS = /^gemini-[3-9]/;
+const PIXELS_OF_1K = 1_200_000;
+const PIXELS_OF_2K = 4_800_000;
+
+/** https://ai.google.dev/gemini-api/docs: image generation, imagen, troubleshooting. One call is answered with base64. */
+export const google: LibraryVendor = {
+  inputs: [],
+  maskForm: 'alpha',
+  keyHeaders: (secret) => ({ 'x-goog-api-key': secret }),
+  model: (name, baseURL, fetch) => createGoogleGenerativeAI({ apiKey: '-', baseURL, fetch }).image(name),
+  order: (request) => {
+    const isGemini = request.model.startsWith('gemini-');
+    refuseImages(request, isGemini);
+    const warnings: string[] = [];
+    leaveOutOptions(request, warnings);
+    const wanted = wantedPixels(request);
+    const files = request.images.map(fileOf);
+    if (wanted === undefined) return { call: { files }, size: 'auto', warnings };
+    const ratio = nearestRatio(wanted, isGemini ? GEMINI_RATIOS : IMAGEN_RATIOS);
+    const imageSize = HAS_TIERS.test(request.model) ? tierFor(wanted) : undefined;
+    const size = imageSize === undefined ? ratio : `${ratio} ${imageSize}`;
+    if (request.width !== undefined) warnings.push(`The provider takes no pixels, so ${size} was asked for.`);
+    const imageConfig = { aspectRatio: ratio, ...(imageSize === undefined ? {} : { imageSize }) };
+    const options = isGemini ? { providerOptions: { google: { imageConfig } } } : {};
+    return { call: { files, aspectRatio: ratio, ...options }, size, warnings };
+  },
+  refusal: (_status, body) => {
+    const reasons = detailsOf(body).map((detail) => textAt(detail, 'reason'));
+    const type = textAt(body, 'error', 'status')?.toLowerCase();
+    if (reasons.includes('API_KEY_INVALID')) return { status: 401, fields: { type } };
+    const isImage = /input image|image data/i.test(textAt(body, 'error', 'message') ?? '');
+    const wait = detailsOf(body).map((detail) => Number.parseFloat(textAt(detail, 'retryDelay') ?? ''));
+    return {
+      fields: type === undefined ? undefined : { type, ...(isImage ? { code: 'invalid_image' } : {}) },
+      retryAfter: wait.find((seconds) => seconds >= 0),
+    };
+  },
+  isBlocked: (answer) => answer.images.length === 0 && 'isRetryable' in answer && answer.isRetryable === false,
+};
+
+/** Imagen has no edits here and Gemini no masks. */
+function refuseImages({ model, images, mask }: ProviderImageRequest, isGemini: boolean): void {
+  if (images.length > 0 && !isGemini) throw cannotTake('image', `The provider of ${model} takes no reference images.`);
+  if (mask !== undefined) throw cannotTake('mask', `The provider of ${model} takes no mask.`);
+}
+
+function nearestRatio(wanted: Size, ratios: readonly Ratio[]): Ratio {
+  const shapes = ratios.map((ratio) => {
+    const [width = 1, height = 1] = ratio.split(':').map(Number);
+    return { ratio, width, height };
+  });
+  const best = offeredSize(wanted, shapes);
+  return shapes.find(({ width, height }) => width === best.width && height === best.height)?.ratio ?? '1:1';
+}
+
+function tierFor({ width, height }: Size): '1K' | '2K' | '4K' {
+  if (width * height <= PIXELS_OF_1K) return '1K';
+  return width * height <= PIXELS_OF_2K ? '2K' : '4K';
+}
+
+function detailsOf(body: unknown): readonly unknown[] {
+  const details = valueAt(body, 'error', 'details');
+  return Array.isArray(details) ? details : [];
+}
