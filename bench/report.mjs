@@ -14,10 +14,19 @@ export function tableOf({ name, title, columns, rows, goals }) {
   return [`### ${title} (\`${name}\`)`, '', ...lines, ...(verdicts.length > 0 ? ['', ...verdicts] : []), ''].join('\n');
 }
 
-/** Puts the figures in their place in docs/benchmarks.md, and the goals under load in docs/failure.md, where others stay. */
+/**
+ * Puts the figures in their place in docs/benchmarks.md, and the goals under load in docs/failure.md. What was not
+ * measured stays, with the machine it was measured on.
+ */
 export async function record(report, measured) {
-  const tables = [machineLine(report), ...measured.map(tableOf)].join('\n\n');
-  await rewritePart(join(DOCS, 'benchmarks.md'), COMMAND, () => tables);
+  const own = measured.map((result) => [result.name, `${tableOf(result)}\n${machineLine(report)}`]);
+  await rewritePart(join(DOCS, 'benchmarks.md'), COMMAND, (before) => {
+    const sections = new Map(
+      before.split(/^(?=### )/m).flatMap((text) => (nameOf(text) ? [[nameOf(text), text]] : [])),
+    );
+    for (const [name, text] of own) sections.set(name, text);
+    return [...sections.values()].map((text) => text.trim()).join('\n\n');
+  });
   const goals = measured
     .filter(({ name }) => LOADS.includes(name))
     .flatMap(({ goals, name }) => goals.map((goal) => ({ ...goal, name })));
@@ -31,6 +40,11 @@ export async function record(report, measured) {
       '\n',
     );
   });
+}
+
+/** The measure that a section of the page is about. */
+function nameOf(section) {
+  return /^### .*\(`([a-z-]+)`\)$/m.exec(section)?.[1];
 }
 
 function machineLine(report) {
