@@ -38,9 +38,21 @@ export const theme = createTheme({
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.625rem', lineHeight: '1.25' } } },
   cursorType: 'pointer',
   components: {
-    Modal: { defaultProps: { centered: true, radius: 'lg', overlayProps: { backgroundOpacity: 0.45, blur: 2 } } },
+    Modal: {
+      defaultProps: {
+        closeButtonProps: { 'aria-label': 'Close' },
+        padding: 'lg',
+        centered: true,
+        radius: 'lg',
+        overlayProps: { backgroundOpacity: 0.45, blur: 2 },
+      },
+      styles: { title: { fontWeight: 650, fontSize: '1.1rem' } },
+    },
     Paper: { defaultProps: { radius: 'lg' } },
     Table: { defaultProps: { verticalSpacing: 'sm' } },
+    TableScrollContainer: {
+      defaultProps: { scrollAreaProps: { offsetScrollbars: false, viewportProps: { tabIndex: 0 } } },
+    },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
   },
 });

@@ -85,15 +85,15 @@ interface KeyTableProps {
 
 function KeyTable({ keys, onAct }: KeyTableProps) {
   return (
-    <Table.ScrollContainer minWidth={640} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
+    <Table.ScrollContainer minWidth={300}>
       <Table highlightOnHover horizontalSpacing="md">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Name</Table.Th>
-            <Table.Th>Last used</Table.Th>
+            <Table.Th visibleFrom="sm">Last used</Table.Th>
             <Table.Th>Spent</Table.Th>
-            <Table.Th>Limits</Table.Th>
-            <Table.Th>Expires</Table.Th>
+            <Table.Th visibleFrom="sm">Limits</Table.Th>
+            <Table.Th visibleFrom="sm">Expires</Table.Th>
             <Table.Th w={56} aria-label="Actions" />
           </Table.Tr>
         </Table.Thead>
@@ -111,7 +111,7 @@ function KeyTable({ keys, onAct }: KeyTableProps) {
                   {key.prefix}…
                 </Text>
               </Table.Td>
-              <Table.Td>
+              <Table.Td visibleFrom="sm">
                 {key.last_used_at === null ? (
                   <Text size="sm" c="dimmed">
                     Never
@@ -125,10 +125,10 @@ function KeyTable({ keys, onAct }: KeyTableProps) {
               <Table.Td>
                 <Spend apiKey={key} />
               </Table.Td>
-              <Table.Td>
+              <Table.Td visibleFrom="sm">
                 <Text size="sm">{limitsOf(key)}</Text>
               </Table.Td>
-              <Table.Td>
+              <Table.Td visibleFrom="sm">
                 <Text size="sm" {...(key.expires_at === null ? { c: 'dimmed' } : {})}>
                   {key.expires_at === null ? 'Never' : dayOf(key.expires_at)}
                 </Text>
@@ -215,7 +215,7 @@ function Spend({ apiKey: { budget, spend } }: { readonly apiKey: ApiKey }) {
   const share = Number(budget.amount) > 0 ? (Number(budget.spent) / Number(budget.amount)) * 100 : 100;
   const currency = spend?.currency ?? 'USD';
   return (
-    <Stack gap={4} maw={170}>
+    <Stack gap={4} maw={200}>
       <Text size="sm" className="numbers">
         {amountIn(budget.spent, currency)} of {amountIn(budget.amount, currency)}
         {budget.period === 'month' && ' a month'}

@@ -1,4 +1,4 @@
-import { Box, Group, Image, Text, UnstyledButton } from '@mantine/core';
+import { Box, Group, Image, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../api/request.ts';
 import type { Page, TaskRow } from '../api/types.ts';
@@ -29,12 +29,12 @@ export function PictureHistory({ current, onPick }: PictureHistoryProps) {
             key={task.id}
             className="history-item"
             aria-pressed={task.id === current}
-            aria-label={`Show: ${task.prompt}`}
             title={task.prompt}
             onClick={() => {
               onPick(task.id);
             }}
           >
+            <VisuallyHidden>{task.prompt}</VisuallyHidden>
             {task.thumbnail_url === null ? (
               <TaskState task={task} />
             ) : (

@@ -153,17 +153,21 @@ function NothingFound() {
 
 function TaskTable({ tasks }: { readonly tasks: readonly TaskRow[] }) {
   return (
-    <Table.ScrollContainer minWidth={680} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
+    <Table.ScrollContainer minWidth={300}>
       <Table highlightOnHover horizontalSpacing="md" verticalSpacing={8}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th w={64} aria-label="Picture" />
             <Table.Th>Prompt</Table.Th>
             <Table.Th>Status</Table.Th>
-            <Table.Th>Size</Table.Th>
-            <Table.Th>Key</Table.Th>
-            <Table.Th ta="right">Cost</Table.Th>
-            <Table.Th ta="right">Made</Table.Th>
+            <Table.Th visibleFrom="sm">Size</Table.Th>
+            <Table.Th visibleFrom="sm">Key</Table.Th>
+            <Table.Th ta="right" visibleFrom="sm">
+              Cost
+            </Table.Th>
+            <Table.Th ta="right" visibleFrom="sm">
+              Made
+            </Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -176,11 +180,14 @@ function TaskTable({ tasks }: { readonly tasks: readonly TaskRow[] }) {
                 <Link to="/tasks/$id" params={{ id: task.id }} className="row-title">
                   {task.prompt}
                 </Link>
+                <Text size="xs" c="dimmed" hiddenFrom="sm">
+                  {fromNow(task.created_at)}
+                </Text>
               </Table.Td>
               <Table.Td>
                 <TaskState task={task} />
               </Table.Td>
-              <Table.Td>
+              <Table.Td visibleFrom="sm">
                 <Text size="sm" className="nowrap">
                   {dimensions(task.size)}
                   {task.resolution !== null && (
@@ -191,17 +198,17 @@ function TaskTable({ tasks }: { readonly tasks: readonly TaskRow[] }) {
                   )}
                 </Text>
               </Table.Td>
-              <Table.Td maw={160}>
+              <Table.Td maw={160} visibleFrom="sm">
                 <Text size="sm" truncate>
                   {task.key.name}
                 </Text>
               </Table.Td>
-              <Table.Td ta="right">
+              <Table.Td ta="right" visibleFrom="sm">
                 <Text size="sm" className="numbers">
                   {money(task.cost)}
                 </Text>
               </Table.Td>
-              <Table.Td ta="right">
+              <Table.Td ta="right" visibleFrom="sm">
                 <Text size="sm" className="nowrap" title={fullTime(task.created_at)}>
                   {fromNow(task.created_at)}
                 </Text>

@@ -124,7 +124,7 @@ function Figures({ usage: { data, currency }, byHour }: { readonly usage: Usage;
           rows={data}
           read={(row) => row.p95_ms}
           byHour={byHour}
-          format={duration}
+          format={(value) => `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)} s`}
         />
       </SimpleGrid>
     </>
@@ -176,7 +176,7 @@ function Chart({ title, rows, read, format, byHour, kind = 'bar' }: ChartProps) 
     })),
     valueFormatter: format,
     withLegend: groups.length > 1,
-    gridAxis: 'y' as const,
+    gridAxis: 'x' as const,
     tickLine: 'none' as const,
     yAxisProps: { width: 72, allowDecimals: title === 'Spend' },
   };

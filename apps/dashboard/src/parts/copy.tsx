@@ -1,4 +1,5 @@
-import { ActionIcon, Box, Button, CopyButton, Tabs, Tooltip } from '@mantine/core';
+import { ActionIcon, Button, CopyButton, Group, Tabs, Tooltip } from '@mantine/core';
+import { useState } from 'react';
 import { CheckIcon, CopyIcon } from './icons.tsx';
 
 interface CopyProps {
@@ -39,25 +40,30 @@ export function CopyTextButton({ value, label }: CopyProps) {
 /** One request in several languages, as tabs, each ready to be copied. */
 export function CodeTabs({ codes }: { readonly codes: Readonly<Record<string, string>> }) {
   const names = Object.keys(codes);
+  const [shown, setShown] = useState(names[0] ?? '');
   return (
-    <Tabs defaultValue={names[0] ?? null} variant="pills" radius="md">
-      <Tabs.List mb="xs" aria-label="Language">
-        {names.map((name) => (
-          <Tabs.Tab key={name} value={name} size="xs">
-            {name}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
+    <Tabs
+      value={shown}
+      onChange={(name) => {
+        setShown(name ?? shown);
+      }}
+      variant="pills"
+    >
+      <Group justify="space-between" mb="xs" wrap="nowrap">
+        <Tabs.List aria-label="Language">
+          {names.map((name) => (
+            <Tabs.Tab key={name} value={name} px="sm" py={6}>
+              {name}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <CopyIconButton value={codes[shown] ?? ''} label={`Copy the ${shown} example`} />
+      </Group>
       {Object.entries(codes).map(([name, code]) => (
         <Tabs.Panel key={name} value={name}>
-          <Box pos="relative">
-            <pre className="code" tabIndex={0} aria-label={`${name} example`}>
-              {code}
-            </pre>
-            <Box pos="absolute" top={6} right={8} bg="var(--page)" bdrs="md">
-              <CopyIconButton value={code} label={`Copy the ${name} example`} />
-            </Box>
-          </Box>
+          <pre className="code" tabIndex={0} aria-label={`${name} example`}>
+            {code}
+          </pre>
         </Tabs.Panel>
       ))}
     </Tabs>

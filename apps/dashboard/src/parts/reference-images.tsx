@@ -32,7 +32,7 @@ export function ReferenceImages({ files, most, masked, onChange, onPaint }: Refe
   }, [files, most, onChange]);
   return (
     <Stack gap={6}>
-      <Text size="sm" fw={500}>
+      <Text size="sm" fw={600}>
         Start from pictures{' '}
         <Text span c="dimmed" size="sm">
           (optional)

@@ -23,7 +23,7 @@ export function ShapePicker({ sizes, value, onChange }: ShapePickerProps) {
   };
   return (
     <Box>
-      <Text size="sm" fw={500} mb={6} id="shape-label">
+      <Text size="sm" fw={600} mb={6} id="shape-label">
         Shape
       </Text>
       <SimpleGrid
@@ -71,7 +71,7 @@ interface TierPickerProps {
 export function TierPicker({ tiers, value, onChange }: TierPickerProps) {
   return (
     <Box>
-      <Text size="sm" fw={500} mb={6} id="tier-label">
+      <Text size="sm" fw={600} mb={6} id="tier-label">
         Resolution
       </Text>
       <SegmentedControl

@@ -42,7 +42,7 @@ function generationSnippets(request: SnippetRequest, secret: string, origin: str
     curl: `curl ${origin}/v1/images/generations \\
   -H "Authorization: Bearer ${secret}" \\
   -H "Content-Type: application/json" \\
-  -d ${shellQuote(JSON.stringify(Object.fromEntries(fields), null, 2))}`,
+  -d ${shellQuote(JSON.stringify(Object.fromEntries(fields), null, 2).replaceAll('\n', '\n  '))}`,
     Node: `import OpenAI from 'openai';
 
 const client = new OpenAI({

@@ -14,7 +14,16 @@ const LOOKS = {
 export function TaskState({ task: { status, phase } }: { readonly task: Pick<TaskRow, 'status' | 'phase'> }) {
   const { label, color } = LOOKS[status === 'pending' ? (phase === 'done' ? 'storing' : phase) : status];
   return (
-    <Badge className="state" data-color={color} variant="light" color={color} tt="none" fw={600} radius="sm">
+    <Badge
+      className="state"
+      data-color={color}
+      variant="light"
+      color={color}
+      tt="none"
+      fw={600}
+      radius="sm"
+      miw="max-content"
+    >
       {label}
     </Badge>
   );
