@@ -42,6 +42,7 @@ import { CHAT_PARTS, OPENAI_CHAT } from './chat/chat-parts.js';
 import { ChatController } from './chat/chat.controller.js';
 import { ChatConfig } from './chat/chat.config.js';
 import { ChatUsageLog } from './chat/chat-usage-log.js';
+import { CONSOLE_CONTROLLERS, CONSOLE_PARTS } from './console/console-parts.js';
 import { FilesController } from './files/files.controller.js';
 import { HealthController } from './health/health.controller.js';
 import { Readiness } from './health/readiness.js';
@@ -110,6 +111,7 @@ const providers = [
   FollowTask,
   Readiness,
   ...CHAT_PARTS,
+  ...CONSOLE_PARTS,
   { provide: BodyMemory, inject: [ApiConfig], useFactory: (config: ApiConfig) => new BodyMemory(config.bodyMemory) },
   { provide: Draining, inject: [ApiConfig], useFactory: (config: ApiConfig) => new Draining(config) },
   {
@@ -229,6 +231,7 @@ export class ApiModule implements OnApplicationBootstrap, OnModuleDestroy, OnApp
         FilesController,
         UploadsController,
         HealthController,
+        ...CONSOLE_CONTROLLERS,
       ],
       providers,
     };
