@@ -156,7 +156,7 @@ function Tool({ icon, name }: { readonly icon: React.ReactNode; readonly name: s
 }
 
 function contextOf(canvas: HTMLCanvasElement | OffscreenCanvas) {
-  const context = canvas.getContext('2d') as CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D | null;
+  const context = canvas.getContext('2d');
   if (context === null) throw new Error('This browser cannot paint.');
   return context;
 }
