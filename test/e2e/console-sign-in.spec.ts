@@ -19,8 +19,8 @@ describe('signing in to the console', () => {
     expect(await browser().ask('/sign-in')).toEqual({ first_run: true, oidc: false });
     const shared = await linkToken(platform, { purpose: 'first_admin' });
     const tokens = await Promise.all(
-      Array.from({ length: 20 }, (_, index) =>
-        index % 2 === 0 ? shared : linkToken(platform, { purpose: 'first_admin' }),
+      Array.from({ length: 20 }, async (_, index) =>
+        index % 2 === 0 ? shared : await linkToken(platform, { purpose: 'first_admin' }),
       ),
     );
     const answers = await Promise.all(
@@ -33,11 +33,13 @@ describe('signing in to the console', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(19).fill(410)]);
     const refused = answers.find(({ status }) => status === 410)!;
     expect(await codeOf(refused)).toBe('link_used');
-    const { rows } = await platform.pool.query('SELECT email, role, password_hash FROM people');
+    const { rows } = await platform.pool.query<{ password_hash: string }>(
+      'SELECT email, role, password_hash FROM people',
+    );
     expect(rows).toEqual([
       { email: expect.stringMatching(/^ada\d+@example\.org$/), role: 'admin', password_hash: expect.any(String) },
     ]);
-    expect(rows[0].password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    expect(rows[0]!.password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     await platform.pool.query(`UPDATE people SET email = 'ada@example.org'`);
     expect(await browser().ask('/sign-in')).toEqual({ first_run: false, oidc: false });
   });

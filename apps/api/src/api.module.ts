@@ -37,6 +37,7 @@ import { TelemetryConfig } from '#telemetry/telemetry.config.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiKeyStore } from './auth/api-key-store.js';
+import { KeyUses } from './auth/key-uses.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { CHAT_PARTS, OPENAI_CHAT } from './chat/chat-parts.js';
 import { ChatController } from './chat/chat.controller.js';
@@ -115,9 +116,15 @@ const providers = [
   { provide: BodyMemory, inject: [ApiConfig], useFactory: (config: ApiConfig) => new BodyMemory(config.bodyMemory) },
   { provide: Draining, inject: [ApiConfig], useFactory: (config: ApiConfig) => new Draining(config) },
   {
+    provide: KeyUses,
+    inject: [Database, Logger],
+    useFactory: ({ pool }: Database, logger: Logger) => new KeyUses(pool, logger),
+  },
+  {
     provide: ApiKeyStore,
-    inject: [Database, SecretsConfig],
-    useFactory: (database: Database, secrets: SecretsConfig) => new ApiKeyStore(database, secrets.secretKey),
+    inject: [Database, SecretsConfig, KeyUses],
+    useFactory: (database: Database, { secretKey }: SecretsConfig, uses: KeyUses) =>
+      new ApiKeyStore(database, secretKey, uses),
   },
   { provide: UploadStore, inject: [Database], useFactory: (database: Database) => new UploadStore(database) },
   {
@@ -192,7 +199,10 @@ const providers = [
   },
   {
     provide: TO_CLOSE,
-    inject: [WaitForTask, TaskWatchers, TaskEstimates, TaskBellListener, DeliveryMarks, ChatUsageLog, OPENAI_CHAT],
+    inject: [
+      ...[WaitForTask, TaskWatchers, TaskEstimates, TaskBellListener, DeliveryMarks, KeyUses, ChatUsageLog],
+      OPENAI_CHAT,
+    ],
     useFactory: (...parts: Closable[]) => parts,
   },
 ];

@@ -7,6 +7,8 @@ import { QueueConfig } from '#queue/queue.config.js';
 import { PRODUCER_REDIS } from '#queue/queue.module.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { RateCounter } from '../limits/rate-counter.js';
+import { AccountKeys } from './account-keys.js';
+import { KeysController } from './keys.controller.js';
 import { OpenSession } from './open-session.js';
 import { RolesGuard } from './roles.guard.js';
 import { SessionGuard } from './session.guard.js';
@@ -15,12 +17,13 @@ import { SIGN_IN_WINDOW_SECONDS, SignInLimits } from './sign-in-limits.js';
 import { SignInController } from './sign-in.controller.js';
 
 /** What the console's API is made of. */
-export const CONSOLE_CONTROLLERS = [SignInController, SessionsController];
+export const CONSOLE_CONTROLLERS = [SignInController, SessionsController, KeysController];
 
 export const CONSOLE_PARTS = [
   SessionGuard,
   RolesGuard,
   OpenSession,
+  AccountKeys,
   {
     provide: SignInLimits,
     inject: [PRODUCER_REDIS, QueueConfig],
