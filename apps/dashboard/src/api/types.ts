@@ -4,6 +4,14 @@ export interface Session {
   readonly person: { readonly id: string; readonly email: string; readonly name: string; readonly role: Role };
   readonly account: { readonly id: string; readonly name: string };
 }
+/** One of a person's sessions. */
+export interface SignedIn {
+  readonly id: string;
+  readonly current: boolean;
+  readonly user_agent: string | null;
+  readonly created_at: string;
+  readonly last_seen_at: string;
+}
 export type Role = 'admin' | 'member';
 
 export interface SignInState {
@@ -32,15 +40,15 @@ export interface ApiKey {
   readonly name: string;
   /** The first characters of the secret, which is shown once only. */
   readonly prefix: string;
-  /** Null: every model. */
-  readonly models: readonly string[] | null;
+  /** Empty: every model. */
+  readonly models: readonly string[];
   readonly weight: number;
-  /** Null: as the deployment sets it. */
+  /** Null: as the deployment sets it; 0: any number. */
   readonly submits_per_minute: number | null;
   readonly polls_per_minute: number | null;
   readonly tasks_in_flight: number | null;
   readonly default_response_format: 'url' | 'b64_json' | null;
-  readonly allow_pixel_size: boolean | null;
+  readonly allow_pixel_size: boolean;
   readonly submit_mode: 'sync' | 'apimart';
   readonly budget: { readonly amount: string; readonly period: BudgetPeriod; readonly spent: string } | null;
   readonly created_at: string;
@@ -52,7 +60,7 @@ export interface ApiKey {
 
 export interface KeySettings {
   readonly name: string;
-  readonly models: readonly string[] | null;
+  readonly models: readonly string[];
   readonly weight: number;
   readonly submits_per_minute: number | null;
   readonly polls_per_minute: number | null;
@@ -61,7 +69,7 @@ export interface KeySettings {
   readonly budget_period: BudgetPeriod;
   readonly expires_at: string | null;
   readonly default_response_format: 'url' | 'b64_json' | null;
-  readonly allow_pixel_size: boolean | null;
+  readonly allow_pixel_size: boolean;
   readonly submit_mode: 'sync' | 'apimart';
 }
 

@@ -9,7 +9,8 @@ import {
 import { queryClient, sessionQuery, signInQuery } from '../api/queries.ts';
 import { RequestError } from '../api/request.ts';
 import { Rows } from '../parts/page.tsx';
-import { FirstRunPage, SignInPage } from '../pages/sign-in.tsx';
+import { FirstRunPage, InvitePage, ResetPasswordPage } from '../pages/by-link.tsx';
+import { SignInPage } from '../pages/sign-in.tsx';
 import { Failed, NotFound } from './failed.tsx';
 import { Shell } from './shell.tsx';
 import type { TaskFilters } from '../pages/task-filters.ts';
@@ -23,6 +24,12 @@ const signIn = createRoute({
   component: SignInPage,
 });
 const firstRun = createRoute({ getParentRoute: () => root, path: 'first-run', component: FirstRunPage });
+const invite = createRoute({ getParentRoute: () => root, path: 'invite', component: InvitePage });
+const resetPassword = createRoute({
+  getParentRoute: () => root,
+  path: 'reset-password',
+  component: ResetPasswordPage,
+});
 
 /** Everything behind the sign-in. */
 const inside = createRoute({
@@ -83,8 +90,20 @@ const usage = createRoute({
   component: lazyRouteComponent(() => import('../pages/usage.tsx'), 'UsagePage'),
 });
 
+const account = createRoute({
+  getParentRoute: () => inside,
+  path: 'account',
+  component: lazyRouteComponent(() => import('../pages/account.tsx'), 'AccountPage'),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, firstRun, inside.addChildren([home, keys, playground, tasks, task, usage])]),
+  routeTree: root.addChildren([
+    signIn,
+    firstRun,
+    invite,
+    resetPassword,
+    inside.addChildren([home, keys, playground, tasks, task, usage, account]),
+  ]),
   basepath: '/console',
   defaultPreload: 'intent',
   defaultPendingComponent: () => <Rows />,

@@ -44,7 +44,7 @@ export function Shell() {
             </Link>
           ))}
         </Stack>
-        <Person />
+        <Person onLeave={close} />
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
         <Outlet />
@@ -64,7 +64,7 @@ function Brand() {
   );
 }
 
-function Person() {
+function Person({ onLeave }: { readonly onLeave: () => void }) {
   const { person, account } = useSession();
   const navigate = useNavigate();
   const signOut = useMutation({
@@ -78,14 +78,14 @@ function Person() {
   return (
     <Box pt="sm" style={{ borderTop: '1px solid var(--line)' }}>
       <Group justify="space-between" wrap="nowrap" gap="xs">
-        <Box miw={0}>
+        <Link to="/account" className="person" onClick={onLeave} title={person.email}>
           <Text size="sm" fw={600} truncate>
             {person.name}
           </Text>
-          <Text size="xs" c="dimmed" truncate title={person.email}>
+          <Text size="xs" c="dimmed" truncate>
             {account.name}
           </Text>
-        </Box>
+        </Link>
         <Group gap={2} wrap="nowrap">
           <SchemeSwitch />
           <Tooltip label="Sign out">

@@ -52,7 +52,7 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
     mutationFn: async (fields: Fields) =>
       existing === undefined
         ? await send<NewKey>('POST', '/keys', settingsOf(fields))
-        : await send<ApiKey>('PATCH', `/keys/${existing.id}`, settingsOf(fields)),
+        : await send<ApiKey>('PATCH', `/keys/${existing.id}`, changesOf(existing, fields)),
     onSuccess: async (answer) => {
       await queryClient.invalidateQueries(keysQuery);
       if ('secret' in answer) {
@@ -189,9 +189,9 @@ function Limit({ field, label }: LimitProps) {
   return (
     <NumberInput
       label={label}
-      description="Empty: the standard"
+      description="Empty: the standard; 0: any number"
       inputWrapperOrder={['label', 'input', 'description', 'error']}
-      min={1}
+      min={0}
       allowDecimal={false}
       {...field}
     />
@@ -219,7 +219,7 @@ function settingsOf(fields: Fields): KeySettings {
   const format = fields.default_response_format;
   return {
     name: fields.name.trim(),
-    models: fields.models.length === 0 ? null : fields.models,
+    models: fields.models,
     weight: Number(fields.weight),
     submits_per_minute: numberOf(fields.submits_per_minute),
     polls_per_minute: numberOf(fields.polls_per_minute),
@@ -232,6 +232,18 @@ function settingsOf(fields: Fields): KeySettings {
     allow_pixel_size: fields.allow_pixel_size,
     submit_mode: fields.submit_mode,
   };
+}
+
+/** What was touched alone: the rest may have changed elsewhere meanwhile. */
+function changesOf(key: ApiKey, fields: Fields): Partial<KeySettings> {
+  const before = settingsOf(fieldsOf(key));
+  const changes = Object.entries(settingsOf(fields)).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof KeySettings]),
+  );
+  const changed = Object.fromEntries(changes) as Partial<KeySettings>;
+  // A budget and the time it counts for are one thing.
+  if (!('budget' in changed) && !('budget_period' in changed)) return changed;
+  return { ...changed, budget: settingsOf(fields).budget, budget_period: fields.budget_period };
 }
 
 const numberOf = (value: number | string): number | null => (value === '' ? null : Number(value));

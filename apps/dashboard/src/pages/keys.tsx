@@ -237,9 +237,9 @@ function stateOf({ revoked_at: revoked, expires_at: expires }: ApiKey): 'active'
 
 function limitsOf(key: ApiKey): string {
   const limits = [
-    key.models !== null && key.models.length > 0 ? key.models.join(', ') : undefined,
-    key.submits_per_minute === null ? undefined : `${key.submits_per_minute} requests/min`,
-    key.tasks_in_flight === null ? undefined : `${key.tasks_in_flight} at once`,
+    key.models.length > 0 ? key.models.join(', ') : undefined,
+    key.submits_per_minute === null ? undefined : `${key.submits_per_minute || 'any'} requests/min`,
+    key.tasks_in_flight === null ? undefined : `${key.tasks_in_flight || 'any number'} at once`,
     key.weight === 1 ? undefined : `weight ${key.weight}`,
   ].filter((limit) => limit !== undefined);
   return limits.length === 0 ? 'Standard' : limits.join(' · ');
