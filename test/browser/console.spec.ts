@@ -21,6 +21,8 @@ describe('the console in a browser', () => {
 
   beforeAll(async () => {
     platform = await startPlatform();
+    // The console begins without keys.
+    await platform.pool.query('DELETE FROM api_keys');
     screen = await openScreen(platform.url);
   }, 120_000);
   afterAll(async () => {
@@ -72,7 +74,7 @@ describe('the console in a browser', () => {
     expect(await page().getByRole('tabpanel').textContent()).toContain(`Bearer ${secret}`);
     expect(await screen.inspect('key-secret')).toEqual([]);
     await button('I have copied it').click();
-    await page().getByRole('cell', { name: NAME }).waitFor();
+    await page().getByText(NAME, { exact: true }).waitFor();
     expect(await page().content()).not.toContain(secret);
     const client = new OpenAI({ baseURL: `${platform.url}/v1`, apiKey: secret, maxRetries: 0 });
     const made = await client.images.generate({ model: 'gpt-image-2', prompt: PROMPT });
