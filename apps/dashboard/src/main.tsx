@@ -9,8 +9,20 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/queries.ts';
+import { RequestError } from './api/request.ts';
 import { router } from './app/router.tsx';
 import { theme } from './app/theme.ts';
+
+/** A session that ended elsewhere, or ran out, leads back to the sign-in with nothing left on the screen. */
+function leaveWhenSignedOut(error: Error): void {
+  if (!(error instanceof RequestError) || error.code !== 'not_signed_in') return;
+  if (router.state.location.pathname.endsWith('/sign-in')) return;
+  void router.navigate({ to: '/sign-in' }).then(() => {
+    queryClient.clear();
+  });
+}
+queryClient.getQueryCache().config.onError = leaveWhenSignedOut;
+queryClient.getMutationCache().config.onError = leaveWhenSignedOut;
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('The page has no place for the console.');

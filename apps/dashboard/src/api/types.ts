@@ -140,7 +140,8 @@ export interface TimelineEvent {
 
 export interface Delivery {
   readonly id: string;
-  readonly url: string;
+  /** Null: the endpoint was removed. */
+  readonly url: string | null;
   readonly status: string;
   readonly attempts: number;
   readonly last_status: number | null;

@@ -39,6 +39,7 @@ export const theme = createTheme({
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.625rem', lineHeight: '1.25' } } },
   cursorType: 'pointer',
   components: {
+    Accordion: { styles: { label: { fontSize: '0.875rem', fontWeight: 600 } } },
     Modal: {
       defaultProps: {
         closeButtonProps: { 'aria-label': 'Close' },

@@ -171,6 +171,7 @@ async function submit(request: PictureRequest, files: readonly File[], mask: Blo
     return await send<{ task_id: string }>('POST', '/pictures', { ...request, partial_images: PARTIAL_IMAGES });
   const form = new FormData();
   for (const [name, value] of Object.entries(request)) form.append(name, String(value));
+  form.append('stream', 'true');
   form.append('partial_images', String(PARTIAL_IMAGES));
   for (const file of files) form.append('image[]', file, file.name);
   if (mask !== null) form.append('mask', mask, 'mask.png');

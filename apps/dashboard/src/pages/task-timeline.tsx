@@ -104,7 +104,7 @@ function deliveryLine(delivery: Delivery): Line {
     ...(delivery.delivered_at === null ? {} : { color: 'green' }),
     body: (
       <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
-        {delivery.url} · {delivery.attempts} {delivery.attempts === 1 ? 'attempt' : 'attempts'}
+        {delivery.url ?? 'A removed endpoint'} · {delivery.attempts} {delivery.attempts === 1 ? 'attempt' : 'attempts'}
         {delivery.last_status !== null && ` · answered ${delivery.last_status}`}
       </Text>
     ),
