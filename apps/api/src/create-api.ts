@@ -1,7 +1,10 @@
 import cookie from '@fastify/cookie';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { join } from 'node:path';
 import { SessionStore } from '#people/session-store.js';
+import { foreignLinkOrigin } from '#storage/result-links.js';
+import { StorageConfig } from '#storage/storage.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { NestLogger } from '#telemetry/nest-logger.js';
@@ -9,6 +12,7 @@ import { ApiModule } from './api.module.js';
 import { ApiKeyStore } from './auth/api-key-store.js';
 import { authenticateRequests } from './auth/authenticate.js';
 import { markConsole, protectConsole } from './console/protect-console.js';
+import { serveConsole } from './console/serve-console.js';
 import { prepareDocs, serveDocs } from './docs/serve-docs.js';
 import { logRequests } from './http/access-log.js';
 import { ApiConfig, publicUrlOf } from './http/api.config.js';
@@ -18,6 +22,9 @@ import { ConnectionCap } from './http/connection-cap.js';
 import { KnownRoutes } from './http/known-routes.js';
 import { createAdapter, prepareServer } from './http/server.js';
 import { limitRequests, RequestLimits } from './limits/limit-requests.js';
+
+/** What the build makes of apps/dashboard. */
+const CONSOLE_PAGES = join(import.meta.dirname, '../../../dashboard');
 
 /** The whole API, ready to listen. Throws ConfigError when settings are missing or wrong. */
 export async function createApi(env: Readonly<Record<string, string | undefined>>): Promise<NestFastifyApplication> {
@@ -40,5 +47,6 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   logRequests(server, logger);
   countRequests(server, app.get(Metrics));
   serveDocs(app);
+  serveConsole(server, CONSOLE_PAGES, [foreignLinkOrigin(app.get(StorageConfig)) ?? []].flat());
   return app;
 }

@@ -8,22 +8,40 @@ import { PRODUCER_REDIS } from '#queue/queue.module.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { RateCounter } from '../limits/rate-counter.js';
 import { AccountKeys } from './account-keys.js';
+import { AccountTasks } from './account-tasks.js';
+import { ConsoleCaller } from './console-caller.js';
+import { DrawAgain } from './draw-again.js';
+import { Following } from './following.js';
 import { KeysController } from './keys.controller.js';
 import { OpenSession } from './open-session.js';
+import { OwnTasks } from './own-tasks.js';
+import { PlaygroundController } from './playground.controller.js';
 import { RolesGuard } from './roles.guard.js';
 import { SessionGuard } from './session.guard.js';
 import { SessionsController } from './sessions.controller.js';
 import { SIGN_IN_WINDOW_SECONDS, SignInLimits } from './sign-in-limits.js';
 import { SignInController } from './sign-in.controller.js';
+import { ConsoleTasksController } from './tasks.controller.js';
 
 /** What the console's API is made of. */
-export const CONSOLE_CONTROLLERS = [SignInController, SessionsController, KeysController];
+export const CONSOLE_CONTROLLERS = [
+  SignInController,
+  SessionsController,
+  KeysController,
+  PlaygroundController,
+  ConsoleTasksController,
+];
 
 export const CONSOLE_PARTS = [
   SessionGuard,
   RolesGuard,
   OpenSession,
   AccountKeys,
+  AccountTasks,
+  ConsoleCaller,
+  DrawAgain,
+  Following,
+  OwnTasks,
   {
     provide: SignInLimits,
     inject: [PRODUCER_REDIS, QueueConfig],
