@@ -7,10 +7,15 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 const PATIENCE_MS = 20_000;
 const WIDE = { width: 1280, height: 860 };
 const PHONE = { width: 390, height: 844 };
-/** Pictures are there and nothing moves but what moves for ever. */
-const SETTLED = `[...document.images].every((image) => image.complete) &&
-  document.getAnimations().every(({ playState, effect }) =>
-    playState !== 'running' || effect.getTiming().iterations === Infinity)`;
+/** Waits until pictures are there and nothing moves but what moves for ever. */
+const SETTLE = `Promise.all([
+  ...[...document.images]
+    .filter(({ complete, loading }) => !complete && loading !== 'lazy')
+    .map((image) => new Promise((resolve) => { image.onload = image.onerror = resolve; })),
+  ...document.getAnimations()
+    .filter(({ effect }) => effect.getTiming().iterations !== Infinity)
+    .map(({ finished }) => finished.catch(() => undefined)),
+]).then(() => undefined)`;
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** A page of a real browser, and everything that went wrong in it. */
@@ -53,7 +58,7 @@ export async function openScreen(url: string): Promise<Screen> {
         await page.emulateMedia({ colorScheme });
         for (const [width, size] of Object.entries({ wide: WIDE, phone: PHONE })) {
           await page.setViewportSize(size);
-          await page.waitForFunction(SETTLED);
+          await page.evaluate(SETTLE);
           await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`), fullPage: true });
           const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
           if (Number(overflow) > 1) found.push(`${name}, ${width}: ${String(overflow)} px wider than the screen`);
