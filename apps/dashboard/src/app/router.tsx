@@ -84,12 +84,6 @@ const task = createRoute({
   path: 'tasks/$id',
   component: lazyRouteComponent(() => import('../pages/task.tsx'), 'TaskPage'),
 });
-const usage = createRoute({
-  getParentRoute: () => inside,
-  path: 'usage',
-  component: lazyRouteComponent(() => import('../pages/usage.tsx'), 'UsagePage'),
-});
-
 const account = createRoute({
   getParentRoute: () => inside,
   path: 'account',
@@ -102,7 +96,7 @@ export const router = createRouter({
     firstRun,
     invite,
     resetPassword,
-    inside.addChildren([home, keys, playground, tasks, task, usage, account]),
+    inside.addChildren([home, keys, playground, tasks, task, account]),
   ]),
   basepath: '/console',
   defaultPreload: 'intent',
