@@ -62,6 +62,10 @@ describe('the console in a browser', () => {
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await page().keyboard.press('Enter');
     await heading('Keys').waitFor();
+    await page().getByRole('link', { name: 'Ada Lovelace' }).click();
+    await page().getByText('this one').waitFor();
+    expect(await screen.inspect('account')).toEqual([]);
+    await page().getByRole('link', { name: 'Keys' }).click();
   });
 
   it('makes a key whose secret works with the OpenAI client at once', async () => {

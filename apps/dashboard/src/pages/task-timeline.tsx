@@ -2,7 +2,7 @@ import { Badge, Code, Group, Text, Timeline } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Delivery, TaskDetail, TimelineEvent } from '../api/types.ts';
 import { duration, money } from '../parts/format.ts';
-import { CheckIcon, CrossIcon, HookIcon, ServerIcon } from '../parts/icons.tsx';
+import { CheckIcon, CrossIcon, HookIcon, PlayIcon, PlusIcon, ServerIcon } from '../parts/icons.tsx';
 
 const NAMES = {
   accepted: 'Accepted',
@@ -66,7 +66,7 @@ function eventLine(event: TimelineEvent): Line {
   const title = NAMES[event.event];
   if (event.event === 'completed') return { at, title, icon: <CheckIcon size={12} />, color: 'green' };
   if (event.event === 'failed') return { at, title, icon: <CrossIcon size={12} />, color: 'red' };
-  return { at, title };
+  return { at, title, icon: event.event === 'accepted' ? <PlusIcon size={12} /> : <PlayIcon size={12} /> };
 }
 
 function Call({ call }: { readonly call: TimelineEvent }) {

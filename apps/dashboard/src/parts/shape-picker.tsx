@@ -71,7 +71,7 @@ interface TierPickerProps {
 export function TierPicker({ tiers, value, onChange }: TierPickerProps) {
   return (
     <Box>
-      <Text size="sm" fw={600} mb={6} id="tier-label">
+      <Text size="sm" fw={600} mb={2} id="tier-label">
         Resolution
       </Text>
       <SegmentedControl
