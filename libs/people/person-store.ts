@@ -110,6 +110,23 @@ export class PersonStore {
     return rows;
   }
 
+  /** Changes a person of an account, and ends their sessions when they are disabled; undefined when there is none. */
+  async change(
+    accountId: string,
+    id: string,
+    { role, disabled }: { readonly role?: Role | undefined; readonly disabled?: boolean | undefined },
+  ): Promise<Person | undefined> {
+    const { rows } = await this.database.query<Person>(
+      `WITH ended AS (DELETE FROM sessions USING people
+         WHERE $4 AND people.id = person_id AND person_id = $1 AND people.account_id = $2)
+       UPDATE people SET role = COALESCE($3, role),
+         disabled_at = CASE WHEN $4 THEN COALESCE(disabled_at, now()) WHEN NOT $4 THEN NULL ELSE disabled_at END
+       WHERE id = $1 AND account_id = $2 RETURNING ${COLUMNS}`,
+      [id, accountId, role ?? null, disabled ?? null],
+    );
+    return rows[0];
+  }
+
   private async insert(statement: string, values: unknown[]): Promise<Person | undefined> {
     try {
       return (await this.database.query<Person>(statement, values)).rows[0];

@@ -43,8 +43,6 @@ export interface TaskImage {
   readonly sha256: string;
   /** What the provider was asked for (`<w>x<h>` or `auto`) and what it sent, before it was fitted. */
   readonly sizes?: { readonly sent: string; readonly received: string };
-  /** Object key of a small copy; absent when there is none. */
-  readonly thumbnail?: string;
   /** What had to be adapted or ignored on the way; kept in a column of its own. */
   readonly warnings?: readonly string[];
 }

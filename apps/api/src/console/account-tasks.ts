@@ -106,11 +106,11 @@ export class AccountTasks {
     );
   }
 
-  /** The picture itself where it is small enough to need no copy. */
+  /** The picture itself: no small copies are kept. */
   private thumbnailOf(task: TaskSummary): string | undefined {
     const [image] = task.status === 'completed' ? (task.images ?? []) : [];
     if (image === undefined) return undefined;
-    const { url } = this.links.linkTo(task, { ...image, key: image.thumbnail ?? image.key });
+    const { url } = this.links.linkTo(task, image);
     return url === undefined ? undefined : this.ownPath(url);
   }
 

@@ -9,11 +9,14 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { RateCounter } from '../limits/rate-counter.js';
 import { AccountKeys } from './account-keys.js';
 import { AccountTasks } from './account-tasks.js';
+import { AccountWebhooks } from './account-webhooks.js';
 import { ConsoleCaller } from './console-caller.js';
 import { DrawAgain } from './draw-again.js';
 import { Following } from './following.js';
 import { KeysController } from './keys.controller.js';
 import { OpenSession } from './open-session.js';
+import { OperationController } from './operation.controller.js';
+import { Operation } from './operation.js';
 import { OwnTasks } from './own-tasks.js';
 import { PlaygroundController } from './playground.controller.js';
 import { RolesGuard } from './roles.guard.js';
@@ -22,6 +25,9 @@ import { SessionsController } from './sessions.controller.js';
 import { SIGN_IN_WINDOW_SECONDS, SignInLimits } from './sign-in-limits.js';
 import { SignInController } from './sign-in.controller.js';
 import { ConsoleTasksController } from './tasks.controller.js';
+import { TeamController } from './team.controller.js';
+import { UsageController } from './usage.controller.js';
+import { WebhooksController } from './webhooks.controller.js';
 
 /** What the console's API is made of. */
 export const CONSOLE_CONTROLLERS = [
@@ -30,6 +36,10 @@ export const CONSOLE_CONTROLLERS = [
   KeysController,
   PlaygroundController,
   ConsoleTasksController,
+  UsageController,
+  OperationController,
+  TeamController,
+  WebhooksController,
 ];
 
 export const CONSOLE_PARTS = [
@@ -38,9 +48,11 @@ export const CONSOLE_PARTS = [
   OpenSession,
   AccountKeys,
   AccountTasks,
+  AccountWebhooks,
   ConsoleCaller,
   DrawAgain,
   Following,
+  Operation,
   OwnTasks,
   {
     provide: SignInLimits,

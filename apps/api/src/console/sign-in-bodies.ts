@@ -4,7 +4,7 @@ import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { textProblem } from '#contract/text-rules.js';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '#people/passwords.js';
 
-const EMAIL = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$/u;
+export const EMAIL = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$/u;
 const NAME = /^(?=.*\S)[^\p{C}]{1,100}$/u;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
