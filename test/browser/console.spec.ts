@@ -141,6 +141,14 @@ describe('the console in a browser', () => {
     expect(await screen.inspect('tasks-none')).toEqual([]);
   }, 60_000);
 
+  it('shows what was made and spent as charts, and gives it out as CSV', async () => {
+    await page().getByRole('link', { name: 'Usage' }).click();
+    await page().getByText('Time to the picture').waitFor();
+    expect(await screen.inspect('usage')).toEqual([]);
+    const [download] = await Promise.all([page().waitForEvent('download'), page().getByText('Export CSV').click()]);
+    expect(download.suggestedFilename()).toMatch(/\.csv$/);
+  });
+
   it('revokes the key, which is refused from then on', async () => {
     await page().getByRole('link', { name: 'Keys' }).click();
     await button(`Actions for ${NAME}`).click();

@@ -165,11 +165,12 @@ export interface PictureRequest {
 
 export interface UsageRow {
   readonly time: string;
-  readonly group: string;
+  /** Null: no provider was called. */
+  readonly group: string | null;
   readonly pictures: number;
   readonly failed: number;
   /** Decimal text. */
-  readonly spend: string | number;
+  readonly spend: string;
   readonly p50_ms: number | null;
   readonly p95_ms: number | null;
 }

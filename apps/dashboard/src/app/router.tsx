@@ -84,6 +84,12 @@ const task = createRoute({
   path: 'tasks/$id',
   component: lazyRouteComponent(() => import('../pages/task.tsx'), 'TaskPage'),
 });
+const usage = createRoute({
+  getParentRoute: () => inside,
+  path: 'usage',
+  component: lazyRouteComponent(() => import('../pages/usage.tsx'), 'UsagePage'),
+});
+
 const account = createRoute({
   getParentRoute: () => inside,
   path: 'account',
@@ -96,7 +102,7 @@ export const router = createRouter({
     firstRun,
     invite,
     resetPassword,
-    inside.addChildren([home, keys, playground, tasks, task, account]),
+    inside.addChildren([home, keys, playground, tasks, task, usage, account]),
   ]),
   basepath: '/console',
   defaultPreload: 'intent',

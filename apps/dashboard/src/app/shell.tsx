@@ -4,13 +4,14 @@ import { useMutation } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { queryClient, useSession } from '../api/queries.ts';
 import { send } from '../api/request.ts';
-import { KeyIcon, Mark, PlayIcon, SignOutIcon, TasksIcon } from '../parts/icons.tsx';
+import { KeyIcon, Mark, PlayIcon, SignOutIcon, TasksIcon, UsageIcon } from '../parts/icons.tsx';
 import { SchemeSwitch } from './scheme.tsx';
 
 const PAGES = [
   { to: '/keys', label: 'Keys', icon: <KeyIcon /> },
   { to: '/playground', label: 'Playground', icon: <PlayIcon /> },
   { to: '/tasks', label: 'Tasks', icon: <TasksIcon /> },
+  { to: '/usage', label: 'Usage', icon: <UsageIcon /> },
 ] as const;
 
 /** Sidebar on wide screens, drawer on phones, the page beside it. */

@@ -47,13 +47,6 @@ export const ServerIcon = icon(
 export const HookIcon = icon(
   <path d="M9 8a4 4 0 1 1 5.7 3.6L17 16m-5-7-3.5 6M8 14.5A4 4 0 1 0 11 19h6m0-3a3 3 0 1 1-2.5 4.6" />,
 );
-export const TeamIcon = icon(
-  <>
-    <circle cx="9" cy="8" r="3.5" />
-    <path d="M2.5 20a6.5 6.5 0 0 1 13 0m.5-15.3a3.5 3.5 0 0 1 0 6.6m2.5 2.9A6.5 6.5 0 0 1 21.5 20" />
-  </>,
-);
-export const AuditIcon = icon(<path d="M6 3h9l4 4v14H6zM9 11h7m-7 4h7M14 3v5h5" />);
 export const PlusIcon = icon(<path d="M12 5v14M5 12h14" />);
 export const DotsIcon = icon(<path d="M5 12h.01M12 12h.01M19 12h.01" strokeWidth="2.8" />);
 export const CopyIcon = icon(
