@@ -107,7 +107,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.recommendedTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -147,6 +147,11 @@ export default defineConfig(
   {
     files: ['libs/{egress,providers,storage,embedded}/**/*.ts', 'apps/api/src/chat/**/*.ts'],
     rules: { 'no-restricted-globals': 'off' },
+  },
+  {
+    // Handlers of events start work whose errors are shown by the query or mutation that does it.
+    files: ['apps/dashboard/**/*.{ts,tsx}'],
+    rules: { '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: false }] },
   },
   {
     // The programs' first files, where the environment is handed to loadConfig; and the room that hands PATH to children.

@@ -22,6 +22,7 @@ const mayImport = {
   'providers/sandbox': [...below, 'egress', 'images'],
   routing: [...below, 'queue', 'database', 'catalogue', 'providers'],
   money: [...below, 'catalogue', 'database'],
+  people: [...below, 'database'],
   webhooks: [...below, 'queue', 'database', 'secrets'],
   tasks: [...below, 'queue', 'database', 'webhooks', 'money'],
   answers: [...below, 'queue', 'storage', 'tasks'],

@@ -11,6 +11,7 @@ const steps = [
   ['format', bin('prettier'), ['--check', '--log-level', 'warn', '.']],
   ['lint', bin('eslint'), ['--max-warnings', '0', '.']],
   ['types', bin('tsc'), ['--noEmit']],
+  ['pages', bin('tsc'), ['--noEmit', '--project', 'apps/dashboard']],
   ['imports', process.execPath, ['scripts/check-imports.mjs']],
   ['size', process.execPath, ['scripts/check-size.mjs']],
   ['deploy', process.execPath, ['scripts/check-deploy.mjs']],

@@ -111,18 +111,26 @@ export async function ensureBuilt(tell = say) {
       CHECKPOINT_DISABLE: '1',
     });
   }
+  const pages = join(ROOT, 'apps', 'dashboard', '');
   const sources = digest([
-    ...filesIn(join(ROOT, 'apps')),
+    ...filesIn(join(ROOT, 'apps')).filter((file) => !file.startsWith(pages)),
     ...filesIn(join(ROOT, 'libs')),
     ...['.swcrc', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'package.json'].map((name) =>
       join(ROOT, name),
     ),
   ]);
-  if (!generate && known.sources === sources && existsSync(join(ROOT, 'dist', 'apps'))) return false;
+  const dashboard = digest([...filesIn(pages), join(ROOT, 'package-lock.json')]);
+  const compile = generate || known.sources !== sources || !existsSync(join(ROOT, 'dist', 'apps'));
+  const bundle = known.dashboard !== dashboard || !existsSync(join(ROOT, 'dist', 'dashboard', 'index.html'));
+  if (!compile && !bundle) return false;
   tell('Building ...');
-  await runNode(join('node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), ['build', '--all']);
+  if (compile) await runNode(join('node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), ['build', '--all']);
+  if (bundle)
+    await runNode(join('node_modules', 'vite', 'bin', 'vite.js'), [
+      ...['build', '--config', join('apps', 'dashboard', 'vite.config.mjs'), '--logLevel', 'warn'],
+    ]);
   mkdirSync(dirname(stamps), { recursive: true });
-  writeFileSync(stamps, JSON.stringify({ schema, sources }));
+  writeFileSync(stamps, JSON.stringify({ schema, sources, dashboard }));
   return true;
 }
 

@@ -4,15 +4,16 @@
 // TEST_PROPERTY_RUNS=20 makes property tests try twenty times as much; TEST_LONG=true makes load tests carry their full load.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { writeFigures } from './fault-figures.mjs';
 import { prepare, releaseSignals, ROOT } from './prepare.mjs';
 
 // The reminder about later Node versions is for whoever sets "engines", not for every test run.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
-const PROJECTS = ['unit', 'medium', 'e2e', 'property', 'faults'];
+const PROJECTS = ['unit', 'medium', 'e2e', 'browser', 'property', 'faults'];
 /** Only when asked for: random faults for minutes. */
 const LONG = 'long-faults';
 const stops = [];
@@ -25,7 +26,8 @@ const folder = await mkdtemp(join(tmpdir(), 'darkroom-test-'));
 stops.push(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 let outcome = { passed: 0, failed: 0, code: 1 };
 try {
-  const { projects, rest } = readArguments(takeOptions(process.argv.slice(2)));
+  const { projects: wanted, rest } = readArguments(takeOptions(process.argv.slice(2)));
+  const projects = withBrowser(wanted);
   const services = projects.some((project) => project !== 'unit') ? await startServices() : {};
   outcome = await runJest([...rest, '--selectProjects', ...projects], services);
   const figures = process.env.TEST_FAULT_FIGURES;
@@ -64,6 +66,21 @@ function readArguments(args) {
   let end = at + 1;
   while (PROJECTS.includes(args[end]) || args[end] === LONG) end++;
   return { projects: args.slice(at + 1, end), rest: [...args.slice(0, at), ...args.slice(end)] };
+}
+
+/** The browser's tests are left out where there is no Chromium: not every machine that tests the service has one. */
+function withBrowser(projects) {
+  if (!projects.includes('browser')) return projects;
+  const folders = ['/usr/bin', ...(process.env.PATH ?? '').split(delimiter)];
+  const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+  const found =
+    process.env.TEST_CHROMIUM ?? folders.flatMap((folder) => names.map((name) => join(folder, name))).find(existsSync);
+  if (found !== undefined) {
+    process.env.TEST_CHROMIUM = found;
+    return projects;
+  }
+  process.stdout.write('No Chromium was found (TEST_CHROMIUM or PATH): the tests in the browser are left out.\n');
+  return projects.filter((project) => project !== 'browser');
 }
 
 /** The environment that tells the tests where their services are. */

@@ -17,6 +17,14 @@ export interface ApiKeySettings {
   readonly submitsPerMinute: number | null;
   readonly pollsPerMinute: number | null;
   readonly tasksInFlight: number | null;
+  /** Models it may use; empty means all. */
+  readonly models: readonly string[];
+  /** What `response_format` is when a request does not say; null = as the endpoint has it. */
+  readonly defaultResponseFormat: 'url' | 'b64_json' | null;
+  /** Whether generations take `<w>x<h>` sizes of the table. */
+  readonly allowPixelSize: boolean;
+  readonly submitMode: 'sync' | 'apimart';
+  readonly expiresAt: Date | null;
 }
 
 /** What the list of keys shows; never the key. */
@@ -25,8 +33,9 @@ export interface ApiKeyRow extends ApiKeySettings {
   readonly name: string;
   readonly prefix: string;
   readonly createdAt: Date;
-  readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
+  /** To the minute; null = never. */
+  readonly lastUsedAt: Date | null;
 }
 
 interface NewApiKey {
@@ -41,6 +50,11 @@ const COLUMNS: Readonly<Record<keyof ApiKeySettings, string>> = {
   submitsPerMinute: 'submits_per_minute',
   pollsPerMinute: 'polls_per_minute',
   tasksInFlight: 'tasks_in_flight',
+  models: 'models',
+  defaultResponseFormat: 'default_response_format',
+  allowPixelSize: 'allow_pixel_size',
+  submitMode: 'submit_mode',
+  expiresAt: 'expires_at',
 };
 const SETTINGS = Object.entries(COLUMNS)
   .map(([name, column]) => `${column} AS "${name}"`)
@@ -79,11 +93,12 @@ export async function ensureApiKey(
   return await insert(database, secretKey, key, name, DEFAULT_ACCOUNT);
 }
 
-/** The account's keys, newest first. */
+/** The account's keys that somebody holds, newest first. */
 export async function listApiKeys(database: Queryable, accountId = DEFAULT_ACCOUNT): Promise<ApiKeyRow[]> {
   const result = await database.query<ApiKeyRow>(
-    `SELECT id, name, prefix, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt", ${SETTINGS}
-     FROM api_keys WHERE account_id = $1 ORDER BY created_at DESC, id DESC`,
+    `SELECT id, name, prefix, created_at AS "createdAt", revoked_at AS "revokedAt", last_used_at AS "lastUsedAt",
+       ${SETTINGS}
+     FROM api_keys WHERE account_id = $1 AND NOT hidden ORDER BY created_at DESC, id DESC`,
     [accountId],
   );
   return result.rows;
@@ -108,11 +123,24 @@ export async function revokeApiKey(
   return { ...key, revokedAt: result.rows[0]?.revokedAt ?? key.revokedAt };
 }
 
+/** The id of the account's hidden key of this name, made when there is none; its secret is known to nobody. */
+export async function ensureHiddenKey(database: Queryable, accountId: string, name: string): Promise<string> {
+  const result = await database.query<{ id: string }>(
+    `INSERT INTO api_keys (id, account_id, name, prefix, hash, hidden) VALUES ($1, $2, $3, '', $4, true)
+     ON CONFLICT (account_id, name) WHERE hidden DO UPDATE SET name = excluded.name RETURNING id`,
+    // Random bits that are the HMAC of nothing that anyone could find.
+    [`key_${ulid()}`, accountId, name, randomBytes(32)],
+  );
+  const [row] = result.rows;
+  if (row === undefined) throw new Error('The database did not answer with the stored key');
+  return row.id;
+}
+
 /** Sets what is named for the key with this id or prefix, and leaves the rest. Answers like `revokeApiKey`. */
 export async function updateApiKey(
   database: Queryable,
   idOrPrefix: string,
-  settings: Partial<ApiKeySettings>,
+  settings: Partial<ApiKeySettings & Pick<ApiKeyRow, 'name'>>,
   accountId = DEFAULT_ACCOUNT,
 ): Promise<ApiKeyRow | 'unknown' | 'ambiguous'> {
   const key = await findApiKey(database, idOrPrefix, accountId);
@@ -137,12 +165,12 @@ async function change(
   database: Queryable,
   id: string,
   accountId: string,
-  settings: Partial<ApiKeySettings>,
+  settings: Partial<ApiKeySettings & Pick<ApiKeyRow, 'name'>>,
 ): Promise<void> {
-  const names = Object.keys(settings) as (keyof ApiKeySettings)[];
+  const names = Object.keys(settings) as (keyof typeof settings)[];
   if (names.length === 0) return;
   await database.query(
-    `UPDATE api_keys SET ${names.map((name, index) => `${COLUMNS[name]} = $${index + 3}`).join(', ')}
+    `UPDATE api_keys SET ${names.map((name, index) => `${name === 'name' ? name : COLUMNS[name]} = $${index + 3}`).join(', ')}
      WHERE id = $1 AND account_id = $2`,
     [id, accountId, ...names.map((name) => settings[name])],
   );

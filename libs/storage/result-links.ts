@@ -42,6 +42,11 @@ export class ResultLinks {
   }
 }
 
+/** Where links lead to that are not served by this service; undefined when it serves them all. */
+export function foreignLinkOrigin(config: StorageConfig): string | undefined {
+  return config.storage === 's3' && config.s3Links === 'presigned' ? bucketUrl(config, '').origin : undefined;
+}
+
 function bucketUrl(config: StorageConfig, key: string): URL {
   const endpoint = config.s3PublicEndpoint ?? config.s3Endpoint ?? `https://s3.${config.s3Region}.amazonaws.com`;
   const url = new URL(endpoint);

@@ -23,6 +23,10 @@ describe('the migrated database and schema.prisma', () => {
     ['provider_switches', Prisma.ProviderSwitchScalarFieldEnum],
     ['charges', Prisma.ChargeScalarFieldEnum],
     ['budgets', Prisma.BudgetScalarFieldEnum],
+    ['people', Prisma.PersonScalarFieldEnum],
+    ['sessions', Prisma.SessionScalarFieldEnum],
+    ['sign_in_links', Prisma.SignInLinkScalarFieldEnum],
+    ['audit_log', Prisma.AuditEntryScalarFieldEnum],
   ])('%s has the same columns in both', async (table, fields) => {
     const { rows } = await room.sql(
       `SELECT column_name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1`,
@@ -37,8 +41,8 @@ describe('the migrated database and schema.prisma', () => {
     const { rows } = await room.sql(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`);
     const tables = rows.map((row) => (row as { tablename: string }).tablename);
     expect(tables).toEqual([
-      ...['_prisma_migrations', 'accounts', 'api_keys', 'budgets', 'charges', 'chat_usage', 'idempotency_keys'],
-      ...['provider_switches', 'tasks', 'uploads'],
+      ...['_prisma_migrations', 'accounts', 'api_keys', 'audit_log', 'budgets', 'charges', 'chat_usage'],
+      ...['idempotency_keys', 'people', 'provider_switches', 'sessions', 'sign_in_links', 'tasks', 'uploads'],
       ...['webhook_attempts', 'webhook_deliveries', 'webhook_endpoints', 'webhook_secrets'],
     ]);
   });
@@ -51,6 +55,9 @@ describe('the migrated database and schema.prisma', () => {
     expect(await room.database.prisma.upload.findMany()).toEqual([]);
     expect(await room.database.prisma.charge.findMany()).toEqual([]);
     expect(await room.database.prisma.budget.findMany()).toEqual([]);
+    expect(await room.database.prisma.person.findMany({ include: { sessions: true } })).toEqual([]);
+    expect(await room.database.prisma.signInLink.findMany()).toEqual([]);
+    expect(await room.database.prisma.auditEntry.findMany()).toEqual([]);
     expect(await room.database.prisma.webhookEndpoint.findMany()).toEqual([]);
     expect(await room.database.prisma.webhookSecret.findMany()).toEqual([]);
     expect(await room.database.prisma.providerSwitch.findMany()).toEqual([]);

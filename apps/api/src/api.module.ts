@@ -39,11 +39,13 @@ import { TelemetryConfig } from '#telemetry/telemetry.config.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiKeyStore } from './auth/api-key-store.js';
+import { KeyUses } from './auth/key-uses.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { CHAT_PARTS, OPENAI_CHAT } from './chat/chat-parts.js';
 import { ChatController } from './chat/chat.controller.js';
 import { ChatConfig } from './chat/chat.config.js';
 import { ChatUsageLog } from './chat/chat-usage-log.js';
+import { CONSOLE_CONTROLLERS, CONSOLE_PARTS } from './console/console-parts.js';
 import { FilesController } from './files/files.controller.js';
 import { HealthController } from './health/health.controller.js';
 import { Readiness } from './health/readiness.js';
@@ -115,12 +117,19 @@ const providers = [
   CancelOwnTask,
   Readiness,
   ...CHAT_PARTS,
+  ...CONSOLE_PARTS,
   { provide: BodyMemory, inject: [ApiConfig], useFactory: (config: ApiConfig) => new BodyMemory(config.bodyMemory) },
   { provide: Draining, inject: [ApiConfig], useFactory: (config: ApiConfig) => new Draining(config) },
   {
+    provide: KeyUses,
+    inject: [Database, Logger],
+    useFactory: ({ pool }: Database, logger: Logger) => new KeyUses(pool, logger),
+  },
+  {
     provide: ApiKeyStore,
-    inject: [Database, SecretsConfig],
-    useFactory: (database: Database, secrets: SecretsConfig) => new ApiKeyStore(database, secrets.secretKey),
+    inject: [Database, SecretsConfig, KeyUses],
+    useFactory: (database: Database, { secretKey }: SecretsConfig, uses: KeyUses) =>
+      new ApiKeyStore(database, secretKey, uses),
   },
   { provide: UploadStore, inject: [Database], useFactory: (database: Database) => new UploadStore(database) },
   {
@@ -195,7 +204,10 @@ const providers = [
   },
   {
     provide: TO_CLOSE,
-    inject: [WaitForTask, TaskWatchers, TaskEstimates, TaskBellListener, DeliveryMarks, ChatUsageLog, OPENAI_CHAT],
+    inject: [
+      ...[WaitForTask, TaskWatchers, TaskEstimates, TaskBellListener, DeliveryMarks, KeyUses, ChatUsageLog],
+      OPENAI_CHAT,
+    ],
     useFactory: (...parts: Closable[]) => parts,
   },
 ];
@@ -235,6 +247,7 @@ export class ApiModule implements OnApplicationBootstrap, OnModuleDestroy, OnApp
         FilesController,
         UploadsController,
         HealthController,
+        ...CONSOLE_CONTROLLERS,
       ],
       providers,
     };

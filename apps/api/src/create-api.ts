@@ -1,20 +1,30 @@
+import cookie from '@fastify/cookie';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Metrics } from '#telemetry/metrics.js';
+import { join } from 'node:path';
+import { SessionStore } from '#people/session-store.js';
+import { foreignLinkOrigin } from '#storage/result-links.js';
+import { StorageConfig } from '#storage/storage.config.js';
 import { Logger } from '#telemetry/logger.js';
+import { Metrics } from '#telemetry/metrics.js';
 import { NestLogger } from '#telemetry/nest-logger.js';
 import { ApiModule } from './api.module.js';
 import { ApiKeyStore } from './auth/api-key-store.js';
 import { authenticateRequests } from './auth/authenticate.js';
+import { markConsole, protectConsole } from './console/protect-console.js';
+import { serveConsole } from './console/serve-console.js';
 import { prepareDocs, serveDocs } from './docs/serve-docs.js';
 import { logRequests } from './http/access-log.js';
-import { ApiConfig } from './http/api.config.js';
+import { ApiConfig, publicUrlOf } from './http/api.config.js';
 import { BodyMemory } from './http/body-memory.js';
 import { countRequests } from './http/count-requests.js';
 import { ConnectionCap } from './http/connection-cap.js';
 import { KnownRoutes } from './http/known-routes.js';
 import { createAdapter, prepareServer } from './http/server.js';
 import { limitRequests, RequestLimits } from './limits/limit-requests.js';
+
+/** What the build makes of apps/dashboard. */
+const CONSOLE_PAGES = join(import.meta.dirname, '../../../dashboard');
 
 /** The whole API, ready to listen. Throws ConfigError when settings are missing or wrong. */
 export async function createApi(env: Readonly<Record<string, string | undefined>>): Promise<NestFastifyApplication> {
@@ -26,13 +36,17 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   const logger = app.get(Logger);
   app.useLogger(new NestLogger(logger));
   const server = app.getHttpAdapter().getInstance();
+  await app.register(cookie, { hook: false });
   prepareDocs(server);
+  markConsole(server);
   prepareServer(server, app.get(ApiConfig), app.get(KnownRoutes), app.get(BodyMemory));
   authenticateRequests(server, app.get(ApiKeyStore));
+  protectConsole(server, app.get(SessionStore), publicUrlOf(app.get(ApiConfig)));
   new ConnectionCap(app.get(ApiConfig).unauthenticatedConnections, logger).watch(server);
   limitRequests(server, app.get(RequestLimits));
   logRequests(server, logger);
   countRequests(server, app.get(Metrics));
   serveDocs(app);
+  serveConsole(server, CONSOLE_PAGES, [foreignLinkOrigin(app.get(StorageConfig)) ?? []].flat());
   return app;
 }

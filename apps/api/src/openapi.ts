@@ -4,10 +4,10 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiModule } from './api.module.js';
-import { openApiDocument } from './docs/openapi-document.js';
+import { consoleDocument, openApiDocument } from './docs/openapi-document.js';
 import { createAdapter } from './http/server.js';
 
-const FILE = join(import.meta.dirname, '../../../../openapi.json');
+const ROOT = join(import.meta.dirname, '../../../..');
 /** Nothing is connected to: the document needs the classes, not their instances. */
 const SETTINGS = {
   DATABASE_URL: 'postgresql://nobody@localhost/none',
@@ -20,17 +20,19 @@ const app = await NestFactory.create<NestFastifyApplication>(ApiModule.forRoot(S
   logger: false,
   abortOnError: false,
 });
-const lines = `${JSON.stringify(openApiDocument(app), null, 2)}\n`;
+const documents = { 'openapi.json': openApiDocument(app), 'console-openapi.json': consoleDocument(app) };
 
-if (process.argv.includes('--check')) {
-  const committed = await readFile(FILE, 'utf8').catch(() => '');
-  const difference = firstDifference(committed.split('\n'), lines.split('\n'));
-  if (difference !== undefined) {
-    process.stderr.write(`openapi.json is not what the code says; run: npm run openapi\n${difference}\n`);
-    process.exitCode = 1;
+for (const [name, document] of Object.entries(documents)) {
+  const lines = `${JSON.stringify(document, null, 2)}\n`;
+  if (!process.argv.includes('--check')) {
+    await writeFile(join(ROOT, name), lines);
+    continue;
   }
-} else {
-  await writeFile(FILE, lines);
+  const committed = await readFile(join(ROOT, name), 'utf8').catch(() => '');
+  const difference = firstDifference(committed.split('\n'), lines.split('\n'));
+  if (difference === undefined) continue;
+  process.stderr.write(`${name} is not what the code says; run: npm run openapi\n${difference}\n`);
+  process.exitCode = 1;
 }
 
 function firstDifference(committed: readonly string[], made: readonly string[]): string | undefined {

@@ -1,5 +1,7 @@
 interface Greeting {
   readonly url: string;
+  /** Makes the first admin; undefined when there is one. */
+  readonly adminLink: string | undefined;
   readonly apiKey: string;
   readonly picture: string;
   readonly logs: string;
@@ -7,17 +9,18 @@ interface Greeting {
 }
 
 /** What the terminal shows once everything runs. */
-export function greeting({ url, apiKey, picture, logs, durationMs }: Greeting): string {
+export function greeting({ url, adminLink, apiKey, picture, logs, durationMs }: Greeting): string {
   return `
 Darkroom is ready after ${seconds(durationMs)}.
 
   Address        ${url}
+  Console        ${adminLink ?? `${url}/console`}
   API reference  ${url}/docs
   API key        ${apiKey}
   First picture  ${picture}
   Logs           ${logs}
 
-Make another picture; paste this into a second terminal:
+${adminLink === undefined ? '' : `Open the console's link within 24 hours to become its first admin; it works once.\n\n`}Make another picture; paste this into a second terminal:
 
 ${curlLine(url, apiKey)}
 

@@ -22,6 +22,11 @@ async function run(command: string, args: readonly string[]): Promise<number> {
       await keys(args, process.env, say);
       return 0;
     }
+    case 'admin': {
+      const { admin } = await import('./admin.js');
+      await admin(args, process.env, say);
+      return 0;
+    }
     case 'webhooks': {
       const { webhooks } = await import('./webhooks.js');
       await webhooks(args, process.env, say);
@@ -39,7 +44,7 @@ async function run(command: string, args: readonly string[]): Promise<number> {
     }
     default:
       process.stderr.write(
-        `There is no command "${command}"; there are start, doctor, keys, webhooks, providers and migrate.\n`,
+        `There is no command "${command}"; there are start, doctor, keys, admin, webhooks, providers and migrate.\n`,
       );
       return 1;
   }

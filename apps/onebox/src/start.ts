@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { loadConfig } from '#config/load-config.js';
 import { ensureApiKey } from '#database/api-keys.js';
 import { migrate } from '#database/migrate.js';
 import { freePort, portIsFree } from '#embedded/free-port.js';
 import { SetupError } from '#embedded/setup-error.js';
+import { firstAdminLink } from './admin.js';
 import { DataFolder, MIGRATIONS } from './data-folder.js';
 import { DataLock } from './data-lock.js';
 import { makeFirstPicture } from './first-picture.js';
@@ -13,6 +13,7 @@ import { greeting, seconds } from './greeting.js';
 import { OneboxConfig } from './onebox.config.js';
 import { Product } from './product.js';
 import { ensureSecrets, replaceApiKey, type Secrets } from './secrets.js';
+import { withPool } from './running.js';
 import { createServices } from './services.js';
 import type { StopSignals } from './stop-signals.js';
 
@@ -63,7 +64,17 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
     ]);
     product.watch();
     process.on('SIGUSR2', () => void product.restartRoles());
-    say(greeting({ url: product.url, apiKey, picture, logs: folder.log('*'), durationMs: performance.now() - since }));
+    const adminLink = await linkForFirstAdmin(addresses.databaseUrl, secretKey, config.publicUrl ?? product.url);
+    say(
+      greeting({
+        url: product.url,
+        adminLink,
+        apiKey,
+        picture,
+        logs: folder.log('*'),
+        durationMs: performance.now() - since,
+      }),
+    );
     await aborted(signals.stop);
   } catch (error) {
     if (!signals.stop.aborted) throw error;
@@ -95,13 +106,7 @@ async function ensureKey(
   say: (line: string) => void,
 ): Promise<Secrets> {
   const secretKey = config.secretKey ?? secrets.secretKey;
-  const pool = new pg.Pool({
-    connectionString: databaseUrl,
-    max: 1,
-    connectionTimeoutMillis: 10_000,
-    query_timeout: 10_000,
-  });
-  try {
+  return await withPool(databaseUrl, async (pool) => {
     if (config.bootstrapApiKey !== undefined) {
       const { revoked } = await ensureApiKey(pool, secretKey, config.bootstrapApiKey, 'bootstrap');
       if (revoked) throw new SetupError('The API key in BOOTSTRAP_API_KEY was revoked; give another one or none.');
@@ -113,9 +118,12 @@ async function ensureKey(
     const replaced = replaceApiKey(folder.secrets, secrets);
     await ensureApiKey(pool, secretKey, replaced.apiKey, 'first key');
     return replaced;
-  } finally {
-    await pool.end();
-  }
+  });
+}
+
+/** A new link while nobody is the first admin. */
+async function linkForFirstAdmin(databaseUrl: string, secretKey: string, url: string): Promise<string | undefined> {
+  return await withPool(databaseUrl, (pool) => firstAdminLink(pool, secretKey, url));
 }
 
 async function untilReady(url: string, signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@ import { AppError } from '#contract/app-error.js';
 import { hashApiKey } from '#database/api-keys.js';
 import type { Database } from '#database/database.js';
 import type { Caller } from './caller.js';
+import type { KeyUses } from './key-uses.js';
 
 /** How long a looked-up key is believed; a revocation or a new limit takes effect everywhere within this time. */
 const KEY_TTL_MS = 5_000;
@@ -28,6 +29,7 @@ export class ApiKeyStore {
   constructor(
     private readonly database: Database,
     private readonly secretKey: string,
+    private readonly uses: KeyUses,
   ) {}
 
   /**
@@ -90,6 +92,8 @@ export class ApiKeyStore {
       expiresAt: row.expiresAt?.getTime() ?? Infinity,
     };
     this.found.set(name, known);
+    // A key in use is looked up every few seconds, so that nothing has to be counted on the way of each request.
+    this.uses.note(row.id);
     return known;
   }
 

@@ -15,7 +15,8 @@ export const Public = (): MethodDecorator => RouteConfig({ public: true });
 export class ApiKeyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    if (request.routeOptions.config.public !== true) callerOf(request);
+    const { public: isPublic, console: isConsole } = request.routeOptions.config;
+    if (isPublic !== true && isConsole !== true) callerOf(request);
     return true;
   }
 }

@@ -3,11 +3,13 @@ import type { ApiKeyStore } from './api-key-store.js';
 
 /**
  * Authenticates every request by the route it matched, before its body is read. Routes say that they are public;
- * whatever says nothing needs a key. Addresses are never compared, so no spelling of one gets around this.
+ * whatever says nothing needs a key.
+ * The console's routes have sessions instead. Addresses are never compared, so no spelling of one gets around this.
  */
 export function authenticateRequests(server: FastifyInstance, keys: ApiKeyStore): void {
   server.addHook('onRequest', (request, _reply, done) => {
-    if (request.is404 || request.routeOptions.config.public === true) {
+    const { public: isPublic, console: isConsole } = request.routeOptions.config;
+    if (request.is404 || isPublic === true || isConsole === true) {
       done();
       return;
     }

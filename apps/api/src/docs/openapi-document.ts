@@ -1,6 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { WebhookEvent } from '#contract/webhook-event.js';
+import { CONSOLE_API } from '../console/protect-console.js';
 import { describeWebhooks } from './describe-webhooks.js';
 import { finishDocument } from './finish-document.js';
 
@@ -10,7 +11,7 @@ const DESCRIPTION = [
   'Clients must ignore response fields they do not know; fields are only ever added within `/v1`.',
 ].join('\n\n');
 
-/** The OpenAPI document, made from the controllers and the contract's classes. */
+/** The OpenAPI document of the public API, made from the controllers and the contract's classes. */
 export function openApiDocument(app: INestApplication): OpenAPIObject {
   const config = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -21,5 +22,40 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'Your API key.' })
     .build();
   const document = SwaggerModule.createDocument(app, config, { extraModels: [WebhookEvent] });
-  return describeWebhooks(finishDocument(document));
+  return describeWebhooks(onlyPaths(finishDocument(document), (path) => !isOfConsole(path), [WebhookEvent.name]));
+}
+
+/** The OpenAPI document of what the console's pages call: no promise to anyone else. */
+export function consoleDocument(app: INestApplication): OpenAPIObject {
+  const config = new DocumentBuilder()
+    .setOpenAPIVersion('3.1.0')
+    .setTitle('Darkroom console')
+    .setDescription('What the pages at /console call. It changes with them; programs use the public API.')
+    .setVersion('1.0.0')
+    .addServer('/')
+    .addCookieAuth('darkroom_session')
+    .build();
+  return onlyPaths(finishDocument(SwaggerModule.createDocument(app, config)), isOfConsole);
+}
+
+function isOfConsole(path: string): boolean {
+  return path.startsWith(`${CONSOLE_API}/`);
+}
+
+/** The document with some of its paths, and with the schemas that these, and the kept ones, are described by. */
+function onlyPaths(document: OpenAPIObject, isWanted: (path: string) => boolean, kept: string[] = []): OpenAPIObject {
+  const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => isWanted(path)));
+  const schemas = document.components?.schemas ?? {};
+  const named = new Set(kept);
+  const follow = (part: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      if (named.has(name)) continue;
+      named.add(name);
+      follow(schemas[name] ?? null);
+    }
+  };
+  follow(paths);
+  for (const name of kept) follow(schemas[name] ?? null);
+  const used = Object.fromEntries(Object.entries(schemas).filter(([name]) => named.has(name)));
+  return { ...document, paths, components: { ...document.components, schemas: used } };
 }

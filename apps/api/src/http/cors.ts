@@ -5,13 +5,21 @@ const EXPOSED = 'x-request-id, x-task-id, retry-after, retry-after-ms, idempoten
 const METHODS = 'GET, HEAD, POST, OPTIONS';
 const PREFLIGHT_SECONDS = '86400';
 
-/** Lets any page call the API: keys travel in a header, never in a cookie, so an origin proves nothing. */
-export function allowEveryOrigin(reply: FastifyReply): void {
+/**
+ * Lets any page call the API: keys travel in a header, never in a cookie, so an origin proves nothing. The console has
+ * a cookie, and lets no page in but its own.
+ */
+export function allowEveryOrigin({ url }: FastifyRequest, reply: FastifyReply): void {
+  if (isOfConsole(url)) return;
   void reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED);
 }
 
 export function isPreflight(request: FastifyRequest): boolean {
-  return request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
+  return (
+    request.method === 'OPTIONS' &&
+    !isOfConsole(request.url) &&
+    request.headers['access-control-request-method'] !== undefined
+  );
 }
 
 /** Any header may be sent: the SDKs add a family of their own. */
@@ -23,4 +31,8 @@ export function answerPreflight(request: FastifyRequest, reply: FastifyReply): v
     .header('access-control-max-age', PREFLIGHT_SECONDS)
     .header('vary', 'Access-Control-Request-Headers')
     .send();
+}
+
+function isOfConsole(url: string): boolean {
+  return /^\/console(?:[/?]|$)/.test(url);
 }

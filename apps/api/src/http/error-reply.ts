@@ -21,7 +21,7 @@ export function errorHeaders(error: AppError): Record<string, string> {
   const { status, retry } = errorKind(error.code);
   const headers: Record<string, string> = {};
   if (retry !== undefined) headers['x-should-retry'] = String(retry);
-  if (status === 401) headers['www-authenticate'] = 'Bearer';
+  if (error.code === 'invalid_api_key') headers['www-authenticate'] = 'Bearer';
   if (status === 429 || status === 503 || error.code === 'idempotency_in_progress') {
     headers['retry-after'] = String(Math.min(Math.max(1, error.retryAfter ?? DEFAULT_RETRY_AFTER), MAX_RETRY_AFTER));
   }

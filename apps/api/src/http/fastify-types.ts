@@ -1,10 +1,13 @@
 import type { Caller } from '../auth/caller.js';
+import type { Session } from '#people/session-store.js';
 import type { CountedKind } from '../limits/limit-requests.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Who calls; set before the body is read, undefined on public routes. */
     caller: Caller | undefined;
+    /** Who uses the console; undefined everywhere else, and for whoever is not signed in. */
+    session: Session | undefined;
     /** The task this request made or read, for the log. */
     taskId: string | undefined;
     /** Whether that task was there before: the request repeats another. */
@@ -16,6 +19,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Anyone may call the route. Every other route needs a key. */
     public?: boolean;
+    /** The route is the console's: it knows sessions, never keys. */
+    console?: boolean;
     /** The route takes JSON bodies up to JSON_BODY_LIMIT. */
     largeBody?: boolean;
     /** The route gets the bytes of its JSON body, unread. */

@@ -58,7 +58,7 @@ function readableUrl(url: string): string {
 
 function beginReply(request: FastifyRequest, reply: FastifyReply): void {
   void reply.header('x-request-id', request.id);
-  allowEveryOrigin(reply);
+  allowEveryOrigin(request, reply);
 }
 
 /** What every request goes through before it is routed to a controller, besides authentication. */

@@ -9,6 +9,13 @@ import { EventStream } from '../http/event-stream.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { TaskWatchers } from './task-watchers.js';
 
+/** What an event stream shows of a task; the public view, unless another is given. */
+export interface Shown {
+  readonly dataOf: (task: TaskSummary, place?: QueuePlace) => object | Promise<object>;
+  /** Begins what else the stream tells; returns what ends it. */
+  readonly begin: (events: EventStream) => () => void;
+}
+
 /** The ways to an answer that stay with a task while it moves: the long poll and the event stream. */
 @Injectable()
 export class FollowTask {
@@ -52,24 +59,39 @@ export class FollowTask {
    * Sends the task at once, with its place in the queue if it has one, and then at every change, until it has ended, the
    * caller leaves or the process stops.
    */
-  stream(task: TaskSummary, place: QueuePlace | undefined, reply: FastifyReply): void {
+  stream(task: TaskSummary, place: QueuePlace | undefined, reply: FastifyReply, shown: Partial<Shown> = {}): void {
     if (reply.raw.destroyed) return;
+    const { dataOf = (look, itsPlace) => ({ code: 200, data: this.links.view(look, itsPlace) }) } = shown;
     const call = new AbortController();
     let stopWatching = (): void => undefined;
+    let stopRest = (): void => undefined;
     const events = new EventStream(this.config.streamPingMs, () => {
       stopWatching();
+      stopRest();
       this.draining.letGo(call);
     });
     let sent: TaskSummary | undefined;
+    // One after the other, in the order of the looks; a view that can't be made is left out.
+    let saying = Promise.resolve();
+    const say = (data: object | Promise<object>): void => {
+      saying = saying
+        .then(async () => {
+          events.latest('task.updated', await data);
+        })
+        .catch(() => undefined);
+    };
     const show = (look: TaskSummary | undefined): void => {
       if (look !== undefined && !isSame(look, sent)) {
-        events.latest('task.updated', { code: 200, data: this.links.view(look, look === task ? place : undefined) });
+        say(dataOf(look, look === task ? place : undefined));
         sent = look;
       }
       if (look !== undefined && !isFinal(look.status)) return;
       stopWatching();
-      events.end();
+      void saying.then(() => {
+        events.end();
+      });
     };
+    stopRest = shown.begin?.(events) ?? stopRest;
     events.open(reply);
     show(task);
     if (!isFinal(task.status)) {

@@ -1,0 +1,51 @@
+import type { Queryable } from '#database/queryable.js';
+import type { Logger } from '#telemetry/logger.js';
+
+/** A key's last use is written at most this often, in ms. */
+const INTERVAL_MS = 60_000;
+/** How long a use waits for others to be written with it, in ms. */
+const GATHER_MS = 1_000;
+
+/** Keeps `api_keys.last_used_at`: one statement for all keys in use, and one write per key, process and minute. */
+export class KeyUses {
+  private readonly written = new Map<string, number>();
+  private waiting = new Set<string>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly database: Queryable,
+    private readonly logger: Logger,
+  ) {}
+
+  note(keyId: string): void {
+    if (this.waiting.has(keyId) || performance.now() - (this.written.get(keyId) ?? -Infinity) < INTERVAL_MS) return;
+    this.waiting.add(keyId);
+    this.timer ??= setTimeout(() => void this.write(), GATHER_MS).unref();
+  }
+
+  /** Writes what waits. */
+  async close(): Promise<void> {
+    await this.write();
+  }
+
+  /** A lost write is made up for by the next use. Rows somebody else writes now need not be written twice. */
+  private async write(): Promise<void> {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    const ids = [...this.waiting];
+    this.waiting = new Set();
+    if (ids.length === 0) return;
+    const now = performance.now();
+    for (const [id, at] of this.written) if (now - at >= INTERVAL_MS) this.written.delete(id);
+    for (const id of ids) this.written.set(id, now);
+    try {
+      await this.database.query(
+        `UPDATE api_keys SET last_used_at = now()
+         WHERE id IN (SELECT id FROM api_keys WHERE id = ANY($1) FOR UPDATE SKIP LOCKED)`,
+        [ids],
+      );
+    } catch (error) {
+      this.logger.warn('keys.uses_not_written', { count: ids.length, error });
+    }
+  }
+}

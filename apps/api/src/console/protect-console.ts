@@ -1,0 +1,75 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import type { SessionStore } from '#people/session-store.js';
+import { readSessionCookie } from './session-cookie.js';
+
+/** Every route of the console's API begins so. */
+export const CONSOLE_API = '/console/api';
+const CSRF_HEADER = 'x-darkroom-csrf';
+
+/** Marks the console's routes as they are registered; to be called before any is. */
+export function markConsole(server: FastifyInstance): void {
+  server.decorateRequest('session', undefined);
+  server.addHook('onRoute', (route) => {
+    if (route.url.startsWith(`${CONSOLE_API}/`)) route.config = { ...route.config, console: true };
+  });
+}
+
+/**
+ * Finds the session of every request to the console before its body is read, and refuses those that another site may
+ * have sent. Which routes need a session is the guard's matter, but for bodies: nobody else may send large ones.
+ */
+export function protectConsole(server: FastifyInstance, sessions: SessionStore, publicUrl: string): void {
+  const { origin } = new URL(publicUrl);
+  server.addHook('onRequest', (request, reply, done) => {
+    if (request.routeOptions.config.console !== true) {
+      done();
+      return;
+    }
+    void reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
+    if (changes(request) && !isFromOwnPages(request, origin)) {
+      done(new AppError('forbidden_origin', 'The console takes changes from its own pages only.'));
+      return;
+    }
+    findSession(request, sessions).then(() => {
+      done(refusal(request));
+    }, done);
+  });
+}
+
+function changes({ method }: FastifyRequest): boolean {
+  return method !== 'GET' && method !== 'HEAD';
+}
+
+/**
+ * The header can't be sent across sites without a preflight, which is never granted; the origin is the browser's own
+ * word. A page may be open under the address it was asked at (localhost, 127.0.0.1) as well as under PUBLIC_URL.
+ */
+function isFromOwnPages({ headers }: FastifyRequest, publicOrigin: string): boolean {
+  const { origin, host } = headers;
+  if (headers[CSRF_HEADER] !== '1' || origin === undefined || origin === 'null') return false;
+  return origin === publicOrigin || (isLocal(host) && origin === `http://${host}`);
+}
+
+/** A name that only this machine answers to, so that it can't be another site's. */
+function isLocal(host: string | undefined): host is string {
+  return host !== undefined && /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/.test(host);
+}
+
+async function findSession(request: FastifyRequest, sessions: SessionStore): Promise<void> {
+  const token = readSessionCookie(request);
+  if (token === undefined) return;
+  request.session = await sessions.find(token).catch((cause: unknown) => {
+    throw new AppError('server_is_overloaded', 'The console cannot be used right now.', { retryAfter: 2, cause });
+  });
+}
+
+function refusal(request: FastifyRequest): AppError | undefined {
+  const { largeBody, multipart } = request.routeOptions.config;
+  const takesMuch = largeBody === true || multipart !== undefined;
+  return takesMuch && request.session === undefined ? notSignedIn() : undefined;
+}
+
+export function notSignedIn(): AppError {
+  return new AppError('not_signed_in', 'Sign in to the console first.');
+}

@@ -1,0 +1,27 @@
+import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import { DEFAULT_ACCOUNT } from '#database/api-keys.js';
+import type { Role } from '#people/person-store.js';
+import { sessionOf } from './session.guard.js';
+
+/**
+ * Who a handler, or a whole controller, is for. Operators are the admins of the first account: what concerns the whole
+ * installation is no matter of other accounts.
+ */
+export const ForRole = Reflector.createDecorator<Role | 'operator'>();
+
+/** Lets admins alone to what is for admins, and operators alone to what is for them. */
+@Injectable()
+export class RolesGuard implements CanActivate {
+  constructor(@Inject(Reflector) private readonly reflector: Reflector) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const role = this.reflector.getAllAndOverride(ForRole, [context.getHandler(), context.getClass()]);
+    if (role !== 'admin' && role !== 'operator') return true;
+    const { role: own, accountId } = sessionOf(context.switchToHttp().getRequest<FastifyRequest>());
+    if (own === 'admin' && (role === 'admin' || accountId === DEFAULT_ACCOUNT)) return true;
+    throw new AppError('not_permitted', `This is for ${role}s only.`);
+  }
+}

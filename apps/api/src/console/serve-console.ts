@@ -1,0 +1,103 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join, relative, sep } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { AppError } from '#contract/app-error.js';
+import { sendError } from '../http/error-reply.js';
+
+const compress = promisify(gzip);
+
+const PAGE = 'index.html';
+/** Vite's folder of files that have their digest in their name. */
+const HASHED = /^assets\//;
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+};
+const COMPRESSED = new Set(['.html', '.js', '.css', '.json', '.svg']);
+
+interface PageFile {
+  readonly type: string;
+  readonly bytes: Buffer;
+  /** Made at the first request that takes it. */
+  gzip: Promise<Buffer> | undefined;
+  readonly compressible: boolean;
+}
+
+/**
+ * Serves the built pages at /console from memory: no request ever names a file of the disk. Addresses without a file are
+ * the pages' own, and get the one page. `pictureOrigins` are other places that pictures are shown from.
+ */
+export function serveConsole(server: FastifyInstance, folder: string, pictureOrigins: readonly string[]): void {
+  const files = readFiles(folder);
+  const policy = policyOf(pictureOrigins);
+  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { '*': path = '' } = request.params as { '*'?: string };
+    const file = files.get(path) ?? (isAddressOfPage(path) ? files.get(PAGE) : undefined);
+    if (file === undefined) {
+      sendError(new AppError('unknown_url', 'There is nothing at this address.'), request, reply);
+      return reply;
+    }
+    void reply
+      .type(file.type)
+      .header('cache-control', HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache')
+      .header('content-security-policy', policy)
+      .header('referrer-policy', 'no-referrer')
+      .header('x-content-type-options', 'nosniff')
+      .header('cross-origin-opener-policy', 'same-origin');
+    if (!file.compressible) return reply.send(file.bytes);
+    void reply.header('vary', 'Accept-Encoding');
+    if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(file.bytes);
+    file.gzip ??= compress(file.bytes);
+    return reply.header('content-encoding', 'gzip').send(await file.gzip);
+  };
+  for (const url of ['/console', '/console/*']) server.get(url, { config: { public: true } }, handler);
+}
+
+function isAddressOfPage(path: string): boolean {
+  return !HASHED.test(path) && !/^api(\/|$)/.test(path);
+}
+
+/** Nothing when the pages are not built: the rest of the service does without. */
+function readFiles(folder: string): ReadonlyMap<string, PageFile> {
+  const found = new Map<string, PageFile>();
+  for (const entry of entriesOf(folder)) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const extension = extname(entry.name);
+    const type = TYPES[extension];
+    if (type === undefined) continue;
+    const name = relative(folder, path).split(sep).join('/');
+    found.set(name, { type, bytes: readFileSync(path), gzip: undefined, compressible: COMPRESSED.has(extension) });
+  }
+  return found;
+}
+
+function entriesOf(folder: string) {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+function policyOf(pictureOrigins: readonly string[]): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    ['img-src', "'self'", 'blob:', 'data:', ...pictureOrigins].join(' '),
+    "connect-src 'self'",
+    "font-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}

@@ -1,0 +1,79 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ROLES, type Role } from '#people/person-store.js';
+import type { Session, SessionRow } from '#people/session-store.js';
+
+class PersonView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty()
+  email!: string;
+
+  @ApiProperty()
+  name!: string;
+
+  @ApiProperty({ enum: ROLES })
+  role!: Role;
+}
+
+class AccountView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty()
+  name!: string;
+}
+
+export class SessionView {
+  @ApiProperty({ type: PersonView })
+  person!: PersonView;
+
+  @ApiProperty({ type: AccountView })
+  account!: AccountView;
+}
+
+export class SignInView {
+  @ApiProperty({ description: 'Nobody is the first admin yet.' })
+  first_run!: boolean;
+
+  @ApiProperty({ description: 'One may sign in through OpenID Connect.' })
+  oidc!: boolean;
+}
+
+class OpenSessionView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty({ description: 'The session of this very request.' })
+  current!: boolean;
+
+  @ApiProperty()
+  user_agent!: string;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+
+  @ApiProperty({ format: 'date-time' })
+  last_seen_at!: string;
+}
+
+export class SessionListView {
+  @ApiProperty({ type: [OpenSessionView] })
+  data!: OpenSessionView[];
+}
+
+export function sessionView({ personId, accountId, accountName, email, name, role }: Session): SessionView {
+  return { person: { id: personId, email, name, role }, account: { id: accountId, name: accountName } };
+}
+
+export function sessionListView(rows: readonly SessionRow[], currentId: string): SessionListView {
+  return {
+    data: rows.map(({ id, userAgent, createdAt, lastSeenAt }) => ({
+      id,
+      current: id === currentId,
+      user_agent: userAgent,
+      created_at: createdAt.toISOString(),
+      last_seen_at: lastSeenAt.toISOString(),
+    })),
+  };
+}

@@ -1,0 +1,20 @@
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Session } from '#people/session-store.js';
+import { notSignedIn } from './protect-console.js';
+
+/** No handler of the console runs without a session unless it is public. */
+@Injectable()
+export class SessionGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    if (request.routeOptions.config.public !== true) sessionOf(request);
+    return true;
+  }
+}
+
+/** Who makes a request. Throws AppError `not_signed_in` when nobody does. */
+export function sessionOf(request: FastifyRequest): Session {
+  if (request.session === undefined) throw notSignedIn();
+  return request.session;
+}

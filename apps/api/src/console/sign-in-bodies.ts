@@ -1,0 +1,108 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsDefined, IsString, Matches } from 'class-validator';
+import { Rule, type FieldProblem } from '#contract/field-rule.js';
+import { textProblem } from '#contract/text-rules.js';
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '#people/passwords.js';
+
+export const EMAIL = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$/u;
+const NAME = /^(?=.*\S)[^\p{C}]{1,100}$/u;
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+
+const IsEmailAddress = () => Matches(EMAIL, { message: 'email must be an e-mail address' });
+const IsPersonName = () => Matches(NAME, { message: 'name must have 1 to 100 visible characters' });
+const IsLinkToken = () => Matches(TOKEN, { message: 'token must be the token of a link' });
+const IsNewPassword = () => Rule('isNewPassword', newPasswordProblem);
+
+function newPasswordProblem(value: unknown, property: string): FieldProblem | undefined {
+  if (typeof value === 'string' && [...value].length < MIN_PASSWORD_LENGTH) {
+    return { code: 'invalid_value', message: `${property} must have at least ${MIN_PASSWORD_LENGTH} characters` };
+  }
+  return textProblem(value, property, MAX_PASSWORD_LENGTH);
+}
+
+export class SignInBody {
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  email!: string;
+
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @Rule('isPassword', (value, property) => textProblem(value, property, MAX_PASSWORD_LENGTH))
+  password!: string;
+}
+
+export class FirstAdminBody {
+  @ApiProperty({ description: 'The part of the link after #token=.' })
+  @IsDefined()
+  @IsString()
+  @IsLinkToken()
+  token!: string;
+
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @IsEmailAddress()
+  email!: string;
+
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @IsPersonName()
+  name!: string;
+
+  @ApiProperty({ minLength: MIN_PASSWORD_LENGTH })
+  @IsDefined()
+  @IsString()
+  @IsNewPassword()
+  password!: string;
+}
+
+export class JoinBody {
+  @ApiProperty({ description: 'The part of the link after #token=.' })
+  @IsDefined()
+  @IsString()
+  @IsLinkToken()
+  token!: string;
+
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @IsPersonName()
+  name!: string;
+
+  @ApiProperty({ minLength: MIN_PASSWORD_LENGTH })
+  @IsDefined()
+  @IsString()
+  @IsNewPassword()
+  password!: string;
+}
+
+export class ResetPasswordBody {
+  @ApiProperty({ description: 'The part of the link after #token=.' })
+  @IsDefined()
+  @IsString()
+  @IsLinkToken()
+  token!: string;
+
+  @ApiProperty({ minLength: MIN_PASSWORD_LENGTH })
+  @IsDefined()
+  @IsString()
+  @IsNewPassword()
+  password!: string;
+}
+
+export class ChangePasswordBody {
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @Rule('isPassword', (value, property) => textProblem(value, property, MAX_PASSWORD_LENGTH))
+  current_password!: string;
+
+  @ApiProperty({ minLength: MIN_PASSWORD_LENGTH })
+  @IsDefined()
+  @IsString()
+  @IsNewPassword()
+  password!: string;
+}

@@ -1,0 +1,168 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { CostView } from '#contract/cost-view.js';
+import { TASK_STATUSES } from '#tasks/task-status.js';
+import { TaskEventView, type TaskView } from '#contract/task-view.js';
+import type { TaskDetail } from '#tasks/task-details.js';
+import type { TaskOptions, TaskSummary } from '#tasks/task.js';
+
+class TaskKeyView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty()
+  name!: string;
+}
+
+export class ConsoleTaskRow {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty({ enum: TASK_STATUSES })
+  status!: string;
+
+  @ApiProperty({ enum: ['queued', 'running', 'storing', 'done'] })
+  phase!: string;
+
+  @ApiProperty({ type: 'integer', minimum: 0, maximum: 100 })
+  progress!: number;
+
+  @ApiProperty({ enum: ['generation', 'edit'] })
+  action!: string;
+
+  @ApiProperty()
+  model!: string;
+
+  @ApiProperty({ example: '16:9' })
+  size!: string;
+
+  @ApiProperty({ type: String, nullable: true, example: '2k' })
+  resolution!: string | null;
+
+  @ApiProperty({ description: 'In lists its first 200 characters.' })
+  prompt!: string;
+
+  @ApiProperty({ type: TaskKeyView })
+  key!: TaskKeyView;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+
+  @ApiProperty({ type: String, nullable: true, format: 'date-time' })
+  finished_at!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Signed; null when there is no picture, or not any more.' })
+  thumbnail_url!: string | null;
+
+  @ApiProperty({ type: CostView, nullable: true })
+  cost!: CostView | null;
+}
+
+export class ConsoleTaskPage {
+  @ApiProperty({ type: [ConsoleTaskRow] })
+  data!: ConsoleTaskRow[];
+
+  @ApiProperty()
+  has_more!: boolean;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` to get the next page.' })
+  next!: string | null;
+}
+
+class TaskPictureView {
+  @ApiProperty({ description: 'Signed.' })
+  url!: string;
+
+  @ApiProperty({ example: '2048x2048' })
+  size!: string;
+
+  @ApiProperty({ example: 'image/png' })
+  content_type!: string;
+}
+
+export class TaskDeliveryView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Null when the endpoint was removed.' })
+  url!: string | null;
+
+  @ApiProperty({ enum: ['pending', 'delivered', 'failed'] })
+  status!: string;
+
+  @ApiProperty({ type: 'integer' })
+  attempts!: number;
+
+  @ApiProperty({ type: 'integer', nullable: true, description: 'HTTP status of the last attempt.' })
+  last_status!: number | null;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+
+  @ApiProperty({ type: String, nullable: true, format: 'date-time' })
+  delivered_at!: string | null;
+}
+
+export class ConsoleTaskView extends ConsoleTaskRow {
+  @ApiProperty()
+  request_id!: string;
+
+  @ApiProperty({ type: Object, description: 'What else was asked for, by name.' })
+  options!: Record<string, unknown>;
+
+  @ApiPropertyOptional({ type: 'integer' })
+  queue_position?: number;
+
+  @ApiPropertyOptional({ type: 'integer', description: 'Seconds from acceptance to the end.' })
+  estimated_time?: number;
+
+  @ApiPropertyOptional({ type: Object, description: 'requested, sent and received.' })
+  sizes?: TaskView['sizes'];
+
+  @ApiProperty({ type: [TaskPictureView] })
+  images!: TaskPictureView[];
+
+  @ApiProperty({ type: [String] })
+  warnings!: string[];
+
+  @ApiPropertyOptional({ type: Object, description: 'type, code, message and param of a failed task.' })
+  error?: TaskView['error'];
+
+  @ApiProperty({ type: [TaskEventView] })
+  timeline!: TaskEventView[];
+
+  @ApiProperty({ type: [TaskDeliveryView] })
+  webhook_deliveries!: TaskDeliveryView[];
+}
+
+export class AcceptedTaskView {
+  @ApiProperty()
+  task_id!: string;
+}
+
+/** `view` is what the public API shows; `thumbnailUrl` is signed. */
+export function taskRow(
+  task: TaskSummary,
+  view: TaskView,
+  detail: TaskDetail,
+  thumbnailUrl: string | undefined,
+): ConsoleTaskRow {
+  return {
+    ...{ id: task.id, status: task.status, phase: view.phase, progress: view.progress, action: task.action },
+    ...{ model: task.model, size: task.options.size, resolution: task.options.resolution, prompt: detail.prompt },
+    key: { id: detail.keyId, name: detail.keyName },
+    created_at: task.createdAt.toISOString(),
+    finished_at: task.finishedAt?.toISOString() ?? null,
+    thumbnail_url: thumbnailUrl ?? null,
+    cost: view.cost ?? null,
+  };
+}
+
+/** Options as the API names them; what was not asked for is left out. */
+export function optionsView(options: TaskOptions): Record<string, unknown> {
+  const all = {
+    ...{ quality: options.quality, background: options.background, moderation: options.moderation },
+    ...{ output_format: options.outputFormat, output_compression: options.outputCompression, user: options.user },
+    ...{ partial_images: options.partialImages, strict: options.strict },
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null && value !== undefined));
+}

@@ -1,0 +1,30 @@
+import { useEffect, useState } from 'react';
+import { queryClient, taskQuery } from './queries.ts';
+import { addressOf } from './request.ts';
+import type { PartialPicture, TaskDetail } from './types.ts';
+
+/** Keeps a task's query up to date until it ends, and answers the newest partial picture as an address, if there is one. */
+export function useFollowTask(id: string | null, isRunning: boolean): string | null {
+  const [picture, setPicture] = useState<{ id: string; url: string } | null>(null);
+  useEffect(() => {
+    if (id === null || !isRunning) return;
+    const source = new EventSource(addressOf(`/tasks/${encodeURIComponent(id)}/events`));
+    source.addEventListener('task.updated', ({ data }: MessageEvent<string>) => {
+      const task = JSON.parse(data) as TaskDetail;
+      queryClient.setQueryData(taskQuery(id).queryKey, task);
+      if (task.status === 'pending') return;
+      source.close();
+      // The last word, with what a stream may leave out; and lists show it.
+      void queryClient.invalidateQueries(taskQuery(id));
+      void queryClient.invalidateQueries({ queryKey: ['tasks'] });
+    });
+    source.addEventListener('partial', ({ data }: MessageEvent<string>) => {
+      const { b64_json: base64, output_format: format } = JSON.parse(data) as PartialPicture;
+      setPicture({ id, url: `data:image/${format};base64,${base64}` });
+    });
+    return () => {
+      source.close();
+    };
+  }, [id, isRunning]);
+  return picture?.id === id ? picture.url : null;
+}

@@ -1,0 +1,50 @@
+import { QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
+import { get, RequestError } from './request.ts';
+import type { ApiKey, ImageModel, Page, Session, SignInState, TaskDetail } from './types.ts';
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      // What the API refuses stays refused; what was not answered is asked for again.
+      retry: (count, error) =>
+        count < 2 && (!(error instanceof RequestError) || error.status === 0 || error.status >= 500),
+    },
+  },
+});
+
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: ({ signal }) => get<Session>('/session', {}, signal),
+  staleTime: 60_000,
+});
+
+export const signInQuery = queryOptions({
+  queryKey: ['sign-in'],
+  queryFn: ({ signal }) => get<SignInState>('/sign-in', {}, signal),
+});
+
+export const keysQuery = queryOptions({
+  queryKey: ['keys'],
+  queryFn: ({ signal }) => get<Page<ApiKey>>('/keys', {}, signal),
+});
+
+export const modelsQuery = queryOptions({
+  queryKey: ['models'],
+  queryFn: ({ signal }) => get<{ data: readonly ImageModel[] }>('/models', {}, signal),
+  staleTime: 300_000,
+});
+
+export function taskQuery(id: string) {
+  return queryOptions({
+    queryKey: ['task', id],
+    queryFn: ({ signal }) => get<TaskDetail>(`/tasks/${encodeURIComponent(id)}`, {}, signal),
+  });
+}
+
+/** Whoever is signed in; the shell shows its pages only to them. */
+export function useSession(): Session {
+  const { data } = useQuery(sessionQuery);
+  if (data === undefined) throw new Error('A page of the console was opened without a session.');
+  return data;
+}

@@ -1,0 +1,84 @@
+import type { ErrorDetail } from './types.ts';
+
+const BASE = '/console/api';
+const TIMEOUT_MS = 60_000;
+
+/** What went wrong, in the API's own words, with the id under which its log tells more. */
+export class RequestError extends Error {
+  constructor(
+    /** 0: there was no answer. */
+    readonly status: number,
+    readonly code: string | null,
+    message: string,
+    readonly param: string | null,
+    readonly requestId: string | null,
+  ) {
+    super(message);
+    this.name = 'RequestError';
+  }
+}
+
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+export function addressOf(path: string, query: Query = {}): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [[name, String(value)]],
+  );
+  const text = new URLSearchParams(pairs).toString();
+  return `${BASE}${path}${text === '' ? '' : `?${text}`}`;
+}
+
+export async function get<Answer>(path: string, query?: Query, signal?: AbortSignal): Promise<Answer> {
+  return await request<Answer>('GET', addressOf(path, query), undefined, signal);
+}
+
+/** Changes something: `body` is sent as JSON, a form as it is. Throws RequestError. */
+export async function send<Answer>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<Answer> {
+  return await request<Answer>(method, addressOf(path), body);
+}
+
+async function request<Answer>(method: string, url: string, body?: object, signal?: AbortSignal): Promise<Answer> {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const isForm = body instanceof FormData;
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      method,
+      credentials: 'same-origin',
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      headers: {
+        accept: 'application/json',
+        // A foreign page can neither set this header nor send our Origin.
+        ...(method === 'GET' ? {} : { 'x-darkroom-csrf': '1' }),
+        ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+    });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new RequestError(0, null, 'The service did not answer. Check the connection and try again.', null, null);
+  }
+  const answer = await readJson(response);
+  if (!response.ok) throw errorOf(response, answer);
+  return answer as Answer;
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function errorOf(response: Response, answer: unknown): RequestError {
+  const { error, request_id: requestId } = (answer ?? {}) as { error?: ErrorDetail; request_id?: string };
+  return new RequestError(
+    response.status,
+    error?.code ?? null,
+    error?.message ?? `The service answered ${response.status} without saying why.`,
+    error?.param ?? null,
+    requestId ?? response.headers.get('x-request-id'),
+  );
+}

@@ -1,0 +1,28 @@
+import { Anchor, Box, Container } from '@mantine/core';
+import { useRouter, type ErrorComponentProps } from '@tanstack/react-router';
+import { SearchIcon } from '../parts/icons.tsx';
+import { Empty, Trouble } from '../parts/page.tsx';
+
+export function Failed({ error }: ErrorComponentProps) {
+  const router = useRouter();
+  const trouble = error instanceof Error ? error : new Error(String(error));
+  return (
+    <Container size="sm" py={80}>
+      <Trouble error={trouble} doing="The page could not be shown" onRetry={() => void router.invalidate()} />
+    </Container>
+  );
+}
+
+export function NotFound() {
+  return (
+    <Box py={40}>
+      <Empty
+        icon={<SearchIcon size={36} />}
+        title="There is no such page"
+        action={<Anchor href="/console/keys">Go to the keys</Anchor>}
+      >
+        The address may be old or mistyped.
+      </Empty>
+    </Box>
+  );
+}

@@ -1,0 +1,117 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { queryClient, sessionQuery, signInQuery } from '../api/queries.ts';
+import { RequestError } from '../api/request.ts';
+import { Rows } from '../parts/page.tsx';
+import { FirstRunPage, InvitePage, ResetPasswordPage } from '../pages/by-link.tsx';
+import { SignInPage } from '../pages/sign-in.tsx';
+import { Failed, NotFound } from './failed.tsx';
+import { Shell } from './shell.tsx';
+import type { TaskFilters } from '../pages/task-filters.ts';
+
+const root = createRootRoute({ component: Outlet, errorComponent: Failed, notFoundComponent: NotFound });
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: 'sign-in',
+  loader: () => queryClient.ensureQueryData(signInQuery),
+  component: SignInPage,
+});
+const firstRun = createRoute({ getParentRoute: () => root, path: 'first-run', component: FirstRunPage });
+const invite = createRoute({ getParentRoute: () => root, path: 'invite', component: InvitePage });
+const resetPassword = createRoute({
+  getParentRoute: () => root,
+  path: 'reset-password',
+  component: ResetPasswordPage,
+});
+
+/** Everything behind the sign-in. */
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: 'inside',
+  loader: async () => {
+    try {
+      await queryClient.ensureQueryData(sessionQuery);
+    } catch (error) {
+      // The router takes a thrown redirect for an answer.
+      // eslint-disable-next-line @typescript-eslint/only-throw-error
+      if (error instanceof RequestError && error.status === 401) throw redirect({ to: '/sign-in' });
+      throw error;
+    }
+  },
+  component: Shell,
+});
+
+const home = createRoute({
+  getParentRoute: () => inside,
+  path: '/',
+  beforeLoad: () => {
+    // eslint-disable-next-line @typescript-eslint/only-throw-error
+    throw redirect({ to: '/keys' });
+  },
+});
+const keys = createRoute({
+  getParentRoute: () => inside,
+  path: 'keys',
+  component: lazyRouteComponent(() => import('../pages/keys.tsx'), 'KeysPage'),
+});
+const playground = createRoute({
+  getParentRoute: () => inside,
+  path: 'playground',
+  component: lazyRouteComponent(() => import('../pages/playground.tsx'), 'PlaygroundPage'),
+});
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+const tasks = createRoute({
+  getParentRoute: () => inside,
+  path: 'tasks',
+  validateSearch: (search): TaskFilters => ({
+    status: text(search['status']),
+    model: text(search['model']),
+    key: text(search['key']),
+    text: text(search['text']),
+  }),
+  component: lazyRouteComponent(() => import('../pages/tasks.tsx'), 'TasksPage'),
+});
+const task = createRoute({
+  getParentRoute: () => inside,
+  path: 'tasks/$id',
+  component: lazyRouteComponent(() => import('../pages/task.tsx'), 'TaskPage'),
+});
+const usage = createRoute({
+  getParentRoute: () => inside,
+  path: 'usage',
+  component: lazyRouteComponent(() => import('../pages/usage.tsx'), 'UsagePage'),
+});
+
+const account = createRoute({
+  getParentRoute: () => inside,
+  path: 'account',
+  component: lazyRouteComponent(() => import('../pages/account.tsx'), 'AccountPage'),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    signIn,
+    firstRun,
+    invite,
+    resetPassword,
+    inside.addChildren([home, keys, playground, tasks, task, usage, account]),
+  ]),
+  basepath: '/console',
+  defaultPreload: 'intent',
+  defaultPendingComponent: () => <Rows />,
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,109 @@
+import { ActionIcon, AppShell, Box, Burger, Group, Stack, Text, Tooltip } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useMutation } from '@tanstack/react-query';
+import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { queryClient, useSession } from '../api/queries.ts';
+import { send } from '../api/request.ts';
+import { KeyIcon, Mark, PlayIcon, SignOutIcon, TasksIcon, UsageIcon } from '../parts/icons.tsx';
+import { SchemeSwitch } from './scheme.tsx';
+
+const PAGES = [
+  { to: '/keys', label: 'Keys', icon: <KeyIcon /> },
+  { to: '/playground', label: 'Playground', icon: <PlayIcon /> },
+  { to: '/tasks', label: 'Tasks', icon: <TasksIcon /> },
+  { to: '/usage', label: 'Usage', icon: <UsageIcon /> },
+] as const;
+
+/** Sidebar on wide screens, drawer on phones, the page beside it. */
+export function Shell() {
+  const [opened, { toggle, close }] = useDisclosure(false);
+  return (
+    <AppShell
+      header={{ height: { base: 56, sm: 0 } }}
+      navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+      padding={{ base: 'md', sm: 'xl' }}
+    >
+      <a className="skip-link" href="#main">
+        Skip to the page
+      </a>
+      <AppShell.Header hiddenFrom="sm" bg="var(--surface)" withBorder>
+        <Group h="100%" px="md" justify="space-between">
+          <Brand />
+          <Burger opened={opened} onClick={toggle} size="sm" aria-label={opened ? 'Close the menu' : 'Open the menu'} />
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="md" bg="var(--surface)" aria-label="Pages">
+        <Box visibleFrom="sm" mb="lg" px={6}>
+          <Brand />
+        </Box>
+        <Stack gap={4} flex={1}>
+          {PAGES.map(({ to, label, icon }) => (
+            <Link key={to} to={to} className="page-link" onClick={close}>
+              {icon}
+              {label}
+            </Link>
+          ))}
+        </Stack>
+        <Person onLeave={close} />
+      </AppShell.Navbar>
+      <AppShell.Main id="main" tabIndex={-1}>
+        <Outlet />
+      </AppShell.Main>
+    </AppShell>
+  );
+}
+
+function Brand() {
+  return (
+    <Group gap={10} wrap="nowrap">
+      <Mark />
+      <Text fw={700} fz="lg" lts="-0.01em">
+        Darkroom
+      </Text>
+    </Group>
+  );
+}
+
+function Person({ onLeave }: { readonly onLeave: () => void }) {
+  const { person, account } = useSession();
+  const navigate = useNavigate();
+  const signOut = useMutation({
+    mutationFn: () => send('POST', '/sign-out'),
+    // Signed out or not known any more: nothing of the session may stay on the screen.
+    onSettled: async () => {
+      queryClient.clear();
+      await navigate({ to: '/sign-in' });
+    },
+  });
+  return (
+    <Box pt="sm" style={{ borderTop: '1px solid var(--line)' }}>
+      <Group justify="space-between" wrap="nowrap" gap="xs">
+        <Link to="/account" className="person" onClick={onLeave} title={person.email}>
+          <Text size="sm" fw={600} truncate>
+            {person.name}
+          </Text>
+          <Text size="xs" c="dimmed" truncate>
+            {account.name}
+          </Text>
+        </Link>
+        <Group gap={2} wrap="nowrap">
+          <SchemeSwitch />
+          <Tooltip label="Sign out">
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              size="lg"
+              aria-label="Sign out"
+              loading={signOut.isPending}
+              onClick={() => {
+                signOut.mutate();
+              }}
+            >
+              <SignOutIcon />
+            </ActionIcon>
+          </Tooltip>
+        </Group>
+      </Group>
+    </Box>
+  );
+}

@@ -1,0 +1,60 @@
+import { createTheme, type MantineColorsTuple } from '@mantine/core';
+
+/** The amber of a safelight, from the palest to the darkest. */
+const safelight: MantineColorsTuple = [
+  '#fff4ed',
+  '#ffe6d5',
+  '#feccaa',
+  '#fdaa75',
+  '#fb8140',
+  '#f2601c',
+  '#d4470f',
+  '#b23a0e',
+  '#8f3013',
+  '#742b13',
+];
+
+/** Neutral greys with a trace of warmth for the dark pages, so that pictures keep their colours beside them. */
+const dark: MantineColorsTuple = [
+  '#d6d3d1',
+  '#b8b4b0',
+  '#9c9893',
+  '#6f6b67',
+  '#45423f',
+  '#33302e',
+  '#262422',
+  '#1c1a19',
+  '#151413',
+  '#0f0e0d',
+];
+
+export const theme = createTheme({
+  primaryColor: 'safelight',
+  primaryShade: { light: 7, dark: 7 },
+  colors: { safelight, dark },
+  defaultRadius: 'md',
+  respectReducedMotion: true,
+  fontFamily: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
+  fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace",
+  headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.625rem', lineHeight: '1.25' } } },
+  cursorType: 'pointer',
+  components: {
+    Accordion: { styles: { label: { fontSize: '0.875rem', fontWeight: 600 } } },
+    Modal: {
+      defaultProps: {
+        closeButtonProps: { 'aria-label': 'Close' },
+        padding: 'lg',
+        centered: true,
+        radius: 'lg',
+        overlayProps: { backgroundOpacity: 0.45, blur: 2 },
+      },
+      styles: { title: { fontWeight: 650, fontSize: '1.1rem' } },
+    },
+    Paper: { defaultProps: { radius: 'lg' } },
+    Table: { defaultProps: { verticalSpacing: 'sm' } },
+    TableScrollContainer: {
+      defaultProps: { scrollAreaProps: { offsetScrollbars: false, viewportProps: { tabIndex: 0 } } },
+    },
+    Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
+  },
+});

@@ -1,0 +1,202 @@
+import { BarChart, LineChart } from '@mantine/charts';
+import '@mantine/charts/styles.css';
+import { Box, Button, Group, SegmentedControl, SimpleGrid, Skeleton, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { addressOf, get, type Query } from '../api/request.ts';
+import type { Usage, UsageRow } from '../api/types.ts';
+import { amountIn, duration } from '../parts/format.ts';
+import { DownloadIcon, UsageIcon } from '../parts/icons.tsx';
+import { Empty, PageFrame, Trouble } from '../parts/page.tsx';
+
+const DAY_MS = 86_400_000;
+const SPANS = [
+  { value: '1', label: '24 hours' },
+  { value: '7', label: '7 days' },
+  { value: '30', label: '30 days' },
+];
+const GROUPS = [
+  { value: 'model', label: 'Model' },
+  { value: 'key', label: 'Key' },
+  { value: 'provider', label: 'Provider' },
+];
+const COLORS = ['safelight.6', 'teal.6', 'indigo.5', 'yellow.6', 'grape.5', 'cyan.6', 'lime.7', 'pink.5'];
+
+export function UsagePage() {
+  const [days, setDays] = useState('7');
+  const [group, setGroup] = useState('model');
+  // Counted back from the beginning of the next hour, so that the question stays the same for a while.
+  const [end] = useState(() => Math.ceil(Date.now() / 3_600_000) * 3_600_000);
+  const query: Query = {
+    from: new Date(end - Number(days) * DAY_MS).toISOString(),
+    to: new Date(end).toISOString(),
+    by: days === '1' ? 'hour' : 'day',
+    group,
+  };
+  const { data, error, refetch } = useQuery({
+    queryKey: ['usage', query],
+    queryFn: ({ signal }) => get<Usage>('/usage', query, signal),
+    placeholderData: (before) => before,
+  });
+  return (
+    <PageFrame
+      title="Usage"
+      about="Pictures, spend, speed and failures over time."
+      actions={
+        <Button
+          component="a"
+          href={addressOf('/usage.csv', query)}
+          variant="default"
+          leftSection={<DownloadIcon size={16} />}
+        >
+          Export CSV
+        </Button>
+      }
+    >
+      <Group gap="md">
+        <SegmentedControl aria-label="Time" data={SPANS} value={days} onChange={setDays} />
+        <SegmentedControl aria-label="Grouped by" data={GROUPS} value={group} onChange={setGroup} />
+      </Group>
+      {error !== null && <Trouble error={error} doing="The usage could not be read" onRetry={() => void refetch()} />}
+      {error === null && data === undefined && <Skeleton height={360} radius="lg" />}
+      {data?.data.length === 0 && (
+        <Box className="surface">
+          <Empty
+            icon={<UsageIcon size={36} />}
+            title="Nothing was made in this time"
+            action={
+              <Button component={Link} to="/playground">
+                Open the playground
+              </Button>
+            }
+          >
+            Choose a longer time, or make a picture.
+          </Empty>
+        </Box>
+      )}
+      {data !== undefined && data.data.length > 0 && <Figures usage={data} byHour={days === '1'} />}
+    </PageFrame>
+  );
+}
+
+function Figures({ usage: { data, currency }, byHour }: { readonly usage: Usage; readonly byHour: boolean }) {
+  const sum = (read: (row: UsageRow) => number) => data.reduce((total, row) => total + read(row), 0);
+  const pictures = sum((row) => row.pictures);
+  const failed = sum((row) => row.failed);
+  const slowest = Math.max(0, ...data.map((row) => row.p95_ms ?? 0));
+  return (
+    <>
+      <SimpleGrid cols={{ base: 2, md: 4 }}>
+        <Figure name="Pictures" value={pictures.toLocaleString('en')} />
+        <Figure name="Spend" value={amountIn(sum((row) => Number(row.spend)).toFixed(6), currency)} />
+        <Figure
+          name="Failed"
+          value={pictures + failed === 0 ? '0 %' : `${((failed / (pictures + failed)) * 100).toFixed(1)} %`}
+        />
+        <Figure name="Slowest p95" value={slowest === 0 ? '–' : duration(slowest)} />
+      </SimpleGrid>
+      <SimpleGrid cols={{ base: 1, lg: 2 }}>
+        <Chart
+          title="Pictures"
+          rows={data}
+          read={(row) => row.pictures}
+          byHour={byHour}
+          format={(value) => String(value)}
+        />
+        <Chart
+          title="Spend"
+          rows={data}
+          read={(row) => Number(row.spend)}
+          byHour={byHour}
+          format={(value) => amountIn(value, currency)}
+        />
+        <Chart
+          title="Failures"
+          rows={data}
+          read={(row) => row.failed}
+          byHour={byHour}
+          format={(value) => String(value)}
+        />
+        <Chart
+          title="Time to the picture, p95"
+          kind="line"
+          rows={data}
+          read={(row) => row.p95_ms}
+          byHour={byHour}
+          format={(value) => `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)} s`}
+        />
+      </SimpleGrid>
+    </>
+  );
+}
+
+function Figure({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <Box className="surface" p="md">
+      <Text size="sm" c="dimmed">
+        {name}
+      </Text>
+      <Text fz={26} fw={650} lh={1.25} className="numbers">
+        {value}
+      </Text>
+    </Box>
+  );
+}
+
+interface ChartProps {
+  readonly title: string;
+  readonly rows: readonly UsageRow[];
+  readonly read: (row: UsageRow) => number | null;
+  readonly format: (value: number) => string;
+  readonly byHour: boolean;
+  readonly kind?: 'bar' | 'line';
+}
+
+function Chart({ title, rows, read, format, byHour, kind = 'bar' }: ChartProps) {
+  // The names of groups come from people: recharts would take a dot in one for a path.
+  const groups = [...new Set(rows.map((row) => row.group))];
+  const times = [...new Set(rows.map((row) => row.time))].sort();
+  const data = times.map((time) =>
+    Object.fromEntries<string | number | null>([
+      ['time', timeLabel(time, byHour)],
+      ...rows
+        .filter((row) => row.time === time)
+        .map((row): [string, number | null] => [`g${groups.indexOf(row.group)}`, read(row)]),
+    ]),
+  );
+  const shared = {
+    h: 240,
+    data,
+    dataKey: 'time',
+    series: groups.map((name, index) => ({
+      name: `g${index}`,
+      label: name ?? 'none called',
+      color: COLORS[index % COLORS.length] ?? 'gray.6',
+    })),
+    valueFormatter: format,
+    withLegend: groups.length > 1,
+    gridAxis: 'x' as const,
+    tickLine: 'none' as const,
+    yAxisProps: { width: 72, allowDecimals: title === 'Spend' },
+  };
+  return (
+    <Box className="surface" p="lg" component="section" miw={0}>
+      <Title order={2} fz="sm" fw={600} mb="md">
+        {title}
+      </Title>
+      {kind === 'bar' ? (
+        <BarChart {...shared} type="stacked" maxBarWidth={36} />
+      ) : (
+        <LineChart {...shared} curveType="monotone" connectNulls />
+      )}
+    </Box>
+  );
+}
+
+function timeLabel(time: string, byHour: boolean): string {
+  return new Intl.DateTimeFormat(
+    undefined,
+    byHour ? { hour: '2-digit', minute: '2-digit' } : { day: 'numeric', month: 'short' },
+  ).format(new Date(time));
+}

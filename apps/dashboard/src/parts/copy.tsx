@@ -1,0 +1,71 @@
+import { ActionIcon, Button, CopyButton, Group, Tabs, Tooltip } from '@mantine/core';
+import { useState } from 'react';
+import { CheckIcon, CopyIcon } from './icons.tsx';
+
+interface CopyProps {
+  readonly value: string;
+  readonly label: string;
+}
+
+export function CopyIconButton({ value, label }: CopyProps) {
+  return (
+    <CopyButton value={value}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? 'Copied' : label}>
+          <ActionIcon variant="subtle" color={copied ? 'green' : 'gray'} aria-label={label} onClick={copy}>
+            {copied ? <CheckIcon size={16} /> : <CopyIcon size={16} />}
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </CopyButton>
+  );
+}
+
+export function CopyTextButton({ value, label }: CopyProps) {
+  return (
+    <CopyButton value={value}>
+      {({ copied, copy }) => (
+        <Button
+          variant={copied ? 'light' : 'filled'}
+          leftSection={copied ? <CheckIcon size={16} /> : <CopyIcon size={16} />}
+          onClick={copy}
+        >
+          {copied ? 'Copied' : label}
+        </Button>
+      )}
+    </CopyButton>
+  );
+}
+
+/** One request in several languages, as tabs, each ready to be copied. */
+export function CodeTabs({ codes }: { readonly codes: Readonly<Record<string, string>> }) {
+  const names = Object.keys(codes);
+  const [shown, setShown] = useState(names[0] ?? '');
+  return (
+    <Tabs
+      value={shown}
+      onChange={(name) => {
+        setShown(name ?? shown);
+      }}
+      variant="pills"
+    >
+      <Group justify="space-between" mb="xs" wrap="nowrap">
+        <Tabs.List aria-label="Language">
+          {names.map((name) => (
+            <Tabs.Tab key={name} value={name} px="sm" py={6}>
+              {name}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <CopyIconButton value={codes[shown] ?? ''} label={`Copy the ${shown} example`} />
+      </Group>
+      {Object.entries(codes).map(([name, code]) => (
+        <Tabs.Panel key={name} value={name}>
+          <pre className="code" tabIndex={0} aria-label={`${name} example`}>
+            {code}
+          </pre>
+        </Tabs.Panel>
+      ))}
+    </Tabs>
+  );
+}

@@ -1,0 +1,94 @@
+import { Alert, Box, Button, Code, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useEffect, type ReactNode } from 'react';
+import { RequestError } from '../api/request.ts';
+import { WarningIcon } from './icons.tsx';
+
+interface PageProps {
+  readonly title: string;
+  readonly about?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}
+
+export function PageFrame({ title, about, actions, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Darkroom`;
+  }, [title]);
+  return (
+    <Stack gap="lg" maw={1240} mx="auto">
+      <Group justify="space-between" align="flex-start" gap="md">
+        <Box maw={640}>
+          <Title order={1}>{title}</Title>
+          {about !== undefined && (
+            <Text c="dimmed" mt={4}>
+              {about}
+            </Text>
+          )}
+        </Box>
+        {actions}
+      </Group>
+      {children}
+    </Stack>
+  );
+}
+
+interface EmptyProps {
+  readonly icon: ReactNode;
+  readonly title: string;
+  readonly children: ReactNode;
+  readonly action?: ReactNode;
+}
+
+/** Nothing to show yet: says why, and what to do next. */
+export function Empty({ icon, title, children, action }: EmptyProps) {
+  return (
+    <Stack align="center" gap="xs" py={56} px="md" ta="center">
+      <Box c="dimmed" mb={4}>
+        {icon}
+      </Box>
+      <Text fw={600} fz="lg">
+        {title}
+      </Text>
+      <Text c="dimmed" maw={420}>
+        {children}
+      </Text>
+      {action !== undefined && <Box mt="sm">{action}</Box>}
+    </Stack>
+  );
+}
+
+interface TroubleProps {
+  readonly error: Error;
+  readonly doing: string;
+  readonly onRetry?: () => void;
+}
+
+/** What could not be done, why, and the id to give to whoever reads the log. */
+export function Trouble({ error, doing, onRetry }: TroubleProps) {
+  const requestId = error instanceof RequestError ? error.requestId : null;
+  return (
+    <Alert color="red" variant="light" icon={<WarningIcon />} title={doing} role="alert">
+      <Text size="sm">{error.message}</Text>
+      {requestId !== null && (
+        <Text size="xs" mt={6}>
+          Request <Code>{requestId}</Code>
+        </Text>
+      )}
+      {onRetry !== undefined && (
+        <Button mt="sm" size="xs" variant="default" onClick={onRetry}>
+          Try again
+        </Button>
+      )}
+    </Alert>
+  );
+}
+
+export function Rows({ count = 5, height = 44 }: { readonly count?: number; readonly height?: number }) {
+  return (
+    <Stack gap="sm" p="md" aria-busy="true" aria-label="Loading">
+      {Array.from({ length: count }, (_, index) => (
+        <Skeleton key={index} height={height} radius="md" />
+      ))}
+    </Stack>
+  );
+}

@@ -1,0 +1,119 @@
+import { ActionIcon, Box, Group, Image, Stack, Text } from '@mantine/core';
+import { Dropzone } from '@mantine/dropzone';
+import { notifications } from '@mantine/notifications';
+import { useEffect, useMemo } from 'react';
+import { BrushIcon, CrossIcon, UploadIcon } from './icons.tsx';
+
+const TYPES = ['image/png', 'image/jpeg', 'image/webp'];
+const MAX_BYTES = 50 * 1024 * 1024;
+
+interface ReferenceImagesProps {
+  readonly files: readonly File[];
+  readonly most: number;
+  readonly masked: boolean;
+  readonly onChange: (files: readonly File[]) => void;
+  /** Absent: the model takes no masks. */
+  readonly onPaint?: (() => void) | undefined;
+}
+
+/** Pictures to start from: dropped, chosen, or pasted anywhere on the page. */
+export function ReferenceImages({ files, most, masked, onChange, onPaint }: ReferenceImagesProps) {
+  useEffect(() => {
+    const paste = (event: ClipboardEvent) => {
+      const pasted = [...(event.clipboardData?.files ?? [])].filter(({ type }) => TYPES.includes(type));
+      if (pasted.length === 0) return;
+      event.preventDefault();
+      onChange([...files, ...pasted].slice(0, most));
+    };
+    document.addEventListener('paste', paste);
+    return () => {
+      document.removeEventListener('paste', paste);
+    };
+  }, [files, most, onChange]);
+  return (
+    <Stack gap={6}>
+      <Text size="sm" fw={600}>
+        Start from pictures{' '}
+        <Text span c="dimmed" size="sm">
+          (optional)
+        </Text>
+      </Text>
+      {files.length > 0 && (
+        <Group gap="xs">
+          {files.map((file, index) => (
+            <Thumbnail
+              key={`${file.name}-${index}`}
+              file={file}
+              onPaint={index === 0 ? onPaint : undefined}
+              masked={index === 0 && masked}
+              onRemove={() => {
+                onChange(files.filter((_, other) => other !== index));
+              }}
+            />
+          ))}
+        </Group>
+      )}
+      {files.length < most && (
+        <Dropzone
+          accept={TYPES}
+          maxSize={MAX_BYTES}
+          inputProps={{ 'aria-label': 'Choose pictures to start from' }}
+          onDrop={(dropped) => {
+            onChange([...files, ...dropped].slice(0, most));
+          }}
+          onReject={() => {
+            notifications.show({ color: 'red', message: 'PNG, JPEG and WebP pictures up to 50 MB can be used.' });
+          }}
+          p="sm"
+          radius="md"
+        >
+          <Group gap="sm" c="dimmed" justify="center" wrap="nowrap">
+            <UploadIcon />
+            <Text size="sm">Drop pictures here, paste them, or choose files</Text>
+          </Group>
+        </Dropzone>
+      )}
+    </Stack>
+  );
+}
+
+interface ThumbnailProps {
+  readonly file: File;
+  readonly masked: boolean;
+  readonly onPaint?: (() => void) | undefined;
+  readonly onRemove: () => void;
+}
+
+function Thumbnail({ file, masked, onPaint, onRemove }: ThumbnailProps) {
+  const url = useMemo(() => URL.createObjectURL(file), [file]);
+  return (
+    <Box pos="relative">
+      <Image src={url} alt={file.name} w={76} h={76} radius="md" fit="cover" />
+      <ActionIcon
+        size="sm"
+        radius="xl"
+        variant="default"
+        pos="absolute"
+        top={-6}
+        right={-6}
+        aria-label={`Remove ${file.name}`}
+        onClick={onRemove}
+      >
+        <CrossIcon size={12} />
+      </ActionIcon>
+      {onPaint !== undefined && (
+        <ActionIcon
+          size="sm"
+          variant={masked ? 'filled' : 'default'}
+          pos="absolute"
+          bottom={4}
+          right={4}
+          aria-label={masked ? 'Change the painted mask' : 'Paint what is to change'}
+          onClick={onPaint}
+        >
+          <BrushIcon size={14} />
+        </ActionIcon>
+      )}
+    </Box>
+  );
+}

@@ -1,0 +1,73 @@
+import { loadConfig } from '#config/load-config.js';
+import type { Queryable } from '#database/queryable.js';
+import { SetupError } from '#embedded/setup-error.js';
+import { PersonStore, type Person } from '#people/person-store.js';
+import { createSignInLink } from '#people/sign-in-links.js';
+import { OneboxConfig } from './onebox.config.js';
+import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
+import { textTable, textTime } from './text-table.js';
+
+const USAGE = `How to use it:
+  npm run admin -- link                    prints a link that makes the first admin of the console
+  npm run admin -- list                    shows who may sign in
+  npm run admin -- reset-password <e-mail>  prints a link with which that person chooses a new password
+Each link works once, for 24 hours.`;
+
+/** `admin link|list|reset-password`. Throws SetupError with a sentence or the usage. */
+export async function admin(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  say: (line: string) => void,
+): Promise<void> {
+  const [command, email, ...rest] = args;
+  const known = email === undefined ? ['link', 'list'] : ['reset-password'];
+  if (command === undefined || !known.includes(command) || rest.length > 0) throw new SetupError(USAGE);
+  const [config] = loadConfig([OneboxConfig], env);
+  await withPool(requireDatabaseUrl(config), async (pool) => {
+    const { secretKey, url } = findRunning(config);
+    if (secretKey === undefined) throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
+    if (url === undefined) throw new SetupError(`PUBLIC_URL is not known: ${notRunning(config, 'PUBLIC_URL')}.`);
+    const people = await new PersonStore(pool, secretKey).list();
+    if (command === 'list') say(table(people));
+    else if (command === 'link') say((await firstAdminLink(pool, secretKey, url)) ?? thereIsOne(people));
+    else say(await passwordLink(pool, secretKey, url, people, email ?? ''));
+  });
+}
+
+/** A link that makes the first admin; undefined when there is one. */
+export async function firstAdminLink(pool: Queryable, secretKey: string, url: string): Promise<string | undefined> {
+  if (await new PersonStore(pool, secretKey).hasFounder()) return undefined;
+  return await createSignInLink(pool, secretKey, url, { purpose: 'first_admin' });
+}
+
+async function passwordLink(
+  pool: Queryable,
+  secretKey: string,
+  url: string,
+  people: readonly Person[],
+  email: string,
+): Promise<string> {
+  const person = people.find((one) => one.email === email.toLowerCase());
+  if (person === undefined) throw new SetupError(`Nobody has the e-mail address ${email}.`);
+  const { accountId, role } = person;
+  return await createSignInLink(pool, secretKey, url, { purpose: 'password', accountId, email: person.email, role });
+}
+
+function thereIsOne(people: readonly Person[]): never {
+  const admins = people.filter(({ role }) => role === 'admin').map(({ email }) => email);
+  throw new SetupError(
+    `There is a first admin already (${admins.join(', ')}); people join by invitation from the console. ` +
+      'A forgotten password: npm run admin -- reset-password <e-mail>',
+  );
+}
+
+function table(people: readonly Person[]): string {
+  if (people.length === 0) return 'Nobody yet. A link for the first admin: npm run admin -- link';
+  return textTable([
+    ['E-MAIL', 'NAME', 'ROLE', 'CREATED', 'STATE'],
+    ...people.map(({ email, name, role, createdAt, disabledAt }) => [
+      ...[email, name, role, textTime(createdAt)],
+      disabledAt === null ? 'active' : `disabled ${textTime(disabledAt)}`,
+    ]),
+  ]);
+}

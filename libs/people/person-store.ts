@@ -1,0 +1,143 @@
+import { ulid } from 'ulid';
+import type { Queryable } from '#database/queryable.js';
+import { hashToken } from './tokens.js';
+
+export const ROLES = ['admin', 'member'] as const;
+export type Role = (typeof ROLES)[number];
+
+export interface Person {
+  readonly id: string;
+  readonly accountId: string;
+  /** In lower case. */
+  readonly email: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly createdAt: Date;
+  readonly disabledAt: Date | null;
+}
+
+/** Who a link makes. */
+interface NewPerson {
+  /** Null: as the link says. */
+  readonly email: string | null;
+  readonly name: string;
+  readonly passwordHash: string;
+}
+
+const COLUMNS = `id, account_id AS "accountId", email, name, role, created_at AS "createdAt", disabled_at AS "disabledAt"`;
+const UNIQUE_VIOLATION = '23505';
+
+/** The people of the console. */
+export class PersonStore {
+  constructor(
+    private readonly database: Queryable,
+    private readonly secretKey: string,
+  ) {}
+
+  /** Whether somebody is the first admin already. */
+  async hasFounder(): Promise<boolean> {
+    const { rows } = await this.database.query('SELECT 1 FROM people WHERE founder');
+    return rows.length > 0;
+  }
+
+  /** Uses up a `first_admin` link; undefined when it can't be used, or when somebody else was first. */
+  async createFounder(token: string, { email, name, passwordHash }: NewPerson): Promise<Person | undefined> {
+    return await this.insert(
+      `WITH link AS (
+         UPDATE sign_in_links SET used_at = now()
+         WHERE token_hash = $1 AND purpose = 'first_admin' AND used_at IS NULL AND expires_at > now()
+           AND NOT EXISTS (SELECT 1 FROM people WHERE founder)
+         RETURNING account_id)
+       INSERT INTO people (id, account_id, email, name, password_hash, role, founder)
+       SELECT $2, account_id, $3, $4, $5, 'admin', true FROM link RETURNING ${COLUMNS}`,
+      [hashToken(this.secretKey, 'link', token), newPersonId(), email, name, passwordHash],
+    );
+  }
+
+  /** Uses up an `invite` link; undefined when it can't be used, or when its e-mail address is taken. */
+  async createInvited(token: string, { name, passwordHash }: NewPerson): Promise<Person | undefined> {
+    return await this.insert(
+      `WITH link AS (
+         UPDATE sign_in_links SET used_at = now()
+         WHERE token_hash = $1 AND purpose = 'invite' AND used_at IS NULL AND expires_at > now() AND email IS NOT NULL
+         RETURNING account_id, email, role)
+       INSERT INTO people (id, account_id, email, name, password_hash, role)
+       SELECT $2, account_id, email, $3, $4, role FROM link RETURNING ${COLUMNS}`,
+      [hashToken(this.secretKey, 'link', token), newPersonId(), name, passwordHash],
+    );
+  }
+
+  /** Uses up a `password` link and ends all sessions of its person; undefined when it can't be used. */
+  async resetPassword(token: string, passwordHash: string): Promise<Person | undefined> {
+    const { rows } = await this.database.query<Person>(
+      `WITH link AS (
+         UPDATE sign_in_links SET used_at = now()
+         WHERE token_hash = $1 AND purpose = 'password' AND used_at IS NULL AND expires_at > now()
+         RETURNING email),
+       changed AS (
+         UPDATE people SET password_hash = $2 FROM link WHERE people.email = link.email RETURNING people.*),
+       ended AS (DELETE FROM sessions USING changed WHERE sessions.person_id = changed.id)
+       SELECT ${COLUMNS} FROM changed`,
+      [hashToken(this.secretKey, 'link', token), passwordHash],
+    );
+    return rows[0];
+  }
+
+  /** Sets a password and ends all sessions of its person but one. */
+  async changePassword(personId: string, passwordHash: string, sessionToKeep: string): Promise<void> {
+    await this.database.query(
+      `WITH changed AS (UPDATE people SET password_hash = $2 WHERE id = $1)
+       DELETE FROM sessions WHERE person_id = $1 AND id <> $3`,
+      [personId, passwordHash, sessionToKeep],
+    );
+  }
+
+  /** Who signs in with an e-mail address, in lower case, and the hash of the password. */
+  async forSignIn(email: string): Promise<(Person & { passwordHash: string | null }) | undefined> {
+    const { rows } = await this.database.query<Person & { passwordHash: string | null }>(
+      `SELECT ${COLUMNS}, password_hash AS "passwordHash" FROM people WHERE email = $1`,
+      [email],
+    );
+    return rows[0];
+  }
+
+  /** Everyone of an account, or of all accounts, oldest first. */
+  async list(accountId?: string): Promise<Person[]> {
+    const { rows } = await this.database.query<Person>(
+      `SELECT ${COLUMNS} FROM people WHERE $1::text IS NULL OR account_id = $1 ORDER BY created_at, id`,
+      [accountId ?? null],
+    );
+    return rows;
+  }
+
+  /** Changes a person of an account, and ends their sessions when they are disabled; undefined when there is none. */
+  async change(
+    accountId: string,
+    id: string,
+    { role, disabled }: { readonly role?: Role | undefined; readonly disabled?: boolean | undefined },
+  ): Promise<Person | undefined> {
+    const { rows } = await this.database.query<Person>(
+      `WITH ended AS (DELETE FROM sessions USING people
+         WHERE $4 AND people.id = person_id AND person_id = $1 AND people.account_id = $2)
+       UPDATE people SET role = COALESCE($3, role),
+         disabled_at = CASE WHEN $4 THEN COALESCE(disabled_at, now()) WHEN NOT $4 THEN NULL ELSE disabled_at END
+       WHERE id = $1 AND account_id = $2 RETURNING ${COLUMNS}`,
+      [id, accountId, role ?? null, disabled ?? null],
+    );
+    return rows[0];
+  }
+
+  private async insert(statement: string, values: unknown[]): Promise<Person | undefined> {
+    try {
+      return (await this.database.query<Person>(statement, values)).rows[0];
+    } catch (error) {
+      // The whole statement is undone: the link stays as it was.
+      if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) return undefined;
+      throw error;
+    }
+  }
+}
+
+function newPersonId(): string {
+  return `person_${ulid()}`;
+}

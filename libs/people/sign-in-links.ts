@@ -1,0 +1,35 @@
+import { ulid } from 'ulid';
+import { DEFAULT_ACCOUNT } from '#database/api-keys.js';
+import type { Queryable } from '#database/queryable.js';
+import type { Role } from './person-store.js';
+import { hashToken, newToken } from './tokens.js';
+
+/** How long a link works. */
+const LIFETIME = '24 hours';
+
+interface LinkFor {
+  readonly purpose: 'first_admin' | 'invite' | 'password';
+  readonly accountId?: string;
+  /** Whom it is for, in lower case; null = whoever holds it. */
+  readonly email?: string | null;
+  readonly role?: Role;
+}
+
+/** Where the console's pages take each kind of link; the token is a fragment, which browsers never send. */
+const PAGES = { first_admin: 'first-run', invite: 'invite', password: 'reset-password' } as const;
+
+/** Makes a link that works once, for 24 hours. The answer is the only place where it can be read. */
+export async function createSignInLink(
+  database: Queryable,
+  secretKey: string,
+  publicUrl: string,
+  { purpose, accountId = DEFAULT_ACCOUNT, email = null, role = 'admin' }: LinkFor,
+): Promise<string> {
+  const token = newToken();
+  await database.query(
+    `INSERT INTO sign_in_links (id, token_hash, purpose, account_id, email, role, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, now() + interval '${LIFETIME}')`,
+    [`link_${ulid()}`, hashToken(secretKey, 'link', token), purpose, accountId, email, role],
+  );
+  return `${publicUrl}/console/${PAGES[purpose]}#token=${token}`;
+}

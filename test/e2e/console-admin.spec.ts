@@ -1,0 +1,189 @@
+import { signInFirstAdmin, signInInvited, Browser, PASSWORD } from '../support/console.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+type Rows = { readonly data: Record<string, unknown>[] };
+
+describe('usage, operation, webhooks and team in the console', () => {
+  let platform: Platform;
+  let ada: Browser;
+  let member: Browser;
+  let eve: Browser;
+  const codeOf = async (response: Response): Promise<[number, string]> => [
+    response.status,
+    ((await response.json()) as { error: { code: string } }).error.code,
+  ];
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+    ada = await signInFirstAdmin(platform);
+    member = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
+    eve = await signInInvited(platform, {
+      ...{ email: 'eve@example.org', role: 'admin', accountId: await platform.newAccount() },
+    });
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  it('counts pictures, failures, spend and times of known tasks', async () => {
+    await platform.newKey({ name: '=SUM(A1)' });
+    const insert = (id: string, status: string, at: string, ms: number, cost: object | null) =>
+      platform.pool.query(
+        `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, status, phase, provider,
+           created_at, finished_at, deadline_at, images, cost)
+         SELECT $1, 'acct_default', api_keys.id, 'req', 'generation', 'm1', 'p', '{}', $2, 'done', 'sandbox', $3::timestamptz,
+           $3::timestamptz + $4 * interval '1 ms', $3::timestamptz, '[]', $5 FROM api_keys WHERE name = '=SUM(A1)'`,
+        [id, status, at, ms, cost === null ? null : JSON.stringify(cost)],
+      );
+    const cost = { reserved: 90_000, settled: 40_000, currency: 'USD' };
+    await insert('task_1', 'completed', '2026-03-01T10:15:00Z', 1_000, cost);
+    await insert('task_2', 'completed', '2026-03-01T10:45:00Z', 3_000, cost);
+    await insert('task_3', 'failed', '2026-03-01T11:00:00Z', 9_000, cost);
+    await insert('task_4', 'completed', '2026-03-02T00:00:00Z', 2_000, null);
+    const range = 'from=2026-03-01T00:00:00Z&to=2026-03-03T00:00:00Z';
+    expect(await ada.ask(`/usage?${range}&by=day&group=model`)).toEqual({
+      currency: 'USD',
+      data: [
+        {
+          ...{ time: '2026-03-01T00:00:00.000Z', group: 'm1', pictures: 2, failed: 1, spend: '0.080000' },
+          ...{ p50_ms: 2_000, p95_ms: 2_900 },
+        },
+        {
+          ...{ time: '2026-03-02T00:00:00.000Z', group: 'm1', pictures: 1, failed: 0, spend: '0.000000' },
+          ...{ p50_ms: 2_000, p95_ms: 2_000 },
+        },
+      ],
+    });
+    const hours = await ada.ask<Rows>(`/usage?${range}&by=hour&group=provider`);
+    expect(hours.data.map(({ time, group, pictures, failed }) => [time, group, pictures, failed])).toEqual([
+      ['2026-03-01T10:00:00.000Z', 'sandbox', 2, 0],
+      ['2026-03-01T11:00:00.000Z', 'sandbox', 0, 1],
+      ['2026-03-02T00:00:00.000Z', 'sandbox', 1, 0],
+    ]);
+    const table = await member.call(`/usage.csv?${range}&group=key`);
+    expect(table.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(table.headers.get('content-disposition')).toBe('attachment; filename="darkroom-usage.csv"');
+    expect((await table.text()).split('\r\n').slice(0, 2)).toEqual([
+      'time,group,pictures,failed,spend,currency,p50_ms,p95_ms',
+      "2026-03-01T00:00:00.000Z,'=SUM(A1),2,1,0.080000,USD,2000,2900",
+    ]);
+    expect(await eve.ask(`/usage?${range}`)).toEqual({ data: [], currency: 'USD' });
+  });
+
+  it.each([
+    'by=year',
+    'group=prompt',
+    'from=yesterday',
+    'from=2026-02-01&to=2026-01-01',
+    'from=2020-01-01&to=2026-01-01',
+  ])('refuses usage with %s', async (query) => {
+    expect((await ada.call(`/usage?${query}`)).status).toBe(400);
+  });
+
+  it('shows providers and queue to operators, who drain one and let it go on', async () => {
+    const [sandbox] = (await ada.ask<Rows>('/providers')).data;
+    expect(sandbox).toMatchObject({ name: 'sandbox', breaker: 'closed', drained: null, resting_keys: [] });
+    expect(sandbox!['models']).toContain('gpt-image-2');
+    expect((await ada.call('/providers/sandbox/drain', { method: 'POST' })).status).toBe(204);
+    expect((await ada.ask<Rows>('/providers')).data[0]!['drained']).toMatchObject({
+      reason: 'by ada@example.org in the console',
+    });
+    const { rows } = await platform.pool.query('SELECT provider FROM provider_switches');
+    expect(rows).toEqual([{ provider: 'sandbox' }]);
+    expect((await ada.call('/providers/sandbox/resume', { method: 'POST' })).status).toBe(204);
+    expect((await ada.ask<Rows>('/providers')).data[0]!['drained']).toBeNull();
+    expect(await codeOf(await ada.call('/providers/none/drain', { method: 'POST' }))).toEqual([404, 'not_found']);
+    expect(await ada.ask('/queue')).toEqual({
+      ...{ waiting: 0, active: 0, delayed: 0, oldest_waiting_seconds: 0 },
+      ...{ completed_last_minute: 0, failed_last_hour: 0 },
+    });
+  });
+
+  it.each(['/providers', '/queue'])('%s is no matter of members, nor of other accounts', async (path) => {
+    for (const who of [member, eve]) expect(await codeOf(await who.call(path))).toEqual([403, 'not_permitted']);
+  });
+
+  it.each<[string, string, object | undefined]>([
+    ['GET', '/people', undefined],
+    ['POST', '/people', { email: 'x@example.org', role: 'admin' }],
+    ['PATCH', '/people/x', { role: 'admin' }],
+    ['GET', '/audit', undefined],
+    ['GET', '/webhooks/secrets', undefined],
+    ['POST', '/webhooks/secrets/rotate', {}],
+    ['POST', '/webhooks/endpoints', { url: 'https://example.org' }],
+    ['POST', '/providers/sandbox/drain', {}],
+  ])('%s %s is for admins', async (method, path, body) => {
+    const answer = await member.call(path, { method, ...(body === undefined ? {} : { body }) });
+    expect(await codeOf(answer)).toEqual([403, 'not_permitted']);
+    expect((await new Browser(platform.url).call(path, { method, ...(body && { body }) })).status).toBe(401);
+  });
+
+  it('invites somebody, makes them an admin, and shuts them out', async () => {
+    const { link } = await ada.ask<{ link: string }>('/people', { body: { email: 'Kim@example.org', role: 'member' } });
+    expect(link).toMatch(new RegExp(`^${platform.url}/console/invite#token=[\\w-]{43}$`));
+    const kim = new Browser(platform.url);
+    const { person } = await kim.ask<{ person: { id: string } }>('/join', {
+      body: { token: link.split('=')[1], name: 'Kim', password: PASSWORD },
+    });
+    expect(await codeOf(await kim.call('/people'))).toEqual([403, 'not_permitted']);
+    const change = (body: object, who = ada) => who.call(`/people/${person.id}`, { method: 'PATCH', body });
+    expect((await change({ role: 'member' }, eve)).status).toBe(404);
+    expect(await (await change({ role: 'admin' })).json()).toMatchObject({ role: 'admin', email: 'kim@example.org' });
+    const { data } = await kim.ask<Rows>('/people');
+    expect(data.map(({ email }) => email)).toEqual(['ada@example.org', 'mo@example.org', 'kim@example.org']);
+    expect(JSON.stringify(data)).not.toContain('argon2');
+    expect((await change({ disabled: true })).status).toBe(200);
+    expect((await kim.call('/session')).status).toBe(401);
+    expect(await codeOf(await ada.call('/people', { body: { email: 'kim@example.org', role: 'admin' } }))).toEqual([
+      ...[409, 'already_exists'],
+    ]);
+    expect((await change({ role: 'owner' })).status).toBe(400);
+  });
+
+  it('lets nobody change themselves, so that an admin remains', async () => {
+    const { person } = await ada.ask<{ person: { id: string } }>('/session');
+    expect((await ada.call(`/people/${person.id}`, { method: 'PATCH', body: { role: 'member' } })).status).toBe(400);
+  });
+
+  it('manages webhooks, and resends only what is its own', async () => {
+    const refused = await ada.call('/webhooks/endpoints', { body: { url: 'https://127.0.0.1/x' } });
+    expect(await codeOf(refused)).toEqual([400, 'invalid_value']);
+    const { id } = await ada.ask<{ id: string }>('/webhooks/endpoints', {
+      body: { url: 'https://example.org/hook', events: ['image.task.failed'] },
+    });
+    expect(await member.ask('/webhooks/endpoints')).toMatchObject({
+      data: [{ id, url: 'https://example.org/hook', events: ['image.task.failed'], disabled_at: null }],
+    });
+    const before = (await ada.ask<Rows>('/webhooks/secrets')).data;
+    const after = (await ada.ask<Rows>('/webhooks/secrets/rotate', { body: { overlap_hours: 1 } })).data;
+    expect(after.map(({ secret }) => secret)).toEqual([expect.stringMatching(/^whsec_/), before[0]!['secret']]);
+    await platform.pool.query(
+      `INSERT INTO webhook_deliveries (id, account_id, task_id, endpoint_id, event, state)
+       VALUES ('whd_1', 'acct_default', 'task_1', $1, 'image.task.failed', 'failed')`,
+      [id],
+    );
+    expect(await ada.ask('/webhooks/deliveries')).toMatchObject({
+      data: [{ id: 'whd_1', task_id: 'task_1', endpoint_id: id, status: 'failed', attempts: [] }],
+    });
+    expect((await eve.call('/webhooks/deliveries/whd_1/resend', { method: 'POST' })).status).toBe(404);
+    expect((await eve.call(`/webhooks/endpoints/${id}`, { method: 'DELETE' })).status).toBe(404);
+    expect((await member.call('/webhooks/deliveries/whd_1/resend', { method: 'POST' })).status).toBe(202);
+    expect((await ada.call(`/webhooks/endpoints/${id}`, { method: 'DELETE' })).status).toBe(204);
+    expect(await ada.ask('/webhooks/endpoints')).toEqual({ data: [] });
+  });
+
+  it('tells who did what, and keeps no secret', async () => {
+    const all = await ada.ask<{ data: { id: string; action: string }[]; has_more: boolean }>('/audit');
+    const drained = (await ada.ask<Rows>('/audit?what=provider.')).data;
+    expect(drained.map(({ action, target }) => [action, target])).toEqual([
+      ['provider.resumed', 'sandbox'],
+      ['provider.drained', 'sandbox'],
+    ]);
+    expect(drained[0]).toMatchObject({ person: { name: 'Ada', email: 'ada@example.org' } });
+    const { person } = await member.ask<{ person: { id: string } }>('/session');
+    const mos = (await ada.ask<Rows>(`/audit?who=${person.id}`)).data.map(({ action }) => action);
+    expect(mos).toEqual(['webhook_delivery.resent', 'person.joined']);
+    const rest = await ada.ask<{ data: { id: string }[] }>(`/audit?after=${all.data[1]!.id}`);
+    expect(rest.data[0]!.id).toBe(all.data[2]!.id);
+    expect(JSON.stringify(all)).not.toMatch(/whsec_|sk-dr-|token=/);
+    expect((await eve.ask<Rows>('/audit')).data.map(({ action }) => action)).toEqual(['person.joined']);
+  });
+});

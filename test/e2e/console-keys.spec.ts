@@ -1,0 +1,158 @@
+import { waitUntil } from '#embedded/wait-until.js';
+import { signInFirstAdmin, signInInvited, type Browser } from '../support/console.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+interface Key {
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
+interface MadeKey {
+  readonly key: Key;
+  readonly secret: string;
+}
+
+describe('keys in the console', () => {
+  let platform: Platform;
+  let ada: Browser;
+  const draw = (key: string, body: object = {}): Promise<Response> =>
+    platform.call('/v1/images/generations', {
+      key,
+      body: { model: 'gpt-image-2', prompt: 'a key', resolution: '1k', ...body },
+    });
+  const list = async (): Promise<Key[]> => (await ada.ask<{ data: Key[] }>('/keys')).data;
+  const find = async (id: string): Promise<Key | undefined> => (await list()).find((key) => key.id === id);
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+    ada = await signInFirstAdmin(platform);
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  it('makes a key that works at once, shows it only then, and tells its last use and its spend', async () => {
+    const { key, secret } = await ada.ask<MadeKey>('/keys', { body: { name: 'shop', budget: '5', weight: 3 } });
+    expect(secret).toMatch(/^sk-dr-[A-Za-z0-9_-]{43}$/);
+    expect(key).toEqual({
+      ...{ id: expect.stringMatching(/^key_/), name: 'shop', prefix: secret.slice(0, 12), models: [], weight: 3 },
+      ...{ submits_per_minute: null, polls_per_minute: null, tasks_in_flight: null, default_response_format: null },
+      ...{ allow_pixel_size: false, submit_mode: 'sync', created_at: expect.any(String), expires_at: null },
+      ...{ revoked_at: null, last_used_at: null, spend: { amount: '0.000000', currency: 'USD' } },
+      budget: { amount: '5.000000', period: 'month', spent: '0.000000' },
+    });
+    const answer = await draw(secret);
+    expect(answer.status).toBe(200);
+    const taskId = answer.headers.get('x-task-id');
+    await platform.pool.query(
+      `INSERT INTO charges (task_id, kind, amount_micros, currency, account_id, api_key_id, model, created_at)
+       VALUES ($1, 'reserve', 90000, 'USD', 'acct_default', $2, 'm', now()), ($1, 'refund', 50000, 'USD', 'acct_default', $2, 'm', now()),
+              ($1, 'settle', 40000, 'USD', 'acct_default', $2, 'm', now())`,
+      [`other_${taskId}`, key.id],
+    );
+    expect(await waitUntil(async () => (await find(key.id))?.['last_used_at'] !== null, { timeoutMs: 15_000 })).toBe(
+      true,
+    );
+    const before = (
+      await platform.pool.query<{ spent: number }>(
+        `SELECT COALESCE(sum(CASE kind WHEN 'settle' THEN amount_micros END), 0)::float8 / 1e6 AS spent FROM charges WHERE api_key_id = $1`,
+        [key.id],
+      )
+    ).rows[0]!.spent;
+    expect(before).toBeGreaterThanOrEqual(0.04);
+    expect((await find(key.id))?.['spend']).toEqual({ amount: before.toFixed(6), currency: 'USD' });
+    expect(JSON.stringify(await list())).not.toContain(secret);
+    const { rows } = await platform.pool.query('SELECT * FROM audit_log');
+    expect(JSON.stringify(rows)).not.toContain(secret);
+  });
+
+  it('revokes a key within 10 seconds, everywhere', async () => {
+    const { key, secret } = await ada.ask<MadeKey>('/keys', { body: { name: 'to be revoked' } });
+    expect((await draw(secret)).status).toBe(200);
+    const revoked = await ada.ask<Key>(`/keys/${key.id}/revoke`, { method: 'POST' });
+    expect(revoked['revoked_at']).toEqual(expect.any(String));
+    expect(await waitUntil(async () => (await draw(secret)).status === 401, { timeoutMs: 10_000 })).toBe(true);
+  }, 60_000);
+
+  it('changes limits and takes them back', async () => {
+    const { key } = await ada.ask<MadeKey>('/keys', { body: { name: 'limits', models: ['gpt-image-2'] } });
+    const change = (body: object) => ada.ask<Key>(`/keys/${key.id}`, { method: 'PATCH', body });
+    const changes = {
+      ...{ name: 'new name', weight: 9, submits_per_minute: 3, polls_per_minute: 0, tasks_in_flight: 2 },
+      ...{ default_response_format: 'url', allow_pixel_size: true, submit_mode: 'apimart', models: [] },
+    };
+    const changed = await change({
+      ...changes,
+      budget: '10',
+      budget_period: 'total',
+      expires_at: '2100-01-01T00:00:00Z',
+    });
+    expect(changed).toMatchObject({ ...changes, expires_at: '2100-01-01T00:00:00.000Z' });
+    expect(changed['budget']).toEqual({ amount: '10.000000', period: 'total', spent: '0.000000' });
+    expect(await change({ budget_period: 'month' })).toMatchObject({
+      budget: { amount: '10.000000', period: 'month' },
+    });
+    const reset = await change({ weight: null, submits_per_minute: null, budget: null, expires_at: null, name: null });
+    expect(reset).toMatchObject({
+      weight: 1,
+      submits_per_minute: null,
+      budget: null,
+      expires_at: null,
+      name: 'new name',
+    });
+  });
+
+  it('rotates a key: the new one has its settings, the old one works until the overlap is over', async () => {
+    const { key, secret } = await ada.ask<MadeKey>('/keys', { body: { name: 'old', weight: 7, budget: '2' } });
+    const rotated = await ada.ask<MadeKey>(`/keys/${key.id}/rotate`, { body: { overlap_hours: 24 } });
+    expect(rotated.key).toMatchObject({ name: 'old', weight: 7, budget: { amount: '2.000000' }, expires_at: null });
+    expect([(await draw(secret)).status, (await draw(rotated.secret)).status]).toEqual([200, 200]);
+    const hours = (Date.parse((await find(key.id))?.['expires_at'] as string) - Date.now()) / 3_600_000;
+    expect(hours).toBeGreaterThan(23.9);
+    expect(hours).toBeLessThanOrEqual(24.01);
+    await ada.ask(`/keys/${rotated.key.id}/rotate`, { body: { overlap_hours: 0 } });
+    expect(await waitUntil(async () => (await draw(rotated.secret)).status === 401, { timeoutMs: 10_000 })).toBe(true);
+    expect((await ada.call(`/keys/${rotated.key.id}/rotate`, { body: { overlap_hours: 1 } })).status).toBe(400);
+  }, 60_000);
+
+  it('keeps what a key may do: its models', async () => {
+    const { key, secret } = await ada.ask<MadeKey>('/keys', { body: { name: 'one model', models: ['gpt-image-2'] } });
+    expect(key['models']).toEqual(['gpt-image-2']);
+    const { data } = (await (await platform.call('/v1/models', { key: secret })).json()) as { data: { id: string }[] };
+    expect(data.map(({ id }) => id)).toEqual(['gpt-image-2']);
+  });
+
+  it.each<[object, string, string]>([
+    [{}, 'missing_required_parameter', 'name'],
+    [{ name: '   ' }, 'invalid_value', 'name'],
+    [{ name: 'k', account_id: 'acct_other' }, 'unsupported_parameter', 'account_id'],
+    [{ name: 'k', models: ['no-such-model'] }, 'invalid_value', 'models[0]'],
+    [{ name: 'k', models: [1] }, 'invalid_type', 'models[0]'],
+    [{ name: 'k', weight: 0 }, 'integer_below_min_value', 'weight'],
+    [{ name: 'k', submits_per_minute: 1.5 }, 'invalid_type', 'submits_per_minute'],
+    [{ name: 'k', budget: '1e9' }, 'invalid_value', 'budget'],
+    [{ name: 'k', budget_period: 'month' }, 'invalid_value', 'budget_period'],
+    [{ name: 'k', expires_at: '2020-01-01T00:00:00Z' }, 'invalid_value', 'expires_at'],
+    [{ name: 'k', submit_mode: 'other' }, 'invalid_value', 'submit_mode'],
+  ])('refuses %j', async (body, code, param) => {
+    const answer = await ada.call('/keys', { body });
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code, param } }]);
+  });
+
+  it("shows nobody another account's keys, and answers for them as for none", async () => {
+    const mine = await ada.ask<MadeKey>('/keys', { body: { name: 'mine' } });
+    const accountId = await platform.newAccount();
+    const eve = await signInInvited(platform, { email: 'eve@example.org', role: 'admin', accountId });
+    expect(await eve.ask('/keys')).toEqual({ data: [] });
+    const calls = [
+      ['PATCH', '', { weight: 2 }],
+      ['POST', '/rotate', { overlap_hours: 1 }],
+      ['POST', '/revoke', {}],
+    ] as const;
+    for (const [method, path, body] of calls) {
+      const foreign = await eve.call(`/keys/${mine.key.id}${path}`, { method, body });
+      const unknown = await eve.call(`/keys/key_none${path}`, { method, body });
+      expect([foreign.status, unknown.status]).toEqual([404, 404]);
+      const errors = (await Promise.all([foreign.json(), unknown.json()])) as { error: object }[];
+      expect(errors[0]!.error).toEqual(errors[1]!.error);
+    }
+    expect(await find(mine.key.id)).toMatchObject({ revoked_at: null, weight: 1 });
+  });
+});

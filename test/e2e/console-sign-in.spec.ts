@@ -1,0 +1,238 @@
+import { Browser, linkToken, PASSWORD, signInInvited } from '../support/console.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+const codeOf = async (response: Response): Promise<string> =>
+  ((await response.json()) as { error: { code: string } }).error.code;
+
+describe('signing in to the console', () => {
+  let platform: Platform;
+  const browser = (): Browser => new Browser(platform.url);
+  const signIn = (email: string, password: string, who = browser()): Promise<Response> =>
+    who.call('/sign-in', { body: { email, password } });
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  it('makes exactly one first admin, however many try with however many links', async () => {
+    expect(await browser().ask('/sign-in')).toEqual({ first_run: true, oidc: false });
+    const shared = await linkToken(platform, { purpose: 'first_admin' });
+    const tokens = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) =>
+        index % 2 === 0 ? shared : await linkToken(platform, { purpose: 'first_admin' }),
+      ),
+    );
+    const answers = await Promise.all(
+      tokens.map((token, index) =>
+        browser().call('/first-admin', {
+          body: { token, email: `Ada${index}@Example.org`, name: 'Ada', password: PASSWORD },
+        }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(19).fill(410)]);
+    const refused = answers.find(({ status }) => status === 410)!;
+    expect(await codeOf(refused)).toBe('link_used');
+    const { rows } = await platform.pool.query<{ password_hash: string }>(
+      'SELECT email, role, password_hash FROM people',
+    );
+    expect(rows).toEqual([
+      { email: expect.stringMatching(/^ada\d+@example\.org$/), role: 'admin', password_hash: expect.any(String) },
+    ]);
+    expect(rows[0]!.password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    await platform.pool.query(`UPDATE people SET email = 'ada@example.org'`);
+    expect(await browser().ask('/sign-in')).toEqual({ first_run: false, oidc: false });
+  });
+
+  it('takes e-mail and password, and keeps the session in a cookie no script and no other site gets', async () => {
+    const ada = browser();
+    const answer = await signIn(' ADA@example.org', PASSWORD, ada);
+    expect(answer.status).toBe(200);
+    const session = {
+      person: { id: expect.stringMatching(/^person_/), email: 'ada@example.org', name: 'Ada', role: 'admin' },
+      account: { id: 'acct_default', name: expect.any(String) },
+    };
+    expect(await answer.json()).toEqual(session);
+    expect(answer.headers.getSetCookie()).toEqual([
+      expect.stringMatching(
+        /^darkroom_session=[A-Za-z0-9_-]{43}; Max-Age=604800; Path=\/console; HttpOnly; SameSite=Strict$/,
+      ),
+    ]);
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(await ada.ask('/session')).toEqual(session);
+    const { rows } = await platform.pool.query('SELECT * FROM sessions');
+    expect(JSON.stringify(rows)).not.toContain(ada.cookie!.split('=')[1]);
+  });
+
+  it('answers an unknown address and a wrong password alike', async () => {
+    const [wrong, unknown] = [await signIn('ada@example.org', 'x'.repeat(12)), await signIn('eve@example.org', 'x')];
+    expect([wrong.status, unknown.status]).toEqual([401, 401]);
+    const bodies = [await wrong.json(), await unknown.json()] as { error: object }[];
+    expect(bodies[0]!.error).toEqual(bodies[1]!.error);
+    expect(bodies[0]!.error).toMatchObject({ code: 'sign_in_failed' });
+    expect(wrong.headers.get('www-authenticate')).toBeNull();
+  });
+
+  it('begins a new session whatever cookie came along, and ends the one that did', async () => {
+    const ada = browser();
+    ada.cookie = `darkroom_session=${'A'.repeat(43)}`;
+    await signIn('ada@example.org', PASSWORD, ada);
+    const first = ada.cookie;
+    expect(first).not.toContain('AAAAAA');
+    await signIn('ada@example.org', PASSWORD, ada);
+    expect(ada.cookie).not.toBe(first);
+    const old = browser();
+    old.cookie = first;
+    expect((await old.call('/session')).status).toBe(401);
+  });
+
+  it('signs out for good', async () => {
+    const ada = browser();
+    await signIn('ada@example.org', PASSWORD, ada);
+    const cookie = ada.cookie;
+    const answer = await ada.call('/sign-out', { method: 'POST' });
+    expect(answer.status).toBe(204);
+    expect(answer.headers.getSetCookie()[0]).toMatch(/^darkroom_session=; Max-Age=0; Path=\/console;/);
+    ada.cookie = cookie;
+    expect(await codeOf(await ada.call('/session'))).toBe('not_signed_in');
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['without its header', { 'x-darkroom-csrf': '' }],
+    ['from another site', { origin: 'https://evil.example' }],
+    ['from another port of this machine', { origin: 'http://127.0.0.1:1' }],
+    ['from a sandboxed page', { origin: 'null' }],
+    ['from another site that this host seems to be', { origin: 'http://evil.example', host: 'evil.example' }],
+  ])('refuses a change %s', async (_case, headers) => {
+    const ada = browser();
+    const refused = await ada.call('/sign-in', { body: { email: 'ada@example.org', password: PASSWORD }, headers });
+    expect(refused.status).toBe(403);
+    expect(await codeOf(refused)).toBe('forbidden_origin');
+    expect(refused.headers.getSetCookie()).toEqual([]);
+  });
+
+  it('refuses a change that says no origin at all', async () => {
+    const answer = await fetch(`${platform.url}/console/api/sign-out`, {
+      method: 'POST',
+      headers: { 'x-darkroom-csrf': '1' },
+    });
+    expect(answer.status).toBe(403);
+  });
+
+  it('grants no other site a preflight, and shows it no answer', async () => {
+    const preflight = await fetch(`${platform.url}/console/api/sign-in`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' },
+    });
+    const unknown = await fetch(`${platform.url}/console/api/nothing`);
+    for (const { headers } of [preflight, unknown])
+      expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+    expect(preflight.ok).toBe(false);
+  });
+
+  it('keeps sessions and keys apart', async () => {
+    const ada = browser();
+    await signIn('ada@example.org', PASSWORD, ada);
+    expect((await platform.call('/v1/tasks', { key: null, headers: { cookie: ada.cookie! } })).status).toBe(401);
+    const withKey = await browser().call('/session', { headers: { authorization: `Bearer ${platform.key}` } });
+    expect(await codeOf(withKey)).toBe('not_signed_in');
+  });
+
+  it('ends sessions that were idle for 12 hours, or that are older than a week', async () => {
+    for (const change of [`last_seen_at = now() - interval '12 hours'`, `expires_at = now()`]) {
+      const ada = await signInInvited(platform, { email: `idle${change.length}@example.org`, role: 'member' });
+      expect((await ada.call('/session')).status).toBe(200);
+      await platform.pool.query(`UPDATE sessions SET ${change}`);
+      expect((await ada.call('/session')).status).toBe(401);
+    }
+  });
+
+  it('lists sessions and ends one; those of others are not there', async () => {
+    const [phone, laptop] = [
+      await signInInvited(platform, { email: 'bob@example.org', role: 'member' }),
+      new Browser(platform.url),
+    ];
+    await signIn('bob@example.org', PASSWORD, laptop);
+    const { data } = await laptop.ask<{ data: { id: string; current: boolean }[] }>('/sessions');
+    expect(data.map(({ current }) => current)).toEqual([true, false]);
+    const carol = await signInInvited(platform, { email: 'carol@example.org', role: 'admin' });
+    expect((await carol.call(`/sessions/${data[1]!.id}`, { method: 'DELETE' })).status).toBe(404);
+    expect((await laptop.call(`/sessions/${data[1]!.id}`, { method: 'DELETE' })).status).toBe(204);
+    expect((await phone.call('/session')).status).toBe(401);
+    expect((await laptop.call('/session')).status).toBe(200);
+  });
+
+  it('a new password ends the other sessions, and so does a link to choose one', async () => {
+    const dora = await signInInvited(platform, { email: 'dora@example.org', role: 'member' });
+    const other = browser();
+    await signIn('dora@example.org', PASSWORD, other);
+    const change = (current: string) =>
+      other.call('/password', { body: { current_password: current, password: `${PASSWORD} 2` } });
+    expect(await codeOf(await change('not this one'))).toBe('sign_in_failed');
+    expect((await change(PASSWORD)).status).toBe(204);
+    expect((await dora.call('/session')).status).toBe(401);
+    const token = await linkToken(platform, { purpose: 'password', email: 'dora@example.org' });
+    await dora.ask('/reset-password', { body: { token, password: `${PASSWORD} 3` } });
+    expect((await other.call('/session')).status).toBe(401);
+    expect((await dora.call('/session')).status).toBe(200);
+    expect((await browser().call('/reset-password', { body: { token, password: PASSWORD } })).status).toBe(410);
+    expect((await signIn('dora@example.org', `${PASSWORD} 2`)).status).toBe(401);
+    expect((await signIn('dora@example.org', `${PASSWORD} 3`)).status).toBe(200);
+  });
+
+  it('lets nobody in who is disabled, and says no more than of a wrong password', async () => {
+    const finn = await signInInvited(platform, { email: 'finn@example.org', role: 'member' });
+    await platform.pool.query(`UPDATE people SET disabled_at = now() WHERE email = 'finn@example.org'`);
+    expect((await finn.call('/session')).status).toBe(401);
+    expect(await codeOf(await signIn('finn@example.org', PASSWORD))).toBe('sign_in_failed');
+  });
+
+  it('takes a link for its own purpose alone, once, for a day', async () => {
+    const join = (token: string) => browser().call('/join', { body: { token, name: 'Gil', password: PASSWORD } });
+    const invite = () => linkToken(platform, { purpose: 'invite', email: 'gil@example.org', role: 'member' });
+    expect((await join(await linkToken(platform, { purpose: 'password', email: 'ada@example.org' }))).status).toBe(410);
+    const late = await invite();
+    await platform.pool.query(`UPDATE sign_in_links SET expires_at = now() WHERE email = 'gil@example.org'`);
+    expect((await join(late)).status).toBe(410);
+    const token = await invite();
+    const answers = await Promise.all([join(token), join(token), join(token)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 410, 410]);
+  });
+
+  it.each<[object, string, string]>([
+    [{ email: 'a@b.c', password: 'p', admin: true }, 'unsupported_parameter', 'admin'],
+    [{ email: 'a@b.c' }, 'missing_required_parameter', 'password'],
+    [{ email: ['a'], password: 'p' }, 'invalid_type', 'email'],
+    [{ email: 'a@b.c', password: 'p'.repeat(300) }, 'string_above_max_length', 'password'],
+  ])('refuses %j', async (body, code, param) => {
+    const answer = await browser().call('/sign-in', { body });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ type: 'error', error: { code, param } });
+  });
+
+  it('wants passwords of at least 12 characters', async () => {
+    const answer = await browser().call('/join', { body: { token: 'A'.repeat(43), name: 'Hal', password: 'short' } });
+    expect(await answer.json()).toMatchObject({ error: { code: 'invalid_value', param: 'password' } });
+  });
+
+  it('stops guessing at one address after ten attempts, even the right password then', async () => {
+    const statuses: number[] = [];
+    for (let attempt = 0; attempt < 10; attempt++) statuses.push((await signIn('ivy@example.org', 'a guess')).status);
+    expect(new Set(statuses)).toEqual(new Set([401]));
+    const stopped = await signIn('IVY@example.org', 'a guess');
+    expect(stopped.status).toBe(429);
+    expect(Number(stopped.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await signIn('dora@example.org', `${PASSWORD} 3`)).status).toBe(200);
+  });
+
+  it('writes no password, token or address of a person to its log, and keeps the deeds', async () => {
+    const output = platform.api.output();
+    for (const secret of [PASSWORD, 'ada@example.org', 'darkroom_session']) expect(output).not.toContain(secret);
+    const { rows } = await platform.pool.query('SELECT DISTINCT action FROM audit_log ORDER BY action');
+    expect(rows.map(({ action }) => action as string)).toEqual([
+      ...['person.became_first_admin', 'person.changed_password', 'person.joined', 'person.reset_password'],
+      ...['person.signed_in', 'person.signed_out', 'session.ended'],
+    ]);
+  });
+});

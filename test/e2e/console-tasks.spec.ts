@@ -1,0 +1,192 @@
+import { waitUntil } from '#embedded/wait-until.js';
+import { gradientImage } from '#images/sample-images.fixture.js';
+import { signInFirstAdmin, signInInvited, Browser } from '../support/console.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+interface TaskBody {
+  readonly id: string;
+  readonly status: string;
+  readonly prompt: string;
+  readonly images: { url: string; size: string }[];
+  readonly timeline: { event: string }[];
+  readonly [field: string]: unknown;
+}
+interface Page {
+  readonly data: TaskBody[];
+  readonly has_more: boolean;
+  readonly next: string | null;
+}
+
+describe('playground and tasks of the console', () => {
+  let platform: Platform;
+  let ada: Browser;
+  const draw = async (body: object): Promise<string> =>
+    (await ada.ask<{ task_id: string }>('/pictures', { body: { model: 'gpt-image-2', resolution: '1k', ...body } }))
+      .task_id;
+  const find = (id: string): Promise<TaskBody> => ada.ask<TaskBody>(`/tasks/${id}`);
+  const ended = async (id: string): Promise<TaskBody> => {
+    await waitUntil(async () => (await find(id)).status !== 'pending', { timeoutMs: 30_000 });
+    return await find(id);
+  };
+  /** Event names and data of a whole stream. */
+  const events = async (id: string): Promise<[string, Record<string, unknown>][]> => {
+    const text = await (await ada.call(`/tasks/${id}/events`)).text();
+    return text
+      .split('\n\n')
+      .filter((block) => block.startsWith('event: '))
+      .map((block) => {
+        const [name = '', data = ''] = block.split('\n');
+        return [name.slice(7), JSON.parse(data.slice(6)) as Record<string, unknown>];
+      });
+  };
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+    ada = await signInFirstAdmin(platform);
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  it('names the image models', async () => {
+    const { data } = await ada.ask<{ data: { id: string; capabilities: object }[] }>('/models');
+    expect(data.map(({ id }) => id)).toEqual(['gpt-image-2']);
+    expect(data[0]!.capabilities).toMatchObject({ edits: true, masks: true });
+  });
+
+  it('draws a picture and tells all about its task', async () => {
+    const id = await draw({ prompt: 'A red fox', size: '3:2', quality: 'high' });
+    const task = await ended(id);
+    expect(task).toMatchObject({
+      ...{ id, status: 'completed', phase: 'done', progress: 100, action: 'generation', model: 'gpt-image-2' },
+      ...{ size: '3:2', resolution: '1k', prompt: 'A red fox', options: { quality: 'high', output_format: 'png' } },
+      ...{ key: { name: 'console' }, webhook_deliveries: [], request_id: expect.stringMatching(/^req_/) },
+      sizes: { requested: expect.any(String), sent: expect.any(String), received: expect.any(String) },
+    });
+    expect(task.timeline.map(({ event }) => event)).toEqual(['accepted', 'started', 'provider_call', 'completed']);
+    expect(task.images[0]!.url).toMatch(/^\/i\//);
+    const picture = await fetch(platform.url + task.images[0]!.url);
+    expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/png']);
+    await picture.body?.cancel();
+  });
+
+  it('streams the task as it moves, with its partial pictures', async () => {
+    const id = await draw({ prompt: 'a slow sea [[latency=1s]]', partial_images: 2 });
+    const told = await events(id);
+    const updates = told.filter(([name]) => name === 'task.updated').map(([, task]) => task);
+    expect(updates.at(-1)).toEqual(await find(id));
+    expect(updates.at(-1)).toMatchObject({ id, status: 'completed', images: [{ size: expect.any(String) }] });
+    const partials = told.filter(([name]) => name === 'partial').map(([, partial]) => partial);
+    expect(partials.map(({ index }) => index)).toEqual([0, 1]);
+    expect(partials[0]).toMatchObject({ output_format: 'png', b64_json: expect.stringMatching(/^iVBOR/) });
+  });
+
+  it('edits a picture with a mask, and draws that again from copies of its images', async () => {
+    const form = new FormData();
+    const image = await gradientImage(96, 80, 'png', 4);
+    for (const name of ['image[]', 'mask'])
+      form.set(name, new Blob([new Uint8Array(image)], { type: 'image/png' }), 'a.png');
+    for (const [name, value] of Object.entries({ prompt: 'A hat', resolution: '1k' })) form.set(name, value);
+    const { task_id: id } = await ada.ask<{ task_id: string }>('/edits', { body: form });
+    const first = await ended(id);
+    expect(first).toMatchObject({ action: 'edit', status: 'completed' });
+    const { task_id: again } = await ada.ask<{ task_id: string }>(`/tasks/${id}/again`, { method: 'POST' });
+    expect(again).not.toBe(id);
+    expect(await ended(again)).toMatchObject({ action: 'edit', status: 'completed', prompt: 'A hat' });
+    const { rows } = await platform.pool.query<{ inputs: { key: string }[]; mask: { key: string } }>(
+      'SELECT inputs, mask FROM tasks WHERE id = $1',
+      [again],
+    );
+    expect([rows[0]!.inputs[0]!.key, rows[0]!.mask.key]).toEqual([`inputs/${again}/0`, `inputs/${again}/mask`]);
+  });
+
+  it('cancels a task', async () => {
+    const id = await draw({ prompt: 'a slow one [[latency=60s]]' });
+    expect(await ada.ask(`/tasks/${id}/cancel`, { method: 'POST' })).toMatchObject({ id, status: 'cancelled' });
+  });
+
+  it('shows what went wrong', async () => {
+    const task = await ended(await draw({ prompt: '[[fault=moderation]]' }));
+    expect(task).toMatchObject({
+      status: 'failed',
+      error: { code: 'moderation_blocked' },
+      images: [],
+      thumbnail_url: null,
+    });
+  });
+
+  it('pages and filters its list', async () => {
+    const key = await platform.newKey({ name: 'shop' });
+    const ids: string[] = [];
+    for (const prompt of ['100% Zebra_x', 'zebra two', 'another', 'ZEBRA three']) {
+      const response = await platform.call('/v1/images/generations', {
+        key,
+        body: { model: 'gpt-image-2', prompt, resolution: '1k' },
+      });
+      ids.push(response.headers.get('x-task-id') ?? '');
+      await response.body?.cancel();
+    }
+    const prompts = async (query: string): Promise<string[]> =>
+      (await ada.ask<Page>(`/tasks?${query}`)).data.map(({ prompt }) => prompt);
+    const first = await ada.ask<Page>('/tasks?limit=2');
+    expect(first).toMatchObject({ has_more: true, next: ids[2], data: [{ id: ids[3] }, { id: ids[2] }] });
+    const { rows } = await platform.pool.query<{ id: string }>(`SELECT id FROM api_keys WHERE name = 'shop'`);
+    expect(first.data[0]).toMatchObject({
+      key: { id: rows[0]!.id, name: 'shop' },
+      thumbnail_url: expect.stringMatching(/^\/i\//),
+    });
+    expect((await ada.ask<Page>(`/tasks?limit=2&after=${first.next}`)).data.map(({ id }) => id)).toEqual([
+      ids[1],
+      ids[0],
+    ]);
+    expect(await prompts('text=zebra')).toEqual(['ZEBRA three', 'zebra two', '100% Zebra_x']);
+    expect(await prompts('text=%25%20zebra_')).toEqual(['100% Zebra_x']);
+    expect(await prompts(`text=${ids[2]}`)).toEqual(['another']);
+    expect(await prompts(`key=${rows[0]!.id}&limit=50`)).toHaveLength(4);
+    expect(await prompts('status=failed')).toEqual(['[[fault=moderation]]']);
+    expect(await prompts('model=other')).toEqual([]);
+    const played = (await ada.ask<Page>('/tasks?key=console&limit=100')).data;
+    expect(new Set(played.map(({ key }) => (key as { name: string }).name))).toEqual(new Set(['console']));
+  });
+
+  it.each(['limit=0', 'limit=101', 'status=odd', 'after=x', 'other=1', `text=${'x'.repeat(201)}`])(
+    'refuses a list with %s',
+    async (query) => {
+      expect((await ada.call(`/tasks?${query}`)).status).toBe(400);
+    },
+  );
+
+  it('needs a session before it reads anything', async () => {
+    const nobody = new Browser(platform.url);
+    for (const path of ['/pictures', '/edits']) {
+      expect((await nobody.call(path, { body: { prompt: 'x' } })).status).toBe(401);
+    }
+    expect((await ada.call('/pictures', { body: { prompt: 7 } })).status).toBe(400);
+    expect((await ada.call('/pictures', { body: { prompt: 'x', model: 'none' } })).status).toBe(400);
+  });
+
+  it("answers for another account's tasks as for none", async () => {
+    const id = await draw({ prompt: 'mine alone' });
+    const accountId = await platform.newAccount();
+    const eve = await signInInvited(platform, { email: 'eve@example.org', role: 'admin', accountId });
+    expect(await eve.ask('/tasks')).toEqual({ data: [], has_more: false, next: null });
+    for (const [method, path] of [
+      ['GET', ''],
+      ['GET', '/events'],
+      ['POST', '/cancel'],
+      ['POST', '/again'],
+    ] as const) {
+      const answers = [
+        await eve.call(`/tasks/${id}${path}`, { method }),
+        await eve.call(`/tasks/task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A${path}`, { method }),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([404, 404]);
+      const [foreign, unknown] = (await Promise.all(answers.map((answer) => answer.json()))) as { error: object }[];
+      expect(foreign!.error).toEqual(unknown!.error);
+    }
+    expect((await ended(id)).status).toBe('completed');
+    const { rows } = await platform.pool.query(`SELECT 1 FROM api_keys WHERE hidden AND account_id = $1`, [accountId]);
+    expect(rows).toEqual([]);
+    expect((await ada.ask<{ data: { name: string }[] }>('/keys')).data.map(({ name }) => name)).not.toContain(
+      'console',
+    );
+  });
+});

@@ -1,0 +1,82 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium, type Browser, type Page } from 'playwright-core';
+
+const PATIENCE_MS = 20_000;
+const WIDE = { width: 1280, height: 860 };
+const PHONE = { width: 390, height: 844 };
+/** Waits until pictures are there and nothing moves but what moves for ever. */
+const SETTLE = `Promise.all([
+  ...[...document.images]
+    .filter(({ complete, loading }) => !complete && loading !== 'lazy')
+    .map((image) => new Promise((resolve) => { image.onload = image.onerror = resolve; })),
+  ...document.getAnimations()
+    .filter(({ effect }) => effect.getTiming().iterations !== Infinity)
+    .map(({ finished }) => finished.catch(() => undefined)),
+]).then(() => undefined)`;
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** A page of a real browser, and everything that went wrong in it. */
+export interface Screen {
+  readonly page: Page;
+  /** Dialogs, errors of scripts and breaches of the Content-Security-Policy; a good page has none. */
+  readonly troubles: string[];
+  /** Keeps a picture of the page in both colours, wide and on a phone, and answers what axe finds serious there. */
+  inspect(name: string): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** Opens Debian's Chromium, as scripts/test.mjs found it. Pictures go to TEST_SCREENSHOTS. */
+export async function openScreen(url: string): Promise<Screen> {
+  const folder = process.env['TEST_SCREENSHOTS'] ?? join(tmpdir(), 'darkroom-screenshots');
+  mkdirSync(folder, { recursive: true });
+  const browser: Browser = await chromium.launch({
+    executablePath: process.env['TEST_CHROMIUM'] ?? '/usr/bin/chromium',
+    // As root there is no sandbox to be had; the only pages opened are our own.
+    args: ['--no-sandbox'],
+  });
+  const context = await browser.newContext({ baseURL: url, viewport: WIDE, reducedMotion: 'reduce', locale: 'en-GB' });
+  context.setDefaultTimeout(PATIENCE_MS);
+  const page = await context.newPage();
+  const troubles: string[] = [];
+  page.on('dialog', (dialog) => {
+    troubles.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
+  page.on('console', (message) => {
+    if (/Content Security Policy/i.test(message.text())) troubles.push(message.text());
+  });
+  return {
+    page,
+    troubles,
+    inspect: async (name) => {
+      const found: string[] = [];
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        for (const [width, size] of Object.entries({ wide: WIDE, phone: PHONE })) {
+          await page.setViewportSize(size);
+          await page.evaluate(SETTLE);
+          await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+          const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+          if (Number(overflow) > 1) found.push(`${name}, ${width}: ${String(overflow)} px wider than the screen`);
+        }
+        await page.setViewportSize(WIDE);
+        found.push(...(await violations(page)).map((violation) => `${name}, ${colorScheme}: ${violation}`));
+      }
+      return found;
+    },
+    close: () => browser.close(),
+  };
+}
+
+/** Serious and critical findings; run by the debugger, so that the page's policy stays as strict as it is. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  return await page.evaluate<string[]>(`axe.run().then(({ violations }) =>
+    violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | ')))`);
+}

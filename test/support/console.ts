@@ -1,0 +1,74 @@
+import { createSignInLink } from '#people/sign-in-links.js';
+import type { Platform } from './platform.js';
+
+export const PASSWORD = 'correct horse battery';
+
+interface ConsoleCall {
+  readonly method?: string;
+  /** Objects are sent as JSON, forms as they are. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A browser's side of the console: it keeps the cookie, and sends what the pages send. */
+export class Browser {
+  cookie: string | undefined;
+
+  constructor(private readonly url: string) {}
+
+  /** Calls an address below /console/api. */
+  async call(path: string, { method, body, headers = {} }: ConsoleCall = {}): Promise<Response> {
+    const isForm = body instanceof FormData;
+    const response = await fetch(`${this.url}/console/api${path}`, {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: {
+        origin: this.url,
+        'x-darkroom-csrf': '1',
+        ...(this.cookie === undefined ? {} : { cookie: this.cookie }),
+        ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      signal: AbortSignal.timeout(60_000),
+      ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+    });
+    const [cookie] = response.headers.getSetCookie();
+    if (cookie !== undefined) this.cookie = cookie.split(';', 1)[0];
+    return response;
+  }
+
+  /** The body of an answer that must be good. */
+  async ask<T>(path: string, call: ConsoleCall = {}): Promise<T> {
+    const response = await this.call(path, call);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${call.method ?? ''} ${path} was answered ${response.status}: ${text}`);
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  }
+}
+
+/** The token of a new link. */
+export async function linkToken(
+  platform: Pick<Platform, 'pool' | 'secretKey' | 'url'>,
+  link: Parameters<typeof createSignInLink>[3],
+): Promise<string> {
+  const url = await createSignInLink(platform.pool, platform.secretKey, platform.url, link);
+  return url.split('#token=')[1] ?? '';
+}
+
+/** The first admin of a platform, signed in. */
+export async function signInFirstAdmin(platform: Platform): Promise<Browser> {
+  const browser = new Browser(platform.url);
+  const token = await linkToken(platform, { purpose: 'first_admin' });
+  await browser.ask('/first-admin', { body: { token, email: 'ada@example.org', name: 'Ada', password: PASSWORD } });
+  return browser;
+}
+
+/** Somebody who was invited, signed in. */
+export async function signInInvited(
+  platform: Platform,
+  person: { email: string; role: 'admin' | 'member'; accountId?: string },
+): Promise<Browser> {
+  const browser = new Browser(platform.url);
+  const token = await linkToken(platform, { purpose: 'invite', ...person });
+  await browser.ask('/join', { body: { token, name: 'Somebody', password: PASSWORD } });
+  return browser;
+}
