@@ -79,3 +79,12 @@ export async function setBudget(
     client.release(failure);
   }
 }
+
+/** Gives a key the budget of the key that it replaces, with what that has spent of it; nothing where there is none. */
+export async function inheritBudget(database: Queryable, heirId: string, keyId: string): Promise<void> {
+  await database.query(
+    `INSERT INTO budgets (owner_id, owner, limit_micros, period, spent_micros, period_start)
+     SELECT $1, owner, limit_micros, period, spent_micros, period_start FROM budgets WHERE owner_id = $2`,
+    [heirId, keyId],
+  );
+}

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Database } from '#database/database.js';
-import { findBudgets, leftOf, setBudget } from '#money/budgets.js';
+import { findBudgets, inheritBudget, leftOf, setBudget } from '#money/budgets.js';
 import type { TaskCost } from '#money/task-cost.js';
 import { RetractTasks } from '#tasks/retract-tasks.js';
 import { TaskIntake } from '#tasks/task-intake.js';
@@ -191,6 +191,16 @@ describe('money', () => {
     await keyBudget(apiKeyId, 100_000, 'month');
     expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 40_007 });
     expect(leftOf(await findBudgets(room.database.pool, [apiKeyId, 'acct_without']))).toBe(59_993);
+  });
+
+  it('that a key has spent stays spent for the key that replaces it', async () => {
+    const [old, heir] = [keyId(), keyId()];
+    await keyBudget(old, 100_000);
+    await take({ apiKeyId: old });
+    await inheritBudget(room.database.pool, heir, old);
+    expect(await budgetOf(heir)).toEqual({ ...(await budgetOf(old)), ownerId: heir });
+    await take({ apiKeyId: heir });
+    await expect(take({ apiKeyId: heir })).rejects.toMatchObject({ code: 'insufficient_quota' });
   });
 
   it('begins anew with the month, and what ends later belongs to the month that it began in', async () => {

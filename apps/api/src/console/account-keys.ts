@@ -4,7 +4,7 @@ import { AppError } from '#contract/app-error.js';
 import { microsOf } from '#contract/money.js';
 import { createApiKey, listApiKeys, revokeApiKey, updateApiKey, type ApiKeyRow } from '#database/api-keys.js';
 import { Database } from '#database/database.js';
-import { findBudgets, setBudget, type Budget } from '#money/budgets.js';
+import { findBudgets, inheritBudget, setBudget, type Budget } from '#money/budgets.js';
 import { spendByKey } from '#money/spend.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { keySettings, type KeyChangeBody, type NewKeyBody } from './key-bodies.js';
@@ -73,8 +73,7 @@ export class AccountKeys {
       ...{ defaultResponseFormat, allowPixelSize, submitMode, expiresAt },
     };
     const made = await createApiKey(pool, this.secrets.secretKey, { name, accountId, settings });
-    const [budget] = await findBudgets(pool, [old.id]);
-    if (budget) await setBudget(pool, { ownerId: made.id, owner: 'key' }, budget);
+    await inheritBudget(pool, made.id, old.id);
     if (expiresAt === null || end < expiresAt) await updateApiKey(pool, old.id, { expiresAt: end }, accountId);
     return { key: await this.view(accountId, made.id), secret: made.key };
   }
