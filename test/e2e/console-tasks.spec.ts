@@ -72,7 +72,7 @@ describe('playground and tasks of the console', () => {
     const id = await draw({ prompt: 'a slow sea [[latency=1s]]', partial_images: 2 });
     const told = await events(id);
     const updates = told.filter(([name]) => name === 'task.updated').map(([, task]) => task);
-    expect(updates.at(-1)).toEqual(await find(id));
+    expect(unsigned(updates.at(-1))).toEqual(unsigned(await find(id)));
     expect(updates.at(-1)).toMatchObject({ id, status: 'completed', images: [{ size: expect.any(String) }] });
     const partials = told.filter(([name]) => name === 'partial').map(([, partial]) => partial);
     expect(partials.map(({ index }) => index)).toEqual([0, 1]);
@@ -190,3 +190,8 @@ describe('playground and tasks of the console', () => {
     );
   });
 });
+
+/** Without what differs from second to second: the signatures of links. */
+function unsigned(task: unknown): unknown {
+  return JSON.parse(JSON.stringify(task).replace(/exp=\d+&sig=[\w-]+/g, ''));
+}
