@@ -88,7 +88,6 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
     lacks: type === 'fal' ? ['usage', 'partials'] : ['partials'],
     notes: type === 'google' ? ['The provider takes no pixels, so 16:9 was asked for.'] : [],
     fates: {
-      'no-picture': ['upstream_invalid_response', true, 'maybe'],
       moderation: ['moderation_blocked', false, type === 'fal' ? 'no' : 'maybe'],
     },
   });

@@ -254,14 +254,17 @@ describe('ordering a picture', () => {
       expect(await callsOf(lost)).toMatchObject([{ outcome: 'failed', charged: 'maybe' }]);
     });
 
-    it('does not order anew what was finished, and so charged, but can’t be used', async () => {
+    it('that is finished and no usable picture is ordered elsewhere: it bought nothing', async () => {
       const id = await accepted();
       await worker({ first: slow(1) }).run(id);
       await due(id);
       const garbage: Generate = () => Promise.resolve(pictureOf(Buffer.from('<html>')));
-      await worker({ first: garbage, second: mustNotBeCalled }).run(id);
-      expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'upstream_invalid_response' } });
-      expect(await callsOf(id)).toMatchObject([{ outcome: 'failed', charged: 'yes' }]);
+      await worker({ first: garbage, second: picture }).run(id);
+      expect(await read(id)).toMatchObject({ status: 'completed' });
+      expect(await callsOf(id)).toMatchObject([
+        { provider: 'first', outcome: 'failed', charged: 'no' },
+        { provider: 'second', outcome: 'succeeded' },
+      ]);
     });
 
     it('notes the name of the job as soon as the database takes it', async () => {

@@ -85,7 +85,6 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
       await waitUntil(() => vendor.calls.length > callsBefore, { timeoutMs: 10_000 });
     },
     lacks: ['usage', 'partials'],
-    fates: { 'no-picture': ['upstream_invalid_response', false, 'yes'] },
   });
 
   it('names its job before anything else, and answers that it works on', async () => {

@@ -106,7 +106,7 @@ async function asItTakes({ maskForm }: ImageProvider, { inputs, resume }: Ordere
 
 async function read({ image }: ProviderImageResult, attempt: Attempt): Promise<Buffer> {
   return readCapped(image, MAX_PICTURE_BYTES, attempt.held.signal).catch((error: unknown) => {
-    throw error instanceof TooManyBytes ? unusable(attempt, error) : error;
+    throw error instanceof TooManyBytes ? unusable(error) : error;
   });
 }
 

@@ -13,15 +13,15 @@ export async function finishAsOrdered(bytes: Buffer, attempt: Attempt): Promise<
     background: background ?? undefined,
   };
   return finishPicture(bytes, order, attempt.held.signal).catch((error: unknown) => {
-    throw error instanceof ImageError ? unusable(attempt, error) : error;
+    throw error instanceof ImageError ? unusable(error) : error;
   });
 }
 
-/** An answer without a usable picture is the provider's failure. A job that it has finished is charged all the same. */
-export function unusable({ call }: Attempt, cause: Error): ProviderError {
+/** An answer without a usable picture is the provider's failure, and bought nothing. */
+export function unusable(cause: Error): ProviderError {
   return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
     retryable: true,
-    charged: call?.jobId === undefined ? 'no' : 'yes',
+    charged: 'no',
     cause,
   });
 }

@@ -12,7 +12,7 @@ export function blocked(): ProviderError {
 
 /** An answer to a call that was carried out, without a picture in it. */
 export function withoutPicture(): ProviderError {
-  return unusable(new Error('the answer has no picture'));
+  return unusable('no', new Error('the answer has no picture'));
 }
 
 /**
@@ -21,7 +21,7 @@ export function withoutPicture(): ProviderError {
  */
 export function libraryFailed(error: unknown, hasOrdered: boolean): ProviderError {
   const cause = new Error(`the library failed: ${error instanceof Error ? error.name : typeof error}`);
-  if (hasOrdered) return unusable(cause);
+  if (hasOrdered) return unusable('maybe', cause);
   return new ProviderError('upstream_error', 'The provider can not be asked for this.', {
     retryable: false,
     charged: 'no',
@@ -29,10 +29,10 @@ export function libraryFailed(error: unknown, hasOrdered: boolean): ProviderErro
   });
 }
 
-function unusable(cause: Error): ProviderError {
+function unusable(charged: 'no' | 'maybe', cause: Error): ProviderError {
   return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
     retryable: true,
-    charged: 'maybe',
+    charged,
     cause,
   });
 }

@@ -112,7 +112,7 @@ export class ComfyUiProvider implements ImageProvider {
     try {
       const images = await this.finished(jobId, order, alarm, context);
       const [image] = images;
-      if (image === undefined) throw withoutPicture(endedJob(this.free));
+      if (image === undefined) throw withoutPicture();
       return await this.view(image, signal);
     } catch (error) {
       if (signal.aborted && !jobGoesOn(signal.reason)) await this.server.cancel(jobId);

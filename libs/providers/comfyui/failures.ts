@@ -3,7 +3,7 @@ import { textAt, valueAt } from '../http/json-value.js';
 import { ProviderError } from '../provider-error.js';
 
 /**
- * What comes after a job that has ended without a picture: another one where that costs nothing, as on hardware of one's
+ * What comes after a job that was broken off: another one where that costs nothing, as on hardware of one's
  * own; none where nodes may have been paid for.
  */
 interface Fate {
@@ -58,9 +58,10 @@ export function lostJob(fate: Fate): ProviderError {
 }
 
 /** A finished job that saved no picture. */
-export function withoutPicture(fate: Fate): ProviderError {
+export function withoutPicture(): ProviderError {
   return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
-    ...fate,
+    retryable: true,
+    charged: 'no',
     cause: new Error('the workflow saved no picture'),
   });
 }

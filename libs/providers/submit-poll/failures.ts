@@ -82,11 +82,11 @@ export function withoutJob(cause: unknown): ProviderError {
   });
 }
 
-/** A finished job, and so a charged one, without a picture in it. */
+/** A finished job without a picture in it. */
 export function withoutPicture(): ProviderError {
   return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
-    retryable: false,
-    charged: 'yes',
+    retryable: true,
+    charged: 'no',
     cause: new Error("the provider's job is complete and has no picture"),
   });
 }
