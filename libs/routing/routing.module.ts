@@ -43,7 +43,7 @@ const providers = [
 ];
 
 /** Which calls to providers may begin, at all processes together. Needs the CatalogueModule and RoutingConfig. */
-@Module({ imports: [DatabaseModule, QueueModule], providers, exports: [ProviderGate, DrainedProviders] })
+@Module({ imports: [DatabaseModule, QueueModule], providers, exports: [ProviderGate, GateState, DrainedProviders] })
 export class RoutingModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
     @Inject(DrainedProviders) private readonly drained: DrainedProviders,

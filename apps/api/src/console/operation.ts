@@ -1,32 +1,22 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
 import { Database } from '#database/database.js';
 import { QueueLine } from '#queue/queue-line.js';
-import { QueueConfig } from '#queue/queue.config.js';
-import { PRODUCER_REDIS } from '#queue/queue.module.js';
 import { GateState } from '#routing/gate-state.js';
 import { drainProvider, listDrained, resumeProvider } from '#routing/provider-switches.js';
-import { RoutingConfig } from '#routing/routing.config.js';
 import { queueFigures } from '#tasks/queue-figures.js';
 import type { ProviderStateView, QueueView } from './operation-views.js';
 
 /** The state of providers and queue. */
 @Injectable()
 export class Operation {
-  private readonly gate: GateState;
-
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(CatalogueSource) private readonly source: CatalogueSource,
     @Inject(QueueLine) private readonly line: QueueLine,
-    @Inject(PRODUCER_REDIS) redis: Redis,
-    @Inject(QueueConfig) { redisPrefix }: QueueConfig,
-  ) {
-    // Only looked at: what the settings of routing say is the workers' matter.
-    this.gate = new GateState(redis, redisPrefix, new RoutingConfig());
-  }
+    @Inject(GateState) private readonly gate: GateState,
+  ) {}
 
   /** Throws AppError `server_is_overloaded` when Redis does not answer. */
   async providers(): Promise<ProviderStateView[]> {

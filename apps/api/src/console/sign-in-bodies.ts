@@ -33,52 +33,7 @@ export class SignInBody {
   password!: string;
 }
 
-export class FirstAdminBody {
-  @ApiProperty({ description: 'The part of the link after #token=.' })
-  @IsDefined()
-  @IsString()
-  @IsLinkToken()
-  token!: string;
-
-  @ApiProperty()
-  @IsDefined()
-  @IsString()
-  @IsEmailAddress()
-  email!: string;
-
-  @ApiProperty()
-  @IsDefined()
-  @IsString()
-  @IsPersonName()
-  name!: string;
-
-  @ApiProperty({ minLength: MIN_PASSWORD_LENGTH })
-  @IsDefined()
-  @IsString()
-  @IsNewPassword()
-  password!: string;
-}
-
-export class JoinBody {
-  @ApiProperty({ description: 'The part of the link after #token=.' })
-  @IsDefined()
-  @IsString()
-  @IsLinkToken()
-  token!: string;
-
-  @ApiProperty()
-  @IsDefined()
-  @IsString()
-  @IsPersonName()
-  name!: string;
-
-  @ApiProperty({ minLength: MIN_PASSWORD_LENGTH })
-  @IsDefined()
-  @IsString()
-  @IsNewPassword()
-  password!: string;
-}
-
+/** What comes with every link. */
 export class ResetPasswordBody {
   @ApiProperty({ description: 'The part of the link after #token=.' })
   @IsDefined()
@@ -91,6 +46,22 @@ export class ResetPasswordBody {
   @IsString()
   @IsNewPassword()
   password!: string;
+}
+
+export class JoinBody extends ResetPasswordBody {
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @IsPersonName()
+  name!: string;
+}
+
+export class FirstAdminBody extends JoinBody {
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @IsEmailAddress()
+  email!: string;
 }
 
 export class ChangePasswordBody {
