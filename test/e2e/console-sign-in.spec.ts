@@ -51,6 +51,7 @@ describe('signing in to the console', () => {
     const session = {
       person: { id: expect.stringMatching(/^person_/), email: 'ada@example.org', name: 'Ada', role: 'admin' },
       account: { id: 'acct_default', name: expect.any(String) },
+      operator: true,
     };
     expect(await answer.json()).toEqual(session);
     expect(answer.headers.getSetCookie()).toEqual([

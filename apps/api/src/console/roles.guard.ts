@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { DEFAULT_ACCOUNT } from '#database/api-keys.js';
 import type { Role } from '#people/person-store.js';
+import type { Session } from '#people/session-store.js';
 import { sessionOf } from './session.guard.js';
 
 /**
@@ -20,8 +21,13 @@ export class RolesGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const role = this.reflector.getAllAndOverride(ForRole, [context.getHandler(), context.getClass()]);
     if (role !== 'admin' && role !== 'operator') return true;
-    const { role: own, accountId } = sessionOf(context.switchToHttp().getRequest<FastifyRequest>());
-    if (own === 'admin' && (role === 'admin' || accountId === DEFAULT_ACCOUNT)) return true;
+    const session = sessionOf(context.switchToHttp().getRequest<FastifyRequest>());
+    if (role === 'admin' ? session.role === 'admin' : isOperator(session)) return true;
     throw new AppError('not_permitted', `This is for ${role}s only.`);
   }
+}
+
+/** Whether somebody looks after the whole installation. */
+export function isOperator({ role, accountId }: Session): boolean {
+  return role === 'admin' && accountId === DEFAULT_ACCOUNT;
 }

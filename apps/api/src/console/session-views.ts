@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ROLES, type Role } from '#people/person-store.js';
 import type { Session, SessionRow } from '#people/session-store.js';
+import { isOperator } from './roles.guard.js';
 
 class PersonView {
   @ApiProperty()
@@ -30,6 +31,9 @@ export class SessionView {
 
   @ApiProperty({ type: AccountView })
   account!: AccountView;
+
+  @ApiProperty({ description: 'Looks after the whole installation: an admin of the first account.' })
+  operator!: boolean;
 }
 
 export class SignInView {
@@ -62,8 +66,13 @@ export class SessionListView {
   data!: OpenSessionView[];
 }
 
-export function sessionView({ personId, accountId, accountName, email, name, role }: Session): SessionView {
-  return { person: { id: personId, email, name, role }, account: { id: accountId, name: accountName } };
+export function sessionView(session: Session): SessionView {
+  const { personId, accountId, accountName, email, name, role } = session;
+  return {
+    person: { id: personId, email, name, role },
+    account: { id: accountId, name: accountName },
+    operator: isOperator(session),
+  };
 }
 
 export function sessionListView(rows: readonly SessionRow[], currentId: string): SessionListView {

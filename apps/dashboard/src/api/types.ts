@@ -3,6 +3,8 @@
 export interface Session {
   readonly person: { readonly id: string; readonly email: string; readonly name: string; readonly role: Role };
   readonly account: { readonly id: string; readonly name: string };
+  /** Looks after the whole installation. */
+  readonly operator: boolean;
 }
 /** One of a person's sessions. */
 export interface SignedIn {

@@ -1,21 +1,37 @@
 import { ActionIcon, AppShell, Box, Burger, Group, Stack, Text, Tooltip } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
-import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { Link, Outlet, useNavigate, type LinkProps } from '@tanstack/react-router';
+import { Fragment, type ReactNode } from 'react';
 import { queryClient, useSession } from '../api/queries.ts';
 import { send } from '../api/request.ts';
+import type { Session } from '../api/types.ts';
 import { KeyIcon, Mark, PlayIcon, SignOutIcon, TasksIcon, UsageIcon } from '../parts/icons.tsx';
 import { SchemeSwitch } from './scheme.tsx';
 
-const PAGES = [
-  { to: '/keys', label: 'Keys', icon: <KeyIcon /> },
-  { to: '/playground', label: 'Playground', icon: <PlayIcon /> },
-  { to: '/tasks', label: 'Tasks', icon: <TasksIcon /> },
-  { to: '/usage', label: 'Usage', icon: <UsageIcon /> },
-] as const;
+/** The pages in groups, each for those whom they concern. */
+const GROUPS: readonly PageGroup[] = [
+  {
+    title: null,
+    isFor: () => true,
+    pages: [
+      { to: '/keys', label: 'Keys', icon: <KeyIcon /> },
+      { to: '/playground', label: 'Playground', icon: <PlayIcon /> },
+      { to: '/tasks', label: 'Tasks', icon: <TasksIcon /> },
+      { to: '/usage', label: 'Usage', icon: <UsageIcon /> },
+    ],
+  },
+];
+
+interface PageGroup {
+  readonly title: string | null;
+  readonly isFor: (session: Session) => boolean;
+  readonly pages: readonly { readonly to: NonNullable<LinkProps['to']>; readonly label: string; readonly icon: ReactNode }[];
+}
 
 /** Sidebar on wide screens, drawer on phones, the page beside it. */
 export function Shell() {
+  const session = useSession();
   const [opened, { toggle, close }] = useDisclosure(false);
   return (
     <AppShell
@@ -36,12 +52,21 @@ export function Shell() {
         <Box visibleFrom="sm" mb="lg" px={6}>
           <Brand />
         </Box>
-        <Stack gap={4} flex={1}>
-          {PAGES.map(({ to, label, icon }) => (
-            <Link key={to} to={to} className="page-link" onClick={close}>
-              {icon}
-              {label}
-            </Link>
+        <Stack gap={4} flex={1} style={{ overflowY: 'auto' }}>
+          {GROUPS.filter(({ isFor }) => isFor(session)).map(({ title, pages }) => (
+            <Fragment key={title}>
+              {title !== null && (
+                <Text size="xs" fw={600} c="dimmed" px={12} pt="md" pb={4}>
+                  {title}
+                </Text>
+              )}
+              {pages.map(({ to, label, icon }) => (
+                <Link key={to} to={to} className="page-link" onClick={close}>
+                  {icon}
+                  {label}
+                </Link>
+              ))}
+            </Fragment>
           ))}
         </Stack>
         <Person onLeave={close} />
