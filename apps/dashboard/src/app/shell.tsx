@@ -26,7 +26,11 @@ const GROUPS: readonly PageGroup[] = [
 interface PageGroup {
   readonly title: string | null;
   readonly isFor: (session: Session) => boolean;
-  readonly pages: readonly { readonly to: NonNullable<LinkProps['to']>; readonly label: string; readonly icon: ReactNode }[];
+  readonly pages: readonly {
+    readonly to: NonNullable<LinkProps['to']>;
+    readonly label: string;
+    readonly icon: ReactNode;
+  }[];
 }
 
 /** Sidebar on wide screens, drawer on phones, the page beside it. */
