@@ -144,6 +144,9 @@ describe('the console in a browser', () => {
   it('shows what was made and spent as charts, and gives it out as CSV', async () => {
     await page().getByRole('link', { name: 'Usage' }).click();
     await page().getByText('Time to the picture').waitFor();
+    const today = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+    await page().locator('section', { hasText: 'Pictures' }).getByText(today.format(), { exact: true }).waitFor();
+    await page().locator('section', { hasText: 'Failures' }).getByText('None in this time').waitFor();
     expect(await screen.inspect('usage')).toEqual([]);
     const [download] = await Promise.all([page().waitForEvent('download'), page().getByText('Export CSV').click()]);
     expect(download.suggestedFilename()).toMatch(/\.csv$/);

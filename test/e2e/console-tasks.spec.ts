@@ -58,7 +58,7 @@ describe('playground and tasks of the console', () => {
     expect(task).toMatchObject({
       ...{ id, status: 'completed', phase: 'done', progress: 100, action: 'generation', model: 'gpt-image-2' },
       ...{ size: '3:2', resolution: '1k', prompt: 'A red fox', options: { quality: 'high', output_format: 'png' } },
-      ...{ key: { name: 'console' }, webhook_deliveries: [], request_id: expect.stringMatching(/^req_/) },
+      ...{ key: { name: 'Playground' }, webhook_deliveries: [], request_id: expect.stringMatching(/^req_/) },
       sizes: { requested: expect.any(String), sent: expect.any(String), received: expect.any(String) },
     });
     expect(task.timeline.map(({ event }) => event)).toEqual(['accepted', 'started', 'provider_call', 'completed']);
@@ -143,8 +143,8 @@ describe('playground and tasks of the console', () => {
     expect(await prompts(`key=${rows[0]!.id}&limit=50`)).toHaveLength(4);
     expect(await prompts('status=failed')).toEqual(['[[fault=moderation]]']);
     expect(await prompts('model=other')).toEqual([]);
-    const played = (await ada.ask<Page>('/tasks?key=console&limit=100')).data;
-    expect(new Set(played.map(({ key }) => (key as { name: string }).name))).toEqual(new Set(['console']));
+    const played = (await ada.ask<Page>('/tasks?key=playground&limit=100')).data;
+    expect(new Set(played.map(({ key }) => (key as { name: string }).name))).toEqual(new Set(['Playground']));
   });
 
   it.each(['limit=0', 'limit=101', 'status=odd', 'after=x', 'other=1', `text=${'x'.repeat(201)}`])(
@@ -186,7 +186,7 @@ describe('playground and tasks of the console', () => {
     const { rows } = await platform.pool.query(`SELECT 1 FROM api_keys WHERE hidden AND account_id = $1`, [accountId]);
     expect(rows).toEqual([]);
     expect((await ada.ask<{ data: { name: string }[] }>('/keys')).data.map(({ name }) => name)).not.toContain(
-      'console',
+      'Playground',
     );
   });
 });

@@ -37,7 +37,11 @@ export async function openScreen(url: string): Promise<Screen> {
     // As root there is no sandbox to be had; the only pages opened are our own.
     args: ['--no-sandbox'],
   });
-  const context = await browser.newContext({ baseURL: url, viewport: WIDE, reducedMotion: 'reduce', locale: 'en-GB' });
+  const context = await browser.newContext({
+    ...{ baseURL: url, viewport: WIDE, reducedMotion: 'reduce', locale: 'en-GB' },
+    // Far from UTC, in which days are counted.
+    timezoneId: 'America/Los_Angeles',
+  });
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const troubles: string[] = [];
@@ -62,9 +66,10 @@ export async function openScreen(url: string): Promise<Screen> {
           await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`), fullPage: true });
           const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
           if (Number(overflow) > 1) found.push(`${name}, ${width}: ${String(overflow)} px wider than the screen`);
+          const seen = await violations(page);
+          found.push(...seen.map((violation) => `${name}, ${width}, ${colorScheme}: ${violation}`));
         }
         await page.setViewportSize(WIDE);
-        found.push(...(await violations(page)).map((violation) => `${name}, ${colorScheme}: ${violation}`));
       }
       return found;
     },

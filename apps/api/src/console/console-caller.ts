@@ -4,7 +4,7 @@ import { Database } from '#database/database.js';
 import type { Caller } from '../auth/caller.js';
 
 /** Name of the key that an account's playground draws with. */
-const CONSOLE_KEY = 'console';
+const PLAYGROUND_KEY = 'Playground';
 
 /** Who the pictures of the playground are made for: a hidden key of the account, that nobody holds. */
 @Injectable()
@@ -27,6 +27,6 @@ export class ConsoleCaller {
 
   /** Made at first need. */
   async keyId(accountId: string): Promise<string> {
-    return await ensureHiddenKey(this.database.pool, accountId, CONSOLE_KEY);
+    return await ensureHiddenKey(this.database.pool, accountId, PLAYGROUND_KEY);
   }
 }

@@ -5,7 +5,7 @@ import { listQuery } from '../tasks/list-query.js';
 const MAX_TEXT = 200;
 const FILTERS = ['limit', 'after', 'status', 'since', 'model', 'key', 'text'];
 
-/** The query of the console's list of tasks; `key` is an id, or the word `console`. Throws AppError. */
+/** The query of the console's list of tasks; `key` is an id, or the word `playground`. Throws AppError. */
 export function consoleTaskQuery(query: unknown): TaskListQuery & { readonly key: string | undefined } {
   const given = query as Record<string, unknown>;
   const unknown = Object.keys(given).find((name) => !FILTERS.includes(name));

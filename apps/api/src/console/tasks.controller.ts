@@ -14,7 +14,7 @@ import { consoleTaskQuery } from './task-query.js';
 import { AcceptedTaskView, ConsoleTaskPage, ConsoleTaskView } from './task-views.js';
 
 /** The word that stands for the playground's own key in filters. */
-const PLAYGROUND = 'console';
+const PLAYGROUND = 'playground';
 
 @ConsoleController('Tasks', 'tasks')
 export class ConsoleTasksController {
@@ -31,7 +31,7 @@ export class ConsoleTasksController {
   @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
   @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
   @ApiQuery({ name: 'model', required: false, schema: { type: 'string' } })
-  @ApiQuery({ name: 'key', required: false, description: 'Id of a key, or `console`.', schema: { type: 'string' } })
+  @ApiQuery({ name: 'key', required: false, description: 'Id of a key, or `playground`.', schema: { type: 'string' } })
   @ApiQuery({ name: 'text', required: false, description: 'Part of a prompt, or an id.', schema: { type: 'string' } })
   @ApiResponse({ status: 200, type: ConsoleTaskPage })
   async list(@Req() request: FastifyRequest): Promise<ConsoleTaskPage> {

@@ -14,8 +14,8 @@ interface PictureHistoryProps {
 /** What was made in the console lately; a click shows it again. */
 export function PictureHistory({ current, onPick }: PictureHistoryProps) {
   const { data } = useQuery({
-    queryKey: ['tasks', 'console'],
-    queryFn: ({ signal }) => get<Page<TaskRow>>('/tasks', { limit: SHOWN, key: 'console' }, signal),
+    queryKey: ['tasks', 'playground'],
+    queryFn: ({ signal }) => get<Page<TaskRow>>('/tasks', { limit: SHOWN, key: 'playground' }, signal),
   });
   if (data === undefined || data.data.length === 0) return null;
   return (

@@ -1,6 +1,6 @@
 import { BarChart, LineChart } from '@mantine/charts';
 import '@mantine/charts/styles.css';
-import { Box, Button, Group, SegmentedControl, SimpleGrid, Skeleton, Text, Title } from '@mantine/core';
+import { Box, Button, Center, Group, SegmentedControl, SimpleGrid, Skeleton, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -9,8 +9,8 @@ import type { Usage, UsageRow } from '../api/types.ts';
 import { amountIn, duration } from '../parts/format.ts';
 import { DownloadIcon, UsageIcon } from '../parts/icons.tsx';
 import { Empty, PageFrame, Trouble } from '../parts/page.tsx';
+import { lastDays, stepLabel, stepsOf, type TimeSpan } from '../parts/time-span.ts';
 
-const DAY_MS = 86_400_000;
 const SPANS = [
   { value: '1', label: '24 hours' },
   { value: '7', label: '7 days' },
@@ -21,17 +21,17 @@ const GROUPS = [
   { value: 'key', label: 'Key' },
   { value: 'provider', label: 'Provider' },
 ];
+const CHART_HEIGHT = 240;
 const COLORS = ['safelight.6', 'teal.6', 'indigo.5', 'yellow.6', 'grape.5', 'cyan.6', 'lime.7', 'pink.5'];
 
 export function UsagePage() {
   const [days, setDays] = useState('7');
   const [group, setGroup] = useState('model');
-  // Counted back from the beginning of the next hour, so that the question stays the same for a while.
-  const [end] = useState(() => Math.ceil(Date.now() / 3_600_000) * 3_600_000);
+  const span = lastDays(Number(days), Date.now());
   const query: Query = {
-    from: new Date(end - Number(days) * DAY_MS).toISOString(),
-    to: new Date(end).toISOString(),
-    by: days === '1' ? 'hour' : 'day',
+    from: new Date(span.from).toISOString(),
+    to: new Date(span.to).toISOString(),
+    by: span.by,
     group,
   };
   const { data, error, refetch } = useQuery({
@@ -75,12 +75,12 @@ export function UsagePage() {
           </Empty>
         </Box>
       )}
-      {data !== undefined && data.data.length > 0 && <Figures usage={data} byHour={days === '1'} />}
+      {data !== undefined && data.data.length > 0 && <Figures usage={data} span={span} />}
     </PageFrame>
   );
 }
 
-function Figures({ usage: { data, currency }, byHour }: { readonly usage: Usage; readonly byHour: boolean }) {
+function Figures({ usage: { data, currency }, span }: { readonly usage: Usage; readonly span: TimeSpan }) {
   const sum = (read: (row: UsageRow) => number) => data.reduce((total, row) => total + read(row), 0);
   const pictures = sum((row) => row.pictures);
   const failed = sum((row) => row.failed);
@@ -101,29 +101,23 @@ function Figures({ usage: { data, currency }, byHour }: { readonly usage: Usage;
           title="Pictures"
           rows={data}
           read={(row) => row.pictures}
-          byHour={byHour}
+          span={span}
           format={(value) => String(value)}
         />
         <Chart
           title="Spend"
           rows={data}
           read={(row) => Number(row.spend)}
-          byHour={byHour}
+          span={span}
           format={(value) => amountIn(value, currency)}
         />
-        <Chart
-          title="Failures"
-          rows={data}
-          read={(row) => row.failed}
-          byHour={byHour}
-          format={(value) => String(value)}
-        />
+        <Chart title="Failures" rows={data} read={(row) => row.failed} span={span} format={(value) => String(value)} />
         <Chart
           title="Time to the picture, p95"
           kind="line"
           rows={data}
           read={(row) => row.p95_ms}
-          byHour={byHour}
+          span={span}
           format={(value) => `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)} s`}
         />
       </SimpleGrid>
@@ -149,24 +143,27 @@ interface ChartProps {
   readonly rows: readonly UsageRow[];
   readonly read: (row: UsageRow) => number | null;
   readonly format: (value: number) => string;
-  readonly byHour: boolean;
+  readonly span: TimeSpan;
   readonly kind?: 'bar' | 'line';
 }
 
-function Chart({ title, rows, read, format, byHour, kind = 'bar' }: ChartProps) {
+function Chart({ title, rows, read, format, span, kind = 'bar' }: ChartProps) {
   // The names of groups come from people: recharts would take a dot in one for a path.
   const groups = [...new Set(rows.map((row) => row.group))];
-  const times = [...new Set(rows.map((row) => row.time))].sort();
-  const data = times.map((time) =>
+  const isEmpty = rows.every((row) => (read(row) ?? 0) === 0);
+  // A bar of a quiet day is nought, but a line of it is not drawn.
+  const nothing = kind === 'bar' ? 0 : null;
+  const data = stepsOf(span).map((time) =>
     Object.fromEntries<string | number | null>([
-      ['time', timeLabel(time, byHour)],
-      ...rows
-        .filter((row) => row.time === time)
-        .map((row): [string, number | null] => [`g${groups.indexOf(row.group)}`, read(row)]),
+      ['time', stepLabel(time, span.by)],
+      ...groups.map((group, index): [string, number | null] => {
+        const row = rows.find((one) => one.group === group && one.time === time);
+        return [`g${index}`, row === undefined ? nothing : read(row)];
+      }),
     ]),
   );
   const shared = {
-    h: 240,
+    h: CHART_HEIGHT,
     data,
     dataKey: 'time',
     series: groups.map((name, index) => ({
@@ -178,25 +175,24 @@ function Chart({ title, rows, read, format, byHour, kind = 'bar' }: ChartProps) 
     withLegend: groups.length > 1,
     gridAxis: 'x' as const,
     tickLine: 'none' as const,
-    yAxisProps: { width: 72, allowDecimals: title === 'Spend' },
+    yAxisProps: { width: 72, allowDecimals: title !== 'Pictures' && title !== 'Failures' },
   };
   return (
     <Box className="surface" p="lg" component="section" miw={0}>
       <Title order={2} fz="sm" fw={600} mb="md">
         {title}
       </Title>
-      {kind === 'bar' ? (
+      {isEmpty ? (
+        <Center h={CHART_HEIGHT}>
+          <Text size="sm" c="dimmed">
+            None in this time
+          </Text>
+        </Center>
+      ) : kind === 'bar' ? (
         <BarChart {...shared} type="stacked" maxBarWidth={36} />
       ) : (
         <LineChart {...shared} curveType="monotone" connectNulls />
       )}
     </Box>
   );
-}
-
-function timeLabel(time: string, byHour: boolean): string {
-  return new Intl.DateTimeFormat(
-    undefined,
-    byHour ? { hour: '2-digit', minute: '2-digit' } : { day: 'numeric', month: 'short' },
-  ).format(new Date(time));
 }
