@@ -9,6 +9,13 @@ export const DEFAULT_ACCOUNT = 'acct_default';
 const PREFIX_LENGTH = 12;
 const PREFIX_SHARE = 1 / 4;
 
+/**
+ * What a key may be used for. `images`: to make pictures, upload references, and read and cancel tasks;
+ * `tasks`: only to read tasks; `chat`: for chats, and with `images` for pictures in chats.
+ */
+export const KEY_SCOPES = ['images', 'tasks', 'chat'] as const;
+export type KeyScope = (typeof KEY_SCOPES)[number];
+
 /** What can be set for one key. */
 export interface ApiKeySettings {
   /** Turns in the queue, relative to other keys; at least 1. */
@@ -19,6 +26,8 @@ export interface ApiKeySettings {
   readonly tasksInFlight: number | null;
   /** Models it may use; empty means all. */
   readonly models: readonly string[];
+  /** What it may be used for; empty means everything. */
+  readonly scopes: readonly KeyScope[];
   /** What `response_format` is when a request does not say; null = as the endpoint has it. */
   readonly defaultResponseFormat: 'url' | 'b64_json' | null;
   /** Whether generations take `<w>x<h>` sizes of the table. */
@@ -51,6 +60,7 @@ const COLUMNS: Readonly<Record<keyof ApiKeySettings, string>> = {
   pollsPerMinute: 'polls_per_minute',
   tasksInFlight: 'tasks_in_flight',
   models: 'models',
+  scopes: 'scopes',
   defaultResponseFormat: 'default_response_format',
   allowPixelSize: 'allow_pixel_size',
   submitMode: 'submit_mode',

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { hashApiKey } from '#database/api-keys.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
@@ -123,4 +124,58 @@ describe('API keys', () => {
     }
     expect(status).toBe(401);
   }, 20_000);
+
+  it.each([
+    [['images'], ['images', 'tasks']],
+    [['tasks'], ['tasks']],
+    [['chat'], ['chat']],
+    [
+      ['tasks', 'chat'],
+      ['tasks', 'chat'],
+    ],
+  ])('for %j alone reach the operations of %j, before the body is looked at', async (scopes, reached) => {
+    const key = await platform.newKey({ scopes });
+    for (const { method, path, group } of OPERATIONS) {
+      const response = await platform.call(path.replaceAll(/\{\w+\}/g, 'task_0'), {
+        ...{ key, method },
+        ...(method === 'GET' ? {} : { body: '{"broken', headers: { 'content-type': 'application/json' } }),
+      });
+      const { error } = (await response.json()) as { error?: { code: string } };
+      const isRefused = response.status === 403 && error?.code === 'endpoint_not_allowed';
+      expect([method, path, isRefused]).toEqual([method, path, group !== 'any' && !reached.includes(group)]);
+    }
+  });
+
+  it('for chats alone draw nothing in them', async () => {
+    const draw = async (scopes: string[]) => {
+      const body = { model: 'gpt-image-2', messages: [{ role: 'user', content: 'a fox' }] };
+      const answer = await platform.call('/v1/chat/completions', { key: await platform.newKey({ scopes }), body });
+      return [answer.status, ((await answer.json()) as { error?: { code: string } }).error?.code];
+    };
+    expect(await draw(['chat'])).toEqual([403, 'endpoint_not_allowed']);
+    expect(await draw(['chat', 'images'])).toEqual([200, undefined]);
+  });
 });
+
+/** Every operation of the API that needs a key, and what a key must be for to reach it. */
+const GROUPS: Readonly<Record<string, string>> = {
+  Images: 'images',
+  Uploads: 'images',
+  Tasks: 'tasks',
+  Chat: 'chat',
+  Models: 'any',
+};
+const OPERATIONS = Object.entries(
+  (
+    JSON.parse(readFileSync('openapi.json', 'utf8')) as {
+      paths: Record<string, Record<string, { tags: string[]; security?: object[] }>>;
+    }
+  ).paths,
+).flatMap(([path, methods]) =>
+  Object.entries(methods).flatMap(([method, { tags, security }]) => {
+    if (security === undefined) return [];
+    const group = path.endsWith('/cancel') ? 'images' : GROUPS[tags[0] ?? ''];
+    if (group === undefined) throw new Error(`Nobody said what ${path} is for`);
+    return [{ method: method.toUpperCase(), path, group }];
+  }),
+);

@@ -32,7 +32,14 @@ describe('keys in the console', () => {
     const { key, secret } = await ada.ask<MadeKey>('/keys', { body: { name: 'shop', budget: '5', weight: 3 } });
     expect(secret).toMatch(/^sk-dr-[A-Za-z0-9_-]{43}$/);
     expect(key).toEqual({
-      ...{ id: expect.stringMatching(/^key_/), name: 'shop', prefix: secret.slice(0, 12), models: [], weight: 3 },
+      ...{
+        id: expect.stringMatching(/^key_/),
+        name: 'shop',
+        prefix: secret.slice(0, 12),
+        models: [],
+        scopes: [],
+        weight: 3,
+      },
       ...{ submits_per_minute: null, polls_per_minute: null, tasks_in_flight: null, default_response_format: null },
       ...{ allow_pixel_size: false, submit_mode: 'sync', created_at: expect.any(String), expires_at: null },
       ...{ revoked_at: null, last_used_at: null, spend: { amount: '0.000000', currency: 'USD' } },
@@ -76,7 +83,13 @@ describe('keys in the console', () => {
     const change = (body: object) => ada.ask<Key>(`/keys/${key.id}`, { method: 'PATCH', body });
     const changes = {
       ...{ name: 'new name', weight: 9, submits_per_minute: 3, polls_per_minute: 0, tasks_in_flight: 2 },
-      ...{ default_response_format: 'url', allow_pixel_size: true, submit_mode: 'apimart', models: [] },
+      ...{
+        default_response_format: 'url',
+        allow_pixel_size: true,
+        submit_mode: 'apimart',
+        models: [],
+        scopes: ['tasks', 'chat'],
+      },
     };
     const changed = await change({
       ...changes,
@@ -89,8 +102,17 @@ describe('keys in the console', () => {
     expect(await change({ budget_period: 'month' })).toMatchObject({
       budget: { amount: '10.000000', period: 'month' },
     });
-    const reset = await change({ weight: null, submits_per_minute: null, budget: null, expires_at: null, name: null });
+    expect((await ada.call(`/keys/${key.id}`, { method: 'PATCH', body: { scopes: ['admin'] } })).status).toBe(400);
+    const reset = await change({
+      scopes: null,
+      weight: null,
+      submits_per_minute: null,
+      budget: null,
+      expires_at: null,
+      name: null,
+    });
     expect(reset).toMatchObject({
+      scopes: [],
       weight: 1,
       submits_per_minute: null,
       budget: null,

@@ -12,7 +12,7 @@ const CLASSES: Readonly<Record<number, Readonly<Record<string, string>>>> = {
     image_generation_user_error: 'moderation_blocked invalid_image_file',
   },
   401: { authentication_error: 'invalid_api_key' },
-  403: { permission_error: 'account_disabled model_not_allowed invalid_link' },
+  403: { permission_error: 'account_disabled model_not_allowed endpoint_not_allowed invalid_link' },
   404: { not_found_error: 'task_not_found unknown_url file_not_found', invalid_request_error: 'model_not_found' },
   405: { invalid_request_error: 'method_not_allowed' },
   408: { invalid_request_error: 'request_timeout' },

@@ -158,7 +158,7 @@ function limitsOf(key: ApiKeyRow): string {
   const text = (value: number | null): string => (value === 0 ? 'any' : String(value ?? 'default'));
   return (
     `weight ${key.weight}, submits/min ${text(key.submitsPerMinute)}, polls/min ${text(key.pollsPerMinute)}, ` +
-    `in flight ${text(key.tasksInFlight)}`
+    `in flight ${text(key.tasksInFlight)}${key.scopes.length === 0 ? '' : `, only ${key.scopes.join(' ')}`}`
   );
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '#contract/app-error.js';
-import { hashApiKey } from '#database/api-keys.js';
+import { hashApiKey, KEY_SCOPES } from '#database/api-keys.js';
 import type { Database } from '#database/database.js';
 import type { Caller } from './caller.js';
 import type { KeyUses } from './key-uses.js';
@@ -79,6 +79,7 @@ export class ApiKeyStore {
           tasksInFlight: row.tasksInFlight ?? undefined,
         },
         models: row.models,
+        scopes: KEY_SCOPES.filter((scope) => row.scopes.includes(scope)),
         defaultResponseFormat:
           row.defaultResponseFormat === 'url' || row.defaultResponseFormat === 'b64_json'
             ? row.defaultResponseFormat

@@ -1,5 +1,6 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ApiKeyStore } from './api-key-store.js';
+import { assertScope, type Caller } from './caller.js';
 
 /**
  * Authenticates every request by the route it matched, before its body is read. Routes say that they are public;
@@ -16,16 +17,25 @@ export function authenticateRequests(server: FastifyInstance, keys: ApiKeyStore)
     try {
       const caller = keys.caller(request.headers.authorization);
       if (!(caller instanceof Promise)) {
-        request.caller = caller;
+        admit(request, caller);
         done();
         return;
       }
-      caller.then((found) => {
-        request.caller = found;
-        done();
-      }, done);
+      caller
+        .then((found) => {
+          admit(request, found);
+        })
+        .then(() => {
+          done();
+        }, done);
     } catch (error) {
       done(error as Error);
     }
   });
+}
+
+function admit(request: FastifyRequest, caller: Caller): void {
+  const { scope } = request.routeOptions.config;
+  if (scope !== 'any') assertScope(caller, scope);
+  request.caller = caller;
 }

@@ -25,7 +25,7 @@ export class ChatController {
 
   /** A model that the key may not use is answered like one that does not exist. */
   @Post('v1/chat/completions')
-  @RouteConfig({ largeBody: true, rawBody: true, counted: 'chats' })
+  @RouteConfig({ largeBody: true, rawBody: true, scope: 'chat', counted: 'chats' })
   @DescribeChat()
   async complete(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const chat = readChatRequest(request.body);

@@ -10,6 +10,7 @@ import {
 } from '#contract/chat-completion.js';
 import type { Task } from '#tasks/task.js';
 import { callerOf } from '../auth/api-key.guard.js';
+import { assertScope } from '../auth/caller.js';
 import type { ApiConfig } from '../http/api.config.js';
 import { errorBody } from '../http/error-reply.js';
 import { EventStream } from '../http/event-stream.js';
@@ -43,6 +44,7 @@ export class DrawInChat {
   /** Counts and waits like an image request, and is found again like one. Throws AppError as those do. */
   async draw(request: FastifyRequest, reply: FastifyReply, chat: ChatRequest): Promise<void> {
     try {
+      assertScope(callerOf(request), 'images');
       await this.limits.admit('submits', callerOf(request), reply);
       request.body = pictureRequest(chat);
       const accepted = await this.parts.accept.generation(request, false, goneSignal(reply));

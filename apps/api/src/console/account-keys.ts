@@ -66,10 +66,10 @@ export class AccountKeys {
       throw new AppError('invalid_value', 'The key is revoked or expired; create a new one.');
     }
     const { pool } = this.database;
-    const { name, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models } = old;
+    const { name, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes } = old;
     const { defaultResponseFormat, allowPixelSize, submitMode, expiresAt } = old;
     const settings = {
-      ...{ weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models },
+      ...{ weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes },
       ...{ defaultResponseFormat, allowPixelSize, submitMode, expiresAt },
     };
     const made = await createApiKey(pool, this.secrets.secretKey, { name, accountId, settings });

@@ -18,6 +18,7 @@ export class ConsoleCaller {
       weight: 1,
       limits: { submits: undefined, polls: undefined, tasksInFlight: undefined },
       models: [],
+      scopes: [],
       defaultResponseFormat: undefined,
       allowPixelSize: true,
       submitMode: 'sync',

@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsDefined, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { microsOf } from '#contract/money.js';
-import type { ApiKeyRow, ApiKeySettings } from '#database/api-keys.js';
+import { KEY_SCOPES, type ApiKeyRow, type ApiKeySettings, type KeyScope } from '#database/api-keys.js';
 import { BUDGET_PERIODS, type BudgetPeriod } from '#money/budgets.js';
 
 const MAX_LIMIT = 1_000_000_000;
@@ -61,6 +61,12 @@ class KeySettingsBody {
   @IsArray()
   @Rule('areModels', modelsProblem)
   models?: string[] | null;
+
+  @ApiPropertyOptional({ type: [String], enum: KEY_SCOPES, description: 'Empty: everything.' })
+  @IsOptional()
+  @IsArray()
+  @IsIn(KEY_SCOPES, { each: true, message: `scopes must be some of ${KEY_SCOPES.join(', ')}` })
+  scopes?: KeyScope[] | null;
 
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MAX_WEIGHT })
   @IsOptional()
@@ -136,10 +142,11 @@ export class RotateKeyBody {
 
 /** What a body changes; null takes a setting back to what is usual. */
 export function keySettings(body: KeyChangeBody | NewKeyBody): Partial<ApiKeySettings & Pick<ApiKeyRow, 'name'>> {
-  const { name, models, weight, expires_at: expires } = body;
+  const { name, models, scopes, weight, expires_at: expires } = body;
   const given = {
     name: name ?? undefined,
     models: models === null ? [] : models,
+    scopes: scopes === null ? [] : scopes && KEY_SCOPES.filter((scope) => scopes.includes(scope)),
     weight: weight === null ? 1 : weight,
     submitsPerMinute: body.submits_per_minute,
     pollsPerMinute: body.polls_per_minute,

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { decimalOf } from '#contract/money.js';
-import type { ApiKeyRow } from '#database/api-keys.js';
+import { KEY_SCOPES, type ApiKeyRow, type KeyScope } from '#database/api-keys.js';
 import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#money/budgets.js';
 
 class BudgetView {
@@ -34,6 +34,9 @@ export class KeyView {
 
   @ApiProperty({ type: [String], description: 'Empty: all.' })
   models!: readonly string[];
+
+  @ApiProperty({ type: [String], enum: KEY_SCOPES, description: 'What it may be used for. Empty: everything.' })
+  scopes!: readonly KeyScope[];
 
   @ApiProperty({ type: 'integer' })
   weight!: number;
@@ -95,6 +98,7 @@ export function keyView(row: ApiKeyRow, budget: Budget | undefined, spend: numbe
     name: row.name,
     prefix: row.prefix,
     models: row.models,
+    scopes: row.scopes,
     weight: row.weight,
     submits_per_minute: row.submitsPerMinute,
     polls_per_minute: row.pollsPerMinute,

@@ -1,3 +1,4 @@
+import type { KeyScope } from '#database/api-keys.js';
 import type { Caller } from '../auth/caller.js';
 import type { Session } from '#people/session-store.js';
 import type { CountedKind } from '../limits/limit-requests.js';
@@ -29,6 +30,8 @@ declare module 'fastify' {
     bodyless?: boolean;
     /** The route takes multipart/form-data, or nothing but that. */
     multipart?: boolean | 'only';
+    /** What a key must be for to call the route; `any` takes every key. A route that names none takes keys for everything. */
+    scope?: KeyScope | 'any';
     /** The route counts towards this limit of its caller's key. */
     counted?: CountedKind;
   }

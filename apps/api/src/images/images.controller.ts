@@ -12,8 +12,8 @@ import { DescribeAsyncEdit, DescribeAsyncGeneration, DescribeEdit, DescribeGener
 import { isDryRun, QuoteImage } from './quote-image.js';
 import { StreamImage } from './stream-image.js';
 
-const TAKES_IMAGES = RouteConfig({ largeBody: true, counted: 'submits' });
-const TAKES_FORMS = RouteConfig({ largeBody: true, multipart: true, counted: 'submits' });
+const TAKES_IMAGES = RouteConfig({ largeBody: true, scope: 'images', counted: 'submits' });
+const TAKES_FORMS = RouteConfig({ largeBody: true, multipart: true, scope: 'images', counted: 'submits' });
 
 @ApiTags('Images')
 @Controller()

@@ -6,6 +6,7 @@ const caller: Caller = {
   accountId: 'acct_1',
   keyId: 'key_1',
   models: [],
+  scopes: [],
   defaultResponseFormat: undefined,
   allowPixelSize: false,
   submitMode: 'sync',

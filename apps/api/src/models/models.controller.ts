@@ -1,4 +1,5 @@
 import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
@@ -10,6 +11,8 @@ import { LimitsConfig } from '../limits/limits.config.js';
 import { modelViewOf } from './model-view-of.js';
 import { DescribeModel, DescribeModelList } from './models.openapi.js';
 
+const FOR_EVERY_KEY = RouteConfig({ scope: 'any' });
+
 /** Lists what the caller's key may use. */
 @ApiTags('Models')
 @Controller('v1/models')
@@ -20,12 +23,14 @@ export class ModelsController {
   ) {}
 
   @Get()
+  @FOR_EVERY_KEY
   @DescribeModelList()
   list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     void reply.send({ object: 'list', data: this.modelsOf(request) });
   }
 
   @Get(':modelId')
+  @FOR_EVERY_KEY
   @DescribeModel()
   find(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     const { modelId } = request.params as { modelId: string };

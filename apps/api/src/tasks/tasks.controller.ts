@@ -27,7 +27,7 @@ import { waitQuery } from './wait-query.js';
 
 /** Seconds between polls of a task that still runs. */
 const POLL_SECONDS = '3';
-const COUNTS_AS_POLL = RouteConfig({ counted: 'polls' });
+const COUNTS_AS_POLL = RouteConfig({ scope: 'tasks', counted: 'polls' });
 
 @ApiTags('Tasks')
 @Controller('v1/tasks')
@@ -89,7 +89,7 @@ export class TasksController {
   }
 
   @Post(':taskId/cancel')
-  @RouteConfig({ bodyless: true })
+  @RouteConfig({ bodyless: true, scope: 'images' })
   @HttpCode(200)
   @DescribeCancel()
   async cancel(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {

@@ -16,7 +16,7 @@ export class UploadsController {
   constructor(@Inject(KeepImage) private readonly keepImage: KeepImage) {}
 
   @Post('v1/uploads/images')
-  @RouteConfig({ multipart: 'only', counted: 'submits' })
+  @RouteConfig({ multipart: 'only', scope: 'images', counted: 'submits' })
   @DescribeUpload()
   async upload(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { answer, ignored } = await this.keepImage.keep(request, goneSignal(reply));

@@ -35,6 +35,7 @@ export interface Money {
   readonly state?: 'reserved' | 'settled' | 'refunded' | 'unpriced';
 }
 
+export type KeyScope = 'images' | 'tasks' | 'chat';
 export type BudgetPeriod = 'month' | 'total';
 
 export interface ApiKey {
@@ -44,6 +45,8 @@ export interface ApiKey {
   readonly prefix: string;
   /** Empty: every model. */
   readonly models: readonly string[];
+  /** What it may be used for; empty: everything. */
+  readonly scopes: readonly KeyScope[];
   readonly weight: number;
   /** Null: as the deployment sets it; 0: any number. */
   readonly submits_per_minute: number | null;
@@ -63,6 +66,8 @@ export interface ApiKey {
 export interface KeySettings {
   readonly name: string;
   readonly models: readonly string[];
+  /** What it may be used for; empty: everything. */
+  readonly scopes: readonly KeyScope[];
   readonly weight: number;
   readonly submits_per_minute: number | null;
   readonly polls_per_minute: number | null;

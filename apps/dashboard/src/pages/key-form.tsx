@@ -16,7 +16,7 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { keysQuery, modelsQuery, queryClient } from '../api/queries.ts';
 import { RequestError, send } from '../api/request.ts';
-import type { ApiKey, BudgetPeriod, KeySettings, NewKey } from '../api/types.ts';
+import type { ApiKey, BudgetPeriod, KeyScope, KeySettings, NewKey } from '../api/types.ts';
 import { Trouble } from '../parts/page.tsx';
 
 interface KeyFormProps {
@@ -29,6 +29,7 @@ interface KeyFormProps {
 interface Fields {
   name: string;
   models: string[];
+  scopes: string[];
   expires: string;
   budget: number | string;
   budget_period: BudgetPeriod;
@@ -40,6 +41,13 @@ interface Fields {
   allow_pixel_size: boolean;
   submit_mode: 'sync' | 'apimart';
 }
+
+const SCOPES: { value: KeyScope; label: string }[] = [
+  { value: 'images', label: 'Make pictures' },
+  { value: 'tasks', label: 'Read tasks' },
+  { value: 'chat', label: 'Chat' },
+];
+const isScope = (text: string): text is KeyScope => SCOPES.some(({ value }) => value === text);
 
 /** Makes a key, or changes one. */
 export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
@@ -90,6 +98,13 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
               data={models.data?.data.map(({ id }) => id) ?? []}
               clearable
               {...form.getInputProps('models')}
+            />
+            <MultiSelect
+              label="May be used to"
+              placeholder={form.values.scopes.length === 0 ? 'Everything' : ''}
+              data={SCOPES}
+              clearable
+              {...form.getInputProps('scopes')}
             />
             <TextInput label="Expires" type="date" min={today()} {...form.getInputProps('expires')} />
             <NumberInput
@@ -202,6 +217,7 @@ function fieldsOf(key?: ApiKey): Fields {
   return {
     name: key?.name ?? '',
     models: [...(key?.models ?? [])],
+    scopes: [...(key?.scopes ?? [])],
     expires: key?.expires_at?.slice(0, 10) ?? '',
     budget: key?.budget?.amount ?? '',
     budget_period: key?.budget?.period ?? 'month',
@@ -220,6 +236,7 @@ function settingsOf(fields: Fields): KeySettings {
   return {
     name: fields.name.trim(),
     models: fields.models,
+    scopes: fields.scopes.filter(isScope),
     weight: Number(fields.weight),
     submits_per_minute: numberOf(fields.submits_per_minute),
     polls_per_minute: numberOf(fields.polls_per_minute),

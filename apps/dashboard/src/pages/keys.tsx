@@ -238,6 +238,7 @@ function stateOf({ revoked_at: revoked, expires_at: expires }: ApiKey): 'active'
 function limitsOf(key: ApiKey): string {
   const limits = [
     key.models.length > 0 ? key.models.join(', ') : undefined,
+    key.scopes.length > 0 ? `only ${key.scopes.join(', ')}` : undefined,
     key.submits_per_minute === null ? undefined : `${key.submits_per_minute || 'any'} requests/min`,
     key.tasks_in_flight === null ? undefined : `${key.tasks_in_flight || 'any number'} at once`,
     key.weight === 1 ? undefined : `weight ${key.weight}`,
