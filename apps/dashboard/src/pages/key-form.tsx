@@ -106,7 +106,6 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
               clearable
               {...form.getInputProps('scopes')}
             />
-            <TextInput label="Expires" type="date" min={today()} {...form.getInputProps('expires')} />
             <NumberInput
               label="Budget"
               placeholder="No limit"
@@ -125,6 +124,7 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
               ]}
               {...form.getInputProps('budget_period')}
             />
+            <TextInput label="Expires" type="date" min={today()} {...form.getInputProps('expires')} />
           </SimpleGrid>
           <Accordion variant="contained" radius="md">
             <Accordion.Item value="limits">

@@ -15,10 +15,12 @@ interface PictureResultProps {
   readonly partial: string | null;
   /** The shape the next picture is asked for in. */
   readonly size: string;
+  /** Takes the task's prompt and settings for the next picture. */
+  readonly onReuse: (task: TaskDetail) => void;
 }
 
 /** From the empty place over the wait to the picture, always in the picture's own shape. */
-export function PictureResult({ task, error, isOrdered, partial, size }: PictureResultProps) {
+export function PictureResult({ task, error, isOrdered, partial, size, onReuse }: PictureResultProps) {
   if (error !== null) return <Trouble error={error} doing="The picture could not be followed" />;
   if (!isOrdered)
     return (
@@ -29,7 +31,7 @@ export function PictureResult({ task, error, isOrdered, partial, size }: Picture
         </Empty>
       </Box>
     );
-  if (task?.status === 'failed' || task?.status === 'cancelled') return <Ended task={task} />;
+  if (task?.status === 'failed' || task?.status === 'cancelled') return <Ended task={task} onReuse={onReuse} />;
   const picture = task?.images[0];
   return (
     <Box className="surface" p="md" aria-live="polite">
@@ -48,7 +50,11 @@ export function PictureResult({ task, error, isOrdered, partial, size }: Picture
             <Box className="wait-shimmer" bdrs="md" />
           )}
         </AspectRatio>
-        {task === undefined || task.status === 'pending' ? <Waiting task={task} /> : <Finished task={task} />}
+        {task === undefined || task.status === 'pending' ? (
+          <Waiting task={task} />
+        ) : (
+          <Finished task={task} onReuse={onReuse} />
+        )}
       </Stack>
     </Box>
   );
@@ -81,7 +87,9 @@ function waitingFor(task: TaskDetail | undefined): string {
   return task.phase === 'storing' ? 'Almost done: storing the picture' : `Being made${about}`;
 }
 
-function Finished({ task }: { readonly task: TaskDetail }) {
+type EndedProps = { readonly task: TaskDetail } & Pick<PictureResultProps, 'onReuse'>;
+
+function Finished({ task, onReuse }: EndedProps) {
   const picture = task.images[0];
   const took = task.finished_at === null ? undefined : Date.parse(task.finished_at) - Date.parse(task.created_at);
   const facts = [
@@ -97,7 +105,8 @@ function Finished({ task }: { readonly task: TaskDetail }) {
       <Text size="sm" c="dimmed" className="numbers">
         {facts.join(' · ')}
       </Text>
-      <Group gap="xs">
+      <Group gap="md">
+        <Reuse task={task} onReuse={onReuse} />
         <Anchor component={Link} to={`/tasks/${task.id}`} size="sm">
           Details
         </Anchor>
@@ -118,17 +127,35 @@ function Finished({ task }: { readonly task: TaskDetail }) {
   );
 }
 
-function Ended({ task }: { readonly task: TaskDetail }) {
+function Ended({ task, onReuse }: EndedProps) {
   return (
     <Stack gap="sm">
       <TaskError task={task} />
-      <Text size="sm" c="dimmed">
-        Task <Code>{task.id}</Code>{' '}
+      <Group gap="md">
+        <Text size="sm" c="dimmed">
+          Task <Code>{task.id}</Code>
+        </Text>
+        <Reuse task={task} onReuse={onReuse} />
         <Anchor component={Link} to={`/tasks/${task.id}`} size="sm">
           Details
         </Anchor>
-      </Text>
+      </Group>
     </Stack>
+  );
+}
+
+function Reuse({ task, onReuse }: EndedProps) {
+  return (
+    <Anchor
+      component="button"
+      type="button"
+      size="sm"
+      onClick={() => {
+        onReuse(task);
+      }}
+    >
+      Use its prompt
+    </Anchor>
   );
 }
 

@@ -152,6 +152,14 @@ export function PlaygroundPage() {
               isOrdered={taskId !== null}
               partial={partial}
               size={request.size}
+              onReuse={({ prompt, model: used, size, resolution, options }) => {
+                const quality = options?.['quality'];
+                change({
+                  ...{ prompt, model: used, size },
+                  ...(resolution === null ? {} : { resolution }),
+                  ...(typeof quality === 'string' ? { quality } : {}),
+                });
+              }}
             />
             <PictureHistory current={taskId} onPick={setTaskId} />
           </Stack>

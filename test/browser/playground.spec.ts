@@ -1,0 +1,147 @@
+import { openScreen, type Screen } from '../support/chromium.js';
+import { linkToken, PASSWORD } from '../support/console.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+describe('making pictures in a browser', () => {
+  let platform: Platform;
+  let screen: Screen;
+  const page = (): Screen['page'] => screen.page;
+  const open = async (path: string): Promise<void> => {
+    await page().goto(`/console${path}`);
+    await page().waitForLoadState('networkidle');
+  };
+  const button = (name: string | RegExp) => page().getByRole('button', { name });
+  const draw = async (prompt: string): Promise<void> => {
+    await page().getByLabel('Prompt').fill(prompt);
+    await button('Make the picture').click();
+  };
+  const newest = async (): Promise<string> => {
+    const { rows } = await platform.pool.query<{ id: string }>('SELECT id FROM tasks ORDER BY id DESC LIMIT 1');
+    return rows[0]!.id;
+  };
+
+  beforeAll(async () => {
+    // One at a time, so that there is a queue to stand in.
+    platform = await startPlatform({ WORKER_CONCURRENCY: '1', MAX_TASKS_IN_FLIGHT: '2' });
+    screen = await openScreen(platform.url);
+    await open(`/first-run#token=${await linkToken(platform, { purpose: 'first_admin' })}`);
+    await page().getByLabel('Your name').fill('Ada');
+    await page().getByLabel('E-mail').fill('ada@example.org');
+    await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await button('Create the account').click();
+    await page().getByRole('link', { name: 'Playground' }).click();
+  }, 120_000);
+  afterAll(async () => {
+    await screen.close();
+    await platform.close();
+  });
+  afterEach(() => {
+    expect(screen.troubles).toEqual([]);
+  });
+
+  it('shows the picture as it comes into being', async () => {
+    await draw('A red fox in the snow [[latency=8s]]');
+    const unfinished = page().getByRole('img', { name: 'The picture so far' });
+    await unfinished.waitFor();
+    await page()
+      .getByText(/^Being made/)
+      .waitFor();
+    const address = await unfinished.getAttribute('src');
+    expect(address).toMatch(/^data:image\/(png|jpeg|webp);base64,/);
+    expect(await screen.inspect('playground-making')).toEqual([]);
+    await page().getByRole('img', { name: 'A red fox in the snow' }).waitFor();
+    expect(await unfinished.count()).toBe(0);
+  }, 60_000);
+
+  it('says where the task stands in the queue and how long it takes, and cancels it there', async () => {
+    const ahead = await Promise.all(
+      ['one', 'two'].map(async (prompt) => {
+        const body = { model: 'gpt-image-2', prompt: `${prompt} [[latency=60s]]`, resolution: '1k' };
+        const answer = await platform.call('/v1/images/generations/async', { body });
+        return ((await answer.json()) as { id: string }).id;
+      }),
+    );
+    await draw('A boat that waits');
+    await page()
+      .getByText(/^Number [1-3] in the queue, about .+ left$/)
+      .waitFor();
+    expect(await screen.inspect('playground-waiting')).toEqual([]);
+    for (const prompt of ['A second boat', 'A boat too many']) await draw(prompt);
+    await page().getByRole('alert').getByText('The picture was not ordered').waitFor();
+    expect(await page().getByLabel('Prompt').inputValue()).toBe('A boat too many');
+    expect(await screen.inspect('playground-too-many')).toEqual([]);
+    await button('Cancel').click();
+    await page().getByText('you are not charged').waitFor();
+    expect(await screen.inspect('cancel')).toEqual([]);
+    await button('Cancel the task').click();
+    await page().getByText('This task was cancelled').waitFor();
+    for (const id of ahead) await platform.call(`/v1/tasks/${id}/cancel`, { method: 'POST' });
+  }, 60_000);
+
+  it('says why there is no picture', async () => {
+    await draw('Something forbidden [[fault=moderation]]');
+    await page().getByRole('alert').getByText('moderation_blocked').waitFor();
+    expect(await screen.inspect('playground-refused')).toEqual([]);
+  });
+
+  it('brings back what was made before, and its prompt', async () => {
+    await open('/playground');
+    await button(/^A red fox in the snow/).click();
+    await page().getByRole('img', { name: 'A red fox in the snow' }).waitFor();
+    await button('Use its prompt').click();
+    expect(await page().getByLabel('Prompt').inputValue()).toContain('A red fox in the snow');
+  });
+
+  it('runs a task again as a new one', async () => {
+    const before = await newest();
+    await open(`/tasks/${before}`);
+    await button('Run again').click();
+    await page().getByText('A new task was made of the same request.').waitFor();
+    await page().waitForURL((url) => url.pathname.startsWith('/console/tasks/') && !url.pathname.endsWith(before));
+    expect(page().url()).toContain(await newest());
+  });
+
+  it('leafs through more tasks than fit on one page', async () => {
+    await platform.pool.query(
+      `INSERT INTO tasks SELECT (jsonb_populate_record(tasks, jsonb_build_object(
+         'id', 'task_' || lpad(number::text, 26, '0'), 'prompt', 'Old picture ' || number,
+         'created_at', now() - number * interval '1 hour'))).*
+       FROM tasks, generate_series(1, 70) AS number WHERE prompt LIKE 'A red fox%' AND status = 'completed'`,
+    );
+    await open('/tasks');
+    const rows = page().getByRole('row');
+    await page().getByText('Old picture 1', { exact: true }).waitFor();
+    const first = await rows.count();
+    await button('Show more').click();
+    await page().getByText('Old picture 50', { exact: true }).waitFor();
+    expect(await rows.count()).toBeGreaterThan(first);
+    await button('Show more').click();
+    await page().getByText('Old picture 70', { exact: true }).waitFor();
+    await button('Show more').waitFor({ state: 'detached' });
+  }, 60_000);
+
+  it('edits a key, and rotates it so that both secrets work for a while', async () => {
+    await open('/keys');
+    await button('Actions for e2e').click();
+    await page().getByRole('menuitem', { name: 'Edit' }).click();
+    await page().getByRole('textbox', { name: 'Name' }).fill('shop');
+    await page().getByPlaceholder('Everything').click();
+    await page().getByRole('option', { name: 'Make pictures' }).click();
+    await page().keyboard.press('Escape');
+    await button('Limits and share').click();
+    await page().getByLabel('Tasks at the same time').fill('7');
+    expect(await screen.inspect('key-edit')).toEqual([]);
+    await button('Save').click();
+    await page().getByText('only images · 7 at once').waitFor();
+    await button('Actions for shop').click();
+    await page().getByRole('menuitem', { name: 'Rotate' }).click();
+    await page().getByText('Hours that the old secret still works').waitFor();
+    expect(await screen.inspect('rotate')).toEqual([]);
+    await button('Rotate').click();
+    const secret = (await page().getByTestId('secret').textContent())!;
+    for (const key of [secret, platform.key]) {
+      expect((await platform.call('/v1/models', { key })).status).toBe(200);
+    }
+    await button('I have copied it').click();
+  });
+});
