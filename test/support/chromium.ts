@@ -1,6 +1,5 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
 
@@ -28,9 +27,9 @@ export interface Screen {
   close(): Promise<void>;
 }
 
-/** Opens Debian's Chromium, as scripts/test.mjs found it. Pictures go to TEST_SCREENSHOTS. */
+/** Opens Debian's Chromium, as scripts/test.mjs found it. Pictures go to TEST_SCREENSHOTS, or to screenshots/. */
 export async function openScreen(url: string): Promise<Screen> {
-  const folder = process.env['TEST_SCREENSHOTS'] ?? join(tmpdir(), 'darkroom-screenshots');
+  const folder = process.env['TEST_SCREENSHOTS'] ?? 'screenshots';
   mkdirSync(folder, { recursive: true });
   const browser: Browser = await chromium.launch({
     executablePath: process.env['TEST_CHROMIUM'] ?? '/usr/bin/chromium',
