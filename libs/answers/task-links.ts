@@ -31,7 +31,7 @@ export class TaskLinks {
   }
 
   /** No address once the picture's life is over. */
-  linkTo(task: TaskSummary, image: TaskImage): ImageLink {
+  linkTo(task: TaskSummary, image: Pick<TaskImage, 'key'>): ImageLink {
     const finishedAt = task.finishedAt ?? task.createdAt;
     const link = this.links.linkFor({ objectKey: image.key, finishedAt });
     if (link !== undefined) return link;

@@ -1,6 +1,6 @@
 /** Names of objects. Segments are ours (ids, counters, fixed words), so a key never needs escaping. */
 const KEY = /^[A-Za-z0-9_-]+(\/[A-Za-z0-9_.-]+)+$/;
-const RESULT_FILE = /^[A-Za-z0-9_]+-\d{1,9}\.(png|jpeg|webp)$/;
+const RESULT_FILE = /^[A-Za-z0-9_]+-\d{1,9}(?:\.thumb)?\.(png|jpeg|webp)$/;
 const RESULTS = 'results/';
 const UPLOADS = 'uploads/';
 const OWNER = /^[^/]+\/([a-z]+_([0-9A-Z]{26}))/;
@@ -22,12 +22,17 @@ export function resultKey(taskId: string, attempt: number, extension: ResultExte
   return `${RESULTS}${taskId}-${attempt}.${extension}`;
 }
 
+/** The small copy of a finished picture, beside it. */
+export function thumbnailKey(pictureKey: string): string {
+  return `${pictureKey.slice(0, pictureKey.lastIndexOf('.'))}.thumb.webp`;
+}
+
 /** Throws on a key that no function of this file makes. */
 export function assertObjectKey(key: string): void {
   if (!KEY.test(key) || key.includes('..')) throw new Error('not an object key');
 }
 
-/** The name under which a finished picture is linked. Throws on any other object: uploads are never served. */
+/** The name under which a finished picture, or its small copy, is linked. Throws on any other object: uploads are never served. */
 export function resultFileName(key: string): string {
   const name = key.startsWith(RESULTS) ? key.slice(RESULTS.length) : '';
   if (!RESULT_FILE.test(name)) throw new Error('only results can be linked');

@@ -8,6 +8,13 @@ export interface TaskDetail {
   readonly keyId: string;
   readonly keyName: string;
   readonly callbackUrl: string | null;
+  /** A small copy of its picture lies beside that. */
+  readonly hasThumbnail: boolean;
+  /** When its pictures and reference images were deleted; null while they are kept. */
+  readonly objectsDeletedAt: Date | null;
+  /** How many images it was made from. */
+  readonly inputs: number;
+  readonly masked: boolean;
 }
 
 /** What a task was made from. */
@@ -28,7 +35,8 @@ export class TaskDetails {
   async of(accountId: string, ids: readonly string[], promptLength: number): Promise<Map<string, TaskDetail>> {
     const { rows } = await this.database.query<TaskDetail>(
       `SELECT tasks.id, left(prompt, $3) AS prompt, api_key_id AS "keyId", callback_url AS "callbackUrl",
-         COALESCE(api_keys.name, '') AS "keyName"
+         COALESCE(api_keys.name, '') AS "keyName", has_thumbnail AS "hasThumbnail", objects_deleted_at AS "objectsDeletedAt",
+         jsonb_array_length(inputs) AS inputs, mask IS NOT NULL AS masked
        FROM tasks LEFT JOIN api_keys ON api_keys.id = api_key_id
        WHERE tasks.id = ANY($1) AND tasks.account_id = $2`,
       [ids, accountId, promptLength],

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { monotonicFactory, ulid } from 'ulid';
 
 const TASK_ID = /^task_[0-9A-HJKMNP-TV-Z]{26}$/;
+const REQUEST_ID = /^req_[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 const POOL_BYTES = 4_096;
 
 let pool = Buffer.alloc(0);
@@ -35,4 +36,8 @@ export const newRequestId = ((): (() => string) => {
 /** Anything that is not shaped like a task id is answered like an unknown one, without a query. */
 export function isTaskId(text: string): boolean {
   return TASK_ID.test(text);
+}
+
+export function isRequestId(text: string): boolean {
+  return REQUEST_ID.test(text);
 }

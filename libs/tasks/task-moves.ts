@@ -194,6 +194,16 @@ export class TaskMoves {
     });
   }
 
+  /** Notes that the picture has a thumbnail; false when its objects, or the task, were deleted meanwhile. */
+  async thumbnailKept(hold: Hold): Promise<boolean> {
+    return this.changed({
+      name: 'task_thumbnail_kept',
+      text: `UPDATE tasks SET has_thumbnail = true
+        WHERE id = $1 AND attempt = $2 AND status = 'completed' AND objects_deleted_at IS NULL AND ${NOT_DURABLE}`,
+      values: [hold.id, hold.attempt],
+    });
+  }
+
   /** `end` is that of the call that was the last, if it is open. */
   async fail(hold: Hold, error: TaskError, end?: CallEnd): Promise<boolean> {
     return this.changed({

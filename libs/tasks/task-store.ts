@@ -15,8 +15,6 @@ export interface TaskListQuery {
   readonly since?: Date | undefined;
   readonly model?: string | undefined;
   readonly apiKeyId?: string | undefined;
-  /** Part of the prompt, in any case of letters, or the whole id. */
-  readonly text?: string | undefined;
 }
 
 /** A task that was just cancelled, and where its job and its place among its key's tasks are. */
@@ -144,11 +142,10 @@ export class TaskStore {
           AND ($4::timestamptz IS NULL OR created_at >= $4)
           AND ($6::text IS NULL OR model = $6)
           AND ($7::text IS NULL OR api_key_id = $7)
-          AND ($8::text IS NULL OR id = $8 OR strpos(lower(prompt), lower($8)) > 0)
         ORDER BY created_at DESC, id DESC LIMIT $5`,
       values: [
         ...[accountId, query.after ?? null, query.status ?? null, query.since ?? null, query.limit + 1],
-        ...[query.model ?? null, query.apiKeyId ?? null, query.text ?? null],
+        ...[query.model ?? null, query.apiKeyId ?? null],
       ],
     });
     return { tasks: rows.slice(0, query.limit).map(toSummary), hasMore: rows.length > query.limit };

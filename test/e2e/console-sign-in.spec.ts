@@ -52,6 +52,7 @@ describe('signing in to the console', () => {
       person: { id: expect.stringMatching(/^person_/), email: 'ada@example.org', name: 'Ada', role: 'admin' },
       account: { id: 'acct_default', name: expect.any(String) },
       operator: true,
+      currency: 'USD',
     };
     expect(await answer.json()).toEqual(session);
     expect(answer.headers.getSetCookie()).toEqual([

@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import { signInFirstAdmin, signInInvited, Browser } from '../support/console.js';
@@ -68,6 +69,42 @@ describe('playground and tasks of the console', () => {
     await picture.body?.cancel();
   });
 
+  it('lists a small copy of the picture, which nobody else is told of or can guess the link to', async () => {
+    const id = await ended(await draw({ prompt: 'A small fox', size: '16:9' })).then((task) => task.id);
+    const link = async (): Promise<string> => String((await find(id))['thumbnail_url']);
+    expect(await waitUntil(async () => (await link()).includes('thumb'), { timeoutMs: 10_000 })).toBe(true);
+    const url = await link();
+    expect(url).toMatch(new RegExp(`^/i/${id}-1\\.thumb\\.webp\\?exp=`));
+    const small = await fetch(platform.url + url);
+    expect([small.status, small.headers.get('content-type')]).toEqual([200, 'image/webp']);
+    const bytes = Buffer.from(await small.arrayBuffer());
+    expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', width: 320, height: 180 });
+    const { images } = await find(id);
+    const guessed = images[0]!.url.replace('.png?', '.thumb.webp?');
+    expect((await fetch(platform.url + guessed)).status).toBe(403);
+    for (const path of [`/v1/tasks/${id}`, '/v1/tasks?limit=5']) {
+      const answer = await platform.call(path);
+      expect(answer.status).toBe(200);
+      const text = await answer.text();
+      expect(text).toContain(id);
+      expect(text).not.toContain('thumb');
+    }
+  });
+
+  it('shows the picture itself where there is no small copy, and nothing of what was deleted', async () => {
+    const { id } = await ended(await draw({ prompt: 'An old fox' }));
+    const change = (columns: string) => platform.pool.query(`UPDATE tasks SET ${columns} WHERE id = $1`, [id]);
+    expect(
+      await waitUntil(async () => String((await find(id))['thumbnail_url']).includes('thumb'), { timeoutMs: 10_000 }),
+    ).toBe(true);
+    await change('has_thumbnail = false');
+    expect((await find(id))['thumbnail_url']).toMatch(/-1\.png\?/);
+    await change('objects_deleted_at = now(), has_thumbnail = true');
+    const deleted = { thumbnail_url: null, pictures_deleted_at: expect.stringMatching(/^20/) };
+    expect(await find(id)).toMatchObject({ ...deleted, images: [] });
+    expect((await ada.ask<Page>('/tasks?limit=1')).data[0]).toMatchObject({ id, ...deleted });
+  });
+
   it('streams the task as it moves, with its partial pictures', async () => {
     const id = await draw({ prompt: 'a slow sea [[latency=1s]]', partial_images: 2 });
     const told = await events(id);
@@ -87,7 +124,7 @@ describe('playground and tasks of the console', () => {
     for (const [name, value] of Object.entries({ prompt: 'A hat', resolution: '1k' })) form.set(name, value);
     const { task_id: id } = await ada.ask<{ task_id: string }>('/edits', { body: form });
     const first = await ended(id);
-    expect(first).toMatchObject({ action: 'edit', status: 'completed' });
+    expect(first).toMatchObject({ action: 'edit', status: 'completed', reference_images: 1, masked: true });
     const { task_id: again } = await ada.ask<{ task_id: string }>(`/tasks/${id}/again`, { method: 'POST' });
     expect(again).not.toBe(id);
     expect(await ended(again)).toMatchObject({ action: 'edit', status: 'completed', prompt: 'A hat' });
@@ -140,6 +177,9 @@ describe('playground and tasks of the console', () => {
     expect(await prompts('text=zebra')).toEqual(['ZEBRA three', 'zebra two', '100% Zebra_x']);
     expect(await prompts('text=%25%20zebra_')).toEqual(['100% Zebra_x']);
     expect(await prompts(`text=${ids[2]}`)).toEqual(['another']);
+    const { request_id: requestId } = await find(ids[3]!);
+    expect(await prompts(`text=${String(requestId)}`)).toEqual(['ZEBRA three']);
+    expect(await prompts(`text=${String(requestId)}&status=failed`)).toEqual([]);
     expect(await prompts(`key=${rows[0]!.id}&limit=50`)).toHaveLength(4);
     expect(await prompts('status=failed')).toEqual(['[[fault=moderation]]']);
     expect(await prompts('model=other')).toEqual([]);
@@ -167,7 +207,7 @@ describe('playground and tasks of the console', () => {
     const id = await draw({ prompt: 'mine alone' });
     const accountId = await platform.newAccount();
     const eve = await signInInvited(platform, { email: 'eve@example.org', role: 'admin', accountId });
-    expect(await eve.ask('/tasks')).toEqual({ data: [], has_more: false, next: null });
+    expect(await eve.ask('/tasks')).toEqual({ data: [], has_more: false, next: null, searched_until: null });
     for (const [method, path] of [
       ['GET', ''],
       ['GET', '/events'],

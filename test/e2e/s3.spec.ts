@@ -1,4 +1,6 @@
 import sharp from 'sharp';
+import { waitUntil } from '#embedded/wait-until.js';
+import { signInFirstAdmin } from '../support/console.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startS3, type TestS3 } from '../support/s3.js';
 
@@ -39,6 +41,23 @@ describe.each(['proxy', 'presigned'])('pictures in S3, links by %s', (links) => 
     expect(picture.headers.get('content-type')).toBe('image/png');
     const bytes = Buffer.from(await picture.arrayBuffer());
     expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width: 1024, height: 1024 });
+  });
+
+  it('have small copies, from where the console lets its pages load pictures', async () => {
+    const ada = await signInFirstAdmin(platform);
+    const small = async (): Promise<string | null> =>
+      (await ada.ask<{ data: { thumbnail_url: string | null }[] }>('/tasks?limit=1')).data[0]!.thumbnail_url;
+    expect(await waitUntil(async () => (await small())?.includes('.thumb.webp') ?? false, { timeoutMs: 10_000 })).toBe(
+      true,
+    );
+    const url = new URL((await small()) ?? '', platform.url);
+    const answer = await fetch(url);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/webp']);
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', width: 320, height: 320 });
+    const policy = (await fetch(`${platform.url}/console/`)).headers.get('content-security-policy') ?? '';
+    const sources = /img-src ([^;]*)/.exec(policy)?.[1]?.split(' ') ?? [];
+    expect(sources).toContain(url.origin === platform.url ? "'self'" : url.origin);
   });
 
   it('come back as base64 too, and an upload is edited', async () => {

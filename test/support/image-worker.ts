@@ -12,6 +12,7 @@ import { TasksConfig } from '#tasks/tasks.config.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { CallProvider } from '../../apps/worker/src/call-provider.js';
 import { Holds } from '../../apps/worker/src/hold.js';
+import { KeepThumbnail } from '../../apps/worker/src/keep-thumbnail.js';
 import { LoadInputs } from '../../apps/worker/src/load-inputs.js';
 import { OrderPicture } from '../../apps/worker/src/order-picture.js';
 import { RunImageTask } from '../../apps/worker/src/run-image-task.js';
@@ -24,6 +25,8 @@ export const OPEN_GATE: Gate = { enter: () => Promise.resolve({ end: () => undef
 
 interface WorkerParts {
   readonly store: ObjectStore;
+  /** Where thumbnails go, if elsewhere. */
+  readonly thumbnailStore?: ObjectStore;
   readonly registry: ProviderRegistry;
   readonly gate?: Gate;
   /** Milliseconds, as a setting. */
@@ -35,7 +38,7 @@ interface WorkerParts {
 /** A worker's parts, as its module puts them together, for one task. */
 export function imageWorker(
   room: TaskRoom,
-  { store, registry, gate = OPEN_GATE, leaseMs = '1000', ports = ['80'] }: WorkerParts,
+  { store, thumbnailStore = store, registry, gate = OPEN_GATE, leaseMs = '1000', ports = ['80'] }: WorkerParts,
 ) {
   const [config] = loadConfig([TasksConfig], { LEASE_MS: leaseMs });
   const [egress] = loadConfig([EgressConfig], { EGRESS_ALLOW_CIDRS: '127.0.0.0/8', EGRESS_PORTS: ports.join() });
@@ -46,7 +49,8 @@ export function imageWorker(
   const keeper = new TaskKeeper(room.moves, holds, { bell, queue, slots, deliveries, meter }, config, room.logger);
   const calls = new CallProvider(keeper, registry, gate, new TaskPartials(room.redis, room.prefix));
   const inputs = new LoadInputs(store, new PublicFetcher(egress));
-  const run = new RunImageTask(keeper, new OrderPicture(keeper, registry, calls, inputs), store);
+  const thumbnails = new KeepThumbnail(room.moves, thumbnailStore, holds, room.logger);
+  const run = new RunImageTask(keeper, new OrderPicture(keeper, registry, calls, inputs), store, thumbnails);
   return { holds, run: (id: string) => run.run(id).finally(() => holds.close()) };
 }
 

@@ -1,3 +1,4 @@
+import { thumbnailKey } from '#storage/object-key.js';
 import type { Pool } from 'pg';
 import { readAudit, type AuditLine } from './audit.js';
 import type { Outcome } from './fault-callers.js';
@@ -40,6 +41,7 @@ interface Row {
   deadlineAt: Date;
   deliveredAt: Date | null;
   images: { key: string }[] | null;
+  hasThumbnail: boolean;
   usage: unknown;
   error: { code: string } | null;
 }
@@ -66,16 +68,22 @@ export async function judge(evidence: Evidence): Promise<Violation[]> {
   for (const wish of evidence.wishes) judgeWish(wish, byMarker.get(wish.marker) ?? [], ids, evidence, broken);
 
   const stored = new Set(evidence.objects);
-  for (const { id, images } of rows) {
-    for (const { key } of images ?? []) if (!stored.has(key)) broken('G2', `${id} names ${key}, which is not stored`);
+  for (const row of rows) {
+    for (const key of keysOf(row, row.hasThumbnail))
+      if (!stored.has(key)) broken('G2', `${row.id} names ${key}, which is not stored`);
   }
-  const named = new Set(rows.flatMap(({ images }) => images?.map(({ key }) => key) ?? []));
+  const named = new Set(rows.flatMap((row) => keysOf(row, true)));
   for (const key of evidence.objects) {
     const row = rows.find(({ id }) => key.includes(id));
     if (named.has(key) || row === undefined || faultsDuring(row, evidence).length > 0) continue;
     broken('G2', `${key} is stored for ${row.status} ${row.id}, which no fault has touched`);
   }
   return found;
+}
+
+/** Its pictures, and their small copies, which a worker may have stored without having come to note it. */
+function keysOf({ images }: Row, withThumbnail: boolean): string[] {
+  return (images ?? []).flatMap(({ key }) => (withThumbnail ? [key, thumbnailKey(key)] : [key]));
 }
 
 type Broken = (guarantee: string, what: string) => void;
@@ -226,7 +234,8 @@ export function overlap(faults: readonly FaultWindow[], from: number, to: number
 async function readRows(pool: Pool): Promise<Row[]> {
   const { rows } = await pool.query<Row>(
     `SELECT id, COALESCE(substring(prompt FROM 'mark-[a-z0-9]+'), id) AS marker, status, created_at AS "createdAt",
-        finished_at AS "finishedAt", deadline_at AS "deadlineAt", delivered_at AS "deliveredAt", images, usage, error FROM tasks ORDER BY id`,
+        finished_at AS "finishedAt", deadline_at AS "deadlineAt", delivered_at AS "deliveredAt", images, has_thumbnail AS "hasThumbnail", usage, error
+      FROM tasks ORDER BY id`,
   );
   return rows;
 }

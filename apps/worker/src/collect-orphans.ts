@@ -1,12 +1,20 @@
 import { decodeTime } from 'ulid';
 import type { Database } from '#database/database.js';
-import { ownerOfKey } from '#storage/object-key.js';
+import { ownerOfKey, thumbnailKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import type { Logger } from '#telemetry/logger.js';
 
 /** Younger objects may belong to a request that is still being accepted or a picture that is just being settled. */
 const MIN_AGE_MS = 24 * 3_600_000;
 const BATCH = 500;
+
+interface KnownRow {
+  readonly id: string;
+  readonly status: string;
+  readonly hasThumbnail: boolean;
+  readonly picture: string | null;
+  readonly keys: readonly string[];
+}
 
 /** Removes objects that no row knows: of processes that died between storing bytes and writing the row. */
 export class CollectOrphans {
@@ -42,18 +50,26 @@ export class CollectOrphans {
     return orphans.length;
   }
 
-  /** A pending task's own writers are left alone, whatever they have stored so far. */
+  /**
+   * A pending task's own writers are left alone, whatever they have stored so far; a task whose objects were deleted has
+   * none, so what a late writer left is found here.
+   */
   private async keysKnown(keys: readonly string[]): Promise<ReadonlySet<string>> {
     const ids = [...new Set(keys.map((key) => ownerOfKey(key).id))];
-    const { rows } = await this.database.pool.query<{ id: string; status: string; keys: string[] }>({
-      text: `SELECT id, status, ARRAY(SELECT jsonb_path_query(
-          jsonb_build_array(images, inputs, mask), 'strict $.**.key') #>> '{}') AS keys FROM tasks WHERE id = ANY($1)
-        UNION ALL SELECT id, 'kept', ARRAY['uploads/' || id] FROM uploads WHERE id = ANY($1)`,
+    const { rows } = await this.database.pool.query<KnownRow>({
+      text: `SELECT id, status, has_thumbnail AS "hasThumbnail", images -> 0 ->> 'key' AS picture, ARRAY(SELECT jsonb_path_query(
+          jsonb_build_array(images, inputs, mask), 'strict $.**.key') #>> '{}') AS keys
+        FROM tasks WHERE id = ANY($1) AND objects_deleted_at IS NULL
+        UNION ALL SELECT id, 'kept', false, NULL, ARRAY['uploads/' || id] FROM uploads WHERE id = ANY($1)`,
       values: [ids],
     });
     const pending = new Set(rows.filter((row) => row.status === 'pending').map((row) => row.id));
-    return new Set([...rows.flatMap((row) => row.keys), ...keys.filter((key) => pending.has(ownerOfKey(key).id))]);
+    return new Set([...rows.flatMap(keysOf), ...keys.filter((key) => pending.has(ownerOfKey(key).id))]);
   }
+}
+
+function keysOf({ keys, hasThumbnail, picture }: KnownRow): readonly string[] {
+  return hasThumbnail && picture !== null ? [...keys, thumbnailKey(picture)] : keys;
 }
 
 function isOld(key: string, now: number): boolean {

@@ -1,5 +1,5 @@
 import type { Database } from '#database/database.js';
-import { ownerOfKey } from '#storage/object-key.js';
+import { ownerOfKey, thumbnailKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import type { TaskImage, TaskInput } from '#tasks/task.js';
 import type { Logger } from '#telemetry/logger.js';
@@ -68,5 +68,7 @@ export class ExpireObjects {
 function keysOf(row: ExpiredRow): string[] {
   const inputs = row.mask === null ? row.inputs : [...row.inputs, row.mask];
   const inputKeys = inputs.flatMap((input) => (input.kind === 'object' ? [input.key] : []));
-  return [...(row.images ?? []).map((image) => image.key), ...inputKeys].filter((key) => ownerOfKey(key).id === row.id);
+  // The worker that made a thumbnail may not have come to note it.
+  const imageKeys = (row.images ?? []).flatMap(({ key }) => [key, thumbnailKey(key)]);
+  return [...imageKeys, ...inputKeys].filter((key) => ownerOfKey(key).id === row.id);
 }

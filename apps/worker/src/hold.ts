@@ -34,6 +34,7 @@ interface Entry extends Hold {
 export class Holds {
   private readonly entries = new Set<Entry>();
   private readonly timer: NodeJS.Timeout;
+  private readonly stop = new AbortController();
 
   constructor(
     private readonly moves: TaskMoves,
@@ -45,6 +46,11 @@ export class Holds {
 
   get size(): number {
     return this.entries.size;
+  }
+
+  /** Aborted with ShuttingDown when the process has used up its grace. */
+  get stopping(): AbortSignal {
+    return this.stop.signal;
   }
 
   /** Begins to renew a lease that was just claimed. `remainingMs` is the time to the task's deadline. */
@@ -73,6 +79,7 @@ export class Holds {
 
   /** Aborts all that is still running, so that it is given back. */
   abortAll(): void {
+    this.stop.abort(new ShuttingDown());
     for (const entry of this.entries) entry.abort.abort(new ShuttingDown());
   }
 

@@ -8,6 +8,7 @@ import type { ClaimedTask } from '#tasks/task-moves.js';
 import { adaptations, sizesOf } from './adaptations.js';
 import { Attempt } from './attempt.js';
 import { PictureNotStored } from './failure-verdict.js';
+import type { KeepThumbnail, KeptPicture } from './keep-thumbnail.js';
 import type { OrderedPicture, OrderPicture } from './order-picture.js';
 import { putWithRetries } from './put-with-retries.js';
 import type { TaskKeeper } from './task-keeper.js';
@@ -20,6 +21,8 @@ export class RunImageTask {
     private readonly keeper: TaskKeeper,
     private readonly orders: OrderPicture,
     private readonly store: ObjectStore,
+    /** Undefined: none are made. */
+    private readonly thumbnails?: KeepThumbnail,
   ) {}
 
   /** Leaves the task settled, given back, parked, or in other hands. Throws only when the database does not answer. */
@@ -27,19 +30,23 @@ export class RunImageTask {
     const claimed = await this.keeper.claim(taskId, this.owner);
     if (claimed === undefined) return;
     const attempt = new Attempt(claimed, this.keeper.hold(claimed));
+    let kept: KeptPicture | undefined;
     try {
       this.keeper.refusePoison(claimed);
       const order = await this.orders.run(attempt);
       if ('pending' in order) await this.keeper.park(attempt, order.pending.checkAfterMs);
-      else await this.deliver(attempt, order);
+      else kept = await this.deliver(attempt, order);
     } catch (error) {
       await this.keeper.settleFailure(attempt, error);
     } finally {
       attempt.held.release();
     }
+    // Nobody waits any more, and the task has ended well whatever happens now.
+    if (kept !== undefined) await this.thumbnails?.keep(attempt.held, kept);
   }
 
-  private async deliver(attempt: Attempt, { made, picture }: OrderedPicture): Promise<void> {
+  /** The picture, if it is the task's now. */
+  private async deliver(attempt: Attempt, { made, picture }: OrderedPicture): Promise<KeptPicture | undefined> {
     const { claimed, held } = attempt;
     const warnings = [...made.warnings, ...adaptations(picture)];
     refuseAdapted(claimed, warnings);
@@ -53,7 +60,9 @@ export class RunImageTask {
       usage: made.usage,
       warnings,
     });
-    if (!won) await this.store.delete(key);
+    if (won) return { ...picture, key };
+    await this.store.delete(key);
+    return undefined;
   }
 
   private async keep(key: string, picture: FinishedPicture, signal: AbortSignal): Promise<void> {

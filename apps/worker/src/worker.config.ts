@@ -1,4 +1,4 @@
-import { IsInt, IsUrl, Max, Min } from 'class-validator';
+import { IsBoolean, IsInt, IsUrl, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
 export class WorkerConfig {
@@ -29,6 +29,10 @@ export class WorkerConfig {
   )
   @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
   readonly publicUrl: string = 'http://127.0.0.1:3000';
+
+  @Setting('THUMBNAILS', 'Whether a small copy of each picture is made for the lists of the console.')
+  @IsBoolean()
+  readonly thumbnails: boolean = true;
 
   @Setting('IMAGE_RETENTION_HOURS', 'How long pictures and uploads are kept after their task ended.', { unit: 'h' })
   @IsInt()

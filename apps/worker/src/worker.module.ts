@@ -66,6 +66,7 @@ import { ExpireUploads } from './expire-uploads.js';
 import { ExpireWebhooks } from './expire-webhooks.js';
 import { Holds } from './hold.js';
 import { ImageProcessor } from './image.processor.js';
+import { KeepThumbnail } from './keep-thumbnail.js';
 import { LoadInputs } from './load-inputs.js';
 import { OrderPicture } from './order-picture.js';
 import { Retention } from './retention.js';
@@ -155,9 +156,20 @@ const providers = [
     useFactory: (...parts: ConstructorParameters<typeof OrderPicture>) => new OrderPicture(...parts),
   },
   {
+    provide: KeepThumbnail,
+    inject: [TaskMoves, OBJECT_STORE, Holds, Logger],
+    useFactory: (...parts: ConstructorParameters<typeof KeepThumbnail>) => new KeepThumbnail(...parts),
+  },
+  {
     provide: RunImageTask,
-    inject: [TaskKeeper, OrderPicture, OBJECT_STORE],
-    useFactory: (...parts: ConstructorParameters<typeof RunImageTask>) => new RunImageTask(...parts),
+    inject: [TaskKeeper, OrderPicture, OBJECT_STORE, KeepThumbnail, WorkerConfig],
+    useFactory: (
+      keeper: TaskKeeper,
+      orders: OrderPicture,
+      store: ObjectStore,
+      thumbnails: KeepThumbnail,
+      config: WorkerConfig,
+    ) => new RunImageTask(keeper, orders, store, config.thumbnails ? thumbnails : undefined),
   },
   {
     provide: Retention,

@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AuditLog } from '#people/audit-log.js';
 import type { Person } from '#people/person-store.js';
-import { SessionStore } from '#people/session-store.js';
+import { SessionStore, type Session } from '#people/session-store.js';
 import { ApiConfig, publicUrlOf } from '../http/api.config.js';
 import { clearSessionCookie, setSessionCookie } from './session-cookie.js';
 import { sessionOf } from './session.guard.js';
@@ -17,6 +18,7 @@ export class OpenSession {
   constructor(
     @Inject(SessionStore) private readonly sessions: SessionStore,
     @Inject(AuditLog) private readonly audit: AuditLog,
+    @Inject(CatalogueSource) private readonly source: CatalogueSource,
     @Inject(ApiConfig) config: ApiConfig,
   ) {
     this.secure = publicUrlOf(config).startsWith('https:');
@@ -37,7 +39,11 @@ export class OpenSession {
     if (before !== undefined) await this.sessions.end(before.personId, before.id);
     await this.audit.write({ accountId: person.accountId, personId: person.id, action, target: person.id });
     setSessionCookie(reply, token, this.secure);
-    return sessionView(session);
+    return this.view(session);
+  }
+
+  view(session: Session): SessionView {
+    return sessionView(session, this.source.current.currency);
   }
 
   async close(request: FastifyRequest, reply: FastifyReply): Promise<void> {

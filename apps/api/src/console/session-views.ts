@@ -34,6 +34,9 @@ export class SessionView {
 
   @ApiProperty({ description: 'Looks after the whole installation: an admin of the first account.' })
   operator!: boolean;
+
+  @ApiProperty({ example: 'USD', description: 'What the installation counts money in.' })
+  currency!: string;
 }
 
 export class SignInView {
@@ -66,12 +69,13 @@ export class SessionListView {
   data!: OpenSessionView[];
 }
 
-export function sessionView(session: Session): SessionView {
+export function sessionView(session: Session, currency: string): SessionView {
   const { personId, accountId, accountName, email, name, role } = session;
   return {
     person: { id: personId, email, name, role },
     account: { id: accountId, name: accountName },
     operator: isOperator(session),
+    currency,
   };
 }
 

@@ -10,7 +10,7 @@ import { consoleBody } from './console-body.js';
 import { ConsoleController } from './console-controller.js';
 import { OpenSession } from './open-session.js';
 import { sessionOf } from './session.guard.js';
-import { SessionView, sessionView, SignInView } from './session-views.js';
+import { SessionView, SignInView } from './session-views.js';
 import { FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './sign-in-bodies.js';
 import { signInFailed } from './sign-in-failed.js';
 import { SignInLimits } from './sign-in-limits.js';
@@ -34,7 +34,7 @@ export class SignInController {
   @Get('session')
   @ApiResponse({ status: 200, type: SessionView })
   current(@Req() request: FastifyRequest): SessionView {
-    return sessionView(sessionOf(request));
+    return this.session.view(sessionOf(request));
   }
 
   @Post('first-admin')

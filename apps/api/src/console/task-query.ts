@@ -5,8 +5,14 @@ import { listQuery } from '../tasks/list-query.js';
 const MAX_TEXT = 200;
 const FILTERS = ['limit', 'after', 'status', 'since', 'model', 'key', 'text'];
 
+/** What the list of tasks is narrowed to. */
+export interface ConsoleTaskQuery extends TaskListQuery {
+  /** Part of the prompt, in any case of letters, or the whole id of a task or of its request. */
+  readonly text: string | undefined;
+}
+
 /** The query of the console's list of tasks; `key` is an id, or the word `playground`. Throws AppError. */
-export function consoleTaskQuery(query: unknown): TaskListQuery & { readonly key: string | undefined } {
+export function consoleTaskQuery(query: unknown): ConsoleTaskQuery & { readonly key: string | undefined } {
   const given = query as Record<string, unknown>;
   const unknown = Object.keys(given).find((name) => !FILTERS.includes(name));
   if (unknown !== undefined)

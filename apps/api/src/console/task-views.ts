@@ -50,8 +50,15 @@ export class ConsoleTaskRow {
   @ApiProperty({ type: String, nullable: true, format: 'date-time' })
   finished_at!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Signed; null when there is no picture, or not any more.' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Signed, of a small copy if there is one. Null when there is no picture, or not any more.',
+  })
   thumbnail_url!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null while its pictures are kept.' })
+  pictures_deleted_at!: string | null;
 
   @ApiProperty({ type: CostView, nullable: true })
   cost!: CostView | null;
@@ -66,6 +73,14 @@ export class ConsoleTaskPage {
 
   @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` to get the next page.' })
   next!: string | null;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    format: 'date-time',
+    description: 'How far back a search looked before it stopped without having found enough; `next` goes on there.',
+  })
+  searched_until!: string | null;
 }
 
 class TaskPictureView {
@@ -121,6 +136,12 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty({ type: [TaskPictureView] })
   images!: TaskPictureView[];
 
+  @ApiProperty({ type: 'integer', description: 'How many images it was made from.' })
+  reference_images!: number;
+
+  @ApiProperty({ description: 'A mask said where to edit.' })
+  masked!: boolean;
+
   @ApiProperty({ type: [String] })
   warnings!: string[];
 
@@ -153,6 +174,7 @@ export function taskRow(
     created_at: task.createdAt.toISOString(),
     finished_at: task.finishedAt?.toISOString() ?? null,
     thumbnail_url: thumbnailUrl ?? null,
+    pictures_deleted_at: detail.objectsDeletedAt?.toISOString() ?? null,
     cost: view.cost ?? null,
   };
 }

@@ -32,7 +32,12 @@ export class ConsoleTasksController {
   @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
   @ApiQuery({ name: 'model', required: false, schema: { type: 'string' } })
   @ApiQuery({ name: 'key', required: false, description: 'Id of a key, or `playground`.', schema: { type: 'string' } })
-  @ApiQuery({ name: 'text', required: false, description: 'Part of a prompt, or an id.', schema: { type: 'string' } })
+  @ApiQuery({
+    name: 'text',
+    required: false,
+    description: 'Part of a prompt, or the id of a task or a request.',
+    schema: { type: 'string' },
+  })
   @ApiResponse({ status: 200, type: ConsoleTaskPage })
   async list(@Req() request: FastifyRequest): Promise<ConsoleTaskPage> {
     const { accountId } = sessionOf(request);

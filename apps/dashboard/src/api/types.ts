@@ -5,6 +5,8 @@ export interface Session {
   readonly account: { readonly id: string; readonly name: string };
   /** Looks after the whole installation. */
   readonly operator: boolean;
+  /** What the installation counts money in: an ISO 4217 code. */
+  readonly currency: string;
 }
 /** One of a person's sessions. */
 export interface SignedIn {
@@ -26,6 +28,11 @@ export interface Page<Item> {
   readonly has_more: boolean;
   /** What `after` takes for the page that follows. */
   readonly next?: string | null;
+}
+
+export interface TaskPage extends Page<TaskRow> {
+  /** How far back a search looked before it stopped without having found enough; null when it did not. */
+  readonly searched_until: string | null;
 }
 
 export interface Money {
@@ -113,6 +120,8 @@ export interface TaskRow {
   readonly created_at: string;
   readonly finished_at: string | null;
   readonly thumbnail_url: string | null;
+  /** Null while its pictures are kept. */
+  readonly pictures_deleted_at: string | null;
   readonly cost: Money | null;
 }
 
@@ -123,6 +132,9 @@ export interface TaskDetail extends TaskRow {
   /** Seconds from acceptance to the end. */
   readonly estimated_time?: number;
   readonly sizes?: { readonly requested: string; readonly sent: string; readonly received: string };
+  /** How many images it was made from. */
+  readonly reference_images: number;
+  readonly masked: boolean;
   readonly images: readonly { readonly url: string; readonly size: string; readonly content_type: string }[];
   readonly warnings?: readonly string[];
   readonly error?: ErrorDetail | null;

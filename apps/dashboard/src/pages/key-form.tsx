@@ -14,9 +14,10 @@ import {
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { keysQuery, modelsQuery, queryClient } from '../api/queries.ts';
+import { keysQuery, modelsQuery, queryClient, useSession } from '../api/queries.ts';
 import { RequestError, send } from '../api/request.ts';
 import type { ApiKey, BudgetPeriod, KeyScope, KeySettings, NewKey } from '../api/types.ts';
+import { currencySign } from '../parts/format.ts';
 import { Trouble } from '../parts/page.tsx';
 
 interface KeyFormProps {
@@ -52,6 +53,7 @@ const isScope = (text: string): text is KeyScope => SCOPES.some(({ value }) => v
 /** Makes a key, or changes one. */
 export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
   const models = useQuery(modelsQuery);
+  const { currency } = useSession();
   const form = useForm<Fields>({
     initialValues: fieldsOf(existing),
     validate: { name: (value) => (value.trim() === '' ? 'Give it a name that says who uses it' : null) },
@@ -109,7 +111,7 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
             <NumberInput
               label="Budget"
               placeholder="No limit"
-              prefix="$"
+              prefix={currencySign(currency)}
               min={0}
               decimalScale={6}
               thousandSeparator=","

@@ -1,10 +1,13 @@
 import { Button, Code, Group, Modal, Stack, Text } from '@mantine/core';
-import type { NewKey } from '../api/types.ts';
+import { useQuery } from '@tanstack/react-query';
+import { modelsQuery } from '../api/queries.ts';
+import type { ApiKey, NewKey } from '../api/types.ts';
 import { CodeTabs, CopyTextButton } from '../parts/copy.tsx';
-import { EXAMPLE, snippetsOf } from '../parts/snippets.ts';
+import { EXAMPLE, snippetsOf, type SnippetRequest } from '../parts/snippets.ts';
 
 /** The only moment in which the secret is on a screen: closes by its button alone, never by a stray click. */
 export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly onClose: () => void }) {
+  const models = useQuery(modelsQuery);
   return (
     <Modal
       opened
@@ -36,7 +39,7 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
         <Text size="sm" fw={600} mt="xs">
           Try it
         </Text>
-        <CodeTabs codes={snippetsOf(EXAMPLE, made.secret)} />
+        <CodeTabs codes={snippetsOf(requestFor(made.key, models.data?.data[0]?.id), made.secret)} />
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             I have copied it
@@ -45,4 +48,14 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
       </Stack>
     </Modal>
   );
+}
+
+/** A request that this very key may make, and whose answer the example can read. */
+function requestFor(key: ApiKey, first = EXAMPLE.model): SnippetRequest {
+  return {
+    ...EXAMPLE,
+    model: key.models[0] ?? first,
+    ...(key.default_response_format === 'b64_json' ? { response_format: 'url' } : {}),
+    answeredByTask: key.submit_mode === 'apimart',
+  };
 }

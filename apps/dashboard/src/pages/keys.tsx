@@ -2,7 +2,7 @@ import { ActionIcon, Badge, Box, Button, Group, Menu, Progress, Stack, Switch, T
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { keysQuery } from '../api/queries.ts';
+import { keysQuery, useSession } from '../api/queries.ts';
 import type { ApiKey, NewKey } from '../api/types.ts';
 import { amountIn, dayOf, fromNow, fullTime, money } from '../parts/format.ts';
 import { DotsIcon, KeyIcon, PlusIcon } from '../parts/icons.tsx';
@@ -206,6 +206,7 @@ function StateBadge({ apiKey }: { readonly apiKey: ApiKey }) {
 
 /** What was spent, and how much of the budget that is. */
 function Spend({ apiKey: { budget, spend } }: { readonly apiKey: ApiKey }) {
+  const { currency } = useSession();
   if (budget === null)
     return (
       <Text size="sm" className="numbers">
@@ -213,7 +214,6 @@ function Spend({ apiKey: { budget, spend } }: { readonly apiKey: ApiKey }) {
       </Text>
     );
   const share = Number(budget.amount) > 0 ? (Number(budget.spent) / Number(budget.amount)) * 100 : 100;
-  const currency = spend?.currency ?? 'USD';
   return (
     <Stack gap={4} maw={200}>
       <Text size="sm" className="numbers">

@@ -1,7 +1,8 @@
-import { Box, Group, Image, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { Box, Group, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../api/request.ts';
 import type { Page, TaskRow } from '../api/types.ts';
+import { Thumbnail } from '../parts/stored-picture.tsx';
 import { TaskState } from '../parts/task-state.tsx';
 
 const SHOWN = 12;
@@ -35,11 +36,7 @@ export function PictureHistory({ current, onPick }: PictureHistoryProps) {
             }}
           >
             <VisuallyHidden>{task.prompt}</VisuallyHidden>
-            {task.thumbnail_url === null ? (
-              <TaskState task={task} />
-            ) : (
-              <Image src={task.thumbnail_url} alt="" w={84} h={84} fit="cover" />
-            )}
+            {task.status === 'completed' ? <Thumbnail task={task} size={84} /> : <TaskState task={task} />}
           </UnstyledButton>
         ))}
       </Group>

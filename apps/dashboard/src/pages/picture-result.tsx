@@ -1,11 +1,14 @@
-import { Anchor, AspectRatio, Box, Button, Code, Group, Image, Progress, Stack, Text } from '@mantine/core';
+import { Anchor, AspectRatio, Box, Button, Center, Code, Group, Image, Progress, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { TaskDetail } from '../api/types.ts';
 import { dimensions, duration, money } from '../parts/format.ts';
 import { DownloadIcon, PlayIcon } from '../parts/icons.tsx';
 import { Empty, Trouble } from '../parts/page.tsx';
+import { StoredPicture } from '../parts/stored-picture.tsx';
 import { Cancel } from './task-actions.tsx';
 import { TaskError } from './task-error.tsx';
+
+const GONE = 'The picture is not kept any more.';
 
 interface PictureResultProps {
   readonly task: TaskDetail | undefined;
@@ -43,7 +46,16 @@ export function PictureResult({ task, error, isOrdered, partial, size, onReuse }
           w="100%"
         >
           {picture !== undefined ? (
-            <Image src={picture.url} alt={task?.prompt ?? ''} radius="md" fit="contain" className="picture-ground" />
+            <StoredPicture
+              url={picture.url}
+              alt={task?.prompt ?? ''}
+              missing={GONE}
+              radius="md"
+              fit="contain"
+              className="picture-ground"
+            />
+          ) : task?.status === 'completed' ? (
+            <Center c="dimmed">{GONE}</Center>
           ) : partial !== null ? (
             <Image src={partial} alt="The picture so far" radius="md" fit="contain" />
           ) : (

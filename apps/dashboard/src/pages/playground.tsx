@@ -1,7 +1,19 @@
-import { Box, Button, Collapse, Grid, Group, Select, Stack, Textarea, UnstyledButton } from '@mantine/core';
+import {
+  Anchor,
+  Box,
+  Button,
+  Collapse,
+  Grid,
+  Group,
+  Select,
+  Stack,
+  Text,
+  Textarea,
+  UnstyledButton,
+} from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { useFollowTask } from '../api/follow-task.ts';
 import { modelsQuery, queryClient, taskQuery } from '../api/queries.ts';
 import { send } from '../api/request.ts';
@@ -10,7 +22,7 @@ import { CodeTabs } from '../parts/copy.tsx';
 import { PageFrame, Trouble } from '../parts/page.tsx';
 import { ReferenceImages } from '../parts/reference-images.tsx';
 import { ShapePicker, TierPicker } from '../parts/shape-picker.tsx';
-import { snippetsOf } from '../parts/snippets.ts';
+import { distinctNames, MASK_FILE, snippetsOf } from '../parts/snippets.ts';
 import { PictureHistory } from './picture-history.tsx';
 import { PictureResult } from './picture-result.tsx';
 
@@ -136,9 +148,11 @@ export function PlaygroundPage() {
                     codes={snippetsOf({
                       ...current,
                       prompt: current.prompt === '' ? 'Your prompt' : current.prompt,
-                      files: files.map(({ name }) => name),
+                      files: distinctNames(files.map(({ name }) => name)),
+                      ...(mask === null ? {} : { mask: MASK_FILE }),
                     })}
                   />
+                  {mask !== null && <SaveMask mask={mask} />}
                 </Collapse>
               </Box>
             </Stack>
@@ -171,6 +185,19 @@ export function PlaygroundPage() {
         </Suspense>
       )}
     </PageFrame>
+  );
+}
+
+/** The code names the mask as a file. */
+function SaveMask({ mask }: { readonly mask: Blob }) {
+  const url = useMemo(() => URL.createObjectURL(mask), [mask]);
+  return (
+    <Text size="sm" c="dimmed" mt="xs">
+      The code reads the painted mask from a file:{' '}
+      <Anchor href={url} download={MASK_FILE} size="sm">
+        save it as {MASK_FILE}
+      </Anchor>
+    </Text>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Anchor, Box, Button, Code, Grid, Group, Image, List, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Box, Button, Code, Grid, Group, Image, List, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
@@ -7,10 +7,11 @@ import { taskQuery } from '../api/queries.ts';
 import { RequestError } from '../api/request.ts';
 import type { TaskDetail } from '../api/types.ts';
 import { CodeTabs, CopyIconButton } from '../parts/copy.tsx';
-import { dimensions, duration, fullTime, money } from '../parts/format.ts';
+import { dayOf, dimensions, duration, fullTime, money } from '../parts/format.ts';
 import { DownloadIcon, SearchIcon } from '../parts/icons.tsx';
 import { Empty, PageFrame, Trouble } from '../parts/page.tsx';
-import { snippetsOf } from '../parts/snippets.ts';
+import { MASK_FILE, snippetsOf } from '../parts/snippets.ts';
+import { StoredPicture } from '../parts/stored-picture.tsx';
 import { TaskState } from '../parts/task-state.tsx';
 import { Cancel, RunAgain } from './task-actions.tsx';
 import { TaskError } from './task-error.tsx';
@@ -115,16 +116,28 @@ function Picture({ task, partial }: { readonly task: TaskDetail; readonly partia
   if (picture !== undefined)
     return (
       <Box className="surface" p="sm">
-        <Anchor href={picture.url} target="_blank" rel="noreferrer" aria-label="Open the picture in a new tab">
-          <Image src={picture.url} alt={task.prompt} radius="md" mah="70vh" fit="contain" className="picture-ground" />
-        </Anchor>
+        <StoredPicture
+          url={picture.url}
+          alt={task.prompt}
+          missing="The picture is not there any more."
+          opens="Open the picture in a new tab"
+          radius="md"
+          mah="70vh"
+          fit="contain"
+          className="picture-ground"
+        />
       </Box>
     );
   if (task.status === 'failed' || task.status === 'cancelled') return <TaskError task={task} />;
   if (task.status === 'completed')
     return (
       <Box className="surface" p="lg">
-        <Text c="dimmed">The picture is not kept any more. Run it again to have a new one made.</Text>
+        <Text c="dimmed">
+          {task.pictures_deleted_at === null
+            ? 'The picture is not kept any more.'
+            : `The picture was deleted on ${dayOf(task.pictures_deleted_at)}: pictures are kept for some days only.`}{' '}
+          Run it again to have a new one made.
+        </Text>
       </Box>
     );
   return (
@@ -214,12 +227,14 @@ function optionText(value: unknown): string {
 
 function requestOf(task: TaskDetail) {
   const quality = task.options?.['quality'];
+  const count = task.reference_images;
   return {
     model: task.model,
     prompt: task.prompt,
     size: task.size,
     ...(task.resolution === null ? {} : { resolution: task.resolution }),
     ...(typeof quality === 'string' ? { quality } : {}),
-    ...(task.action === 'edit' ? { files: ['picture.png'] } : {}),
+    files: Array.from({ length: count }, (_, index) => (count === 1 ? 'picture.png' : `picture-${index + 1}.png`)),
+    ...(task.masked ? { mask: MASK_FILE } : {}),
   };
 }

@@ -1,13 +1,14 @@
-import { Box, Button, Center, Group, Image, Select, Table, Text, TextInput } from '@mantine/core';
+import { Box, Button, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { keysQuery, modelsQuery } from '../api/queries.ts';
 import { get } from '../api/request.ts';
-import type { Page, TaskRow } from '../api/types.ts';
-import { dimensions, fromNow, fullTime, money } from '../parts/format.ts';
+import type { TaskPage, TaskRow } from '../api/types.ts';
+import { dayOf, dimensions, fromNow, fullTime, money } from '../parts/format.ts';
 import { SearchIcon, TasksIcon } from '../parts/icons.tsx';
 import { Empty, PageFrame, Rows, Trouble } from '../parts/page.tsx';
+import { Thumbnail } from '../parts/stored-picture.tsx';
 import { TaskState } from '../parts/task-state.tsx';
 import type { TaskFilters } from './task-filters.ts';
 
@@ -19,14 +20,15 @@ export function TasksPage() {
   const filters = route.useSearch();
   const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
     queryKey: ['tasks', 'list', filters],
-    queryFn: ({ pageParam, signal }) =>
-      get<Page<TaskRow>>('/tasks', { limit: PAGE, after: pageParam, ...filters }, signal),
+    queryFn: ({ pageParam, signal }) => get<TaskPage>('/tasks', { limit: PAGE, after: pageParam, ...filters }, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => (page.has_more ? (page.next ?? page.data.at(-1)?.id) : undefined),
-    // Who has leafed far down reads, and is not to see the list move.
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : REFRESH_MS),
+    // Who has leafed far down reads, and is not to see the list move; a search costs more than a look.
+    refetchInterval: ({ state }) =>
+      filters.text !== undefined || (state.data?.pages.length ?? 0) > 1 ? false : REFRESH_MS,
   });
   const tasks = data?.pages.flatMap((page) => page.data) ?? [];
+  const searchedUntil = data?.pages.at(-1)?.searched_until ?? null;
   const filtered = Object.values(filters).some((value) => value !== undefined);
   return (
     <PageFrame title="Tasks" about="Every picture that was asked for, newest first. The list keeps itself up to date.">
@@ -35,16 +37,21 @@ export function TasksPage() {
       {error === null && (
         <Box className="surface">
           {isPending && <Rows count={6} />}
-          {!isPending && tasks.length === 0 && (filtered ? <NothingFound /> : <NoTasks />)}
+          {!isPending && tasks.length === 0 && (filtered ? <NothingFound until={searchedUntil} /> : <NoTasks />)}
           {tasks.length > 0 && <TaskTable tasks={tasks} />}
         </Box>
       )}
       {hasNextPage && (
-        <Center>
+        <Stack align="center" gap="xs">
+          {searchedUntil !== null && (
+            <Text size="sm" c="dimmed" title={fullTime(searchedUntil)} role="status">
+              Searched back to {dayOf(searchedUntil)}
+            </Text>
+          )}
           <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Show more
+            {searchedUntil === null ? 'Show more' : 'Search further back'}
           </Button>
-        </Center>
+        </Stack>
       )}
     </PageFrame>
   );
@@ -64,7 +71,7 @@ function Filters({ filters }: { readonly filters: TaskFilters }) {
     <Group gap="sm">
       <TextInput
         aria-label="Search in prompts"
-        placeholder="Search in prompts"
+        placeholder="Search in prompts, or for an id"
         leftSection={<SearchIcon size={16} />}
         defaultValue={filters.text ?? ''}
         flex={1}
@@ -135,18 +142,20 @@ function NoTasks() {
   );
 }
 
-function NothingFound() {
+function NothingFound({ until }: { readonly until: string | null }) {
   return (
     <Empty
       icon={<SearchIcon size={36} />}
-      title="No task fits these filters"
+      title={until === null ? 'No task fits these filters' : 'Nothing found so far'}
       action={
         <Button component={Link} to="/tasks" variant="default">
           Clear the filters
         </Button>
       }
     >
-      Look for other words, or show every status and key.
+      {until === null
+        ? 'Look for other words, or show every status and key.'
+        : 'Older tasks have not been looked through yet: search further back, or look for other words.'}
     </Empty>
   );
 }
@@ -174,7 +183,7 @@ function TaskTable({ tasks }: { readonly tasks: readonly TaskRow[] }) {
           {tasks.map((task) => (
             <Table.Tr key={task.id}>
               <Table.Td>
-                <Thumbnail task={task} />
+                <Thumbnail task={task} size={44} />
               </Table.Td>
               <Table.Td maw={340}>
                 <Link to="/tasks/$id" params={{ id: task.id }} className="row-title">
@@ -219,9 +228,4 @@ function TaskTable({ tasks }: { readonly tasks: readonly TaskRow[] }) {
       </Table>
     </Table.ScrollContainer>
   );
-}
-
-function Thumbnail({ task }: { readonly task: TaskRow }) {
-  if (task.thumbnail_url === null) return <Box className="no-thumbnail" aria-hidden="true" />;
-  return <Image src={task.thumbnail_url} alt="" w={44} h={44} radius="sm" fit="cover" loading="lazy" />;
 }

@@ -1,4 +1,4 @@
-import { duration, fromNow, money } from './format.ts';
+import { currencySign, duration, fromNow, money } from './format.ts';
 
 it.each([
   [10_000, 'just now'],
@@ -16,6 +16,14 @@ it.each([
   [200_000, '3 min 20 s'],
 ])('says %d ms as "%s"', (milliseconds, text) => {
   expect(duration(milliseconds)).toBe(text);
+});
+
+it.each([
+  ['USD', '$'],
+  ['EUR', '€'],
+  ['CHF', 'CHF\u00a0'],
+])('begins amounts in %s with "%s"', (currency, sign) => {
+  expect(currencySign(currency)).toBe(sign);
 });
 
 it('shows small amounts whole and unknown ones as a dash', () => {

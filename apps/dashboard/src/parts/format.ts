@@ -42,6 +42,18 @@ export function amountIn(amount: string | number, currency: string): string {
   }).format(Number(amount));
 }
 
+/** "$", "€", "CHF ": what amounts in the currency begin with. */
+export function currencySign(currency: string): string {
+  const parts = new Intl.NumberFormat('en', { style: 'currency', currency }).formatToParts(1);
+  return parts
+    .slice(
+      0,
+      parts.findIndex(({ type }) => type === 'integer'),
+    )
+    .map(({ value }) => value)
+    .join('');
+}
+
 /** "850 ms", "12.4 s", "3 min 20 s". */
 export function duration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;

@@ -1,4 +1,4 @@
-import { snippetsOf } from './snippets.ts';
+import { distinctNames, snippetsOf } from './snippets.ts';
 
 const request = { model: 'gpt-image-2', prompt: `It's "quoted"\nand $HOME`, size: '1:1', resolution: '1k' };
 
@@ -19,9 +19,24 @@ it('fills in the address and the secret, and gives Python what its client does n
   expect(Python).not.toContain('    resolution=');
 });
 
-it('sends files to the edits', () => {
-  const { curl, Python } = snippetsOf({ ...request, files: ['a.png', 'b.png'] }, 'sk-1', 'http://host');
+it('sends files and the mask to the edits, whatever they are called', () => {
+  const files = ['a.png', `Ada's "best", 1;2.png`];
+  const { curl, Node, Python } = snippetsOf({ ...request, files, mask: 'mask.png' }, 'sk-1', 'http://host');
   expect(curl).toContain('http://host/v1/images/edits');
-  expect(curl).toContain(`-F 'image[]=@b.png'`);
-  expect(Python).toContain('image=[open("a.png", "rb"), open("b.png", "rb")]');
+  expect(curl).toContain(`-F 'image[]=@a.png'`);
+  expect(curl).toContain(String.raw`-F 'image[]=@"Ada'\''s \"best\", 1;2.png"'`);
+  expect(curl).toContain(`-F 'mask=@mask.png'`);
+  expect(Node).toContain(String.raw`fs.createReadStream("Ada's \"best\", 1;2.png")`);
+  expect(Python).toContain(String.raw`image=[open("a.png", "rb"), open("Ada's \"best\", 1;2.png", "rb")]`);
+  expect(Python).toContain('mask=open("mask.png", "rb")');
+});
+
+it('tells files of one name apart, and from the mask', () => {
+  expect(distinctNames(['image.png', 'image.png', 'mask.png', 'image-2.png', 'x', 'x'])).toEqual([
+    ...['image.png', 'image-2.png', 'mask-2.png', 'image-2-2.png', 'x', 'x-2'],
+  ]);
+});
+
+it('shows the task where the key is answered with one', () => {
+  expect(snippetsOf({ ...request, answeredByTask: true }, 'sk-1', 'http://host')['Node']).toMatch(/data\[0\]\);$/);
 });

@@ -5,8 +5,13 @@ export interface SnippetRequest {
   readonly size: string;
   readonly resolution?: string;
   readonly quality?: string;
+  readonly response_format?: 'url';
   /** Names of the files to edit; none: a new picture. */
   readonly files?: readonly string[];
+  /** Name of the file of the mask. */
+  readonly mask?: string;
+  /** The key is answered with a task instead of a picture. */
+  readonly answeredByTask?: boolean;
 }
 
 export const EXAMPLE: SnippetRequest = {
@@ -16,95 +21,114 @@ export const EXAMPLE: SnippetRequest = {
   resolution: '1k',
 };
 
+/** The name of a mask that was painted here; what it is saved under. */
+export const MASK_FILE = 'mask.png';
 const SECRET = 'YOUR_KEY';
 
 /** The same request for three kinds of reader; `secret` is filled in where it is known. */
 export function snippetsOf(request: SnippetRequest, secret = SECRET, origin = location.origin): Record<string, string> {
   const edits = request.files !== undefined && request.files.length > 0;
-  return edits ? editSnippets(request, secret, origin) : generationSnippets(request, secret, origin);
+  const answer = request.answeredByTask === true ? 'data[0]' : 'data[0].url';
+  const parts = edits ? editOf(request) : generationOf(request);
+  return {
+    curl: `curl ${origin}/v1/images/${edits ? 'edits' : 'generations'} \\
+  -H "Authorization: Bearer ${secret}" \\
+${parts.curl}`,
+    Node: `${edits ? "import fs from 'node:fs';\n" : ''}import OpenAI from 'openai';
+
+const client = new OpenAI({
+  baseURL: '${origin}/v1',
+  apiKey: '${secret}',
+});
+const picture = await client.images.${edits ? 'edit' : 'generate'}({
+${parts.Node.map((line) => `  ${line},`).join('\n')}
+});
+console.log(picture.${answer});`,
+    Python: `from openai import OpenAI
+
+client = OpenAI(
+    base_url="${origin}/v1",
+    api_key="${secret}",
+)
+picture = client.images.${edits ? 'edit' : 'generate'}(
+${parts.Python.map((line) => `    ${line},`).join('\n')}
+)
+print(picture.${answer})`,
+  };
 }
 
-function fieldsOf({ model, prompt, size, resolution, quality }: SnippetRequest): [string, string][] {
-  return Object.entries({ model, prompt, size, resolution, quality }).filter(
+/** Names under which the files can lie in one folder: pasted pictures are all called the same. */
+export function distinctNames(names: readonly string[]): string[] {
+  const taken = new Set<string>([MASK_FILE]);
+  return names.map((name) => {
+    const dot = name.lastIndexOf('.');
+    const [stem, type] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
+    let distinct = name;
+    for (let n = 2; taken.has(distinct); n++) distinct = `${stem}-${n}${type}`;
+    taken.add(distinct);
+    return distinct;
+  });
+}
+
+interface RequestParts {
+  readonly curl: string;
+  readonly Node: readonly string[];
+  readonly Python: readonly string[];
+}
+
+function generationOf(request: SnippetRequest): RequestParts {
+  const fields = fieldsOf(request);
+  const body = JSON.stringify(Object.fromEntries(fields), null, 2).replaceAll('\n', '\n  ');
+  return {
+    curl: `  -H "Content-Type: application/json" \\\n  -d ${shellQuote(body)}`,
+    Node: fields.map(([name, value]) => `${name}: ${quote(value)}`),
+    Python: pythonFields(fields),
+  };
+}
+
+function editOf(request: SnippetRequest): RequestParts {
+  const fields = fieldsOf({ ...request, response_format: 'url' });
+  const { files = [], mask } = request;
+  const read = (file: string): string => `fs.createReadStream(${quote(file)})`;
+  const open = (file: string): string => `open(${quote(file)}, "rb")`;
+  return {
+    curl: [
+      ...files.map((file) => `  -F ${shellQuote(`image[]=@${curlQuote(file)}`)}`),
+      ...(mask === undefined ? [] : [`  -F ${shellQuote(`mask=@${curlQuote(mask)}`)}`]),
+      ...fields.map(([name, value]) => `  --form-string ${shellQuote(`${name}=${value}`)}`),
+    ].join(' \\\n'),
+    Node: [
+      `image: [${files.map(read).join(', ')}]`,
+      ...(mask === undefined ? [] : [`mask: ${read(mask)}`]),
+      ...fields.map(([name, value]) => `${name}: ${quote(value)}`),
+    ],
+    Python: [
+      `image=[${files.map(open).join(', ')}]`,
+      ...(mask === undefined ? [] : [`mask=${open(mask)}`]),
+      ...pythonFields(fields),
+    ],
+  };
+}
+
+function fieldsOf({ model, prompt, size, resolution, quality, response_format }: SnippetRequest): [string, string][] {
+  return Object.entries({ model, prompt, size, resolution, quality, response_format }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
   );
 }
 
-/** Python's and JavaScript's quoted text are JSON's for what a prompt holds. */
+/** Python's client takes what OpenAI does not know as `extra_body` alone. */
+function pythonFields(fields: readonly [string, string][]): string[] {
+  const extra = fields.filter(([name]) => name === 'resolution');
+  const known = fields.filter(([name]) => name !== 'resolution');
+  return [
+    ...known.map(([name, value]) => `${name}=${quote(value)}`),
+    ...(extra.length === 0 ? [] : [`extra_body=${JSON.stringify(Object.fromEntries(extra))}`]),
+  ];
+}
+
+/** Python's and JavaScript's quoted text are JSON's for what a prompt or a file name holds. */
 const quote = (text: string): string => JSON.stringify(text);
 const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-
-function generationSnippets(request: SnippetRequest, secret: string, origin: string): Record<string, string> {
-  const fields = fieldsOf(request);
-  const extra = fields.filter(([name]) => name === 'resolution');
-  const known = fields.filter(([name]) => name !== 'resolution');
-  return {
-    curl: `curl ${origin}/v1/images/generations \\
-  -H "Authorization: Bearer ${secret}" \\
-  -H "Content-Type: application/json" \\
-  -d ${shellQuote(JSON.stringify(Object.fromEntries(fields), null, 2).replaceAll('\n', '\n  '))}`,
-    Node: `import OpenAI from 'openai';
-
-const client = new OpenAI({
-  baseURL: '${origin}/v1',
-  apiKey: '${secret}',
-});
-const picture = await client.images.generate({
-${fields.map(([name, value]) => `  ${name}: ${quote(value)},`).join('\n')}
-});
-console.log(picture.data[0].url);`,
-    Python: `from openai import OpenAI
-
-client = OpenAI(
-    base_url="${origin}/v1",
-    api_key="${secret}",
-)
-picture = client.images.generate(
-${known.map(([name, value]) => `    ${name}=${quote(value)},`).join('\n')}${
-      extra.length === 0 ? '' : `\n    extra_body=${JSON.stringify(Object.fromEntries(extra))},`
-    }
-)
-print(picture.data[0].url)`,
-  };
-}
-
-function editSnippets(request: SnippetRequest, secret: string, origin: string): Record<string, string> {
-  const fields = fieldsOf(request);
-  const files = request.files ?? [];
-  const extra = fields.filter(([name]) => name === 'resolution');
-  const known = fields.filter(([name]) => name !== 'resolution');
-  return {
-    curl: `curl ${origin}/v1/images/edits \\
-  -H "Authorization: Bearer ${secret}" \\
-${[
-  ...files.map((file) => `  -F ${shellQuote(`image[]=@${file}`)}`),
-  ...fields.map(([name, value]) => `  --form-string ${shellQuote(`${name}=${value}`)}`),
-  '  -F response_format=url',
-].join(' \\\n')}`,
-    Node: `import fs from 'node:fs';
-import OpenAI from 'openai';
-
-const client = new OpenAI({
-  baseURL: '${origin}/v1',
-  apiKey: '${secret}',
-});
-const picture = await client.images.edit({
-  image: [${files.map((file) => `fs.createReadStream(${quote(file)})`).join(', ')}],
-${fields.map(([name, value]) => `  ${name}: ${quote(value)},`).join('\n')}
-  response_format: 'url',
-});
-console.log(picture.data[0].url);`,
-    Python: `from openai import OpenAI
-
-client = OpenAI(
-    base_url="${origin}/v1",
-    api_key="${secret}",
-)
-picture = client.images.edit(
-    image=[${files.map((file) => `open(${quote(file)}, "rb")`).join(', ')}],
-${known.map(([name, value]) => `    ${name}=${quote(value)},`).join('\n')}
-    response_format="url",${extra.length === 0 ? '' : `\n    extra_body=${JSON.stringify(Object.fromEntries(extra))},`}
-)
-print(picture.data[0].url)`,
-  };
-}
+/** In curl's forms a comma, a semicolon and a quotation mark of a name have a meaning of their own. */
+const curlQuote = (file: string): string =>
+  /^[\w.-]+$/.test(file) ? file : `"${file.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;

@@ -1,0 +1,31 @@
+import sharp from 'sharp';
+import { gradientImage } from './sample-images.fixture.js';
+import { makeThumbnail } from './thumbnail.js';
+
+describe('a thumbnail', () => {
+  it.each([
+    ['png', 1536, 864, 320, 180],
+    ['jpeg', 600, 1400, 137, 320],
+    ['webp', 1024, 1024, 320, 320],
+    ['png', 200, 100, 200, 100],
+  ] as const)('of a %s of %i x %i is a WebP of %i x %i', async (type, width, height, small, low) => {
+    const made = await sharp(await makeThumbnail(await gradientImage(width, height, type, 3))).metadata();
+    expect(made).toMatchObject({ format: 'webp', width: small, height: low, hasAlpha: false });
+  });
+
+  it('is transparent where the picture is', async () => {
+    const half = { input: Buffer.from([255, 0, 0, 255]), raw: { width: 1, height: 1, channels: 4 } } as const;
+    const picture = await sharp({ create: { width: 640, height: 640, channels: 4, background: '#00000000' } })
+      .composite([{ ...half, tile: false, left: 600, top: 600 }])
+      .png()
+      .toBuffer();
+    const { data, info } = await sharp(await makeThumbnail(picture))
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    expect([info.width, info.channels, data[3]]).toEqual([320, 4, 0]);
+  });
+
+  it('says that it can’t be made of what is no picture', async () => {
+    await expect(makeThumbnail(Buffer.from('picture'))).rejects.toMatchObject({ name: 'ImageError' });
+  });
+});

@@ -1,0 +1,212 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { gradientImage } from '#images/sample-images.fixture.js';
+import { openScreen, type Screen } from '../support/chromium.js';
+import { signInFirstAdmin } from '../support/console.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+const PROMPT = `It's a "quoted" $HOME \`ls\` \\ prompt,\nin two lines; & ümläüts 🦊 <b>%s</b> !1`;
+const NASTY = `Ada's "best" picture, no. 1; $HOME \\ (2).png`;
+const run = promisify(execFile);
+
+/** What the console prints as code is run just as it is printed, with curl, Node and, as far as its syntax, Python. */
+describe('code that the console shows', () => {
+  let platform: Platform;
+  let screen: Screen;
+  let folder: string;
+  const page = (): Screen['page'] => screen.page;
+  const button = (name: string | RegExp) => page().getByRole('button', { name });
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-code-'));
+    await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+    await writeFile(
+      join(folder, 'models.yaml'),
+      `currency: EUR
+providers:
+  sandbox: { type: sandbox }
+models:
+  house-style: { kind: image, routes: [{ provider: sandbox }], prices: [{ from: 2026-01-01, per_image: { 1k: 0.02, 2k: 0.04, 4k: 0.16 } }] }
+`,
+    );
+    platform = await startPlatform({ MODELS_FILE: join(folder, 'models.yaml') });
+    const [name = '', value = ''] = (await signInFirstAdmin(platform)).cookie!.split('=');
+    screen = await openScreen(platform.url);
+    await page()
+      .context()
+      .addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }]);
+  }, 120_000);
+  afterAll(async () => {
+    await screen.close();
+    await platform.close();
+    await rm(folder, { recursive: true, force: true });
+  }, 60_000);
+  afterEach(() => {
+    expect(screen.troubles).toEqual([]);
+  });
+
+  /** The three examples on the page, as they would be copied. */
+  async function printed(): Promise<{ curl: string; Node: string; Python: string }> {
+    const texts: string[] = [];
+    for (const name of ['curl', 'Node', 'Python']) {
+      await page().getByRole('tab', { name }).click();
+      texts.push((await page().getByLabel(`${name} example`, { exact: true }).textContent())!);
+    }
+    const [curl = '', Node = '', Python = ''] = texts;
+    return { curl, Node, Python };
+  }
+
+  async function runCurl(code: string): Promise<{ data: { url?: string; task_id?: string }[] }> {
+    const { stdout } = await run('bash', ['-c', code], { cwd: folder, timeout: 30_000 });
+    return JSON.parse(stdout) as { data: { url: string }[] };
+  }
+
+  async function runNode(code: string): Promise<string> {
+    await writeFile(join(folder, 'example.mjs'), code);
+    return (await run(process.execPath, ['example.mjs'], { cwd: folder, timeout: 30_000 })).stdout.trim();
+  }
+
+  async function compilePython(code: string): Promise<void> {
+    if (!(await hasPython)) return;
+    await writeFile(join(folder, 'example.py'), code);
+    await run('python3', ['-m', 'py_compile', 'example.py'], { cwd: folder, timeout: 30_000 });
+  }
+
+  async function expectPicture(url: string | undefined): Promise<void> {
+    const answer = await fetch(url ?? '');
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png']);
+    await answer.body?.cancel();
+  }
+
+  /** The newest tasks, as many as were just made. */
+  async function tasks(count: number): Promise<unknown[]> {
+    const { rows } = await platform.pool.query<Record<string, unknown>>(
+      `SELECT action, prompt, jsonb_array_length(inputs) AS inputs, mask IS NOT NULL AS masked, status FROM tasks
+       ORDER BY created_at DESC, id DESC LIMIT $1`,
+      [count],
+    );
+    return rows;
+  }
+
+  async function makeKey(name: string, more: () => Promise<void> = () => Promise.resolve()): Promise<void> {
+    await page().goto('/console/keys');
+    await button('Create a key').first().click();
+    await page().getByRole('textbox', { name: 'Name' }).fill(name);
+    await more();
+    await button('Create the key').click();
+    await page().getByTestId('secret').waitFor();
+  }
+
+  const pick = async (field: string, option: string): Promise<void> => {
+    await button('Defaults for its client').click();
+    await page().getByRole('combobox', { name: field }).click();
+    await page().getByRole('option', { name: option }).click();
+  };
+
+  it('shows amounts in the currency of the installation', async () => {
+    await page().goto('/console/keys');
+    await button('Create a key').first().click();
+    const budget = page().getByRole('textbox', { name: 'Budget' });
+    await budget.fill('1250');
+    expect(await budget.inputValue()).toBe('€1,250');
+    await page().getByRole('textbox', { name: 'Name' }).fill('in euros');
+    await button('Create the key').click();
+    await button('I have copied it').click();
+    await page().getByText('€0.00 of €1,250.00').waitFor();
+  });
+
+  it('runs as it is printed with a new key', async () => {
+    await makeKey('plain');
+    const { curl, Node, Python } = await printed();
+    await expectPicture((await runCurl(curl)).data[0]?.url);
+    await expectPicture(await runNode(Node));
+    await compilePython(Python);
+    expect(await tasks(2)).toEqual(
+      Array(2).fill(expect.objectContaining({ action: 'generation', status: 'completed' })),
+    );
+  });
+
+  it('runs with keys that are answered in base64 or with a task', async () => {
+    await makeKey('base64', () => pick('Pictures are answered as', 'Base64 (b64_json)'));
+    const base64 = await printed();
+    await expectPicture((await runCurl(base64.curl)).data[0]?.url);
+    await expectPicture(await runNode(base64.Node));
+    await compilePython(base64.Python);
+    await makeKey('apimart', () => pick('Requests are answered', 'With a task to ask about (APIMart)'));
+    const apimart = await printed();
+    expect((await runCurl(apimart.curl)).data[0]?.task_id).toMatch(/^task_/);
+    expect(await runNode(apimart.Node)).toMatch(/task_id: 'task_/);
+    await compilePython(apimart.Python);
+  });
+
+  it('runs as it is printed in the playground, for a new picture', async () => {
+    await page().goto('/console/playground');
+    await page().getByLabel('Prompt').fill(PROMPT);
+    await button('Show as code').click();
+    const { curl, Node, Python } = filledIn(await printed());
+    await expectPicture((await runCurl(curl)).data[0]?.url);
+    await expectPicture(await runNode(Node));
+    await compilePython(Python);
+    expect(await tasks(2)).toEqual(Array(2).fill(expect.objectContaining({ action: 'generation', prompt: PROMPT })));
+  });
+
+  it('runs as it is printed in the playground, for an edit of several pictures with a mask', async () => {
+    await page().goto('/console/playground');
+    const names = [NASTY, 'blue.png', 'blue.png'];
+    const pictures = await Promise.all(names.map((_, index) => gradientImage(256 + index, 256, 'png')));
+    await page()
+      .locator('input[type=file]')
+      .setInputFiles(names.map((name, index) => ({ name, mimeType: 'image/png', buffer: pictures[index]! })));
+    for (const [index, name] of [NASTY, 'blue.png', 'blue-2.png'].entries())
+      await writeFile(join(folder, name), pictures[index]!);
+    await button('Paint what is to change').click();
+    const box = (await page().locator('canvas').boundingBox())!;
+    await page().mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.3);
+    await page().mouse.down();
+    await page().mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.6, { steps: 5 });
+    await page().mouse.up();
+    await button('Use this mask').click();
+    await page().getByLabel('Prompt').fill(PROMPT);
+    await button('Show as code').click();
+    const [mask] = await Promise.all([
+      page().waitForEvent('download'),
+      page().getByText('save it as mask.png').click(),
+    ]);
+    await mask.saveAs(join(folder, mask.suggestedFilename()));
+    expect(await screen.inspect('playground-edit-as-code')).toEqual([]);
+    const { curl, Node, Python } = filledIn(await printed());
+    await expectPicture((await runCurl(curl)).data[0]?.url);
+    await expectPicture(await runNode(Node));
+    await compilePython(Python);
+    const edit = { action: 'edit', prompt: PROMPT, inputs: 3, masked: true, status: 'completed' };
+    expect(await tasks(2)).toEqual([edit, edit]);
+  });
+
+  it('names the files of an edit on its task’s page', async () => {
+    const { rows } = await platform.pool.query<{ id: string }>(
+      'SELECT id FROM tasks ORDER BY created_at DESC, id DESC LIMIT 1',
+    );
+    await page().goto(`/console/tasks/${rows[0]!.id}`);
+    const { curl } = await printed();
+    for (const name of ['picture-1.png', 'picture-2.png', 'picture-3.png', 'mask.png'])
+      expect(curl).toContain(`@${name}'`);
+  });
+
+  /** The playground knows no secret; this is all that a reader has to fill in. */
+  function filledIn(codes: Awaited<ReturnType<typeof printed>>): typeof codes {
+    const fill = (code: string): string => {
+      expect(code.split('YOUR_KEY')).toHaveLength(2);
+      return code.replace('YOUR_KEY', platform.key);
+    };
+    return { curl: fill(codes.curl), Node: fill(codes.Node), Python: fill(codes.Python) };
+  }
+});
+
+/** Where there is no Python, its example is printed and not compiled. */
+const hasPython = run('python3', ['--version']).then(
+  () => true,
+  () => false,
+);

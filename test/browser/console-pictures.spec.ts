@@ -1,0 +1,117 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { waitUntil } from '#embedded/wait-until.js';
+import { openScreen, type Screen } from '../support/chromium.js';
+import { signInFirstAdmin, type Browser } from '../support/console.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+const HOSTILE = '"><img src=x onerror="alert(1)">';
+
+/** Lists with small pictures, with pictures that are gone, and with more tasks than one search looks at. */
+describe('pictures in the console’s lists', () => {
+  let platform: Platform;
+  let screen: Screen;
+  let ada: Browser;
+  const page = (): Screen['page'] => screen.page;
+  const open = async (path: string): Promise<void> => {
+    await page().goto(`/console${path}`);
+    await page().waitForLoadState('networkidle');
+  };
+  const thumbnailed = async (): Promise<boolean> => {
+    const { rowCount } = await platform.pool.query('SELECT 1 FROM tasks WHERE NOT has_thumbnail');
+    return rowCount === 0;
+  };
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+    ada = await signInFirstAdmin(platform);
+    const [name = '', value = ''] = ada.cookie!.split('=');
+    screen = await openScreen(platform.url);
+    await page()
+      .context()
+      .addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }]);
+    for (const prompt of ['kept', 'missing', 'expired'])
+      await ada.ask('/pictures', { body: { model: 'gpt-image-2', prompt: `${prompt} ${HOSTILE}`, resolution: '1k' } });
+    await ada.ask('/pictures', { body: { model: 'gpt-image-2', prompt: 'refused [[fault=moderation]]' } });
+    const ended = async (): Promise<boolean> =>
+      (await platform.pool.query(`SELECT 1 FROM tasks WHERE status = 'pending'`)).rowCount === 0;
+    expect(await waitUntil(ended, { timeoutMs: 30_000 })).toBe(true);
+    await platform.pool.query(`UPDATE tasks SET has_thumbnail = true WHERE status = 'failed'`);
+    expect(await waitUntil(thumbnailed, { timeoutMs: 30_000 })).toBe(true);
+  }, 120_000);
+  afterAll(async () => {
+    await screen.close();
+    await platform.close();
+  }, 60_000);
+  afterEach(async () => {
+    expect(screen.troubles).toEqual([]);
+    expect(await page().locator('img[src="x"]').count()).toBe(0);
+  });
+
+  const idOf = async (prompt: string): Promise<string> => {
+    const { rows } = await platform.pool.query<{ id: string }>('SELECT id FROM tasks WHERE prompt LIKE $1', [
+      `${prompt}%`,
+    ]);
+    return rows[0]!.id;
+  };
+  const widths = `Promise.all([...document.querySelectorAll('main img')].map(async (image) => {
+    await image.decode(); return [image.naturalWidth, image.currentSrc.includes('.thumb.webp')] }))`;
+
+  it('are small copies, which are fetched once however often the list refreshes itself', async () => {
+    const fetched: string[] = [];
+    page().on('request', (request) => {
+      if (request.url().includes('/i/')) fetched.push(request.url());
+    });
+    await open('/tasks');
+    expect(await page().evaluate(widths)).toEqual(Array(3).fill([320, true]));
+    const refreshed = () => page().waitForResponse((response) => response.url().includes('/tasks?limit'));
+    await refreshed();
+    await refreshed();
+    expect(fetched).toHaveLength(3);
+    await open('/playground');
+    expect(await page().evaluate(widths)).toEqual(Array(3).fill([320, true]));
+  }, 60_000);
+
+  it('leave a place with a word when they are gone', async () => {
+    const [missing, expired] = [await idOf('missing'), await idOf('expired')];
+    for (const name of [`${missing}-1.png`, `${missing}-1.thumb.webp`])
+      await rm(join(platform.settings['DATA_DIR']!, 'objects', 'results', name));
+    await platform.pool.query(`UPDATE tasks SET objects_deleted_at = '2026-11-20T12:00:00Z' WHERE id = $1`, [expired]);
+    await open('/tasks');
+    await page().getByText('Missing', { exact: true }).waitFor();
+    await page().getByText('Expired', { exact: true }).waitFor();
+    expect(await page().evaluate(widths)).toEqual([[320, true]]);
+    expect(await screen.inspect('tasks-pictures-gone')).toEqual([]);
+    await open('/playground');
+    await page().getByText('Missing', { exact: true }).waitFor();
+    expect(await screen.inspect('playground-pictures-gone')).toEqual([]);
+    await open(`/tasks/${missing}`);
+    await page().getByText('The picture is not there any more.').waitFor();
+    expect(await screen.inspect('task-picture-missing')).toEqual([]);
+    await open(`/tasks/${expired}`);
+    await page().getByText('The picture was deleted on 20 Nov 2026').waitFor();
+    expect(await page().getByRole('link', { name: 'Download' }).count()).toBe(0);
+    expect(await screen.inspect('task-picture-deleted')).toEqual([]);
+  }, 60_000);
+
+  it('say how far back a search has looked, and look further', async () => {
+    await platform.pool.query(
+      `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, status, finished_at, created_at, deadline_at)
+       SELECT 'task_' || lpad(n::text, 26, '0'), 'acct_default', 'key', 'req_' || n, 'generation', 'gpt-image-2',
+         CASE n WHEN 25000 THEN 'an old needle' ELSE 'hay' END, '{"size":"1:1","resolution":"1k","outputFormat":"png"}',
+         'failed', now(), '2026-05-04T12:00:00Z'::timestamptz - n * interval '1 second', now()
+       FROM generate_series(1, 26000) AS n`,
+    );
+    await open('/tasks?text=needle');
+    await page().getByText('Nothing found so far').waitFor();
+    await page().getByText('Searched back to 4 May 2026').waitFor();
+    expect(await screen.inspect('tasks-searched')).toEqual([]);
+    await page().getByRole('button', { name: 'Search further back' }).click();
+    await page().getByRole('link', { name: 'an old needle' }).waitFor();
+    expect(await page().getByText('Searched back to').count()).toBe(0);
+    await open(`/tasks?text=${await idOf('kept')}`);
+    await page()
+      .getByRole('link', { name: `kept ${HOSTILE}` })
+      .waitFor();
+  }, 60_000);
+});

@@ -1,0 +1,118 @@
+import type { Queryable } from '#database/queryable.js';
+import { SearchTasks, type TaskSearch } from '#tasks/search-tasks.js';
+import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
+
+const ROWS = 50_000;
+const BOUND = 20_000;
+const DEADLINE_MS = 900_000;
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Index Name'?: string;
+  readonly 'Actual Rows': number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** On an account with 50,000 tasks: task n is n seconds old. Another account has as many. */
+describe('searching tasks for words', () => {
+  let room: TaskRoom;
+  const asked: { text: string; values: unknown[] }[] = [];
+  let searches: SearchTasks;
+  const search = (text: string, more: Partial<TaskSearch> = {}) =>
+    searches.search(TEST_ACCOUNT, { text, limit: 30, ...more });
+
+  beforeAll(async () => {
+    room = await openTaskRoom();
+    await room.sql(
+      `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, status, finished_at, created_at, deadline_at)
+       SELECT 'task_' || account || '_' || n, account, 'key_' || n % 2, 'req_' || n, 'generation', 'model-' || n % 3,
+         CASE WHEN n IN (5, 30000, 49000) THEN 'A needle, 100% sharp_' ELSE 'hay ' || repeat('stack ', 20) END,
+         '{}', CASE WHEN n % 5 = 0 THEN 'failed' ELSE 'completed' END, now(), now() - n * interval '1 second', now()
+       FROM generate_series(1, $1::int) AS n, unnest($2::text[]) AS account`,
+      [ROWS, [TEST_ACCOUNT, 'acct_other']],
+    );
+    await room.sql('ANALYZE tasks');
+    const recorded = {
+      query: (text: string, values: unknown[]) => {
+        asked.push({ text, values });
+        return room.database.pool.query(text, values);
+      },
+    } as unknown as Queryable;
+    searches = new SearchTasks(recorded);
+  }, 120_000);
+  afterAll(() => room.close());
+  beforeEach(() => {
+    asked.length = 0;
+  });
+
+  /** The scans of everything that was asked, carried out once more. */
+  async function scans(): Promise<PlanNode[]> {
+    const found: PlanNode[] = [];
+    const walk = (node: PlanNode): void => {
+      if (node['Node Type'].includes('Scan') && node['Node Type'] !== 'Subquery Scan') found.push(node);
+      node.Plans?.forEach(walk);
+    };
+    for (const { text, values } of asked) {
+      const { rows } = await room.sql(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
+      walk((rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'][0].Plan);
+    }
+    return found;
+  }
+
+  it('goes back so many tasks at most, along the index, and goes on from there', async () => {
+    const first = await search('NEEDLE');
+    expect(first).toMatchObject({ ids: [`task_${TEST_ACCOUNT}_5`], isCutShort: true });
+    expect(first.next?.id).toBe(`task_${TEST_ACCOUNT}_${BOUND}`);
+    const looked = await scans();
+    expect(looked.map((node) => node['Index Name'])).toEqual(looked.map(() => 'tasks_account_id_created_at_id_idx'));
+    expect(looked.reduce((sum, node) => sum + node['Actual Rows'], 0)).toBe(BOUND);
+    const second = await search('NEEDLE', { after: first.next });
+    expect(second).toMatchObject({ ids: [`task_${TEST_ACCOUNT}_30000`], isCutShort: true });
+    const third = await search('NEEDLE', { after: second.next });
+    expect(third).toEqual({ ids: [`task_${TEST_ACCOUNT}_49000`], next: undefined, isCutShort: false });
+  });
+
+  it('stops as soon as it has found enough', async () => {
+    const found = await search('stack', { limit: 30 });
+    expect(found.ids).toHaveLength(30);
+    expect(found).toMatchObject({ isCutShort: false, next: { id: found.ids[29] } });
+    expect(asked).toHaveLength(1);
+    const after = await search('stack', { limit: 30, after: found.next });
+    expect(after.ids[0]).toBe(`task_${TEST_ACCOUNT}_32`);
+  });
+
+  it('begins no further statement when its time is over', async () => {
+    const hurried = new SearchTasks(room.database.pool, { tasks: BOUND, ms: 0 });
+    const found = await hurried.search(TEST_ACCOUNT, { text: 'nowhere', limit: 30 });
+    expect(found).toMatchObject({ ids: [], isCutShort: true, next: { id: `task_${TEST_ACCOUNT}_2000` } });
+  });
+
+  it('takes the signs of patterns for what they are', async () => {
+    expect((await search('100% sharp_')).ids).toHaveLength(1);
+    for (const text of ['%', '_', 'needle%', 'n_edle', String.raw`\%`]) {
+      const { ids } = await search(text);
+      expect([text, ids.length]).toEqual([text, text === '%' || text === '_' ? 1 : 0]);
+    }
+  });
+
+  it('combines with the other filters', async () => {
+    expect((await search('needle', { status: 'failed', apiKeyId: 'key_1', model: 'model-2' })).ids).toHaveLength(1);
+    for (const other of [{ status: 'completed' }, { apiKeyId: 'key_0' }, { model: 'model-1' }] as const)
+      expect((await search('needle', other)).ids).toEqual([]);
+    const since = new Date(Date.now() - 3_600_000);
+    expect(await search('needle', { since })).toMatchObject({ ids: [expect.any(String)], next: undefined });
+  });
+
+  it('finds a task by its id or its request’s, and never another account’s', async () => {
+    const [old, foreign] = [command(), command({ accountId: 'acct_other' })];
+    for (const wanted of [old, foreign]) await room.store.insert(wanted, DEADLINE_MS);
+    for (const text of [old.id, old.requestId]) {
+      expect(await search(text)).toEqual({ ids: [old.id], next: undefined, isCutShort: false });
+      expect((await search(text, { status: 'failed' })).ids).toEqual([]);
+    }
+    for (const text of [foreign.id, foreign.requestId]) expect((await search(text)).ids).toEqual([]);
+    const looked = await scans();
+    expect(looked.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+    expect(Math.max(...looked.map((node) => node['Actual Rows']))).toBeLessThan(200);
+  });
+});
