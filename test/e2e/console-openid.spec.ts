@@ -1,4 +1,5 @@
 import { TextSealer } from '#secrets/sealed-text.js';
+import { doctor } from '../../apps/onebox/src/doctor.js';
 import { Browser, linkToken, PASSWORD } from '../support/console.js';
 import { FaultProxy, httpAnswer } from '../support/fault-proxy.js';
 import { freePort } from '../support/free-port.js';
@@ -396,6 +397,18 @@ describe('signing in to the console with OpenID Connect', () => {
     line.fault = 'black-hole';
     expect((await visitor.follow(back.href)).search).toBe('?refused=unavailable');
   }, 30_000);
+
+  it('is looked at by npm run doctor', async () => {
+    const look = async (): Promise<string> => {
+      const lines: string[] = [];
+      const env = { OIDC_ISSUER: line.url, OIDC_CLIENT_ID: CLIENT.id, DATA_DIR: '/nonexistent' };
+      await doctor(env, (text) => lines.push(text));
+      return lines.find((text) => text.includes('sign-in provider')) ?? '';
+    };
+    expect(await look()).toBe(`ok    sign-in provider    ${line.url}`);
+    line.fault = 'reset';
+    expect(await look()).toMatch(/^fail {2}sign-in provider .* does not answer as an OpenID Connect provider \(.+\)$/);
+  });
 
   it('writes no code, token, address or name of a person to its log', () => {
     const output = platform.api.output();

@@ -215,6 +215,13 @@ describe('signing in to the console', () => {
     expect(await answer.json()).toMatchObject({ type: 'error', error: { code, param } });
   });
 
+  it('reads no password from an address, which would stand in logs and histories', async () => {
+    const query = new URLSearchParams({ email: 'ada@example.org', password: PASSWORD });
+    const answer = await browser().call(`/sign-in?${query.toString()}`, { body: {} });
+    expect(await answer.json()).toMatchObject({ error: { code: 'missing_required_parameter' } });
+    expect(answer.headers.getSetCookie()).toEqual([]);
+  });
+
   it('wants passwords of at least 12 characters', async () => {
     const answer = await browser().call('/join', { body: { token: 'A'.repeat(43), name: 'Hal', password: 'short' } });
     expect(await answer.json()).toMatchObject({ error: { code: 'invalid_value', param: 'password' } });

@@ -1,7 +1,7 @@
 /** Why signing in with the provider ended on the sign-in page, in words; `provider` is its name. */
 const SENTENCES: Readonly<Record<string, (provider: string) => string>> = {
   not_begun: () => 'The sign-in took too long, or was begun in another browser. Begin again.',
-  denied: (provider) => `You were not signed in at ${provider}.`,
+  denied: (provider) => `You did not finish signing in with ${provider}.`,
   unavailable: (provider) => `${capitalised(provider)} does not answer. Try again in a moment.`,
   unverified: (provider) =>
     `${capitalised(provider)} does not confirm your e-mail address. Ask an administrator for an invitation link.`,
