@@ -52,6 +52,31 @@ describe('signing in with OpenID Connect in a browser', () => {
     await page().waitForLoadState('networkidle');
   };
 
+  /** Error codes of calls that the page makes with empty bodies. */
+  const refusalsOf = (paths: readonly string[]): Promise<unknown> =>
+    page().evaluate(
+      (names) =>
+        Promise.all(
+          names.map(async (name) => {
+            const headers = { 'x-darkroom-csrf': '1', 'content-type': 'application/json' };
+            const answer = await fetch(`/console/api/${name}`, { method: 'POST', body: '{}', headers });
+            return ((await answer.json()) as { error: { code: string } }).error.code;
+          }),
+        ),
+      paths,
+    );
+
+  it('says on the way back what went wrong while there is no admin yet', async () => {
+    op.denial = NAME;
+    const token = await linkToken(platform, { purpose: 'first_admin' });
+    await open(`${platform.url}/console/first-run#token=${token}`);
+    await provider().click();
+    await page().getByRole('alert').getByText(`You did not finish signing in with ${PROVIDER}.`).waitFor();
+    await heading('Almost there').waitFor();
+    expect(await screen.inspect('first-run-denied')).toEqual([]);
+    op.denial = undefined;
+  }, 60_000);
+
   it('makes the first admin by the one-time link, without a password where there are none', async () => {
     op.person = { sub: 'ada', email: 'ada@example.org', email_verified: true, name: NAME };
     const token = await linkToken(platform, { purpose: 'first_admin' });
@@ -66,6 +91,7 @@ describe('signing in with OpenID Connect in a browser', () => {
     await page().getByText(`You sign in with ${PROVIDER}.`).waitFor();
     expect(await page().getByText('Change the password').count()).toBe(0);
     expect(await screen.inspect('account-provider')).toEqual([]);
+    expect(await refusalsOf(['password'])).toEqual(['not_permitted']);
     await page().getByRole('button', { name: 'Sign out' }).click();
   }, 60_000);
 
@@ -74,13 +100,8 @@ describe('signing in with OpenID Connect in a browser', () => {
     await provider().waitFor();
     expect(await page().getByLabel('Password').count()).toBe(0);
     expect(await screen.inspect('sign-in-provider-only')).toEqual([]);
-    const answers = await page().evaluate(`Promise.all(
-      [['sign-in', { email: 'ada@example.org', password: 'p' }], ['join', {}], ['first-admin', {}], ['reset-password', {}]].map(
-        ([path, body]) => fetch('/console/api/' + path, {
-          method: 'POST', body: JSON.stringify(body),
-          headers: { 'x-darkroom-csrf': '1', 'content-type': 'application/json' },
-        }).then((answer) => answer.json()).then(({ error }) => error.code)))`);
-    expect(answers).toEqual(Array<string>(4).fill('not_permitted'));
+    const calls = ['sign-in', 'join', 'first-admin', 'reset-password'];
+    expect(await refusalsOf(calls)).toEqual(calls.map(() => 'not_permitted'));
   }, 60_000);
 
   it('comes back from the provider signed in, and says in words why not', async () => {

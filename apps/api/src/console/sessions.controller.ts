@@ -13,7 +13,7 @@ import { ConsoleController } from './console-controller.js';
 import { sessionOf } from './session.guard.js';
 import { SessionListView, sessionListView } from './session-views.js';
 import { ChangePasswordBody } from './sign-in-bodies.js';
-import { assertPasswords, signInFailed } from './sign-in-failed.js';
+import { assertPasswords } from './sign-in-failed.js';
 import { SignInLimits } from './sign-in-limits.js';
 
 /** What a person sees and changes of their own. */
@@ -53,7 +53,9 @@ export class SessionsController {
     const { current_password: current, password } = consoleBody(ChangePasswordBody, request.body);
     await this.limits.admit(request.ip, email);
     const person = await this.people.forSignIn(email);
-    if (!(await isPassword(person?.passwordHash, current))) throw signInFailed();
+    if (!(await isPassword(person?.passwordHash, current))) {
+      throw new AppError('sign_in_failed', 'The current password is wrong.');
+    }
     await this.people.changePassword(personId, await hashPassword(password), id);
     await this.audit.write({ accountId, personId, action: 'person.changed_password', target: personId });
   }

@@ -1,7 +1,7 @@
 import { Alert, Button, Code, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import { signInQuery } from '../api/queries.ts';
 import { RequestError, send } from '../api/request.ts';
 import type { Session } from '../api/types.ts';
@@ -14,11 +14,14 @@ import { refusalText } from './refusals.ts';
 export function SignInPage() {
   const { data, error, refetch } = useQuery(signInQuery);
   const [refused] = useState(() => new URLSearchParams(location.search).get('refused'));
-  if (data?.first_run === true) return <WaitingForFirstRun />;
+  const refusal = refused !== null && (
+    <NotSignedIn>{refusalText(refused, data?.oidc?.name ?? 'the provider')}</NotSignedIn>
+  );
+  if (data?.first_run === true) return <WaitingForFirstRun refusal={refusal} />;
   return (
     <Outside title="Sign in" about="Welcome back to the darkroom.">
       <Stack>
-        {refused !== null && <NotSignedIn>{refusalText(refused, data?.oidc?.name ?? 'the provider')}</NotSignedIn>}
+        {refusal}
         {data === undefined && error === null && <Rows count={2} />}
         {error !== null && (
           <Trouble error={error} doing="The ways to sign in could not be read" onRetry={() => void refetch()} />
@@ -81,10 +84,11 @@ function NotSignedIn({ children }: { readonly children: string }) {
 }
 
 /** Nobody has an account yet: the way in is the link that the service printed. */
-function WaitingForFirstRun() {
+function WaitingForFirstRun({ refusal }: { readonly refusal: ReactNode }) {
   return (
     <Outside title="Almost there" about="This Darkroom has no administrator yet.">
       <Stack gap="sm">
+        {refusal}
         <Text size="sm">
           Open the one-time link that the service printed when it started. If it is gone, have a new one printed on the
           machine that runs Darkroom:
