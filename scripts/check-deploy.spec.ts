@@ -37,6 +37,7 @@ const faults: readonly Fault[] = [
   [COMPOSE, "'30000'", '${GRACE:-30000}', 'api: SHUTDOWN_GRACE_MS must be a plain number'],
   [COMPOSE, "  SHUTDOWN_GRACE_MS: '30000'\n", '', 'worker: SHUTDOWN_GRACE_MS must be given'],
   [COMPOSE, /SECRET_KEY: \$\{SECRET_KEY.*/, 'SECRET_KEY: changeme', 'api: SECRET_KEY must come from outside'],
+  [COMPOSE, /OIDC_CLIENT_SECRET: .*/, 'OIDC_CLIENT_SECRET: ${K:-x}', 'api: OIDC_CLIENT_SECRET must come from outside'],
   [COMPOSE, /OPENAI_API_KEY: .*/, 'OPENAI_API_KEY: ${K:-sk-shared}', 'worker: OPENAI_API_KEY must come from outside'],
   [COMPOSE, /ROOT_SECRET_KEY: .*/, 'ROOT_SECRET_KEY: ${X:-admin}', 'store: ROOT_SECRET_KEY must come from outside'],
   [COMPOSE, /darkroom:\$\{POSTGRES_PASSWORD.*\}@/, 'darkroom:darkroom@', 'migrate: DATABASE_URL holds a password'],

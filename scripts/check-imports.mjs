@@ -37,6 +37,7 @@ const fences = [
     packages: ['undici', 'got', 'axios', 'node-fetch', 'openai', 'node:https', 'https'],
     allowed: /^libs\/(egress|storage|providers)\/|^apps\/api\/src\/chat\//,
   },
+  { packages: ['openid-client'], allowed: /^libs\/people\// },
   { packages: ['@aws-sdk/', '@smithy/'], allowed: /^libs\/storage\// },
   { packages: ['pg'], allowed: /^libs\/(database|embedded)\/|^apps\/onebox\/|-store\.ts$/ },
   { packages: ['@prisma/', '#database/generated/'], allowed: /^libs\/database\/|-store\.ts$/ },

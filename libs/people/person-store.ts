@@ -1,5 +1,6 @@
 import { ulid } from 'ulid';
 import type { Queryable } from '#database/queryable.js';
+import type { Identity } from './openid-provider.js';
 import { hashToken } from './tokens.js';
 
 export const ROLES = ['admin', 'member'] as const;
@@ -16,15 +17,20 @@ export interface Person {
   readonly disabledAt: Date | null;
 }
 
+/** What somebody signs in with: a password, or who they are at the provider. */
+export type Credential =
+  | { readonly passwordHash: string; readonly identity?: undefined }
+  | { readonly identity: Identity; readonly passwordHash?: undefined };
+
 /** Who a link makes. */
-interface NewPerson {
+type NewPerson = Credential & {
   /** Null: as the link says. */
   readonly email: string | null;
   readonly name: string;
-  readonly passwordHash: string;
-}
+};
 
-const COLUMNS = `id, account_id AS "accountId", email, name, role, created_at AS "createdAt", disabled_at AS "disabledAt"`;
+/** Columns of `people` that make a Person. */
+export const PERSON_COLUMNS = `id, account_id AS "accountId", email, name, role, created_at AS "createdAt", disabled_at AS "disabledAt"`;
 const UNIQUE_VIOLATION = '23505';
 
 /** The people of the console. */
@@ -41,46 +47,53 @@ export class PersonStore {
   }
 
   /** Uses up a `first_admin` link; undefined when it can't be used, or when somebody else was first. */
-  async createFounder(token: string, { email, name, passwordHash }: NewPerson): Promise<Person | undefined> {
-    return await this.insert(
+  async createFounder(token: string, { email, name, ...credential }: NewPerson): Promise<Person | undefined> {
+    return await writePerson(
+      this.database,
       `WITH link AS (
          UPDATE sign_in_links SET used_at = now()
          WHERE token_hash = $1 AND purpose = 'first_admin' AND used_at IS NULL AND expires_at > now()
            AND NOT EXISTS (SELECT 1 FROM people WHERE founder)
          RETURNING account_id)
-       INSERT INTO people (id, account_id, email, name, password_hash, role, founder)
-       SELECT $2, account_id, $3, $4, $5, 'admin', true FROM link RETURNING ${COLUMNS}`,
-      [hashToken(this.secretKey, 'link', token), newPersonId(), email, name, passwordHash],
+       INSERT INTO people (id, account_id, email, name, role, founder, password_hash, openid_issuer, openid_subject)
+       SELECT $2, account_id, $3, $4, 'admin', true, $5, $6, $7 FROM link RETURNING ${PERSON_COLUMNS}`,
+      [this.hash(token), newPersonId(), email, name, ...columnsOf(credential)],
     );
   }
 
   /** Uses up an `invite` link; undefined when it can't be used, or when its e-mail address is taken. */
-  async createInvited(token: string, { name, passwordHash }: NewPerson): Promise<Person | undefined> {
-    return await this.insert(
+  async createInvited(token: string, { name, ...credential }: NewPerson): Promise<Person | undefined> {
+    return await writePerson(
+      this.database,
       `WITH link AS (
          UPDATE sign_in_links SET used_at = now()
          WHERE token_hash = $1 AND purpose = 'invite' AND used_at IS NULL AND expires_at > now() AND email IS NOT NULL
          RETURNING account_id, email, role)
-       INSERT INTO people (id, account_id, email, name, password_hash, role)
-       SELECT $2, account_id, email, $3, $4, role FROM link RETURNING ${COLUMNS}`,
-      [hashToken(this.secretKey, 'link', token), newPersonId(), name, passwordHash],
+       INSERT INTO people (id, account_id, email, name, role, password_hash, openid_issuer, openid_subject)
+       SELECT $2, account_id, email, $3, role, $4, $5, $6 FROM link RETURNING ${PERSON_COLUMNS}`,
+      [this.hash(token), newPersonId(), name, ...columnsOf(credential)],
     );
   }
 
-  /** Uses up a `password` link and ends all sessions of its person; undefined when it can't be used. */
-  async resetPassword(token: string, passwordHash: string): Promise<Person | undefined> {
-    const { rows } = await this.database.query<Person>(
+  /**
+   * Uses up a `password` link: its person signs in with this from now on, and all their sessions end. Undefined when it
+   * can't be used, or when the identity is somebody else's.
+   */
+  async resetCredential(token: string, credential: Credential): Promise<Person | undefined> {
+    return await writePerson(
+      this.database,
       `WITH link AS (
          UPDATE sign_in_links SET used_at = now()
          WHERE token_hash = $1 AND purpose = 'password' AND used_at IS NULL AND expires_at > now()
          RETURNING email),
        changed AS (
-         UPDATE people SET password_hash = $2 FROM link WHERE people.email = link.email RETURNING people.*),
+         UPDATE people SET password_hash = COALESCE($2, password_hash), openid_issuer = COALESCE($3, openid_issuer),
+           openid_subject = COALESCE($4, openid_subject)
+         FROM link WHERE people.email = link.email RETURNING people.*),
        ended AS (DELETE FROM sessions USING changed WHERE sessions.person_id = changed.id)
-       SELECT ${COLUMNS} FROM changed`,
-      [hashToken(this.secretKey, 'link', token), passwordHash],
+       SELECT ${PERSON_COLUMNS} FROM changed`,
+      [this.hash(token), ...columnsOf(credential)],
     );
-    return rows[0];
   }
 
   /** Sets a password and ends all sessions of its person but one. */
@@ -95,7 +108,7 @@ export class PersonStore {
   /** Who signs in with an e-mail address, in lower case, and the hash of the password. */
   async forSignIn(email: string): Promise<(Person & { passwordHash: string | null }) | undefined> {
     const { rows } = await this.database.query<Person & { passwordHash: string | null }>(
-      `SELECT ${COLUMNS}, password_hash AS "passwordHash" FROM people WHERE email = $1`,
+      `SELECT ${PERSON_COLUMNS}, password_hash AS "passwordHash" FROM people WHERE email = $1`,
       [email],
     );
     return rows[0];
@@ -104,7 +117,7 @@ export class PersonStore {
   /** Everyone of an account, or of all accounts, oldest first. */
   async list(accountId?: string): Promise<Person[]> {
     const { rows } = await this.database.query<Person>(
-      `SELECT ${COLUMNS} FROM people WHERE $1::text IS NULL OR account_id = $1 ORDER BY created_at, id`,
+      `SELECT ${PERSON_COLUMNS} FROM people WHERE $1::text IS NULL OR account_id = $1 ORDER BY created_at, id`,
       [accountId ?? null],
     );
     return rows;
@@ -121,23 +134,37 @@ export class PersonStore {
          WHERE $4 AND people.id = person_id AND person_id = $1 AND people.account_id = $2)
        UPDATE people SET role = COALESCE($3, role),
          disabled_at = CASE WHEN $4 THEN COALESCE(disabled_at, now()) WHEN NOT $4 THEN NULL ELSE disabled_at END
-       WHERE id = $1 AND account_id = $2 RETURNING ${COLUMNS}`,
+       WHERE id = $1 AND account_id = $2 RETURNING ${PERSON_COLUMNS}`,
       [id, accountId, role ?? null, disabled ?? null],
     );
     return rows[0];
   }
 
-  private async insert(statement: string, values: unknown[]): Promise<Person | undefined> {
-    try {
-      return (await this.database.query<Person>(statement, values)).rows[0];
-    } catch (error) {
-      // The whole statement is undone: the link stays as it was.
-      if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) return undefined;
-      throw error;
-    }
+  private hash(token: string): Buffer {
+    return hashToken(this.secretKey, 'link', token);
   }
 }
 
-function newPersonId(): string {
+/** The person that a statement makes or changes; undefined when there is none, or when somebody else is that already. */
+export async function writePerson(
+  database: Queryable,
+  statement: string,
+  values: unknown[],
+): Promise<Person | undefined> {
+  try {
+    return (await database.query<Person>(statement, values)).rows[0];
+  } catch (error) {
+    // The whole statement is undone: the link stays as it was.
+    if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) return undefined;
+    throw error;
+  }
+}
+
+export function newPersonId(): string {
   return `person_${ulid()}`;
+}
+
+/** Values of password_hash, openid_issuer and openid_subject. */
+function columnsOf({ passwordHash, identity }: Credential): (string | null)[] {
+  return [passwordHash ?? null, identity?.issuer ?? null, identity?.subject ?? null];
 }

@@ -19,6 +19,9 @@ export interface Session {
   readonly email: string;
   readonly name: string;
   readonly role: Role;
+  /** What the person may sign in with. */
+  readonly hasPassword: boolean;
+  readonly hasIdentity: boolean;
 }
 
 export interface SessionRow {
@@ -28,7 +31,8 @@ export interface SessionRow {
   readonly lastSeenAt: Date;
 }
 
-const ALIVE = `sessions.expires_at > now() AND sessions.last_seen_at > now() - interval '${IDLE}'`;
+/** Sessions that are not over, in SQL. */
+export const SESSION_ALIVE = `sessions.expires_at > now() AND sessions.last_seen_at > now() - interval '${IDLE}'`;
 
 /** Browsers that are signed in. */
 export class SessionStore {
@@ -41,7 +45,7 @@ export class SessionStore {
   async begin(personId: string, userAgent: string): Promise<{ id: string; token: string }> {
     const [id, token] = [`session_${ulid()}`, newToken()];
     await this.database.query(
-      `WITH over AS (DELETE FROM sessions WHERE person_id = $2 AND NOT (${ALIVE}))
+      `WITH over AS (DELETE FROM sessions WHERE person_id = $2 AND NOT (${SESSION_ALIVE}))
        INSERT INTO sessions (id, person_id, token_hash, user_agent, expires_at)
        VALUES ($1, $2, $3, $4, now() + interval '${MAX_AGE_DAYS} days')`,
       [id, personId, this.hash(token), userAgent.replaceAll('\u0000', '').slice(0, MAX_USER_AGENT)],
@@ -53,9 +57,10 @@ export class SessionStore {
   async find(token: string): Promise<Session | undefined> {
     const { rows } = await this.database.query<Session & { stale: boolean }>(
       `SELECT sessions.id, person_id AS "personId", account_id AS "accountId", accounts.name AS "accountName",
-         email, people.name, role, last_seen_at < now() - interval '${TOUCH}' AS stale
+         email, people.name, role, password_hash IS NOT NULL AS "hasPassword",
+         openid_subject IS NOT NULL AS "hasIdentity", last_seen_at < now() - interval '${TOUCH}' AS stale
        FROM sessions JOIN people ON people.id = person_id JOIN accounts ON accounts.id = account_id
-       WHERE token_hash = $1 AND ${ALIVE} AND people.disabled_at IS NULL AND accounts.disabled_at IS NULL`,
+       WHERE token_hash = $1 AND ${SESSION_ALIVE} AND people.disabled_at IS NULL AND accounts.disabled_at IS NULL`,
       [this.hash(token)],
     );
     if (rows[0] === undefined) return undefined;
@@ -68,7 +73,7 @@ export class SessionStore {
   async list(personId: string): Promise<SessionRow[]> {
     const { rows } = await this.database.query<SessionRow>(
       `SELECT id, user_agent AS "userAgent", created_at AS "createdAt", last_seen_at AS "lastSeenAt"
-       FROM sessions WHERE person_id = $1 AND ${ALIVE} ORDER BY created_at DESC, id DESC`,
+       FROM sessions WHERE person_id = $1 AND ${SESSION_ALIVE} ORDER BY created_at DESC, id DESC`,
       [personId],
     );
     return rows;

@@ -4,8 +4,10 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { parseDocument } from 'yaml';
 
+/** Named like secrets, and none. */
+const NO_SECRETS = new Set(['PASSWORD_SIGN_IN']);
 /** Keys to what a deployment can do without: they may be missing, but have no default either. */
-const OPTIONAL_SECRETS = new Set(['OPENAI_API_KEY']);
+const OPTIONAL_SECRETS = new Set(['OPENAI_API_KEY', 'OIDC_CLIENT_SECRET']);
 const EMPTY = /^\$\{[A-Z_]+:-\}$/;
 const SECRET_NAME = /PASSWORD|SECRET|TOKEN|PRIVATE|(^|_)KEY(_ID)?$|ACCESS_KEY/;
 /** A secret comes from the environment, and its absence stops the start. */
@@ -100,7 +102,7 @@ function environment(service, settings) {
   for (const [name, value] of Object.entries(service.environment ?? {})) {
     const text = String(value ?? '');
     const isLeftOut = OPTIONAL_SECRETS.has(name) && EMPTY.test(text);
-    if (SECRET_NAME.test(name) && !REQUIRED.test(text) && !isLeftOut)
+    if (SECRET_NAME.test(name) && !NO_SECRETS.has(name) && !REQUIRED.test(text) && !isLeftOut)
       problems.push(`${name} must come from outside, with no default: \${NAME:?what to do}`);
     const password = /^[a-z0-9+]+:\/\/[^/]*?:(.*)@/i.exec(text)?.[1];
     if (password !== undefined && !REQUIRED.test(password)) problems.push(`${name} holds a password`);

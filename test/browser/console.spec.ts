@@ -57,7 +57,7 @@ describe('the console in a browser', () => {
     await page().getByLabel('E-mail').fill('ada@example.org');
     await page().getByRole('textbox', { name: 'Password' }).fill('wrong wrong wrong');
     await button('Sign in').click();
-    await page().getByRole('alert').getByText('You are not signed in').waitFor();
+    await page().getByRole('alert').getByText('E-mail or password is wrong.').waitFor();
     expect(await screen.inspect('sign-in')).toEqual([]);
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await page().keyboard.press('Enter');

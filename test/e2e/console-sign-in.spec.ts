@@ -16,7 +16,7 @@ describe('signing in to the console', () => {
   afterAll(() => platform.close());
 
   it('makes exactly one first admin, however many try with however many links', async () => {
-    expect(await browser().ask('/sign-in')).toEqual({ first_run: true, oidc: false });
+    expect(await browser().ask('/sign-in')).toEqual({ first_run: true, password: true, oidc: null });
     const shared = await linkToken(platform, { purpose: 'first_admin' });
     const tokens = await Promise.all(
       Array.from({ length: 20 }, async (_, index) =>
@@ -41,7 +41,7 @@ describe('signing in to the console', () => {
     ]);
     expect(rows[0]!.password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     await platform.pool.query(`UPDATE people SET email = 'ada@example.org'`);
-    expect(await browser().ask('/sign-in')).toEqual({ first_run: false, oidc: false });
+    expect(await browser().ask('/sign-in')).toEqual({ first_run: false, password: true, oidc: null });
   });
 
   it('takes e-mail and password, and keeps the session in a cookie no script and no other site gets', async () => {
@@ -49,7 +49,10 @@ describe('signing in to the console', () => {
     const answer = await signIn(' ADA@example.org', PASSWORD, ada);
     expect(answer.status).toBe(200);
     const session = {
-      person: { id: expect.stringMatching(/^person_/), email: 'ada@example.org', name: 'Ada', role: 'admin' },
+      person: {
+        ...{ id: expect.stringMatching(/^person_/), email: 'ada@example.org', name: 'Ada', role: 'admin' },
+        ...{ password: true, oidc: false },
+      },
       account: { id: 'acct_default', name: expect.any(String) },
       operator: true,
       currency: 'USD',
@@ -211,6 +214,13 @@ describe('signing in to the console', () => {
     const answer = await browser().call('/sign-in', { body });
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ type: 'error', error: { code, param } });
+  });
+
+  it('reads no password from an address, which would stand in logs and histories', async () => {
+    const query = new URLSearchParams({ email: 'ada@example.org', password: PASSWORD });
+    const answer = await browser().call(`/sign-in?${query.toString()}`, { body: {} });
+    expect(await answer.json()).toMatchObject({ error: { code: 'missing_required_parameter' } });
+    expect(answer.headers.getSetCookie()).toEqual([]);
   });
 
   it('wants passwords of at least 12 characters', async () => {

@@ -10,6 +10,7 @@ import { TasksConfig } from '#tasks/tasks.config.js';
 import { CollectOrphans } from '../../apps/worker/src/collect-orphans.js';
 import { ExpireChatUsage } from '../../apps/worker/src/expire-chat-usage.js';
 import { ExpireObjects } from '../../apps/worker/src/expire-objects.js';
+import { ExpireSignIns } from '../../apps/worker/src/expire-sign-ins.js';
 import { ExpireUploads } from '../../apps/worker/src/expire-uploads.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
@@ -70,6 +71,31 @@ describe('retention', () => {
     await new ExpireChatUsage(room.database, config, room.logger).run();
     const { rows } = await room.sql('SELECT count(*)::int AS count FROM chat_usage');
     expect(rows).toEqual([{ count: 31 * 24 - 1 }]);
+  });
+
+  it('removes one-time links and sessions that are over, and nothing that still works', async () => {
+    await room.sql(`INSERT INTO people (id, account_id, email, name, role)
+      VALUES ('person_1', '${TEST_ACCOUNT}', 'ada@example.org', 'Ada', 'admin')`);
+    const link = (id: string, expires: string, used = 'NULL'): Promise<unknown> =>
+      room.sql(`INSERT INTO sign_in_links (id, token_hash, purpose, account_id, role, expires_at, used_at)
+        VALUES ('${id}', '${id}', 'first_admin', '${TEST_ACCOUNT}', 'admin', now() + interval '${expires}', ${used})`);
+    await link('open', '1 minute');
+    await link('used', '1 minute', 'now()');
+    await link('over', '-1 minute');
+    await link('used and over', '-1 minute', 'now()');
+    const session = (id: string, expires: string, seen: string): Promise<unknown> =>
+      room.sql(`INSERT INTO sessions (id, person_id, token_hash, user_agent, expires_at, last_seen_at)
+        VALUES ('${id}', 'person_1', '${id}', '', now() + interval '${expires}', now() - interval '${seen}')`);
+    await session('alive', '1 minute', '11 hours 59 minutes');
+    await session('idle', '1 day', '12 hours 1 minute');
+    await session('too old', '-1 minute', '0 minutes');
+    // More than one batch.
+    await room.sql(`INSERT INTO sessions (id, person_id, token_hash, user_agent, expires_at)
+      SELECT 'old ' || n, 'person_1', convert_to('old ' || n, 'UTF8'), '', now() - n * interval '1 minute'
+      FROM generate_series(1, 1500) n`);
+    await new ExpireSignIns(room.database, room.logger).run();
+    expect((await room.sql('SELECT id FROM sign_in_links ORDER BY id')).rows).toEqual([{ id: 'open' }, { id: 'used' }]);
+    expect((await room.sql('SELECT id FROM sessions')).rows).toEqual([{ id: 'alive' }]);
   });
 
   it('removes pictures and uploads first, the task later, and nothing before its time', async () => {

@@ -40,6 +40,7 @@ import { TelemetryModule } from '#telemetry/telemetry.module.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiKeyStore } from './auth/api-key-store.js';
 import { KeyUses } from './auth/key-uses.js';
+import { SignInConfig } from '#people/sign-in.config.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { CHAT_PARTS, OPENAI_CHAT } from './chat/chat-parts.js';
 import { ChatController } from './chat/chat.controller.js';
@@ -88,6 +89,7 @@ export const API_CONFIGS = [
   StorageConfig,
   EgressConfig,
   SecretsConfig,
+  SignInConfig,
   ApiConfig,
   LimitsConfig,
   UploadsConfig,

@@ -2,6 +2,7 @@ import cookie from '@fastify/cookie';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { join } from 'node:path';
+import { loadConfig } from '#config/load-config.js';
 import { SessionStore } from '#people/session-store.js';
 import { foreignLinkOrigin } from '#storage/result-links.js';
 import { StorageConfig } from '#storage/storage.config.js';
@@ -28,7 +29,9 @@ const CONSOLE_PAGES = join(import.meta.dirname, '../../../dashboard');
 
 /** The whole API, ready to listen. Throws ConfigError when settings are missing or wrong. */
 export async function createApi(env: Readonly<Record<string, string | undefined>>): Promise<NestFastifyApplication> {
-  const app = await NestFactory.create<NestFastifyApplication>(ApiModule.forRoot(env), createAdapter(), {
+  const module = ApiModule.forRoot(env);
+  const [{ trustedProxies }] = loadConfig([ApiConfig], env);
+  const app = await NestFactory.create<NestFastifyApplication>(module, createAdapter(trustedProxies), {
     bodyParser: false,
     bufferLogs: true,
     abortOnError: false,

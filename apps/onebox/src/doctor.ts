@@ -2,6 +2,9 @@ import { statSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { ConfigError, loadConfig } from '#config/load-config.js';
 import { pendingMigrations } from '#database/migrate.js';
+import { OpenIdProvider } from '#people/openid-provider.js';
+import type { OpenIdRefusal } from '#people/openid-refusal.js';
+import { SignInConfig } from '#people/sign-in.config.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder, MIGRATIONS } from './data-folder.js';
@@ -27,6 +30,7 @@ export async function doctor(env: Environment, say: (line: string) => void): Pro
     ...redisChecks(config, running),
     ['storage', () => storage(env, config)],
     ['public url', () => publicUrl(config, running)],
+    ...signInChecks(env),
   ];
   let well = true;
   for (const [name, run] of checks) {
@@ -155,6 +159,21 @@ async function publicUrl(config: OneboxConfig, { url }: Running): Promise<string
   await answer.body?.cancel();
   if (!answer.ok) throw new Error(`${address} answers with status ${answer.status}`);
   return url;
+}
+
+/** Nothing to check where people sign in with passwords alone. */
+function signInChecks(env: Environment): Check[] {
+  if ((env['OIDC_ISSUER'] ?? '').trim() === '') return [];
+  return [['sign-in provider', () => signInProvider(env)]];
+}
+
+async function signInProvider(env: Environment): Promise<string> {
+  const [config] = loadConfig([SignInConfig], env);
+  const { oidcIssuer = '' } = config;
+  await new OpenIdProvider(config, '').discover().catch((error: unknown) => {
+    throw new Error(`${oidcIssuer} does not answer as an OpenID Connect provider (${(error as OpenIdRefusal).code})`);
+  });
+  return oidcIssuer;
 }
 
 async function withDeadline(run: () => Promise<string> | string): Promise<string> {

@@ -3,6 +3,7 @@ import type { CollectOrphans } from './collect-orphans.js';
 import type { ExpireChatUsage } from './expire-chat-usage.js';
 import type { ExpireKeys } from './expire-keys.js';
 import type { ExpireObjects } from './expire-objects.js';
+import type { ExpireSignIns } from './expire-sign-ins.js';
 import type { ExpireUploads } from './expire-uploads.js';
 import type { ExpireWebhooks } from './expire-webhooks.js';
 
@@ -19,6 +20,7 @@ export class Retention {
     private readonly rows: {
       readonly chatUsage: ExpireChatUsage;
       readonly keys: ExpireKeys;
+      readonly signIns: ExpireSignIns;
       readonly uploads: ExpireUploads;
       readonly webhooks: ExpireWebhooks;
     },
@@ -29,6 +31,7 @@ export class Retention {
     this.every(EXPIRE_EVERY_MS, () => this.expire.run());
     this.every(EXPIRE_EVERY_MS, () => this.rows.chatUsage.run());
     this.every(EXPIRE_EVERY_MS, () => this.rows.keys.run());
+    this.every(EXPIRE_EVERY_MS, () => this.rows.signIns.run());
     this.every(EXPIRE_EVERY_MS, () => this.rows.uploads.run());
     this.every(EXPIRE_EVERY_MS, () => this.rows.webhooks.run());
     this.every(COLLECT_EVERY_MS, () => this.orphans.run(Date.now()));

@@ -62,6 +62,7 @@ import { DeliverWebhook } from './deliver-webhook.js';
 import { ExpireChatUsage } from './expire-chat-usage.js';
 import { ExpireKeys } from './expire-keys.js';
 import { ExpireObjects } from './expire-objects.js';
+import { ExpireSignIns } from './expire-sign-ins.js';
 import { ExpireUploads } from './expire-uploads.js';
 import { ExpireWebhooks } from './expire-webhooks.js';
 import { Holds } from './hold.js';
@@ -181,6 +182,7 @@ const providers = [
         {
           chatUsage: new ExpireChatUsage(database, config, logger),
           keys: new ExpireKeys(database, logger),
+          signIns: new ExpireSignIns(database, logger),
           uploads: new ExpireUploads(database, store, tasks, logger),
           webhooks: new ExpireWebhooks(database, config, logger),
         },

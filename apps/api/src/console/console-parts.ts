@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { Database } from '#database/database.js';
 import { AuditLog } from '#people/audit-log.js';
+import { OpenIdPeople } from '#people/openid-people.js';
 import { PersonStore } from '#people/person-store.js';
 import { SessionStore } from '#people/session-store.js';
 import { QueueConfig } from '#queue/queue.config.js';
@@ -10,10 +11,13 @@ import { RateCounter } from '../limits/rate-counter.js';
 import { AccountKeys } from './account-keys.js';
 import { AccountTasks } from './account-tasks.js';
 import { AccountWebhooks } from './account-webhooks.js';
+import { BegunCookie } from './begun-cookie.js';
 import { ConsoleCaller } from './console-caller.js';
 import { DrawAgain } from './draw-again.js';
 import { Following } from './following.js';
 import { KeysController } from './keys.controller.js';
+import { OpenIdSignIn } from './openid-sign-in.js';
+import { OpenIdController } from './openid.controller.js';
 import { OpenSession } from './open-session.js';
 import { OperationController } from './operation.controller.js';
 import { Operation } from './operation.js';
@@ -32,6 +36,7 @@ import { WebhooksController } from './webhooks.controller.js';
 /** What the console's API is made of. */
 export const CONSOLE_CONTROLLERS = [
   SignInController,
+  OpenIdController,
   SessionsController,
   KeysController,
   PlaygroundController,
@@ -46,6 +51,8 @@ export const CONSOLE_PARTS = [
   SessionGuard,
   RolesGuard,
   OpenSession,
+  OpenIdSignIn,
+  BegunCookie,
   AccountKeys,
   AccountTasks,
   AccountWebhooks,
@@ -70,5 +77,6 @@ export const CONSOLE_PARTS = [
     inject: [Database, SecretsConfig],
     useFactory: ({ pool }: Database, { secretKey }: SecretsConfig) => new SessionStore(pool, secretKey),
   },
+  { provide: OpenIdPeople, inject: [Database], useFactory: ({ pool }: Database) => new OpenIdPeople(pool) },
   { provide: AuditLog, inject: [Database], useFactory: ({ pool }: Database) => new AuditLog(pool) },
 ];

@@ -28,7 +28,13 @@ export class OpenSession {
    * Always a new session with a new token, whatever cookie came with the request; the one it belonged to ends.
    * Throws AppError `sign_in_failed` for a person, or of an account, that is disabled.
    */
-  async open(request: FastifyRequest, reply: FastifyReply, person: Person, action: string): Promise<SessionView> {
+  async open(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    person: Person,
+    action: string,
+    details: Readonly<Record<string, unknown>> = {},
+  ): Promise<SessionView> {
     const { id, token } = await this.sessions.begin(person.id, request.headers['user-agent'] ?? '');
     const session = await this.sessions.find(token);
     if (session === undefined) {
@@ -37,7 +43,8 @@ export class OpenSession {
     }
     const before = request.session;
     if (before !== undefined) await this.sessions.end(before.personId, before.id);
-    await this.audit.write({ accountId: person.accountId, personId: person.id, action, target: person.id });
+    const { accountId, id: personId } = person;
+    await this.audit.write({ accountId, personId, action, target: personId, details });
     setSessionCookie(reply, token, this.secure);
     return this.view(session);
   }

@@ -15,6 +15,12 @@ class PersonView {
 
   @ApiProperty({ enum: ROLES })
   role!: Role;
+
+  @ApiProperty({ description: 'Has a password to sign in with.' })
+  password!: boolean;
+
+  @ApiProperty({ description: 'Is known at the OpenID Connect provider, and may sign in with it.' })
+  oidc!: boolean;
 }
 
 class AccountView {
@@ -39,12 +45,23 @@ export class SessionView {
   currency!: string;
 }
 
+class ProviderOfferView {
+  @ApiProperty({ description: 'What the button calls it.' })
+  name!: string;
+
+  @ApiProperty({ description: 'Where a browser goes to begin.' })
+  url!: string;
+}
+
 export class SignInView {
   @ApiProperty({ description: 'Nobody is the first admin yet.' })
   first_run!: boolean;
 
-  @ApiProperty({ description: 'One may sign in through OpenID Connect.' })
-  oidc!: boolean;
+  @ApiProperty({ description: 'One may sign in with e-mail and password.' })
+  password!: boolean;
+
+  @ApiProperty({ type: ProviderOfferView, nullable: true, description: 'One may sign in with OpenID Connect.' })
+  oidc!: ProviderOfferView | null;
 }
 
 class OpenSessionView {
@@ -70,9 +87,9 @@ export class SessionListView {
 }
 
 export function sessionView(session: Session, currency: string): SessionView {
-  const { personId, accountId, accountName, email, name, role } = session;
+  const { personId, accountId, accountName, email, name, role, hasPassword, hasIdentity } = session;
   return {
-    person: { id: personId, email, name, role },
+    person: { id: personId, email, name, role, password: hasPassword, oidc: hasIdentity },
     account: { id: accountId, name: accountName },
     operator: isOperator(session),
     currency,

@@ -7,12 +7,13 @@ import { AuditLog } from '#people/audit-log.js';
 import { hashPassword, isPassword } from '#people/passwords.js';
 import { PersonStore } from '#people/person-store.js';
 import { SessionStore } from '#people/session-store.js';
+import { SignInConfig } from '#people/sign-in.config.js';
 import { consoleBody } from './console-body.js';
 import { ConsoleController } from './console-controller.js';
 import { sessionOf } from './session.guard.js';
 import { SessionListView, sessionListView } from './session-views.js';
 import { ChangePasswordBody } from './sign-in-bodies.js';
-import { signInFailed } from './sign-in-failed.js';
+import { assertPasswords } from './sign-in-failed.js';
 import { SignInLimits } from './sign-in-limits.js';
 
 /** What a person sees and changes of their own. */
@@ -23,6 +24,7 @@ export class SessionsController {
     @Inject(PersonStore) private readonly people: PersonStore,
     @Inject(SignInLimits) private readonly limits: SignInLimits,
     @Inject(AuditLog) private readonly audit: AuditLog,
+    @Inject(SignInConfig) private readonly config: SignInConfig,
   ) {}
 
   @Get('sessions')
@@ -46,11 +48,14 @@ export class SessionsController {
   @HttpCode(204)
   @ApiBody({ type: ChangePasswordBody })
   async changePassword(@Req() request: FastifyRequest): Promise<void> {
+    assertPasswords(this.config);
     const { id, accountId, personId, email } = sessionOf(request);
     const { current_password: current, password } = consoleBody(ChangePasswordBody, request.body);
     await this.limits.admit(request.ip, email);
     const person = await this.people.forSignIn(email);
-    if (!(await isPassword(person?.passwordHash, current))) throw signInFailed();
+    if (!(await isPassword(person?.passwordHash, current))) {
+      throw new AppError('sign_in_failed', 'The current password is wrong.');
+    }
     await this.people.changePassword(personId, await hashPassword(password), id);
     await this.audit.write({ accountId, personId, action: 'person.changed_password', target: personId });
   }

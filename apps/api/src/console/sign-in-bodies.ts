@@ -2,14 +2,14 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsDefined, IsString, Matches } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { textProblem } from '#contract/text-rules.js';
+import { EMAIL, PERSON_NAME } from '#people/person-rules.js';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '#people/passwords.js';
 
-export const EMAIL = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$/u;
-const NAME = /^(?=.*\S)[^\p{C}]{1,100}$/u;
+export { EMAIL };
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 const IsEmailAddress = () => Matches(EMAIL, { message: 'email must be an e-mail address' });
-const IsPersonName = () => Matches(NAME, { message: 'name must have 1 to 100 visible characters' });
+const IsPersonName = () => Matches(PERSON_NAME, { message: 'name must have 1 to 100 visible characters' });
 const IsLinkToken = () => Matches(TOKEN, { message: 'token must be the token of a link' });
 const IsNewPassword = () => Rule('isNewPassword', newPasswordProblem);
 
@@ -33,14 +33,17 @@ export class SignInBody {
   password!: string;
 }
 
-/** What comes with every link. */
-export class ResetPasswordBody {
+/** A link that is taken by signing in with the provider. */
+export class LinkBody {
   @ApiProperty({ description: 'The part of the link after #token=.' })
   @IsDefined()
   @IsString()
   @IsLinkToken()
   token!: string;
+}
 
+/** What comes with every link that is taken with a password. */
+export class ResetPasswordBody extends LinkBody {
   @ApiProperty({ minLength: MIN_PASSWORD_LENGTH })
   @IsDefined()
   @IsString()

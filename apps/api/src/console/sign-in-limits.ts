@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { createHash } from 'node:crypto';
 import { AppError } from '#contract/app-error.js';
+import { networkOf } from '../http/network-of.js';
 import type { RateCounter } from '../limits/rate-counter.js';
 
 /** Attempts are counted in windows of this many seconds. */
@@ -14,15 +15,26 @@ const MAX_NAMES = 10_000;
 
 /** Turns away whoever tries to sign in too often. Attempts count before the password is looked at, good ones too. */
 export class SignInLimits {
-  private readonly alone = new LRUCache<string, number>({ max: MAX_NAMES, ttl: SIGN_IN_WINDOW_SECONDS * 1_000 });
+  private readonly alone: LRUCache<string, number>;
 
-  constructor(private readonly counter: RateCounter) {}
+  /** `counter` must count in windows of the same length. */
+  constructor(
+    private readonly counter: RateCounter,
+    windowSeconds = SIGN_IN_WINDOW_SECONDS,
+  ) {
+    this.alone = new LRUCache<string, number>({ max: MAX_NAMES, ttl: windowSeconds * 1_000 });
+  }
 
-  /** Throws AppError `rate_limit_exceeded`. An address that is behind a proxy is the proxy's. */
+  /** Throws AppError `rate_limit_exceeded`. */
   async admit(address: string, email?: string): Promise<void> {
-    await this.count(`sign-in:address:${address}`, PER_ADDRESS);
+    await this.count(`sign-in:address:${networkOf(address)}`, PER_ADDRESS);
     // Names of Redis keys hold no addresses of people.
     if (email !== undefined) await this.count(`sign-in:email:${digest(email)}`, PER_EMAIL);
+  }
+
+  /** The same for going to the provider, which the return is counted apart from. */
+  async admitBeginning(address: string): Promise<void> {
+    await this.count(`sign-in:begun:${networkOf(address)}`, PER_ADDRESS);
   }
 
   private async count(name: string, limit: number): Promise<void> {

@@ -5,14 +5,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { hashPassword, isPassword } from '#people/passwords.js';
 import { PersonStore, type Person } from '#people/person-store.js';
+import { SignInConfig } from '#people/sign-in.config.js';
 import { Public } from '../auth/api-key.guard.js';
 import { consoleBody } from './console-body.js';
 import { ConsoleController } from './console-controller.js';
+import { OpenIdSignIn } from './openid-sign-in.js';
 import { OpenSession } from './open-session.js';
 import { sessionOf } from './session.guard.js';
 import { SessionView, SignInView } from './session-views.js';
 import { FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './sign-in-bodies.js';
-import { signInFailed } from './sign-in-failed.js';
+import { assertPasswords, signInFailed } from './sign-in-failed.js';
 import { SignInLimits } from './sign-in-limits.js';
 
 /** How one comes in, and out. */
@@ -22,13 +24,16 @@ export class SignInController {
     @Inject(PersonStore) private readonly people: PersonStore,
     @Inject(SignInLimits) private readonly limits: SignInLimits,
     @Inject(OpenSession) private readonly session: OpenSession,
+    @Inject(OpenIdSignIn) private readonly openId: OpenIdSignIn,
+    @Inject(SignInConfig) private readonly config: SignInConfig,
   ) {}
 
   @Get('sign-in')
   @Public()
   @ApiResponse({ status: 200, type: SignInView })
   async waysIn(): Promise<SignInView> {
-    return { first_run: !(await this.people.hasFounder()), oidc: false };
+    const first_run = !(await this.people.hasFounder());
+    return { first_run, password: this.config.passwordSignIn, oidc: this.openId.offer };
   }
 
   @Get('session')
@@ -42,6 +47,7 @@ export class SignInController {
   @ApiBody({ type: FirstAdminBody })
   @ApiResponse({ status: 201, type: SessionView })
   async firstAdmin(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+    assertPasswords(this.config);
     const { token, email, name, password } = consoleBody(FirstAdminBody, request.body);
     await this.limits.admit(request.ip);
     const passwordHash = await hashPassword(password);
@@ -54,6 +60,7 @@ export class SignInController {
   @ApiBody({ type: JoinBody })
   @ApiResponse({ status: 201, type: SessionView })
   async join(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+    assertPasswords(this.config);
     const { token, name, password } = consoleBody(JoinBody, request.body);
     await this.limits.admit(request.ip);
     const passwordHash = await hashPassword(password);
@@ -66,9 +73,10 @@ export class SignInController {
   @ApiBody({ type: ResetPasswordBody })
   @ApiResponse({ status: 201, type: SessionView })
   async resetPassword(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+    assertPasswords(this.config);
     const { token, password } = consoleBody(ResetPasswordBody, request.body);
     await this.limits.admit(request.ip);
-    const person = await this.people.resetPassword(token, await hashPassword(password));
+    const person = await this.people.resetCredential(token, { passwordHash: await hashPassword(password) });
     return await this.session.open(request, reply, usable(person), 'person.reset_password');
   }
 
@@ -78,6 +86,7 @@ export class SignInController {
   @ApiBody({ type: SignInBody })
   @ApiResponse({ status: 200, type: SessionView })
   async signIn(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+    assertPasswords(this.config);
     const body = consoleBody(SignInBody, request.body);
     const email = body.email.trim().toLowerCase();
     await this.limits.admit(request.ip, email);

@@ -1,4 +1,5 @@
-import { IsBoolean, IsInt, IsOptional, IsString, IsUrl, Max, Min } from 'class-validator';
+import { IsBoolean, IsInt, IsOptional, IsString, IsUrl, Max, Min, ValidateBy } from 'class-validator';
+import ipaddr from 'ipaddr.js';
 import { Setting } from '#config/setting.js';
 
 export class ApiConfig {
@@ -75,6 +76,20 @@ export class ApiConfig {
   @Max(1_000_000)
   readonly unauthenticatedConnections: number = 4_096;
 
+  @Setting(
+    'TRUSTED_PROXIES',
+    'Addresses and networks (10.0.0.0/8) of proxies whose X-Forwarded-For names the caller, where attempts to sign in are counted; empty = nobody is believed.',
+    { list: true },
+  )
+  @ValidateBy({
+    name: 'networks',
+    validator: {
+      validate: (networks) => Array.isArray(networks) && networks.every(isNetwork),
+      defaultMessage: () => 'TRUSTED_PROXIES must be addresses or networks such as 10.0.0.0/8, never everyone',
+    },
+  })
+  readonly trustedProxies: string[] = [];
+
   @Setting('SHUTDOWN_GRACE_MS', 'How long a stopping process may finish what it has begun.', { unit: 'ms' })
   @IsInt()
   @Min(0)
@@ -96,4 +111,9 @@ export class ApiConfig {
 export function publicUrlOf(config: ApiConfig): string {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return (config.publicUrl ?? `http://${host}:${config.port}`).replace(/\/+$/, '');
+}
+
+function isNetwork(text: unknown): boolean {
+  if (typeof text !== 'string') return false;
+  return text.includes('/') ? ipaddr.isValidCIDR(text) && !text.endsWith('/0') : ipaddr.isValid(text);
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import ipaddr from 'ipaddr.js';
 import type { Socket } from 'node:net';
 import type { Logger } from '#telemetry/logger.js';
+import { networkOf } from './network-of.js';
 
 /**
  * Bounds the connections that one network address holds without having shown a key. A connection is counted from when
@@ -59,11 +59,4 @@ export class ConnectionCap {
     this.counts.delete(name);
     this.refused.delete(name);
   }
-}
-
-/** The address, or the /64 of an IPv6 one: who has one of its addresses has all of them. */
-function networkOf(address: string | undefined): string {
-  if (address === undefined || !ipaddr.isValid(address)) return 'unknown';
-  const parsed = ipaddr.process(address);
-  return parsed.kind() === 'ipv4' ? parsed.toString() : (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':');
 }

@@ -17,11 +17,15 @@ import './fastify-types.js';
 const MAX_HEADER_BYTES = 16_384;
 const HEADERS_TIMEOUT_MS = 15_000;
 
-/** Fastify with our limits, time limits and error answers (reliability: HTTP server). */
-export function createAdapter(): FastifyAdapter {
+/**
+ * Fastify with our limits, time limits and error answers (reliability: HTTP server). Of what proxies add to requests
+ * only the caller's address is used, and only from trusted ones; whether links and cookies are of https says PUBLIC_URL.
+ */
+export function createAdapter(trustedProxies: string[] = []): FastifyAdapter {
   const options: FastifyHttpOptions<Server> & { skipMiddie: true } = {
     logger: false,
     skipMiddie: true,
+    trustProxy: trustedProxies.length > 0 && trustedProxies,
     genReqId: newRequestId,
     requestIdHeader: false,
     return503OnClosing: false,

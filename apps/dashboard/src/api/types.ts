@@ -1,7 +1,16 @@
 /** What the console API answers and takes. Times are ISO 8601 texts, except in a timeline: unix seconds, as in the public API. */
 
 export interface Session {
-  readonly person: { readonly id: string; readonly email: string; readonly name: string; readonly role: Role };
+  readonly person: {
+    readonly id: string;
+    readonly email: string;
+    readonly name: string;
+    readonly role: Role;
+    /** Has a password. */
+    readonly password: boolean;
+    /** Is known at the OpenID Connect provider. */
+    readonly oidc: boolean;
+  };
   readonly account: { readonly id: string; readonly name: string };
   /** Looks after the whole installation. */
   readonly operator: boolean;
@@ -20,7 +29,10 @@ export type Role = 'admin' | 'member';
 
 export interface SignInState {
   readonly first_run: boolean;
-  readonly oidc: boolean;
+  /** One may sign in with a password. */
+  readonly password: boolean;
+  /** The OpenID Connect provider; the address is where a browser goes to begin. */
+  readonly oidc: { readonly name: string; readonly url: string } | null;
 }
 
 export interface Page<Item> {

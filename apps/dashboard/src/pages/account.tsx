@@ -2,7 +2,7 @@ import { Badge, Box, Button, Group, PasswordInput, Stack, Table, Text, Title } f
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { queryClient, useSession } from '../api/queries.ts';
+import { queryClient, signInQuery, useSession } from '../api/queries.ts';
 import { get, send } from '../api/request.ts';
 import type { Page, SignedIn } from '../api/types.ts';
 import { fromNow } from '../parts/format.ts';
@@ -13,11 +13,32 @@ const SESSIONS = ['sessions'];
 
 export function AccountPage() {
   const { person } = useSession();
+  const { data: ways } = useQuery(signInQuery);
   return (
     <PageFrame title="Your account" about={`${person.name}, ${person.email}`}>
-      <ChangePassword />
+      <WaysIn />
+      {person.password && ways?.password !== false && <ChangePassword />}
       <Sessions />
     </PageFrame>
+  );
+}
+
+/** How this person signs in. */
+function WaysIn() {
+  const { person } = useSession();
+  const { data: ways } = useQuery(signInQuery);
+  if (!ways?.oidc) return null;
+  const withPassword = person.password && ways.password;
+  const sentence = person.oidc
+    ? `You sign in with ${ways.oidc.name}${withPassword ? ', or with your password' : ''}.`
+    : `You sign in with your password. Once you sign in with ${ways.oidc.name} and the same e-mail address, either works.`;
+  return (
+    <Box className="surface" p="lg" component="section">
+      <Title order={2} fz="md" mb="xs">
+        How you sign in
+      </Title>
+      <Text size="sm">{sentence}</Text>
+    </Box>
   );
 }
 

@@ -1,11 +1,13 @@
-import { Anchor, Button, Code, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Button, Code, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
+import { signInQuery } from '../api/queries.ts';
 import { RequestError, send } from '../api/request.ts';
 import type { Session } from '../api/types.ts';
-import { Trouble } from '../parts/page.tsx';
+import { Rows, Trouble } from '../parts/page.tsx';
+import { ProviderButton } from '../parts/provider-button.tsx';
 import { Outside, useEnter } from './outside.tsx';
 
 export const MIN_PASSWORD = 12;
@@ -31,7 +33,7 @@ export function InvitePage() {
   return (
     <ByLink
       title="Welcome to Darkroom"
-      about="You were invited. Choose a password to join."
+      about="You were invited to join."
       path="/join"
       fields={['name']}
       action="Join"
@@ -41,10 +43,13 @@ export function InvitePage() {
 }
 
 export function ResetPasswordPage() {
+  const { data } = useQuery(signInQuery);
   return (
     <ByLink
-      title="New password"
-      about="Choose the password that you sign in with from now on."
+      title={data?.oidc ? 'Sign in anew' : 'New password'}
+      about={
+        data?.oidc ? 'Choose how you sign in from now on.' : 'Choose the password that you sign in with from now on.'
+      }
       path="/reset-password"
       fields={[]}
       action="Save and sign in"
@@ -74,6 +79,7 @@ function ByLink({ title, about, path, fields, action, renew }: ByLinkProps) {
       password: (value) => ([...value].length < MIN_PASSWORD ? `At least ${MIN_PASSWORD} characters` : null),
     },
   });
+  const { data: ways, error, refetch } = useQuery(signInQuery);
   // The link is a secret: it stays neither in the address bar nor in the history.
   useEffect(() => {
     history.replaceState(history.state, '', location.pathname);
@@ -86,6 +92,12 @@ function ByLink({ title, about, path, fields, action, renew }: ByLinkProps) {
         ...Object.fromEntries(fields.map((field) => [field, values[field]])),
       }),
     onSuccess: enter,
+  });
+  const provider = useMutation({
+    mutationFn: () => send<{ readonly url: string }>('POST', '/oidc', { token }),
+    onSuccess: ({ url }) => {
+      location.assign(url);
+    },
   });
   const used = redeem.error instanceof RequestError && redeem.error.status === 410;
   if (token === '' || used)
@@ -104,31 +116,57 @@ function ByLink({ title, about, path, fields, action, renew }: ByLinkProps) {
     );
   return (
     <Outside title={title} about={about}>
-      <form
-        onSubmit={form.onSubmit((values) => {
-          redeem.mutate(values);
-        })}
-      >
-        <Stack>
-          {redeem.error !== null && <Trouble error={redeem.error} doing="That did not work" />}
-          {fields.includes('name') && (
-            <TextInput label="Your name" autoComplete="name" required {...form.getInputProps('name')} />
-          )}
-          {fields.includes('email') && (
-            <TextInput label="E-mail" type="email" autoComplete="username" required {...form.getInputProps('email')} />
-          )}
-          <PasswordInput
-            label="Password"
-            description={`At least ${MIN_PASSWORD} characters`}
-            autoComplete="new-password"
-            required
-            {...form.getInputProps('password')}
+      <Stack>
+        {ways === undefined && error === null && <Rows count={2} />}
+        {error !== null && (
+          <Trouble error={error} doing="The ways to sign in could not be read" onRetry={() => void refetch()} />
+        )}
+        {provider.error !== null && <Trouble error={provider.error} doing="That did not work" />}
+        {ways?.oidc && (
+          <ProviderButton
+            provider={ways.oidc}
+            main={!ways.password}
+            loading={provider.isPending || provider.isSuccess}
+            onClick={() => {
+              provider.mutate();
+            }}
           />
-          <Button type="submit" loading={redeem.isPending} fullWidth mt="xs">
-            {action}
-          </Button>
-        </Stack>
-      </form>
+        )}
+        {ways?.oidc && ways.password && <Divider label="or with a password" />}
+        {ways?.password === true && (
+          <form
+            onSubmit={form.onSubmit((values) => {
+              redeem.mutate(values);
+            })}
+          >
+            <Stack>
+              {redeem.error !== null && <Trouble error={redeem.error} doing="That did not work" />}
+              {fields.includes('name') && (
+                <TextInput label="Your name" autoComplete="name" required {...form.getInputProps('name')} />
+              )}
+              {fields.includes('email') && (
+                <TextInput
+                  label="E-mail"
+                  type="email"
+                  autoComplete="username"
+                  required
+                  {...form.getInputProps('email')}
+                />
+              )}
+              <PasswordInput
+                label="Password"
+                description={`At least ${MIN_PASSWORD} characters`}
+                autoComplete="new-password"
+                required
+                {...form.getInputProps('password')}
+              />
+              <Button type="submit" loading={redeem.isPending} fullWidth mt="xs">
+                {action}
+              </Button>
+            </Stack>
+          </form>
+        )}
+      </Stack>
     </Outside>
   );
 }

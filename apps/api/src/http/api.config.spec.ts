@@ -1,0 +1,14 @@
+import { ConfigError, loadConfig } from '#config/load-config.js';
+import { ApiConfig } from './api.config.js';
+
+describe('TRUSTED_PROXIES', () => {
+  it('takes addresses and networks', () => {
+    const [config] = loadConfig([ApiConfig], { TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8, ::1, fd00::/8' });
+    expect(config.trustedProxies).toEqual(['127.0.0.1', '10.0.0.0/8', '::1', 'fd00::/8']);
+    expect(loadConfig([ApiConfig], {})[0].trustedProxies).toEqual([]);
+  });
+
+  it.each(['balancer', '0.0.0.0/0', '::/0', '10.0.0.0/33', '127.0.0.1, true'])('refuses %s', (text) => {
+    expect(() => loadConfig([ApiConfig], { TRUSTED_PROXIES: text })).toThrow(ConfigError);
+  });
+});

@@ -1,0 +1,143 @@
+import { openScreen, type Screen } from '../support/chromium.js';
+import { linkToken, PASSWORD } from '../support/console.js';
+import { freePort } from '../support/free-port.js';
+import { CLIENT, TestOpenIdProvider } from '../support/openid-provider.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { startApi, type TestProcess } from '../support/processes.js';
+
+const NAME = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
+const PROVIDER = 'Ex<b>ample SSO';
+
+describe('signing in with OpenID Connect in a browser', () => {
+  let op: TestOpenIdProvider;
+  let platform: Platform;
+  /** The same service where nobody has a password. */
+  let strict: TestProcess;
+  let screen: Screen;
+  const page = (): Screen['page'] => screen.page;
+  const heading = (name: string) => page().getByRole('heading', { name, level: 1 });
+  const provider = () => page().getByText(`Continue with ${PROVIDER}`);
+
+  beforeAll(async () => {
+    const [port, own, other] = [await freePort(), await freePort(), await freePort()];
+    // Another site than 127.0.0.1, as a provider is: the way back is a navigation from abroad.
+    const issuer = `http://localhost:${port}`;
+    op = await TestOpenIdProvider.start({
+      ...{ issuer, port, publicClient: true },
+      services: [`http://127.0.0.1:${own}`, `http://127.0.0.1:${other}`],
+    });
+    platform = await startPlatform({
+      PORT: String(own),
+      OIDC_ISSUER: issuer,
+      OIDC_CLIENT_ID: CLIENT.id,
+      OIDC_NAME: PROVIDER,
+    });
+    strict = await startApi({ ...platform.settings, PORT: String(other), PASSWORD_SIGN_IN: 'false' });
+    screen = await openScreen(platform.url);
+  }, 120_000);
+  afterAll(async () => {
+    await screen.close();
+    await strict.stop();
+    await platform.close();
+    await op.close();
+  });
+  afterEach(async () => {
+    expect(screen.troubles).toEqual([]);
+    expect(await page().locator('img[src="x"], main script').count()).toBe(0);
+  });
+
+  const open = async (url: string): Promise<void> => {
+    await page().goto('about:blank');
+    await page().goto(url);
+    await page().waitForLoadState('networkidle');
+  };
+
+  /** Error codes of calls that the page makes with empty bodies. */
+  const refusalsOf = (paths: readonly string[]): Promise<unknown> =>
+    page().evaluate(
+      (names) =>
+        Promise.all(
+          names.map(async (name) => {
+            const headers = { 'x-darkroom-csrf': '1', 'content-type': 'application/json' };
+            const answer = await fetch(`/console/api/${name}`, { method: 'POST', body: '{}', headers });
+            return ((await answer.json()) as { error: { code: string } }).error.code;
+          }),
+        ),
+      paths,
+    );
+
+  it('says on the way back what went wrong while there is no admin yet', async () => {
+    op.denial = NAME;
+    const token = await linkToken(platform, { purpose: 'first_admin' });
+    await open(`${platform.url}/console/first-run#token=${token}`);
+    await provider().click();
+    await page().getByRole('alert').getByText(`You did not finish signing in with ${PROVIDER}.`).waitFor();
+    await heading('Almost there').waitFor();
+    expect(await screen.inspect('first-run-denied')).toEqual([]);
+    op.denial = undefined;
+  }, 60_000);
+
+  it('makes the first admin by the one-time link, without a password where there are none', async () => {
+    op.person = { sub: 'ada', email: 'ada@example.org', email_verified: true, name: NAME };
+    const token = await linkToken(platform, { purpose: 'first_admin' });
+    await open(`${strict.url}/console/first-run#token=${token}`);
+    await provider().waitFor();
+    expect(await page().getByLabel('Password').count()).toBe(0);
+    expect(await screen.inspect('first-run-provider')).toEqual([]);
+    await provider().click();
+    await heading('Keys').waitFor();
+    expect(page().url()).toBe(`${strict.url}/console/keys`);
+    await page().getByRole('link', { name: NAME }).click();
+    await page().getByText(`You sign in with ${PROVIDER}.`).waitFor();
+    expect(await page().getByText('Change the password').count()).toBe(0);
+    expect(await screen.inspect('account-provider')).toEqual([]);
+    expect(await refusalsOf(['password'])).toEqual(['not_permitted']);
+    await page().getByRole('button', { name: 'Sign out' }).click();
+  }, 60_000);
+
+  it('shows the button alone where nobody has a password, and refuses passwords there', async () => {
+    await open(`${strict.url}/console/sign-in`);
+    await provider().waitFor();
+    expect(await page().getByLabel('Password').count()).toBe(0);
+    expect(await screen.inspect('sign-in-provider-only')).toEqual([]);
+    const calls = ['sign-in', 'join', 'first-admin', 'reset-password'];
+    expect(await refusalsOf(calls)).toEqual(calls.map(() => 'not_permitted'));
+  }, 60_000);
+
+  it('comes back from the provider signed in, and says in words why not', async () => {
+    await open(`${platform.url}/console/sign-in`);
+    await provider().waitFor();
+    await page().getByLabel('E-mail').waitFor();
+    expect(await screen.inspect('sign-in-provider')).toEqual([]);
+    op.person = { sub: 'eve', email: 'eve@example.org', email_verified: true, name: 'Eve' };
+    await page().context().clearCookies();
+    await provider().click();
+    await page().getByRole('alert').getByText('You have no account here yet.').waitFor();
+    expect(await screen.inspect('sign-in-refused')).toEqual([]);
+    op.person = { sub: 'ada', email: 'ada@example.org', email_verified: true };
+    await page().context().clearCookies();
+    await provider().click();
+    await heading('Keys').waitFor();
+    await page().getByRole('button', { name: 'Sign out' }).click();
+    await heading('Sign in').waitFor();
+  }, 60_000);
+
+  it('shows no word of the address bar', async () => {
+    await open(`${platform.url}/console/sign-in?refused=${encodeURIComponent(NAME)}`);
+    await page().getByRole('alert').getByText(`Signing in with ${PROVIDER} did not work.`).waitFor();
+    expect(await page().getByRole('alert').textContent()).not.toContain('alert(');
+  });
+
+  it('takes an invitation with a password as well, and shows both ways on the account page', async () => {
+    const token = await linkToken(platform, { purpose: 'invite', email: 'bob@example.org', role: 'member' });
+    await open(`${platform.url}/console/invite#token=${token}`);
+    await provider().waitFor();
+    expect(await screen.inspect('invite-provider')).toEqual([]);
+    await page().getByLabel('Your name').fill('Bob');
+    await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await page().getByRole('button', { name: 'Join' }).click();
+    await page().getByRole('link', { name: 'Bob' }).click();
+    await page().getByText('You sign in with your password.').waitFor();
+    expect(await screen.inspect('account-both')).toEqual([]);
+  }, 60_000);
+});

@@ -1,0 +1,132 @@
+import { waitUntil } from '#embedded/wait-until.js';
+import { Browser, PASSWORD, signInFirstAdmin } from '../support/console.js';
+import { FaultProxy } from '../support/fault-proxy.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { startApi, type TestProcess } from '../support/processes.js';
+import { createTestRedis, type TestRedis } from '../support/redis.js';
+
+const CALLER = '203.0.113.7';
+/** Nobody gets as far as asking it. */
+const PROVIDER = { OIDC_ISSUER: 'https://login.invalid', OIDC_CLIENT_ID: 'darkroom' };
+
+describe('the limits of signing in', () => {
+  let line: FaultProxy;
+  let platform: Platform;
+  let counting: TestRedis;
+  let api: TestProcess | undefined;
+  let count = 0;
+
+  beforeAll(async () => {
+    line = await FaultProxy.start(createTestRedis().url);
+    platform = await startPlatform({ REDIS_URL: line.url, REDIS_COMMAND_TIMEOUT_MS: '500' });
+    await signInFirstAdmin(platform);
+  }, 120_000);
+  afterAll(async () => {
+    await platform.close();
+    await line.close();
+  });
+  beforeEach(() => {
+    counting = createTestRedis();
+  });
+  afterEach(async () => {
+    line.fault = 'pass';
+    await api?.stop();
+    await counting.clean();
+  });
+
+  /** An API that has counted nobody. */
+  async function start(settings: Readonly<Record<string, string>>): Promise<string> {
+    api = await startApi({ ...platform.settings, ...PROVIDER, REDIS_PREFIX: counting.prefix, ...settings });
+    return api.url;
+  }
+
+  const attempt = (url: string, email: string, password: string, headers: Record<string, string> = {}) =>
+    new Browser(url).call('/sign-in', { body: { email, password }, headers });
+
+  /**
+   * How many of so many attempts were looked at, and how many turned away. They are returns from a provider, which
+   * count like passwords and cost no time.
+   */
+  async function storm(url: string, attempts: number, forwardedFor: () => string): Promise<[number, number]> {
+    const outcomes: string[] = [];
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const answer = await fetch(`${url}/console/api/oidc/callback`, {
+        redirect: 'manual',
+        headers: { 'x-forwarded-for': forwardedFor() },
+      });
+      outcomes.push(new URL(answer.headers.get('location')!).search);
+    }
+    return tally(outcomes, '?refused=not_begun', '?refused=too_often');
+  }
+
+  function tally<T>(outcomes: readonly T[], admitted: T, limited: T): [number, number] {
+    return [admitted, limited].map((one) => outcomes.filter((outcome) => outcome === one).length) as [number, number];
+  }
+
+  it('count callers behind a trusted proxy by the address it names, whatever they wrote before it', async () => {
+    const url = await start({ TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' });
+    const forged = (): string => `198.51.100.${++count % 250}, ${CALLER}`;
+    expect(await storm(url, 104, forged)).toEqual([100, 4]);
+    const password = await attempt(url, 'ada@example.org', PASSWORD, { 'x-forwarded-for': CALLER });
+    expect(password.status).toBe(429);
+    // Through two proxies, both trusted.
+    expect(await storm(url, 1, () => `${CALLER}, 10.1.2.3`)).toEqual([0, 1]);
+    expect(await storm(url, 1, () => '203.0.113.8')).toEqual([1, 0]);
+  }, 60_000);
+
+  it('count an IPv6 caller as its network, which has more addresses than one can count', async () => {
+    const url = await start({ TRUSTED_PROXIES: '127.0.0.1' });
+    expect(await storm(url, 102, () => `2001:db8:1:2::${(++count).toString(16)}`)).toEqual([100, 2]);
+    expect(await storm(url, 1, () => '2001:db8:1:3::1')).toEqual([1, 0]);
+  }, 60_000);
+
+  it.each([
+    ['nobody is trusted', ''],
+    ['another one is trusted', '10.0.0.0/8'],
+  ])(
+    'believe no X-Forwarded-For when %s',
+    async (_case, trusted) => {
+      const url = await start({ TRUSTED_PROXIES: trusted });
+      expect(await storm(url, 102, () => `203.0.113.${++count % 250}`)).toEqual([100, 2]);
+    },
+    60_000,
+  );
+
+  it('leave it to PUBLIC_URL whether cookies are for TLS only, whatever a proxy says', async () => {
+    const claims = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example' };
+    const plain = await start({ TRUSTED_PROXIES: '127.0.0.1' });
+    const cookie = (await attempt(plain, 'ada@example.org', PASSWORD, claims)).headers.getSetCookie()[0];
+    expect(cookie).toMatch(/^darkroom_session=/);
+    expect(cookie).not.toContain('Secure');
+    await api?.stop();
+    const secure = await start({ PUBLIC_URL: 'https://pictures.example.org' });
+    const headers = { origin: 'https://pictures.example.org', 'x-forwarded-proto': 'http' };
+    const answer = await attempt(secure, 'ada@example.org', PASSWORD, headers);
+    expect(answer.headers.getSetCookie()[0]).toMatch(/; HttpOnly; Secure; SameSite=Strict$/);
+    const elsewhere = { origin: 'https://evil.example', 'x-forwarded-host': 'evil.example' };
+    expect((await attempt(secure, 'ada@example.org', PASSWORD, elsewhere)).status).toBe(403);
+  });
+
+  it.each(['reset', 'black-hole'] as const)(
+    'hold without Redis (%s), narrower, and let everybody in again once it is back',
+    async (fault) => {
+      const url = await start({});
+      expect((await attempt(url, 'ada@example.org', PASSWORD)).status).toBe(200);
+      line.fault = fault;
+      const guesses = Array.from({ length: 5 }, () => attempt(url, 'ada@example.org', 'a guess'));
+      const statuses = (await Promise.all(guesses)).map(({ status }) => status);
+      // Half of ten, of which one was used before.
+      expect(tally(statuses, 401, 429)).toEqual([4, 1]);
+      const stopped = await attempt(url, 'ada@example.org', PASSWORD);
+      expect(stopped.status).toBe(429);
+      expect(Number(stopped.headers.get('retry-after'))).toBeGreaterThan(0);
+      // Nobody else is locked out with her.
+      expect((await attempt(url, 'bob@example.org', 'a guess')).status).toBe(401);
+      line.fault = 'pass';
+      // Together these are fewer than ten, so that nothing but Redis' absence kept her out.
+      const enters = async (): Promise<boolean> => (await attempt(url, 'ada@example.org', PASSWORD)).status === 200;
+      expect(await waitUntil(enters, { timeoutMs: 20_000, everyMs: 500 })).toBe(true);
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,84 @@
+import { PersonStore } from '#people/person-store.js';
+import { admin } from '../../apps/onebox/src/admin.js';
+import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
+
+const SECRET_KEY = 'k'.repeat(40);
+const ADDRESS = 'https://pictures.example.org';
+
+describe('npm run admin', () => {
+  let room: TaskRoom;
+  let people: PersonStore;
+  beforeAll(async () => {
+    room = await openTaskRoom();
+    people = new PersonStore(room.database.pool, SECRET_KEY);
+  });
+  afterAll(() => room.close());
+
+  async function runWith(env: Record<string, string>, ...args: string[]): Promise<string> {
+    const lines: string[] = [];
+    await admin(args, { DATABASE_URL: room.databaseUrl, DATA_DIR: '/nonexistent', ...env }, (line) => lines.push(line));
+    return lines.join('\n');
+  }
+  const run = (...args: string[]): Promise<string> => runWith({ SECRET_KEY, PUBLIC_URL: ADDRESS }, ...args);
+  const tokenOf = (link: string): string => link.split('#token=')[1] ?? '';
+
+  it('prints links for the first admin until there is one, each new and stored as a hash', async () => {
+    expect(await run('list')).toBe('Nobody yet. A link for the first admin: npm run admin -- link');
+    const [first, second] = [await run('link'), await run('link')];
+    for (const link of [first, second])
+      expect(link).toMatch(/^https:\/\/pictures\.example\.org\/console\/first-run#token=[\w-]{43}$/);
+    expect(first).not.toBe(second);
+    const { rows } = await room.sql('SELECT * FROM sign_in_links');
+    expect(rows).toHaveLength(2);
+    expect(JSON.stringify(rows)).not.toContain(tokenOf(first));
+    const ada = { email: 'ada@example.org', name: 'Ada', passwordHash: 'the old one' };
+    expect(await people.createFounder(tokenOf(second), ada)).toMatchObject({ role: 'admin' });
+    await expect(run('link')).rejects.toThrow(
+      /There is a first admin already \(ada@example\.org\).*npm run admin -- reset-password/,
+    );
+    expect(await people.createFounder(tokenOf(first), { ...ada, email: 'eve@example.org' })).toBeUndefined();
+  });
+
+  it('lists who may sign in, and who may not any more', async () => {
+    expect(await run('list')).toMatch(
+      /^E-MAIL +NAME +ROLE +CREATED +STATE\nada@example\.org +Ada +admin +\d{4}.* active$/,
+    );
+    await room.sql(`UPDATE people SET disabled_at = now() WHERE email = 'ada@example.org'`);
+    expect(await run('list')).toMatch(/ disabled \d{4}-/);
+    await room.sql('UPDATE people SET disabled_at = NULL');
+    expect(await run('list')).not.toMatch(/the old one|token/);
+  });
+
+  it('prints a link with which somebody chooses a new password, whatever case their address is in', async () => {
+    const link = await run('reset-password', 'ADA@example.org');
+    expect(link).toMatch(/^https:\/\/pictures\.example\.org\/console\/reset-password#token=[\w-]{43}$/);
+    expect(await people.resetCredential(tokenOf(link), { passwordHash: 'the new one' })).toMatchObject({
+      email: 'ada@example.org',
+    });
+    expect(await people.forSignIn('ada@example.org')).toMatchObject({ passwordHash: 'the new one' });
+    expect(await people.resetCredential(tokenOf(link), { passwordHash: 'another' })).toBeUndefined();
+    await expect(run('reset-password', 'bob@example.org')).rejects.toThrow(
+      'Nobody has the e-mail address bob@example.org.',
+    );
+  });
+
+  it.each([[[]], [['remove']], [['link', 'ada@example.org']], [['reset-password']], [['list', 'a', 'b']]])(
+    'explains itself when asked for %j',
+    async (args) => {
+      await expect(run(...args)).rejects.toThrow(/^How to use it:/);
+    },
+  );
+
+  it.each<[Record<string, string>, RegExp]>([
+    [{ PUBLIC_URL: ADDRESS }, /^SECRET_KEY is not known: nothing runs on \/nonexistent/],
+    [{ SECRET_KEY }, /^PUBLIC_URL is not known: nothing runs on \/nonexistent/],
+    [{ SECRET_KEY, PUBLIC_URL: ADDRESS, DATABASE_URL: '' }, /^The database is not known/],
+    [
+      { SECRET_KEY, PUBLIC_URL: ADDRESS, DATABASE_URL: 'postgresql://127.0.0.1:1/none' },
+      /^The database can't be reached/,
+    ],
+    [{ SECRET_KEY: 'short', PUBLIC_URL: ADDRESS }, /SECRET_KEY must have at least 32 characters/],
+  ])('says what is missing: %j', async (env, problem) => {
+    await expect(runWith(env, 'link')).rejects.toThrow(problem);
+  });
+});
