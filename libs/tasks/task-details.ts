@@ -7,7 +7,6 @@ export interface TaskDetail {
   readonly prompt: string;
   readonly keyId: string;
   readonly keyName: string;
-  readonly callbackUrl: string | null;
 }
 
 /** What a task was made from. */
@@ -27,7 +26,7 @@ export class TaskDetails {
   /** By id; `promptLength` cuts the prompts, in code points. */
   async of(accountId: string, ids: readonly string[], promptLength: number): Promise<Map<string, TaskDetail>> {
     const { rows } = await this.database.query<TaskDetail>(
-      `SELECT tasks.id, left(prompt, $3) AS prompt, api_key_id AS "keyId", callback_url AS "callbackUrl",
+      `SELECT tasks.id, left(prompt, $3) AS prompt, api_key_id AS "keyId",
          COALESCE(api_keys.name, '') AS "keyName"
        FROM tasks LEFT JOIN api_keys ON api_keys.id = api_key_id
        WHERE tasks.id = ANY($1) AND tasks.account_id = $2`,

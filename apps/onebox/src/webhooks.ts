@@ -140,7 +140,7 @@ function deliveryTable(deliveries: readonly LoggedDelivery[]): string {
   return textTable([
     ['ID', 'TASK', 'EVENT', 'TO', 'STATE', 'NEXT TRY', 'ATTEMPTS'],
     ...deliveries.map(({ id, taskId, event, endpointId, state, nextTryAt, attempts }) => [
-      ...[id, taskId, event.replace('image.task.', ''), endpointId ?? 'callback_url', state],
+      ...[id, taskId ?? '-', event.replace('image.task.', ''), endpointId ?? 'callback_url', state],
       nextTryAt === null ? '-' : textTime(nextTryAt),
       attempts.map(attemptText).join(', '),
     ]),

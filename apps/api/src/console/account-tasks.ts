@@ -8,8 +8,7 @@ import type { QueuePlace } from '#queue/queue-line.js';
 import { TaskDetails, type TaskDetail } from '#tasks/task-details.js';
 import { TaskStore, type TaskListQuery } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
-import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
-import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
+import { DeliveryLogStore, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
 import { ApiConfig, publicUrlOf } from '../http/api.config.js';
 import {
   optionsView,
@@ -27,7 +26,6 @@ const MAX_DELIVERIES = 100;
 export class AccountTasks {
   private readonly details: TaskDetails;
   private readonly deliveryLog: DeliveryLogStore;
-  private readonly endpoints: WebhookEndpointStore;
   private readonly origin: string;
 
   constructor(
@@ -38,7 +36,6 @@ export class AccountTasks {
   ) {
     this.details = new TaskDetails(database.pool);
     this.deliveryLog = new DeliveryLogStore(database.pool);
-    this.endpoints = new WebhookEndpointStore(database.pool);
     this.origin = publicUrlOf(config);
   }
 
@@ -75,29 +72,8 @@ export class AccountTasks {
       warnings: view.warnings ?? [],
       ...(view.error === undefined ? {} : { error: view.error }),
       timeline: history === undefined ? [] : timelineOf(history),
-      webhook_deliveries: deliveries.length === 0 ? [] : await this.deliveriesOf(accountId, detail, deliveries),
+      webhook_deliveries: deliveries.map(deliveryOfTask),
     };
-  }
-
-  private async deliveriesOf(
-    accountId: string,
-    { callbackUrl }: TaskDetail,
-    deliveries: Awaited<ReturnType<DeliveryLogStore['list']>>,
-  ): Promise<TaskDeliveryView[]> {
-    const urls = new Map((await this.endpoints.list(accountId)).map(({ id, url }) => [id, url]));
-    return deliveries.map(({ id, endpointId, state, createdAt, attempts }) => {
-      const last = attempts.at(-1);
-      const end = last === undefined ? undefined : new Date(last.startedAt.getTime() + (last.durationMs ?? 0));
-      return {
-        id,
-        url: endpointId === null ? callbackUrl : (urls.get(endpointId) ?? null),
-        status: state,
-        attempts: attempts.length,
-        last_status: last?.status ?? null,
-        created_at: createdAt.toISOString(),
-        delivered_at: state === 'delivered' ? (end?.toISOString() ?? null) : null,
-      };
-    });
   }
 
   private picturesOf({ result }: TaskView): ConsoleTaskView['images'] {
@@ -120,7 +96,17 @@ export class AccountTasks {
   }
 }
 
+function deliveryOfTask({ id, url, state, createdAt, attempts }: LoggedDelivery): TaskDeliveryView {
+  const last = attempts.at(-1);
+  const end = last === undefined ? undefined : new Date(last.startedAt.getTime() + (last.durationMs ?? 0));
+  return {
+    ...{ id, url, status: state, attempts: attempts.length, last_status: last?.status ?? null },
+    created_at: createdAt.toISOString(),
+    delivered_at: state === 'delivered' ? (end?.toISOString() ?? null) : null,
+  };
+}
+
 /** What is shown of a task whose row went between two reads. */
 function lost(id: string): TaskDetail {
-  return { id, prompt: '', keyId: '', keyName: '', callbackUrl: null };
+  return { id, prompt: '', keyId: '', keyName: '' };
 }

@@ -10,8 +10,11 @@ import { RateCounter } from '../limits/rate-counter.js';
 import { AccountKeys } from './account-keys.js';
 import { AccountTasks } from './account-tasks.js';
 import { AccountWebhooks } from './account-webhooks.js';
+import { AuditTargets } from './audit-targets.js';
+import { AuditController } from './audit.controller.js';
 import { ConsoleCaller } from './console-caller.js';
 import { DrawAgain } from './draw-again.js';
+import { FailedSignIns } from './failed-sign-ins.js';
 import { Following } from './following.js';
 import { KeysController } from './keys.controller.js';
 import { OpenSession } from './open-session.js';
@@ -39,6 +42,7 @@ export const CONSOLE_CONTROLLERS = [
   UsageController,
   OperationController,
   TeamController,
+  AuditController,
   WebhooksController,
 ];
 
@@ -49,8 +53,10 @@ export const CONSOLE_PARTS = [
   AccountKeys,
   AccountTasks,
   AccountWebhooks,
+  AuditTargets,
   ConsoleCaller,
   DrawAgain,
+  FailedSignIns,
   Following,
   Operation,
   OwnTasks,

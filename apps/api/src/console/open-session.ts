@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AuditAction } from '#people/audit-actions.js';
 import { AuditLog } from '#people/audit-log.js';
 import type { Person } from '#people/person-store.js';
 import { SessionStore } from '#people/session-store.js';
@@ -26,7 +27,7 @@ export class OpenSession {
    * Always a new session with a new token, whatever cookie came with the request; the one it belonged to ends.
    * Throws AppError `sign_in_failed` for a person, or of an account, that is disabled.
    */
-  async open(request: FastifyRequest, reply: FastifyReply, person: Person, action: string): Promise<SessionView> {
+  async open(request: FastifyRequest, reply: FastifyReply, person: Person, action: AuditAction): Promise<SessionView> {
     const { id, token } = await this.sessions.begin(person.id, request.headers['user-agent'] ?? '');
     const session = await this.sessions.find(token);
     if (session === undefined) {

@@ -8,6 +8,7 @@ import { PersonStore, type Person } from '#people/person-store.js';
 import { Public } from '../auth/api-key.guard.js';
 import { consoleBody } from './console-body.js';
 import { ConsoleController } from './console-controller.js';
+import { FailedSignIns } from './failed-sign-ins.js';
 import { OpenSession } from './open-session.js';
 import { sessionOf } from './session.guard.js';
 import { SessionView, sessionView, SignInView } from './session-views.js';
@@ -22,6 +23,7 @@ export class SignInController {
     @Inject(PersonStore) private readonly people: PersonStore,
     @Inject(SignInLimits) private readonly limits: SignInLimits,
     @Inject(OpenSession) private readonly session: OpenSession,
+    @Inject(FailedSignIns) private readonly failures: FailedSignIns,
   ) {}
 
   @Get('sign-in')
@@ -82,7 +84,10 @@ export class SignInController {
     const email = body.email.trim().toLowerCase();
     await this.limits.admit(request.ip, email);
     const person = await this.people.forSignIn(email.replaceAll('\u0000', ''));
-    if (!(await isPassword(person?.passwordHash, body.password)) || person === undefined) throw signInFailed();
+    if (!(await isPassword(person?.passwordHash, body.password)) || person === undefined) {
+      if (person !== undefined) this.failures.note(person);
+      throw signInFailed();
+    }
     return await this.session.open(request, reply, person, 'person.signed_in');
   }
 
