@@ -50,6 +50,7 @@ export const theme = createTheme({
       },
       styles: { title: { fontWeight: 650, fontSize: '1.1rem' } },
     },
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
     Paper: { defaultProps: { radius: 'lg' } },
     Table: { defaultProps: { verticalSpacing: 'sm' } },
     TableScrollContainer: {
