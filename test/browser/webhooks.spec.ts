@@ -193,9 +193,10 @@ describe('webhooks and the audit log in a browser', () => {
     );
     const mo = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
     const [name = '', value = ''] = mo.cookie!.split('=');
+    await page().context().clearCookies();
     await page()
       .context()
-      .addCookies([{ name, value, url: platform.url }]);
+      .addCookies([{ name, value, domain: '127.0.0.1', path: '/console' }]);
     await open('/webhooks');
     await page().getByText('Off: it answered 410').waitFor();
     await delivery(/Delivered Test/)

@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import type { AuditAction } from '#people/audit-actions.js';
 import { AuditLog } from '#people/audit-log.js';
 import { DELIVERY_STATES } from '#webhooks/next-step.js';
+import { shownUrl } from '#webhooks/shown-url.js';
 import { readLimit } from '../tasks/list-query.js';
 import { AccountWebhooks } from './account-webhooks.js';
 import { consoleBody } from './console-body.js';
@@ -144,10 +145,4 @@ export class WebhooksController {
 
 function idOf(request: FastifyRequest): string {
   return (request.params as { id: string }).id;
-}
-
-/** What may stay in a log for ever: queries of receivers hold tokens. */
-function shownUrl(url: string): string {
-  const { origin, pathname } = new URL(url);
-  return origin + pathname;
 }

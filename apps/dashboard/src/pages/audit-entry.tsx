@@ -62,7 +62,7 @@ function Details({ entry }: { readonly entry: AuditEntry }) {
           </>
         )}
         {shown.map(([name, value]) => (
-          <Detail key={name} name={name.replaceAll('_', ' ')} value={value} />
+          <Detail key={name} name={name === 'url' ? 'address' : name.replaceAll('_', ' ')} value={value} />
         ))}
       </dl>
     </Box>

@@ -19,7 +19,7 @@ export function WebhookDeliveries({ endpoints }: { readonly endpoints: readonly 
   const filtered = Object.values(filters).some((value) => value !== undefined);
   return (
     <Stack component="section" gap="md" aria-label="Deliveries">
-      <SectionTitle about="What was sent, newest first. What is not taken comes again, for up to 18 hours.">
+      <SectionTitle about="What was sent, newest first. What a receiver does not take comes again, later each time.">
         Deliveries
       </SectionTitle>
       {(deliveries.length > 0 || filtered) && <Filters filters={filters} endpoints={endpoints} />}
