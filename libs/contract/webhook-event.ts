@@ -6,6 +6,10 @@ import { TaskView } from './task-view.js';
 export const WEBHOOK_EVENTS = ['image.task.completed', 'image.task.failed', 'image.task.cancelled'] as const;
 export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number];
 
+/** What an endpoint's owner sends to try it out: no event of a task, and nothing to subscribe to. */
+export const WEBHOOK_TEST = 'webhook.test';
+export type SentEventType = WebhookEventType | typeof WEBHOOK_TEST;
+
 /** The body of a webhook (contract section 9), as OpenAI's own look and as Standard Webhooks asks. */
 export class WebhookEvent {
   @ApiProperty({ example: 'evt_01JD0Z8Q4M0W3E5V6T7R8Y9X0A', description: 'The header webhook-id too.' })
@@ -27,9 +31,50 @@ export class WebhookEvent {
   data!: TaskView;
 }
 
-/** A task ends once, so its id names its event: the same for all receivers, attempts and resends. */
-export function webhookEventId(taskId: string): string {
-  return taskId.replace(/^task_/, 'evt_');
+class TestedEndpoint {
+  @ApiProperty({ example: 'whe_01JD0Z8Q4M0W3E5V6T7R8Y9X0A', description: 'The endpoint that is tried out.' })
+  endpoint_id!: string;
+}
+
+/** The body of a test: the envelope of every webhook, and a type of its own by which receivers know it. */
+export class WebhookTestEvent {
+  @ApiProperty({ example: 'evt_3f0c9a3e5d5b4c0b8a53a1c0b3b1f7d2', description: 'The header webhook-id too.' })
+  id!: string;
+
+  @ApiProperty({ enum: ['event'] })
+  object!: 'event';
+
+  @ApiProperty({ enum: [WEBHOOK_TEST] })
+  type!: typeof WEBHOOK_TEST;
+
+  @ApiProperty({ type: 'integer', description: 'When it was asked for, unix seconds.' })
+  created_at!: number;
+
+  @ApiProperty({ format: 'date-time', description: 'When it was asked for.' })
+  timestamp!: string;
+
+  @ApiProperty({ type: TestedEndpoint })
+  data!: TestedEndpoint;
+}
+
+/**
+ * A task ends once, so its id names its event: the same for all receivers, attempts and resends. A test is its
+ * delivery's alone.
+ */
+export function webhookEventId(id: string): string {
+  return id.replace(/^(task|whd)_/, 'evt_');
+}
+
+/** What an endpoint is told that its owner tries out. */
+export function webhookTestEvent(deliveryId: string, endpointId: string, at: Date): WebhookTestEvent {
+  return {
+    id: webhookEventId(deliveryId),
+    object: 'event',
+    type: WEBHOOK_TEST,
+    created_at: unixSeconds(at),
+    timestamp: at.toISOString(),
+    data: { endpoint_id: endpointId },
+  };
 }
 
 /** What a receiver is told of a task that has ended. */

@@ -1,22 +1,24 @@
-import { ulid } from 'ulid';
+import { encodeTime, ulid } from 'ulid';
 import type { Queryable } from '#database/queryable.js';
+import type { AuditAction } from './audit-actions.js';
 
 /** Something that somebody did. */
-interface Deed {
+export interface Deed {
   readonly accountId: string;
+  /** Null when nobody of the account did it; a command says `via: 'command'` in the details. */
   readonly personId: string | null;
-  /** Noun and verb, such as `key.revoked`. */
-  readonly action: string;
+  readonly action: AuditAction;
   readonly target?: string;
-  /** Never a secret. */
+  /** Enough to tell it later, names of that time among it; never a secret. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
 /** A deed as it is shown. */
 export interface AuditEntry {
   readonly id: string;
-  /** Null when nobody signed in did it. */
+  /** Null when nobody of the account did it. */
   readonly person: { readonly id: string; readonly name: string; readonly email: string } | null;
+  /** An AuditAction of this version, or of another. */
   readonly action: string;
   readonly target: string | null;
   readonly details: Readonly<Record<string, unknown>>;
@@ -28,16 +30,17 @@ export interface AuditPage {
   readonly hasMore: boolean;
 }
 
-interface AuditQuery {
+export interface AuditQuery {
   /** Id of the last entry of the page before. */
   readonly after?: string | undefined;
-  /** Id of a person. */
+  /** Id of a person, or NOBODY. */
   readonly who?: string | undefined;
-  /** How the action begins. */
-  readonly what?: string | undefined;
+  readonly actions?: readonly string[] | undefined;
+  readonly limit: number;
 }
 
-const PAGE = 50;
+/** Stands for whoever is nobody of the account. */
+export const NOBODY = 'nobody';
 
 /** Who did what; only ever added to. */
 export class AuditLog {
@@ -50,18 +53,32 @@ export class AuditLog {
     );
   }
 
+  /** Like `write`, but not when the same was done to the same target within the last `quietMs`. */
+  async writeSeldom({ accountId, personId, action, target, details = {} }: Deed, quietMs: number): Promise<void> {
+    await this.database.query(
+      `INSERT INTO audit_log (id, account_id, person_id, action, target, details) SELECT $1, $2, $3, $4, $5, $6
+       WHERE NOT EXISTS (SELECT 1 FROM audit_log
+         WHERE account_id = $2 AND id > $7 AND action = $4 AND target IS NOT DISTINCT FROM $5)`,
+      [
+        ...[`audit_${ulid()}`, accountId, personId, action, target ?? null, JSON.stringify(details)],
+        `audit_${encodeTime(Date.now() - quietMs)}`,
+      ],
+    );
+  }
+
   /** One page of an account's entries, newest first. */
-  async list(accountId: string, { after, who, what }: AuditQuery): Promise<AuditPage> {
+  async list(accountId: string, { after, who, actions, limit }: AuditQuery): Promise<AuditPage> {
     const { rows } = await this.database.query<AuditEntry>(
       `SELECT audit_log.id, action, target, details, audit_log.created_at AS "createdAt",
          CASE WHEN people.id IS NOT NULL
            THEN json_build_object('id', people.id, 'name', people.name, 'email', people.email) END AS person
        FROM audit_log LEFT JOIN people ON people.id = person_id
        WHERE audit_log.account_id = $1 AND ($2::text IS NULL OR audit_log.id < $2)
-         AND ($3::text IS NULL OR person_id = $3) AND ($4::text IS NULL OR starts_with(action, $4))
-       ORDER BY audit_log.id DESC LIMIT ${PAGE + 1}`,
-      [accountId, after ?? null, who ?? null, what ?? null],
+         AND ($3::text IS NULL OR COALESCE(person_id, '${NOBODY}') = $3)
+         AND ($4::text[] IS NULL OR action = ANY ($4))
+       ORDER BY audit_log.id DESC LIMIT $5`,
+      [accountId, after ?? null, who ?? null, actions ?? null, limit + 1],
     );
-    return { entries: rows.slice(0, PAGE), hasMore: rows.length > PAGE };
+    return { entries: rows.slice(0, limit), hasMore: rows.length > limit };
   }
 }

@@ -7,7 +7,6 @@ export interface TaskDetail {
   readonly prompt: string;
   readonly keyId: string;
   readonly keyName: string;
-  readonly callbackUrl: string | null;
   /** A small copy of its picture lies beside that. */
   readonly hasThumbnail: boolean;
   /** When its pictures and reference images were deleted; null while they are kept. */
@@ -34,7 +33,7 @@ export class TaskDetails {
   /** By id; `promptLength` cuts the prompts, in code points. */
   async of(accountId: string, ids: readonly string[], promptLength: number): Promise<Map<string, TaskDetail>> {
     const { rows } = await this.database.query<TaskDetail>(
-      `SELECT tasks.id, left(prompt, $3) AS prompt, api_key_id AS "keyId", callback_url AS "callbackUrl",
+      `SELECT tasks.id, left(prompt, $3) AS prompt, api_key_id AS "keyId",
          COALESCE(api_keys.name, '') AS "keyName", has_thumbnail AS "hasThumbnail", objects_deleted_at AS "objectsDeletedAt",
          jsonb_array_length(inputs) AS inputs, mask IS NOT NULL AS masked
        FROM tasks LEFT JOIN api_keys ON api_keys.id = api_key_id

@@ -1,4 +1,4 @@
-import type { WebhookEventType } from '#contract/webhook-event.js';
+import type { SentEventType } from '#contract/webhook-event.js';
 import type { Queryable } from '#database/queryable.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import type { AttemptResult, NextStep } from './next-step.js';
@@ -11,8 +11,12 @@ const BATCH = 1_000;
 export interface ClaimedDelivery {
   readonly id: string;
   readonly accountId: string;
-  readonly taskId: string;
-  readonly event: WebhookEventType;
+  /** Null: a test of the endpoint. */
+  readonly taskId: string | null;
+  /** Null: the task's own callback_url. */
+  readonly endpointId: string | null;
+  readonly event: SentEventType;
+  readonly createdAt: Date;
   readonly attempt: number;
   /** Attempts of the running schedule, this one included. */
   readonly tries: number;
@@ -33,9 +37,10 @@ const CLAIM = {
         lease_until = now() + $2 * interval '1 millisecond'
       WHERE id = $1 AND state = 'pending' AND next_try_at <= now() + ${TOLERANCE_MS} * interval '1 millisecond'
         AND (lease_until IS NULL OR lease_until < now())
-      RETURNING id, account_id, task_id, endpoint_id, event, attempts, tries),
+      RETURNING id, account_id, task_id, endpoint_id, event, created_at, attempts, tries),
     noted AS (INSERT INTO webhook_attempts (delivery_id, number) SELECT id, attempts FROM claimed)
-    SELECT claimed.id, claimed.account_id AS "accountId", claimed.task_id AS "taskId", claimed.event,
+    SELECT claimed.id, claimed.account_id AS "accountId", claimed.task_id AS "taskId",
+      claimed.endpoint_id AS "endpointId", claimed.event, claimed.created_at AS "createdAt",
       claimed.attempts AS attempt, claimed.tries, endpoint.disabled_at IS NOT NULL AS disabled,
       CASE WHEN claimed.endpoint_id IS NULL THEN task.callback_url ELSE endpoint.url END AS url
     FROM claimed
@@ -63,7 +68,7 @@ const FINISH = {
 
 /**
  * The moves of a delivery: one statement each, fenced by the attempt like those of a task, by the database's clock.
- * That there is a delivery at all is the doing of a trigger on the tasks.
+ * That there is a delivery at all is the doing of a trigger on the tasks, or of who tests an endpoint.
  */
 export class DeliveryMoves {
   constructor(private readonly database: Queryable) {}

@@ -13,6 +13,17 @@ export interface WebhookEndpoint {
   readonly disabledReason: 'gone' | 'owner' | null;
 }
 
+/** How an endpoint has been doing: its newest deliveries that have ended. */
+export interface EndpointRecord {
+  readonly endpointId: string;
+  readonly delivered: number;
+  readonly failed: number;
+  /** When it was told of something last, or should have been. */
+  readonly lastAt: Date;
+}
+
+/** How many deliveries a record looks back. */
+const RECORD = 100;
 const COLUMNS = `id, url, events, created_at AS "createdAt", disabled_at AS "disabledAt",
   disabled_reason AS "disabledReason"`;
 
@@ -39,6 +50,40 @@ export class WebhookEndpointStore {
       [accountId],
     );
     return rows;
+  }
+
+  /** Undefined when the account has no such endpoint. */
+  async find(accountId: string, id: string): Promise<WebhookEndpoint | undefined> {
+    const { rows } = await this.database.query<WebhookEndpoint>(
+      `SELECT ${COLUMNS} FROM webhook_endpoints WHERE id = $1 AND account_id = $2`,
+      [id, accountId],
+    );
+    return rows[0];
+  }
+
+  /** Of each endpoint of an account that was told of anything that is still in the log. */
+  async records(accountId: string): Promise<EndpointRecord[]> {
+    const { rows } = await this.database.query<EndpointRecord>(
+      `SELECT endpoint.id AS "endpointId", max(recent.created_at) AS "lastAt",
+        (count(*) FILTER (WHERE state = 'delivered'))::int AS delivered,
+        (count(*) FILTER (WHERE state = 'failed'))::int AS failed
+      FROM webhook_endpoints AS endpoint CROSS JOIN LATERAL (
+        SELECT state, created_at FROM webhook_deliveries
+        WHERE endpoint_id = endpoint.id AND account_id = endpoint.account_id
+        ORDER BY created_at DESC, id DESC LIMIT ${RECORD}) AS recent
+      WHERE endpoint.account_id = $1 GROUP BY endpoint.id`,
+      [accountId],
+    );
+    return rows;
+  }
+
+  /** False when the account has no such endpoint. */
+  async setEvents(accountId: string, id: string, events: readonly WebhookEventType[]): Promise<boolean> {
+    return this.changed('UPDATE webhook_endpoints SET events = $3 WHERE id = $1 AND account_id = $2', [
+      id,
+      accountId,
+      events,
+    ]);
   }
 
   /** What is waiting for it goes on. False when the account has no such endpoint. */

@@ -20,7 +20,8 @@ export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 /** How one attempt ended: the receiver's status, or why there is none. */
 export type AttemptResult = { readonly status: number } | { readonly error: AttemptError };
 
-export type DeliveryState = 'pending' | 'delivered' | 'failed';
+export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** What becomes of a delivery after an attempt. */
 export interface NextStep {

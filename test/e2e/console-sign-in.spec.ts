@@ -244,7 +244,7 @@ describe('signing in to the console', () => {
     const { rows } = await platform.pool.query('SELECT DISTINCT action FROM audit_log ORDER BY action');
     expect(rows.map(({ action }) => action as string)).toEqual([
       ...['person.became_first_admin', 'person.changed_password', 'person.joined', 'person.reset_password'],
-      ...['person.signed_in', 'person.signed_out', 'session.ended'],
+      ...['person.sign_in_failed', 'person.signed_in', 'person.signed_out', 'session.ended'],
     ]);
   });
 });

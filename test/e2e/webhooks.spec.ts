@@ -1,57 +1,35 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import OpenAI from 'openai';
 import { Webhook } from 'standardwebhooks';
-import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
 import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import type { Platform } from '../support/platform.js';
 import { startWorker } from '../support/processes.js';
 import { TEST_ACCOUNT } from '../support/task-room.js';
-import { TEST_CERTIFICATE } from '../support/test-certificate.js';
-import { startWebhookReceiver, type Received, type WebhookReceiver } from '../support/webhook-receiver.js';
+import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
+import type { Received, WebhookReceiver } from '../support/webhook-receiver.js';
 
 const GENERATIONS = '/v1/images/generations';
 const TOKEN = 'receivers-token-4d1c';
 
 describe('webhooks', () => {
+  let room: WebhookPlatform;
   let platform: Platform;
   let receiver: WebhookReceiver;
   let secret: string;
-  let folder: string;
   let paths = 0;
 
   beforeAll(async () => {
-    receiver = await startWebhookReceiver();
-    folder = await mkdtemp(join(tmpdir(), 'darkroom-webhooks-'));
-    const authority = join(folder, 'ca.pem');
-    await writeFile(authority, TEST_CERTIFICATE.cert);
-    const port = String(await freePort());
-    platform = await startPlatform({
-      PORT: port,
-      PUBLIC_URL: `http://127.0.0.1:${port}`,
-      NODE_EXTRA_CA_CERTS: authority,
-      EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
-      EGRESS_PORTS: String(receiver.port),
-      WEBHOOK_RETRY_SECONDS: '1,600',
-      WEBHOOK_TIMEOUT_MS: '5000',
-      WORKER_CONCURRENCY: '1',
-      SWEEP_INTERVAL_MS: '500',
-    });
+    room = await startWebhookPlatform({ WORKER_CONCURRENCY: '1' });
+    ({ platform, receiver } = room);
     const sealer = new TextSealer({ secretKey: platform.secretKey }, WEBHOOK_SECRETS);
     [{ secret }] = await new WebhookSecretStore(platform.pool, sealer).valid(TEST_ACCOUNT);
   }, 120_000);
-  afterAll(async () => {
-    await platform.close();
-    await receiver.close();
-    await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  afterAll(() => room.close(), 60_000);
 
   const freshPath = (): string => `/hook-${++paths}?token=${TOKEN}`;
 

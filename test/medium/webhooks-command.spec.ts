@@ -29,6 +29,14 @@ describe('npm run webhooks', () => {
     await run('remove', id);
     expect(await run('list')).not.toContain(id);
     await expect(run('enable', id)).rejects.toThrow(`There is no endpoint ${id}`);
+    const { rows } = await room.sql(`SELECT person_id, action, target, details FROM audit_log ORDER BY id`);
+    const url = 'https://hooks.example/a';
+    const noted = (deed: string, more = {}) => ({
+      ...{ person_id: null, action: `webhook_endpoint.${deed}`, target: id },
+      details: { url, via: 'command', ...more },
+    });
+    const events = ['image.task.completed', 'image.task.failed'];
+    expect(rows).toEqual([noted('added', { events }), noted('disabled'), noted('enabled'), noted('removed')]);
   });
 
   it.each([

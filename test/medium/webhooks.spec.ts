@@ -99,10 +99,10 @@ describe('webhooks', () => {
     return log.list(TEST_ACCOUNT, { taskId, limit: 100 });
   }
 
-  async function onlyDelivery(taskId: string): Promise<LoggedDelivery> {
+  async function onlyDelivery(taskId: string): Promise<LoggedDelivery & { taskId: string }> {
     const found = await deliveriesOf(taskId);
     expect(found).toHaveLength(1);
-    return found[0] as LoggedDelivery;
+    return { ...(found[0] as LoggedDelivery), taskId };
   }
 
   async function sql(text: string, values: unknown[] = []): Promise<void> {

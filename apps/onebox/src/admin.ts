@@ -3,6 +3,7 @@ import type { Queryable } from '#database/queryable.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { PersonStore, type Person } from '#people/person-store.js';
 import { createSignInLink } from '#people/sign-in-links.js';
+import { noteCommand } from './note-command.js';
 import { OneboxConfig } from './onebox.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
 import { textTable, textTime } from './text-table.js';
@@ -49,8 +50,12 @@ async function passwordLink(
 ): Promise<string> {
   const person = people.find((one) => one.email === email.toLowerCase());
   if (person === undefined) throw new SetupError(`Nobody has the e-mail address ${email}.`);
-  const { accountId, role } = person;
-  return await createSignInLink(pool, secretKey, url, { purpose: 'password', accountId, email: person.email, role });
+  const { id, accountId, role, name } = person;
+  const link = { purpose: 'password', accountId, email: person.email, role } as const;
+  const address = await createSignInLink(pool, secretKey, url, link);
+  const details = { name, email: person.email };
+  await noteCommand(pool, 'person.reset_link_made', { account: accountId, target: id, details });
+  return address;
 }
 
 function thereIsOne(people: readonly Person[]): never {

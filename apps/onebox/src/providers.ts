@@ -9,6 +9,7 @@ import { STARTS_KEPT } from '#routing/gate-scripts.js';
 import { GateState, type ProviderState } from '#routing/gate-state.js';
 import { drainProvider, listDrained, resumeProvider, type ProviderSwitch } from '#routing/provider-switches.js';
 import { RoutingConfig } from '#routing/routing.config.js';
+import { noteCommand } from './note-command.js';
 import { OneboxConfig } from './onebox.config.js';
 import { findRunning, reasonOf, requireDatabaseUrl, withPool, withRedis } from './running.js';
 import { textTable, textTime } from './text-table.js';
@@ -38,9 +39,12 @@ export async function providers(args: readonly string[], env: Environment, say: 
       throw new SetupError(unknown(name, [...known.keys(), ...drained.keys()]));
     if (command === 'drain') {
       await drainProvider(pool, name, reason);
+      await noteCommand(pool, 'provider.drained', { target: name, details: { reason } });
       say(`${name} gets no new calls: every worker knows within 2 s. What it works on is finished.`);
-    } else if (await resumeProvider(pool, name)) say(`${name} gets calls again: every worker knows within 2 s.`);
-    else say(`${name} was not drained.`);
+    } else if (await resumeProvider(pool, name)) {
+      await noteCommand(pool, 'provider.resumed', { target: name });
+      say(`${name} gets calls again: every worker knows within 2 s.`);
+    } else say(`${name} was not drained.`);
   });
 }
 

@@ -10,6 +10,8 @@ import { TextSealer } from '#secrets/sealed-text.js';
 import { DeliveryLogStore, type LoggedAttempt, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
 import { WebhookEndpointStore, type WebhookEndpoint } from '#webhooks/endpoint-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore, type WebhookSecret } from '#webhooks/secret-store.js';
+import { shownUrl } from '#webhooks/shown-url.js';
+import { noteCommand } from './note-command.js';
 import { OneboxConfig } from './onebox.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
 import { textTable, textTime } from './text-table.js';
@@ -29,6 +31,13 @@ const HOUR_MS = 3_600_000;
 /** How many positional words follow each command. */
 const COMMANDS = { add: 1, list: 0, enable: 1, disable: 1, remove: 1, secret: 0, rotate: 0, deliveries: 0, resend: 1 };
 type Command = keyof typeof COMMANDS;
+/** What the audit log calls them. */
+const DEEDS = {
+  add: 'webhook_endpoint.added',
+  enable: 'webhook_endpoint.enabled',
+  disable: 'webhook_endpoint.disabled',
+  remove: 'webhook_endpoint.removed',
+} as const;
 
 interface Asked {
   readonly command: Command;
@@ -101,7 +110,11 @@ async function secretText(asked: Asked, pool: Queryable, config: OneboxConfig): 
   if (secretKey === undefined) throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
   const sealer = new TextSealer({ secretKey, secretKeyPrevious: config.secretKeyPrevious }, WEBHOOK_SECRETS);
   const secrets = new WebhookSecretStore(pool, sealer);
-  if (asked.command === 'rotate') await secrets.rotate(asked.account, asked.overlapMs);
+  if (asked.command === 'rotate') {
+    const { id } = await secrets.rotate(asked.account, asked.overlapMs);
+    const details = { overlap_hours: asked.overlapMs / HOUR_MS };
+    await noteCommand(pool, 'webhook_secret.rotated', { account: asked.account, target: id, details });
+  }
   return (await secrets.valid(asked.account)).map(secretLine).join('\n');
 }
 
@@ -112,13 +125,21 @@ function secretLine({ secret, expiresAt }: WebhookSecret): string {
 async function endpointText({ command, account, target, events }: Asked, pool: Queryable): Promise<string> {
   const endpoints = new WebhookEndpointStore(pool);
   switch (command) {
-    case 'add':
-      return `${await endpoints.add(account, target, events)} is told from now on. \`npm run webhooks -- secret\` shows what its webhooks are signed with.`;
+    case 'add': {
+      const id = await endpoints.add(account, target, events);
+      await noteCommand(pool, DEEDS[command], { account, target: id, details: { url: shownUrl(target), events } });
+      return `${id} is told from now on. \`npm run webhooks -- secret\` shows what its webhooks are signed with.`;
+    }
     case 'enable':
     case 'disable':
-    case 'remove':
-      if (!(await endpoints[command](account, target))) throw new SetupError(`There is no endpoint ${target}.`);
+    case 'remove': {
+      const endpoint = await endpoints.find(account, target);
+      if (endpoint === undefined || !(await endpoints[command](account, target))) {
+        throw new SetupError(`There is no endpoint ${target}.`);
+      }
+      await noteCommand(pool, DEEDS[command], { account, target, details: { url: shownUrl(endpoint.url) } });
       return `${target} is ${command}d.`;
+    }
     default:
       return endpointTable(await endpoints.list(account));
   }
@@ -140,7 +161,7 @@ function deliveryTable(deliveries: readonly LoggedDelivery[]): string {
   return textTable([
     ['ID', 'TASK', 'EVENT', 'TO', 'STATE', 'NEXT TRY', 'ATTEMPTS'],
     ...deliveries.map(({ id, taskId, event, endpointId, state, nextTryAt, attempts }) => [
-      ...[id, taskId, event.replace('image.task.', ''), endpointId ?? 'callback_url', state],
+      ...[id, taskId ?? '-', event.replace('image.task.', ''), endpointId ?? 'callback_url', state],
       nextTryAt === null ? '-' : textTime(nextTryAt),
       attempts.map(attemptText).join(', '),
     ]),
@@ -155,5 +176,6 @@ async function resent({ account, target }: Asked, pool: Queryable): Promise<stri
   const entry = await new DeliveryLogStore(pool).resend(account, target);
   if (entry === undefined)
     throw new SetupError(`There is no delivery ${target}, or it is being attempted at this moment.`);
+  await noteCommand(pool, 'webhook_delivery.resent', { account, target });
   return `${target} is sent again within a few seconds, under the same webhook-id.`;
 }

@@ -1,4 +1,4 @@
-import { webhookEventId } from '#contract/webhook-event.js';
+import { WEBHOOK_TEST, webhookEventId } from '#contract/webhook-event.js';
 import type { PublicPoster } from '#egress/post-public-url.js';
 import { UnreadableSecret } from '#secrets/sealed-text.js';
 import type { Logger } from '#telemetry/logger.js';
@@ -36,12 +36,13 @@ export class DeliverWebhook {
     const begun = performance.now();
     const result = await this.attempt(claimed);
     const durationMs = Math.round(performance.now() - begun);
-    const step = nextStep(result, claimed.tries, this.retrySeconds);
+    // Who tests an endpoint looks at the answer, and tries again themselves.
+    const step = nextStep(result, claimed.tries, claimed.event === WEBHOOK_TEST ? [] : this.retrySeconds);
     const entry = await this.deliveries.moves.finish(claimed, result, step, durationMs);
     this.logger.info(step.state === 'pending' ? 'webhook.postponed' : `webhook.${step.state}`, {
       deliveryId,
-      eventId: webhookEventId(claimed.taskId),
-      taskId: claimed.taskId,
+      eventId: webhookEventId(claimed.taskId ?? claimed.id),
+      ...(claimed.taskId === null ? {} : { taskId: claimed.taskId }),
       accountId: claimed.accountId,
       attempt: claimed.attempt,
       durationMs,
@@ -55,15 +56,14 @@ export class DeliverWebhook {
     this.stopping.abort(new Error('the process is stopping'));
   }
 
-  private async attempt({ id, url, disabled, ...delivery }: ClaimedDelivery): Promise<AttemptResult> {
+  private async attempt(claimed: ClaimedDelivery): Promise<AttemptResult> {
+    const { id, url, disabled } = claimed;
     if (url === undefined) return { error: 'removed' };
     if (disabled) return { error: 'endpoint_disabled' };
-    const message = await this.messages
-      .of(delivery.accountId, delivery.taskId, delivery.event)
-      .catch((error: unknown) => {
-        if (error instanceof UnreadableSecret) return error;
-        throw error;
-      });
+    const message = await this.messages.of(claimed).catch((error: unknown) => {
+      if (error instanceof UnreadableSecret) return error;
+      throw error;
+    });
     if (message === undefined) return { error: 'removed' };
     if (message instanceof UnreadableSecret) {
       this.logger.error('webhook.secret_unreadable', { deliveryId: id, error: message });

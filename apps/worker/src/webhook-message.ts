@@ -1,6 +1,13 @@
 import type { TaskLinks } from '#answers/task-links.js';
-import { webhookEvent, webhookEventId, type WebhookEventType } from '#contract/webhook-event.js';
+import {
+  WEBHOOK_TEST,
+  webhookEvent,
+  webhookTestEvent,
+  type WebhookEvent,
+  type WebhookTestEvent,
+} from '#contract/webhook-event.js';
 import type { TaskStore } from '#tasks/task-store.js';
+import type { ClaimedDelivery } from '#webhooks/delivery-moves.js';
 import type { WebhookSecretStore } from '#webhooks/secret-store.js';
 import { signedHeaders } from '#webhooks/signed-headers.js';
 
@@ -9,6 +16,8 @@ export interface WebhookMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
+
+type ToldDelivery = Pick<ClaimedDelivery, 'id' | 'accountId' | 'taskId' | 'endpointId' | 'event' | 'createdAt'>;
 
 /** Writes and signs what is told of a task: from the row, as a poll would answer at this moment, so it is never kept. */
 export class WebhookMessages {
@@ -19,15 +28,23 @@ export class WebhookMessages {
   ) {}
 
   /** Undefined when the task is no more. Throws UnreadableSecret, and when the database does not answer. */
-  async of(accountId: string, taskId: string, type: WebhookEventType): Promise<WebhookMessage | undefined> {
-    const task = await this.tasks.find(accountId, taskId);
-    if (task === undefined || task.finishedAt === null) return undefined;
-    const secrets = await this.secrets.valid(accountId);
-    const body = JSON.stringify(webhookEvent(type, task.finishedAt, this.links.view(task)));
+  async of(delivery: ToldDelivery): Promise<WebhookMessage | undefined> {
+    const event = await this.eventOf(delivery);
+    if (event === undefined) return undefined;
+    const secrets = await this.secrets.valid(delivery.accountId);
+    const body = JSON.stringify(event);
     const signed = signedHeaders(
       secrets.map(({ secret }) => secret),
-      { id: webhookEventId(taskId), at: new Date(), body },
+      { id: event.id, at: new Date(), body },
     );
     return { headers: { 'content-type': 'application/json', ...signed }, body };
+  }
+
+  private async eventOf(delivery: ToldDelivery): Promise<WebhookEvent | WebhookTestEvent | undefined> {
+    const { id, accountId, taskId, endpointId, event, createdAt } = delivery;
+    if (event === WEBHOOK_TEST) return webhookTestEvent(id, endpointId ?? '', createdAt);
+    const task = taskId === null ? undefined : await this.tasks.find(accountId, taskId);
+    if (task === undefined || task.finishedAt === null) return undefined;
+    return webhookEvent(event, task.finishedAt, this.links.view(task));
   }
 }

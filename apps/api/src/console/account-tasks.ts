@@ -10,8 +10,7 @@ import { TaskDetails, type TaskDetail } from '#tasks/task-details.js';
 import { SearchTasks } from '#tasks/search-tasks.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
-import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
-import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
+import { DeliveryLogStore, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
 import { ApiConfig, publicUrlOf } from '../http/api.config.js';
 import type { ConsoleTaskQuery } from './task-query.js';
 import {
@@ -32,7 +31,6 @@ const EMPTY: ConsoleTaskPage = { data: [], has_more: false, next: null, searched
 export class AccountTasks {
   private readonly details: TaskDetails;
   private readonly deliveryLog: DeliveryLogStore;
-  private readonly endpoints: WebhookEndpointStore;
   private readonly searches: SearchTasks;
   private readonly origin: string;
 
@@ -44,7 +42,6 @@ export class AccountTasks {
   ) {
     this.details = new TaskDetails(database.pool);
     this.deliveryLog = new DeliveryLogStore(database.pool);
-    this.endpoints = new WebhookEndpointStore(database.pool);
     this.searches = new SearchTasks(database.pool);
     this.origin = publicUrlOf(config);
   }
@@ -107,29 +104,8 @@ export class AccountTasks {
       warnings: view.warnings ?? [],
       ...(view.error === undefined ? {} : { error: view.error }),
       timeline: history === undefined ? [] : timelineOf(history),
-      webhook_deliveries: deliveries.length === 0 ? [] : await this.deliveriesOf(accountId, detail, deliveries),
+      webhook_deliveries: deliveries.map(deliveryOfTask),
     };
-  }
-
-  private async deliveriesOf(
-    accountId: string,
-    { callbackUrl }: TaskDetail,
-    deliveries: Awaited<ReturnType<DeliveryLogStore['list']>>,
-  ): Promise<TaskDeliveryView[]> {
-    const urls = new Map((await this.endpoints.list(accountId)).map(({ id, url }) => [id, url]));
-    return deliveries.map(({ id, endpointId, state, createdAt, attempts }) => {
-      const last = attempts.at(-1);
-      const end = last === undefined ? undefined : new Date(last.startedAt.getTime() + (last.durationMs ?? 0));
-      return {
-        id,
-        url: endpointId === null ? callbackUrl : (urls.get(endpointId) ?? null),
-        status: state,
-        attempts: attempts.length,
-        last_status: last?.status ?? null,
-        created_at: createdAt.toISOString(),
-        delivered_at: state === 'delivered' ? (end?.toISOString() ?? null) : null,
-      };
-    });
   }
 
   private picturesOf({ result }: TaskView): ConsoleTaskView['images'] {
@@ -152,10 +128,20 @@ export class AccountTasks {
   }
 }
 
+function deliveryOfTask({ id, url, state, createdAt, attempts }: LoggedDelivery): TaskDeliveryView {
+  const last = attempts.at(-1);
+  const end = last === undefined ? undefined : new Date(last.startedAt.getTime() + (last.durationMs ?? 0));
+  return {
+    ...{ id, url, status: state, attempts: attempts.length, last_status: last?.status ?? null },
+    created_at: createdAt.toISOString(),
+    delivered_at: state === 'delivered' ? (end?.toISOString() ?? null) : null,
+  };
+}
+
 /** What is shown of a task whose row went between two reads. */
 function lost(id: string): TaskDetail {
   return {
-    ...{ id, prompt: '', keyId: '', keyName: '', callbackUrl: null, inputs: 0, masked: false },
+    ...{ id, prompt: '', keyId: '', keyName: '', inputs: 0, masked: false },
     ...{ hasThumbnail: false, objectsDeletedAt: null },
   };
 }

@@ -1,17 +1,36 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { WebhookEventType } from '#contract/webhook-event.js';
+import { AppError } from '#contract/app-error.js';
+import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
 import { Database } from '#database/database.js';
+import { EgressConfig } from '#egress/egress.config.js';
+import { publicUrlProblem } from '#egress/public-url.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
-import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
-import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
+import { DeliveryLogStore, type DeliveryQuery } from '#webhooks/delivery-log-store.js';
+import { WebhookEndpointStore, type WebhookEndpoint } from '#webhooks/endpoint-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
+import type { EndpointChangeBody, NewEndpointBody } from './webhook-bodies.js';
+import {
+  deliveryView,
+  endpointView,
+  secretView,
+  type DeliveryPage,
+  type EndpointListView,
+  type EndpointView,
+  type SecretListView,
+} from './webhook-views.js';
 
 const HOUR_MS = 3_600_000;
-const SHOWN_DELIVERIES = 100;
+const MAX_URL_LENGTH = 2_048;
 
-/** An account's webhooks as its people manage them. */
+/** What a delivery was about, for the audit log. */
+interface Resent {
+  readonly taskId: string | null;
+  readonly url: string | undefined;
+}
+
+/** An account's webhooks as its people manage them. What another account owns is none: `not_found`. */
 @Injectable()
 export class AccountWebhooks {
   private readonly store: WebhookEndpointStore;
@@ -21,6 +40,7 @@ export class AccountWebhooks {
   constructor(
     @Inject(Database) { pool }: Database,
     @Inject(SecretsConfig) { secretKey, secretKeyPrevious }: SecretsConfig,
+    @Inject(EgressConfig) private readonly egress: EgressConfig,
     @Inject(SendDeliveries) private readonly send: SendDeliveries,
   ) {
     this.store = new WebhookEndpointStore(pool);
@@ -28,48 +48,81 @@ export class AccountWebhooks {
     this.deliveryLog = new DeliveryLogStore(pool);
   }
 
-  async endpoints(accountId: string) {
-    return (await this.store.list(accountId)).map(({ id, url, events, createdAt, disabledAt, disabledReason }) => ({
-      ...{ id, url, events, created_at: createdAt.toISOString() },
-      ...{ disabled_at: disabledAt?.toISOString() ?? null, disabled_reason: disabledReason },
-    }));
+  async endpoints(accountId: string): Promise<EndpointListView> {
+    const [endpoints, records] = [await this.store.list(accountId), await this.store.records(accountId)];
+    const recordOf = (id: string) => records.find(({ endpointId }) => endpointId === id);
+    return { data: endpoints.map((endpoint) => endpointView(endpoint, recordOf(endpoint.id))) };
   }
 
-  /** The URL must have been checked. */
-  async add(accountId: string, url: string, events: readonly WebhookEventType[]): Promise<string> {
-    return await this.store.add(accountId, url, events);
+  /** Throws AppError `invalid_value` for an address that is not public, or not https. */
+  async add(accountId: string, { url, events }: NewEndpointBody): Promise<EndpointView> {
+    const tooLong = url.length > MAX_URL_LENGTH ? 'The URL is too long.' : undefined;
+    const problem = tooLong ?? publicUrlProblem(url, this.egress, { httpsOnly: true });
+    if (problem !== undefined) throw new AppError('invalid_value', problem, { param: 'url' });
+    const id = await this.store.add(accountId, url, events ?? WEBHOOK_EVENTS);
+    return endpointView(await this.endpoint(accountId, id), undefined);
   }
 
-  async remove(accountId: string, id: string): Promise<boolean> {
-    return await this.store.remove(accountId, id);
+  async endpoint(accountId: string, id: string): Promise<WebhookEndpoint> {
+    return (await this.store.find(accountId, id)) ?? noEndpoint();
   }
 
-  async secrets(accountId: string) {
-    return (await this.secretStore.valid(accountId)).map(({ id, secret, createdAt, expiresAt }) => ({
-      ...{ id, secret, created_at: createdAt.toISOString(), expires_at: expiresAt?.toISOString() ?? null },
-    }));
+  async change(accountId: string, id: string, { events, active }: EndpointChangeBody): Promise<EndpointView> {
+    if (events !== undefined && events !== null) await this.setEvents(accountId, id, events);
+    if (active === true) await this.store.enable(accountId, id);
+    if (active === false) await this.store.disable(accountId, id);
+    const record = (await this.store.records(accountId)).find(({ endpointId }) => endpointId === id);
+    return endpointView(await this.endpoint(accountId, id), record);
   }
 
-  async rotate(accountId: string, overlapHours: number) {
+  async remove(accountId: string, id: string): Promise<void> {
+    if (!(await this.store.remove(accountId, id))) noEndpoint();
+  }
+
+  /** The id of the delivery. Throws AppError `invalid_value` for an endpoint that is switched off. */
+  async test(accountId: string, id: string): Promise<string> {
+    const entry = await this.deliveryLog.addTest(accountId, id);
+    if (entry === undefined) {
+      await this.endpoint(accountId, id);
+      throw new AppError('invalid_value', 'The endpoint is switched off. Switch it on to test it.');
+    }
+    await this.send.enqueue(entry);
+    return entry.deliveryId;
+  }
+
+  async secrets(accountId: string): Promise<SecretListView> {
+    return { data: (await this.secretStore.valid(accountId)).map(secretView) };
+  }
+
+  async rotate(accountId: string, overlapHours: number): Promise<SecretListView> {
     await this.secretStore.rotate(accountId, overlapHours * HOUR_MS);
     return await this.secrets(accountId);
   }
 
-  async deliveries(accountId: string, taskId: string | undefined) {
-    const rows = await this.deliveryLog.list(accountId, { taskId, limit: SHOWN_DELIVERIES });
-    return rows.map(({ id, taskId: task, event, endpointId, state, createdAt, nextTryAt, attempts }) => ({
-      ...{ id, task_id: task, event, endpoint_id: endpointId, status: state, created_at: createdAt.toISOString() },
-      next_try_at: nextTryAt?.toISOString() ?? null,
-      attempts: attempts.map(({ number, startedAt, durationMs, status, error }) => ({
-        ...{ number, started_at: startedAt.toISOString(), duration_ms: durationMs, status, error },
-      })),
-    }));
+  async deliveries(accountId: string, query: DeliveryQuery): Promise<DeliveryPage> {
+    const rows = await this.deliveryLog.list(accountId, { ...query, limit: query.limit + 1 });
+    const shown = rows.slice(0, query.limit);
+    const hasMore = rows.length > shown.length;
+    return { data: shown.map(deliveryView), has_more: hasMore, next: hasMore ? (shown.at(-1)?.id ?? null) : null };
   }
 
-  /** False when the account has no such delivery, or when it is being attempted right now. */
-  async resend(accountId: string, id: string): Promise<boolean> {
+  /** Throws AppError `invalid_value` when it is being attempted right now. */
+  async resend(accountId: string, id: string): Promise<Resent> {
+    const delivery = await this.deliveryLog.find(accountId, id);
+    if (delivery === undefined) throw new AppError('not_found', 'There is no such delivery.');
     const entry = await this.deliveryLog.resend(accountId, id);
-    if (entry !== undefined) await this.send.enqueue(entry);
-    return entry !== undefined;
+    if (entry === undefined) throw new AppError('invalid_value', 'It is being attempted at this moment.');
+    await this.send.enqueue(entry);
+    const { taskId, endpointId } = delivery;
+    const endpoint = endpointId === null ? undefined : await this.store.find(accountId, endpointId);
+    return { taskId, url: endpoint?.url };
   }
+
+  private async setEvents(accountId: string, id: string, events: readonly WebhookEventType[]): Promise<void> {
+    if (!(await this.store.setEvents(accountId, id, [...new Set(events)]))) noEndpoint();
+  }
+}
+
+function noEndpoint(): never {
+  throw new AppError('not_found', 'There is no such endpoint.');
 }

@@ -11,9 +11,12 @@ import { RateCounter } from '../limits/rate-counter.js';
 import { AccountKeys } from './account-keys.js';
 import { AccountTasks } from './account-tasks.js';
 import { AccountWebhooks } from './account-webhooks.js';
+import { AuditTargets } from './audit-targets.js';
+import { AuditController } from './audit.controller.js';
 import { BegunCookie } from './begun-cookie.js';
 import { ConsoleCaller } from './console-caller.js';
 import { DrawAgain } from './draw-again.js';
+import { FailedSignIns } from './failed-sign-ins.js';
 import { Following } from './following.js';
 import { KeysController } from './keys.controller.js';
 import { OpenIdSignIn } from './openid-sign-in.js';
@@ -31,10 +34,12 @@ import { SignInController } from './sign-in.controller.js';
 import { ConsoleTasksController } from './tasks.controller.js';
 import { TeamController } from './team.controller.js';
 import { UsageController } from './usage.controller.js';
+import { WaysInController } from './ways-in.controller.js';
 import { WebhooksController } from './webhooks.controller.js';
 
 /** What the console's API is made of. */
 export const CONSOLE_CONTROLLERS = [
+  WaysInController,
   SignInController,
   OpenIdController,
   SessionsController,
@@ -44,6 +49,7 @@ export const CONSOLE_CONTROLLERS = [
   UsageController,
   OperationController,
   TeamController,
+  AuditController,
   WebhooksController,
 ];
 
@@ -56,8 +62,10 @@ export const CONSOLE_PARTS = [
   AccountKeys,
   AccountTasks,
   AccountWebhooks,
+  AuditTargets,
   ConsoleCaller,
   DrawAgain,
+  FailedSignIns,
   Following,
   Operation,
   OwnTasks,

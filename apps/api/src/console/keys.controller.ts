@@ -2,6 +2,7 @@ import { Get, HttpCode, Inject, Patch, Post, Req } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
+import type { AuditAction } from '#people/audit-actions.js';
 import { AuditLog } from '#people/audit-log.js';
 import { AccountKeys } from './account-keys.js';
 import { consoleBody } from './console-body.js';
@@ -40,7 +41,7 @@ export class KeysController {
   async change(@Req() request: FastifyRequest): Promise<KeyView> {
     const body = consoleBody(KeyChangeBody, request.body);
     const key = await this.keys.change(sessionOf(request).accountId, idOf(request), body);
-    await this.log(request, 'key.changed', key.id, { ...body });
+    await this.log(request, 'key.changed', key.id, { name: key.name, changes: body });
     return key;
   }
 
@@ -50,7 +51,8 @@ export class KeysController {
   async rotate(@Req() request: FastifyRequest): Promise<NewKeyView> {
     const body = consoleBody(RotateKeyBody, request.body);
     const made = await this.keys.rotate(sessionOf(request).accountId, idOf(request), body.overlap_hours);
-    await this.log(request, 'key.rotated', idOf(request), { ...body, new_key: made.key.id });
+    const { name, id } = made.key;
+    await this.log(request, 'key.rotated', idOf(request), { name, ...body, new_key: id });
     return made;
   }
 
@@ -60,13 +62,13 @@ export class KeysController {
   @ApiResponse({ status: 200, type: KeyView })
   async revoke(@Req() request: FastifyRequest): Promise<KeyView> {
     const key = await this.keys.revoke(sessionOf(request).accountId, idOf(request));
-    await this.log(request, 'key.revoked', key.id);
+    await this.log(request, 'key.revoked', key.id, { name: key.name });
     return key;
   }
 
-  private async log(request: FastifyRequest, action: string, target: string, details = {}): Promise<void> {
+  private async log(request: FastifyRequest, action: AuditAction, target: string, details: object): Promise<void> {
     const { accountId, personId } = sessionOf(request);
-    await this.audit.write({ accountId, personId, action, target, details });
+    await this.audit.write({ accountId, personId, action, target, details: { ...details } });
   }
 }
 

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import type { AuditAction } from '#people/audit-actions.js';
 import { AuditLog } from '#people/audit-log.js';
 import type { Person } from '#people/person-store.js';
 import { SessionStore, type Session } from '#people/session-store.js';
@@ -32,7 +33,7 @@ export class OpenSession {
     request: FastifyRequest,
     reply: FastifyReply,
     person: Person,
-    action: string,
+    action: AuditAction,
     details: Readonly<Record<string, unknown>> = {},
   ): Promise<SessionView> {
     const { id, token } = await this.sessions.begin(person.id, request.headers['user-agent'] ?? '');

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
+import type { AuditAction } from '#people/audit-actions.js';
 import { OpenIdPeople } from '#people/openid-people.js';
 import { OpenIdProvider, type Checks, type Claims } from '#people/openid-provider.js';
 import { OpenIdRefusal, type RefusalReason } from '#people/openid-refusal.js';
@@ -11,7 +12,7 @@ import { CONSOLE_API } from './protect-console.js';
 /** Who signed in with the provider, and what is written down of it. */
 export interface SignedIn {
   readonly person: Person;
-  readonly action: string;
+  readonly action: AuditAction;
   readonly details: Readonly<Record<string, unknown>>;
 }
 

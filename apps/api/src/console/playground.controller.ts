@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { ImageGenerationRequest } from '#contract/image-request.js';
 import { ModelListResponse } from '#contract/model-view.js';
+import { AuditLog } from '#people/audit-log.js';
 import { goneSignal } from '../http/gone-signal.js';
 import { AcceptImage, type Accepted } from '../images/accept-image.js';
 import { LimitsConfig } from '../limits/limits.config.js';
@@ -22,6 +23,7 @@ export class PlaygroundController {
     @Inject(ConsoleCaller) private readonly callers: ConsoleCaller,
     @Inject(CatalogueSource) private readonly source: CatalogueSource,
     @Inject(LimitsConfig) private readonly limits: LimitsConfig,
+    @Inject(AuditLog) private readonly audit: AuditLog,
   ) {}
 
   @Get('models')
@@ -53,9 +55,17 @@ export class PlaygroundController {
 
   /** The answer is the task, however the request would be answered elsewhere; its events are another address. */
   private async submit(request: FastifyRequest, accept: () => Promise<Accepted>): Promise<AcceptedTaskView> {
-    request.caller = await this.callers.of(sessionOf(request).accountId);
+    const { accountId, personId } = sessionOf(request);
+    request.caller = await this.callers.of(accountId);
     const { task } = await accept();
     request.taskId = task.id;
+    await this.audit.write({
+      accountId,
+      personId,
+      action: 'task.made',
+      target: task.id,
+      details: { model: task.model },
+    });
     return { task_id: task.id };
   }
 }

@@ -9,10 +9,10 @@ import { SignInConfig } from '#people/sign-in.config.js';
 import { Public } from '../auth/api-key.guard.js';
 import { consoleBody } from './console-body.js';
 import { ConsoleController } from './console-controller.js';
-import { OpenIdSignIn } from './openid-sign-in.js';
+import { FailedSignIns } from './failed-sign-ins.js';
 import { OpenSession } from './open-session.js';
 import { sessionOf } from './session.guard.js';
-import { SessionView, SignInView } from './session-views.js';
+import { SessionView } from './session-views.js';
 import { FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './sign-in-bodies.js';
 import { assertPasswords, signInFailed } from './sign-in-failed.js';
 import { SignInLimits } from './sign-in-limits.js';
@@ -24,17 +24,9 @@ export class SignInController {
     @Inject(PersonStore) private readonly people: PersonStore,
     @Inject(SignInLimits) private readonly limits: SignInLimits,
     @Inject(OpenSession) private readonly session: OpenSession,
-    @Inject(OpenIdSignIn) private readonly openId: OpenIdSignIn,
     @Inject(SignInConfig) private readonly config: SignInConfig,
+    @Inject(FailedSignIns) private readonly failures: FailedSignIns,
   ) {}
-
-  @Get('sign-in')
-  @Public()
-  @ApiResponse({ status: 200, type: SignInView })
-  async waysIn(): Promise<SignInView> {
-    const first_run = !(await this.people.hasFounder());
-    return { first_run, password: this.config.passwordSignIn, oidc: this.openId.offer };
-  }
 
   @Get('session')
   @ApiResponse({ status: 200, type: SessionView })
@@ -91,7 +83,10 @@ export class SignInController {
     const email = body.email.trim().toLowerCase();
     await this.limits.admit(request.ip, email);
     const person = await this.people.forSignIn(email.replaceAll('\u0000', ''));
-    if (!(await isPassword(person?.passwordHash, body.password)) || person === undefined) throw signInFailed();
+    if (!(await isPassword(person?.passwordHash, body.password)) || person === undefined) {
+      if (person !== undefined) this.failures.note(person);
+      throw signInFailed();
+    }
     return await this.session.open(request, reply, person, 'person.signed_in');
   }
 

@@ -74,9 +74,11 @@ export class ConsoleTasksController {
   @HttpCode(202)
   @ApiResponse({ status: 202, type: AcceptedTaskView })
   async runAgain(@Req() request: FastifyRequest): Promise<AcceptedTaskView> {
+    const { accountId, personId } = sessionOf(request);
     const { taskId } = request.params as { taskId: string };
-    const id = await this.again.run(sessionOf(request).accountId, taskId, request.id);
+    const id = await this.again.run(accountId, taskId, request.id);
     request.taskId = id;
+    await this.audit.write({ accountId, personId, action: 'task.made_again', target: id, details: { from: taskId } });
     return { task_id: id };
   }
 }

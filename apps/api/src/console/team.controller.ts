@@ -1,10 +1,10 @@
 import { Get, Inject, Patch, Post, Req } from '@nestjs/common';
-import { ApiBody, ApiProperty, ApiPropertyOptional, ApiQuery, ApiResponse } from '@nestjs/swagger';
+import { ApiBody, ApiProperty, ApiPropertyOptional, ApiResponse } from '@nestjs/swagger';
 import { IsBoolean, IsDefined, IsIn, IsOptional, IsString, Matches } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { Database } from '#database/database.js';
-import { AuditLog, type AuditPage } from '#people/audit-log.js';
+import { AuditLog } from '#people/audit-log.js';
 import { PersonStore, ROLES, type Person, type Role } from '#people/person-store.js';
 import { createSignInLink } from '#people/sign-in-links.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
@@ -47,15 +47,7 @@ const personView = ({ id, email, name, role, createdAt, disabledAt }: Person) =>
   disabled_at: disabledAt?.toISOString() ?? null,
 });
 
-const auditView = ({ entries, hasMore }: AuditPage) => ({
-  data: entries.map(({ id, person, action, target, details, createdAt }) => ({
-    ...{ id, person, action, target, details, created_at: createdAt.toISOString() },
-  })),
-  has_more: hasMore,
-  next: hasMore ? (entries.at(-1)?.id ?? null) : null,
-});
-
-/** The people of an account, and what they did. */
+/** The people of an account. */
 @ConsoleController('Team')
 @ForRole('admin')
 export class TeamController {
@@ -102,21 +94,8 @@ export class TeamController {
     const changes = { role: role ?? undefined, disabled: disabled ?? undefined };
     const person = await this.people.change(accountId, id, changes);
     if (person === undefined) throw new AppError('not_found', 'There is no such person.');
-    await this.audit.write({ accountId, personId, action: 'person.changed', target: id, details: changes });
+    const details = { name: person.name, email: person.email, ...changes };
+    await this.audit.write({ accountId, personId, action: 'person.changed', target: id, details });
     return personView(person);
-  }
-
-  @Get('audit')
-  @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
-  @ApiQuery({ name: 'who', required: false, description: 'Id of a person.', schema: { type: 'string' } })
-  @ApiQuery({ name: 'what', required: false, description: 'How the action begins.', schema: { type: 'string' } })
-  @ApiResponse({ status: 200, description: 'data: id, person, action, target, details and created_at, newest first.' })
-  async log(@Req() request: FastifyRequest) {
-    const text = (name: string): string | undefined => {
-      const value = (request.query as Record<string, unknown>)[name];
-      return typeof value === 'string' && value !== '' ? value.replaceAll('\u0000', '').slice(0, 200) : undefined;
-    };
-    const query = { after: text('after'), who: text('who'), what: text('what') };
-    return auditView(await this.audit.list(sessionOf(request).accountId, query));
   }
 }

@@ -1,77 +1,63 @@
-import { Delete, Get, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { Delete, Get, HttpCode, Inject, Patch, Post, Req } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiBody, ApiProperty, ApiPropertyOptional, ApiResponse } from '@nestjs/swagger';
-import { IsArray, IsDefined, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { ApiBody, ApiQuery, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import { AppError } from '#contract/app-error.js';
-import { Rule } from '#contract/field-rule.js';
-import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
-import { EgressConfig } from '#egress/egress.config.js';
-import { publicUrlProblem } from '#egress/public-url.js';
+import type { AuditAction } from '#people/audit-actions.js';
 import { AuditLog } from '#people/audit-log.js';
-import { isTaskId } from '#tasks/task-id.js';
+import { DELIVERY_STATES } from '#webhooks/next-step.js';
+import { shownUrl } from '#webhooks/shown-url.js';
+import { readLimit } from '../tasks/list-query.js';
 import { AccountWebhooks } from './account-webhooks.js';
 import { consoleBody } from './console-body.js';
 import { ConsoleController } from './console-controller.js';
+import { assertFilters, queryChoice, queryText } from './query-text.js';
 import { ForRole } from './roles.guard.js';
 import { sessionOf } from './session.guard.js';
+import { EndpointChangeBody, NewEndpointBody, RotateSecretBody } from './webhook-bodies.js';
+import { DeliveryPage, EndpointListView, EndpointView, SecretListView, SentTestView } from './webhook-views.js';
 
-const MAX_URL_LENGTH = 2_048;
-const MAX_OVERLAP_HOURS = 720;
-
-class EndpointBody {
-  @ApiProperty()
-  @IsDefined()
-  @IsString()
-  url!: string;
-
-  @ApiPropertyOptional({ type: [String], enum: WEBHOOK_EVENTS })
-  @IsOptional()
-  @IsArray()
-  @Rule('areEvents', (value, property) => {
-    const all: readonly unknown[] = WEBHOOK_EVENTS;
-    if (!Array.isArray(value) || (value.length > 0 && value.every((event) => all.includes(event)))) return undefined;
-    return { code: 'invalid_value', message: `${property} must be some of ${WEBHOOK_EVENTS.join(', ')}` };
-  })
-  events?: WebhookEventType[] | null;
-}
-
-class RotateBody {
-  @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: MAX_OVERLAP_HOURS })
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(MAX_OVERLAP_HOURS)
-  overlap_hours?: number | null;
-}
+const OVERLAP_HOURS = 24;
+const FILTERS = ['limit', 'after', 'status', 'endpoint', 'task'];
 
 /** Where an account is told of the ends of its tasks. Whom to tell, and what it is signed with, is for admins. */
 @ConsoleController('Webhooks', 'webhooks')
 export class WebhooksController {
   constructor(
     @Inject(AccountWebhooks) private readonly webhooks: AccountWebhooks,
-    @Inject(EgressConfig) private readonly egress: EgressConfig,
     @Inject(AuditLog) private readonly audit: AuditLog,
   ) {}
 
   @Get('endpoints')
-  @ApiResponse({ status: 200, description: 'data: id, url, events, created_at, disabled_at and disabled_reason.' })
-  async endpoints(@Req() request: FastifyRequest) {
-    return { data: await this.webhooks.endpoints(sessionOf(request).accountId) };
+  @ApiResponse({ status: 200, type: EndpointListView })
+  async endpoints(@Req() request: FastifyRequest): Promise<EndpointListView> {
+    return await this.webhooks.endpoints(sessionOf(request).accountId);
   }
 
   @Post('endpoints')
   @ForRole('admin')
-  @ApiBody({ type: EndpointBody })
-  @ApiResponse({ status: 201, description: 'id' })
-  async add(@Req() request: FastifyRequest): Promise<{ id: string }> {
-    const { url, events } = consoleBody(EndpointBody, request.body);
-    const tooLong = url.length > MAX_URL_LENGTH ? 'url is too long' : undefined;
-    const problem = tooLong ?? publicUrlProblem(url, this.egress, { httpsOnly: true });
-    if (problem !== undefined) throw new AppError('invalid_value', problem, { param: 'url' });
-    const id = await this.webhooks.add(sessionOf(request).accountId, url, events ?? WEBHOOK_EVENTS);
-    await this.log(request, 'webhook_endpoint.added', id);
-    return { id };
+  @ApiBody({ type: NewEndpointBody })
+  @ApiResponse({ status: 201, type: EndpointView })
+  async add(@Req() request: FastifyRequest): Promise<EndpointView> {
+    const body = consoleBody(NewEndpointBody, request.body);
+    const endpoint = await this.webhooks.add(sessionOf(request).accountId, body);
+    const { id, url, events } = endpoint;
+    await this.log(request, 'webhook_endpoint.added', id, { url: shownUrl(url), events });
+    return endpoint;
+  }
+
+  @Patch('endpoints/:id')
+  @ForRole('admin')
+  @ApiBody({ type: EndpointChangeBody })
+  @ApiResponse({ status: 200, type: EndpointView })
+  async change(@Req() request: FastifyRequest): Promise<EndpointView> {
+    const body = consoleBody(EndpointChangeBody, request.body);
+    const endpoint = await this.webhooks.change(sessionOf(request).accountId, idOf(request), body);
+    const { id, events } = endpoint;
+    const url = shownUrl(endpoint.url);
+    if (Array.isArray(body.events)) await this.log(request, 'webhook_endpoint.changed', id, { url, events });
+    if (body.active === true) await this.log(request, 'webhook_endpoint.enabled', id, { url });
+    if (body.active === false) await this.log(request, 'webhook_endpoint.disabled', id, { url });
+    return endpoint;
   }
 
   @Delete('endpoints/:id')
@@ -79,53 +65,84 @@ export class WebhooksController {
   @RouteConfig({ bodyless: true })
   @HttpCode(204)
   async remove(@Req() request: FastifyRequest): Promise<void> {
-    const { id } = request.params as { id: string };
-    if (!(await this.webhooks.remove(sessionOf(request).accountId, id))) {
-      throw new AppError('not_found', 'There is no such endpoint.');
-    }
-    await this.log(request, 'webhook_endpoint.removed', id);
+    const { accountId } = sessionOf(request);
+    const { id, url } = await this.webhooks.endpoint(accountId, idOf(request));
+    await this.webhooks.remove(accountId, id);
+    await this.log(request, 'webhook_endpoint.removed', id, { url: shownUrl(url) });
+  }
+
+  @Post('endpoints/:id/test')
+  @ForRole('admin')
+  @RouteConfig({ bodyless: true })
+  @HttpCode(202)
+  @ApiResponse({ status: 202, type: SentTestView })
+  async test(@Req() request: FastifyRequest): Promise<SentTestView> {
+    const { accountId } = sessionOf(request);
+    const { id, url } = await this.webhooks.endpoint(accountId, idOf(request));
+    const deliveryId = await this.webhooks.test(accountId, id);
+    await this.log(request, 'webhook_endpoint.tested', id, { url: shownUrl(url), delivery: deliveryId });
+    return { id: deliveryId };
   }
 
   @Get('secrets')
   @ForRole('admin')
-  @ApiResponse({ status: 200, description: 'data: id, secret, created_at and expires_at; the current one first.' })
-  async secrets(@Req() request: FastifyRequest) {
-    return { data: await this.webhooks.secrets(sessionOf(request).accountId) };
+  @ApiResponse({ status: 200, type: SecretListView })
+  async secrets(@Req() request: FastifyRequest): Promise<SecretListView> {
+    return await this.webhooks.secrets(sessionOf(request).accountId);
   }
 
   @Post('secrets/rotate')
   @ForRole('admin')
   @HttpCode(200)
-  @ApiBody({ type: RotateBody })
-  @ApiResponse({ status: 200, description: 'As GET /secrets; the one before stays valid for overlap_hours (24).' })
-  async rotate(@Req() request: FastifyRequest) {
-    const { overlap_hours: hours } = consoleBody(RotateBody, request.body ?? {});
-    const data = await this.webhooks.rotate(sessionOf(request).accountId, hours ?? 24);
-    await this.log(request, 'webhook_secret.rotated');
-    return { data };
+  @ApiBody({ type: RotateSecretBody })
+  @ApiResponse({ status: 200, type: SecretListView, description: 'The one before stays valid for overlap_hours.' })
+  async rotate(@Req() request: FastifyRequest): Promise<SecretListView> {
+    const { overlap_hours: hours } = consoleBody(RotateSecretBody, request.body ?? {});
+    const overlapHours = hours ?? OVERLAP_HOURS;
+    const secrets = await this.webhooks.rotate(sessionOf(request).accountId, overlapHours);
+    await this.log(request, 'webhook_secret.rotated', secrets.data[0]?.id, { overlap_hours: overlapHours });
+    return secrets;
   }
 
   @Get('deliveries')
-  @ApiResponse({ status: 200, description: 'data: the newest 100, with every attempt; `task` names one task.' })
-  async deliveries(@Req() request: FastifyRequest) {
-    const { task } = request.query as { task?: unknown };
-    const taskId = typeof task === 'string' && isTaskId(task) ? task : undefined;
-    return { data: await this.webhooks.deliveries(sessionOf(request).accountId, taskId), has_more: false, next: null };
+  @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
+  @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
+  @ApiQuery({ name: 'status', required: false, enum: DELIVERY_STATES })
+  @ApiQuery({ name: 'endpoint', required: false, description: 'Id of an endpoint.', schema: { type: 'string' } })
+  @ApiQuery({ name: 'task', required: false, description: 'Id of a task.', schema: { type: 'string' } })
+  @ApiResponse({ status: 200, type: DeliveryPage })
+  async deliveries(@Req() request: FastifyRequest): Promise<DeliveryPage> {
+    const { query } = request;
+    assertFilters(query, FILTERS);
+    return await this.webhooks.deliveries(sessionOf(request).accountId, {
+      limit: readLimit((query as { limit?: unknown }).limit),
+      after: queryText(query, 'after'),
+      state: queryChoice(query, 'status', DELIVERY_STATES),
+      endpointId: queryText(query, 'endpoint'),
+      taskId: queryText(query, 'task'),
+    });
   }
 
   @Post('deliveries/:id/resend')
   @RouteConfig({ bodyless: true })
   @HttpCode(202)
+  @ApiResponse({ status: 202, description: 'It is sent at once, under the same webhook-id.' })
   async resend(@Req() request: FastifyRequest): Promise<void> {
-    const { id } = request.params as { id: string };
-    if (!(await this.webhooks.resend(sessionOf(request).accountId, id))) {
-      throw new AppError('not_found', 'There is no such delivery, or it is being attempted at this moment.');
-    }
-    await this.log(request, 'webhook_delivery.resent', id);
+    const id = idOf(request);
+    const { taskId, url } = await this.webhooks.resend(sessionOf(request).accountId, id);
+    const details = { task: taskId, ...(url === undefined ? {} : { url: shownUrl(url) }) };
+    await this.log(request, 'webhook_delivery.resent', id, details);
   }
 
-  private async log(request: FastifyRequest, action: string, target?: string): Promise<void> {
+  private async log(request: FastifyRequest, action: AuditAction, target: string | undefined, details: object) {
     const { accountId, personId } = sessionOf(request);
-    await this.audit.write({ accountId, personId, action, ...(target === undefined ? {} : { target }) });
+    await this.audit.write({
+      ...{ accountId, personId, action, details: { ...details } },
+      ...(target === undefined ? {} : { target }),
+    });
   }
+}
+
+function idOf(request: FastifyRequest): string {
+  return (request.params as { id: string }).id;
 }

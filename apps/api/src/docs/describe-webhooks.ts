@@ -1,5 +1,5 @@
 import { getSchemaPath, type OpenAPIObject } from '@nestjs/swagger';
-import { WEBHOOK_EVENTS, WebhookEvent } from '#contract/webhook-event.js';
+import { WEBHOOK_EVENTS, WEBHOOK_TEST, WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
 
 const HEADERS = {
   'webhook-id': 'The same for every attempt of an event; remember it to tell a repetition.',
@@ -15,22 +15,31 @@ export function describeWebhooks(document: OpenAPIObject): OpenAPIObject {
     required: true,
     schema: { type: 'string' },
   }));
-  const post = {
-    tags: ['Webhooks'],
-    summary: 'The end of an asynchronous task',
-    description:
-      `Sent to its \`callback_url\` and to the endpoints of its account: ${WEBHOOK_EVENTS.join(', ')}. ` +
+  const post = (summary: string, description: string, body: new () => object) => ({
+    post: {
+      tags: ['Webhooks'],
+      ...{ summary, description, parameters },
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: { $ref: getSchemaPath(body) } } },
+      },
+      responses: {
+        '2XX': { description: 'Taken.' },
+        '410': { description: 'No more events, please: the endpoint is disabled.' },
+        default: { description: 'Not taken; it comes again, unless it is a test.' },
+      },
+    },
+  });
+  const taskEnded = post(
+    'The end of an asynchronous task',
+    `Sent to its \`callback_url\` and to the endpoints of its account: ${WEBHOOK_EVENTS.join(', ')}. ` +
       'Signed as Standard Webhooks says; `openai.webhooks.unwrap()` verifies it.',
-    parameters,
-    requestBody: {
-      required: true,
-      content: { 'application/json': { schema: { $ref: getSchemaPath(WebhookEvent) } } },
-    },
-    responses: {
-      '2XX': { description: 'Taken.' },
-      '410': { description: 'No more events, please: the endpoint is disabled.' },
-      default: { description: 'Not taken; it comes again.' },
-    },
-  };
-  return Object.assign(document, { webhooks: { taskEnded: { post } } });
+    WebhookEvent,
+  );
+  const endpointTested = post(
+    'A test of an endpoint',
+    `Sent once to one endpoint when its owner asks for it in the console: \`${WEBHOOK_TEST}\`, signed like every webhook.`,
+    WebhookTestEvent,
+  );
+  return Object.assign(document, { webhooks: { taskEnded, endpointTested } });
 }

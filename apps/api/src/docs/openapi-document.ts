@@ -1,6 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
-import { WebhookEvent } from '#contract/webhook-event.js';
+import { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
 import { CONSOLE_API } from '../console/protect-console.js';
 import { describeWebhooks } from './describe-webhooks.js';
 import { finishDocument } from './finish-document.js';
@@ -21,8 +21,10 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addServer('/')
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'Your API key.' })
     .build();
-  const document = SwaggerModule.createDocument(app, config, { extraModels: [WebhookEvent] });
-  return describeWebhooks(onlyPaths(finishDocument(document), (path) => !isOfConsole(path), [WebhookEvent.name]));
+  const document = SwaggerModule.createDocument(app, config, { extraModels: [WebhookEvent, WebhookTestEvent] });
+  return describeWebhooks(
+    onlyPaths(finishDocument(document), (path) => !isOfConsole(path), [WebhookEvent.name, WebhookTestEvent.name]),
+  );
 }
 
 /** The OpenAPI document of what the console's pages call: no promise to anyone else. */

@@ -12,7 +12,8 @@ export function listQuery(query: unknown): TaskListQuery {
   return { limit: readLimit(limit), after: readAfter(after), status: readStatus(status), since: readSince(since) };
 }
 
-function readLimit(value: unknown): number {
+/** How long a page is to be: 1 to 100, 20 unless told. Throws AppError naming `limit`. */
+export function readLimit(value: unknown): number {
   if (value === undefined || value === '') return DEFAULT_LIMIT;
   const limit = integer(value, 'limit');
   if (limit < 1) throw new AppError('integer_below_min_value', 'limit must be at least 1', { param: 'limit' });

@@ -13,6 +13,8 @@ import { FirstRunPage, InvitePage, ResetPasswordPage } from '../pages/by-link.ts
 import { SignInPage } from '../pages/sign-in.tsx';
 import { Failed, NotFound } from './failed.tsx';
 import { Shell } from './shell.tsx';
+import type { AuditFilters } from '../api/audit.ts';
+import type { DeliveryFilters } from '../api/webhooks.ts';
 import type { TaskFilters } from '../pages/task-filters.ts';
 
 const root = createRootRoute({ component: Outlet, errorComponent: Failed, notFoundComponent: NotFound });
@@ -89,6 +91,22 @@ const usage = createRoute({
   path: 'usage',
   component: lazyRouteComponent(() => import('../pages/usage.tsx'), 'UsagePage'),
 });
+const webhooks = createRoute({
+  getParentRoute: () => inside,
+  path: 'webhooks',
+  validateSearch: (search): DeliveryFilters => ({
+    status: text(search['status']),
+    endpoint: text(search['endpoint']),
+    task: text(search['task']),
+  }),
+  component: lazyRouteComponent(() => import('../pages/webhooks.tsx'), 'WebhooksPage'),
+});
+const audit = createRoute({
+  getParentRoute: () => inside,
+  path: 'audit',
+  validateSearch: (search): AuditFilters => ({ who: text(search['who']), kind: text(search['kind']) }),
+  component: lazyRouteComponent(() => import('../pages/audit.tsx'), 'AuditPage'),
+});
 
 const account = createRoute({
   getParentRoute: () => inside,
@@ -102,7 +120,7 @@ export const router = createRouter({
     firstRun,
     invite,
     resetPassword,
-    inside.addChildren([home, keys, playground, tasks, task, usage, account]),
+    inside.addChildren([home, keys, playground, tasks, task, usage, webhooks, audit, account]),
   ]),
   basepath: '/console',
   defaultPreload: 'intent',

@@ -6,7 +6,7 @@ import { Fragment, type ReactNode } from 'react';
 import { queryClient, useSession } from '../api/queries.ts';
 import { send } from '../api/request.ts';
 import type { Session } from '../api/types.ts';
-import { KeyIcon, Mark, PlayIcon, SignOutIcon, TasksIcon, UsageIcon } from '../parts/icons.tsx';
+import { AuditIcon, HookIcon, KeyIcon, Mark, PlayIcon, SignOutIcon, TasksIcon, UsageIcon } from '../parts/icons.tsx';
 import { SchemeSwitch } from './scheme.tsx';
 
 /** The pages in groups, each for those whom they concern. */
@@ -19,7 +19,13 @@ const GROUPS: readonly PageGroup[] = [
       { to: '/playground', label: 'Playground', icon: <PlayIcon /> },
       { to: '/tasks', label: 'Tasks', icon: <TasksIcon /> },
       { to: '/usage', label: 'Usage', icon: <UsageIcon /> },
+      { to: '/webhooks', label: 'Webhooks', icon: <HookIcon /> },
     ],
+  },
+  {
+    title: 'Account',
+    isFor: ({ person }) => person.role === 'admin',
+    pages: [{ to: '/audit', label: 'Audit log', icon: <AuditIcon /> }],
   },
 ];
 

@@ -1,5 +1,5 @@
-import { Badge } from '@mantine/core';
 import type { TaskRow } from '../api/types.ts';
+import { State } from './state.tsx';
 
 const LOOKS = {
   queued: { label: 'Waiting', color: 'gray' },
@@ -10,21 +10,7 @@ const LOOKS = {
   cancelled: { label: 'Cancelled', color: 'gray' },
 } as const;
 
-/** How a task is doing, in one word: its phase while it runs, how it ended after that. */
+/** How a task is doing: its phase while it runs, how it ended after that. */
 export function TaskState({ task: { status, phase } }: { readonly task: Pick<TaskRow, 'status' | 'phase'> }) {
-  const { label, color } = LOOKS[status === 'pending' ? (phase === 'done' ? 'storing' : phase) : status];
-  return (
-    <Badge
-      className="state"
-      data-color={color}
-      variant="light"
-      color={color}
-      tt="none"
-      fw={600}
-      radius="sm"
-      miw="max-content"
-    >
-      {label}
-    </Badge>
-  );
+  return <State {...LOOKS[status === 'pending' ? (phase === 'done' ? 'storing' : phase) : status]} />;
 }

@@ -1,0 +1,69 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { AUDIT_ACTIONS, auditSentence, type AuditAction } from '#people/audit-actions.js';
+import type { AuditEntry } from '#people/audit-log.js';
+
+class AuditPersonView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty()
+  name!: string;
+
+  @ApiProperty()
+  email!: string;
+}
+
+export class AuditEntryView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty({ type: AuditPersonView, nullable: true, description: 'Null when nobody of the account did it.' })
+  person!: AuditPersonView | null;
+
+  @ApiProperty({ example: 'Ada', description: 'Who did it, to be read before the sentence.' })
+  who!: string;
+
+  @ApiProperty({ example: 'revoked the key “mobile app”', description: 'What was done, with the names of that time.' })
+  sentence!: string;
+
+  @ApiProperty({ enum: Object.keys(AUDIT_ACTIONS), description: 'Others come from other versions of the service.' })
+  action!: string;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Id or name of what it is about.' })
+  target!: string | null;
+
+  @ApiProperty({ description: 'Whether the account still has what it is about.' })
+  target_exists!: boolean;
+
+  @ApiProperty({ type: Object, description: 'What else is known, by action; never a secret.' })
+  details!: Readonly<Record<string, unknown>>;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+}
+
+export class AuditPageView {
+  @ApiProperty({ type: [AuditEntryView], description: 'Newest first.' })
+  data!: AuditEntryView[];
+
+  @ApiProperty()
+  has_more!: boolean;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` to get the next page.' })
+  next!: string | null;
+}
+
+export function auditEntryView(entry: AuditEntry, targetExists: boolean): AuditEntryView {
+  const { id, person, action, target, details, createdAt } = entry;
+  return {
+    ...{ id, person, who: whoOf(entry), sentence: auditSentence(action, target, details), action, target },
+    ...{ target_exists: targetExists, details, created_at: createdAt.toISOString() },
+  };
+}
+
+/** Who did it, in words; somebody who did not get in may be anybody. */
+export function whoOf({ person, action, details }: AuditEntry): string {
+  if (person !== null) return person.name;
+  if (details['via'] === 'command') return 'A command on the server';
+  return action === ('person.sign_in_failed' satisfies AuditAction) ? 'Somebody' : 'An operator of this service';
+}

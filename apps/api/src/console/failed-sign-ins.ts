@@ -1,0 +1,26 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { AuditLog } from '#people/audit-log.js';
+import type { Person } from '#people/person-store.js';
+import { Logger } from '#telemetry/logger.js';
+
+/** Of one person, as many guesses as come within this time are one entry: a log that guessers fill is read by nobody. */
+const QUIET_MS = 900_000;
+
+/** Tells an account's admins that somebody guesses at a password. */
+@Injectable()
+export class FailedSignIns {
+  constructor(
+    @Inject(AuditLog) private readonly audit: AuditLog,
+    @Inject(Logger) private readonly logger: Logger,
+  ) {}
+
+  /** Never fails, and takes no time: a known address must be refused as fast as an unknown one. */
+  note({ id, accountId, name, email }: Person): void {
+    const details = { name, email };
+    this.audit
+      .writeSeldom({ accountId, personId: null, action: 'person.sign_in_failed', target: id, details }, QUIET_MS)
+      .catch((error: unknown) => {
+        this.logger.warn('audit.not_written', { error });
+      });
+  }
+}

@@ -1,0 +1,48 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsArray, IsBoolean, IsDefined, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { Rule } from '#contract/field-rule.js';
+import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
+
+const MAX_OVERLAP_HOURS = 720;
+
+const AreEvents = () =>
+  Rule('areEvents', (value, property) => {
+    const all: readonly unknown[] = WEBHOOK_EVENTS;
+    if (!Array.isArray(value) || (value.length > 0 && value.every((event) => all.includes(event)))) return undefined;
+    return { code: 'invalid_value', message: `${property} must be some of ${WEBHOOK_EVENTS.join(', ')}` };
+  });
+
+export class NewEndpointBody {
+  @ApiProperty({ description: 'A public https address, 2048 characters at most.' })
+  @IsDefined()
+  @IsString()
+  url!: string;
+
+  @ApiPropertyOptional({ enum: WEBHOOK_EVENTS, isArray: true, description: 'All unless told.' })
+  @IsOptional()
+  @IsArray()
+  @AreEvents()
+  events?: WebhookEventType[] | null;
+}
+
+export class EndpointChangeBody {
+  @ApiPropertyOptional({ enum: WEBHOOK_EVENTS, isArray: true })
+  @IsOptional()
+  @IsArray()
+  @AreEvents()
+  events?: WebhookEventType[] | null;
+
+  @ApiPropertyOptional({ description: 'False switches it off; true switches it on, after a 410 too.' })
+  @IsOptional()
+  @IsBoolean()
+  active?: boolean | null;
+}
+
+export class RotateSecretBody {
+  @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: MAX_OVERLAP_HOURS, default: 24 })
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(MAX_OVERLAP_HOURS)
+  overlap_hours?: number | null;
+}

@@ -1,0 +1,154 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { WEBHOOK_EVENTS, WEBHOOK_TEST, type SentEventType, type WebhookEventType } from '#contract/webhook-event.js';
+import type { LoggedDelivery } from '#webhooks/delivery-log-store.js';
+import type { EndpointRecord, WebhookEndpoint } from '#webhooks/endpoint-store.js';
+import { ATTEMPT_ERRORS, DELIVERY_STATES, type AttemptError, type DeliveryState } from '#webhooks/next-step.js';
+import type { WebhookSecret } from '#webhooks/secret-store.js';
+
+class EndpointRecordView {
+  @ApiProperty({ type: 'integer', description: 'Of its newest 100 deliveries.' })
+  delivered!: number;
+
+  @ApiProperty({ type: 'integer' })
+  failed!: number;
+
+  @ApiProperty({ format: 'date-time', description: 'Of its newest delivery.' })
+  last_at!: string;
+}
+
+export class EndpointView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty()
+  url!: string;
+
+  @ApiProperty({ enum: WEBHOOK_EVENTS, isArray: true })
+  events!: readonly WebhookEventType[];
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null: it is active.' })
+  disabled_at!: string | null;
+
+  @ApiProperty({ type: String, enum: ['gone', 'owner'], nullable: true, description: 'gone: it answered 410.' })
+  disabled_reason!: 'gone' | 'owner' | null;
+
+  @ApiProperty({ type: EndpointRecordView, nullable: true, description: 'Null: nothing of it is in the log.' })
+  recent!: EndpointRecordView | null;
+}
+
+export class EndpointListView {
+  @ApiProperty({ type: [EndpointView] })
+  data!: EndpointView[];
+}
+
+class SecretView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty({ example: 'whsec_...' })
+  secret!: string;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null: the current one.' })
+  expires_at!: string | null;
+}
+
+export class SecretListView {
+  @ApiProperty({ type: [SecretView], description: 'Those that are valid, the current one first; two at most.' })
+  data!: SecretView[];
+}
+
+class AttemptView {
+  @ApiProperty({ type: 'integer' })
+  number!: number;
+
+  @ApiProperty({ format: 'date-time' })
+  started_at!: string;
+
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Null: it runs, or its outcome was never learned.' })
+  duration_ms!: number | null;
+
+  @ApiProperty({ type: 'integer', nullable: true, description: 'What the receiver answered.' })
+  status!: number | null;
+
+  @ApiProperty({ type: String, enum: ATTEMPT_ERRORS, nullable: true, description: 'Why there is no answer.' })
+  error!: AttemptError | null;
+}
+
+export class DeliveryView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Null: a test of the endpoint.' })
+  task_id!: string | null;
+
+  @ApiProperty({ enum: [...WEBHOOK_EVENTS, WEBHOOK_TEST] })
+  event!: SentEventType;
+
+  @ApiProperty({ type: String, nullable: true, description: "Null: the task's own callback_url." })
+  endpoint_id!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Null when its endpoint or task is no more.' })
+  url!: string | null;
+
+  @ApiProperty({ enum: DELIVERY_STATES })
+  status!: DeliveryState;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null once it has ended.' })
+  next_try_at!: string | null;
+
+  @ApiProperty({ type: [AttemptView], description: 'Oldest first.' })
+  attempts!: AttemptView[];
+}
+
+export class DeliveryPage {
+  @ApiProperty({ type: [DeliveryView], description: 'Newest first.' })
+  data!: DeliveryView[];
+
+  @ApiProperty()
+  has_more!: boolean;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` to get the next page.' })
+  next!: string | null;
+}
+
+export class SentTestView {
+  @ApiProperty({ description: 'Of the delivery, which shows how it went.' })
+  id!: string;
+}
+
+export function endpointView(endpoint: WebhookEndpoint, record: EndpointRecord | undefined): EndpointView {
+  const { id, url, events, createdAt, disabledAt, disabledReason } = endpoint;
+  return {
+    ...{ id, url, events, created_at: createdAt.toISOString() },
+    ...{ disabled_at: disabledAt?.toISOString() ?? null, disabled_reason: disabledReason },
+    recent: record === undefined ? null : recordView(record),
+  };
+}
+
+function recordView({ delivered, failed, lastAt }: EndpointRecord): EndpointRecordView {
+  return { delivered, failed, last_at: lastAt.toISOString() };
+}
+
+export function secretView({ id, secret, createdAt, expiresAt }: WebhookSecret): SecretView {
+  return { id, secret, created_at: createdAt.toISOString(), expires_at: expiresAt?.toISOString() ?? null };
+}
+
+export function deliveryView(delivery: LoggedDelivery): DeliveryView {
+  const { id, taskId, event, endpointId, url, state, createdAt, nextTryAt, attempts } = delivery;
+  return {
+    ...{ id, task_id: taskId, event, endpoint_id: endpointId, url, status: state },
+    ...{ created_at: createdAt.toISOString(), next_try_at: nextTryAt?.toISOString() ?? null },
+    attempts: attempts.map(({ number, startedAt, durationMs, status, error }) => ({
+      ...{ number, started_at: startedAt.toISOString(), duration_ms: durationMs, status, error },
+    })),
+  };
+}

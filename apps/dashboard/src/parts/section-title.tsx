@@ -1,0 +1,27 @@
+import { Box, Group, Text, Title } from '@mantine/core';
+import type { ReactNode } from 'react';
+
+interface SectionTitleProps {
+  readonly children: ReactNode;
+  readonly about?: ReactNode;
+  readonly actions?: ReactNode;
+}
+
+/** The head of a part of the page. */
+export function SectionTitle({ children, about, actions }: SectionTitleProps) {
+  return (
+    <Group justify="space-between" align="flex-start" gap="sm">
+      <Box maw={640}>
+        <Title order={2} fz="lg">
+          {children}
+        </Title>
+        {about !== undefined && (
+          <Text size="sm" c="dimmed" mt={2}>
+            {about}
+          </Text>
+        )}
+      </Box>
+      {actions}
+    </Group>
+  );
+}

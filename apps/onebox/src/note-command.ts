@@ -1,0 +1,22 @@
+import { DEFAULT_ACCOUNT } from '#database/api-keys.js';
+import type { Queryable } from '#database/queryable.js';
+import type { AuditAction } from '#people/audit-actions.js';
+import { AuditLog } from '#people/audit-log.js';
+
+interface Noted {
+  readonly account?: string;
+  readonly target?: string | undefined;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** Writes into the audit log what a command has changed, which is the deed of nobody who is signed in. */
+export async function noteCommand(
+  database: Queryable,
+  action: AuditAction,
+  { account = DEFAULT_ACCOUNT, target, details = {} }: Noted,
+): Promise<void> {
+  await new AuditLog(database).write({
+    ...{ accountId: account, personId: null, action, details: { ...details, via: 'command' } },
+    ...(target === undefined ? {} : { target }),
+  });
+}

@@ -1,0 +1,51 @@
+import { actionsOf, AUDIT_ACTIONS, AUDIT_KINDS, auditSentence } from './audit-actions.js';
+
+describe('auditSentence', () => {
+  it.each<[string, string | null, Record<string, unknown>, string]>([
+    ['key.revoked', 'key_1', { name: 'mobile app' }, 'revoked the key “mobile app”'],
+    ['key.revoked', 'key_1', {}, 'revoked the key “key_1”'],
+    [
+      'key.changed',
+      'key_1',
+      { name: 'app', changes: { budget: '5', submits_per_minute: 1 } },
+      'changed the key “app”: budget, submits per minute',
+    ],
+    ['key.rotated', 'key_1', { name: 'app', overlap_hours: 0 }, 'rotated the key “app”; the old one ended at once'],
+    [
+      'webhook_secret.rotated',
+      null,
+      { overlap_hours: 24 },
+      'rotated the signing secret; the old one works 24 hours more',
+    ],
+    [
+      'webhook_endpoint.added',
+      'whe_1',
+      { url: 'https://a.example/x' },
+      'added the webhook endpoint “https://a.example/x”',
+    ],
+    ['person.changed', 'person_1', { name: 'Kim', role: 'admin' }, 'made “Kim” an admin'],
+    [
+      'person.changed',
+      'person_1',
+      { name: 'Kim', role: 'member', disabled: true },
+      'made “Kim” a member and shut “Kim” out',
+    ],
+    ['person.changed', 'person_1', { name: 'Kim', disabled: false }, 'let “Kim” in again'],
+    ['person.invited', 'kim@example.org', { role: 'member' }, 'invited “kim@example.org” as a member'],
+    ['of.tomorrow', 'thing_1', {}, 'of.tomorrow: “thing_1”'],
+    ['toString', null, {}, 'toString'],
+  ])('%s of %s, %j', (action, target, details, sentence) => {
+    expect(auditSentence(action, target, details)).toBe(sentence);
+  });
+
+  it('has a sentence and one kind for every action, with any details', () => {
+    const actions = Object.keys(AUDIT_ACTIONS);
+    for (const action of actions) {
+      for (const details of [{}, { name: { odd: true }, changes: 'odd', overlap_hours: null, url: ['odd'] }]) {
+        expect(auditSentence(action, null, details)).toMatch(/^[a-z][^\n]+$/);
+        expect(auditSentence(action, null, details)).not.toMatch(/undefined|\[object|null/);
+      }
+    }
+    expect(AUDIT_KINDS.flatMap(actionsOf).sort()).toEqual([...actions].sort());
+  });
+});

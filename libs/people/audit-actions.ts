@@ -1,0 +1,129 @@
+/** What an entry's sentence is made from. */
+interface Told {
+  /** What it is about, in quotes: by its name of that time, or by its id where no name was written. */
+  readonly name: string;
+  /** A detail that is a text or a number. */
+  readonly text: (field: string) => string | undefined;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+interface ActionMeaning {
+  readonly kind: AuditKind;
+  /** What somebody did, to follow their name. */
+  readonly says: (told: Told) => string;
+}
+
+/** Groups of actions that one looks for together. */
+export const AUDIT_KINDS = ['keys', 'tasks', 'webhooks', 'providers', 'team', 'sign_in'] as const;
+export type AuditKind = (typeof AUDIT_KINDS)[number];
+
+const withDetail = (text: string | undefined, sentence: (text: string) => string): string =>
+  text === undefined ? '' : sentence(text);
+const overlap = ({ text }: Told): string =>
+  withDetail(text('overlap_hours'), (hours) =>
+    hours === '0' ? '; the old one ended at once' : `; the old one works ${hours} hours more`,
+  );
+const role = (name: string | undefined): string => (name === 'admin' ? 'an admin' : 'a member');
+
+function personChange({ name, details, text }: Told): string {
+  const from = text('from');
+  if (from !== undefined) return `changed their name from “${from}” to ${name}`;
+  const made = withDetail(text('role'), (to) => `made ${name} ${role(to)}`);
+  if (details['disabled'] === true) return `${made === '' ? '' : `${made} and `}shut ${name} out`;
+  if (details['disabled'] === false) return `${made === '' ? '' : `${made} and `}let ${name} in again`;
+  return made === '' ? `changed ${name}` : made;
+}
+
+function keyChange({ name, details }: Told): string {
+  const changes = details['changes'];
+  const fields = typeof changes === 'object' && changes !== null ? Object.keys(changes) : [];
+  if (fields.length === 0) return `changed the key ${name}`;
+  return `changed the key ${name}: ${fields.map((field) => field.replaceAll('_', ' ')).join(', ')}`;
+}
+
+/** Everything that is written into the audit log. An action is a noun and a verb. */
+export const AUDIT_ACTIONS = {
+  'key.created': { kind: 'keys', says: ({ name }) => `created the key ${name}` },
+  'key.changed': { kind: 'keys', says: keyChange },
+  'key.rotated': { kind: 'keys', says: (told) => `rotated the key ${told.name}${overlap(told)}` },
+  'key.revoked': { kind: 'keys', says: ({ name }) => `revoked the key ${name}` },
+  'task.made': { kind: 'tasks', says: ({ text }) => `made a picture in the playground${inModel(text('model'))}` },
+  'task.made_again': { kind: 'tasks', says: () => 'ran a task again' },
+  'tasks.redriven': { kind: 'tasks', says: ({ text }) => `ran ${text('count') ?? 'some'} failed tasks again` },
+  'task.cancelled': { kind: 'tasks', says: () => 'cancelled a task' },
+  'webhook_endpoint.added': { kind: 'webhooks', says: ({ name }) => `added the webhook endpoint ${name}` },
+  'webhook_endpoint.changed': { kind: 'webhooks', says: ({ name }) => `changed what ${name} is told of` },
+  'webhook_endpoint.disabled': { kind: 'webhooks', says: ({ name }) => `switched off the webhook endpoint ${name}` },
+  'webhook_endpoint.enabled': { kind: 'webhooks', says: ({ name }) => `switched on the webhook endpoint ${name}` },
+  'webhook_endpoint.removed': { kind: 'webhooks', says: ({ name }) => `removed the webhook endpoint ${name}` },
+  'webhook_endpoint.tested': { kind: 'webhooks', says: ({ name }) => `sent a test to the webhook endpoint ${name}` },
+  'webhook_secret.rotated': { kind: 'webhooks', says: (told) => `rotated the signing secret${overlap(told)}` },
+  'webhook_delivery.resent': {
+    kind: 'webhooks',
+    says: ({ text }) => `resent a webhook${withDetail(text('url'), (url) => ` to “${url}”`)}`,
+  },
+  'provider.drained': { kind: 'providers', says: ({ name }) => `drained the provider ${name}` },
+  'provider.resumed': { kind: 'providers', says: ({ name }) => `resumed the provider ${name}` },
+  'provider.tested': { kind: 'providers', says: ({ name }) => `tested the provider ${name}` },
+  'person.invited': { kind: 'team', says: ({ name, text }) => `invited ${name} as ${role(text('role'))}` },
+  'person.changed': { kind: 'team', says: personChange },
+  'person.reset_link_made': {
+    kind: 'team',
+    says: ({ name }) => `made a link with which ${name} chooses a new password`,
+  },
+  'invitation.withdrawn': { kind: 'team', says: ({ name }) => `withdrew the invitation of ${name}` },
+  'account.created': { kind: 'team', says: ({ name }) => `created the account ${name}` },
+  'account.renamed': {
+    kind: 'team',
+    says: ({ name, text }) => `renamed the account${withDetail(text('from'), (from) => ` “${from}”`)} to ${name}`,
+  },
+  'account.disabled': { kind: 'team', says: ({ name }) => `disabled the account ${name}` },
+  'account.enabled': { kind: 'team', says: ({ name }) => `enabled the account ${name}` },
+  'account.budget_set': { kind: 'team', says: ({ name }) => `set the budget of the account ${name}` },
+  'person.joined': { kind: 'team', says: () => 'joined' },
+  'person.became_first_admin': { kind: 'team', says: () => 'became the first admin' },
+  'person.signed_in': {
+    kind: 'sign_in',
+    says: ({ text }) => (text('by') === 'openid' ? 'signed in by single sign-on' : 'signed in'),
+  },
+  'person.sign_in_failed': { kind: 'sign_in', says: ({ name }) => `gave a wrong password for ${name}` },
+  'person.signed_out': {
+    kind: 'sign_in',
+    says: ({ name, text }) => (text('name') === undefined ? 'signed out' : `signed ${name} out everywhere`),
+  },
+  'person.changed_password': { kind: 'sign_in', says: () => 'changed their password' },
+  'person.reset_password': { kind: 'sign_in', says: () => 'chose a new password by a link' },
+  'person.reset_sign_in': { kind: 'sign_in', says: () => 'chose a new way to sign in by a link' },
+  'session.ended': { kind: 'sign_in', says: () => 'ended one of their sessions' },
+} satisfies Record<string, ActionMeaning>;
+
+export type AuditAction = keyof typeof AUDIT_ACTIONS;
+
+/** The actions of one kind. */
+export function actionsOf(kind: AuditKind): string[] {
+  return Object.entries(AUDIT_ACTIONS).flatMap(([action, meaning]) => (meaning.kind === kind ? [action] : []));
+}
+
+/** What was done, as a sentence without its subject; an action of another version speaks for itself. */
+export function auditSentence(
+  action: string,
+  target: string | null,
+  details: Readonly<Record<string, unknown>>,
+): string {
+  const text = (field: string): string | undefined => {
+    const value = details[field];
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+  };
+  const name = `“${text('name') ?? text('url') ?? target ?? 'unknown'}”`;
+  const meaning: ActionMeaning | undefined = isAction(action) ? AUDIT_ACTIONS[action] : undefined;
+  if (meaning !== undefined) return meaning.says({ name, text, details });
+  return target === null ? action : `${action}: ${name}`;
+}
+
+function isAction(action: string): action is AuditAction {
+  return Object.hasOwn(AUDIT_ACTIONS, action);
+}
+
+function inModel(model: string | undefined): string {
+  return withDetail(model, (known) => ` with ${known}`);
+}

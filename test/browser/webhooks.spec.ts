@@ -1,0 +1,212 @@
+import { Webhook } from 'standardwebhooks';
+import { openScreen, type Screen } from '../support/chromium.js';
+import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
+import type { Platform } from '../support/platform.js';
+import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
+import type { Received, WebhookReceiver } from '../support/webhook-receiver.js';
+
+const NAME = 'Ada <img src=x onerror="alert(1)"><script>alert(2)</script>';
+const PATH = '/hooks/<svg/onload=alert(3)>"><script>alert(4)</script>?token=abc';
+/** As it is sent: what a URL may not hold is escaped. */
+const SENT_PATH = new URL(PATH, 'https://receiver.example').href.replace('https://receiver.example', '');
+
+describe('webhooks and the audit log in a browser', () => {
+  let room: WebhookPlatform;
+  let platform: Platform;
+  let receiver: WebhookReceiver;
+  let screen: Screen;
+  const page = (): Screen['page'] => screen.page;
+  const open = async (path: string): Promise<void> => {
+    await page().goto(`/console${path}`);
+    await page().waitForLoadState('networkidle');
+  };
+  const button = (name: string | RegExp) => page().getByRole('button', { name });
+  const heading = (name: string) => page().getByRole('heading', { name, level: 1 });
+  const menu = async (item: string): Promise<void> => {
+    await button(/^Actions for /).click();
+    await page().getByRole('menuitem', { name: item }).click();
+  };
+  const delivery = (name: string | RegExp) =>
+    page().getByRole('region', { name: 'Deliveries' }).getByRole('button', { name });
+  const submit = async (): Promise<string> => {
+    const body = { model: 'gpt-image-2', prompt: 'told of', resolution: '1k' };
+    const answer = await platform.call('/v1/images/generations/async', { body });
+    return answer.headers.get('x-task-id')!;
+  };
+  const verified = ({ body, headers }: Received, secret: string) => {
+    const flat = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+    return new Webhook(secret).verify(body, flat);
+  };
+
+  beforeAll(async () => {
+    room = await startWebhookPlatform({ WEBHOOK_RETRY_SECONDS: '600' });
+    ({ platform, receiver } = room);
+    screen = await openScreen(platform.url);
+    await open(`/first-run#token=${await linkToken(platform, { purpose: 'first_admin' })}`);
+    await page().getByLabel('Your name').fill(NAME);
+    await page().getByLabel('E-mail').fill('ada@example.org');
+    await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await button('Create the account').click();
+    await heading('Keys').waitFor();
+  }, 120_000);
+  afterAll(async () => {
+    await screen.close();
+    await room.close();
+  }, 60_000);
+  afterEach(async () => {
+    expect(screen.troubles).toEqual([]);
+    expect(await page().locator('img[src="x"], main script').count()).toBe(0);
+  });
+
+  it('adds an endpoint, and says what is wrong with an address that is private or not https', async () => {
+    await page().getByRole('link', { name: 'Webhooks' }).click();
+    await page().getByText('No endpoints yet').waitFor();
+    await page().getByText('Nothing was sent yet').waitFor();
+    expect(await screen.inspect('webhooks-empty')).toEqual([]);
+    await button('Add an endpoint').click();
+    const address = page().getByLabel('Address');
+    for (const [url, trouble] of [
+      [`https://10.0.0.1:${receiver.port}/x`, 'The URL must point to a public address.'],
+      ['http://example.org/x', 'The URL must start with https://.'],
+    ] as const) {
+      await address.fill(url);
+      await button('Add the endpoint').click();
+      await page().getByText(trouble).waitFor();
+    }
+    await page().getByLabel('Task cancelled').uncheck();
+    expect(await screen.inspect('webhook-form')).toEqual([]);
+    await address.fill(receiver.url(PATH));
+    await button('Add the endpoint').click();
+    await page().getByText('Task completed, Task failed').waitFor();
+    expect(await page().getByText(receiver.url(PATH)).count()).toBeGreaterThan(0);
+  });
+
+  it('sends a test that the receiver can verify with the secret that is shown', async () => {
+    await menu('Send a test event');
+    const [test] = await receiver.arrived(SENT_PATH);
+    await delivery(/Delivered Test/).waitFor();
+    expect(await page().content()).not.toContain('whsec_');
+    await button('Show the secret').click();
+    const secret = (await page().getByTestId('webhook-secret').textContent())!;
+    expect(verified(test!, secret)).toMatchObject({ type: 'webhook.test' });
+    await button('Code that verifies a message').click();
+    expect(await page().getByRole('tabpanel').textContent()).toContain("from 'standardwebhooks'");
+    expect(await screen.inspect('webhook-secret')).toEqual([]);
+    await button('Hide the secret').click();
+    await button('Hide the code').click();
+    expect(await page().content()).not.toContain('whsec_');
+  });
+
+  it('shows how a real task is told of, how one fails, and sends that again', async () => {
+    const good = await submit();
+    await receiver.arrived(SENT_PATH, 2);
+    await delivery(/Delivered Task completed/).waitFor();
+    receiver.answer(SENT_PATH, 503);
+    const bad = await submit();
+    await receiver.arrived(SENT_PATH, 3);
+    await delivery(/Pending Task completed/).click();
+    await page().getByText('Answered 503').waitFor();
+    await page().getByText('The next try is in 9 minutes.').waitFor();
+    await page().getByRole('link', { name: bad }).waitFor();
+    expect(await screen.inspect('webhooks')).toEqual([]);
+    receiver.answer(SENT_PATH, 200);
+    await button('Send now').click();
+    await page().getByText('Answered 200').waitFor();
+    const [, , first, again] = await receiver.arrived(SENT_PATH, 4);
+    expect(again!.headers['webhook-id']).toBe(first!.headers['webhook-id']);
+
+    await page().getByLabel('Task', { exact: true }).fill(good);
+    await page().waitForURL(/task=task_/);
+    await page().getByText('1 attempt', { exact: true }).waitFor();
+    expect(await delivery(/Task completed/).count()).toBe(1);
+    await open('/webhooks?status=failed');
+    await page().getByText('No delivery fits these filters').waitFor();
+    expect(await screen.inspect('webhooks-none')).toEqual([]);
+    await page().getByRole('link', { name: 'Clear the filters' }).click();
+    await delivery(/Delivered Test/).waitFor();
+  }, 60_000);
+
+  it('rotates the secret, and says how long the old one is valid', async () => {
+    await button('Rotate').click();
+    await page().getByLabel('Hours that the old secret is still valid').fill('48');
+    expect(await screen.inspect('webhook-rotate')).toEqual([]);
+    await button('Rotate the secret').click();
+    await page()
+      .getByText(/The secret before is valid too, until \d+ \w+ \d+/)
+      .waitFor();
+    const secret = (await page().getByTestId('webhook-secret').textContent())!;
+    await menu('Send a test event');
+    const [, , , , test] = await receiver.arrived(SENT_PATH, 5);
+    expect(String(test!.headers['webhook-signature']).split(' ')).toHaveLength(2);
+    expect(verified(test!, secret)).toMatchObject({ type: 'webhook.test' });
+    expect(await screen.inspect('webhook-rotated')).toEqual([]);
+  });
+
+  it('switches an endpoint off and on, changes its events, and removes it', async () => {
+    await menu('Switch off');
+    await page().getByText('Switched off', { exact: true }).waitFor();
+    await menu('Switch on');
+    await page().getByText('Active', { exact: true }).waitFor();
+    await menu('Change events');
+    await page().getByLabel('Task failed').uncheck();
+    await button('Save').click();
+    await page().getByText('The events are changed.').waitFor();
+    await menu('Remove');
+    await page().getByText('Its deliveries stay in the log').waitFor();
+    expect(await screen.inspect('webhook-remove')).toEqual([]);
+    await button('Remove the endpoint').click();
+    await page().getByText('No endpoints yet').waitFor();
+    await page().getByText('A removed receiver').first().waitFor();
+  });
+
+  it('tells all of it in the audit log, which can be narrowed and exported', async () => {
+    await page().getByRole('link', { name: 'Audit log' }).click();
+    const shown = receiver.url(SENT_PATH).replace('?token=abc', '');
+    const said = (sentence: string) =>
+      page()
+        .getByRole('button', { name: `${NAME} ${sentence}` })
+        .first();
+    await said(`removed the webhook endpoint “${shown}”`).waitFor();
+    await said('rotated the signing secret; the old one works 48 hours more').waitFor();
+    await said(`resent a webhook to “${shown}”`).waitFor();
+    await said(`added the webhook endpoint “${shown}”`).click();
+    await page().getByText('webhook_endpoint.added').waitFor();
+    await page().getByText('image.task.completed, image.task.failed').waitFor();
+    expect(await page().content()).not.toContain('token=abc');
+    expect(await screen.inspect('audit')).toEqual([]);
+    await page().getByRole('combobox', { name: 'What' }).click();
+    await page().getByRole('option', { name: 'People and account' }).click();
+    await page().waitForURL(/kind=team/);
+    await said('became the first admin').waitFor();
+    expect(await page().locator('.list-row').count()).toBe(1);
+    const [download] = await Promise.all([page().waitForEvent('download'), page().getByText('Export CSV').click()]);
+    expect(download.suggestedFilename()).toBe('darkroom-audit-log.csv');
+    await open('/audit?who=nobody');
+    await page().getByText('Nothing like this was done').waitFor();
+    expect(await screen.inspect('audit-none')).toEqual([]);
+  });
+
+  it('shows a member endpoints and deliveries, and neither secrets nor the audit log', async () => {
+    await platform.pool.query(
+      `INSERT INTO webhook_endpoints (id, account_id, url, events, disabled_at, disabled_reason)
+       VALUES ('whe_gone', 'acct_default', 'https://gone.example/', '{image.task.failed}', now(), 'gone')`,
+    );
+    const mo = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
+    const [name = '', value = ''] = mo.cookie!.split('=');
+    await page().context().clearCookies();
+    await page()
+      .context()
+      .addCookies([{ name, value, domain: '127.0.0.1', path: '/console' }]);
+    await open('/webhooks');
+    await page().getByText('Off: it answered 410').waitFor();
+    await delivery(/Delivered Test/)
+      .first()
+      .waitFor();
+    for (const absent of ['Show the secret', 'Rotate', 'Add an endpoint']) expect(await button(absent).count()).toBe(0);
+    expect(await page().getByRole('link', { name: 'Audit log' }).count()).toBe(0);
+    await button(/^Actions for /).click();
+    expect(await page().getByRole('menuitem').allTextContents()).toEqual(['Show its deliveries']);
+    await page().keyboard.press('Escape');
+    expect(await screen.inspect('webhooks-member')).toEqual([]);
+  });
+});

@@ -1,0 +1,151 @@
+import { waitUntil } from '#embedded/wait-until.js';
+import { PASSWORD, signInFirstAdmin, signInInvited, Browser } from '../support/console.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+interface Entry {
+  readonly id: string;
+  readonly person: { readonly id: string; readonly name: string } | null;
+  readonly who: string;
+  readonly sentence: string;
+  readonly action: string;
+  readonly target: string | null;
+  readonly target_exists: boolean;
+}
+interface Page {
+  readonly data: readonly Entry[];
+  readonly has_more: boolean;
+  readonly next: string | null;
+}
+
+describe('the audit log in the console', () => {
+  let platform: Platform;
+  let ada: Browser;
+  let mo: Browser;
+  let eve: Browser;
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+    ada = await signInFirstAdmin(platform);
+    mo = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
+    eve = await signInInvited(platform, {
+      ...{ email: 'eve@example.org', role: 'admin', accountId: await platform.newAccount() },
+    });
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  const log = (query = '', who = ada) => who.ask<Page>(`/audit${query}`);
+  const told = ({ data }: Page) => data.map(({ who, sentence }) => `${who} ${sentence}`);
+
+  it('tells everything that was done in sentences, with the names of then', async () => {
+    const { key } = await mo.ask<{ key: { id: string } }>('/keys', { body: { name: 'mobile app' } });
+    await mo.ask(`/keys/${key.id}`, { method: 'PATCH', body: { name: 'phone', tasks_in_flight: 2 } });
+    await mo.ask(`/keys/${key.id}/rotate`, { body: { overlap_hours: 2 } });
+    await mo.ask(`/keys/${key.id}/revoke`, { method: 'POST' });
+    const { id } = await ada.ask<{ id: string }>('/webhooks/endpoints', {
+      body: { url: 'https://example.org/hook?token=secret-of-the-receiver', events: ['image.task.failed'] },
+    });
+    await ada.ask(`/webhooks/endpoints/${id}`, { method: 'PATCH', body: { events: ['image.task.completed'] } });
+    await ada.ask(`/webhooks/endpoints/${id}`, { method: 'PATCH', body: { active: false } });
+    await ada.ask(`/webhooks/endpoints/${id}`, { method: 'PATCH', body: { active: true } });
+    await ada.ask('/webhooks/secrets/rotate', { body: { overlap_hours: 0 } });
+    await ada.ask(`/webhooks/endpoints/${id}`, { method: 'DELETE' });
+    await ada.ask('/providers/sandbox/drain', { method: 'POST' });
+    await ada.ask('/providers/sandbox/resume', { method: 'POST' });
+    const { task_id: task } = await mo.ask<{ task_id: string }>('/pictures', {
+      body: { model: 'gpt-image-2', prompt: 'a secret prompt', size: '1:1', resolution: '1k' },
+    });
+    const again = await mo.ask<{ task_id: string }>(`/tasks/${task}/again`, { method: 'POST' });
+    expect(told(await log('?limit=16'))).toEqual([
+      'Somebody ran a task again',
+      'Somebody made a picture in the playground with gpt-image-2',
+      'Ada resumed the provider “sandbox”',
+      'Ada drained the provider “sandbox”',
+      'Ada removed the webhook endpoint “https://example.org/hook”',
+      'Ada rotated the signing secret; the old one ended at once',
+      'Ada switched on the webhook endpoint “https://example.org/hook”',
+      'Ada switched off the webhook endpoint “https://example.org/hook”',
+      'Ada changed what “https://example.org/hook” is told of',
+      'Ada added the webhook endpoint “https://example.org/hook”',
+      'Somebody revoked the key “phone”',
+      'Somebody rotated the key “phone”; the old one works 2 hours more',
+      'Somebody changed the key “phone”: name, tasks in flight',
+      'Somebody created the key “mobile app”',
+      expect.stringMatching(/ joined by an invitation$/),
+      'Ada became the first admin',
+    ]);
+    const { data } = await log('?limit=100');
+    const existing = new Map(data.map(({ target, target_exists }) => [target, target_exists]));
+    expect([task, again.task_id, key.id, id, 'sandbox'].map((target) => existing.get(target))).toEqual([
+      ...[true, true, true, false, true],
+    ]);
+    expect(JSON.stringify(data)).not.toMatch(/whsec_|sk-dr-|token=|secret prompt|of-the-receiver/);
+  });
+
+  it('is leafed through, and narrowed to a person and to a kind of action', async () => {
+    const whole = (await log('?limit=100')).data;
+    const leafed: Entry[] = [];
+    for (let after: string | null = ''; after !== null;) {
+      const page: Page = await log(`?limit=5&after=${after}`);
+      leafed.push(...page.data);
+      after = page.next;
+    }
+    expect(leafed.map(({ id }) => id)).toEqual(whole.map(({ id }) => id));
+    const { person } = await mo.ask<{ person: { id: string } }>('/session');
+    const mos = (await log(`?who=${person.id}&kind=keys`)).data;
+    expect(mos.map(({ action }) => action)).toEqual(['key.revoked', 'key.rotated', 'key.changed', 'key.created']);
+    expect((await log('?kind=providers')).data.map(({ action }) => action)).toEqual([
+      ...['provider.resumed', 'provider.drained'],
+    ]);
+    for (const query of ['?kind=everything', '?what=key.', '?limit=x', '?who=%00']) {
+      expect((await ada.call(`/audit${query}`)).status).toBe(400);
+    }
+    const foreign = await log('', eve);
+    expect(foreign.data.map(({ action }) => action)).toEqual(['person.joined']);
+    expect((await log(`?who=${person.id}`, eve)).data).toEqual([]);
+  });
+
+  it('tells of guesses at a password, once in a while, and of nobody who is unknown', async () => {
+    const guess = (email: string) =>
+      new Browser(platform.url).call('/sign-in', { body: { email, password: 'not the password' } });
+    for (let times = 0; times < 3; times++) expect((await guess('mo@example.org')).status).toBe(401);
+    expect((await guess('nobody@example.org')).status).toBe(401);
+    expect(await waitUntil(async () => (await log('?who=nobody')).data.length > 0, { timeoutMs: 10_000 })).toBe(true);
+    expect(told(await log('?who=nobody'))).toEqual(['Somebody gave a wrong password for “Somebody”']);
+    expect((await log('?kind=sign_in&limit=1')).data[0]).toMatchObject({ person: null, target_exists: true });
+    const inside = await new Browser(platform.url).call('/sign-in', {
+      body: { email: 'mo@example.org', password: PASSWORD },
+    });
+    expect(inside.status).toBe(200);
+  });
+
+  it('says when nobody of the account did it, and speaks for actions that it does not know', async () => {
+    const write = (id: string, action: string, details: object) =>
+      platform.pool.query(
+        `INSERT INTO audit_log (id, account_id, action, target, details) VALUES ($1, 'acct_default', $2, 'x', $3)`,
+        [id, action, details],
+      );
+    await write('audit_Z1', 'webhook_endpoint.removed', { url: '=cmd()', via: 'command' });
+    await write('audit_Z2', 'thing.of_tomorrow', {});
+    expect(told(await log('?limit=2'))).toEqual([
+      'An operator of this service thing.of_tomorrow: “x”',
+      'A command on the server removed the webhook endpoint “=cmd()”',
+    ]);
+  });
+
+  it('is given out as CSV, as it is narrowed', async () => {
+    const answer = await ada.call('/audit.csv?kind=providers');
+    expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(answer.headers.get('content-disposition')).toBe('attachment; filename="darkroom-audit-log.csv"');
+    const [head, ...lines] = (await answer.text()).trimEnd().split('\r\n');
+    expect(head).toBe('time,who,email,what,action,target,details');
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^[\dT:.-]+Z,Ada,ada@example\.org,resumed the provider “sandbox”,provider\.resumed,sandbox,/,
+      ),
+      expect.stringMatching(
+        /^[\dT:.-]+Z,Ada,ada@example\.org,drained the provider “sandbox”,provider\.drained,sandbox,/,
+      ),
+    ]);
+    expect((await ada.call('/audit.csv?after=x')).status).toBe(400);
+  });
+});

@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { waitUntil } from '#embedded/wait-until.js';
+import { VERIFY_SNIPPETS } from '../../apps/dashboard/src/parts/verify-snippets.js';
+import { freePort } from '../support/free-port.js';
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+
+describe('the code that the console offers for verifying webhooks', () => {
+  it('takes what is genuine and refuses the rest', async () => {
+    const port = await freePort();
+    const code = VERIFY_SNIPPETS['Node']!.replace('8000', String(port));
+    const receiver = spawn(process.execPath, ['--input-type=module', '-e', code], {
+      cwd: join(import.meta.dirname, '../..'),
+      env: { DARKROOM_WEBHOOK_SECRET: SECRET },
+    });
+    let output = '';
+    receiver.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    try {
+      const send = async (body: string, signed = body): Promise<number> => {
+        const at = new Date();
+        const headers = {
+          'webhook-id': 'evt_1',
+          'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+          'webhook-signature': new Webhook(SECRET).sign('evt_1', at, signed),
+        };
+        const signal = AbortSignal.timeout(5_000);
+        const answer = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body, headers, signal });
+        return answer.status;
+      };
+      const test = JSON.stringify({ type: 'webhook.test', data: {} });
+      const isTaken = () =>
+        send(test).then(
+          (status) => status === 204,
+          () => false,
+        );
+      expect(await waitUntil(isTaken, { timeoutMs: 15_000 })).toBe(true);
+      expect(await send(test, `${test} `)).toBe(400);
+      expect(output).toContain('The test has arrived.');
+    } finally {
+      receiver.kill();
+      await once(receiver, 'exit');
+    }
+  }, 30_000);
+});
