@@ -1,23 +1,30 @@
 import type { Redis } from 'ioredis';
 import { Database } from '#database/database.js';
+import { AccountStore } from '#people/account-store.js';
 import { AuditLog } from '#people/audit-log.js';
+import { LinkStore } from '#people/link-store.js';
 import { PersonStore } from '#people/person-store.js';
 import { SessionStore } from '#people/session-store.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { PRODUCER_REDIS } from '#queue/queue.module.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
+import { ApiConfig, publicUrlOf } from '../http/api.config.js';
 import { RateCounter } from '../limits/rate-counter.js';
 import { AccountKeys } from './account-keys.js';
 import { AccountTasks } from './account-tasks.js';
 import { AccountWebhooks } from './account-webhooks.js';
+import { AccountsController } from './accounts.controller.js';
+import { Accounts } from './accounts.js';
 import { ConsoleCaller } from './console-caller.js';
 import { DrawAgain } from './draw-again.js';
 import { Following } from './following.js';
+import { Invitations } from './invitations.js';
 import { KeysController } from './keys.controller.js';
 import { OpenSession } from './open-session.js';
 import { OperationController } from './operation.controller.js';
 import { Operation } from './operation.js';
 import { OwnTasks } from './own-tasks.js';
+import { OwnAccountController } from './own-account.controller.js';
 import { PlaygroundController } from './playground.controller.js';
 import { RolesGuard } from './roles.guard.js';
 import { SessionGuard } from './session.guard.js';
@@ -39,6 +46,8 @@ export const CONSOLE_CONTROLLERS = [
   UsageController,
   OperationController,
   TeamController,
+  OwnAccountController,
+  AccountsController,
   WebhooksController,
 ];
 
@@ -49,9 +58,11 @@ export const CONSOLE_PARTS = [
   AccountKeys,
   AccountTasks,
   AccountWebhooks,
+  Accounts,
   ConsoleCaller,
   DrawAgain,
   Following,
+  Invitations,
   Operation,
   OwnTasks,
   {
@@ -70,5 +81,12 @@ export const CONSOLE_PARTS = [
     inject: [Database, SecretsConfig],
     useFactory: ({ pool }: Database, { secretKey }: SecretsConfig) => new SessionStore(pool, secretKey),
   },
+  {
+    provide: LinkStore,
+    inject: [Database, SecretsConfig, ApiConfig],
+    useFactory: ({ pool }: Database, { secretKey }: SecretsConfig, config: ApiConfig) =>
+      new LinkStore(pool, secretKey, publicUrlOf(config)),
+  },
+  { provide: AccountStore, inject: [Database], useFactory: ({ pool }: Database) => new AccountStore(pool) },
   { provide: AuditLog, inject: [Database], useFactory: ({ pool }: Database) => new AuditLog(pool) },
 ];

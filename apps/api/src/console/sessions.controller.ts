@@ -1,4 +1,4 @@
-import { Delete, Get, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { Delete, Get, HttpCode, Inject, Patch, Post, Req } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
@@ -9,8 +9,9 @@ import { PersonStore } from '#people/person-store.js';
 import { SessionStore } from '#people/session-store.js';
 import { consoleBody } from './console-body.js';
 import { ConsoleController } from './console-controller.js';
+import { NameBody } from './name-body.js';
 import { sessionOf } from './session.guard.js';
-import { SessionListView, sessionListView } from './session-views.js';
+import { SessionListView, sessionListView, SessionView, sessionView } from './session-views.js';
 import { ChangePasswordBody } from './sign-in-bodies.js';
 import { signInFailed } from './sign-in-failed.js';
 import { SignInLimits } from './sign-in-limits.js';
@@ -40,6 +41,20 @@ export class SessionsController {
     const { id } = request.params as { id: string };
     if (!(await this.sessions.end(personId, id))) throw new AppError('not_found', 'There is no such session.');
     await this.audit.write({ accountId, personId, action: 'session.ended', target: id });
+  }
+
+  @Patch('person')
+  @ApiBody({ type: NameBody })
+  @ApiResponse({ status: 200, type: SessionView })
+  async rename(@Req() request: FastifyRequest): Promise<SessionView> {
+    const session = sessionOf(request);
+    const { accountId, personId, name: from, email } = session;
+    const { name } = consoleBody(NameBody, request.body);
+    await this.people.rename(accountId, personId, name);
+    await this.audit.write({
+      ...{ accountId, personId, action: 'person.changed', target: personId, details: { name, email, from } },
+    });
+    return sessionView({ ...session, name });
   }
 
   @Post('password')
