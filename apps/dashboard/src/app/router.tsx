@@ -90,6 +90,16 @@ const usage = createRoute({
   component: lazyRouteComponent(() => import('../pages/usage.tsx'), 'UsagePage'),
 });
 
+const team = createRoute({
+  getParentRoute: () => inside,
+  path: 'team',
+  component: lazyRouteComponent(() => import('../pages/team.tsx'), 'TeamPage'),
+});
+const accounts = createRoute({
+  getParentRoute: () => inside,
+  path: 'accounts',
+  component: lazyRouteComponent(() => import('../pages/accounts.tsx'), 'AccountsPage'),
+});
 const account = createRoute({
   getParentRoute: () => inside,
   path: 'account',
@@ -102,7 +112,7 @@ export const router = createRouter({
     firstRun,
     invite,
     resetPassword,
-    inside.addChildren([home, keys, playground, tasks, task, usage, account]),
+    inside.addChildren([home, keys, playground, tasks, task, usage, team, accounts, account]),
   ]),
   basepath: '/console',
   defaultPreload: 'intent',

@@ -17,6 +17,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { keysQuery, modelsQuery, queryClient } from '../api/queries.ts';
 import { RequestError, send } from '../api/request.ts';
 import type { ApiKey, BudgetPeriod, KeySettings, NewKey } from '../api/types.ts';
+import { BudgetFields } from '../parts/budget-fields.tsx';
 import { Trouble } from '../parts/page.tsx';
 
 interface KeyFormProps {
@@ -92,24 +93,7 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
               {...form.getInputProps('models')}
             />
             <TextInput label="Expires" type="date" min={today()} {...form.getInputProps('expires')} />
-            <NumberInput
-              label="Budget"
-              placeholder="No limit"
-              prefix="$"
-              min={0}
-              decimalScale={6}
-              thousandSeparator=","
-              {...form.getInputProps('budget')}
-            />
-            <Select
-              label="Budget counts"
-              allowDeselect={false}
-              data={[
-                { value: 'month', label: 'per month' },
-                { value: 'total', label: 'in total' },
-              ]}
-              {...form.getInputProps('budget_period')}
-            />
+            <BudgetFields budget={form.getInputProps('budget')} period={form.getInputProps('budget_period')} />
           </SimpleGrid>
           <Accordion variant="contained" radius="md">
             <Accordion.Item value="limits">

@@ -1,6 +1,6 @@
-import { Button, Code, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import type { NewKey } from '../api/types.ts';
-import { CodeTabs, CopyTextButton } from '../parts/copy.tsx';
+import { CodeTabs, ShownOnce } from '../parts/copy.tsx';
 import { EXAMPLE, snippetsOf } from '../parts/snippets.ts';
 
 /** The only moment in which the secret is on a screen: closes by its button alone, never by a stray click. */
@@ -20,19 +20,7 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
           Copy the secret of <b>{made.key.name}</b> now. It is shown this once only: Darkroom keeps nothing it could be
           read from.
         </Text>
-        <Group gap="sm" align="stretch">
-          <Code
-            block
-            flex={1}
-            miw={240}
-            fz="sm"
-            data-testid="secret"
-            style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}
-          >
-            {made.secret}
-          </Code>
-          <CopyTextButton value={made.secret} label="Copy" />
-        </Group>
+        <ShownOnce text={made.secret} testId="secret" />
         <Text size="sm" fw={600} mt="xs">
           Try it
         </Text>
