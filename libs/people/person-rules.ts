@@ -1,5 +1,6 @@
 export const EMAIL = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$/u;
-export const PERSON_NAME = /^(?=.*\S)[^\p{C}]{1,100}$/u;
+/** What people, accounts and keys may be called. */
+export const VISIBLE_NAME = /^(?=.*\S)[^\p{C}]{1,100}$/u;
 
 const MAX_NAME_LENGTH = 100;
 
@@ -13,5 +14,5 @@ export function storedEmailOf(text: unknown): string | undefined {
 export function shownNameOf(text: unknown): string | undefined {
   if (typeof text !== 'string') return undefined;
   const visible = [...text.replace(/\p{C}/gu, '').trim()].slice(0, MAX_NAME_LENGTH).join('');
-  return PERSON_NAME.test(visible) ? visible : undefined;
+  return VISIBLE_NAME.test(visible) ? visible : undefined;
 }

@@ -14,7 +14,19 @@ export interface Person {
   readonly name: string;
   readonly role: Role;
   readonly createdAt: Date;
+  /** To the minute; null = never signed in. */
+  readonly seenAt: Date | null;
   readonly disabledAt: Date | null;
+  /** Whether they sign in with a password. */
+  readonly hasPassword: boolean;
+  /** Whether they sign in with the OpenID Connect provider. */
+  readonly hasIdentity: boolean;
+}
+
+/** What others may change of somebody. */
+interface PersonChange {
+  readonly role?: Role | undefined;
+  readonly disabled?: boolean | undefined;
 }
 
 /** What somebody signs in with: a password, or who they are at the provider. */
@@ -30,7 +42,9 @@ type NewPerson = Credential & {
 };
 
 /** Columns of `people` that make a Person. */
-export const PERSON_COLUMNS = `id, account_id AS "accountId", email, name, role, created_at AS "createdAt", disabled_at AS "disabledAt"`;
+export const PERSON_COLUMNS = `id, account_id AS "accountId", email, name, role, created_at AS "createdAt",
+  seen_at AS "seenAt", disabled_at AS "disabledAt", password_hash IS NOT NULL AS "hasPassword",
+  openid_subject IS NOT NULL AS "hasIdentity"`;
 const UNIQUE_VIOLATION = '23505';
 
 /** The people of the console. */
@@ -68,6 +82,7 @@ export class PersonStore {
       `WITH link AS (
          UPDATE sign_in_links SET used_at = now()
          WHERE token_hash = $1 AND purpose = 'invite' AND used_at IS NULL AND expires_at > now() AND email IS NOT NULL
+           AND EXISTS (SELECT 1 FROM accounts WHERE accounts.id = account_id AND disabled_at IS NULL)
          RETURNING account_id, email, role)
        INSERT INTO people (id, account_id, email, name, role, password_hash, openid_issuer, openid_subject)
        SELECT $2, account_id, email, $3, role, $4, $5, $6 FROM link RETURNING ${PERSON_COLUMNS}`,
@@ -123,21 +138,48 @@ export class PersonStore {
     return rows;
   }
 
-  /** Changes a person of an account, and ends their sessions when they are disabled; undefined when there is none. */
-  async change(
-    accountId: string,
-    id: string,
-    { role, disabled }: { readonly role?: Role | undefined; readonly disabled?: boolean | undefined },
-  ): Promise<Person | undefined> {
+  /** A person of an account; undefined when it has no such person. */
+  async find(accountId: string, id: string): Promise<Person | undefined> {
     const { rows } = await this.database.query<Person>(
-      `WITH ended AS (DELETE FROM sessions USING people
-         WHERE $4 AND people.id = person_id AND person_id = $1 AND people.account_id = $2)
-       UPDATE people SET role = COALESCE($3, role),
-         disabled_at = CASE WHEN $4 THEN COALESCE(disabled_at, now()) WHEN NOT $4 THEN NULL ELSE disabled_at END
-       WHERE id = $1 AND account_id = $2 RETURNING ${PERSON_COLUMNS}`,
-      [id, accountId, role ?? null, disabled ?? null],
+      `SELECT ${PERSON_COLUMNS} FROM people WHERE id = $1 AND account_id = $2`,
+      [id, accountId],
     );
     return rows[0];
+  }
+
+  /**
+   * Changes a person of an account, and ends their sessions when they are disabled. Nobody is changed when the account
+   * would be left without an admin. Admins are locked, in one order, before they are counted: of two who take each
+   * other's rights at once, the second finds the first one's change.
+   */
+  async change(accountId: string, id: string, { role, disabled }: PersonChange): Promise<Person | 'unknown' | 'last'> {
+    const { rows } = await this.database.query<Person>(
+      `WITH admins AS MATERIALIZED (
+         SELECT id FROM people WHERE account_id = $2 AND role = 'admin' AND disabled_at IS NULL ORDER BY id FOR UPDATE),
+       changed AS (
+         UPDATE people SET role = COALESCE($3, role),
+           disabled_at = CASE WHEN $4 THEN COALESCE(disabled_at, now()) WHEN NOT $4 THEN NULL ELSE disabled_at END
+         WHERE id = $1 AND account_id = $2
+           AND (NOT $5 OR (SELECT count(*) FROM admins WHERE admins.id <> $1) > 0)
+         RETURNING people.*),
+       ended AS (DELETE FROM sessions USING changed WHERE $4 AND person_id = changed.id)
+       SELECT ${PERSON_COLUMNS} FROM changed`,
+      [id, accountId, role ?? null, disabled ?? null, role === 'member' || disabled === true],
+    );
+    return rows[0] ?? ((await this.find(accountId, id)) === undefined ? 'unknown' : 'last');
+  }
+
+  /** Changes somebody's name. */
+  async rename(accountId: string, id: string, name: string): Promise<void> {
+    await this.database.query('UPDATE people SET name = $3 WHERE id = $1 AND account_id = $2', [id, accountId, name]);
+  }
+
+  /** Ends all sessions of a person of an account. */
+  async signOut(accountId: string, id: string): Promise<void> {
+    await this.database.query(
+      'DELETE FROM sessions USING people WHERE people.id = person_id AND person_id = $1 AND account_id = $2',
+      [id, accountId],
+    );
   }
 
   private hash(token: string): Buffer {

@@ -45,7 +45,8 @@ export class SessionStore {
   async begin(personId: string, userAgent: string): Promise<{ id: string; token: string }> {
     const [id, token] = [`session_${ulid()}`, newToken()];
     await this.database.query(
-      `WITH over AS (DELETE FROM sessions WHERE person_id = $2 AND NOT (${SESSION_ALIVE}))
+      `WITH over AS (DELETE FROM sessions WHERE person_id = $2 AND NOT (${SESSION_ALIVE})),
+       seen AS (UPDATE people SET seen_at = now() WHERE id = $2)
        INSERT INTO sessions (id, person_id, token_hash, user_agent, expires_at)
        VALUES ($1, $2, $3, $4, now() + interval '${MAX_AGE_DAYS} days')`,
       [id, personId, this.hash(token), userAgent.replaceAll('\u0000', '').slice(0, MAX_USER_AGENT)],
@@ -65,7 +66,7 @@ export class SessionStore {
     );
     if (rows[0] === undefined) return undefined;
     const { stale, ...session } = rows[0];
-    if (stale) await this.database.query('UPDATE sessions SET last_seen_at = now() WHERE id = $1', [session.id]);
+    if (stale) await this.touch(session);
     return session;
   }
 
@@ -83,6 +84,14 @@ export class SessionStore {
   async end(personId: string, id: string): Promise<boolean> {
     const result = await this.database.query('DELETE FROM sessions WHERE id = $1 AND person_id = $2', [id, personId]);
     return result.rowCount === 1;
+  }
+
+  private async touch({ id, personId }: Session): Promise<void> {
+    await this.database.query(
+      `WITH seen AS (UPDATE people SET seen_at = now() WHERE id = $2)
+       UPDATE sessions SET last_seen_at = now() WHERE id = $1`,
+      [id, personId],
+    );
   }
 
   private hash(token: string): Buffer {

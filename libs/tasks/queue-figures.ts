@@ -28,3 +28,11 @@ export async function queueFigures(database: Queryable): Promise<QueueFigures> {
   const { completedLastMinute = 0, failedLastHour = 0 } = rows[0] ?? {};
   return { oldestWaitingSeconds: await oldestWaitingSeconds(database), completedLastMinute, failedLastHour };
 }
+
+/** How many tasks of each account wait or run, by its id; accounts without any are left out. */
+export async function tasksInFlightByAccount(database: Queryable): Promise<Map<string, number>> {
+  const { rows } = await database.query<{ accountId: string; tasks: number }>(
+    `SELECT account_id AS "accountId", count(*)::int AS tasks FROM tasks WHERE finished_at IS NULL GROUP BY account_id`,
+  );
+  return new Map(rows.map(({ accountId, tasks }) => [accountId, tasks]));
+}

@@ -35,7 +35,22 @@ describe('budgets by npm run keys', () => {
     expect(await run('account', '--budget', 'none')).toBe('The budget of the account is none.');
   });
 
+  it('are those of the account that is named', async () => {
+    await room.sql(`INSERT INTO accounts (id, name) VALUES ('acct_b', 'B')`);
+    const created = await run('create', '--name', 'of b', '--account', 'acct_b');
+    const [id = ''] = /key_\w+/.exec(created.split('\n').at(-1) ?? '') ?? [];
+    expect(await run('account', '--account', 'acct_b', '--budget', '5')).toMatch(
+      /0\.000000 of 5\.000000 this month\.$/,
+    );
+    expect(await run('list', '--account', 'acct_b')).toMatch(new RegExp(`${id} [^]*Budget of the account: .* 5\\.0`));
+    expect(await run('list')).not.toContain(id);
+    expect(await run('account')).toBe('The budget of the account is none.');
+    await expect(run('revoke', id)).rejects.toThrow('no key');
+    expect(await run('revoke', id, '--account', 'acct_b')).toContain('is revoked');
+  });
+
   it.each([
+    [['list', '--account', 'acct_none'], /no account with the id acct_none/],
     [['update', TEST_KEY, '--budget', '1,5'], /--budget takes an amount/],
     [['update', TEST_KEY, '--budget', '1', '--budget-period', 'week'], /--budget-period takes month or total/],
     [['update', TEST_KEY, '--budget-period', 'total'], /--budget-period needs --budget/],

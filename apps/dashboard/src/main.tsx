@@ -3,26 +3,39 @@ import '@mantine/notifications/styles.css';
 import '@mantine/dropzone/styles.css';
 import './app/global.css';
 import { MantineProvider } from '@mantine/core';
-import { Notifications } from '@mantine/notifications';
+import { Notifications, notifications } from '@mantine/notifications';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { queryClient } from './api/queries.ts';
+import { queryClient, sessionQuery } from './api/queries.ts';
 import { RequestError } from './api/request.ts';
 import { router } from './app/router.tsx';
 import { theme } from './app/theme.ts';
 
-/** A session that ended elsewhere, or ran out, leads back to the sign-in with nothing left on the screen. */
+/** Outlives the page, not the tab. */
+const ENDED = 'darkroom-session-ended';
+
+/**
+ * A session that ended elsewhere, or ran out, leads back to the sign-in, which is loaded anew: nothing of the session
+ * stays on the screen or in memory. Who was not signed in before is led there by the router.
+ */
 function leaveWhenSignedOut(error: Error): void {
   if (!(error instanceof RequestError) || error.code !== 'not_signed_in') return;
-  if (router.state.location.pathname.endsWith('/sign-in')) return;
-  void router.navigate({ to: '/sign-in' }).then(() => {
-    queryClient.clear();
-  });
+  if (queryClient.getQueryData(sessionQuery.queryKey) === undefined) return;
+  sessionStorage.setItem(ENDED, 'yes');
+  location.replace('/console/sign-in');
 }
 queryClient.getQueryCache().config.onError = leaveWhenSignedOut;
 queryClient.getMutationCache().config.onError = leaveWhenSignedOut;
+
+if (sessionStorage.getItem(ENDED) !== null) {
+  sessionStorage.removeItem(ENDED);
+  notifications.show({
+    ...{ color: 'yellow', title: 'You are signed out' },
+    message: 'Your session has ended. Sign in again to go on.',
+  });
+}
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('The page has no place for the console.');

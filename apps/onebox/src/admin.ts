@@ -69,9 +69,9 @@ function thereIsOne(people: readonly Person[]): never {
 function table(people: readonly Person[]): string {
   if (people.length === 0) return 'Nobody yet. A link for the first admin: npm run admin -- link';
   return textTable([
-    ['E-MAIL', 'NAME', 'ROLE', 'CREATED', 'STATE'],
-    ...people.map(({ email, name, role, createdAt, disabledAt }) => [
-      ...[email, name, role, textTime(createdAt)],
+    ['E-MAIL', 'NAME', 'ROLE', 'ACCOUNT', 'CREATED', 'STATE'],
+    ...people.map(({ email, name, role, accountId, createdAt, disabledAt }) => [
+      ...[email, name, role, accountId, textTime(createdAt)],
       disabledAt === null ? 'active' : `disabled ${textTime(disabledAt)}`,
     ]),
   ]);

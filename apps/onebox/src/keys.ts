@@ -12,6 +12,7 @@ import {
 } from '#database/api-keys.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { findBudgets, setBudget, type Budget } from '#money/budgets.js';
+import { AccountStore } from '#people/account-store.js';
 import { BUDGET_OPTIONS, budgetText, readBudget, type BudgetSetting } from './budget-options.js';
 import { OneboxConfig } from './onebox.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
@@ -23,6 +24,7 @@ const USAGE = `How to use it:
   npm run keys -- update <id or prefix> [settings]
   npm run keys -- revoke <id or prefix>
   npm run keys -- account [budget]   shows or sets what all keys together may spend
+Each of them takes --account <id>; without it, it is about the first account. The console shows the ids.
 Settings:
   --weight <1 to 100>            turns in the queue, relative to other keys
   --submits-per-minute <number>  image requests; 0 = any number, default = as the deployment says
@@ -51,21 +53,22 @@ export async function keys(
   say: (line: string) => void,
 ): Promise<void> {
   const [config] = loadConfig([OneboxConfig], env);
-  const { command, name, target, settings, budget } = parse(args);
+  const { command, account, name, target, settings, budget } = parse(args);
   await withPool(requireDatabaseUrl(config), async (pool) => {
-    if (command === 'list') say(await list(pool));
-    else if (command === 'revoke') say(revoked(found(await revokeApiKey(pool, target), target)));
+    await assertAccount(pool, account);
+    if (command === 'list') say(await list(pool, account));
+    else if (command === 'revoke') say(revoked(found(await revokeApiKey(pool, target, account), target)));
     else if (command === 'update') {
-      const key = found(await updateApiKey(pool, target, settings), target);
+      const key = found(await updateApiKey(pool, target, settings, account), target);
       say(updated(key, await budgetAfter(pool, { ownerId: key.id, owner: 'key' }, budget)));
     } else if (command === 'account') {
-      const after = await budgetAfter(pool, { ownerId: DEFAULT_ACCOUNT, owner: 'account' }, budget);
+      const after = await budgetAfter(pool, { ownerId: account, owner: 'account' }, budget);
       say(`The budget of the account is ${budgetText(after)}.`);
     } else {
       const { secretKey } = findRunning(config);
       if (secretKey === undefined)
         throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
-      const { id, key } = await createApiKey(pool, secretKey, { name, settings });
+      const { id, key } = await createApiKey(pool, secretKey, { name, accountId: account, settings });
       await budgetAfter(pool, { ownerId: id, owner: 'key' }, budget);
       say(`${key}\n\nThis is the key "${name}" (${id}). It is shown only now; keep it.`);
     }
@@ -74,6 +77,8 @@ export async function keys(
 
 interface KeysCommand {
   readonly command: 'create' | 'list' | 'update' | 'revoke' | 'account';
+  /** Id of the account that it is about. */
+  readonly account: string;
   readonly name: string;
   readonly target: string;
   readonly settings: Partial<ApiKeySettings>;
@@ -86,6 +91,7 @@ function parse(args: readonly string[]): KeysCommand {
       args: [...args],
       options: {
         name: { type: 'string', default: 'unnamed' },
+        account: { type: 'string', default: DEFAULT_ACCOUNT },
         weight: { type: 'string' },
         'submits-per-minute': { type: 'string' },
         'polls-per-minute': { type: 'string' },
@@ -95,17 +101,22 @@ function parse(args: readonly string[]): KeysCommand {
       allowPositionals: true,
     });
     const [command, target = '', ...rest] = positionals;
+    const { account } = values;
     const settings = readSettings(values);
     const budget = readBudget(values);
     const limits = Object.keys(settings).length > 0;
     const changes = limits || budget !== undefined;
     if (!/^[^\p{C}]{1,100}$/u.test(values.name)) throw new SetupError('A name has 1 to 100 visible characters.');
     if (rest.length > 0) throw new SetupError(USAGE);
-    if (command === 'create' && target === '') return { command, name: values.name, target, settings, budget };
-    if (command === 'list' && target === '' && !changes) return { command, name: '', target, settings, budget };
-    if (command === 'account' && target === '' && !limits) return { command, name: '', target, settings, budget };
-    if (command === 'update' && target !== '' && changes) return { command, name: '', target, settings, budget };
-    if (command === 'revoke' && target !== '' && !changes) return { command, name: '', target, settings, budget };
+    if (command === 'create' && target === '') return { command, account, name: values.name, target, settings, budget };
+    if (command === 'list' && target === '' && !changes)
+      return { command, account, name: '', target, settings, budget };
+    if (command === 'account' && target === '' && !limits)
+      return { command, account, name: '', target, settings, budget };
+    if (command === 'update' && target !== '' && changes)
+      return { command, account, name: '', target, settings, budget };
+    if (command === 'revoke' && target !== '' && !changes)
+      return { command, account, name: '', target, settings, budget };
   } catch (error) {
     if (error instanceof SetupError) throw error;
   }
@@ -127,6 +138,11 @@ function readSetting(option: Option, text: string): number | null {
   const value = /^\d{1,10}$/.test(text) ? Number(text) : NaN;
   if (value >= least && value <= most) return value;
   throw new SetupError(`--${option} takes a whole number from ${least} to ${most}, or default.`);
+}
+
+async function assertAccount(pool: Pool, id: string): Promise<void> {
+  if ((await new AccountStore(pool).find(id)) !== undefined) return;
+  throw new SetupError(`There is no account with the id ${id}.`);
 }
 
 function found(result: ApiKeyRow | 'unknown' | 'ambiguous', target: string): ApiKeyRow {
@@ -162,11 +178,11 @@ function limitsOf(key: ApiKeyRow): string {
   );
 }
 
-async function list(pool: Pool): Promise<string> {
-  const rows = await listApiKeys(pool);
-  const budgets = await findBudgets(pool, [DEFAULT_ACCOUNT, ...rows.map(({ id }) => id)]);
+async function list(pool: Pool, account: string): Promise<string> {
+  const rows = await listApiKeys(pool, account);
+  const budgets = await findBudgets(pool, [account, ...rows.map(({ id }) => id)]);
   const budgetOf = (ownerId: string): string => budgetText(budgets.find((budget) => budget.ownerId === ownerId));
-  return `${table(rows, budgetOf)}\n\nBudget of the account: ${budgetOf(DEFAULT_ACCOUNT)}`;
+  return `${table(rows, budgetOf)}\n\nBudget of the account: ${budgetOf(account)}`;
 }
 
 function table(rows: readonly ApiKeyRow[], budgetOf: (id: string) => string): string {

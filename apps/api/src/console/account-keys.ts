@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
-import { microsOf } from '#contract/money.js';
 import { createApiKey, listApiKeys, revokeApiKey, updateApiKey, type ApiKeyRow } from '#database/api-keys.js';
 import { Database } from '#database/database.js';
-import { findBudgets, inheritBudget, setBudget, type Budget } from '#money/budgets.js';
+import { findBudgets, inheritBudget, setBudget } from '#money/budgets.js';
 import { spendByKey } from '#money/spend.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
+import { budgetAfter } from './budget-body.js';
 import { keySettings, type KeyChangeBody, type NewKeyBody } from './key-bodies.js';
 import { keyView, type KeyView, type NewKeyView } from './key-view.js';
 
@@ -35,7 +35,7 @@ export class AccountKeys {
 
   async create(accountId: string, body: NewKeyBody): Promise<NewKeyView> {
     this.assertModels(body.models ?? []);
-    const budget = budgetOf(body, undefined);
+    const budget = budgetAfter(body, undefined);
     const { name: _name, ...settings } = keySettings(body);
     const made = await createApiKey(this.database.pool, this.secrets.secretKey, {
       name: body.name,
@@ -50,7 +50,7 @@ export class AccountKeys {
     this.assertModels(body.models ?? []);
     const row = await this.find(accountId, id);
     const [before] = await findBudgets(this.database.pool, [row.id]);
-    const budget = budgetOf(body, before);
+    const budget = budgetAfter(body, before);
     await updateApiKey(this.database.pool, row.id, keySettings(body), accountId);
     if (budget !== undefined) {
       await setBudget(this.database.pool, { ownerId: row.id, owner: 'key' }, budget ?? undefined);
@@ -101,18 +101,4 @@ export class AccountKeys {
     if (at === -1) return;
     throw new AppError('invalid_value', 'There is no such model.', { param: `models[${at}]` });
   }
-}
-
-/** The budget after a change: one, none any more (null), or as it was (undefined). Throws AppError `invalid_value`. */
-function budgetOf(
-  { budget, budget_period: period }: KeyChangeBody | NewKeyBody,
-  before: Budget | undefined,
-): Pick<Budget, 'limit' | 'period'> | null | undefined {
-  if (budget === null) return null;
-  const limit = budget === undefined ? before?.limit : microsOf(budget);
-  if (budget === undefined && (period === undefined || period === null)) return undefined;
-  if (limit === undefined) {
-    throw new AppError('invalid_value', 'budget_period needs a budget.', { param: 'budget_period' });
-  }
-  return { limit, period: period ?? before?.period ?? 'month' };
 }

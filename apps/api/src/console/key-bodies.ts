@@ -1,17 +1,15 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsArray, IsBoolean, IsDefined, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
+import { IsArray, IsBoolean, IsDefined, IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
-import { microsOf } from '#contract/money.js';
 import { KEY_SCOPES, type ApiKeyRow, type ApiKeySettings, type KeyScope } from '#database/api-keys.js';
-import { BUDGET_PERIODS, type BudgetPeriod } from '#money/budgets.js';
+import { BudgetBody } from './budget-body.js';
+import { IsName } from './name-body.js';
 
 const MAX_LIMIT = 1_000_000_000;
 const MAX_WEIGHT = 100;
 const MAX_MODELS = 100;
 const MAX_OVERLAP_HOURS = 720;
-const NAME = /^(?=.*\S)[^\p{C}]{1,100}$/u;
 
-const IsKeyName = () => Matches(NAME, { message: 'name must have 1 to 100 visible characters' });
 const OneOf = (...values: readonly string[]) =>
   IsIn(values, { message: `$property must be one of ${values.join(', ')}` });
 
@@ -43,11 +41,6 @@ function modelsProblem(value: unknown, property: string): FieldProblem | undefin
     : { code: 'invalid_type', message: `${property} must be names of models`, at: `[${at}]` };
 }
 
-function amountProblem(value: unknown, property: string): FieldProblem | undefined {
-  if (typeof value === 'string' && microsOf(value) !== undefined) return undefined;
-  return { code: 'invalid_value', message: `${property} must be an amount such as "25" or "0.50"` };
-}
-
 function laterProblem(value: unknown, property: string): FieldProblem | undefined {
   const time = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : NaN;
   if (time > Date.now() && time < Date.parse('2200-01-01')) return undefined;
@@ -55,7 +48,7 @@ function laterProblem(value: unknown, property: string): FieldProblem | undefine
 }
 
 /** What may be set of a key besides its name. */
-class KeySettingsBody {
+class KeySettingsBody extends BudgetBody {
   @ApiPropertyOptional({ type: [String], description: 'Empty: all.' })
   @IsOptional()
   @IsArray()
@@ -84,16 +77,6 @@ class KeySettingsBody {
   @Limit()
   tasks_in_flight?: number | null;
 
-  @ApiPropertyOptional({ type: String, nullable: true, example: '25.00' })
-  @IsOptional()
-  @Rule('isAmount', amountProblem)
-  budget?: string | null;
-
-  @ApiPropertyOptional({ enum: BUDGET_PERIODS })
-  @IsOptional()
-  @OneOf(...BUDGET_PERIODS)
-  budget_period?: BudgetPeriod | null;
-
   @ApiPropertyOptional({ type: String, nullable: true, format: 'date-time' })
   @IsOptional()
   @Rule('isLater', laterProblem)
@@ -119,7 +102,7 @@ export class KeyChangeBody extends KeySettingsBody {
   @ApiPropertyOptional()
   @IsOptional()
   @IsString()
-  @IsKeyName()
+  @IsName()
   name?: string | null;
 }
 
@@ -127,7 +110,7 @@ export class NewKeyBody extends KeySettingsBody {
   @ApiProperty()
   @IsDefined()
   @IsString()
-  @IsKeyName()
+  @IsName()
   name!: string;
 }
 

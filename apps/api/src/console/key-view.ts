@@ -1,26 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { decimalOf } from '#contract/money.js';
 import { KEY_SCOPES, type ApiKeyRow, type KeyScope } from '#database/api-keys.js';
-import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#money/budgets.js';
-
-class BudgetView {
-  @ApiProperty({ example: '25.000000' })
-  amount!: string;
-
-  @ApiProperty({ enum: BUDGET_PERIODS })
-  period!: BudgetPeriod;
-
-  @ApiProperty({ example: '1.200000', description: 'In this period; settled and reserved.' })
-  spent!: string;
-}
-
-class SpendView {
-  @ApiProperty({ example: '12.340000' })
-  amount!: string;
-
-  @ApiProperty({ example: 'USD' })
-  currency!: string;
-}
+import type { Budget } from '#money/budgets.js';
+import { budgetView, BudgetView, SpendView } from './budget-view.js';
 
 export class KeyView {
   @ApiProperty()
@@ -106,7 +88,7 @@ export function keyView(row: ApiKeyRow, budget: Budget | undefined, spend: numbe
     default_response_format: row.defaultResponseFormat,
     allow_pixel_size: row.allowPixelSize,
     submit_mode: row.submitMode,
-    budget: budget ? { amount: decimalOf(budget.limit), period: budget.period, spent: decimalOf(budget.spent) } : null,
+    budget: budgetView(budget),
     created_at: row.createdAt.toISOString(),
     expires_at: row.expiresAt?.toISOString() ?? null,
     revoked_at: row.revokedAt?.toISOString() ?? null,

@@ -2,14 +2,14 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsDefined, IsString, Matches } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { textProblem } from '#contract/text-rules.js';
-import { EMAIL, PERSON_NAME } from '#people/person-rules.js';
+import { EMAIL } from '#people/person-rules.js';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '#people/passwords.js';
+import { IsName } from './name-body.js';
 
-export { EMAIL };
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
-const IsEmailAddress = () => Matches(EMAIL, { message: 'email must be an e-mail address' });
-const IsPersonName = () => Matches(PERSON_NAME, { message: 'name must have 1 to 100 visible characters' });
+/** The same for everyone who names somebody. */
+export const IsEmailAddress = () => Matches(EMAIL, { message: 'email must be an e-mail address' });
 const IsLinkToken = () => Matches(TOKEN, { message: 'token must be the token of a link' });
 const IsNewPassword = () => Rule('isNewPassword', newPasswordProblem);
 
@@ -55,7 +55,7 @@ export class JoinBody extends ResetPasswordBody {
   @ApiProperty()
   @IsDefined()
   @IsString()
-  @IsPersonName()
+  @IsName()
   name!: string;
 }
 

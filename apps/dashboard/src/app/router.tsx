@@ -108,6 +108,16 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import('../pages/audit.tsx'), 'AuditPage'),
 });
 
+const team = createRoute({
+  getParentRoute: () => inside,
+  path: 'team',
+  component: lazyRouteComponent(() => import('../pages/team.tsx'), 'TeamPage'),
+});
+const accounts = createRoute({
+  getParentRoute: () => inside,
+  path: 'accounts',
+  component: lazyRouteComponent(() => import('../pages/accounts.tsx'), 'AccountsPage'),
+});
 const account = createRoute({
   getParentRoute: () => inside,
   path: 'account',
@@ -120,7 +130,7 @@ export const router = createRouter({
     firstRun,
     invite,
     resetPassword,
-    inside.addChildren([home, keys, playground, tasks, task, usage, webhooks, audit, account]),
+    inside.addChildren([home, keys, playground, tasks, task, usage, webhooks, team, audit, accounts, account]),
   ]),
   basepath: '/console',
   defaultPreload: 'intent',

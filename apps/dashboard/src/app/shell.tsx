@@ -6,7 +6,18 @@ import { Fragment, type ReactNode } from 'react';
 import { queryClient, useSession } from '../api/queries.ts';
 import { send } from '../api/request.ts';
 import type { Session } from '../api/types.ts';
-import { AuditIcon, HookIcon, KeyIcon, Mark, PlayIcon, SignOutIcon, TasksIcon, UsageIcon } from '../parts/icons.tsx';
+import {
+  AccountsIcon,
+  AuditIcon,
+  HookIcon,
+  KeyIcon,
+  Mark,
+  PlayIcon,
+  SignOutIcon,
+  TasksIcon,
+  TeamIcon,
+  UsageIcon,
+} from '../parts/icons.tsx';
 import { SchemeSwitch } from './scheme.tsx';
 
 /** The pages in groups, each for those whom they concern. */
@@ -25,7 +36,15 @@ const GROUPS: readonly PageGroup[] = [
   {
     title: 'Account',
     isFor: ({ person }) => person.role === 'admin',
-    pages: [{ to: '/audit', label: 'Audit log', icon: <AuditIcon /> }],
+    pages: [
+      { to: '/team', label: 'Team', icon: <TeamIcon /> },
+      { to: '/audit', label: 'Audit log', icon: <AuditIcon /> },
+    ],
+  },
+  {
+    title: 'Installation',
+    isFor: ({ operator }) => operator,
+    pages: [{ to: '/accounts', label: 'Accounts', icon: <AccountsIcon /> }],
   },
 ];
 

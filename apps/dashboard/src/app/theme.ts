@@ -48,9 +48,12 @@ export const theme = createTheme({
         radius: 'lg',
         overlayProps: { backgroundOpacity: 0.45, blur: 2 },
       },
-      styles: { title: { fontWeight: 650, fontSize: '1.1rem' } },
+      styles: { title: { fontWeight: 650, fontSize: '1.1rem', lineHeight: 1.3, overflowWrap: 'anywhere' } },
     },
-    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close the message' } } },
+    Notification: {
+      defaultProps: { closeButtonProps: { 'aria-label': 'Close the message' } },
+      styles: { description: { color: 'var(--mantine-color-text)' } },
+    },
     Paper: { defaultProps: { radius: 'lg' } },
     Table: { defaultProps: { verticalSpacing: 'sm' } },
     TableScrollContainer: {

@@ -1,10 +1,10 @@
-import { Badge, Box, Button, Group, PasswordInput, Stack, Table, Text, Title } from '@mantine/core';
+import { Badge, Box, Button, Group, PasswordInput, Stack, Table, Text, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { queryClient, signInQuery, useSession } from '../api/queries.ts';
+import { queryClient, sessionQuery, signInQuery, useSession } from '../api/queries.ts';
 import { get, send } from '../api/request.ts';
-import type { Page, SignedIn } from '../api/types.ts';
+import type { Page, Session, SignedIn } from '../api/types.ts';
 import { fromNow } from '../parts/format.ts';
 import { PageFrame, Rows, Trouble } from '../parts/page.tsx';
 import { MIN_PASSWORD } from './by-link.tsx';
@@ -16,6 +16,7 @@ export function AccountPage() {
   const { data: ways } = useQuery(signInQuery);
   return (
     <PageFrame title="Your account" about={`${person.name}, ${person.email}`}>
+      <ChangeName />
       <WaysIn />
       {person.password && ways?.password !== false && <ChangePassword />}
       <Sessions />
@@ -38,6 +39,47 @@ function WaysIn() {
         How you sign in
       </Title>
       <Text size="sm">{sentence}</Text>
+    </Box>
+  );
+}
+
+function ChangeName() {
+  const { person } = useSession();
+  const form = useForm({ initialValues: { name: person.name } });
+  const change = useMutation({
+    mutationFn: ({ name }: typeof form.values) => send<Session>('PATCH', '/person', { name: name.trim() }),
+    onSuccess: (session) => {
+      queryClient.setQueryData(sessionQuery.queryKey, session);
+      notifications.show({ color: 'green', message: 'Your name is changed.' });
+    },
+  });
+  return (
+    <Box className="surface" p="lg" component="section">
+      <Title order={2} fz="md" mb="sm">
+        Name
+      </Title>
+      <form
+        onSubmit={form.onSubmit((values) => {
+          change.mutate(values);
+        })}
+      >
+        <Stack maw={360}>
+          {change.error !== null && <Trouble error={change.error} doing="Your name was not changed" />}
+          <TextInput
+            label="Your name"
+            description="As your team sees it"
+            autoComplete="name"
+            required
+            maxLength={100}
+            {...form.getInputProps('name')}
+          />
+          <Group>
+            <Button type="submit" loading={change.isPending}>
+              Change the name
+            </Button>
+          </Group>
+        </Stack>
+      </form>
     </Box>
   );
 }

@@ -14,10 +14,10 @@ import {
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { keysQuery, modelsQuery, queryClient, useSession } from '../api/queries.ts';
+import { keysQuery, modelsQuery, queryClient } from '../api/queries.ts';
 import { RequestError, send } from '../api/request.ts';
 import type { ApiKey, BudgetPeriod, KeyScope, KeySettings, NewKey } from '../api/types.ts';
-import { currencySign } from '../parts/format.ts';
+import { BudgetFields } from '../parts/budget-fields.tsx';
 import { Trouble } from '../parts/page.tsx';
 
 interface KeyFormProps {
@@ -53,7 +53,6 @@ const isScope = (text: string): text is KeyScope => SCOPES.some(({ value }) => v
 /** Makes a key, or changes one. */
 export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
   const models = useQuery(modelsQuery);
-  const { currency } = useSession();
   const form = useForm<Fields>({
     initialValues: fieldsOf(existing),
     validate: { name: (value) => (value.trim() === '' ? 'Give it a name that says who uses it' : null) },
@@ -108,24 +107,7 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
               clearable
               {...form.getInputProps('scopes')}
             />
-            <NumberInput
-              label="Budget"
-              placeholder="No limit"
-              prefix={currencySign(currency)}
-              min={0}
-              decimalScale={6}
-              thousandSeparator=","
-              {...form.getInputProps('budget')}
-            />
-            <Select
-              label="Budget counts"
-              allowDeselect={false}
-              data={[
-                { value: 'month', label: 'per month' },
-                { value: 'total', label: 'in total' },
-              ]}
-              {...form.getInputProps('budget_period')}
-            />
+            <BudgetFields budget={form.getInputProps('budget')} period={form.getInputProps('budget_period')} />
             <TextInput label="Expires" type="date" min={today()} {...form.getInputProps('expires')} />
           </SimpleGrid>
           <Accordion variant="contained" radius="md">

@@ -1,8 +1,8 @@
-import { Button, Code, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { modelsQuery } from '../api/queries.ts';
 import type { ApiKey, NewKey } from '../api/types.ts';
-import { CodeTabs, CopyTextButton } from '../parts/copy.tsx';
+import { CodeTabs, ShownOnce } from '../parts/copy.tsx';
 import { EXAMPLE, snippetsOf, type SnippetRequest } from '../parts/snippets.ts';
 
 /** The only moment in which the secret is on a screen: closes by its button alone, never by a stray click. */
@@ -23,23 +23,15 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
           Copy the secret of <b>{made.key.name}</b> now. It is shown this once only: Darkroom keeps nothing it could be
           read from.
         </Text>
-        <Group gap="sm" align="stretch">
-          <Code
-            block
-            flex={1}
-            miw={240}
-            fz="sm"
-            data-testid="secret"
-            style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}
-          >
-            {made.secret}
-          </Code>
-          <CopyTextButton value={made.secret} label="Copy" />
-        </Group>
-        <Text size="sm" fw={600} mt="xs">
-          Try it
-        </Text>
-        <CodeTabs codes={snippetsOf(requestFor(made.key, models.data?.data[0]?.id), made.secret)} />
+        <ShownOnce text={made.secret} testId="secret" />
+        {isForPictures(made.key) && (
+          <>
+            <Text size="sm" fw={600} mt="xs">
+              Try it
+            </Text>
+            <CodeTabs codes={snippetsOf(requestFor(made.key, models.data?.data[0]?.id), made.secret)} />
+          </>
+        )}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             I have copied it
@@ -49,6 +41,8 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
     </Modal>
   );
 }
+
+const isForPictures = ({ scopes }: ApiKey): boolean => scopes.length === 0 || scopes.includes('images');
 
 /** A request that this very key may make, and whose answer the example can read. */
 function requestFor(key: ApiKey, first = EXAMPLE.model): SnippetRequest {

@@ -1,12 +1,14 @@
-import { ActionIcon, Badge, Box, Button, Group, Menu, Progress, Stack, Switch, Table, Text } from '@mantine/core';
+import { ActionIcon, Badge, Box, Button, Group, Menu, Switch, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { keysQuery, useSession } from '../api/queries.ts';
+import { keysQuery } from '../api/queries.ts';
 import type { ApiKey, NewKey } from '../api/types.ts';
-import { amountIn, dayOf, fromNow, fullTime, money } from '../parts/format.ts';
+import { dayOf } from '../parts/format.ts';
 import { DotsIcon, KeyIcon, PlusIcon } from '../parts/icons.tsx';
 import { Empty, PageFrame, Rows, Trouble } from '../parts/page.tsx';
+import { Spend } from '../parts/spend.tsx';
+import { When } from '../parts/when.tsx';
 import { RevokeKey, RotateKey } from './key-actions.tsx';
 import { KeyForm } from './key-form.tsx';
 import { KeySecret } from './key-secret.tsx';
@@ -112,18 +114,10 @@ function KeyTable({ keys, onAct }: KeyTableProps) {
                 </Text>
               </Table.Td>
               <Table.Td visibleFrom="sm">
-                {key.last_used_at === null ? (
-                  <Text size="sm" c="dimmed">
-                    Never
-                  </Text>
-                ) : (
-                  <Text size="sm" title={fullTime(key.last_used_at)}>
-                    {fromNow(key.last_used_at)}
-                  </Text>
-                )}
+                <When time={key.last_used_at} />
               </Table.Td>
               <Table.Td>
-                <Spend apiKey={key} />
+                <Spend budget={key.budget} spend={key.spend} />
               </Table.Td>
               <Table.Td visibleFrom="sm">
                 <Text size="sm">{limitsOf(key)}</Text>
@@ -201,32 +195,6 @@ function StateBadge({ apiKey }: { readonly apiKey: ApiKey }) {
     <Badge variant="default" size="sm" tt="none">
       {state}
     </Badge>
-  );
-}
-
-/** What was spent, and how much of the budget that is. */
-function Spend({ apiKey: { budget, spend } }: { readonly apiKey: ApiKey }) {
-  const { currency } = useSession();
-  if (budget === null)
-    return (
-      <Text size="sm" className="numbers">
-        {money(spend)}
-      </Text>
-    );
-  const share = Number(budget.amount) > 0 ? (Number(budget.spent) / Number(budget.amount)) * 100 : 100;
-  return (
-    <Stack gap={4} maw={200}>
-      <Text size="sm" className="numbers">
-        {amountIn(budget.spent, currency)} of {amountIn(budget.amount, currency)}
-        {budget.period === 'month' && ' a month'}
-      </Text>
-      <Progress
-        value={share}
-        size="xs"
-        color={share >= 90 ? 'red' : 'safelight'}
-        aria-label="Share of the budget spent"
-      />
-    </Stack>
   );
 }
 

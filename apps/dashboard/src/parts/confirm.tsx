@@ -7,6 +7,10 @@ interface ConfirmProps {
   readonly title: string;
   readonly children: ReactNode;
   readonly action: string;
+  /** What the other button says. */
+  readonly keep?: string;
+  /** Nothing is lost by it. */
+  readonly harmless?: boolean;
   readonly busy: boolean;
   readonly error: Error | null;
   readonly onConfirm: () => void;
@@ -14,7 +18,19 @@ interface ConfirmProps {
 }
 
 /** Asks before what cannot be taken back; stays open with the reason when it fails. */
-export function Confirm({ opened, title, children, action, busy, error, onConfirm, onClose }: ConfirmProps) {
+export function Confirm(props: ConfirmProps) {
+  const {
+    opened,
+    title,
+    children,
+    action,
+    keep = 'Keep it',
+    harmless = false,
+    busy,
+    error,
+    onConfirm,
+    onClose,
+  } = props;
   return (
     <Modal opened={opened} onClose={onClose} title={title}>
       <Stack>
@@ -22,9 +38,9 @@ export function Confirm({ opened, title, children, action, busy, error, onConfir
         {error !== null && <Trouble error={error} doing="That did not work" />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose} data-autofocus>
-            Keep it
+            {keep}
           </Button>
-          <Button color="red.8" loading={busy} onClick={onConfirm}>
+          <Button {...(harmless ? {} : { color: 'red.8' })} loading={busy} onClick={onConfirm}>
             {action}
           </Button>
         </Group>

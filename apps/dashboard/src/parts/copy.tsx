@@ -1,4 +1,4 @@
-import { ActionIcon, Button, CopyButton, Group, Tabs, Tooltip } from '@mantine/core';
+import { ActionIcon, Button, Code, CopyButton, Group, Tabs, Tooltip } from '@mantine/core';
 import { useState } from 'react';
 import { CheckIcon, CopyIcon } from './icons.tsx';
 
@@ -34,6 +34,30 @@ export function CopyTextButton({ value, label }: CopyProps) {
         </Button>
       )}
     </CopyButton>
+  );
+}
+
+interface ShownOnceProps {
+  readonly text: string;
+  readonly testId: string;
+}
+
+/** A secret, with a button that copies it. */
+export function ShownOnce({ text, testId }: ShownOnceProps) {
+  return (
+    <Group gap="sm" align="stretch">
+      <Code
+        block
+        flex={1}
+        miw={240}
+        fz="sm"
+        data-testid={testId}
+        style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}
+      >
+        {text}
+      </Code>
+      <CopyTextButton value={text} label="Copy" />
+    </Group>
   );
 }
 

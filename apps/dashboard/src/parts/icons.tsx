@@ -48,6 +48,13 @@ export const HookIcon = icon(
   <path d="M9 8a4 4 0 1 1 5.7 3.6L17 16m-5-7-3.5 6M8 14.5A4 4 0 1 0 11 19h6m0-3a3 3 0 1 1-2.5 4.6" />,
 );
 export const AuditIcon = icon(<path d="M6 3h9l4 4v14H6zM15 3v4h4M9.5 12h6m-6 4h6m-6-8h2" />);
+export const TeamIcon = icon(
+  <>
+    <circle cx="9" cy="8" r="3.5" />
+    <path d="M2.5 20c.5-4 3-6 6.5-6s6 2 6.5 6M15.5 5a3.5 3.5 0 0 1 0 6.5m2 3c2.3.7 3.7 2.5 4 5.5" />
+  </>,
+);
+export const AccountsIcon = icon(<path d="M4 21V6l8-3v18M12 9h8v12M2.5 21h19M7.5 8.5h1m-1 4h1m-1 4h1m7-3h1m-1 4h1" />);
 export const PlusIcon = icon(<path d="M12 5v14M5 12h14" />);
 export const DotsIcon = icon(<path d="M5 12h.01M12 12h.01M19 12h.01" strokeWidth="2.8" />);
 export const CopyIcon = icon(

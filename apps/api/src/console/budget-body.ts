@@ -1,0 +1,38 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { IsIn, IsOptional } from 'class-validator';
+import { AppError } from '#contract/app-error.js';
+import { Rule, type FieldProblem } from '#contract/field-rule.js';
+import { microsOf } from '#contract/money.js';
+import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#money/budgets.js';
+
+function amountProblem(value: unknown, property: string): FieldProblem | undefined {
+  if (typeof value === 'string' && microsOf(value) !== undefined) return undefined;
+  return { code: 'invalid_value', message: `${property} must be an amount such as "25" or "0.50"` };
+}
+
+/** The budget of a key or an account; null takes it away. */
+export class BudgetBody {
+  @ApiPropertyOptional({ type: String, nullable: true, example: '25.00' })
+  @IsOptional()
+  @Rule('isAmount', amountProblem)
+  budget?: string | null;
+
+  @ApiPropertyOptional({ enum: BUDGET_PERIODS })
+  @IsOptional()
+  @IsIn(BUDGET_PERIODS, { message: `budget_period must be one of ${BUDGET_PERIODS.join(', ')}` })
+  budget_period?: BudgetPeriod | null;
+}
+
+/** The budget after a change: one, none any more (null), or as it was (undefined). Throws AppError `invalid_value`. */
+export function budgetAfter(
+  { budget, budget_period: period }: BudgetBody,
+  before: Budget | undefined,
+): Pick<Budget, 'limit' | 'period'> | null | undefined {
+  if (budget === null) return null;
+  const limit = budget === undefined ? before?.limit : microsOf(budget);
+  if (budget === undefined && (period === undefined || period === null)) return undefined;
+  if (limit === undefined) {
+    throw new AppError('invalid_value', 'budget_period needs a budget.', { param: 'budget_period' });
+  }
+  return { limit, period: period ?? before?.period ?? 'month' };
+}

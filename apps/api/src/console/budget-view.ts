@@ -1,0 +1,28 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { decimalOf } from '#contract/money.js';
+import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#money/budgets.js';
+
+export class BudgetView {
+  @ApiProperty({ example: '25.000000' })
+  amount!: string;
+
+  @ApiProperty({ enum: BUDGET_PERIODS })
+  period!: BudgetPeriod;
+
+  @ApiProperty({ example: '1.200000', description: 'In this period; settled and reserved.' })
+  spent!: string;
+}
+
+export class SpendView {
+  @ApiProperty({ example: '12.340000' })
+  amount!: string;
+
+  @ApiProperty({ example: 'USD' })
+  currency!: string;
+}
+
+/** Null where there is no budget. */
+export function budgetView(budget: Budget | undefined): BudgetView | null {
+  if (budget === undefined) return null;
+  return { amount: decimalOf(budget.limit), period: budget.period, spent: decimalOf(budget.spent) };
+}

@@ -1,0 +1,46 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import { LinkStore, type Invitation } from '#people/link-store.js';
+import { PersonStore, type Role } from '#people/person-store.js';
+
+/** Who is asked to join an account. Another account's invitation is none: `not_found`. */
+@Injectable()
+export class Invitations {
+  constructor(
+    @Inject(PersonStore) private readonly people: PersonStore,
+    @Inject(LinkStore) private readonly links: LinkStore,
+  ) {}
+
+  async list(accountId: string): Promise<Invitation[]> {
+    return await this.links.invitations(accountId);
+  }
+
+  /** Throws AppError `already_exists` when somebody has the address. */
+  async assertFree(email: string): Promise<void> {
+    if ((await this.people.forSignIn(email)) === undefined) return;
+    throw new AppError('already_exists', 'Somebody has this e-mail address already.', { param: 'email' });
+  }
+
+  /** The link for somebody new; an older one for them ends. Throws AppError `already_exists`. */
+  async invite(accountId: string, email: string, role: Role): Promise<string> {
+    await this.assertFree(email);
+    return await this.links.invite(accountId, { email, role });
+  }
+
+  /** A new link in place of one that was lost, or is too old. */
+  async renew(accountId: string, id: string): Promise<{ link: string; invitation: Invitation }> {
+    const invitation = (await this.list(accountId)).find((one) => one.id === id);
+    if (invitation === undefined) throw noInvitation();
+    return { link: await this.links.invite(accountId, invitation), invitation };
+  }
+
+  async withdraw(accountId: string, id: string): Promise<Invitation> {
+    const invitation = await this.links.withdraw(accountId, id);
+    if (invitation === undefined) throw noInvitation();
+    return invitation;
+  }
+}
+
+function noInvitation(): AppError {
+  return new AppError('not_found', 'There is no such invitation.');
+}

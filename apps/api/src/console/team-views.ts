@@ -1,0 +1,86 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { Invitation } from '#people/link-store.js';
+import { ROLES, type Person, type Role } from '#people/person-store.js';
+import { LINK_HOURS } from '#people/sign-in-links.js';
+
+/** How somebody may sign in. */
+const WAYS = ['password', 'openid'] as const;
+
+export class TeamPersonView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty()
+  email!: string;
+
+  @ApiProperty()
+  name!: string;
+
+  @ApiProperty({ enum: ROLES })
+  role!: Role;
+
+  @ApiProperty({ enum: WAYS, isArray: true })
+  signs_in_with!: readonly (typeof WAYS)[number][];
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'To the minute.' })
+  last_seen_at!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, format: 'date-time' })
+  disabled_at!: string | null;
+}
+
+export class TeamView {
+  @ApiProperty({ type: [TeamPersonView] })
+  data!: TeamPersonView[];
+}
+
+export class InvitationView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty()
+  email!: string;
+
+  @ApiProperty({ enum: ROLES })
+  role!: Role;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+
+  @ApiProperty({ format: 'date-time', description: 'May be past: then only a new link helps.' })
+  expires_at!: string;
+}
+
+export class InvitationListView {
+  @ApiProperty({ type: [InvitationView] })
+  data!: InvitationView[];
+}
+
+export class LinkView {
+  @ApiProperty({ description: 'Works once; shown only now.' })
+  link!: string;
+
+  @ApiProperty({ type: 'integer', description: 'Hours for which it works.', example: LINK_HOURS })
+  hours!: number;
+}
+
+export function personView(person: Person): TeamPersonView {
+  const { id, email, name, role, hasPassword, hasIdentity, createdAt, seenAt, disabledAt } = person;
+  return {
+    ...{ id, email, name, role, signs_in_with: WAYS.filter((way) => (way === 'password' ? hasPassword : hasIdentity)) },
+    created_at: createdAt.toISOString(),
+    last_seen_at: seenAt?.toISOString() ?? null,
+    disabled_at: disabledAt?.toISOString() ?? null,
+  };
+}
+
+export function invitationView({ id, email, role, createdAt, expiresAt }: Invitation): InvitationView {
+  return { id, email, role, created_at: createdAt.toISOString(), expires_at: expiresAt.toISOString() };
+}
+
+export function linkView(link: string): LinkView {
+  return { link, hours: LINK_HOURS };
+}

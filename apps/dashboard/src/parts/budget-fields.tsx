@@ -1,0 +1,36 @@
+import { NumberInput, Select } from '@mantine/core';
+import { useSession } from '../api/queries.ts';
+import { currencySign } from './format.ts';
+
+interface BudgetFieldsProps {
+  /** What ties each to its field of the form. */
+  readonly budget: object;
+  readonly period: object;
+}
+
+/** How much may be spent, and in what time. */
+export function BudgetFields({ budget, period }: BudgetFieldsProps) {
+  const { currency } = useSession();
+  return (
+    <>
+      <NumberInput
+        label="Budget"
+        placeholder="No limit"
+        prefix={currencySign(currency)}
+        min={0}
+        decimalScale={6}
+        thousandSeparator=","
+        {...budget}
+      />
+      <Select
+        label="Budget counts"
+        allowDeselect={false}
+        data={[
+          { value: 'month', label: 'per month' },
+          { value: 'total', label: 'in total' },
+        ]}
+        {...period}
+      />
+    </>
+  );
+}

@@ -1,0 +1,43 @@
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { OneTimeLink } from '../api/team-types.ts';
+import { ShownOnce } from './copy.tsx';
+
+interface LinkShownProps {
+  readonly title: string;
+  /** Whom it is for, and what for. */
+  readonly children: ReactNode;
+  readonly made: OneTimeLink;
+  readonly onClose: () => void;
+}
+
+/** The only moment in which a link is on a screen: closes by its button alone, never by a stray click. */
+export function LinkShown({ title, children, made, onClose }: LinkShownProps) {
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={title}
+      size="lg"
+      withCloseButton={false}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+    >
+      <Stack>
+        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {children}
+        </Text>
+        <ShownOnce text={made.link} testId="link" />
+        <Text size="sm" c="dimmed">
+          It works once, for {made.hours} hours, for whoever holds it. It is shown only now; if it gets lost, make a new
+          one.
+        </Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            I have copied it
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

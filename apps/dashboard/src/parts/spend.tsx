@@ -1,0 +1,35 @@
+import { Progress, Stack, Text } from '@mantine/core';
+import { useSession } from '../api/queries.ts';
+import type { ApiKey, Money } from '../api/types.ts';
+import { amountIn, money } from './format.ts';
+
+interface SpendProps {
+  readonly budget: ApiKey['budget'];
+  readonly spend: Money | null;
+}
+
+/** What was spent, and how much of the budget that is. */
+export function Spend({ budget, spend }: SpendProps) {
+  const { currency } = useSession();
+  if (budget === null)
+    return (
+      <Text size="sm" className="numbers">
+        {money(spend)}
+      </Text>
+    );
+  const share = Number(budget.amount) > 0 ? (Number(budget.spent) / Number(budget.amount)) * 100 : 100;
+  return (
+    <Stack gap={4} maw={200}>
+      <Text size="sm" className="numbers">
+        {amountIn(budget.spent, currency)} of {amountIn(budget.amount, currency)}
+        {budget.period === 'month' && ' a month'}
+      </Text>
+      <Progress
+        value={share}
+        size="xs"
+        color={share >= 90 ? 'red' : 'safelight'}
+        aria-label="Share of the budget spent"
+      />
+    </Stack>
+  );
+}

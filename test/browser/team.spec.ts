@@ -1,0 +1,268 @@
+import { openScreen, type Screen } from '../support/chromium.js';
+import { linkToken, PASSWORD } from '../support/console.js';
+import { waitForLockWait } from '../support/lock-waits.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+const HOSTILE = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
+const ACCOUNT = `Atelier "><svg onload=alert(3)> {{constructor}}`;
+
+describe('people and accounts in a browser', () => {
+  let platform: Platform;
+  /** The operator's browser, and one that others open fresh. */
+  let ada: Screen;
+  let other: Screen;
+
+  const open = async ({ page }: Screen, path: string): Promise<void> => {
+    await page.goto(`/console${path}`);
+    await page.waitForLoadState('networkidle');
+  };
+  const button = ({ page }: Screen, name: string | RegExp) => page.getByRole('button', { name, exact: true });
+  const heading = ({ page }: Screen, name: string) => page.getByRole('heading', { name, level: 1 });
+  const menu = ({ page }: Screen) => page.getByRole('navigation', { name: 'Pages' });
+  const act = async (screen: Screen, name: string, item: string): Promise<void> => {
+    await button(screen, `Actions for ${name}`).click();
+    await screen.page.getByRole('menuitem', { name: item, exact: true }).click();
+  };
+  const rowOf = ({ page }: Screen, text: string) => page.getByRole('row').filter({ hasText: text });
+  /** The link that is shown once; its dialog is closed. */
+  const takeLink = async (screen: Screen): Promise<string> => {
+    const link = (await screen.page.getByTestId('link').textContent())!;
+    await button(screen, 'I have copied it').click();
+    await screen.page.getByTestId('link').waitFor({ state: 'detached' });
+    expect(await screen.page.content()).not.toContain(link);
+    return link.slice(`${platform.url}/console`.length);
+  };
+  const fresh = async (): Promise<Screen> => {
+    await other.close();
+    other = await openScreen(platform.url);
+    return other;
+  };
+  const come = async (screen: Screen, link: string, name: string): Promise<void> => {
+    await open(screen, link);
+    if (name !== '') await screen.page.getByLabel('Your name').fill(name);
+    await screen.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await button(screen, name === '' ? 'Save and sign in' : /^(Join|Create the account)$/).click();
+    await heading(screen, 'Keys').waitFor();
+  };
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+    [ada, other] = [await openScreen(platform.url), await openScreen(platform.url)];
+    await open(ada, `/first-run#token=${await linkToken(platform, { purpose: 'first_admin' })}`);
+    await ada.page.getByLabel('E-mail').fill('ada@example.org');
+    await ada.page.getByLabel('Your name').fill('Ada');
+    await ada.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await button(ada, 'Create the account').click();
+    await heading(ada, 'Keys').waitFor();
+  }, 120_000);
+  afterAll(async () => {
+    await Promise.all([ada.close(), other.close()]);
+    await platform.close();
+  });
+  // Whatever was typed stays text: nothing of it ran, no policy was broken.
+  afterEach(async () => {
+    for (const { page, troubles } of [ada, other]) {
+      expect(troubles).toEqual([]);
+      expect(await page.locator('img[src="x"], main script, main svg[onload]').count()).toBe(0);
+    }
+  });
+
+  it('shows an admin alone, and invites a member by a link that is shown once', async () => {
+    await menu(ada).getByRole('link', { name: 'Team' }).click();
+    await ada.page.getByText('You are the only one here').waitFor();
+    await ada.page.getByText('acct_default').waitFor();
+    expect(await ada.inspect('team-alone')).toEqual([]);
+    await button(ada, 'Invite somebody').click();
+    await ada.page.getByLabel('E-mail').fill('mo@example.org');
+    expect(await ada.inspect('team-invite')).toEqual([]);
+    await button(ada, 'Make the invitation').click();
+    await ada.page.getByText('It works once, for 24 hours').waitFor();
+    expect(await ada.inspect('team-link')).toEqual([]);
+    const lost = await takeLink(ada);
+    await ada.page.getByText('Open invitations').waitFor();
+    await button(ada, 'New link for mo@example.org').click();
+    const link = await takeLink(ada);
+    expect(await ada.inspect('team-invitations')).toEqual([]);
+    await open(other, lost);
+    await other.page.getByLabel('Your name').fill('Mo');
+    await other.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await button(other, 'Join').click();
+    await heading(other, 'This link is spent').waitFor();
+    await come(await fresh(), link, HOSTILE);
+  }, 90_000);
+
+  it('keeps from members what is for admins', async () => {
+    for (const name of ['Keys', 'Playground', 'Tasks', 'Usage']) {
+      await menu(other).getByRole('link', { name }).waitFor();
+    }
+    for (const name of ['Team', 'Accounts']) expect(await menu(other).getByRole('link', { name }).count()).toBe(0);
+    await open(other, '/team');
+    await other.page.getByText('This is for admins only.').waitFor();
+    expect(await other.inspect('team-member')).toEqual([]);
+    await open(other, '/accounts');
+    await other.page.getByText('This is for operators only.').waitFor();
+  }, 60_000);
+
+  it('withdraws an invitation', async () => {
+    await open(ada, '/team');
+    await button(ada, 'Invite somebody').click();
+    await ada.page.getByLabel('E-mail').fill('kim@example.org');
+    await button(ada, 'Make the invitation').click();
+    const link = await takeLink(ada);
+    await button(ada, 'Withdraw the invitation of kim@example.org').click();
+    expect(await ada.inspect('team-withdraw')).toEqual([]);
+    await button(ada, 'Withdraw it').click();
+    await ada.page.getByText('Open invitations').waitFor({ state: 'detached' });
+    const { status } = await fetch(`${platform.url}/console/api/join`, {
+      method: 'POST',
+      headers: { origin: platform.url, 'x-darkroom-csrf': '1', 'content-type': 'application/json' },
+      body: JSON.stringify({ token: link.split('=')[1], name: 'Kim', password: PASSWORD }),
+      signal: AbortSignal.timeout(10_000),
+    });
+    expect(status).toBe(410);
+  });
+
+  it('gives and takes admin rights, but never those of the last admin', async () => {
+    await act(ada, HOSTILE, 'Make an admin');
+    await button(ada, 'Make an admin').click();
+    await rowOf(ada, 'mo@example.org').getByText('Admin').waitFor();
+    await open(other, '/team');
+    await rowOf(other, 'ada@example.org').waitFor();
+    expect(await button(other, `Actions for ${HOSTILE}`).count()).toBe(0);
+    expect(await other.inspect('team')).toEqual([]);
+    await act(ada, HOSTILE, 'Make a member');
+    await ada.page.getByText('They lose their admin rights at once').waitFor();
+    expect(await ada.inspect('team-demote')).toEqual([]);
+    // Mo is faster, and Ada no admin any more, when hers is done.
+    const client = await platform.pool.connect();
+    try {
+      await client.query('BEGIN');
+      await client.query(`UPDATE people SET role = 'member' WHERE email = 'ada@example.org'`);
+      await button(ada, 'Make a member').click();
+      await waitForLockWait(platform.pool);
+      await client.query('COMMIT');
+    } finally {
+      client.release();
+    }
+    await ada.page.getByText('An account needs an admin, and this is the last one.').waitFor();
+    expect(await ada.inspect('team-last')).toEqual([]);
+    await open(other, '/team');
+    await act(other, 'Ada', 'Make an admin');
+    await button(other, 'Make an admin').click();
+    await rowOf(other, 'ada@example.org').getByText('Admin').waitFor();
+    await open(ada, '/team');
+    await act(ada, HOSTILE, 'Make a member');
+    await button(ada, 'Make a member').click();
+    await rowOf(ada, 'mo@example.org').getByText('Member').waitFor();
+  }, 90_000);
+
+  it('makes a link for a new password, and signs out everywhere', async () => {
+    await act(ada, HOSTILE, 'Link for a new password');
+    await button(ada, 'Make the link').click();
+    const link = await takeLink(ada);
+    await open(other, '/keys');
+    await heading(other, 'Keys').waitFor();
+    await come(other, link, '');
+    await act(ada, HOSTILE, 'Sign out everywhere');
+    await button(ada, 'Sign out').last().click();
+    await ada.page.getByText('is signed out everywhere.').waitFor();
+    await menu(other).getByRole('link', { name: 'Tasks' }).click();
+    await heading(other, 'Sign in').waitFor();
+  }, 60_000);
+
+  it('tells an open page of somebody who is disabled that they are signed out', async () => {
+    await other.page.getByLabel('E-mail').fill('mo@example.org');
+    await other.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await button(other, 'Sign in').click();
+    await heading(other, 'Keys').waitFor();
+    await act(ada, HOSTILE, 'Disable');
+    expect(await ada.inspect('team-disable')).toEqual([]);
+    await button(ada, 'Disable').click();
+    await rowOf(ada, 'mo@example.org').getByText('disabled', { exact: true }).waitFor();
+    expect(await ada.inspect('team-disabled')).toEqual([]);
+    await menu(other).getByRole('link', { name: 'Usage' }).click();
+    await heading(other, 'Sign in').waitFor();
+    await other.page.getByText('You are signed out').waitFor();
+    expect(await other.inspect('signed-out')).toEqual([]);
+    await act(ada, HOSTILE, 'Enable');
+    await button(ada, 'Enable').click();
+    await rowOf(ada, 'mo@example.org').getByText('disabled', { exact: true }).waitFor({ state: 'detached' });
+  }, 60_000);
+
+  it('changes one’s own name, and that of the account', async () => {
+    await open(ada, '/account');
+    await ada.page.getByLabel('Your name').fill('Ada L.');
+    await button(ada, 'Change the name').click();
+    await menu(ada).getByRole('link', { name: 'Ada L.' }).waitFor();
+    await menu(ada).getByRole('link', { name: 'Team' }).click();
+    await button(ada, 'Rename').click();
+    await ada.page.getByRole('textbox', { name: 'Name' }).fill(HOSTILE);
+    await button(ada, 'Save').click();
+    await menu(ada).getByText(HOSTILE).waitFor();
+  });
+
+  it('makes a second account, which draws and sees nothing of the first', async () => {
+    await menu(ada).getByRole('link', { name: 'Playground' }).click();
+    await ada.page.getByLabel('Prompt').fill('The secret of the first account');
+    await button(ada, 'Make the picture').click();
+    await ada.page.getByRole('img', { name: 'The secret of the first account' }).waitFor();
+    await menu(ada).getByRole('link', { name: 'Accounts' }).click();
+    await button(ada, 'Create an account').click();
+    await ada.page.getByRole('textbox', { name: 'Name' }).fill(ACCOUNT);
+    await ada.page.getByLabel('E-mail of its first admin').fill('grace@example.org');
+    await ada.page.getByLabel('Budget', { exact: true }).fill('25');
+    expect(await ada.inspect('account-form')).toEqual([]);
+    await button(ada, 'Create the account').click();
+    const link = await takeLink(ada);
+    await rowOf(ada, ACCOUNT).getByText('no admin yet').waitFor();
+    expect(await ada.inspect('accounts')).toEqual([]);
+
+    await come(await fresh(), link, 'Grace');
+    await button(other, 'Create a key').first().click();
+    await other.page.getByRole('textbox', { name: 'Name' }).fill('shop');
+    await button(other, 'Create the key').click();
+    const secret = (await other.page.getByTestId('secret').textContent())!;
+    await button(other, 'I have copied it').click();
+    expect((await platform.call('/v1/models', { key: secret })).status).toBe(200);
+    await menu(other).getByRole('link', { name: 'Playground' }).click();
+    await other.page.getByLabel('Prompt').fill('A boat of the second account');
+    await button(other, 'Make the picture').click();
+    await other.page.getByRole('img', { name: 'A boat of the second account' }).waitFor();
+    await open(other, '/tasks');
+    await other.page.getByRole('link', { name: 'A boat of the second account' }).first().waitFor();
+    expect(await other.page.getByText('The secret of the first account').count()).toBe(0);
+    expect(await menu(other).getByRole('link', { name: 'Accounts' }).count()).toBe(0);
+    await menu(other).getByRole('link', { name: 'Team' }).click();
+    await rowOf(other, 'grace@example.org').waitFor();
+    await other.page.getByText('Set by whoever runs this Darkroom').waitFor();
+    expect(await other.page.getByText('mo@example.org').count()).toBe(0);
+    expect(await other.inspect('team-second')).toEqual([]);
+  }, 120_000);
+
+  it('changes the budget of an account, disables it and enables it', async () => {
+    await open(ada, '/accounts');
+    expect(await ada.page.getByText('A boat of the second account').count()).toBe(0);
+    await act(ada, ACCOUNT, 'Set the budget');
+    expect(await ada.inspect('account-budget')).toEqual([]);
+    await ada.page.getByLabel('Budget', { exact: true }).fill('40');
+    await button(ada, 'Save').click();
+    await rowOf(ada, ACCOUNT).getByText('of $40.00 a month').waitFor();
+    await act(ada, ACCOUNT, 'Disable');
+    expect(await ada.inspect('account-disable')).toEqual([]);
+    await button(ada, 'Disable the account').click();
+    await rowOf(ada, ACCOUNT).getByText('disabled', { exact: true }).waitFor();
+    await menu(other).getByRole('link', { name: 'Usage' }).click();
+    await heading(other, 'Sign in').waitFor();
+    await act(ada, ACCOUNT, 'Enable');
+    await button(ada, 'Enable the account').click();
+    await rowOf(ada, ACCOUNT).getByText('disabled', { exact: true }).waitFor({ state: 'detached' });
+    await button(ada, `Actions for ${HOSTILE}`).click();
+    await ada.page.getByRole('menuitem', { name: 'Rename' }).waitFor();
+    expect(await ada.page.getByRole('menuitem', { name: 'Disable' }).count()).toBe(0);
+    await ada.page.keyboard.press('Escape');
+    await act(ada, ACCOUNT, 'Invite an admin');
+    await ada.page.getByLabel('E-mail').fill('hal@example.org');
+    await button(ada, 'Make the invitation').click();
+    expect(await takeLink(ada)).toMatch(/^\/invite#token=/);
+  }, 90_000);
+});

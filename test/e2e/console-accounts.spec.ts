@@ -1,0 +1,187 @@
+import { waitUntil } from '#embedded/wait-until.js';
+import { Browser, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+interface Account {
+  readonly id: string;
+  readonly name: string;
+  readonly [field: string]: unknown;
+}
+type List<Item> = { readonly data: Item[] };
+
+/** How soon every process must know (contract.md, reliability.md). */
+const SOON_MS = 10_000;
+
+describe('the accounts of an installation', () => {
+  let platform: Platform;
+  let ada: Browser;
+  let member: Browser;
+  let grace: Browser;
+  let account: Account;
+  let key: string;
+  const answerOf = async (response: Response): Promise<[number, string]> => [
+    response.status,
+    ((await response.json()) as { error: { code: string } }).error.code,
+  ];
+  const accounts = async () => (await ada.ask<List<Account>>('/accounts')).data;
+  const change = (body: object, id = account.id) => ada.call(`/accounts/${id}`, { method: 'PATCH', body });
+  const audit = async (who: Browser) =>
+    (await who.ask<List<Record<string, unknown>>>('/audit?what=account.')).data
+      .filter(({ target }) => target === account.id)
+      .map(({ action, person, details }) => [action, person === null ? null : (person as Account).name, details]);
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+    ada = await signInFirstAdmin(platform);
+    member = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  it('are made with a budget and a link for their first admin', async () => {
+    const body = { name: 'Atelier', email: 'Grace@example.org', budget: '2.50', budget_period: 'total' };
+    const made = await ada.ask<{ account: Account; link: string; hours: number }>('/accounts', { body });
+    account = made.account;
+    expect(made.hours).toBe(24);
+    expect(account).toMatchObject({
+      ...{ name: 'Atelier', first: false, people: 0, admins: 0, keys: 0, tasks_in_flight: 0, disabled_at: null },
+      budget: { amount: '2.500000', period: 'total', spent: '0.000000' },
+    });
+    grace = new Browser(platform.url);
+    const token = made.link.split('#token=')[1];
+    expect(await grace.ask('/join', { body: { token, name: 'Grace', password: PASSWORD } })).toMatchObject({
+      ...{ person: { email: 'grace@example.org', role: 'admin' }, operator: false },
+      account: { id: account.id, name: 'Atelier' },
+    });
+    expect(await answerOf(await ada.call('/accounts', { body }))).toEqual([409, 'already_exists']);
+    expect(await accounts()).toHaveLength(2);
+  });
+
+  it.each([
+    { name: 'x' },
+    { name: ' ', email: 'a@example.org' },
+    { name: 'x', email: 'none' },
+    { name: 'x', email: 'a@example.org', budget: '1,5' },
+    { name: 'x', email: 'a@example.org', budget_period: 'total' },
+  ])('are not made of %j', async (body) => {
+    const before = await accounts();
+    expect((await ada.call('/accounts', { body })).status).toBe(400);
+    expect(await accounts()).toEqual(before);
+  });
+
+  it('have their own keys, figures and nothing of each other', async () => {
+    ({ secret: key } = await grace.ask<{ secret: string }>('/keys', { body: { name: 'shop' } }));
+    const made = await platform.call('/v1/images/generations', {
+      key,
+      body: { model: 'gpt-image-2', prompt: 'a boat' },
+    });
+    expect(made.status).toBe(200);
+    const [first, second] = await accounts();
+    expect(first).toMatchObject({ id: 'acct_default', first: true, people: 2, admins: 1 });
+    expect(second).toMatchObject({ id: account.id, people: 1, admins: 1, keys: 1, tasks_in_flight: 0 });
+    expect(JSON.stringify([first, second])).not.toContain('a boat');
+    const tasks = async (who: Browser) => (await who.ask<List<unknown>>('/tasks')).data.length;
+    expect([await tasks(grace), await tasks(ada)]).toEqual([1, 0]);
+    await platform.pool.query(
+      `INSERT INTO charges (task_id, kind, amount_micros, currency, account_id, api_key_id, model, created_at) VALUES
+       ('t1', 'reserve', 90000, 'USD', $1, 'k', 'm', now()), ('t1', 'settle', 40000, 'USD', $1, 'k', 'm', now()),
+       ('t1', 'refund', 50000, 'USD', $1, 'k', 'm', now()), ('t3', 'reserve', 10000, 'USD', $1, 'k', 'm', now()),
+       ('t2', 'reserve', 7000000, 'USD', $1, 'k', 'm', month_of(now()) - interval '1 second'),
+       ('t2', 'refund', 6000000, 'USD', $1, 'k', 'm', now())`,
+      [account.id],
+    );
+    expect((await accounts()).map(({ spend }) => spend)).toEqual([
+      { amount: '0.000000', currency: 'USD' },
+      { amount: '0.050000', currency: 'USD' },
+    ]);
+  });
+
+  it('are renamed, and their budgets are set, changed and taken away', async () => {
+    expect(await (await change({ name: 'Atelier B', budget: '20' })).json()).toMatchObject({
+      ...{ name: 'Atelier B', budget: { amount: '20.000000', period: 'total' } },
+    });
+    expect(await (await change({ budget_period: 'month' })).json()).toMatchObject({
+      budget: { amount: '20.000000', period: 'month', spent: '0.050000' },
+    });
+    expect(await (await change({ budget: null })).json()).toMatchObject({ budget: null });
+    expect(await answerOf(await change({ budget_period: 'total' }))).toEqual([400, 'invalid_value']);
+    expect((await change({ id: 'acct_x' })).status).toBe(400);
+    expect(await answerOf(await change({ name: 'x' }, 'acct_none'))).toEqual([404, 'not_found']);
+  });
+
+  it('are disabled: keys are refused within 10 s, people are out, what runs ends as ever', async () => {
+    const accepted = await platform.call('/v1/images/generations/async', {
+      ...{ key, body: { model: 'gpt-image-2', prompt: 'slow [[latency=4s]]' } },
+    });
+    expect(accepted.status).toBe(202);
+    expect((await accounts())[1]).toMatchObject({ tasks_in_flight: 1 });
+    // The key is known to the process that is asked: from here on it must find out.
+    expect((await platform.call('/v1/models', { key })).status).toBe(200);
+    expect((await change({ disabled: true })).status).toBe(200);
+    const since = performance.now();
+    expect((await grace.call('/session')).status).toBe(401);
+    const signIn = { body: { email: 'grace@example.org', password: PASSWORD } };
+    expect(await answerOf(await new Browser(platform.url).call('/sign-in', signIn))).toEqual([401, 'sign_in_failed']);
+    const isRefused = async () => (await platform.call('/v1/models', { key })).status === 403;
+    expect(await waitUntil(isRefused, { timeoutMs: SOON_MS, everyMs: 100 })).toBe(true);
+    expect(performance.now() - since).toBeLessThan(SOON_MS);
+    expect(await answerOf(await platform.call('/v1/models', { key }))).toEqual([403, 'account_disabled']);
+    const hasEnded = async () => {
+      const { rows } = await platform.pool.query<{ status: string }>(
+        `SELECT status FROM tasks WHERE account_id = $1 ORDER BY id DESC LIMIT 1`,
+        [account.id],
+      );
+      return rows[0]?.status === 'completed';
+    };
+    expect(await waitUntil(hasEnded, { timeoutMs: 30_000, everyMs: 200 })).toBe(true);
+  }, 60_000);
+
+  it('let nobody join while they are disabled, and are enabled again', async () => {
+    const invited = await ada.ask<{ link: string }>(`/accounts/${account.id}/admins`, {
+      body: { email: 'hal@example.org' },
+    });
+    const join = () =>
+      new Browser(platform.url).call('/join', {
+        body: { token: invited.link.split('#token=')[1], name: 'Hal', password: PASSWORD },
+      });
+    expect((await join()).status).toBe(410);
+    expect((await change({ disabled: false })).status).toBe(200);
+    expect((await join()).status).toBe(201);
+    expect((await grace.call('/session')).status).toBe(401);
+    await grace.ask('/sign-in', { body: { email: 'grace@example.org', password: PASSWORD } });
+    const works = async () => (await platform.call('/v1/models', { key })).status === 200;
+    expect(await waitUntil(works, { timeoutMs: SOON_MS, everyMs: 100 })).toBe(true);
+  });
+
+  it('always have the first one', async () => {
+    expect(await answerOf(await change({ disabled: true }, 'acct_default'))).toEqual([400, 'invalid_value']);
+    expect((await change({ name: 'House', disabled: false }, 'acct_default')).status).toBe(200);
+    expect((await ada.call('/session')).status).toBe(200);
+  });
+
+  it('read what was done to them, and not by whom', async () => {
+    const done = [
+      ['account.enabled', { name: 'Atelier B' }],
+      ['account.disabled', { name: 'Atelier B' }],
+      ['account.budget_set', { name: 'Atelier B', budget: null, period: null }],
+      ['account.budget_set', { name: 'Atelier B', budget: '20.000000', period: 'month' }],
+      ['account.budget_set', { name: 'Atelier B', budget: '20.000000', period: 'total' }],
+      ['account.renamed', { name: 'Atelier B', from: 'Atelier' }],
+      ['account.budget_set', { name: 'Atelier', budget: '2.500000', period: 'total' }],
+      ['account.created', { name: 'Atelier', email: 'grace@example.org' }],
+    ];
+    expect(await audit(ada)).toEqual(done.map(([action, details]) => [action, 'Ada', details]));
+    expect(await audit(grace)).toEqual(done.map(([action, details]) => [action, null, details]));
+  });
+
+  it.each<[string, string, object | undefined]>([
+    ['GET', '/accounts', undefined],
+    ['POST', '/accounts', { name: 'x', email: 'x@example.org' }],
+    ['PATCH', '/accounts/acct_default', { name: 'x' }],
+    ['POST', '/accounts/acct_default/admins', { email: 'x@example.org' }],
+  ])('%s %s is no matter of members, nor of other accounts', async (method, path, body) => {
+    const call = { method, ...(body && { body }) };
+    for (const who of [member, grace])
+      expect(await answerOf(await who.call(path, call))).toEqual([403, 'not_permitted']);
+    expect((await new Browser(platform.url).call(path, call)).status).toBe(401);
+  });
+});
