@@ -8,6 +8,8 @@ export interface TaskDetail {
   readonly keyId: string;
   readonly keyName: string;
   readonly callbackUrl: string | null;
+  /** The failed task that it was drawn anew of, for an operator. */
+  readonly redriveOf: string | null;
 }
 
 /** What a task was made from. */
@@ -27,13 +29,22 @@ export class TaskDetails {
   /** By id; `promptLength` cuts the prompts, in code points. */
   async of(accountId: string, ids: readonly string[], promptLength: number): Promise<Map<string, TaskDetail>> {
     const { rows } = await this.database.query<TaskDetail>(
-      `SELECT tasks.id, left(prompt, $3) AS prompt, api_key_id AS "keyId", callback_url AS "callbackUrl",
+      `SELECT tasks.id, left(prompt, $3) AS prompt, api_key_id AS "keyId", callback_url AS "callbackUrl", redrive_of AS "redriveOf",
          COALESCE(api_keys.name, '') AS "keyName"
        FROM tasks LEFT JOIN api_keys ON api_keys.id = api_key_id
        WHERE tasks.id = ANY($1) AND tasks.account_id = $2`,
       [ids, accountId, promptLength],
     );
     return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  /** Id of the task that a failed one was drawn anew as; undefined when it was not. */
+  async redrivenAs(accountId: string, id: string): Promise<string | undefined> {
+    const { rows } = await this.database.query<{ id: string }>(
+      'SELECT id FROM tasks WHERE redrive_of = $1 AND account_id = $2',
+      [id, accountId],
+    );
+    return rows[0]?.id;
   }
 
   /** Undefined when the account has no such task. */

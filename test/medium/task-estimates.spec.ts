@@ -29,7 +29,7 @@ describe('estimates', () => {
   /** What one worker process tells. */
   function worker(owner: string, concurrency = 2): ServiceReport {
     const times = new ServiceTimes(room.redis, room.prefix);
-    return new ServiceReport(times, room.database, { owner, concurrency }, room.logger);
+    return new ServiceReport(times, room.database, { owner, concurrency, running: () => 0 }, room.logger);
   }
 
   async function measured(report: ServiceReport, ms: number, count: number): Promise<void> {

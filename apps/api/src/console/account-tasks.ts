@@ -57,10 +57,11 @@ export class AccountTasks {
 
   /** A whole task; its place in the queue is given, if it has one. */
   async view(accountId: string, task: TaskSummary, place?: QueuePlace): Promise<ConsoleTaskView> {
-    const [details, history, deliveries] = await Promise.all([
+    const [details, history, deliveries, redrivenAs] = await Promise.all([
       this.details.of(accountId, [task.id], MAX_PROMPT_LENGTH),
       this.tasks.history(accountId, task.id),
       this.deliveryLog.list(accountId, { taskId: task.id, limit: MAX_DELIVERIES }),
+      task.status === 'failed' ? this.details.redrivenAs(accountId, task.id) : undefined,
     ]);
     const detail = details.get(task.id) ?? lost(task.id);
     const view = this.links.view(task, place);
@@ -73,6 +74,8 @@ export class AccountTasks {
       ...(view.sizes === undefined ? {} : { sizes: view.sizes }),
       images: this.picturesOf(view),
       warnings: view.warnings ?? [],
+      redrive_of: detail.redriveOf,
+      redriven_as: redrivenAs ?? null,
       ...(view.error === undefined ? {} : { error: view.error }),
       timeline: history === undefined ? [] : timelineOf(history),
       webhook_deliveries: deliveries.length === 0 ? [] : await this.deliveriesOf(accountId, detail, deliveries),
@@ -122,5 +125,5 @@ export class AccountTasks {
 
 /** What is shown of a task whose row went between two reads. */
 function lost(id: string): TaskDetail {
-  return { id, prompt: '', keyId: '', keyName: '', callbackUrl: null };
+  return { id, prompt: '', keyId: '', keyName: '', callbackUrl: null, redriveOf: null };
 }

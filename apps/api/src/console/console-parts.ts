@@ -12,6 +12,7 @@ import { AccountTasks } from './account-tasks.js';
 import { AccountWebhooks } from './account-webhooks.js';
 import { ConsoleCaller } from './console-caller.js';
 import { DrawAgain } from './draw-again.js';
+import { FailuresController } from './failures.controller.js';
 import { Following } from './following.js';
 import { KeysController } from './keys.controller.js';
 import { OpenSession } from './open-session.js';
@@ -19,6 +20,8 @@ import { OperationController } from './operation.controller.js';
 import { Operation } from './operation.js';
 import { OwnTasks } from './own-tasks.js';
 import { PlaygroundController } from './playground.controller.js';
+import { ProviderTest } from './provider-test.js';
+import { Redrive } from './redrive.js';
 import { RolesGuard } from './roles.guard.js';
 import { SessionGuard } from './session.guard.js';
 import { SessionsController } from './sessions.controller.js';
@@ -38,6 +41,7 @@ export const CONSOLE_CONTROLLERS = [
   ConsoleTasksController,
   UsageController,
   OperationController,
+  FailuresController,
   TeamController,
   WebhooksController,
 ];
@@ -54,6 +58,8 @@ export const CONSOLE_PARTS = [
   Following,
   Operation,
   OwnTasks,
+  ProviderTest,
+  Redrive,
   {
     provide: SignInLimits,
     inject: [PRODUCER_REDIS, QueueConfig],
