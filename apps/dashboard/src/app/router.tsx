@@ -90,6 +90,12 @@ const usage = createRoute({
   component: lazyRouteComponent(() => import('../pages/usage.tsx'), 'UsagePage'),
 });
 
+const operation = createRoute({
+  getParentRoute: () => inside,
+  path: 'operation',
+  component: lazyRouteComponent(() => import('../pages/operation.tsx'), 'OperationPage'),
+});
+
 const account = createRoute({
   getParentRoute: () => inside,
   path: 'account',
@@ -102,7 +108,7 @@ export const router = createRouter({
     firstRun,
     invite,
     resetPassword,
-    inside.addChildren([home, keys, playground, tasks, task, usage, account]),
+    inside.addChildren([home, keys, playground, tasks, task, usage, operation, account]),
   ]),
   basepath: '/console',
   defaultPreload: 'intent',

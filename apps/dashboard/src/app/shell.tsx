@@ -6,7 +6,7 @@ import { Fragment, type ReactNode } from 'react';
 import { queryClient, useSession } from '../api/queries.ts';
 import { send } from '../api/request.ts';
 import type { Session } from '../api/types.ts';
-import { KeyIcon, Mark, PlayIcon, SignOutIcon, TasksIcon, UsageIcon } from '../parts/icons.tsx';
+import { KeyIcon, Mark, PlayIcon, ServerIcon, SignOutIcon, TasksIcon, UsageIcon } from '../parts/icons.tsx';
 import { SchemeSwitch } from './scheme.tsx';
 
 /** The pages in groups, each for those whom they concern. */
@@ -20,6 +20,11 @@ const GROUPS: readonly PageGroup[] = [
       { to: '/tasks', label: 'Tasks', icon: <TasksIcon /> },
       { to: '/usage', label: 'Usage', icon: <UsageIcon /> },
     ],
+  },
+  {
+    title: 'Installation',
+    isFor: ({ operator }) => operator,
+    pages: [{ to: '/operation', label: 'Providers and queue', icon: <ServerIcon /> }],
   },
 ];
 

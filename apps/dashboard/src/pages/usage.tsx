@@ -1,12 +1,13 @@
 import { BarChart, LineChart } from '@mantine/charts';
 import '@mantine/charts/styles.css';
-import { Box, Button, Group, SegmentedControl, SimpleGrid, Skeleton, Text, Title } from '@mantine/core';
+import { Box, Button, Group, SegmentedControl, SimpleGrid, Skeleton, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { addressOf, get, type Query } from '../api/request.ts';
 import type { Usage, UsageRow } from '../api/types.ts';
 import { amountIn, duration } from '../parts/format.ts';
+import { Figure } from '../parts/figure.tsx';
 import { DownloadIcon, UsageIcon } from '../parts/icons.tsx';
 import { Empty, PageFrame, Trouble } from '../parts/page.tsx';
 
@@ -128,19 +129,6 @@ function Figures({ usage: { data, currency }, byHour }: { readonly usage: Usage;
         />
       </SimpleGrid>
     </>
-  );
-}
-
-function Figure({ name, value }: { readonly name: string; readonly value: string }) {
-  return (
-    <Box className="surface" p="md">
-      <Text size="sm" c="dimmed">
-        {name}
-      </Text>
-      <Text fz={26} fw={650} lh={1.25} className="numbers">
-        {value}
-      </Text>
-    </Box>
   );
 }
 

@@ -7,6 +7,8 @@ interface ConfirmProps {
   readonly title: string;
   readonly children: ReactNode;
   readonly action: string;
+  /** What the button says that leaves things as they are. */
+  readonly keep?: string;
   readonly busy: boolean;
   readonly error: Error | null;
   readonly onConfirm: () => void;
@@ -14,15 +16,27 @@ interface ConfirmProps {
 }
 
 /** Asks before what cannot be taken back; stays open with the reason when it fails. */
-export function Confirm({ opened, title, children, action, busy, error, onConfirm, onClose }: ConfirmProps) {
+export function Confirm({
+  opened,
+  title,
+  children,
+  action,
+  keep = 'Keep it',
+  busy,
+  error,
+  onConfirm,
+  onClose,
+}: ConfirmProps) {
   return (
     <Modal opened={opened} onClose={onClose} title={title}>
       <Stack>
-        <Text size="sm">{children}</Text>
+        <Text size="sm" component="div">
+          {children}
+        </Text>
         {error !== null && <Trouble error={error} doing="That did not work" />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose} data-autofocus>
-            Keep it
+            {keep}
           </Button>
           <Button color="red.8" loading={busy} onClick={onConfirm}>
             {action}

@@ -1,5 +1,5 @@
-import { Badge } from '@mantine/core';
 import type { TaskRow } from '../api/types.ts';
+import { StateBadge } from './state-badge.tsx';
 
 const LOOKS = {
   queued: { label: 'Waiting', color: 'gray' },
@@ -13,18 +13,5 @@ const LOOKS = {
 /** How a task is doing, in one word: its phase while it runs, how it ended after that. */
 export function TaskState({ task: { status, phase } }: { readonly task: Pick<TaskRow, 'status' | 'phase'> }) {
   const { label, color } = LOOKS[status === 'pending' ? (phase === 'done' ? 'storing' : phase) : status];
-  return (
-    <Badge
-      className="state"
-      data-color={color}
-      variant="light"
-      color={color}
-      tt="none"
-      fw={600}
-      radius="sm"
-      miw="max-content"
-    >
-      {label}
-    </Badge>
-  );
+  return <StateBadge label={label} color={color} />;
 }
