@@ -75,7 +75,7 @@ describe('providers and queue in a browser', () => {
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button('Create the account').click();
     await page().getByText('Installation').waitFor();
-    await page().getByRole('link', { name: 'Providers and queue' }).click();
+    await page().getByRole('link', { name: 'Providers & queue' }).click();
     await card('house').getByText('Healthy').waitFor();
     await page().getByText('2 workers').waitFor();
     await page().getByText('Nothing failed in this time').waitFor();
@@ -134,9 +134,9 @@ describe('providers and queue in a browser', () => {
     await page().reload();
     await kind('moderation_blocked').getByText('would again').waitFor();
     expect(await kind('moderation_blocked').getByRole('button', { name: 'Re-drive' }).count()).toBe(0);
-    await button(/storage_error/).click();
+    await button(/^storage_error/).click();
     await page().getByText(foreign).waitFor();
-    await button(/upstream_error · house/).click();
+    await button(/^upstream_error · house/).click();
     await page().getByText(own[0]!).waitFor();
     expect(await screen.inspect('operation-failures')).toEqual([]);
     await button('Show more').click();
@@ -152,11 +152,11 @@ describe('providers and queue in a browser', () => {
     await button('Close').first().click();
     await page().getByText('24 tasks, 2 re-driven').waitFor();
     await page().getByText('re-driven as').first().waitFor();
-    await button('Re-drive upstream_error of gpt-image-2').click();
+    await button('Re-drive all 22: upstream_error of gpt-image-2').click();
     await button('Re-drive').click();
     await dialog().getByText('22 tasks were re-driven').waitFor();
     await button('Close').first().click();
-    await button('Re-drive storage_error of gpt-image-2').click();
+    await button('Re-drive it: storage_error of gpt-image-2').click();
     await button('Re-drive').click();
     await dialog().getByText('1 × Its key is revoked or has expired.').waitFor();
     expect(await screen.inspect('operation-redrive-refused')).toEqual([]);
@@ -173,16 +173,14 @@ describe('providers and queue in a browser', () => {
 
   it('is no page of members, and tells them so', async () => {
     const member = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
-    const [name = '', value = ''] = member.cookie!.split('=');
-    const mine = await page().context().cookies();
-    await page()
-      .context()
-      .addCookies([{ name, value, url: platform.url }]);
+    const context = page().context();
+    const mine = await context.cookies();
+    await context.addCookies(mine.map((cookie) => ({ ...cookie, value: member.cookie!.split('=')[1]! })));
     await page().goto('/console/operation');
     await page().getByText('This is for operators only.').first().waitFor();
     expect(await page().getByText('Installation').count()).toBe(0);
     expect(await screen.inspect('operation-member')).toEqual([]);
-    await page().context().addCookies(mine);
+    await context.addCookies(mine);
   }, 60_000);
 
   it('says so when no worker is there, and when Redis is away', async () => {

@@ -72,6 +72,25 @@ describe('estimates', () => {
     expect((await process()).total(command(), 0)).toBeUndefined();
   });
 
+  it('come with what each worker tells of itself, for as long as it is there', async () => {
+    const times = new ServiceTimes(room.redis, room.prefix);
+    const [one, two] = [worker('one'), worker('two', 3)];
+    await one.report();
+    await two.report();
+    const facts = { pid: globalThis.process.pid, running: 0, version: '1.0.0' };
+    expect(await times.workers()).toMatchObject([
+      { id: 'one', slots: 2, ...facts },
+      { id: 'two', slots: 3, ...facts },
+    ]);
+    await one.stop();
+    // The other one falls silent: its time is over, and its facts go when anybody reports.
+    await room.redis.zadd(`${room.prefix}:workers`, 1, 'two 3');
+    expect(await times.workers()).toEqual([]);
+    await worker('three').report();
+    expect(await room.redis.hkeys(`${room.prefix}:worker-facts`)).toEqual(['three']);
+    expect(await room.redis.pttl(`${room.prefix}:worker-facts`)).toBeGreaterThan(0);
+  });
+
   it('are made from the rows again when Redis has lost them, and only then', async () => {
     for (const seconds of [3, 5, 4]) {
       const { id } = await room.store.insert(command(), DEADLINE_MS);

@@ -2,9 +2,10 @@ import { queryOptions } from '@tanstack/react-query';
 import { get } from './request.ts';
 import type { Money } from './types.ts';
 
-/** How often what moves is read again while the page is seen, in ms. */
+/** How often what moves is read again while the page is seen, in ms; what is dearer to count, more seldom. */
 const LIVE_MS = 3_000;
 const FIGURES_MS = 15_000;
+const FAILURES_MS = 30_000;
 
 export interface Provider {
   readonly name: string;
@@ -116,6 +117,6 @@ export function failuresQuery(days: string) {
   return queryOptions({
     queryKey: ['operation', 'failures', days],
     queryFn: ({ signal }) => get<{ data: readonly FailureGroup[] }>('/failures', { days }, signal),
-    refetchInterval: FIGURES_MS,
+    refetchInterval: FAILURES_MS,
   });
 }

@@ -107,7 +107,6 @@ export function FailedTasks({ group: { code, provider, model, why_not: whyNot },
         {chosen.length > 0 && (
           <RedriveButton
             label={`Re-drive the chosen ${chosen.length}`}
-            name={`Re-drive the chosen ${chosen.length}`}
             count={chosen.length}
             body={{ tasks: chosen }}
             onDone={() => {

@@ -72,7 +72,7 @@ function Kind({ group, days }: { readonly group: FailureGroup; readonly days: st
         {whyNot === null && left > 0 && (
           <RedriveButton
             label={left === 1 ? 'Re-drive it' : `Re-drive all ${left.toLocaleString('en')}`}
-            name={`Re-drive ${code} of ${model}`}
+            of={`${code} of ${model}`}
             count={left}
             body={{ code, provider, model, days: Number(days) }}
           />

@@ -18,7 +18,7 @@ export function healthOf(provider: Provider): Health {
     };
   if (drained !== null) {
     const reason = drained.reason === null ? '' : `: ${drained.reason}`;
-    return { label: 'Drained', color: 'gray', why: `It gets no new calls since ${fromNow(drained.since)}${reason}.` };
+    return { label: 'Drained', color: 'gray', why: `It was drained ${fromNow(drained.since)}${reason}.` };
   }
   if (!hasKey)
     return { label: 'No key set', color: 'red', why: 'It needs a key, and the API was started without one.' };

@@ -31,7 +31,7 @@ export function QueueState() {
             name="Oldest waits"
             value={queue.oldest_waiting_seconds === 0 ? '–' : duration(queue.oldest_waiting_seconds * 1000)}
           />
-          <Figure name="Made last minute" value={count(queue.completed_last_minute)} />
+          <Figure name="Per minute" value={count(queue.completed_last_minute)} />
           <Figure name="Failed last hour" value={count(queue.failed_last_hour)} />
         </SimpleGrid>
       )}
@@ -111,7 +111,7 @@ function Workers({ workers }: { readonly workers: readonly QueueWorker[] }) {
                     {fromNow(worker.started_at)}
                   </Table.Td>
                   <Table.Td ta="right" className="numbers nowrap" title={fullTime(worker.last_seen_at)}>
-                    {duration(Math.max(0, Date.now() - Date.parse(worker.last_seen_at)))} ago
+                    {Math.max(0, Math.round((Date.now() - Date.parse(worker.last_seen_at)) / 1000))} s ago
                   </Table.Td>
                 </Table.Tr>
               ))}

@@ -9,8 +9,8 @@ import { Trouble } from '../parts/page.tsx';
 
 interface RedriveProps {
   readonly label: string;
-  /** What screen readers say, where the label alone is said of several. */
-  readonly name: string;
+  /** What screen readers say besides, where the label alone is said of several. */
+  readonly of?: string;
   readonly count: number;
   /** What the API is told to re-drive. */
   readonly body: object;
@@ -18,7 +18,7 @@ interface RedriveProps {
 }
 
 /** Has failed tasks made once more, after a word of what that costs, and tells what became of them. */
-export function RedriveButton({ label, name, count, body, onDone }: RedriveProps) {
+export function RedriveButton({ label, of, count, body, onDone }: RedriveProps) {
   const [opened, { open, close }] = useDisclosure(false);
   // What the window was opened for stays, although the page goes on counting behind it.
   const [asked, setAsked] = useState({ count, body });
@@ -37,7 +37,7 @@ export function RedriveButton({ label, name, count, body, onDone }: RedriveProps
         variant="default"
         size="xs"
         style={{ flexShrink: 0 }}
-        aria-label={name}
+        {...(of === undefined ? {} : { 'aria-label': `${label}: ${of}` })}
         onClick={() => {
           setAsked({ count, body });
           redrive.reset();
