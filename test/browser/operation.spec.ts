@@ -87,7 +87,7 @@ describe('providers and queue in a browser', () => {
     await dialog().getByLabel('Reason').fill(NAME);
     expect(await screen.inspect('operation-drain')).toEqual([]);
     await button('Drain the provider').click();
-    await card('house').getByText('Drained').waitFor();
+    await card('house').getByText('Drained', { exact: true }).waitFor();
     await card('house').getByText(`${NAME} (by ada@example.org in the console)`, { exact: false }).waitFor();
     expect(await screen.inspect('operation-drained')).toEqual([]);
   }, 60_000);

@@ -84,6 +84,7 @@ export class FailuresController {
 
   /** The accounts that pay for it are told as well, without the names of people they don't know. */
   private async log(request: FastifyRequest, { redriven, refused }: RedriveOutcome): Promise<void> {
+    if (redriven.length === 0) return;
     const { accountId, personId } = sessionOf(request);
     const action = 'tasks.redriven';
     const details = { count: redriven.length, refused: refused.length };

@@ -69,7 +69,7 @@ function Kind({ group, days }: { readonly group: FailureGroup; readonly days: st
             </Text>
           )}
         </Box>
-        {whyNot === null && left > 0 && (
+        {whyNot === null && (
           <RedriveButton
             label={left === 1 ? 'Re-drive it' : `Re-drive all ${left.toLocaleString('en')}`}
             of={`${code} of ${model}`}

@@ -1,5 +1,5 @@
 import type { Provider } from '../api/operation.ts';
-import { duration, fromNow } from '../parts/format.ts';
+import { fromNow, secondsLeft } from '../parts/format.ts';
 import type { State } from '../parts/state-badge.tsx';
 
 /** How a provider is doing, and what that means. */
@@ -23,8 +23,8 @@ export function healthOf(provider: Provider): Health {
   if (!hasKey)
     return { label: 'No key set', color: 'red', why: 'It needs a key, and the API was started without one.' };
   if (breaker === 'open') {
-    const left = duration(Math.ceil(openMs / 1000) * 1000);
-    return { label: 'Resting', color: 'red', why: `It failed again and again. It is tried again in ${left}.` };
+    const why = `It failed again and again. It is tried again in ${secondsLeft(openMs)}.`;
+    return { label: 'Resting', color: 'red', why };
   }
   if (breaker === 'half-open')
     return {

@@ -1,7 +1,7 @@
 import { Box, Group, Progress, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { providerFiguresQuery, providersQuery, type Provider, type ProviderFigures } from '../api/operation.ts';
-import { duration, fullTime } from '../parts/format.ts';
+import { duration, fullTime, secondsLeft } from '../parts/format.ts';
 import { ServerIcon } from '../parts/icons.tsx';
 import { Empty, Trouble } from '../parts/page.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
@@ -96,7 +96,7 @@ function Keys({ provider: { resting_keys: resting, unset_keys: unset } }: { read
     <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
       {[
         ...resting.map(({ key, rests_ms: ms }) => {
-          const left = duration(Math.ceil(ms / 1000) * 1000);
+          const left = secondsLeft(ms);
           return key === '' ? `It was refused and rests ${left}.` : `The key ${key} was refused and rests ${left}.`;
         }),
         ...unset.map((key) => `The key ${key} is not set at the API.`),

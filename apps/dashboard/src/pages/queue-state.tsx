@@ -76,7 +76,7 @@ function Workers({ workers }: { readonly workers: readonly QueueWorker[] }) {
   return (
     <Box className="surface" miw={0}>
       <Title order={3} fz="sm" fw={600} p="lg" pb="xs">
-        {workers.length === 1 ? 'One worker' : `${workers.length} workers`}
+        {workers.length === 0 ? 'Workers' : workers.length === 1 ? 'One worker' : `${workers.length} workers`}
       </Title>
       {workers.length === 0 ? (
         <Empty icon={<ServerIcon size={36} />} title="No worker is there">

@@ -11,6 +11,7 @@ interface RedriveProps {
   readonly label: string;
   /** What screen readers say besides, where the label alone is said of several. */
   readonly of?: string;
+  /** With none there is no button, and the outcome of the last ones stays until it is closed. */
   readonly count: number;
   /** What the API is told to re-drive. */
   readonly body: object;
@@ -33,19 +34,21 @@ export function RedriveButton({ label, of, count, body, onDone }: RedriveProps) 
   };
   return (
     <>
-      <Button
-        variant="default"
-        size="xs"
-        style={{ flexShrink: 0 }}
-        {...(of === undefined ? {} : { 'aria-label': `${label}: ${of}` })}
-        onClick={() => {
-          setAsked({ count, body });
-          redrive.reset();
-          open();
-        }}
-      >
-        {label}
-      </Button>
+      {count > 0 && (
+        <Button
+          variant="default"
+          size="xs"
+          style={{ flexShrink: 0 }}
+          {...(of === undefined ? {} : { 'aria-label': `${label}: ${of}` })}
+          onClick={() => {
+            setAsked({ count, body });
+            redrive.reset();
+            open();
+          }}
+        >
+          {label}
+        </Button>
+      )}
       <Modal
         opened={opened}
         onClose={leave}
