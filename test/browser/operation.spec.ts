@@ -75,7 +75,7 @@ describe('providers and queue in a browser', () => {
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button('Create the account').click();
     await page().getByText('Installation').waitFor();
-    await page().getByRole('link', { name: 'Providers & queue' }).click();
+    await page().getByRole('link', { name: 'Providers and queue' }).click();
     await card('house').getByText('Healthy').waitFor();
     await page().getByText('2 workers').waitFor();
     await page().getByText('Nothing failed in this time').waitFor();

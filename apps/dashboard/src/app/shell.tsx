@@ -24,7 +24,7 @@ const GROUPS: readonly PageGroup[] = [
   {
     title: 'Installation',
     isFor: ({ operator }) => operator,
-    pages: [{ to: '/operation', label: 'Providers & queue', icon: <ServerIcon /> }],
+    pages: [{ to: '/operation', label: 'Providers and queue', icon: <ServerIcon /> }],
   },
 ];
 
