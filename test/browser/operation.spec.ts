@@ -177,7 +177,7 @@ describe('providers and queue in a browser', () => {
     const mine = await context.cookies();
     await context.addCookies(mine.map((cookie) => ({ ...cookie, value: member.cookie!.split('=')[1]! })));
     await page().goto('/console/operation');
-    await page().getByText('This is for operators only.').first().waitFor();
+    await page().getByText('This page is for operators').waitFor();
     expect(await page().getByText('Installation').count()).toBe(0);
     expect(await screen.inspect('operation-member')).toEqual([]);
     await context.addCookies(mine);
