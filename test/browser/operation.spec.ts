@@ -166,7 +166,7 @@ describe('providers and queue in a browser', () => {
     );
     expect(made).toEqual([{ count: 24 }]);
     await page().getByRole('link', { name: own[0]! }).click();
-    await page().getByText('Re-driven as').waitFor();
+    await page().getByText('Re-driven as', { exact: true }).waitFor();
     expect(await screen.inspect('operation-redriven-task')).toEqual([]);
     await page().goBack();
   }, 120_000);
@@ -178,7 +178,7 @@ describe('providers and queue in a browser', () => {
     await context.addCookies(mine.map((cookie) => ({ ...cookie, value: member.cookie!.split('=')[1]! })));
     await page().goto('/console/operation');
     await page().getByText('This page is for operators').waitFor();
-    expect(await page().getByText('Installation').count()).toBe(0);
+    expect(await page().getByText('Installation', { exact: true }).count()).toBe(0);
     expect(await screen.inspect('operation-member')).toEqual([]);
     await context.addCookies(mine);
   }, 60_000);
