@@ -17,11 +17,32 @@ export interface ServiceSample {
   readonly ms: number;
 }
 
+/** What a worker tells of itself. */
+export interface WorkerFacts {
+  readonly host: string;
+  readonly pid: number;
+  /** Of the product. */
+  readonly version: string;
+  /** ISO 8601, by its own clock. */
+  readonly startedAt: string;
+  /** Tasks it has in hand. */
+  readonly running: number;
+}
+
 /** A worker's place among those that serve the queue. */
 export interface WorkerSlots {
   readonly worker: string;
   /** Tasks it has in hand at once; 0 = it takes no more. */
   readonly slots: number;
+  readonly facts: WorkerFacts;
+}
+
+/** A worker that has reported lately. */
+export interface LiveWorker extends WorkerFacts {
+  readonly id: string;
+  readonly slots: number;
+  /** Milliseconds since it last reported. */
+  readonly silentMs: number;
 }
 
 /** What all workers have reported, newest sample last. */
@@ -34,21 +55,30 @@ export interface ServiceRecord {
 }
 
 /**
- * KEYS: times, workers; ARGV: worker, slots, whether only an empty record is to be filled, then kind, times and how
- * many to keep, again and again. Answers whether there is a record. A text of times is when the last came and all of
+ * KEYS: times, workers, facts of workers; ARGV: worker, slots, whether only an empty record is to be filled, the
+ * worker's facts, then kind, times and how many to keep, again and again. Answers whether there is a record. A text of times is when the last came and all of
  * them, joined with commas.
  */
 const REPORT = new RedisScript(`
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now)) do
+    redis.call('HDEL', KEYS[3], string.match(member, '^%S+'))
+  end
   redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
   for _, member in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
     if string.sub(member, 1, #ARGV[1] + 1) == ARGV[1] .. ' ' then redis.call('ZREM', KEYS[2], member) end
   end
-  if tonumber(ARGV[2]) > 0 then redis.call('ZADD', KEYS[2], now + ${WORKER_TTL_MS}, ARGV[1] .. ' ' .. ARGV[2]) end
+  if tonumber(ARGV[2]) > 0 then
+    redis.call('ZADD', KEYS[2], now + ${WORKER_TTL_MS}, ARGV[1] .. ' ' .. ARGV[2])
+    redis.call('HSET', KEYS[3], ARGV[1], ARGV[4])
+    redis.call('PEXPIRE', KEYS[3], ${WORKER_TTL_MS})
+  else
+    redis.call('HDEL', KEYS[3], ARGV[1])
+  end
   local exists = redis.call('EXISTS', KEYS[1])
   if ARGV[3] == '1' and exists == 1 then return 1 end
-  for i = 4, #ARGV, 3 do
+  for i = 5, #ARGV, 3 do
     local list = {}
     local old = redis.call('HGET', KEYS[1], ARGV[i])
     if old then for ms in string.gmatch(string.match(old, ':(.*)'), '%d+') do list[#list + 1] = ms end end
@@ -69,18 +99,24 @@ const READ = new RedisScript(`
   end
   return { slots, redis.call('HGETALL', KEYS[1]) }`);
 
+/** KEYS: workers, facts of workers. Answers with the time, the workers with their scores, and the facts by worker. */
+const WORKERS = new RedisScript(`
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  return { now, redis.call('ZRANGEBYSCORE', KEYS[1], now, '+inf', 'WITHSCORES'), redis.call('HGETALL', KEYS[2]) }`);
+
 /**
  * How long tasks take and how many can run at once, told by the workers and shared by all processes. No record of
  * anything: what Redis loses is taken from the rows again.
  */
 export class ServiceTimes {
-  private readonly keys: readonly [string, string];
+  private readonly keys: readonly [times: string, workers: string, facts: string];
 
   constructor(
     private readonly redis: Redis,
     prefix: string,
   ) {
-    this.keys = [`${prefix}:service-times`, `${prefix}:workers`];
+    this.keys = [`${prefix}:service-times`, `${prefix}:workers`, `${prefix}:worker-facts`];
   }
 
   /** Adds samples, oldest first, and says that the worker is there. False when there is no record yet. Throws like RedisScript. */
@@ -106,6 +142,24 @@ export class ServiceTimes {
     return { slots, kinds, all };
   }
 
+  /** The workers that are there, in the order in which they started. Throws like RedisScript. */
+  async workers(): Promise<LiveWorker[]> {
+    const [now, members, pairs] = (await WORKERS.run(this.redis, this.keys.slice(1), [])) as [
+      number,
+      string[],
+      string[],
+    ];
+    const facts = new Map(pairs.flatMap((id, index) => (index % 2 === 0 ? [[id, pairs[index + 1] ?? '']] : [])));
+    const found = members.flatMap((member, index) => {
+      const [id = '', slots] = member.split(' ');
+      const told = index % 2 === 0 ? facts.get(id) : undefined;
+      if (told === undefined) return [];
+      const silentMs = Math.max(0, now + WORKER_TTL_MS - Number(members[index + 1]));
+      return [{ id, slots: Number(slots), silentMs, ...(JSON.parse(told) as WorkerFacts) }];
+    });
+    return found.sort((a, b) => a.startedAt.localeCompare(b.startedAt) || a.id.localeCompare(b.id));
+  }
+
   private async send(worker: WorkerSlots, samples: readonly ServiceSample[], onlyEmpty: boolean): Promise<boolean> {
     const byKind = new Map<string, number[]>();
     for (const { kind, ms } of samples) byKind.set(kind, [...(byKind.get(kind) ?? []), ms]);
@@ -114,7 +168,7 @@ export class ServiceTimes {
       const all = samples.map(({ ms }) => ms);
       values.push(ALL, join(all, KEPT_OF_ALL), KEPT_OF_ALL);
     }
-    const head = [worker.worker, worker.slots, onlyEmpty ? 1 : 0];
+    const head = [worker.worker, worker.slots, onlyEmpty ? 1 : 0, JSON.stringify(worker.facts)];
     return (await REPORT.run(this.redis, this.keys, [...head, ...values])) === 1;
   }
 }

@@ -37,12 +37,12 @@ export interface Gate {
   /**
    * Asks for one call with a key of a provider, by the key's name; the empty name where there are no keys. A task has
    * one slot of a provider, however often it asks. A call that `resume`s what the provider works on already is never
-   * refused and is no start. Never throws.
+   * refused and is no start. `evenDrained`: an operator tries the provider out. Never throws.
    */
   enter(
     entry: ProviderEntry,
     keyName: string,
     taskId: string,
-    options?: { readonly resume?: boolean },
+    options?: { readonly resume?: boolean; readonly evenDrained?: boolean },
   ): Promise<GatePass | GateRefusal>;
 }

@@ -42,9 +42,9 @@ export class ProviderGate implements Gate {
     entry: ProviderEntry,
     keyName: string,
     taskId: string,
-    { resume = false }: { readonly resume?: boolean } = {},
+    { resume = false, evenDrained = false }: { readonly resume?: boolean; readonly evenDrained?: boolean } = {},
   ): Promise<GatePass | GateRefusal> {
-    if (!resume && this.parts.drained.has(entry.name))
+    if (!resume && !evenDrained && this.parts.drained.has(entry.name))
       return this.refuse(entry, { reason: 'drained', retryAfterMs: DRAINED_RETRY_MS });
     const call = { pass: randomUUID(), provider: entry.name, keyName, taskId };
     const answer = await this.tell((state) => state.enter(call, entry.limits, resume));

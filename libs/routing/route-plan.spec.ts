@@ -46,6 +46,15 @@ describe('the plan of a task', () => {
     expect(plan(weighted, PLAIN, 'task_7 2')).toEqual(plan(weighted, PLAIN, 'task_7 2'));
   });
 
+  it('asks one provider alone where it is said, and says so when that has no route', () => {
+    const catalogue = serving('{ provider: heavy }', '{ provider: light }', '{ provider: main }');
+    expect(plan(catalogue, { ...PLAIN, onlyProvider: 'light' })).toEqual(['light/']);
+    expect(plan(catalogue, { ...PLAIN, onlyProvider: 'main' }).sort()).toEqual(['main/a', 'main/b', 'main/c']);
+    expect(() => plan(serving('{ provider: heavy }'), { ...PLAIN, onlyProvider: 'light' })).toThrow(
+      'light does not make picture here any more.',
+    );
+  });
+
   it('leaves out for a strict request who would adapt it, and says so when that is everybody', () => {
     const small = '{ provider: light, capabilities: { sizes: [1024x1024] } }';
     const exactly = {

@@ -26,6 +26,8 @@ export interface RouteNeeds {
   /** Reference images that come along. */
   readonly images: number;
   readonly mask: boolean;
+  /** Given where no other provider may be asked. */
+  readonly onlyProvider?: string | undefined;
   /** Given where nothing may be adapted or left out. */
   readonly exactly?: AskedImage;
 }
@@ -42,7 +44,8 @@ export function candidatesOf(ranks: ModelEntry['ranks'], catalogue: Catalogue, c
  * Throws AppError when no route of the model can do what is needed.
  */
 export function routePlan(model: ModelEntry, catalogue: Catalogue, needs: RouteNeeds, seed: string): Candidate[] {
-  const ranks = model.ranks.map((rank) => rank.filter((route) => canDo(route, needs)));
+  const open = routesOpenTo(model, needs);
+  const ranks = open.map((rank) => rank.filter((route) => canDo(route, needs)));
   if (ranks.every((rank) => rank.length === 0)) throw refusal(model, needs);
   const { exactly } = needs;
   const left =
@@ -56,6 +59,14 @@ export function routePlan(model: ModelEntry, catalogue: Catalogue, needs: RouteN
     random: () => share(`${seed} ${drawn++}`),
     firstKey: ({ name, keys }) => (keys.length < 2 ? 0 : Math.floor(share(`${seed} ${name}`) * keys.length)),
   });
+}
+
+/** Throws AppError when the one provider that may be asked has no route of the model. */
+function routesOpenTo({ name, ranks }: ModelEntry, { onlyProvider }: RouteNeeds): ModelEntry['ranks'] {
+  if (onlyProvider === undefined) return ranks;
+  const open = ranks.map((rank) => rank.filter(({ provider }) => provider === onlyProvider));
+  if (open.some((rank) => rank.length > 0)) return open;
+  throw new AppError('model_not_found', `${onlyProvider} does not make ${name} here any more.`, { param: 'model' });
 }
 
 function canDo({ edits, masks, images: most }: Route, { images, mask }: RouteNeeds): boolean {

@@ -5,7 +5,7 @@ import type { Logger } from '#telemetry/logger.js';
 import { overloaded, queueFull, tooManyTasks } from './refusals.js';
 import type { TaskEstimates } from './task-estimates.js';
 import type { TaskSlots } from './task-slots.js';
-import type { TasksConfig } from './tasks.config.js';
+import { deadlineOf, type TasksConfig } from './tasks.config.js';
 import type { TaskCommand } from './task.js';
 
 /** What a task needs before its row is written: a place among those of its key, and its key's next turn. */
@@ -38,7 +38,7 @@ export class Admission {
   async take(command: TaskCommand): Promise<Admitted> {
     if (!this.health.accepting) return refuse(overloaded());
     const { queue, slots, estimates } = this.parts;
-    const { deadlineMs } = this.config;
+    const deadlineMs = deadlineOf(command, this.config);
     let placed = false;
     try {
       placed = await slots.take(command, deadlineMs);

@@ -1,9 +1,10 @@
+import { AppError } from '#contract/app-error.js';
 import { TASK_COLUMNS } from './task-columns.js';
 import type { TaskCommand } from './task.js';
 
-const COLUMNS = `id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url, fingerprint, deadline_at, estimated_ms, asynchronous, cost`;
+const COLUMNS = `id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url, fingerprint, deadline_at, estimated_ms, asynchronous, cost, redrive_of`;
 const PLACES = `$1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::jsonb, $9::jsonb, $10::jsonb, $11::text,
-  $12::bytea, now() + $13 * interval '1 millisecond', $14::int, $15::boolean, $16::jsonb`;
+  $12::bytea, now() + $13 * interval '1 millisecond', $14::int, $15::boolean, $16::jsonb, $17::text`;
 
 interface Statement {
   readonly name: string;
@@ -35,7 +36,7 @@ export function insertKeyedTask(command: TaskCommand, deadlineMs: number, reques
     name: 'task_insert_keyed',
     text: `WITH held AS (
         INSERT INTO idempotency_keys (account_id, key, fingerprint, task_id, expires_at)
-        VALUES ($2, $17, $18, $1, now() + interval '24 hours')
+        VALUES ($2, $18, $19, $1, now() + interval '24 hours')
         ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, task_id = EXCLUDED.task_id,
           created_at = EXCLUDED.created_at, expires_at = EXCLUDED.expires_at
         WHERE idempotency_keys.expires_at <= now()
@@ -43,6 +44,13 @@ export function insertKeyedTask(command: TaskCommand, deadlineMs: number, reques
       INSERT INTO tasks (${COLUMNS}) SELECT ${PLACES} FROM held RETURNING ${TASK_COLUMNS}`,
     values: [...valuesOf(command, deadlineMs, null), request.key, request.fingerprint],
   };
+}
+
+/** The refusal that a failed insert stands for when the task it repeats was repeated before. */
+export function redrivenAlready(error: unknown): AppError | undefined {
+  const { code, constraint } = error as { code?: unknown; constraint?: unknown };
+  if (code !== '23505' || constraint !== 'tasks_redrive_of_key') return undefined;
+  return new AppError('already_exists', 'It was re-driven already.');
 }
 
 function valuesOf(command: TaskCommand, deadlineMs: number, fingerprint: Buffer | null): unknown[] {
@@ -63,5 +71,6 @@ function valuesOf(command: TaskCommand, deadlineMs: number, fingerprint: Buffer 
     command.estimatedMs ?? null,
     command.asynchronous,
     command.cost === null ? null : JSON.stringify(command.cost),
+    command.redriveOf ?? null,
   ];
 }

@@ -5,7 +5,7 @@ import { overloaded } from './refusals.js';
 import type { RequestIdentity } from './request-identity.js';
 import type { RetractTasks } from './retract-tasks.js';
 import type { Intake, TaskIntake } from './task-intake.js';
-import type { TasksConfig } from './tasks.config.js';
+import { deadlineOf, type TasksConfig } from './tasks.config.js';
 import type { TaskCommand } from './task.js';
 
 /** Accepts a task, or finds the one that the request repeats: row first, queue second. */
@@ -52,7 +52,7 @@ export class SubmitTask {
   private async take(command: TaskCommand, identity: RequestIdentity | undefined): Promise<Intake> {
     let taken = false;
     try {
-      const intake = await this.intake.take(command, this.config.deadlineMs, identity);
+      const intake = await this.intake.take(command, deadlineOf(command, this.config), identity);
       taken = !intake.attached;
       return intake;
     } catch (error) {

@@ -14,6 +14,8 @@ export interface TaskDetail {
   /** How many images it was made from. */
   readonly inputs: number;
   readonly masked: boolean;
+  /** The failed task that it was drawn anew of, for an operator. */
+  readonly redriveOf: string | null;
 }
 
 /** What a task was made from. */
@@ -33,7 +35,7 @@ export class TaskDetails {
   /** By id; `promptLength` cuts the prompts, in code points. */
   async of(accountId: string, ids: readonly string[], promptLength: number): Promise<Map<string, TaskDetail>> {
     const { rows } = await this.database.query<TaskDetail>(
-      `SELECT tasks.id, left(prompt, $3) AS prompt, api_key_id AS "keyId",
+      `SELECT tasks.id, left(prompt, $3) AS prompt, api_key_id AS "keyId", redrive_of AS "redriveOf",
          COALESCE(api_keys.name, '') AS "keyName", has_thumbnail AS "hasThumbnail", objects_deleted_at AS "objectsDeletedAt",
          jsonb_array_length(inputs) AS inputs, mask IS NOT NULL AS masked
        FROM tasks LEFT JOIN api_keys ON api_keys.id = api_key_id
@@ -41,6 +43,15 @@ export class TaskDetails {
       [ids, accountId, promptLength],
     );
     return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  /** Id of the task that a failed one was drawn anew as; undefined when it was not. */
+  async redrivenAs(accountId: string, id: string): Promise<string | undefined> {
+    const { rows } = await this.database.query<{ id: string }>(
+      'SELECT id FROM tasks WHERE redrive_of = $1 AND account_id = $2',
+      [id, accountId],
+    );
+    return rows[0]?.id;
   }
 
   /** Undefined when the account has no such task. */

@@ -1,7 +1,7 @@
 import { AppError } from '#contract/app-error.js';
 import type { Database } from '#database/database.js';
 import { refusalOf } from '#money/budget-refusal.js';
-import { insertKeyedTask, insertTask } from './insert-task.js';
+import { insertKeyedTask, insertTask, redrivenAlready } from './insert-task.js';
 import type { RequestIdentity } from './request-identity.js';
 import { TASK_COLUMNS, toTask, type TaskRow } from './task-columns.js';
 import type { TaskStore } from './task-store.js';
@@ -56,11 +56,12 @@ export class TaskIntake {
   /**
    * Once this returns, the task will end.
    * Throws AppError: `idempotency_key_reused` when the key stands for another request, `idempotency_in_progress` when
-   * it stands for a task that can't be read; `insufficient_quota` and `model_not_allowed` when a budget forbids it.
+   * it stands for a task that can't be read; `insufficient_quota` and `model_not_allowed` when a budget forbids it;
+   * `already_exists` when the failed task that it repeats was repeated before.
    */
   async take(command: TaskCommand, deadlineMs: number, identity?: RequestIdentity): Promise<Intake> {
     return this.takeOnce(command, deadlineMs, identity).catch((error: unknown) => {
-      throw refusalOf(error) ?? error;
+      throw refusalOf(error) ?? redrivenAlready(error) ?? error;
     });
   }
 

@@ -25,6 +25,8 @@ export interface TaskOptions {
   readonly strict?: boolean;
   /** Names of fields that mean nothing here, cut and cleaned; absent when there are none. */
   readonly ignored?: readonly string[];
+  /** The one provider that may be called, drained or not: an operator tries it out. No request can ask for this. */
+  readonly onlyProvider?: string;
 }
 
 /** A reference image or mask: already in the store, or an address that the worker fetches. */
@@ -76,6 +78,10 @@ export interface TaskCommand {
   readonly cost: TaskCost | null;
   /** How long it is expected to take from acceptance to its end, in ms; undefined when nobody can say. */
   readonly estimatedMs?: number | undefined;
+  /** Milliseconds it has from acceptance to its end, where that is less than every task has. */
+  readonly deadlineMs?: number;
+  /** The failed task whose order it repeats; there is one repetition of each at most. */
+  readonly redriveOf?: string;
 }
 
 /** Where a task is that has not ended, by the database's clock when its row was read. */

@@ -32,3 +32,8 @@ export class TasksConfig {
   @Max(60_000)
   readonly sweepIntervalMs: number = 5_000;
 }
+
+/** Milliseconds that a task has from acceptance to its end. */
+export function deadlineOf({ deadlineMs }: { readonly deadlineMs?: number }, config: TasksConfig): number {
+  return Math.min(deadlineMs ?? config.deadlineMs, config.deadlineMs);
+}

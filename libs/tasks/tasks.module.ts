@@ -92,7 +92,11 @@ const providers = [
       logger: Logger,
     ) => new CancelTask(store, { bell, queue, slots, deliveries }, metrics, logger),
   },
-  { provide: 'QUEUE_GAUGES', inject: [Metrics, QueueLine, QueueHealth, Database], useFactory: watchQueue },
+  {
+    provide: 'QUEUE_GAUGES',
+    inject: [Metrics, QueueLine, QueueHealth, Database, ServiceTimes],
+    useFactory: watchQueue,
+  },
   {
     provide: Sweeper,
     inject: [Database, ImageQueue, TaskBell, SendDeliveries, TasksConfig, Logger, Metrics],

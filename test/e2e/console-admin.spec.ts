@@ -93,7 +93,7 @@ describe('usage, operation and team in the console', () => {
     expect(await codeOf(await ada.call('/providers/none/drain', { method: 'POST' }))).toEqual([404, 'not_found']);
     expect(await ada.ask('/queue')).toEqual({
       ...{ waiting: 0, active: 0, delayed: 0, oldest_waiting_seconds: 0 },
-      ...{ completed_last_minute: 0, failed_last_hour: 0 },
+      ...{ completed_last_minute: 0, failed_last_hour: 0, workers: [expect.objectContaining({ slots: 10 })] },
     });
   });
 

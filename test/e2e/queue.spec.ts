@@ -142,6 +142,7 @@ describe('waiting in line', () => {
     );
     for (const line of [
       /darkroom_queue_jobs\{state="waiting"\} \d/,
+      /darkroom_workers\{state="alive"\} [1-9]/,
       /darkroom_queue_oldest_waiting_seconds\{phase="queued"\} \d/,
       /darkroom_redis_accepting 1/,
       /darkroom_held_tasks 0/,

@@ -29,7 +29,7 @@ describe('estimates', () => {
   /** What one worker process tells. */
   function worker(owner: string, concurrency = 2): ServiceReport {
     const times = new ServiceTimes(room.redis, room.prefix);
-    return new ServiceReport(times, room.database, { owner, concurrency }, room.logger);
+    return new ServiceReport(times, room.database, { owner, concurrency, running: () => 0 }, room.logger);
   }
 
   async function measured(report: ServiceReport, ms: number, count: number): Promise<void> {
@@ -70,6 +70,25 @@ describe('estimates', () => {
     await report.report();
     await room.redis.zadd(`${room.prefix}:workers`, 1, 'one 2');
     expect((await process()).total(command(), 0)).toBeUndefined();
+  });
+
+  it('come with what each worker tells of itself, for as long as it is there', async () => {
+    const times = new ServiceTimes(room.redis, room.prefix);
+    const [one, two] = [worker('one'), worker('two', 3)];
+    await one.report();
+    await two.report();
+    const facts = { pid: globalThis.process.pid, running: 0, version: '1.0.0' };
+    expect(await times.workers()).toMatchObject([
+      { id: 'one', slots: 2, ...facts },
+      { id: 'two', slots: 3, ...facts },
+    ]);
+    await one.stop();
+    // The other one falls silent: its time is over, and its facts go when anybody reports.
+    await room.redis.zadd(`${room.prefix}:workers`, 1, 'two 3');
+    expect(await times.workers()).toEqual([]);
+    await worker('three').report();
+    expect(await room.redis.hkeys(`${room.prefix}:worker-facts`)).toEqual(['three']);
+    expect(await room.redis.pttl(`${room.prefix}:worker-facts`)).toBeGreaterThan(0);
   });
 
   it('are made from the rows again when Redis has lost them, and only then', async () => {

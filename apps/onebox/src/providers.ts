@@ -7,7 +7,13 @@ import { SetupError } from '#embedded/setup-error.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { STARTS_KEPT } from '#routing/gate-scripts.js';
 import { GateState, type ProviderState } from '#routing/gate-state.js';
-import { drainProvider, listDrained, resumeProvider, type ProviderSwitch } from '#routing/provider-switches.js';
+import {
+  DRAIN_REASON,
+  drainProvider,
+  listDrained,
+  resumeProvider,
+  type ProviderSwitch,
+} from '#routing/provider-switches.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { noteCommand } from './note-command.js';
 import { OneboxConfig } from './onebox.config.js';
@@ -58,8 +64,7 @@ function parse(args: readonly string[]): Asked {
   const { positionals, values } = parsed;
   const [command = 'list', name = ''] = positionals;
   const { reason = null } = values;
-  if (reason !== null && !/^[^\p{C}]{1,200}$/u.test(reason))
-    throw new SetupError('A reason has 1 to 200 visible characters.');
+  if (reason !== null && !DRAIN_REASON.test(reason)) throw new SetupError('A reason has 1 to 200 visible characters.');
   if (command === 'list' && positionals.length <= 1 && reason === null) return { command, name, reason };
   if (command === 'drain' && positionals.length === 2) return { command, name, reason };
   if (command === 'resume' && positionals.length === 2 && reason === null) return { command, name, reason };

@@ -45,7 +45,9 @@ export class CallProvider {
   /** Throws what `generate` and `TaskKeeper.startProvider` throw. */
   async call(attempt: Attempt, order: OrderedCall): Promise<MadePicture | ProviderPending | GateRefusal> {
     const { provider, key } = order.candidate;
-    const pass = await this.gate.enter(provider, key?.name ?? '', attempt.claimed.task.id, { resume: order.resume });
+    const { id, options } = attempt.claimed.task;
+    const evenDrained = options.onlyProvider === provider.name;
+    const pass = await this.gate.enter(provider, key?.name ?? '', id, { resume: order.resume, evenDrained });
     if ('reason' in pass) return pass;
     try {
       if (!order.resume) await this.keeper.startProvider(attempt, order.candidate);

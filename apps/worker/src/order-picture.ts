@@ -138,7 +138,8 @@ function planOf({ claimed, starts }: Attempt, catalogue: Catalogue): Candidate[]
   if (model === undefined) {
     throw new AppError('model_not_found', `The model ${task.model} is no longer served here.`, { param: 'model' });
   }
-  const needs = { images: inputs.length, mask: mask !== null };
+  const { onlyProvider } = task.options;
+  const needs = { images: inputs.length, mask: mask !== null, onlyProvider };
   const exactly = { ...task.options, action: task.action, ...needs };
   const all = task.options.strict === true ? { ...needs, exactly } : needs;
   return routePlan(model, catalogue, all, `${task.id} ${starts + 1}`);

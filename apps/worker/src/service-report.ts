@@ -1,27 +1,36 @@
+import { hostname } from 'node:os';
 import type { Database } from '#database/database.js';
-import { WORKER_TTL_MS, type ServiceSample, type ServiceTimes } from '#queue/service-times.js';
+import { WORKER_TTL_MS, type ServiceSample, type ServiceTimes, type WorkerSlots } from '#queue/service-times.js';
 import { recentServiceTimes } from '#tasks/service-history.js';
 import type { Logger } from '#telemetry/logger.js';
+import { VERSION } from '#telemetry/version.js';
 
 /** How often a worker says that it is there and what it has measured. */
 const REPORT_EVERY_MS = 2_000;
 /** Samples kept while Redis is away. */
 const MOST_SAMPLES = 500;
 
+/** The worker that reports. */
+interface Reporter {
+  readonly owner: string;
+  /** Tasks it has in hand at most. */
+  readonly concurrency: number;
+  /** Tasks it has in hand now. */
+  readonly running: () => number;
+}
+
 /** Tells all processes how long tasks take and how many this worker can run, with one command for many tasks. */
 export class ServiceReport {
   private samples: ServiceSample[] = [];
   private timer: NodeJS.Timeout | undefined;
-  private readonly worker: string;
+  private readonly startedAt = new Date().toISOString();
 
   constructor(
     private readonly times: ServiceTimes,
     private readonly database: Database,
-    private readonly slots: { readonly owner: string; readonly concurrency: number },
+    private readonly reporter: Reporter,
     private readonly logger: Logger,
-  ) {
-    this.worker = slots.owner;
-  }
+  ) {}
 
   /** Reports now and again and again until `stop`. */
   start(everyMs = REPORT_EVERY_MS): void {
@@ -44,7 +53,7 @@ export class ServiceReport {
 
   /** Never fails; what could not be told is told with the next report. */
   async report(): Promise<void> {
-    const known = await this.send(this.slots.concurrency);
+    const known = await this.send(this.reporter.concurrency);
     if (known === false) await this.restore();
   }
 
@@ -52,7 +61,7 @@ export class ServiceReport {
     const samples = this.samples;
     this.samples = [];
     try {
-      return await this.times.report({ worker: this.worker, slots }, samples);
+      return await this.times.report(this.worker(slots), samples);
     } catch (error) {
       this.samples = [...samples, ...this.samples].slice(-MOST_SAMPLES);
       this.logger.debug('service_times.not_reported', { error });
@@ -64,10 +73,16 @@ export class ServiceReport {
   private async restore(): Promise<void> {
     try {
       const samples = await recentServiceTimes(this.database);
-      const worker = { worker: this.worker, slots: this.slots.concurrency };
-      if (samples.length > 0) await this.times.restore(worker, samples);
+      if (samples.length > 0) await this.times.restore(this.worker(this.reporter.concurrency), samples);
     } catch (error) {
       this.logger.debug('service_times.not_restored', { error });
     }
+  }
+
+  private worker(slots: number): WorkerSlots {
+    const { owner, running } = this.reporter;
+    const { startedAt } = this;
+    const facts = { host: hostname(), pid: process.pid, version: VERSION, startedAt, running: running() };
+    return { worker: owner, slots, facts };
   }
 }

@@ -122,9 +122,14 @@ const providers = [
   },
   {
     provide: ServiceReport,
-    inject: [ServiceTimes, Database, WorkerConfig, Logger],
-    useFactory: (times: ServiceTimes, database: Database, { concurrency }: WorkerConfig, logger: Logger) =>
-      new ServiceReport(times, database, { owner: randomUUID(), concurrency }, logger),
+    inject: [ServiceTimes, Database, WorkerConfig, Holds, Logger],
+    useFactory: (
+      times: ServiceTimes,
+      database: Database,
+      { concurrency }: WorkerConfig,
+      holds: Holds,
+      logger: Logger,
+    ) => new ServiceReport(times, database, { owner: randomUUID(), concurrency, running: () => holds.size }, logger),
   },
   {
     provide: TaskMeter,

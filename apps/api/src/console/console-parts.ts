@@ -22,6 +22,7 @@ import { BegunCookie } from './begun-cookie.js';
 import { ConsoleCaller } from './console-caller.js';
 import { DrawAgain } from './draw-again.js';
 import { FailedSignIns } from './failed-sign-ins.js';
+import { FailuresController } from './failures.controller.js';
 import { Following } from './following.js';
 import { Invitations } from './invitations.js';
 import { KeysController } from './keys.controller.js';
@@ -34,6 +35,8 @@ import { OwnTasks } from './own-tasks.js';
 import { OwnAccountController } from './own-account.controller.js';
 import { PersonController } from './person.controller.js';
 import { PlaygroundController } from './playground.controller.js';
+import { ProviderTest } from './provider-test.js';
+import { Redrive } from './redrive.js';
 import { RolesGuard } from './roles.guard.js';
 import { SessionGuard } from './session.guard.js';
 import { SessionsController } from './sessions.controller.js';
@@ -57,6 +60,7 @@ export const CONSOLE_CONTROLLERS = [
   ConsoleTasksController,
   UsageController,
   OperationController,
+  FailuresController,
   TeamController,
   AuditController,
   OwnAccountController,
@@ -82,6 +86,8 @@ export const CONSOLE_PARTS = [
   Invitations,
   Operation,
   OwnTasks,
+  ProviderTest,
+  Redrive,
   {
     provide: SignInLimits,
     inject: [PRODUCER_REDIS, QueueConfig],

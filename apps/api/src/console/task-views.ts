@@ -145,6 +145,12 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty({ type: [String] })
   warnings!: string[];
 
+  @ApiProperty({ type: String, nullable: true, description: 'The failed task that an operator drew anew as this one.' })
+  redrive_of!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, description: 'The task that this failed one was drawn anew as.' })
+  redriven_as!: string | null;
+
   @ApiPropertyOptional({ type: Object, description: 'type, code, message and param of a failed task.' })
   error?: TaskView['error'];
 

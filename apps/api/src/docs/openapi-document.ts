@@ -1,6 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
+import { VERSION } from '#telemetry/version.js';
 import { CONSOLE_API } from '../console/protect-console.js';
 import { describeWebhooks } from './describe-webhooks.js';
 import { finishDocument } from './finish-document.js';
@@ -17,7 +18,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .setOpenAPIVersion('3.1.0')
     .setTitle('Darkroom')
     .setDescription(DESCRIPTION)
-    .setVersion('1.0.0')
+    .setVersion(VERSION)
     .addServer('/')
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'Your API key.' })
     .build();
@@ -33,7 +34,7 @@ export function consoleDocument(app: INestApplication): OpenAPIObject {
     .setOpenAPIVersion('3.1.0')
     .setTitle('Darkroom console')
     .setDescription('What the pages at /console call. It changes with them; programs use the public API.')
-    .setVersion('1.0.0')
+    .setVersion(VERSION)
     .addServer('/')
     .addCookieAuth('darkroom_session')
     .build();

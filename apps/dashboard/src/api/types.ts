@@ -151,6 +151,10 @@ export interface TaskDetail extends TaskRow {
   readonly warnings?: readonly string[];
   readonly error?: ErrorDetail | null;
   readonly request_id?: string;
+  /** The failed task that an operator re-drove as this one. */
+  readonly redrive_of?: string | null;
+  /** The task that this failed one was re-driven as. */
+  readonly redriven_as?: string | null;
   readonly timeline?: readonly TimelineEvent[];
   readonly webhook_deliveries?: readonly Delivery[];
 }

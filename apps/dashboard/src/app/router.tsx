@@ -118,6 +118,12 @@ const accounts = createRoute({
   path: 'accounts',
   component: lazyRouteComponent(() => import('../pages/accounts.tsx'), 'AccountsPage'),
 });
+const operation = createRoute({
+  getParentRoute: () => inside,
+  path: 'operation',
+  component: lazyRouteComponent(() => import('../pages/operation.tsx'), 'OperationPage'),
+});
+
 const account = createRoute({
   getParentRoute: () => inside,
   path: 'account',
@@ -130,7 +136,20 @@ export const router = createRouter({
     firstRun,
     invite,
     resetPassword,
-    inside.addChildren([home, keys, playground, tasks, task, usage, webhooks, team, audit, accounts, account]),
+    inside.addChildren([
+      home,
+      keys,
+      playground,
+      tasks,
+      task,
+      usage,
+      webhooks,
+      team,
+      audit,
+      operation,
+      accounts,
+      account,
+    ]),
   ]),
   basepath: '/console',
   defaultPreload: 'intent',

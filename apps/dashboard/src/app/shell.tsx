@@ -13,6 +13,7 @@ import {
   KeyIcon,
   Mark,
   PlayIcon,
+  ServerIcon,
   SignOutIcon,
   TasksIcon,
   TeamIcon,
@@ -44,7 +45,10 @@ const GROUPS: readonly PageGroup[] = [
   {
     title: 'Installation',
     isFor: ({ operator }) => operator,
-    pages: [{ to: '/accounts', label: 'Accounts', icon: <AccountsIcon /> }],
+    pages: [
+      { to: '/operation', label: 'Providers and queue', icon: <ServerIcon /> },
+      { to: '/accounts', label: 'Accounts', icon: <AccountsIcon /> },
+    ],
   },
 ];
 

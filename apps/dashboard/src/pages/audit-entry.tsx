@@ -80,7 +80,7 @@ function Detail({ name, value }: { readonly name: string; readonly value: unknow
 
 /** A way to what the entry is about, while there is one. */
 function TargetLink({
-  entry: { target_exists: exists },
+  entry: { action, target_exists: exists },
   target,
 }: {
   readonly entry: AuditEntry;
@@ -88,6 +88,12 @@ function TargetLink({
 }) {
   if (!exists) return null;
   const kind = target.replace(/_.*$/s, '');
+  if (action.startsWith('provider.'))
+    return (
+      <Link to="/operation" className="text-link">
+        Show the providers
+      </Link>
+    );
   if (kind === 'task')
     return (
       <Link to="/tasks/$id" params={{ id: target }} className="text-link">

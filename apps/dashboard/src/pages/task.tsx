@@ -12,6 +12,7 @@ import { DownloadIcon, SearchIcon } from '../parts/icons.tsx';
 import { Empty, PageFrame, Trouble } from '../parts/page.tsx';
 import { MASK_FILE, snippetsOf } from '../parts/snippets.ts';
 import { StoredPicture } from '../parts/stored-picture.tsx';
+import { TaskLink } from '../parts/task-link.tsx';
 import { TaskState } from '../parts/task-state.tsx';
 import { Cancel, RunAgain } from './task-actions.tsx';
 import { TaskError } from './task-error.tsx';
@@ -181,6 +182,8 @@ function Facts({ task }: { readonly task: TaskDetail }) {
     ...(took === null ? [] : [['Took', duration(took)] satisfies [string, ReactNode]]),
     ...(task.cost === null ? [] : [['Cost', costText(task)] satisfies [string, ReactNode]]),
     ...(task.sizes === undefined ? [] : sizeFacts(task.sizes)),
+    ...linkedFact('Re-driven as', task.redriven_as),
+    ...linkedFact('Re-drive of', task.redrive_of),
     ...(task.request_id === undefined
       ? []
       : [['Request', <Code key="request">{task.request_id}</Code>] satisfies [string, ReactNode]]),
@@ -201,6 +204,10 @@ function Fact({ name, value }: { readonly name: string; readonly value: ReactNod
       <dd>{value}</dd>
     </>
   );
+}
+
+function linkedFact(name: string, id: string | null | undefined): [string, ReactNode][] {
+  return id === null || id === undefined ? [] : [[name, <TaskLink key={name} id={id} />]];
 }
 
 function sizeFacts({ requested, sent, received }: NonNullable<TaskDetail['sizes']>): [string, ReactNode][] {

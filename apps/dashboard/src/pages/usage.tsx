@@ -7,6 +7,7 @@ import { useState } from 'react';
 import { addressOf, get, type Query } from '../api/request.ts';
 import type { Usage, UsageRow } from '../api/types.ts';
 import { amountIn, duration } from '../parts/format.ts';
+import { Figure } from '../parts/figure.tsx';
 import { DownloadIcon, UsageIcon } from '../parts/icons.tsx';
 import { Empty, PageFrame, Trouble } from '../parts/page.tsx';
 import { lastDays, stepLabel, stepsOf, type TimeSpan } from '../parts/time-span.ts';
@@ -122,19 +123,6 @@ function Figures({ usage: { data, currency }, span }: { readonly usage: Usage; r
         />
       </SimpleGrid>
     </>
-  );
-}
-
-function Figure({ name, value }: { readonly name: string; readonly value: string }) {
-  return (
-    <Box className="surface" p="md">
-      <Text size="sm" c="dimmed">
-        {name}
-      </Text>
-      <Text fz={26} fw={650} lh={1.25} className="numbers">
-        {value}
-      </Text>
-    </Box>
   );
 }
 

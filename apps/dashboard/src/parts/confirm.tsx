@@ -34,7 +34,9 @@ export function Confirm(props: ConfirmProps) {
   return (
     <Modal opened={opened} onClose={onClose} title={title}>
       <Stack>
-        <Text size="sm">{children}</Text>
+        <Text size="sm" component="div">
+          {children}
+        </Text>
         {error !== null && <Trouble error={error} doing="That did not work" />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose} data-autofocus>

@@ -62,6 +62,11 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 }
 
+/** What is left of a wait, in whole seconds: "40 s". */
+export function secondsLeft(milliseconds: number): string {
+  return `${Math.ceil(milliseconds / 1000)} s`;
+}
+
 /** "2048x1152" as "2048 × 1152". */
 export function dimensions(size: string): string {
   return size.replace('x', ' × ');

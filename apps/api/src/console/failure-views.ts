@@ -1,0 +1,190 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsArray, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { Rule } from '#contract/field-rule.js';
+import type { FailedTask, FailureGroup } from '#tasks/failed-tasks.js';
+import { isTaskId } from '#tasks/task-id.js';
+import { whyNot, type RedriveOutcome } from './redrive.js';
+
+/** Failed tasks that one call draws anew at most. */
+export const MOST_REDRIVEN = 100;
+export const MOST_DAYS = 90;
+const MAX_NAME_LENGTH = 200;
+
+class FailureKindBody {
+  @ApiProperty({ example: 'upstream_error' })
+  code!: string;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Who was called last; null: nobody.' })
+  provider!: string | null;
+
+  @ApiProperty()
+  model!: string;
+}
+
+export class FailureGroupView extends FailureKindBody {
+  @ApiProperty({ type: 'integer' })
+  count!: number;
+
+  @ApiProperty({ type: 'integer', description: 'Those that were drawn anew since.' })
+  redriven!: number;
+
+  @ApiProperty({ format: 'date-time' })
+  latest_at!: string;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Why they are not drawn anew; null where they are.' })
+  why_not!: string | null;
+}
+
+export class FailureListView {
+  @ApiProperty({ type: [FailureGroupView], description: 'The kind that happened last first; 200 at most.' })
+  data!: FailureGroupView[];
+}
+
+class OwnerView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty()
+  name!: string;
+}
+
+export class FailedTaskView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty({ type: OwnerView })
+  account!: OwnerView;
+
+  @ApiProperty({ type: OwnerView })
+  key!: OwnerView;
+
+  @ApiProperty({ format: 'date-time' })
+  failed_at!: string;
+
+  @ApiProperty()
+  message!: string;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Id of the task that it was drawn anew as.' })
+  redriven_as!: string | null;
+}
+
+export class FailedTaskPage {
+  @ApiProperty({ type: [FailedTaskView] })
+  data!: FailedTaskView[];
+
+  @ApiProperty()
+  has_more!: boolean;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` to get the next page.' })
+  next!: string | null;
+}
+
+const IsName = () =>
+  Rule('isShortText', (value, property) =>
+    typeof value === 'string' && value.length <= MAX_NAME_LENGTH && !value.includes('\u0000')
+      ? undefined
+      : { code: 'invalid_value', message: `${property} must be a text of at most ${MAX_NAME_LENGTH} characters` },
+  );
+
+/** Either `tasks`, or a kind of failures. */
+export class RedriveBody {
+  @ApiPropertyOptional({ type: [String], maxItems: MOST_REDRIVEN, description: 'Ids of failed tasks.' })
+  @IsOptional()
+  @IsArray()
+  @Rule('areTasks', (value, property) => {
+    const ids: readonly unknown[] = Array.isArray(value) ? value : [];
+    if (ids.length > MOST_REDRIVEN)
+      return { code: 'array_above_max_length', message: `${property} must have at most ${MOST_REDRIVEN} entries` };
+    const isFine = ids.length > 0 && ids.every((id) => typeof id === 'string' && isTaskId(id));
+    return isFine ? undefined : { code: 'invalid_value', message: `${property} must be ids of tasks` };
+  })
+  tasks?: string[] | null;
+
+  @ApiPropertyOptional({ description: 'Together with `model` and `days`: the newest 100 of this kind.' })
+  @IsOptional()
+  @IsString()
+  @IsName()
+  code?: string | null;
+
+  @ApiPropertyOptional({ type: String, nullable: true, description: 'Left out or null: nobody was called.' })
+  @IsOptional()
+  @IsString()
+  @IsName()
+  provider?: string | null;
+
+  @ApiPropertyOptional()
+  @IsOptional()
+  @IsString()
+  @IsName()
+  model?: string | null;
+
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MOST_DAYS, description: 'How far back; 7.' })
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(MOST_DAYS)
+  days?: number | null;
+
+  @ApiPropertyOptional({ description: 'What the answer before had as `next`.' })
+  @IsOptional()
+  @IsString()
+  @Rule('isTask', (value, property) =>
+    typeof value === 'string' && isTaskId(value)
+      ? undefined
+      : { code: 'invalid_value', message: `${property} must be the id of a task` },
+  )
+  after?: string | null;
+}
+
+class RedrivenView {
+  @ApiProperty()
+  task_id!: string;
+
+  @ApiProperty()
+  new_task_id!: string;
+}
+
+class NotRedrivenView {
+  @ApiProperty()
+  task_id!: string;
+
+  @ApiProperty()
+  code!: string;
+
+  @ApiProperty()
+  message!: string;
+}
+
+export class RedriveView {
+  @ApiProperty({ type: [RedrivenView] })
+  redriven!: RedrivenView[];
+
+  @ApiProperty({ type: [NotRedrivenView] })
+  refused!: NotRedrivenView[];
+
+  @ApiProperty({ type: String, nullable: true, description: 'Of a kind: pass it as `after` for those that are left.' })
+  next!: string | null;
+}
+
+export function groupView({ latestAt, ...group }: FailureGroup): FailureGroupView {
+  return { ...group, latest_at: latestAt.toISOString(), why_not: whyNot(group.code) ?? null };
+}
+
+export function failedTaskView(task: FailedTask): FailedTaskView {
+  return {
+    id: task.id,
+    account: { id: task.accountId, name: task.accountName },
+    key: { id: task.keyId, name: task.keyName },
+    failed_at: task.finishedAt.toISOString(),
+    message: task.message,
+    redriven_as: task.redrivenAs,
+  };
+}
+
+export function redriveView({ redriven, refused }: RedriveOutcome, next: string | null): RedriveView {
+  return {
+    redriven: redriven.map(({ id, newId }) => ({ task_id: id, new_task_id: newId })),
+    refused: refused.map(({ id, reason }) => ({ task_id: id, code: reason.code, message: reason.message })),
+    next,
+  };
+}

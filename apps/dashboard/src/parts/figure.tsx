@@ -1,0 +1,15 @@
+import { Box, Text } from '@mantine/core';
+
+/** One number and what it counts. */
+export function Figure({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <Box className="surface" p="md">
+      <Text size="sm" c="dimmed">
+        {name}
+      </Text>
+      <Text fz={26} fw={650} lh={1.25} className="numbers">
+        {value}
+      </Text>
+    </Box>
+  );
+}

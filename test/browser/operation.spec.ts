@@ -1,0 +1,196 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { EmbeddedService } from '#embedded/postgres.js';
+import { startRedis } from '#embedded/redis.js';
+import { openScreen, type Screen } from '../support/chromium.js';
+import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
+import { insertFailed } from '../support/failed-task.js';
+import { freePort } from '../support/free-port.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { startWorker, type TestProcess } from '../support/processes.js';
+
+const NAME = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
+const MODELS = `
+currency: USD
+providers:
+  house: { type: sandbox, limits: { concurrency: 4, starts_per_minute: 600 } }
+  broken: { type: openai, base_url: "http://127.0.0.1:9/v1", keys: [{ name: team, env: KEY_OF_TEAM }] }
+models:
+  gpt-image-2:
+    kind: image
+    routes: [{ provider: house }, { provider: broken }]
+    prices: [{ from: 2026-01-01, per_image: { 1k: 0.02, 2k: 0.04, 4k: 0.16 } }]
+  small-image: { kind: image, routes: [{ provider: broken }] }
+`;
+
+describe('providers and queue in a browser', () => {
+  let folder: string;
+  let redis: EmbeddedService;
+  let platform: Platform;
+  let second: TestProcess;
+  let screen: Screen;
+  const page = (): Screen['page'] => screen.page;
+  const button = (name: string | RegExp, exact = true) => page().getByRole('button', { name, exact });
+  const card = (name: string) => page().getByRole('article', { name });
+  const dialog = () => page().getByRole('dialog');
+  const kind = (text: string) => page().locator('.failure-kind', { hasText: text });
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-operation-'));
+    await writeFile(join(folder, 'models.yaml'), MODELS);
+    redis = await startRedis({
+      ...{
+        folder: join(folder, 'redis'),
+        password: 'operation',
+        log: join(folder, 'redis.log'),
+        port: await freePort(),
+      },
+      toolFolders: [resolve('node_modules', '.cache', 'darkroom')],
+    });
+    platform = await startPlatform({
+      ...{ REDIS_URL: redis.url, REDIS_PREFIX: '{operation}', MODELS_FILE: join(folder, 'models.yaml') },
+      ...{ KEY_OF_TEAM: 'sk-canary', PROVIDER_FAILURES: '3', PROVIDER_PAUSE_MS: '60000' },
+    });
+    second = await startWorker({ ...platform.settings, WORKER_CONCURRENCY: '3' });
+    screen = await openScreen(platform.url);
+  }, 120_000);
+  afterAll(async () => {
+    await screen.close();
+    await second.stop();
+    await platform.close();
+    await redis.stop();
+    await rm(folder, { recursive: true, force: true });
+  }, 60_000);
+  // Whatever was said elsewhere stays text: nothing of it ran, no policy was broken.
+  afterEach(async () => {
+    expect(screen.troubles).toEqual([]);
+    expect(await page().locator('img[src="x"], main script').count()).toBe(0);
+  });
+
+  it('is in the menu of operators', async () => {
+    await page().goto(`/console/first-run#token=${await linkToken(platform, { purpose: 'first_admin' })}`);
+    await page().getByLabel('Your name').fill('Ada Lovelace');
+    await page().getByLabel('E-mail').fill('ada@example.org');
+    await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await button('Create the account').click();
+    await page().getByText('Installation').waitFor();
+    await page().getByRole('link', { name: 'Providers and queue' }).click();
+    await card('house').getByText('Healthy').waitFor();
+    await page().getByText('2 workers').waitFor();
+    await page().getByText('Nothing failed in this time').waitFor();
+    expect(await screen.inspect('operation')).toEqual([]);
+  }, 60_000);
+
+  it('drains a provider after asking, and says why it is drained', async () => {
+    await button('Drain house').click();
+    await dialog().getByLabel('Reason').fill(NAME);
+    expect(await screen.inspect('operation-drain')).toEqual([]);
+    await button('Drain the provider').click();
+    await card('house').getByText('Drained', { exact: true }).waitFor();
+    await card('house').getByText(`${NAME} (by ada@example.org in the console)`, { exact: false }).waitFor();
+    expect(await screen.inspect('operation-drained')).toEqual([]);
+  }, 60_000);
+
+  it('tests it while it is drained, after saying what that costs, and resumes it', async () => {
+    await button('Test house').click();
+    await dialog().getByText('It costs what a picture costs: $0.02').waitFor();
+    await dialog().getByText('although it is drained').waitFor();
+    await button('Draw a test picture').click();
+    await dialog().getByRole('img', { name: 'The test picture' }).waitFor();
+    await dialog().getByText('Cost $0.02').waitFor();
+    expect(await screen.inspect('operation-test')).toEqual([]);
+    await dialog().getByRole('link', { name: 'Open the task' }).waitFor();
+    await button('Close').click();
+    await button('Resume house').click();
+    await card('house').getByText('Healthy').waitFor();
+  }, 60_000);
+
+  it('shows how a test fails, and that the provider rests after that', async () => {
+    await button('Test broken').click();
+    await dialog().getByRole('combobox', { name: 'Model' }).click();
+    await page().getByRole('option', { name: 'small-image' }).click();
+    await dialog().getByText('no price is set').waitFor();
+    await button('Draw a test picture').click();
+    await dialog().getByText('No picture was made').waitFor({ timeout: 60_000 });
+    await dialog().getByText('upstream_error').waitFor();
+    expect(await screen.inspect('operation-test-failed')).toEqual([]);
+    await button('Close').click();
+    await card('broken').getByText('Resting').waitFor();
+    expect(await screen.inspect('operation-resting')).toEqual([]);
+  }, 120_000);
+
+  it('lists what failed, and re-drives one, several and all of it', async () => {
+    const accountId = await platform.newAccount();
+    await platform.pool.query('UPDATE accounts SET name = $2 WHERE id = $1', [accountId, NAME]);
+    await platform.newKey({ name: 'theirs', revoked_at: new Date() }, accountId);
+    const { rows } = await platform.pool.query<{ id: string }>(`SELECT id FROM api_keys WHERE name = 'theirs'`);
+    await platform.pool.query('UPDATE api_keys SET name = $2 WHERE id = $1', [rows[0]!.id, NAME]);
+    const own: string[] = [];
+    for (let n = 0; n < 24; n++) own.unshift(await insertFailed(platform));
+    const theirs = { account_id: accountId, api_key_id: rows[0]!.id, message: NAME, code: 'storage_error' };
+    const foreign = await insertFailed(platform, theirs);
+    await insertFailed(platform, { code: 'moderation_blocked', provider: null });
+    await page().reload();
+    await kind('moderation_blocked').getByText('would again').waitFor();
+    expect(await kind('moderation_blocked').getByRole('button', { name: 'Re-drive' }).count()).toBe(0);
+    await button(/^storage_error/).click();
+    await page().getByText(foreign).waitFor();
+    await button(/^upstream_error · house/).click();
+    await page().getByText(own[0]!).waitFor();
+    expect(await screen.inspect('operation-failures')).toEqual([]);
+    await button('Show more').click();
+    await page().getByText(own[23]!).waitFor();
+    for (const id of own.slice(0, 2))
+      await page()
+        .getByRole('checkbox', { name: `Choose ${id}` })
+        .check();
+    await button('Re-drive the chosen 2').click();
+    expect(await screen.inspect('operation-redrive')).toEqual([]);
+    await button('Re-drive').click();
+    await dialog().getByText('2 tasks were re-driven').waitFor();
+    await button('Close').first().click();
+    await page().getByText('24 tasks, 2 re-driven').waitFor();
+    await page().getByText('re-driven as').first().waitFor();
+    await button('Re-drive all 22: upstream_error of gpt-image-2').click();
+    await button('Re-drive').click();
+    await dialog().getByText('22 tasks were re-driven').waitFor();
+    await button('Close').first().click();
+    await button('Re-drive it: storage_error of gpt-image-2').click();
+    await button('Re-drive').click();
+    await dialog().getByText('1 × Its key is revoked or has expired.').waitFor();
+    expect(await screen.inspect('operation-redrive-refused')).toEqual([]);
+    await button('Close').first().click();
+    const { rows: made } = await platform.pool.query(
+      'SELECT count(*)::int AS count FROM tasks WHERE redrive_of IS NOT NULL',
+    );
+    expect(made).toEqual([{ count: 24 }]);
+    await page().getByRole('link', { name: own[0]! }).click();
+    await page().getByText('Re-driven as', { exact: true }).waitFor();
+    expect(await screen.inspect('operation-redriven-task')).toEqual([]);
+    await page().goBack();
+  }, 120_000);
+
+  it('is no page of members, and tells them so', async () => {
+    const member = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
+    const context = page().context();
+    const mine = await context.cookies();
+    await context.addCookies(mine.map((cookie) => ({ ...cookie, value: member.cookie!.split('=')[1]! })));
+    await page().goto('/console/operation');
+    await page().getByText('This page is for operators').waitFor();
+    expect(await page().getByText('Installation', { exact: true }).count()).toBe(0);
+    expect(await screen.inspect('operation-member')).toEqual([]);
+    await context.addCookies(mine);
+  }, 60_000);
+
+  it('says so when no worker is there, and when Redis is away', async () => {
+    await Promise.all([second.stop(), platform.worker.stop()]);
+    await page().goto('/console/operation');
+    await page().getByText('No worker is there').waitFor();
+    expect(await screen.inspect('operation-no-worker')).toEqual([]);
+    await redis.stop();
+    await page().getByText('The queue could not be read').waitFor();
+    await page().getByText('Redis does not answer right now.').first().waitFor();
+    expect(await screen.inspect('operation-no-redis')).toEqual([]);
+  }, 90_000);
+});

@@ -1,0 +1,28 @@
+import { newTaskId } from '#tasks/task-id.js';
+import type { Platform } from './platform.js';
+
+/** Columns of the row that are not as usual; objects are written as JSON. */
+type Columns = Readonly<Record<string, unknown>>;
+
+/** The id of a new task of the default account's key named `e2e` that has failed a moment ago, as it is in the database. */
+export async function insertFailed({ pool }: Pick<Platform, 'pool'>, columns: Columns = {}): Promise<string> {
+  const { code = 'upstream_error', message = 'The provider could not be reached.', ...rest } = columns;
+  const { rows } = await pool.query<{ id: string }>(`SELECT id FROM api_keys WHERE name = 'e2e'`);
+  const id = newTaskId();
+  const options = {
+    ...{ size: '1:1', resolution: '1k', pixels: { width: 1024, height: 1024 }, quality: null, background: null },
+    ...{ moderation: null, inputFidelity: null, outputFormat: 'png', outputCompression: null, user: null },
+  };
+  const row: Columns = {
+    ...{ id, account_id: 'acct_default', api_key_id: rows[0]?.id, request_id: 'req_old', action: 'generation' },
+    ...{ model: 'gpt-image-2', prompt: 'a secret wish', options, status: 'failed', phase: 'done', provider: 'house' },
+    ...{ finished_at: new Date(), deadline_at: new Date(), error: { code, message, http_status: 502 } },
+    ...rest,
+  };
+  const values = Object.values(row).map((value) =>
+    typeof value === 'object' && value !== null && !(value instanceof Date) ? JSON.stringify(value) : value,
+  );
+  const places = values.map((_, index) => `$${index + 1}`);
+  await pool.query(`INSERT INTO tasks (${Object.keys(row).join(', ')}) VALUES (${places.join(', ')})`, values);
+  return id;
+}
