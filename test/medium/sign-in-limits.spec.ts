@@ -1,5 +1,5 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import { SignInLimits } from '../../apps/api/src/console/sign-in-limits.js';
+import { SignInLimits } from '../../apps/api/src/console/sign-in/sign-in-limits.js';
 import { RateCounter } from '../../apps/api/src/limits/rate-counter.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { createTestRedis } from '../support/redis.js';

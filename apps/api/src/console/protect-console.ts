@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { SessionStore } from '#people/session-store.js';
-import { readSessionCookie } from './session-cookie.js';
+import { readSessionCookie } from './sign-in/session-cookie.js';
 
 /** Every route of the console's API begins so. */
 export const CONSOLE_API = '/console/api';

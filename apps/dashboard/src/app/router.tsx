@@ -9,13 +9,13 @@ import {
 import { queryClient, sessionQuery, signInQuery } from '../api/queries.ts';
 import { RequestError } from '../api/request.ts';
 import { Rows } from '../parts/page.tsx';
-import { FirstRunPage, InvitePage, ResetPasswordPage } from '../pages/by-link.tsx';
-import { SignInPage } from '../pages/sign-in.tsx';
+import { FirstRunPage, InvitePage, ResetPasswordPage } from '../pages/sign-in/by-link.tsx';
+import { SignInPage } from '../pages/sign-in/sign-in.tsx';
 import { Failed, NotFound } from './failed.tsx';
 import { Shell } from './shell.tsx';
 import type { AuditFilters } from '../api/audit.ts';
 import type { DeliveryFilters } from '../api/webhooks.ts';
-import type { TaskFilters } from '../pages/task-filters.ts';
+import type { TaskFilters } from '../pages/tasks/task-filters.ts';
 
 const root = createRootRoute({ component: Outlet, errorComponent: Failed, notFoundComponent: NotFound });
 
@@ -61,12 +61,12 @@ const home = createRoute({
 const keys = createRoute({
   getParentRoute: () => inside,
   path: 'keys',
-  component: lazyRouteComponent(() => import('../pages/keys.tsx'), 'KeysPage'),
+  component: lazyRouteComponent(() => import('../pages/keys/keys.tsx'), 'KeysPage'),
 });
 const playground = createRoute({
   getParentRoute: () => inside,
   path: 'playground',
-  component: lazyRouteComponent(() => import('../pages/playground.tsx'), 'PlaygroundPage'),
+  component: lazyRouteComponent(() => import('../pages/playground/playground.tsx'), 'PlaygroundPage'),
 });
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
@@ -79,12 +79,12 @@ const tasks = createRoute({
     key: text(search['key']),
     text: text(search['text']),
   }),
-  component: lazyRouteComponent(() => import('../pages/tasks.tsx'), 'TasksPage'),
+  component: lazyRouteComponent(() => import('../pages/tasks/tasks.tsx'), 'TasksPage'),
 });
 const task = createRoute({
   getParentRoute: () => inside,
   path: 'tasks/$id',
-  component: lazyRouteComponent(() => import('../pages/task.tsx'), 'TaskPage'),
+  component: lazyRouteComponent(() => import('../pages/tasks/task.tsx'), 'TaskPage'),
 });
 const usage = createRoute({
   getParentRoute: () => inside,
@@ -99,35 +99,35 @@ const webhooks = createRoute({
     endpoint: text(search['endpoint']),
     task: text(search['task']),
   }),
-  component: lazyRouteComponent(() => import('../pages/webhooks.tsx'), 'WebhooksPage'),
+  component: lazyRouteComponent(() => import('../pages/webhooks/webhooks.tsx'), 'WebhooksPage'),
 });
 const audit = createRoute({
   getParentRoute: () => inside,
   path: 'audit',
   validateSearch: (search): AuditFilters => ({ who: text(search['who']), kind: text(search['kind']) }),
-  component: lazyRouteComponent(() => import('../pages/audit.tsx'), 'AuditPage'),
+  component: lazyRouteComponent(() => import('../pages/audit/audit.tsx'), 'AuditPage'),
 });
 
 const team = createRoute({
   getParentRoute: () => inside,
   path: 'team',
-  component: lazyRouteComponent(() => import('../pages/team.tsx'), 'TeamPage'),
+  component: lazyRouteComponent(() => import('../pages/team/team.tsx'), 'TeamPage'),
 });
 const accounts = createRoute({
   getParentRoute: () => inside,
   path: 'accounts',
-  component: lazyRouteComponent(() => import('../pages/accounts.tsx'), 'AccountsPage'),
+  component: lazyRouteComponent(() => import('../pages/team/accounts.tsx'), 'AccountsPage'),
 });
 const operation = createRoute({
   getParentRoute: () => inside,
   path: 'operation',
-  component: lazyRouteComponent(() => import('../pages/operation.tsx'), 'OperationPage'),
+  component: lazyRouteComponent(() => import('../pages/operation/operation.tsx'), 'OperationPage'),
 });
 
 const account = createRoute({
   getParentRoute: () => inside,
   path: 'account',
-  component: lazyRouteComponent(() => import('../pages/account.tsx'), 'AccountPage'),
+  component: lazyRouteComponent(() => import('../pages/sign-in/account.tsx'), 'AccountPage'),
 });
 
 export const router = createRouter({

@@ -1,0 +1,143 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsArray, IsBoolean, IsDefined, IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { Rule, type FieldProblem } from '#contract/field-rule.js';
+import { KEY_SCOPES, type ApiKeyRow, type ApiKeySettings, type KeyScope } from '#database/api-keys.js';
+import { BudgetBody } from '../budget-body.js';
+import { IsName } from '../name-body.js';
+
+const MAX_LIMIT = 1_000_000_000;
+const MAX_WEIGHT = 100;
+const MAX_MODELS = 100;
+const MAX_OVERLAP_HOURS = 720;
+
+const OneOf = (...values: readonly string[]) =>
+  IsIn(values, { message: `$property must be one of ${values.join(', ')}` });
+
+/** 0 = any number, null = as the deployment says. */
+function Limit(): PropertyDecorator {
+  return all(
+    ApiPropertyOptional({ type: 'integer', nullable: true, minimum: 0, maximum: MAX_LIMIT }),
+    IsOptional(),
+    IsInt(),
+    Min(0),
+    Max(MAX_LIMIT),
+  );
+}
+
+function all(...decorators: readonly PropertyDecorator[]): PropertyDecorator {
+  return (target, property) => {
+    for (const decorate of decorators) decorate(target, property);
+  };
+}
+
+function modelsProblem(value: unknown, property: string): FieldProblem | undefined {
+  if (!Array.isArray(value)) return undefined;
+  if (value.length > MAX_MODELS) {
+    return { code: 'array_above_max_length', message: `${property} must have at most ${MAX_MODELS} entries` };
+  }
+  const at = value.findIndex((name) => typeof name !== 'string');
+  return at === -1
+    ? undefined
+    : { code: 'invalid_type', message: `${property} must be names of models`, at: `[${at}]` };
+}
+
+function laterProblem(value: unknown, property: string): FieldProblem | undefined {
+  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : NaN;
+  if (time > Date.now() && time < Date.parse('2200-01-01')) return undefined;
+  return { code: 'invalid_value', message: `${property} must be a time in the future, as ISO 8601 writes it` };
+}
+
+/** What may be set of a key besides its name. */
+class KeySettingsBody extends BudgetBody {
+  @ApiPropertyOptional({ type: [String], description: 'Empty: all.' })
+  @IsOptional()
+  @IsArray()
+  @Rule('areModels', modelsProblem)
+  models?: string[] | null;
+
+  @ApiPropertyOptional({ type: [String], enum: KEY_SCOPES, description: 'Empty: everything.' })
+  @IsOptional()
+  @IsArray()
+  @IsIn(KEY_SCOPES, { each: true, message: `scopes must be some of ${KEY_SCOPES.join(', ')}` })
+  scopes?: KeyScope[] | null;
+
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MAX_WEIGHT })
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(MAX_WEIGHT)
+  weight?: number | null;
+
+  @Limit()
+  submits_per_minute?: number | null;
+
+  @Limit()
+  polls_per_minute?: number | null;
+
+  @Limit()
+  tasks_in_flight?: number | null;
+
+  @ApiPropertyOptional({ type: String, nullable: true, format: 'date-time' })
+  @IsOptional()
+  @Rule('isLater', laterProblem)
+  expires_at?: string | null;
+
+  @ApiPropertyOptional({ type: String, nullable: true, enum: ['url', 'b64_json'] })
+  @IsOptional()
+  @OneOf('url', 'b64_json')
+  default_response_format?: 'url' | 'b64_json' | null;
+
+  @ApiPropertyOptional()
+  @IsOptional()
+  @IsBoolean()
+  allow_pixel_size?: boolean | null;
+
+  @ApiPropertyOptional({ enum: ['sync', 'apimart'] })
+  @IsOptional()
+  @OneOf('sync', 'apimart')
+  submit_mode?: 'sync' | 'apimart' | null;
+}
+
+export class KeyChangeBody extends KeySettingsBody {
+  @ApiPropertyOptional()
+  @IsOptional()
+  @IsString()
+  @IsName()
+  name?: string | null;
+}
+
+export class NewKeyBody extends KeySettingsBody {
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @IsName()
+  name!: string;
+}
+
+export class RotateKeyBody {
+  @ApiProperty({ type: 'integer', minimum: 0, maximum: MAX_OVERLAP_HOURS })
+  @IsDefined()
+  @IsInt()
+  @Min(0)
+  @Max(MAX_OVERLAP_HOURS)
+  overlap_hours!: number;
+}
+
+/** What a body changes; null takes a setting back to what is usual. */
+export function keySettings(body: KeyChangeBody | NewKeyBody): Partial<ApiKeySettings & Pick<ApiKeyRow, 'name'>> {
+  const { name, models, scopes, weight, expires_at: expires } = body;
+  const given = {
+    name: name ?? undefined,
+    models: models === null ? [] : models,
+    scopes: scopes === null ? [] : scopes && KEY_SCOPES.filter((scope) => scopes.includes(scope)),
+    weight: weight === null ? 1 : weight,
+    submitsPerMinute: body.submits_per_minute,
+    pollsPerMinute: body.polls_per_minute,
+    tasksInFlight: body.tasks_in_flight,
+    expiresAt: typeof expires === 'string' ? new Date(expires) : expires,
+    defaultResponseFormat: body.default_response_format,
+    allowPixelSize: body.allow_pixel_size === null ? false : body.allow_pixel_size,
+    submitMode: body.submit_mode === null ? 'sync' : body.submit_mode,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,98 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { decimalOf } from '#contract/money.js';
+import { KEY_SCOPES, type ApiKeyRow, type KeyScope } from '#database/api-keys.js';
+import type { Budget } from '#money/budgets.js';
+import { budgetView, BudgetView, SpendView } from '../budget-view.js';
+
+export class KeyView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty()
+  name!: string;
+
+  @ApiProperty({ description: 'How the key begins.' })
+  prefix!: string;
+
+  @ApiProperty({ type: [String], description: 'Empty: all.' })
+  models!: readonly string[];
+
+  @ApiProperty({ type: [String], enum: KEY_SCOPES, description: 'What it may be used for. Empty: everything.' })
+  scopes!: readonly KeyScope[];
+
+  @ApiProperty({ type: 'integer' })
+  weight!: number;
+
+  @ApiProperty({ type: 'integer', nullable: true })
+  submits_per_minute!: number | null;
+
+  @ApiProperty({ type: 'integer', nullable: true })
+  polls_per_minute!: number | null;
+
+  @ApiProperty({ type: 'integer', nullable: true })
+  tasks_in_flight!: number | null;
+
+  @ApiProperty({ type: String, nullable: true, enum: ['url', 'b64_json'] })
+  default_response_format!: string | null;
+
+  @ApiProperty()
+  allow_pixel_size!: boolean;
+
+  @ApiProperty({ enum: ['sync', 'apimart'] })
+  submit_mode!: string;
+
+  @ApiProperty({ type: BudgetView, nullable: true })
+  budget!: BudgetView | null;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+
+  @ApiProperty({ type: String, nullable: true, format: 'date-time' })
+  expires_at!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, format: 'date-time' })
+  revoked_at!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'To the minute.' })
+  last_used_at!: string | null;
+
+  @ApiProperty({ type: SpendView })
+  spend!: SpendView;
+}
+
+export class KeyListView {
+  @ApiProperty({ type: [KeyView] })
+  data!: KeyView[];
+}
+
+export class NewKeyView {
+  @ApiProperty({ type: KeyView })
+  key!: KeyView;
+
+  @ApiProperty({ example: 'sk-dr-...', description: 'Shown only now.' })
+  secret!: string;
+}
+
+/** `spend` in millionths of the currency. */
+export function keyView(row: ApiKeyRow, budget: Budget | undefined, spend: number, currency: string): KeyView {
+  return {
+    id: row.id,
+    name: row.name,
+    prefix: row.prefix,
+    models: row.models,
+    scopes: row.scopes,
+    weight: row.weight,
+    submits_per_minute: row.submitsPerMinute,
+    polls_per_minute: row.pollsPerMinute,
+    tasks_in_flight: row.tasksInFlight,
+    default_response_format: row.defaultResponseFormat,
+    allow_pixel_size: row.allowPixelSize,
+    submit_mode: row.submitMode,
+    budget: budgetView(budget),
+    created_at: row.createdAt.toISOString(),
+    expires_at: row.expiresAt?.toISOString() ?? null,
+    revoked_at: row.revokedAt?.toISOString() ?? null,
+    last_used_at: row.lastUsedAt?.toISOString() ?? null,
+    spend: { amount: decimalOf(spend), currency },
+  };
+}

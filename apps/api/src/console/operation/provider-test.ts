@@ -1,0 +1,72 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { AppError } from '#contract/app-error.js';
+import { costView, type CostView } from '#contract/cost-view.js';
+import { pixelsFor } from '#contract/pixel-table.js';
+import { SubmitTask } from '#tasks/submit-task.js';
+import { newTaskId } from '#tasks/task-id.js';
+import type { TaskOptions } from '#tasks/task.js';
+import { RequestRules } from '../../images/request-rules.js';
+import { ConsoleCaller } from '../tasks/console-caller.js';
+
+/** Whoever tries a provider out waits for no longer than this, in ms. */
+const DEADLINE_MS = 120_000;
+const PROMPT = 'A small red toy boat on a white table, in plain daylight.';
+/** The smallest picture there is. */
+const OPTIONS: TaskOptions = {
+  ...{ size: '1:1', resolution: '1k', pixels: pixelsFor('1:1', '1k'), quality: 'low', background: null },
+  ...{ moderation: null, inputFidelity: null, outputFormat: 'png', outputCompression: null, user: null },
+};
+
+/** A model that a provider can be tried out with, and what that costs. */
+export interface Trial {
+  readonly model: string;
+  /** Null when nothing is charged. */
+  readonly cost: CostView | null;
+}
+
+/** Draws one small picture by one provider, in the way that every picture is made. */
+@Injectable()
+export class ProviderTest {
+  constructor(
+    @Inject(CatalogueSource) private readonly source: CatalogueSource,
+    @Inject(SubmitTask) private readonly tasks: SubmitTask,
+    @Inject(RequestRules) private readonly rules: RequestRules,
+    @Inject(ConsoleCaller) private readonly callers: ConsoleCaller,
+  ) {}
+
+  /** The image models that a provider has routes of, in the catalogue's order. */
+  trials(provider: string): Trial[] {
+    return this.modelsOf(provider).map((model) => {
+      const cost = this.rules.costOf(model, OPTIONS);
+      return { model, cost: cost && costView('pending', cost) };
+    });
+  }
+
+  /**
+   * The id of the new task of the account; without a model it is of the provider's first.
+   * Throws AppError: `not_found`, `model_not_found`, as SubmitTask.
+   */
+  async run(accountId: string, provider: string, asked: string | undefined, requestId: string): Promise<string> {
+    if (!this.source.current.providers.has(provider)) throw new AppError('not_found', 'There is no such provider.');
+    const models = this.modelsOf(provider);
+    const model = asked ?? models[0];
+    if (model === undefined || !models.includes(model)) {
+      throw new AppError('model_not_found', 'The provider makes no pictures of that model.', { param: 'model' });
+    }
+    const { keyId: apiKeyId, weight } = await this.callers.of(accountId);
+    const [id, options] = [newTaskId(), { ...OPTIONS, onlyProvider: provider }];
+    await this.tasks.submit({
+      ...{ id, accountId, apiKeyId, weight, requestId, action: 'generation', model, prompt: PROMPT, options },
+      ...{ inputs: [], mask: null, callbackUrl: null, asynchronous: false, deadlineMs: DEADLINE_MS },
+      cost: this.rules.costOf(model, options),
+    });
+    return id;
+  }
+
+  private modelsOf(name: string): string[] {
+    return [...this.source.current.models.values()]
+      .filter(({ kind, ranks }) => kind === 'image' && ranks.flat().some(({ provider }) => provider === name))
+      .map((model) => model.name);
+  }
+}

@@ -1,0 +1,58 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Checks } from '#people/openid-provider.js';
+import { TextSealer } from '#secrets/sealed-text.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
+import { ApiConfig, publicUrlOf } from '../../http/api.config.js';
+import { CONSOLE_API } from '../protect-console.js';
+
+const NAME = 'darkroom_openid';
+const MINUTES = 10;
+/** Longer texts can't be ours. */
+const MAX_LENGTH = 2_000;
+/** What TextSealer binds the text to. */
+const ROW = 'cookie';
+
+/** A sign-in with the provider that a browser has begun. */
+export interface Begun {
+  readonly checks: Checks;
+  /** The token of the one-time link that it began at. */
+  readonly link: string | null;
+}
+
+/**
+ * What the browser keeps meanwhile: sealed, because it holds secrets. Lax, because the way back is a navigation from
+ * another site; nothing but the way back gets to see it.
+ */
+@Injectable()
+export class BegunCookie {
+  private readonly sealer: TextSealer;
+  private readonly attributes: object;
+
+  constructor(@Inject(SecretsConfig) secrets: SecretsConfig, @Inject(ApiConfig) config: ApiConfig) {
+    this.sealer = new TextSealer(secrets, 'openid sign-in');
+    const secure = publicUrlOf(config).startsWith('https:');
+    this.attributes = { path: `${CONSOLE_API}/oidc`, httpOnly: true, sameSite: 'lax', secure };
+  }
+
+  set(reply: FastifyReply, begun: Begun): void {
+    const { keyId, sealed } = this.sealer.seal(ROW, JSON.stringify({ ...begun, until: Date.now() + MINUTES * 60_000 }));
+    const value = `${keyId}.${sealed.toString('base64url')}`;
+    void reply.setCookie(NAME, value, { ...this.attributes, maxAge: MINUTES * 60 });
+  }
+
+  /** Takes it from the browser: it is good for one return. Undefined when there is none of ours, or it is too old. */
+  take({ server, headers }: FastifyRequest, reply: FastifyReply): Begun | undefined {
+    void reply.clearCookie(NAME, this.attributes);
+    const text = headers.cookie === undefined ? undefined : server.parseCookie(headers.cookie)[NAME];
+    if (text === undefined || text.length > MAX_LENGTH) return undefined;
+    const [keyId = '', sealed = ''] = text.split('.');
+    try {
+      const opened = this.sealer.open(ROW, { keyId, sealed: Buffer.from(sealed, 'base64url') });
+      const { until, ...begun } = JSON.parse(opened) as Begun & { until: number };
+      return until > Date.now() ? begun : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import type { AuditAction } from '#people/audit-actions.js';
+import { OpenIdPeople } from '#people/openid-people.js';
+import { OpenIdProvider, type Checks, type Claims } from '#people/openid-provider.js';
+import { OpenIdRefusal, type RefusalReason } from '#people/openid-refusal.js';
+import { PersonStore, type Person } from '#people/person-store.js';
+import { SignInConfig } from '#people/sign-in.config.js';
+import { ApiConfig, publicUrlOf } from '../../http/api.config.js';
+import { CONSOLE_API } from '../protect-console.js';
+
+/** Who signed in with the provider, and what is written down of it. */
+export interface SignedIn {
+  readonly person: Person;
+  readonly action: AuditAction;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** Signing in with the OpenID Connect provider, as far as it is not HTTP. */
+@Injectable()
+export class OpenIdSignIn {
+  private readonly provider: OpenIdProvider | undefined;
+  private readonly domains: readonly string[];
+  private readonly console: string;
+  /** What the sign-in page offers: the button's words and where it leads, under the address that the provider knows. */
+  readonly offer: { readonly name: string; readonly url: string } | null;
+
+  constructor(
+    @Inject(PersonStore) private readonly people: PersonStore,
+    @Inject(OpenIdPeople) private readonly known: OpenIdPeople,
+    @Inject(SignInConfig) config: SignInConfig,
+    @Inject(ApiConfig) api: ApiConfig,
+  ) {
+    this.console = `${publicUrlOf(api)}/console`;
+    const url = `${publicUrlOf(api)}${CONSOLE_API}/oidc`;
+    this.provider = config.oidcIssuer === undefined ? undefined : new OpenIdProvider(config, `${url}/callback`);
+    this.offer = this.provider === undefined ? null : { name: config.oidcName, url };
+    this.domains = config.oidcDomains.map((domain) => domain.toLowerCase());
+  }
+
+  /** Where a browser lands afterwards: inside, or on the sign-in page, which says why. */
+  landing(refused?: RefusalReason): string {
+    return refused === undefined ? `${this.console}/` : `${this.console}/sign-in?refused=${refused}`;
+  }
+
+  /** Throws OpenIdRefusal `unavailable`, or AppError `unknown_url` when there is no provider. */
+  async begin(): Promise<{ url: string; checks: Checks }> {
+    return await this.asked().begin();
+  }
+
+  /**
+   * Who came back with this query. With a link, the link says who they become, as it would with a password; without
+   * one their verified e-mail address does, unless they are known. Throws OpenIdRefusal.
+   */
+  async finish(query: string, checks: Checks, link: string | null): Promise<SignedIn> {
+    const claims = await this.asked().finish(query, checks);
+    const details = { by: 'openid' };
+    if (link !== null) {
+      const taken = await this.take(link, claims);
+      if (taken === undefined) throw new OpenIdRefusal(claims.email === undefined ? 'unverified' : 'link_used');
+      return { ...taken, details };
+    }
+    const { person, how } = await this.known.admit(claims, this.domains);
+    if (how === 'joined') return { person, action: 'person.joined', details };
+    return { person, action: 'person.signed_in', details: how === 'linked' ? { ...details, linked: true } : details };
+  }
+
+  /** Each kind of link is taken by its own statement alone. */
+  private async take(link: string, claims: Claims): Promise<Omit<SignedIn, 'details'> | undefined> {
+    const { email, issuer, subject } = claims;
+    const who = { email: email ?? null, name: claims.name ?? email ?? 'Somebody', identity: { issuer, subject } };
+    const founder = email === undefined ? undefined : await this.people.createFounder(link, who);
+    if (founder !== undefined) return { person: founder, action: 'person.became_first_admin' };
+    const invited = await this.people.createInvited(link, who);
+    if (invited !== undefined) return { person: invited, action: 'person.joined' };
+    const person = await this.people.resetCredential(link, { identity: who.identity });
+    return person === undefined ? undefined : { person, action: 'person.reset_sign_in' };
+  }
+
+  private asked(): OpenIdProvider {
+    if (this.provider !== undefined) return this.provider;
+    throw new AppError('unknown_url', 'This service knows no OpenID Connect provider.');
+  }
+}

@@ -1,0 +1,109 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ROLES, type Role } from '#people/person-store.js';
+import type { Session, SessionRow } from '#people/session-store.js';
+import { isOperator } from '../roles.guard.js';
+
+class PersonView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty()
+  email!: string;
+
+  @ApiProperty()
+  name!: string;
+
+  @ApiProperty({ enum: ROLES })
+  role!: Role;
+
+  @ApiProperty({ description: 'Has a password to sign in with.' })
+  password!: boolean;
+
+  @ApiProperty({ description: 'Is known at the OpenID Connect provider, and may sign in with it.' })
+  oidc!: boolean;
+}
+
+class AccountView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty()
+  name!: string;
+}
+
+export class SessionView {
+  @ApiProperty({ type: PersonView })
+  person!: PersonView;
+
+  @ApiProperty({ type: AccountView })
+  account!: AccountView;
+
+  @ApiProperty({ description: 'Looks after the whole installation: an admin of the first account.' })
+  operator!: boolean;
+
+  @ApiProperty({ example: 'USD', description: 'What the installation counts money in.' })
+  currency!: string;
+}
+
+class ProviderOfferView {
+  @ApiProperty({ description: 'What the button calls it.' })
+  name!: string;
+
+  @ApiProperty({ description: 'Where a browser goes to begin.' })
+  url!: string;
+}
+
+export class SignInView {
+  @ApiProperty({ description: 'Nobody is the first admin yet.' })
+  first_run!: boolean;
+
+  @ApiProperty({ description: 'One may sign in with e-mail and password.' })
+  password!: boolean;
+
+  @ApiProperty({ type: ProviderOfferView, nullable: true, description: 'One may sign in with OpenID Connect.' })
+  oidc!: ProviderOfferView | null;
+}
+
+class OpenSessionView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty({ description: 'The session of this very request.' })
+  current!: boolean;
+
+  @ApiProperty()
+  user_agent!: string;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+
+  @ApiProperty({ format: 'date-time' })
+  last_seen_at!: string;
+}
+
+export class SessionListView {
+  @ApiProperty({ type: [OpenSessionView] })
+  data!: OpenSessionView[];
+}
+
+export function sessionView(session: Session, currency: string): SessionView {
+  const { personId, accountId, accountName, email, name, role, hasPassword, hasIdentity } = session;
+  return {
+    person: { id: personId, email, name, role, password: hasPassword, oidc: hasIdentity },
+    account: { id: accountId, name: accountName },
+    operator: isOperator(session),
+    currency,
+  };
+}
+
+export function sessionListView(rows: readonly SessionRow[], currentId: string): SessionListView {
+  return {
+    data: rows.map(({ id, userAgent, createdAt, lastSeenAt }) => ({
+      id,
+      current: id === currentId,
+      user_agent: userAgent,
+      created_at: createdAt.toISOString(),
+      last_seen_at: lastSeenAt.toISOString(),
+    })),
+  };
+}

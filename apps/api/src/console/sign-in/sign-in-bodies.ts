@@ -1,0 +1,82 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsDefined, IsString, Matches } from 'class-validator';
+import { Rule, type FieldProblem } from '#contract/field-rule.js';
+import { textProblem } from '#contract/text-rules.js';
+import { EMAIL } from '#people/person-rules.js';
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '#people/passwords.js';
+import { IsName } from '../name-body.js';
+
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+
+/** The same for everyone who names somebody. */
+export const IsEmailAddress = () => Matches(EMAIL, { message: 'email must be an e-mail address' });
+const IsLinkToken = () => Matches(TOKEN, { message: 'token must be the token of a link' });
+const IsNewPassword = () => Rule('isNewPassword', newPasswordProblem);
+
+function newPasswordProblem(value: unknown, property: string): FieldProblem | undefined {
+  if (typeof value === 'string' && [...value].length < MIN_PASSWORD_LENGTH) {
+    return { code: 'invalid_value', message: `${property} must have at least ${MIN_PASSWORD_LENGTH} characters` };
+  }
+  return textProblem(value, property, MAX_PASSWORD_LENGTH);
+}
+
+export class SignInBody {
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  email!: string;
+
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @Rule('isPassword', (value, property) => textProblem(value, property, MAX_PASSWORD_LENGTH))
+  password!: string;
+}
+
+/** A link that is taken by signing in with the provider. */
+export class LinkBody {
+  @ApiProperty({ description: 'The part of the link after #token=.' })
+  @IsDefined()
+  @IsString()
+  @IsLinkToken()
+  token!: string;
+}
+
+/** What comes with every link that is taken with a password. */
+export class ResetPasswordBody extends LinkBody {
+  @ApiProperty({ minLength: MIN_PASSWORD_LENGTH })
+  @IsDefined()
+  @IsString()
+  @IsNewPassword()
+  password!: string;
+}
+
+export class JoinBody extends ResetPasswordBody {
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @IsName()
+  name!: string;
+}
+
+export class FirstAdminBody extends JoinBody {
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @IsEmailAddress()
+  email!: string;
+}
+
+export class ChangePasswordBody {
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @Rule('isPassword', (value, property) => textProblem(value, property, MAX_PASSWORD_LENGTH))
+  current_password!: string;
+
+  @ApiProperty({ minLength: MIN_PASSWORD_LENGTH })
+  @IsDefined()
+  @IsString()
+  @IsNewPassword()
+  password!: string;
+}

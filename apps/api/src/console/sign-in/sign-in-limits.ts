@@ -1,0 +1,54 @@
+import { LRUCache } from 'lru-cache';
+import { createHash } from 'node:crypto';
+import { AppError } from '#contract/app-error.js';
+import { networkOf } from '../../http/network-of.js';
+import type { RateCounter } from '../../limits/rate-counter.js';
+
+/** Attempts are counted in windows of this many seconds. */
+export const SIGN_IN_WINDOW_SECONDS = 900;
+/** Attempts in a window: for one e-mail address wherever they come from, and from one network address. */
+const PER_EMAIL = 10;
+const PER_ADDRESS = 100;
+/** Without Redis each process counts for itself, and allows less, because there may be several of them. */
+const SHARE_ALONE = 1 / 2;
+const MAX_NAMES = 10_000;
+
+/** Turns away whoever tries to sign in too often. Attempts count before the password is looked at, good ones too. */
+export class SignInLimits {
+  private readonly alone: LRUCache<string, number>;
+
+  /** `counter` must count in windows of the same length. */
+  constructor(
+    private readonly counter: RateCounter,
+    windowSeconds = SIGN_IN_WINDOW_SECONDS,
+  ) {
+    this.alone = new LRUCache<string, number>({ max: MAX_NAMES, ttl: windowSeconds * 1_000 });
+  }
+
+  /** Throws AppError `rate_limit_exceeded`. */
+  async admit(address: string, email?: string): Promise<void> {
+    await this.count(`sign-in:address:${networkOf(address)}`, PER_ADDRESS);
+    // Names of Redis keys hold no addresses of people.
+    if (email !== undefined) await this.count(`sign-in:email:${digest(email)}`, PER_EMAIL);
+  }
+
+  /** The same for going to the provider, which the return is counted apart from. */
+  async admitBeginning(address: string): Promise<void> {
+    await this.count(`sign-in:begun:${networkOf(address)}`, PER_ADDRESS);
+  }
+
+  private async count(name: string, limit: number): Promise<void> {
+    // Counted here too, so that Redis failing in the middle of an attack resets nothing.
+    const here = (this.alone.get(name) ?? 0) + 1;
+    this.alone.set(name, here, { noUpdateTTL: true });
+    const counted = await this.counter.count(name).catch(() => undefined);
+    if (counted === undefined ? here <= limit * SHARE_ALONE : counted.place <= limit) return;
+    throw new AppError('rate_limit_exceeded', 'Too many attempts. Try again later.', {
+      retryAfter: counted?.resetSeconds ?? SIGN_IN_WINDOW_SECONDS,
+    });
+  }
+}
+
+function digest(email: string): string {
+  return createHash('sha256').update(email).digest('base64url');
+}

@@ -1,0 +1,26 @@
+import { Get, Inject } from '@nestjs/common';
+import { ApiResponse } from '@nestjs/swagger';
+import { PersonStore } from '#people/person-store.js';
+import { SignInConfig } from '#people/sign-in.config.js';
+import { Public } from '../../auth/api-key.guard.js';
+import { ConsoleController } from '../console-controller.js';
+import { OpenIdSignIn } from './openid-sign-in.js';
+import { SignInView } from './session-views.js';
+
+/** What the sign-in page offers. */
+@ConsoleController('Sign-in', 'sign-in')
+export class WaysInController {
+  constructor(
+    @Inject(PersonStore) private readonly people: PersonStore,
+    @Inject(OpenIdSignIn) private readonly openId: OpenIdSignIn,
+    @Inject(SignInConfig) private readonly config: SignInConfig,
+  ) {}
+
+  @Get()
+  @Public()
+  @ApiResponse({ status: 200, type: SignInView })
+  async waysIn(): Promise<SignInView> {
+    const first_run = !(await this.people.hasFounder());
+    return { first_run, password: this.config.passwordSignIn, oidc: this.openId.offer };
+  }
+}

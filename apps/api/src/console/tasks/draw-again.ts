@@ -1,0 +1,83 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import { Database } from '#database/database.js';
+import { inputKey } from '#storage/object-key.js';
+import { ObjectNotFound, type ObjectStore } from '#storage/object-store.js';
+import { OBJECT_STORE } from '#storage/storage.module.js';
+import { SubmitTask } from '#tasks/submit-task.js';
+import { TaskDetails, type TaskOrder } from '#tasks/task-details.js';
+import { newTaskId } from '#tasks/task-id.js';
+import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/task.js';
+import { RequestRules } from '../../images/request-rules.js';
+import { ConsoleCaller } from './console-caller.js';
+
+/** Images of one kind of object are read back and stored anew under this type; what they are is seen when they are used. */
+const CONTENT_TYPE = 'application/octet-stream';
+
+/** Whom an old order is given again for, and who is told of its end. */
+type Terms = Pick<
+  TaskCommand,
+  'accountId' | 'apiKeyId' | 'weight' | 'maxInFlight' | 'requestId' | 'callbackUrl' | 'asynchronous' | 'redriveOf'
+>;
+
+/** Makes a new task of an old one's order, at today's price. */
+@Injectable()
+export class DrawAgain {
+  private readonly details: TaskDetails;
+
+  constructor(
+    @Inject(Database) database: Database,
+    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+    @Inject(SubmitTask) private readonly tasks: SubmitTask,
+    @Inject(RequestRules) private readonly rules: RequestRules,
+    @Inject(ConsoleCaller) private readonly callers: ConsoleCaller,
+  ) {
+    this.details = new TaskDetails(database.pool);
+  }
+
+  /** For the account's own people, with the console's key. Answers and throws like `order`; `task_not_found` besides. */
+  async run(accountId: string, id: string, requestId: string): Promise<string> {
+    const order = await this.details.order(accountId, id);
+    if (order === undefined) throw new AppError('task_not_found', 'There is no such task.');
+    const { keyId: apiKeyId, weight } = await this.callers.of(accountId);
+    return await this.order(order, { accountId, apiKeyId, weight, requestId, callbackUrl: null, asynchronous: false });
+  }
+
+  /** The id of the new task. Throws AppError: `model_not_found`, `invalid_value` when its images are gone, as SubmitTask. */
+  async order({ action, model, prompt, options: old, ...images }: TaskOrder, terms: Terms): Promise<string> {
+    this.rules.assertModel({ model });
+    const id = newTaskId();
+    const { inputs, mask } = await this.copyInputs(id, images);
+    const options = withoutProvider(old);
+    const cost = this.rules.costOf(model, options);
+    await this.tasks.submit({ ...terms, id, action, model, prompt, options, inputs, mask, cost });
+    return id;
+  }
+
+  /** Old objects go with their owners, so the new task gets copies. Where it comes to none, retention collects them. */
+  private async copyInputs(to: string, old: Pick<TaskOrder, 'inputs' | 'mask'>) {
+    const inputs: TaskInput[] = [];
+    for (const [index, input] of old.inputs.entries()) inputs.push(await this.copy(inputKey(to, index), input));
+    const mask = old.mask === null ? null : await this.copy(inputKey(to, 'mask'), old.mask);
+    return { inputs, mask };
+  }
+
+  private async copy(key: string, input: TaskInput): Promise<TaskInput> {
+    if (input.kind !== 'object') return input;
+    try {
+      const { stream } = await this.store.open(input.key);
+      await this.store.put(key, stream, { contentType: CONTENT_TYPE });
+    } catch (cause) {
+      if (cause instanceof ObjectNotFound) {
+        throw new AppError('invalid_value', 'Its reference images are no longer kept; send them anew.', { cause });
+      }
+      throw new AppError('storage_error', 'Its reference images cannot be read right now.', { cause });
+    }
+    return { ...input, key };
+  }
+}
+
+/** What was a trial of one provider may be made by any when it is drawn again. */
+function withoutProvider({ onlyProvider: _, ...options }: TaskOptions): TaskOptions {
+  return options;
+}

@@ -1,0 +1,26 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { TaskPartialsListener } from '#tasks/task-partials.js';
+import type { TaskSummary } from '#tasks/task.js';
+import type { EventStream } from '../../http/event-stream.js';
+import { FollowTask } from '../../tasks/follow-task.js';
+
+/** The event stream of a task with its partial pictures. */
+@Injectable()
+export class Following {
+  constructor(
+    @Inject(FollowTask) private readonly tasks: FollowTask,
+    @Inject(TaskPartialsListener) private readonly partials: TaskPartialsListener,
+  ) {}
+
+  stream(task: TaskSummary, reply: FastifyReply, dataOf: () => Promise<object>): void {
+    this.tasks.stream(task, undefined, reply, { dataOf, begin: (events) => this.sendPartials(task, events) });
+  }
+
+  private sendPartials({ id, options }: TaskSummary, events: EventStream): () => void {
+    if (options.partialImages === undefined) return () => undefined;
+    return this.partials.listen(id, ({ index, format, base64 }) => {
+      events.event('partial', { index, b64_json: base64, output_format: format });
+    });
+  }
+}

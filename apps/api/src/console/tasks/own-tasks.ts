@@ -1,0 +1,62 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import { CancelTask } from '#tasks/cancel-task.js';
+import { TaskEstimates } from '#tasks/task-estimates.js';
+import { isTaskId } from '#tasks/task-id.js';
+
+import { TaskStore } from '#tasks/task-store.js';
+import type { TaskSummary } from '#tasks/task.js';
+
+import { Following } from './following.js';
+import { AccountTasks } from './account-tasks.js';
+import { sessionOf } from '../session.guard.js';
+import type { ConsoleTaskView } from './task-views.js';
+
+/** One task that a request of the console names. Another account's is none: `task_not_found`. */
+@Injectable()
+export class OwnTasks {
+  constructor(
+    @Inject(TaskStore) private readonly store: TaskStore,
+    @Inject(AccountTasks) private readonly tasks: AccountTasks,
+    @Inject(CancelTask) private readonly cancelTask: CancelTask,
+    @Inject(TaskEstimates) private readonly estimates: TaskEstimates,
+    @Inject(Following) private readonly following: Following,
+  ) {}
+
+  async find(request: FastifyRequest): Promise<TaskSummary> {
+    return await this.lookUp(request, (accountId, id) => this.store.find(accountId, id));
+  }
+
+  /** The task as it is afterwards. */
+  async cancel(request: FastifyRequest): Promise<TaskSummary> {
+    return await this.lookUp(request, (accountId, id) => this.cancelTask.cancel(accountId, id));
+  }
+
+  async view(accountId: string, task: TaskSummary): Promise<ConsoleTaskView> {
+    return await this.tasks.view(accountId, task, (await this.estimates.places([task])).get(task.id));
+  }
+
+  /** Streams the task as it moves, with its partial pictures, to its end. */
+  async follow(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { accountId } = sessionOf(request);
+    const task = await this.find(request);
+    this.following.stream(task, reply, () => this.latest(accountId, task));
+  }
+
+  /** Read anew, so that timeline and place are of one moment with the rest. */
+  private async latest(accountId: string, task: TaskSummary): Promise<ConsoleTaskView> {
+    return await this.view(accountId, (await this.store.find(accountId, task.id)) ?? task);
+  }
+
+  private async lookUp(
+    request: FastifyRequest,
+    find: (accountId: string, id: string) => Promise<TaskSummary | undefined>,
+  ): Promise<TaskSummary> {
+    const { taskId } = request.params as { taskId: string };
+    const task = isTaskId(taskId) ? await find(sessionOf(request).accountId, taskId) : undefined;
+    if (task === undefined) throw new AppError('task_not_found', 'There is no such task.');
+    request.taskId = task.id;
+    return task;
+  }
+}

@@ -1,0 +1,84 @@
+import { Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import { ApiQuery, ApiResponse } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AuditLog } from '#people/audit-log.js';
+import { TASK_STATUSES } from '#tasks/task-status.js';
+import { AccountTasks } from './account-tasks.js';
+import { ConsoleCaller } from './console-caller.js';
+import { ConsoleController } from '../console-controller.js';
+import { DrawAgain } from './draw-again.js';
+import { OwnTasks } from './own-tasks.js';
+import { sessionOf } from '../session.guard.js';
+import { consoleTaskQuery } from './task-query.js';
+import { AcceptedTaskView, ConsoleTaskPage, ConsoleTaskView } from './task-views.js';
+
+/** The word that stands for the playground's own key in filters. */
+const PLAYGROUND = 'playground';
+
+@ConsoleController('Tasks', 'tasks')
+export class ConsoleTasksController {
+  constructor(
+    @Inject(AccountTasks) private readonly tasks: AccountTasks,
+    @Inject(OwnTasks) private readonly own: OwnTasks,
+    @Inject(DrawAgain) private readonly again: DrawAgain,
+    @Inject(ConsoleCaller) private readonly callers: ConsoleCaller,
+    @Inject(AuditLog) private readonly audit: AuditLog,
+  ) {}
+
+  @Get()
+  @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
+  @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
+  @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
+  @ApiQuery({ name: 'model', required: false, schema: { type: 'string' } })
+  @ApiQuery({ name: 'key', required: false, description: 'Id of a key, or `playground`.', schema: { type: 'string' } })
+  @ApiQuery({
+    name: 'text',
+    required: false,
+    description: 'Part of a prompt, or the id of a task or a request.',
+    schema: { type: 'string' },
+  })
+  @ApiResponse({ status: 200, type: ConsoleTaskPage })
+  async list(@Req() request: FastifyRequest): Promise<ConsoleTaskPage> {
+    const { accountId } = sessionOf(request);
+    const { key, ...query } = consoleTaskQuery(request.query);
+    const apiKeyId = key === PLAYGROUND ? await this.callers.keyId(accountId) : key;
+    return await this.tasks.list(accountId, { ...query, apiKeyId });
+  }
+
+  @Get(':taskId')
+  @ApiResponse({ status: 200, type: ConsoleTaskView })
+  async find(@Req() request: FastifyRequest): Promise<ConsoleTaskView> {
+    return await this.own.view(sessionOf(request).accountId, await this.own.find(request));
+  }
+
+  @Get(':taskId/events')
+  @ApiResponse({ status: 200, description: 'Events `task.updated` (a ConsoleTaskView) and `partial`, until the end.' })
+  async events(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.own.follow(request, reply);
+  }
+
+  @Post(':taskId/cancel')
+  @RouteConfig({ bodyless: true })
+  @HttpCode(200)
+  @ApiResponse({ status: 200, type: ConsoleTaskView })
+  async cancel(@Req() request: FastifyRequest): Promise<ConsoleTaskView> {
+    const { accountId, personId } = sessionOf(request);
+    const task = await this.own.cancel(request);
+    await this.audit.write({ accountId, personId, action: 'task.cancelled', target: task.id });
+    return await this.own.view(accountId, task);
+  }
+
+  @Post(':taskId/again')
+  @RouteConfig({ bodyless: true })
+  @HttpCode(202)
+  @ApiResponse({ status: 202, type: AcceptedTaskView })
+  async runAgain(@Req() request: FastifyRequest): Promise<AcceptedTaskView> {
+    const { accountId, personId } = sessionOf(request);
+    const { taskId } = request.params as { taskId: string };
+    const id = await this.again.run(accountId, taskId, request.id);
+    request.taskId = id;
+    await this.audit.write({ accountId, personId, action: 'task.made_again', target: id, details: { from: taskId } });
+    return { task_id: id };
+  }
+}

@@ -1,0 +1,98 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { AppError } from '#contract/app-error.js';
+import { decimalOf } from '#contract/money.js';
+import { DEFAULT_ACCOUNT } from '#database/api-keys.js';
+import { Database } from '#database/database.js';
+import { findBudgets, setBudget } from '#money/budgets.js';
+import { spendThisMonth } from '#money/spend.js';
+import { AccountStore, newAccountId, type Account } from '#people/account-store.js';
+import { tasksInFlightByAccount } from '#tasks/queue-figures.js';
+import type { AccountRowView, OwnAccountView } from './account-views.js';
+import type { AccountChangeBody } from './account-bodies.js';
+import { budgetAfter, type BudgetBody } from '../budget-body.js';
+import { budgetView } from '../budget-view.js';
+
+/** The accounts of the installation: their figures and their limits, never what they draw. */
+@Injectable()
+export class Accounts {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CatalogueSource) private readonly source: CatalogueSource,
+    @Inject(AccountStore) private readonly accounts: AccountStore,
+  ) {}
+
+  /** All accounts, or the one with this id. */
+  async list(id?: string): Promise<AccountRowView[]> {
+    const [rows, inFlight] = await Promise.all([this.accounts.list(id), tasksInFlightByAccount(this.database.pool)]);
+    const moneyOf = await this.money(rows);
+    return rows.map((row) => ({
+      ...{ id: row.id, name: row.name, first: row.id === DEFAULT_ACCOUNT, ...moneyOf(row.id) },
+      ...{ created_at: row.createdAt.toISOString(), disabled_at: row.disabledAt?.toISOString() ?? null },
+      ...{ people: row.people, admins: row.admins, keys: row.keys, tasks_in_flight: inFlight.get(row.id) ?? 0 },
+    }));
+  }
+
+  /** An account for those who belong to it. */
+  async own(id: string): Promise<OwnAccountView> {
+    const account = await this.find(id);
+    return { id, name: account.name, ...(await this.money([account]))(id) };
+  }
+
+  /** Throws AppError `not_found`. */
+  async find(id: string): Promise<Account> {
+    const account = await this.accounts.find(id);
+    if (account === undefined) throw noAccount();
+    return account;
+  }
+
+  async create({ name, ...body }: BudgetBody & { name: string }): Promise<string> {
+    const id = newAccountId();
+    const budget = budgetAfter(body, undefined);
+    // First, because it may fail: a budget that nobody has harms nobody, an account without its budget might.
+    if (budget) await setBudget(this.database.pool, { ownerId: id, owner: 'account' }, budget);
+    await this.accounts.create(id, name);
+    return id;
+  }
+
+  async rename(id: string, name: string): Promise<void> {
+    await this.accounts.rename(id, name);
+  }
+
+  /** Throws AppError `invalid_value` for what cannot be, before anything is changed. */
+  async change({ id }: Account, { name, disabled, ...body }: AccountChangeBody): Promise<AccountRowView> {
+    if (disabled === true && id === DEFAULT_ACCOUNT) {
+      throw new AppError('invalid_value', 'The first account cannot be disabled.', { param: 'disabled' });
+    }
+    const budget = budgetAfter(body, (await findBudgets(this.database.pool, [id]))[0]);
+    if (budget !== undefined) {
+      await setBudget(this.database.pool, { ownerId: id, owner: 'account' }, budget ?? undefined);
+    }
+    if (typeof name === 'string') await this.rename(id, name);
+    if (typeof disabled === 'boolean') await this.accounts.setDisabled(id, disabled);
+    return await this.view(id);
+  }
+
+  async view(id: string): Promise<AccountRowView> {
+    const [view] = await this.list(id);
+    if (view === undefined) throw noAccount();
+    return view;
+  }
+
+  private async money(accounts: readonly Account[]) {
+    const ids = accounts.map(({ id }) => id);
+    const { currency } = this.source.current;
+    const [budgets, spends] = await Promise.all([
+      findBudgets(this.database.pool, ids),
+      spendThisMonth(this.database.pool, ids, currency),
+    ]);
+    return (id: string) => ({
+      budget: budgetView(budgets.find(({ ownerId }) => ownerId === id)),
+      spend: { amount: decimalOf(spends.get(id) ?? 0), currency },
+    });
+  }
+}
+
+function noAccount(): AppError {
+  return new AppError('not_found', 'There is no such account.');
+}

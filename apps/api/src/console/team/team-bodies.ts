@@ -1,0 +1,33 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsBoolean, IsDefined, IsIn, IsOptional, IsString } from 'class-validator';
+import { ROLES, type Role } from '#people/person-store.js';
+import { IsEmailAddress } from '../sign-in/sign-in-bodies.js';
+
+const IsRole = () => IsIn(ROLES, { message: `role must be one of ${ROLES.join(', ')}` });
+
+export class InviteAdminBody {
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @IsEmailAddress()
+  email!: string;
+}
+
+export class InviteBody extends InviteAdminBody {
+  @ApiProperty({ enum: ROLES })
+  @IsDefined()
+  @IsRole()
+  role!: Role;
+}
+
+export class PersonChangeBody {
+  @ApiPropertyOptional({ enum: ROLES })
+  @IsOptional()
+  @IsRole()
+  role?: Role | null;
+
+  @ApiPropertyOptional({ description: 'Whoever is disabled is signed out at once.' })
+  @IsOptional()
+  @IsBoolean()
+  disabled?: boolean | null;
+}

@@ -1,0 +1,85 @@
+import { Get, Inject, Req, Res } from '@nestjs/common';
+import { ApiProperty, ApiQuery, ApiResponse } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { decimalOf } from '#contract/money.js';
+import { Database } from '#database/database.js';
+import { USAGE_GROUPS, usageOf } from '#tasks/usage.js';
+import { ConsoleController } from '../console-controller.js';
+import { csv } from '../csv.js';
+import { sessionOf } from '../session.guard.js';
+import { usageQuery } from './usage-query.js';
+
+class UsageView {
+  @ApiProperty({ format: 'date-time' })
+  time!: string;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Null: no provider was called.' })
+  group!: string | null;
+
+  @ApiProperty({ type: 'integer' })
+  pictures!: number;
+
+  @ApiProperty({ type: 'integer' })
+  failed!: number;
+
+  @ApiProperty({ example: '1.200000' })
+  spend!: string;
+
+  @ApiProperty({ type: 'integer', nullable: true })
+  p50_ms!: number | null;
+
+  @ApiProperty({ type: 'integer', nullable: true })
+  p95_ms!: number | null;
+}
+
+class UsageListView {
+  @ApiProperty({ type: [UsageView] })
+  data!: UsageView[];
+
+  @ApiProperty({ example: 'USD' })
+  currency!: string;
+}
+
+const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));
+
+/** What the account has drawn, from the tasks that are still kept. */
+@ConsoleController('Usage')
+@ApiQuery({ name: 'from', required: false, schema: { type: 'string' } })
+@ApiQuery({ name: 'to', required: false, schema: { type: 'string' } })
+@ApiQuery({ name: 'by', required: false, enum: ['day', 'hour'] })
+@ApiQuery({ name: 'group', required: false, enum: USAGE_GROUPS })
+export class UsageController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CatalogueSource) private readonly source: CatalogueSource,
+  ) {}
+
+  @Get('usage')
+  @ApiResponse({ status: 200, type: UsageListView })
+  async usage(@Req() request: FastifyRequest): Promise<UsageListView> {
+    const { currency } = this.source.current;
+    const asked = { ...usageQuery(request.query, new Date()), currency };
+    const rows = await usageOf(this.database.pool, sessionOf(request).accountId, asked);
+    const data = rows.map(({ time, group, pictures, failed, spend, p50Ms, p95Ms }) => ({
+      ...{ time: time.toISOString(), group, pictures, failed, spend: decimalOf(spend) },
+      ...{ p50_ms: rounded(p50Ms), p95_ms: rounded(p95Ms) },
+    }));
+    return { data, currency };
+  }
+
+  @Get('usage.csv')
+  @ApiResponse({ status: 200, description: 'The same as comma-separated text.' })
+  async table(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
+    const { data, currency } = await this.usage(request);
+    void reply
+      .type('text/csv; charset=utf-8')
+      .header('content-disposition', 'attachment; filename="darkroom-usage.csv"');
+    return csv([
+      ['time', 'group', 'pictures', 'failed', 'spend', 'currency', 'p50_ms', 'p95_ms'],
+      ...data.map(({ time, group, pictures, failed, spend, p50_ms, p95_ms }) => [
+        ...[time, group, pictures, failed, spend, currency, p50_ms, p95_ms],
+      ]),
+    ]);
+  }
+}

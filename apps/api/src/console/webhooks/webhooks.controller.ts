@@ -1,0 +1,148 @@
+import { Delete, Get, HttpCode, Inject, Patch, Post, Req } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import { ApiBody, ApiQuery, ApiResponse } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
+import type { AuditAction } from '#people/audit-actions.js';
+import { AuditLog } from '#people/audit-log.js';
+import { DELIVERY_STATES } from '#webhooks/next-step.js';
+import { shownUrl } from '#webhooks/shown-url.js';
+import { readLimit } from '../../tasks/list-query.js';
+import { AccountWebhooks } from './account-webhooks.js';
+import { consoleBody } from '../console-body.js';
+import { ConsoleController } from '../console-controller.js';
+import { assertFilters, queryChoice, queryText } from '../query-text.js';
+import { ForRole } from '../roles.guard.js';
+import { sessionOf } from '../session.guard.js';
+import { EndpointChangeBody, NewEndpointBody, RotateSecretBody } from './webhook-bodies.js';
+import { DeliveryPage, EndpointListView, EndpointView, SecretListView, SentTestView } from './webhook-views.js';
+
+const OVERLAP_HOURS = 24;
+const FILTERS = ['limit', 'after', 'status', 'endpoint', 'task'];
+
+/** Where an account is told of the ends of its tasks. Whom to tell, and what it is signed with, is for admins. */
+@ConsoleController('Webhooks', 'webhooks')
+export class WebhooksController {
+  constructor(
+    @Inject(AccountWebhooks) private readonly webhooks: AccountWebhooks,
+    @Inject(AuditLog) private readonly audit: AuditLog,
+  ) {}
+
+  @Get('endpoints')
+  @ApiResponse({ status: 200, type: EndpointListView })
+  async endpoints(@Req() request: FastifyRequest): Promise<EndpointListView> {
+    return await this.webhooks.endpoints(sessionOf(request).accountId);
+  }
+
+  @Post('endpoints')
+  @ForRole('admin')
+  @ApiBody({ type: NewEndpointBody })
+  @ApiResponse({ status: 201, type: EndpointView })
+  async add(@Req() request: FastifyRequest): Promise<EndpointView> {
+    const body = consoleBody(NewEndpointBody, request.body);
+    const endpoint = await this.webhooks.add(sessionOf(request).accountId, body);
+    const { id, url, events } = endpoint;
+    await this.log(request, 'webhook_endpoint.added', id, { url: shownUrl(url), events });
+    return endpoint;
+  }
+
+  @Patch('endpoints/:id')
+  @ForRole('admin')
+  @ApiBody({ type: EndpointChangeBody })
+  @ApiResponse({ status: 200, type: EndpointView })
+  async change(@Req() request: FastifyRequest): Promise<EndpointView> {
+    const body = consoleBody(EndpointChangeBody, request.body);
+    const endpoint = await this.webhooks.change(sessionOf(request).accountId, idOf(request), body);
+    const { id, events } = endpoint;
+    const url = shownUrl(endpoint.url);
+    if (Array.isArray(body.events)) await this.log(request, 'webhook_endpoint.changed', id, { url, events });
+    if (body.active === true) await this.log(request, 'webhook_endpoint.enabled', id, { url });
+    if (body.active === false) await this.log(request, 'webhook_endpoint.disabled', id, { url });
+    return endpoint;
+  }
+
+  @Delete('endpoints/:id')
+  @ForRole('admin')
+  @RouteConfig({ bodyless: true })
+  @HttpCode(204)
+  async remove(@Req() request: FastifyRequest): Promise<void> {
+    const { accountId } = sessionOf(request);
+    const { id, url } = await this.webhooks.endpoint(accountId, idOf(request));
+    await this.webhooks.remove(accountId, id);
+    await this.log(request, 'webhook_endpoint.removed', id, { url: shownUrl(url) });
+  }
+
+  @Post('endpoints/:id/test')
+  @ForRole('admin')
+  @RouteConfig({ bodyless: true })
+  @HttpCode(202)
+  @ApiResponse({ status: 202, type: SentTestView })
+  async test(@Req() request: FastifyRequest): Promise<SentTestView> {
+    const { accountId } = sessionOf(request);
+    const { id, url } = await this.webhooks.endpoint(accountId, idOf(request));
+    const deliveryId = await this.webhooks.test(accountId, id);
+    await this.log(request, 'webhook_endpoint.tested', id, { url: shownUrl(url), delivery: deliveryId });
+    return { id: deliveryId };
+  }
+
+  @Get('secrets')
+  @ForRole('admin')
+  @ApiResponse({ status: 200, type: SecretListView })
+  async secrets(@Req() request: FastifyRequest): Promise<SecretListView> {
+    return await this.webhooks.secrets(sessionOf(request).accountId);
+  }
+
+  @Post('secrets/rotate')
+  @ForRole('admin')
+  @HttpCode(200)
+  @ApiBody({ type: RotateSecretBody })
+  @ApiResponse({ status: 200, type: SecretListView, description: 'The one before stays valid for overlap_hours.' })
+  async rotate(@Req() request: FastifyRequest): Promise<SecretListView> {
+    const { overlap_hours: hours } = consoleBody(RotateSecretBody, request.body ?? {});
+    const overlapHours = hours ?? OVERLAP_HOURS;
+    const secrets = await this.webhooks.rotate(sessionOf(request).accountId, overlapHours);
+    await this.log(request, 'webhook_secret.rotated', secrets.data[0]?.id, { overlap_hours: overlapHours });
+    return secrets;
+  }
+
+  @Get('deliveries')
+  @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
+  @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
+  @ApiQuery({ name: 'status', required: false, enum: DELIVERY_STATES })
+  @ApiQuery({ name: 'endpoint', required: false, description: 'Id of an endpoint.', schema: { type: 'string' } })
+  @ApiQuery({ name: 'task', required: false, description: 'Id of a task.', schema: { type: 'string' } })
+  @ApiResponse({ status: 200, type: DeliveryPage })
+  async deliveries(@Req() request: FastifyRequest): Promise<DeliveryPage> {
+    const { query } = request;
+    assertFilters(query, FILTERS);
+    return await this.webhooks.deliveries(sessionOf(request).accountId, {
+      limit: readLimit((query as { limit?: unknown }).limit),
+      after: queryText(query, 'after'),
+      state: queryChoice(query, 'status', DELIVERY_STATES),
+      endpointId: queryText(query, 'endpoint'),
+      taskId: queryText(query, 'task'),
+    });
+  }
+
+  @Post('deliveries/:id/resend')
+  @RouteConfig({ bodyless: true })
+  @HttpCode(202)
+  @ApiResponse({ status: 202, description: 'It is sent at once, under the same webhook-id.' })
+  async resend(@Req() request: FastifyRequest): Promise<void> {
+    const id = idOf(request);
+    const { taskId, url } = await this.webhooks.resend(sessionOf(request).accountId, id);
+    const details = { task: taskId, ...(url === undefined ? {} : { url: shownUrl(url) }) };
+    await this.log(request, 'webhook_delivery.resent', id, details);
+  }
+
+  private async log(request: FastifyRequest, action: AuditAction, target: string | undefined, details: object) {
+    const { accountId, personId } = sessionOf(request);
+    await this.audit.write({
+      ...{ accountId, personId, action, details: { ...details } },
+      ...(target === undefined ? {} : { target }),
+    });
+  }
+}
+
+function idOf(request: FastifyRequest): string {
+  return (request.params as { id: string }).id;
+}

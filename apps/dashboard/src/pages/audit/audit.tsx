@@ -1,0 +1,116 @@
+import { Box, Button, Center, Group, Select } from '@mantine/core';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { auditPeopleQuery, auditQuery, type AuditFilters } from '../../api/audit.ts';
+import { addressOf } from '../../api/request.ts';
+import { AuditIcon, DownloadIcon, SearchIcon } from '../../parts/icons.tsx';
+import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
+import { AuditRow } from './audit-entry.tsx';
+
+const route = getRouteApi('/inside/audit');
+const KINDS = [
+  { value: 'keys', label: 'Keys' },
+  { value: 'tasks', label: 'Tasks and pictures' },
+  { value: 'webhooks', label: 'Webhooks' },
+  { value: 'providers', label: 'Providers' },
+  { value: 'team', label: 'People and account' },
+  { value: 'sign_in', label: 'Signing in and out' },
+];
+
+export function AuditPage() {
+  const filters = route.useSearch();
+  const query = useInfiniteQuery(auditQuery(filters));
+  const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const entries = data?.pages.flatMap((page) => page.data) ?? [];
+  return (
+    <PageFrame
+      title="Audit log"
+      about="Who did what in this account, newest first. Entries are only ever added."
+      actions={
+        <Button
+          component="a"
+          href={addressOf('/audit.csv', { ...filters })}
+          variant="default"
+          leftSection={<DownloadIcon size={16} />}
+        >
+          Export CSV
+        </Button>
+      }
+    >
+      <Filters filters={filters} />
+      {error !== null && (
+        <Trouble error={error} doing="The audit log could not be read" onRetry={() => void refetch()} />
+      )}
+      {error === null && (
+        <Box className="surface">
+          {isPending && <Rows count={8} />}
+          {!isPending && entries.length === 0 && <NothingFound />}
+          {entries.map((entry) => (
+            <AuditRow key={entry.id} entry={entry} />
+          ))}
+        </Box>
+      )}
+      {hasNextPage && (
+        <Center>
+          <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            Show more
+          </Button>
+        </Center>
+      )}
+    </PageFrame>
+  );
+}
+
+function Filters({ filters }: { readonly filters: AuditFilters }) {
+  const navigate = useNavigate();
+  const people = useQuery(auditPeopleQuery);
+  const change = (changes: AuditFilters) => {
+    void navigate({ to: '/audit', search: { ...filters, ...changes }, replace: true });
+  };
+  return (
+    <Group gap="sm">
+      <Select
+        aria-label="Who"
+        placeholder="Anybody"
+        clearable
+        searchable
+        w={240}
+        data={[
+          ...(people.data?.data.map(({ id, name, email }) => ({ value: id, label: `${name} (${email})` })) ?? []),
+          { value: 'nobody', label: 'Nobody of the account' },
+        ]}
+        value={filters.who ?? null}
+        onChange={(who) => {
+          change({ who: who ?? undefined });
+        }}
+      />
+      <Select
+        aria-label="What"
+        placeholder="Anything"
+        clearable
+        w={210}
+        data={KINDS}
+        value={filters.kind ?? null}
+        onChange={(kind) => {
+          change({ kind: kind ?? undefined });
+        }}
+      />
+    </Group>
+  );
+}
+
+function NothingFound() {
+  return (
+    <Empty
+      icon={<AuditIcon size={36} />}
+      title="Nothing like this was done"
+      action={
+        <Button component={Link} to="/audit" variant="default" leftSection={<SearchIcon size={16} />}>
+          Show everything
+        </Button>
+      }
+    >
+      Choose another person or another kind of action.
+    </Empty>
+  );
+}

@@ -1,0 +1,55 @@
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { modelsQuery } from '../../api/queries.ts';
+import type { ApiKey, NewKey } from '../../api/types.ts';
+import { CodeTabs, ShownOnce } from '../../parts/copy.tsx';
+import { EXAMPLE, snippetsOf, type SnippetRequest } from '../../parts/snippets.ts';
+
+/** The only moment in which the secret is on a screen: closes by its button alone, never by a stray click. */
+export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly onClose: () => void }) {
+  const models = useQuery(modelsQuery);
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title="Your new key"
+      size="lg"
+      withCloseButton={false}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+    >
+      <Stack>
+        <Text size="sm">
+          Copy the secret of <b>{made.key.name}</b> now. It is shown this once only: Darkroom keeps nothing it could be
+          read from.
+        </Text>
+        <ShownOnce text={made.secret} testId="secret" />
+        {isForPictures(made.key) && (
+          <>
+            <Text size="sm" fw={600} mt="xs">
+              Try it
+            </Text>
+            <CodeTabs codes={snippetsOf(requestFor(made.key, models.data?.data[0]?.id), made.secret)} />
+          </>
+        )}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            I have copied it
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+const isForPictures = ({ scopes }: ApiKey): boolean => scopes.length === 0 || scopes.includes('images');
+
+/** A request that this very key may make, and whose answer the example can read. */
+function requestFor(key: ApiKey, first = EXAMPLE.model): SnippetRequest {
+  return {
+    ...EXAMPLE,
+    model: key.models[0] ?? first,
+    ...(key.default_response_format === 'b64_json' ? { response_format: 'url' } : {}),
+    answeredByTask: key.submit_mode === 'apimart',
+  };
+}

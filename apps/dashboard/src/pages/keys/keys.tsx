@@ -1,0 +1,215 @@
+import { ActionIcon, Badge, Box, Button, Group, Menu, Switch, Table, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { keysQuery } from '../../api/queries.ts';
+import type { ApiKey, NewKey } from '../../api/types.ts';
+import { dayOf } from '../../parts/format.ts';
+import { DotsIcon, KeyIcon, PlusIcon } from '../../parts/icons.tsx';
+import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
+import { Spend } from '../../parts/spend.tsx';
+import { When } from '../../parts/when.tsx';
+import { RevokeKey, RotateKey } from './key-actions.tsx';
+import { KeyForm } from './key-form.tsx';
+import { KeySecret } from './key-secret.tsx';
+
+type Dialog =
+  { kind: 'create' } | { kind: 'edit' | 'rotate' | 'revoke'; key: ApiKey } | { kind: 'secret'; made: NewKey };
+
+export function KeysPage() {
+  const { data, error, isPending, refetch } = useQuery(keysQuery);
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const [withOld, setWithOld] = useState(false);
+  const close = () => {
+    setDialog(null);
+  };
+  const showSecret = (made: NewKey) => {
+    setDialog({ kind: 'secret', made });
+  };
+  const all = data?.data ?? [];
+  const shown = withOld ? all : all.filter((key) => stateOf(key) === 'active');
+  const old = all.length - all.filter((key) => stateOf(key) === 'active').length;
+  const create = (
+    <Button
+      leftSection={<PlusIcon size={16} />}
+      onClick={() => {
+        setDialog({ kind: 'create' });
+      }}
+    >
+      Create a key
+    </Button>
+  );
+  return (
+    <PageFrame
+      title="Keys"
+      about="A key lets a program use Darkroom. Give each program its own, so that it can be limited and taken back alone."
+      actions={all.length > 0 ? create : undefined}
+    >
+      {error !== null && <Trouble error={error} doing="The keys could not be read" onRetry={() => void refetch()} />}
+      {error === null && (
+        <Box className="surface">
+          {isPending && <Rows />}
+          {!isPending && all.length === 0 && (
+            <Empty icon={<KeyIcon size={36} />} title="No keys yet" action={create}>
+              Create the first one: you get the secret and a request to copy that works at once.
+            </Empty>
+          )}
+          {all.length > 0 && shown.length === 0 && (
+            <Empty icon={<KeyIcon size={36} />} title="No key is in use">
+              All keys are revoked or expired. Create a new one, or show the old ones below.
+            </Empty>
+          )}
+          {shown.length > 0 && <KeyTable keys={shown} onAct={setDialog} />}
+        </Box>
+      )}
+      {old > 0 && (
+        <Switch
+          checked={withOld}
+          onChange={(event) => {
+            setWithOld(event.currentTarget.checked);
+          }}
+          label={`Show ${old} revoked or expired ${old === 1 ? 'key' : 'keys'}`}
+        />
+      )}
+      {dialog?.kind === 'create' && <KeyForm onClose={close} onMade={showSecret} />}
+      {dialog?.kind === 'edit' && <KeyForm existing={dialog.key} onClose={close} onMade={showSecret} />}
+      {dialog?.kind === 'rotate' && <RotateKey apiKey={dialog.key} onClose={close} onMade={showSecret} />}
+      {dialog?.kind === 'revoke' && <RevokeKey apiKey={dialog.key} onClose={close} />}
+      {dialog?.kind === 'secret' && <KeySecret made={dialog.made} onClose={close} />}
+    </PageFrame>
+  );
+}
+
+interface KeyTableProps {
+  readonly keys: readonly ApiKey[];
+  readonly onAct: (dialog: Dialog) => void;
+}
+
+function KeyTable({ keys, onAct }: KeyTableProps) {
+  return (
+    <Table.ScrollContainer minWidth={300}>
+      <Table highlightOnHover horizontalSpacing="md">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Name</Table.Th>
+            <Table.Th visibleFrom="sm">Last used</Table.Th>
+            <Table.Th>Spent</Table.Th>
+            <Table.Th visibleFrom="sm">Limits</Table.Th>
+            <Table.Th visibleFrom="sm">Expires</Table.Th>
+            <Table.Th w={56} aria-label="Actions" />
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {keys.map((key) => (
+            <Table.Tr key={key.id}>
+              <Table.Td maw={260}>
+                <Group gap="xs" wrap="nowrap">
+                  <Text fw={600} size="sm" truncate title={key.name}>
+                    {key.name}
+                  </Text>
+                  <StateBadge apiKey={key} />
+                </Group>
+                <Text ff="monospace" size="xs" c="dimmed">
+                  {key.prefix}…
+                </Text>
+              </Table.Td>
+              <Table.Td visibleFrom="sm">
+                <When time={key.last_used_at} />
+              </Table.Td>
+              <Table.Td>
+                <Spend budget={key.budget} spend={key.spend} />
+              </Table.Td>
+              <Table.Td visibleFrom="sm">
+                <Text size="sm">{limitsOf(key)}</Text>
+              </Table.Td>
+              <Table.Td visibleFrom="sm">
+                <Text size="sm" {...(key.expires_at === null ? { c: 'dimmed' } : {})}>
+                  {key.expires_at === null ? 'Never' : dayOf(key.expires_at)}
+                </Text>
+              </Table.Td>
+              <Table.Td>
+                <KeyMenu apiKey={key} onAct={onAct} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+function KeyMenu({ apiKey, onAct }: { readonly apiKey: ApiKey; readonly onAct: (dialog: Dialog) => void }) {
+  const navigate = useNavigate();
+  const active = stateOf(apiKey) === 'active';
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${apiKey.name}`}>
+          <DotsIcon />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item
+          onClick={() => {
+            void navigate({ to: '/tasks', search: { key: apiKey.id } });
+          }}
+        >
+          Show its tasks
+        </Menu.Item>
+        {active && (
+          <>
+            <Menu.Item
+              onClick={() => {
+                onAct({ kind: 'edit', key: apiKey });
+              }}
+            >
+              Edit
+            </Menu.Item>
+            <Menu.Item
+              onClick={() => {
+                onAct({ kind: 'rotate', key: apiKey });
+              }}
+            >
+              Rotate
+            </Menu.Item>
+            <Menu.Divider />
+            <Menu.Item
+              color="red"
+              onClick={() => {
+                onAct({ kind: 'revoke', key: apiKey });
+              }}
+            >
+              Revoke
+            </Menu.Item>
+          </>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function StateBadge({ apiKey }: { readonly apiKey: ApiKey }) {
+  const state = stateOf(apiKey);
+  if (state === 'active') return null;
+  return (
+    <Badge variant="default" size="sm" tt="none">
+      {state}
+    </Badge>
+  );
+}
+
+function stateOf({ revoked_at: revoked, expires_at: expires }: ApiKey): 'active' | 'revoked' | 'expired' {
+  if (revoked !== null) return 'revoked';
+  return expires !== null && Date.parse(expires) <= Date.now() ? 'expired' : 'active';
+}
+
+function limitsOf(key: ApiKey): string {
+  const limits = [
+    key.models.length > 0 ? key.models.join(', ') : undefined,
+    key.scopes.length > 0 ? `only ${key.scopes.join(', ')}` : undefined,
+    key.submits_per_minute === null ? undefined : `${key.submits_per_minute || 'any'} requests/min`,
+    key.tasks_in_flight === null ? undefined : `${key.tasks_in_flight || 'any number'} at once`,
+    key.weight === 1 ? undefined : `weight ${key.weight}`,
+  ].filter((limit) => limit !== undefined);
+  return limits.length === 0 ? 'Standard' : limits.join(' · ');
+}

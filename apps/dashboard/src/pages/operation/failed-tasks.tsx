@@ -1,0 +1,127 @@
+import { Box, Button, Checkbox, Code, Group, Table, Text } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { FailedTask, FailureGroup } from '../../api/operation.ts';
+import { useSession } from '../../api/queries.ts';
+import { get } from '../../api/request.ts';
+import type { Page } from '../../api/types.ts';
+import { fromNow, fullTime } from '../../parts/format.ts';
+import { Rows, Trouble } from '../../parts/page.tsx';
+import { TaskLink } from '../../parts/task-link.tsx';
+import { RedriveButton } from './redrive.tsx';
+
+const PAGE = 20;
+/** One call re-drives no more. */
+const MOST = 100;
+
+interface FailedTasksProps {
+  readonly group: FailureGroup;
+  readonly days: string;
+}
+
+/** The tasks of one kind of failures, page by page, to choose from. */
+export function FailedTasks({ group: { code, provider, model, why_not: whyNot }, days }: FailedTasksProps) {
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
+    queryKey: ['operation', 'failures', days, code, provider, model],
+    queryFn: ({ pageParam, signal }) => {
+      const query = { code, provider: provider ?? undefined, model, days, limit: PAGE, after: pageParam };
+      return get<Page<FailedTask>>('/failures/tasks', query, signal);
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next ?? undefined,
+  });
+  if (error !== null)
+    return (
+      <Box p="md">
+        <Trouble error={error} doing="The tasks could not be read" onRetry={() => void refetch()} />
+      </Box>
+    );
+  if (isPending) return <Rows count={3} />;
+  const choose = (id: string, isChosen: boolean) => {
+    setChosen(isChosen ? [...chosen, id] : chosen.filter((one) => one !== id));
+  };
+  return (
+    <Box pb="md">
+      <Table.ScrollContainer minWidth={640}>
+        <Table horizontalSpacing="md" verticalSpacing={8}>
+          <Table.Thead>
+            <Table.Tr>
+              {whyNot === null && <Table.Th w={40} aria-label="Chosen" />}
+              <Table.Th>Task</Table.Th>
+              <Table.Th>Account and key</Table.Th>
+              <Table.Th>What happened</Table.Th>
+              <Table.Th ta="right">When</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {data.pages
+              .flatMap((page) => page.data)
+              .map((task) => (
+                <Table.Tr key={task.id}>
+                  {whyNot === null && (
+                    <Table.Td>
+                      {task.redriven_as === null && (
+                        <Checkbox
+                          aria-label={`Choose ${task.id}`}
+                          checked={chosen.includes(task.id)}
+                          disabled={!chosen.includes(task.id) && chosen.length >= MOST}
+                          onChange={(event) => {
+                            choose(task.id, event.currentTarget.checked);
+                          }}
+                        />
+                      )}
+                    </Table.Td>
+                  )}
+                  <Table.Td>
+                    <TaskId id={task.id} accountId={task.account.id} />
+                    {task.redriven_as !== null && (
+                      <Text size="xs" c="dimmed">
+                        re-driven as <TaskId id={task.redriven_as} accountId={task.account.id} />
+                      </Text>
+                    )}
+                  </Table.Td>
+                  <Table.Td style={{ overflowWrap: 'anywhere' }}>
+                    <Text size="sm">{task.account.name}</Text>
+                    <Text size="xs" c="dimmed">
+                      {task.key.name}
+                    </Text>
+                  </Table.Td>
+                  <Table.Td style={{ overflowWrap: 'anywhere' }}>
+                    <Text size="sm">{task.message}</Text>
+                  </Table.Td>
+                  <Table.Td ta="right" className="nowrap" title={fullTime(task.failed_at)}>
+                    {fromNow(task.failed_at)}
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+      <Group px="md" pt="sm" gap="xs">
+        {hasNextPage && (
+          <Button variant="default" size="xs" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            Show more
+          </Button>
+        )}
+        {chosen.length > 0 && (
+          <RedriveButton
+            label={`Re-drive the chosen ${chosen.length}`}
+            count={chosen.length}
+            body={{ tasks: chosen }}
+            onDone={() => {
+              setChosen([]);
+            }}
+          />
+        )}
+      </Group>
+    </Box>
+  );
+}
+
+/** A link where the task is one's own; pages of other accounts are closed to operators too. */
+function TaskId({ id, accountId }: { readonly id: string; readonly accountId: string }) {
+  const { account } = useSession();
+  if (account.id !== accountId) return <Code>{id}</Code>;
+  return <TaskLink id={id} />;
+}

@@ -1,0 +1,84 @@
+import { Box, Group, SegmentedControl, Stack, Text, Title, UnstyledButton } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { failuresQuery, type FailureGroup } from '../../api/operation.ts';
+import { fromNow, fullTime } from '../../parts/format.ts';
+import { CheckIcon } from '../../parts/icons.tsx';
+import { Empty, Rows, Trouble } from '../../parts/page.tsx';
+import { FailedTasks } from './failed-tasks.tsx';
+import { RedriveButton } from './redrive.tsx';
+
+const SPANS = [
+  { value: '1', label: '24 hours' },
+  { value: '7', label: '7 days' },
+  { value: '30', label: '30 days' },
+];
+
+/** What failed in all accounts, by kind. */
+export function Failures() {
+  const [days, setDays] = useState('7');
+  const { data, error, isPending, refetch } = useQuery(failuresQuery(days));
+  return (
+    <Stack component="section" gap="sm" aria-labelledby="failures">
+      <Group justify="space-between">
+        <Title order={2} fz="lg" id="failures">
+          Failed tasks
+        </Title>
+        <SegmentedControl size="xs" aria-label="How far back" data={SPANS} value={days} onChange={setDays} />
+      </Group>
+      {error !== null && (
+        <Trouble error={error} doing="The failures could not be read" onRetry={() => void refetch()} />
+      )}
+      {error === null && (
+        <Box className="surface">
+          {isPending && <Rows count={3} />}
+          {data?.data.length === 0 && (
+            <Empty icon={<CheckIcon size={36} />} title="Nothing failed in this time">
+              When something does, it is listed here, and can be tried once more.
+            </Empty>
+          )}
+          {data?.data.map((group) => (
+            <Kind key={`${group.code} ${group.provider} ${group.model}`} group={group} days={days} />
+          ))}
+        </Box>
+      )}
+    </Stack>
+  );
+}
+
+function Kind({ group, days }: { readonly group: FailureGroup; readonly days: string }) {
+  const [opened, { toggle }] = useDisclosure(false);
+  const { code, provider, model, count, redriven, latest_at: latest, why_not: whyNot } = group;
+  const left = count - redriven;
+  return (
+    <Box className="failure-kind">
+      <Group justify="space-between" gap="sm" p="md" wrap="nowrap" align="flex-start">
+        <Box miw={0}>
+          <UnstyledButton className="fold" aria-expanded={opened} onClick={toggle} style={{ overflowWrap: 'anywhere' }}>
+            {code} · {provider ?? 'no provider called'} · {model}
+          </UnstyledButton>
+          <Text size="sm" c="dimmed" className="numbers">
+            {count.toLocaleString('en')} {count === 1 ? 'task' : 'tasks'}
+            {redriven > 0 && `, ${redriven.toLocaleString('en')} re-driven`}, the last{' '}
+            <span title={fullTime(latest)}>{fromNow(latest)}</span>
+          </Text>
+          {whyNot !== null && (
+            <Text size="sm" mt={4}>
+              {whyNot}
+            </Text>
+          )}
+        </Box>
+        {whyNot === null && (
+          <RedriveButton
+            label={left === 1 ? 'Re-drive it' : `Re-drive all ${left.toLocaleString('en')}`}
+            of={`${code} of ${model}`}
+            count={left}
+            body={{ code, provider, model, days: Number(days) }}
+          />
+        )}
+      </Group>
+      {opened && <FailedTasks group={group} days={days} />}
+    </Box>
+  );
+}

@@ -1,0 +1,84 @@
+import { Button, Stack, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { providersQuery } from '../../api/operation.ts';
+import { queryClient } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+
+const addressOf = (name: string, action: string): string => `/providers/${encodeURIComponent(name)}/${action}`;
+
+export function DrainButton({ name }: { readonly name: string }) {
+  const [asking, ask] = useDisclosure(false);
+  const [reason, setReason] = useState('');
+  const drain = useMutation({
+    mutationFn: () => send('POST', addressOf(name, 'drain'), reason.trim() === '' ? {} : { reason: reason.trim() }),
+    onSuccess: async () => {
+      ask.close();
+      setReason('');
+      await queryClient.invalidateQueries(providersQuery);
+    },
+  });
+  return (
+    <>
+      <Button variant="default" size="xs" onClick={ask.open} aria-label={`Drain ${name}`}>
+        Drain
+      </Button>
+      <Confirm
+        opened={asking}
+        title={`Drain ${name}?`}
+        action="Drain the provider"
+        keep="Leave it on"
+        busy={drain.isPending}
+        error={drain.error}
+        onConfirm={() => {
+          drain.mutate();
+        }}
+        onClose={ask.close}
+      >
+        <Stack gap="sm">
+          <Text size="sm">
+            It gets no new calls until you resume it. What it works on is finished. Tasks go to other providers of their
+            model, or wait.
+          </Text>
+          <TextInput
+            label="Reason"
+            description="Shown to whoever looks here next."
+            maxLength={200}
+            value={reason}
+            onChange={(event) => {
+              setReason(event.currentTarget.value);
+            }}
+          />
+        </Stack>
+      </Confirm>
+    </>
+  );
+}
+
+export function ResumeButton({ name }: { readonly name: string }) {
+  const resume = useMutation({
+    mutationFn: () => send('POST', addressOf(name, 'resume')),
+    onSuccess: async () => {
+      notifications.show({ color: 'green', message: `${name} gets calls again.` });
+      await queryClient.invalidateQueries(providersQuery);
+    },
+    onError: (error) => {
+      notifications.show({ color: 'red', title: 'It was not resumed', message: error.message });
+    },
+  });
+  return (
+    <Button
+      size="xs"
+      loading={resume.isPending}
+      aria-label={`Resume ${name}`}
+      onClick={() => {
+        resume.mutate();
+      }}
+    >
+      Resume
+    </Button>
+  );
+}

@@ -1,0 +1,114 @@
+import { Box, Button, Group, Image, Loader, Modal, Select, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useFollowTask } from '../../api/follow-task.ts';
+import type { Provider } from '../../api/operation.ts';
+import { taskQuery } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import type { Money, TaskDetail } from '../../api/types.ts';
+import { duration, money } from '../../parts/format.ts';
+import { Trouble } from '../../parts/page.tsx';
+import { TaskState } from '../../parts/task-state.tsx';
+import { TaskLink } from '../../parts/task-link.tsx';
+import { TaskError } from '../tasks/task-error.tsx';
+
+/** Draws one small picture by this provider alone, once it is said what that costs. */
+export function TestButton({ provider }: { readonly provider: Provider }) {
+  const [opened, { open, close }] = useDisclosure(false);
+  return (
+    <>
+      <Button variant="default" size="xs" onClick={open} aria-label={`Test ${provider.name}`}>
+        Test
+      </Button>
+      <Modal opened={opened} onClose={close} title={`Test ${provider.name}`}>
+        <Trial provider={provider} />
+      </Modal>
+    </>
+  );
+}
+
+function Trial({ provider: { name, trials, drained } }: { readonly provider: Provider }) {
+  const [model, setModel] = useState(trials[0]?.model ?? '');
+  const test = useMutation({
+    mutationFn: () => send<{ task_id: string }>('POST', `/providers/${encodeURIComponent(name)}/test`, { model }),
+  });
+  const trial = trials.find((one) => one.model === model);
+  return (
+    <Stack>
+      <Text size="sm">
+        This draws one small picture with {name} and no other provider, in the way that every picture is made
+        {drained === null ? '' : ', although it is drained'}. {priceText(trial?.cost ?? null)} It takes two minutes at
+        most.
+      </Text>
+      {trials.length > 1 && (
+        <Select
+          label="Model"
+          data={trials.map((one) => one.model)}
+          value={model}
+          allowDeselect={false}
+          disabled={test.isPending}
+          onChange={(value) => {
+            setModel(value ?? model);
+          }}
+        />
+      )}
+      {test.error !== null && <Trouble error={test.error} doing="The test could not begin" />}
+      {test.data !== undefined && <TrialResult id={test.data.task_id} />}
+      <Group justify="flex-end">
+        <Button
+          loading={test.isPending}
+          onClick={() => {
+            test.mutate();
+          }}
+        >
+          {test.data === undefined ? 'Draw a test picture' : 'Draw another'}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+
+function TrialResult({ id }: { readonly id: string }) {
+  const { data: task, error } = useQuery(taskQuery(id));
+  useFollowTask(id, task === undefined || task.status === 'pending');
+  if (error !== null) return <Trouble error={error} doing="The test could not be followed" />;
+  if (task === undefined || task.status === 'pending')
+    return (
+      <Group gap="sm" aria-live="polite">
+        <Loader size="sm" />
+        {task === undefined ? <Text size="sm">Beginning</Text> : <TaskState task={task} />}
+      </Group>
+    );
+  return (
+    <Stack gap="sm" aria-live="polite">
+      {task.status === 'completed' ? <Drawn task={task} /> : <TaskError task={task} />}
+      <TaskLink id={id}>Open the task</TaskLink>
+    </Stack>
+  );
+}
+
+function Drawn({ task }: { readonly task: TaskDetail }) {
+  const picture = task.images[0];
+  const took = task.finished_at === null ? 0 : Date.parse(task.finished_at) - Date.parse(task.created_at);
+  return (
+    <Group align="flex-start" wrap="nowrap">
+      {picture !== undefined && (
+        <Image src={picture.url} alt="The test picture" w={140} h={140} radius="md" fit="cover" />
+      )}
+      <Box>
+        <TaskState task={task} />
+        <Text size="sm" mt="xs">
+          Took {duration(took)}
+        </Text>
+        <Text size="sm">{task.cost === null ? 'Cost nothing' : `Cost ${money(task.cost)}`}</Text>
+      </Box>
+    </Group>
+  );
+}
+
+function priceText(cost: Money | null): string {
+  if (cost === null) return 'It costs nothing.';
+  if (cost.amount === null) return 'It costs what a picture costs; no price is set for this model.';
+  return `It costs what a picture costs: ${money(cost)}, charged to your account.`;
+}

@@ -1,0 +1,141 @@
+import { Box, Group, Progress, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { providerFiguresQuery, providersQuery, type Provider, type ProviderFigures } from '../../api/operation.ts';
+import { duration, fullTime, secondsLeft } from '../../parts/format.ts';
+import { ServerIcon } from '../../parts/icons.tsx';
+import { Empty, Trouble } from '../../parts/page.tsx';
+import { State } from '../../parts/state.tsx';
+import { DrainButton, ResumeButton } from './provider-actions.tsx';
+import { healthOf } from './provider-health.ts';
+import { TestButton } from './provider-test.tsx';
+
+/** A card for each provider. */
+export function Providers() {
+  const { data, error, refetch } = useQuery(providersQuery);
+  const figures = useQuery(providerFiguresQuery);
+  return (
+    <Stack component="section" gap="sm" aria-labelledby="providers">
+      <Title order={2} fz="lg" id="providers">
+        Providers
+      </Title>
+      {error !== null && (
+        <Trouble error={error} doing="The providers could not be read" onRetry={() => void refetch()} />
+      )}
+      {error === null && data === undefined && <Skeleton height={220} radius="lg" />}
+      {error === null && data?.data.length === 0 && (
+        <Box className="surface">
+          <Empty icon={<ServerIcon size={36} />} title="No providers">
+            Name one in the catalogue, and the models it makes.
+          </Empty>
+        </Box>
+      )}
+      {error === null && data !== undefined && (
+        <SimpleGrid cols={{ base: 1, lg: 2 }}>
+          {data.data.map((provider) => (
+            <ProviderCard
+              key={provider.name}
+              provider={provider}
+              figures={figures.data?.data.find(({ name }) => name === provider.name)}
+            />
+          ))}
+        </SimpleGrid>
+      )}
+    </Stack>
+  );
+}
+
+interface CardProps {
+  readonly provider: Provider;
+  readonly figures: ProviderFigures | undefined;
+}
+
+function ProviderCard({ provider, figures }: CardProps) {
+  const { name, type, models, calls, concurrency, starts, starts_per_minute: mostStarts, drained } = provider;
+  const health = healthOf(provider);
+  return (
+    <Box className="surface" p="lg" component="article" aria-label={name} miw={0}>
+      <Stack gap="md" h="100%">
+        <Group justify="space-between" align="flex-start" wrap="nowrap">
+          <Box miw={0}>
+            <Title order={3} fz="md" style={{ overflowWrap: 'anywhere' }}>
+              {name}
+            </Title>
+            <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+              {[type, ...models].filter((text) => text !== null).join(' · ')}
+            </Text>
+          </Box>
+          <State label={health.label} color={health.color} />
+        </Group>
+        <Text
+          size="sm"
+          style={{ overflowWrap: 'anywhere' }}
+          {...(drained === null ? {} : { title: fullTime(drained.since) })}
+        >
+          {health.why}
+        </Text>
+        <Keys provider={provider} />
+        <SimpleGrid cols={2} spacing="md">
+          <Load name="Running now" count={calls} most={concurrency} />
+          <Load name="Begun this minute" count={starts} most={mostStarts} />
+        </SimpleGrid>
+        <Text size="sm" c="dimmed" className="numbers">
+          {figuresText(figures)}
+        </Text>
+        <Group gap="xs" mt="auto">
+          {provider.trials.length > 0 && <TestButton provider={provider} />}
+          {drained === null ? <DrainButton name={name} /> : <ResumeButton name={name} />}
+        </Group>
+      </Stack>
+    </Box>
+  );
+}
+
+function Keys({ provider: { resting_keys: resting, unset_keys: unset } }: { readonly provider: Provider }) {
+  if (resting.length === 0 && unset.length === 0) return null;
+  return (
+    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+      {[
+        ...resting.map(({ key, rests_ms: ms }) => {
+          const left = secondsLeft(ms);
+          return key === '' ? `It was refused and rests ${left}.` : `The key ${key} was refused and rests ${left}.`;
+        }),
+        ...unset.map((key) => `The key ${key} is not set at the API.`),
+      ].join(' ')}
+    </Text>
+  );
+}
+
+interface LoadProps {
+  readonly name: string;
+  readonly count: number;
+  readonly most: number | null;
+}
+
+function Load({ name, count, most }: LoadProps) {
+  return (
+    <Box>
+      <Text size="sm" c="dimmed">
+        {name}
+      </Text>
+      <Text fw={600} className="numbers">
+        {count}
+        {most !== null && (
+          <Text span size="sm" c="dimmed">
+            {' '}
+            of {most}
+          </Text>
+        )}
+      </Text>
+      {most !== null && (
+        <Progress value={Math.min(100, (count / Math.max(1, most)) * 100)} size="xs" mt={4} aria-label={name} />
+      )}
+    </Box>
+  );
+}
+
+function figuresText(figures: ProviderFigures | undefined): string {
+  if (figures === undefined) return 'No calls for pictures in the last hour.';
+  const { calls, failed, median_ms: median } = figures;
+  const usual = median === null ? '' : `, ${duration(median)} usually`;
+  return `Last hour: ${calls.toLocaleString('en')} ${calls === 1 ? 'call' : 'calls'}, ${failed} failed${usual}.`;
+}

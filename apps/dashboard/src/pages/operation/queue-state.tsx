@@ -1,0 +1,124 @@
+import { BarChart } from '@mantine/charts';
+import '@mantine/charts/styles.css';
+import { Box, SimpleGrid, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { queueHistoryQuery, queueQuery, type FinishedMinute, type QueueWorker } from '../../api/operation.ts';
+import { Figure } from '../../parts/figure.tsx';
+import { duration, fromNow, fullTime } from '../../parts/format.ts';
+import { ServerIcon } from '../../parts/icons.tsx';
+import { Empty, Trouble } from '../../parts/page.tsx';
+
+const count = (value: number): string => value.toLocaleString('en');
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
+/** What waits, what was finished, and who works. */
+export function QueueState() {
+  const { data: queue, error, refetch } = useQuery(queueQuery);
+  const history = useQuery(queueHistoryQuery);
+  return (
+    <Stack component="section" gap="sm" aria-labelledby="queue">
+      <Title order={2} fz="lg" id="queue">
+        Queue
+      </Title>
+      {error !== null && <Trouble error={error} doing="The queue could not be read" onRetry={() => void refetch()} />}
+      {error === null && queue === undefined && <Skeleton height={180} radius="lg" />}
+      {error === null && queue !== undefined && (
+        <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }}>
+          <Figure name="Waiting" value={count(queue.waiting)} />
+          <Figure name="Running" value={count(queue.active)} />
+          <Figure name="Tried again later" value={count(queue.delayed)} />
+          <Figure
+            name="Oldest waits"
+            value={queue.oldest_waiting_seconds === 0 ? '–' : duration(queue.oldest_waiting_seconds * 1000)}
+          />
+          <Figure name="Per minute" value={count(queue.completed_last_minute)} />
+          <Figure name="Failed last hour" value={count(queue.failed_last_hour)} />
+        </SimpleGrid>
+      )}
+      {history.data !== undefined && <Finished minutes={history.data.data} />}
+      {error === null && queue !== undefined && <Workers workers={queue.workers} />}
+    </Stack>
+  );
+}
+
+function Finished({ minutes }: { readonly minutes: readonly FinishedMinute[] }) {
+  const data = minutes.map(({ time, completed, failed }) => ({
+    ...{ time: clock.format(new Date(time)), Completed: completed, Failed: failed },
+  }));
+  const sum = (read: (minute: FinishedMinute) => number) => minutes.reduce((total, minute) => total + read(minute), 0);
+  const [completed, failed] = [sum((minute) => minute.completed), sum((minute) => minute.failed)];
+  return (
+    <Box className="surface" p="lg" miw={0}>
+      <Title order={3} fz="sm" fw={600} mb="md">
+        Finished per minute, last hour
+      </Title>
+      <div role="img" aria-label={`In the last hour ${completed} were completed and ${failed} failed.`}>
+        <BarChart
+          h={140}
+          data={data}
+          dataKey="time"
+          type="stacked"
+          series={[
+            { name: 'Completed', color: 'teal.6' },
+            { name: 'Failed', color: 'red.6' },
+          ]}
+          gridAxis="x"
+          tickLine="none"
+          yAxisProps={{ width: 40, allowDecimals: false }}
+          xAxisProps={{ minTickGap: 40 }}
+        />
+      </div>
+    </Box>
+  );
+}
+
+function Workers({ workers }: { readonly workers: readonly QueueWorker[] }) {
+  return (
+    <Box className="surface" miw={0}>
+      <Title order={3} fz="sm" fw={600} p="lg" pb="xs">
+        {workers.length === 0 ? 'Workers' : workers.length === 1 ? 'One worker' : `${workers.length} workers`}
+      </Title>
+      {workers.length === 0 ? (
+        <Empty icon={<ServerIcon size={36} />} title="No worker is there">
+          Pictures wait until one is started. Look at what the last one logged.
+        </Empty>
+      ) : (
+        <Table.ScrollContainer minWidth={520}>
+          <Table horizontalSpacing="lg">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Host</Table.Th>
+                <Table.Th>Version</Table.Th>
+                <Table.Th ta="right">Running</Table.Th>
+                <Table.Th ta="right">Since</Table.Th>
+                <Table.Th ta="right">Last sign of life</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {workers.map((worker) => (
+                <Table.Tr key={worker.id}>
+                  <Table.Td style={{ overflowWrap: 'anywhere' }}>
+                    {worker.host}{' '}
+                    <Text span size="sm" c="dimmed" className="nowrap">
+                      process {worker.pid}
+                    </Text>
+                  </Table.Td>
+                  <Table.Td>{worker.version}</Table.Td>
+                  <Table.Td ta="right" className="numbers nowrap">
+                    {worker.running} of {worker.slots}
+                  </Table.Td>
+                  <Table.Td ta="right" className="nowrap" title={fullTime(worker.started_at)}>
+                    {fromNow(worker.started_at)}
+                  </Table.Td>
+                  <Table.Td ta="right" className="numbers nowrap" title={fullTime(worker.last_seen_at)}>
+                    {Math.max(0, Math.round((Date.now() - Date.parse(worker.last_seen_at)) / 1000))} s ago
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+    </Box>
+  );
+}

@@ -1,0 +1,200 @@
+import { Button, Group, Modal, SegmentedControl, Slider, Stack, Text } from '@mantine/core';
+import { useEffect, useRef, useState, type PointerEvent } from 'react';
+import { BrushIcon, EraserIcon, UndoIcon } from '../../parts/icons.tsx';
+
+interface MaskPainterProps {
+  readonly file: File;
+  /** A PNG of the picture's size, transparent where it is to be painted anew; null: nothing was painted. */
+  readonly onDone: (mask: Blob | null) => void;
+  readonly onClose: () => void;
+}
+
+/** One line of the brush, in pixels of the picture. */
+interface Stroke {
+  readonly tool: 'brush' | 'eraser';
+  readonly width: number;
+  readonly points: (readonly [x: number, y: number])[];
+}
+
+const PAINT = 'rgb(242 96 28)';
+const SHOWN_STRENGTH = 0.6;
+
+/** Paints over the picture what is to change. */
+export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [picture, setPicture] = useState<ImageBitmap | null>(null);
+  const [strokes, setStrokes] = useState<readonly Stroke[]>([]);
+  const [tool, setTool] = useState<Stroke['tool']>('brush');
+  const [share, setShare] = useState(8);
+  const line = useRef<Stroke | null>(null);
+
+  useEffect(() => {
+    let gone = false;
+    void createImageBitmap(file).then((made) => {
+      if (!gone) setPicture(made);
+    });
+    return () => {
+      gone = true;
+    };
+  }, [file]);
+  useEffect(() => {
+    if (canvas.current !== null && picture !== null) show(canvas.current, picture, strokes);
+  }, [picture, strokes]);
+
+  const pointOf = (event: PointerEvent<HTMLCanvasElement>): readonly [number, number] => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const scale = event.currentTarget.width / box.width;
+    return [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
+  };
+  const start = (event: PointerEvent<HTMLCanvasElement>) => {
+    if (picture === null) return;
+    event.currentTarget.setPointerCapture(event.pointerId);
+    const width = (Math.min(picture.width, picture.height) * share) / 100;
+    line.current = { tool, width, points: [pointOf(event)] };
+    show(event.currentTarget, picture, [...strokes, line.current]);
+  };
+  const move = (event: PointerEvent<HTMLCanvasElement>) => {
+    if (line.current === null || picture === null) return;
+    line.current.points.push(pointOf(event));
+    show(event.currentTarget, picture, [...strokes, line.current]);
+  };
+  const end = () => {
+    if (line.current === null) return;
+    setStrokes([...strokes, line.current]);
+    line.current = null;
+  };
+  const done = async () => {
+    if (picture !== null) onDone(strokes.length === 0 ? null : await exportMask(picture, strokes));
+    onClose();
+  };
+  return (
+    <Modal opened onClose={onClose} title="Paint what is to change" size="xl" closeOnClickOutside={false}>
+      <Stack>
+        <Group justify="space-between" gap="sm">
+          <SegmentedControl
+            aria-label="Tool"
+            value={tool}
+            onChange={(value) => {
+              setTool(value === 'eraser' ? 'eraser' : 'brush');
+            }}
+            data={[
+              { value: 'brush', label: <Tool icon={<BrushIcon size={15} />} name="Brush" /> },
+              { value: 'eraser', label: <Tool icon={<EraserIcon size={15} />} name="Eraser" /> },
+            ]}
+          />
+          <Group gap="xs" flex={1} miw={180} maw={280} wrap="nowrap">
+            <Text size="sm">Size</Text>
+            <Slider
+              flex={1}
+              min={1}
+              max={40}
+              value={share}
+              onChange={setShare}
+              label={null}
+              thumbLabel="Size of the brush"
+            />
+          </Group>
+          <Group gap="xs">
+            <Button
+              variant="default"
+              size="xs"
+              leftSection={<UndoIcon size={14} />}
+              disabled={strokes.length === 0}
+              onClick={() => {
+                setStrokes(strokes.slice(0, -1));
+              }}
+            >
+              Undo
+            </Button>
+            <Button
+              variant="default"
+              size="xs"
+              disabled={strokes.length === 0}
+              onClick={() => {
+                setStrokes([]);
+              }}
+            >
+              Clear
+            </Button>
+          </Group>
+        </Group>
+        <canvas
+          ref={canvas}
+          className="mask-canvas picture-ground"
+          width={picture?.width ?? 300}
+          height={picture?.height ?? 300}
+          role="img"
+          aria-label="The picture, with what is to change painted over"
+          onPointerDown={start}
+          onPointerMove={move}
+          onPointerUp={end}
+          onPointerCancel={end}
+        />
+        <Group justify="space-between">
+          <Text size="sm" c="dimmed">
+            What you paint is made anew; the rest stays.
+          </Text>
+          <Group>
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button onClick={() => void done()}>Use this mask</Button>
+          </Group>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+function Tool({ icon, name }: { readonly icon: React.ReactNode; readonly name: string }) {
+  return (
+    <Group gap={6} wrap="nowrap" justify="center">
+      {icon}
+      {name}
+    </Group>
+  );
+}
+
+function contextOf(canvas: HTMLCanvasElement | OffscreenCanvas) {
+  const context = canvas.getContext('2d');
+  if (context === null) throw new Error('This browser cannot paint.');
+  return context;
+}
+
+function show(canvas: HTMLCanvasElement, picture: ImageBitmap, strokes: readonly Stroke[]): void {
+  const context = contextOf(canvas);
+  context.clearRect(0, 0, picture.width, picture.height);
+  context.drawImage(picture, 0, 0);
+  context.globalAlpha = SHOWN_STRENGTH;
+  context.drawImage(paint(picture, strokes), 0, 0);
+  context.globalAlpha = 1;
+}
+
+/** The painted places alone, on nothing. */
+function paint({ width, height }: ImageBitmap, strokes: readonly Stroke[]): OffscreenCanvas {
+  const layer = new OffscreenCanvas(width, height);
+  const context = contextOf(layer);
+  context.lineCap = 'round';
+  context.lineJoin = 'round';
+  context.strokeStyle = PAINT;
+  for (const { tool, width: lineWidth, points } of strokes) {
+    context.globalCompositeOperation = tool === 'eraser' ? 'destination-out' : 'source-over';
+    context.lineWidth = lineWidth;
+    context.beginPath();
+    const [first] = points;
+    if (first !== undefined) context.lineTo(...first);
+    for (const point of points) context.lineTo(...point);
+    context.stroke();
+  }
+  return layer;
+}
+
+/** Opaque black with holes where it was painted; the picture itself is not in it, which keeps it small. */
+async function exportMask(picture: ImageBitmap, strokes: readonly Stroke[]): Promise<Blob> {
+  const mask = new OffscreenCanvas(picture.width, picture.height);
+  const context = contextOf(mask);
+  context.fillRect(0, 0, picture.width, picture.height);
+  context.globalCompositeOperation = 'destination-out';
+  context.drawImage(paint(picture, strokes), 0, 0);
+  return await mask.convertToBlob({ type: 'image/png' });
+}

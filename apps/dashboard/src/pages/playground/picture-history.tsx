@@ -1,0 +1,45 @@
+import { Box, Group, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { get } from '../../api/request.ts';
+import type { Page, TaskRow } from '../../api/types.ts';
+import { Thumbnail } from '../../parts/stored-picture.tsx';
+import { TaskState } from '../../parts/task-state.tsx';
+
+const SHOWN = 12;
+
+interface PictureHistoryProps {
+  readonly current: string | null;
+  readonly onPick: (id: string) => void;
+}
+
+/** What was made in the console lately; a click shows it again. */
+export function PictureHistory({ current, onPick }: PictureHistoryProps) {
+  const { data } = useQuery({
+    queryKey: ['tasks', 'playground'],
+    queryFn: ({ signal }) => get<Page<TaskRow>>('/tasks', { limit: SHOWN, key: 'playground' }, signal),
+  });
+  if (data === undefined || data.data.length === 0) return null;
+  return (
+    <Box>
+      <Text size="sm" fw={600} mb="xs">
+        Made here lately
+      </Text>
+      <Group gap="xs">
+        {data.data.map((task) => (
+          <UnstyledButton
+            key={task.id}
+            className="history-item"
+            aria-pressed={task.id === current}
+            title={task.prompt}
+            onClick={() => {
+              onPick(task.id);
+            }}
+          >
+            <VisuallyHidden>{task.prompt}</VisuallyHidden>
+            {task.status === 'completed' ? <Thumbnail task={task} size={84} /> : <TaskState task={task} />}
+          </UnstyledButton>
+        ))}
+      </Group>
+    </Box>
+  );
+}

@@ -1,0 +1,179 @@
+import { Anchor, AspectRatio, Box, Button, Center, Code, Group, Image, Progress, Stack, Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import type { TaskDetail } from '../../api/types.ts';
+import { dimensions, duration, money } from '../../parts/format.ts';
+import { DownloadIcon, PlayIcon } from '../../parts/icons.tsx';
+import { Empty, Trouble } from '../../parts/page.tsx';
+import { StoredPicture } from '../../parts/stored-picture.tsx';
+import { Cancel } from '../tasks/task-actions.tsx';
+import { TaskError } from '../tasks/task-error.tsx';
+
+const GONE = 'The picture is not kept any more.';
+
+interface PictureResultProps {
+  readonly task: TaskDetail | undefined;
+  readonly error: Error | null;
+  readonly isOrdered: boolean;
+  /** Address of the newest unfinished picture. */
+  readonly partial: string | null;
+  /** The shape the next picture is asked for in. */
+  readonly size: string;
+  /** Takes the task's prompt and settings for the next picture. */
+  readonly onReuse: (task: TaskDetail) => void;
+}
+
+/** From the empty place over the wait to the picture, always in the picture's own shape. */
+export function PictureResult({ task, error, isOrdered, partial, size, onReuse }: PictureResultProps) {
+  if (error !== null) return <Trouble error={error} doing="The picture could not be followed" />;
+  if (!isOrdered)
+    return (
+      <Box className="surface">
+        <Empty icon={<PlayIcon size={40} />} title="Your picture appears here">
+          Write a prompt and choose a shape. While it is made you see where it stands in the queue and what it looks
+          like so far.
+        </Empty>
+      </Box>
+    );
+  if (task?.status === 'failed' || task?.status === 'cancelled') return <Ended task={task} onReuse={onReuse} />;
+  const picture = task?.images[0];
+  return (
+    <Box className="surface" p="md" aria-live="polite">
+      <Stack gap="sm">
+        <AspectRatio
+          ratio={ratioOf(task?.sizes?.requested ?? task?.size ?? size)}
+          maw={`calc(62vh * ${ratioOf(task?.size ?? size)})`}
+          mx="auto"
+          w="100%"
+        >
+          {picture !== undefined ? (
+            <StoredPicture
+              url={picture.url}
+              alt={task?.prompt ?? ''}
+              missing={GONE}
+              radius="md"
+              fit="contain"
+              className="picture-ground"
+            />
+          ) : task?.status === 'completed' ? (
+            <Center c="dimmed">{GONE}</Center>
+          ) : partial !== null ? (
+            <Image src={partial} alt="The picture so far" radius="md" fit="contain" />
+          ) : (
+            <Box className="wait-shimmer" bdrs="md" />
+          )}
+        </AspectRatio>
+        {task === undefined || task.status === 'pending' ? (
+          <Waiting task={task} />
+        ) : (
+          <Finished task={task} onReuse={onReuse} />
+        )}
+      </Stack>
+    </Box>
+  );
+}
+
+function Waiting({ task }: { readonly task: TaskDetail | undefined }) {
+  return (
+    <Stack gap={6}>
+      <Progress value={Math.max(task?.progress ?? 0, 3)} animated aria-label="Progress of the picture" />
+      <Group justify="space-between" gap="xs">
+        <Text size="sm">{waitingFor(task)}</Text>
+        {task !== undefined && <Cancel task={task} />}
+      </Group>
+    </Stack>
+  );
+}
+
+function waitingFor(task: TaskDetail | undefined): string {
+  if (task === undefined) return 'Accepted';
+  const left =
+    task.estimated_time === undefined
+      ? undefined
+      : task.estimated_time - (Date.now() - Date.parse(task.created_at)) / 1000;
+  const about =
+    left === undefined || left < 1 ? '' : `, about ${duration(Math.ceil(left) * 1000).replace('.0', '')} left`;
+  if (task.phase === 'queued')
+    return task.queue_position === undefined
+      ? `Waiting in the queue${about}`
+      : `Number ${task.queue_position} in the queue${about}`;
+  return task.phase === 'storing' ? 'Almost done: storing the picture' : `Being made${about}`;
+}
+
+type EndedProps = { readonly task: TaskDetail } & Pick<PictureResultProps, 'onReuse'>;
+
+function Finished({ task, onReuse }: EndedProps) {
+  const picture = task.images[0];
+  const took = task.finished_at === null ? undefined : Date.parse(task.finished_at) - Date.parse(task.created_at);
+  const facts = [
+    picture?.size === undefined ? undefined : dimensions(picture.size),
+    task.sizes !== undefined && task.sizes.received !== picture?.size
+      ? `received as ${dimensions(task.sizes.received)}`
+      : undefined,
+    took === undefined ? undefined : duration(took),
+    task.cost?.amount === undefined || task.cost.amount === null ? undefined : money(task.cost),
+  ].filter((fact) => fact !== undefined);
+  return (
+    <Group justify="space-between" gap="xs">
+      <Text size="sm" c="dimmed" className="numbers">
+        {facts.join(' · ')}
+      </Text>
+      <Group gap="md">
+        <Reuse task={task} onReuse={onReuse} />
+        <Anchor component={Link} to={`/tasks/${task.id}`} size="sm">
+          Details
+        </Anchor>
+        {picture !== undefined && (
+          <Button
+            component="a"
+            href={picture.url}
+            download={`${task.id}.${picture.content_type.split('/')[1] ?? 'png'}`}
+            variant="default"
+            size="xs"
+            leftSection={<DownloadIcon size={14} />}
+          >
+            Download
+          </Button>
+        )}
+      </Group>
+    </Group>
+  );
+}
+
+function Ended({ task, onReuse }: EndedProps) {
+  return (
+    <Stack gap="sm">
+      <TaskError task={task} />
+      <Group gap="md">
+        <Text size="sm" c="dimmed">
+          Task <Code>{task.id}</Code>
+        </Text>
+        <Reuse task={task} onReuse={onReuse} />
+        <Anchor component={Link} to={`/tasks/${task.id}`} size="sm">
+          Details
+        </Anchor>
+      </Group>
+    </Stack>
+  );
+}
+
+function Reuse({ task, onReuse }: EndedProps) {
+  return (
+    <Anchor
+      component="button"
+      type="button"
+      size="sm"
+      onClick={() => {
+        onReuse(task);
+      }}
+    >
+      Use its prompt
+    </Anchor>
+  );
+}
+
+/** Width over height of "16:9" or "2048x1152"; 1 where nobody can say yet. */
+function ratioOf(size: string): number {
+  const [width, height] = size.split(/[:x]/).map(Number);
+  const ratio = (width ?? 1) / (height ?? 1);
+  return Number.isFinite(ratio) && ratio > 0 ? ratio : 1;
+}

@@ -1,0 +1,214 @@
+import {
+  Anchor,
+  Box,
+  Button,
+  Collapse,
+  Grid,
+  Group,
+  Select,
+  Stack,
+  Text,
+  Textarea,
+  UnstyledButton,
+} from '@mantine/core';
+import { useDisclosure, useHotkeys } from '@mantine/hooks';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useMemo, useState } from 'react';
+import { useFollowTask } from '../../api/follow-task.ts';
+import { modelsQuery, queryClient, taskQuery } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import type { PictureRequest } from '../../api/types.ts';
+import { CodeTabs } from '../../parts/copy.tsx';
+import { PageFrame, Trouble } from '../../parts/page.tsx';
+import { ReferenceImages } from '../../parts/reference-images.tsx';
+import { ShapePicker, TierPicker } from '../../parts/shape-picker.tsx';
+import { distinctNames, MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
+import { PictureHistory } from './picture-history.tsx';
+import { PictureResult } from './picture-result.tsx';
+
+const MaskPainter = lazy(async () => ({ default: (await import('./mask-painter.tsx')).MaskPainter }));
+
+const SIZES = '1:1 3:2 2:3 4:3 3:4 5:4 4:5 16:9 9:16 2:1 1:2 21:9 9:21 auto'.split(' ');
+const TIERS = ['1k', '2k', '4k'];
+const QUALITIES = ['auto', 'low', 'medium', 'high'];
+const PARTIAL_IMAGES = 3;
+const START: PictureRequest = { model: 'gpt-image-2', prompt: '', size: '1:1', resolution: '1k', quality: 'auto' };
+
+export function PlaygroundPage() {
+  const models = useQuery(modelsQuery);
+  const [request, setRequest] = useState(START);
+  const [files, setFiles] = useState<readonly File[]>([]);
+  const [mask, setMask] = useState<Blob | null>(null);
+  const [painting, painter] = useDisclosure(false);
+  const [withCode, code] = useDisclosure(false);
+  const [taskId, setTaskId] = useState<string | null>(null);
+  const list = models.data?.data ?? [];
+  const model = list.find(({ id }) => id === request.model) ?? list[0];
+  const current = { ...request, model: model?.id ?? request.model };
+  const make = useMutation({
+    mutationFn: () => submit(current, files, mask),
+    onSuccess: ({ task_id: id }) => {
+      setTaskId(id);
+      void queryClient.invalidateQueries({ queryKey: ['tasks'] });
+    },
+  });
+  const task = useQuery({ ...taskQuery(taskId ?? ''), enabled: taskId !== null });
+  const running = taskId !== null && (task.data === undefined || task.data.status === 'pending');
+  const partial = useFollowTask(taskId, running);
+  const change = (changes: Partial<PictureRequest>) => {
+    setRequest({ ...request, ...changes });
+  };
+  const start = () => {
+    if (current.prompt.trim() !== '' && !make.isPending) make.mutate();
+  };
+  useHotkeys([['mod+Enter', start]], []);
+  const mostImages = model?.capabilities.edits === false ? 0 : (model?.limits?.images ?? 16);
+  return (
+    <PageFrame title="Playground" about="Try a prompt here, then take the same request into your program.">
+      <Grid gap="xl">
+        <Grid.Col span={{ base: 12, md: 5 }}>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              start();
+            }}
+          >
+            <Stack gap="md">
+              <Textarea
+                label="Prompt"
+                placeholder="A lighthouse in the fog, film photograph"
+                autosize
+                minRows={4}
+                maxRows={12}
+                required
+                maxLength={32_000}
+                value={request.prompt}
+                onChange={(event) => {
+                  change({ prompt: event.currentTarget.value });
+                }}
+              />
+              {mostImages > 0 && (
+                <ReferenceImages
+                  files={files}
+                  most={mostImages}
+                  masked={mask !== null}
+                  onPaint={model?.capabilities.masks === false ? undefined : painter.open}
+                  onChange={(next) => {
+                    if (next[0] !== files[0]) setMask(null);
+                    setFiles(next);
+                  }}
+                />
+              )}
+              <ShapePicker
+                sizes={model?.capabilities.sizes ?? SIZES}
+                value={request.size}
+                onChange={(size) => {
+                  change({ size });
+                }}
+              />
+              <Group grow align="flex-end">
+                <TierPicker
+                  tiers={model?.capabilities.resolutions ?? TIERS}
+                  value={request.resolution}
+                  onChange={(resolution) => {
+                    change({ resolution });
+                  }}
+                />
+                <Select
+                  label="Quality"
+                  allowDeselect={false}
+                  data={QUALITIES}
+                  value={request.quality}
+                  onChange={(quality) => {
+                    if (quality !== null) change({ quality });
+                  }}
+                />
+              </Group>
+              {list.length > 1 && (
+                <Select
+                  label="Model"
+                  allowDeselect={false}
+                  data={list.map(({ id }) => id)}
+                  value={current.model}
+                  onChange={(id) => {
+                    if (id !== null) change({ model: id });
+                  }}
+                />
+              )}
+              {make.error !== null && <Trouble error={make.error} doing="The picture was not ordered" />}
+              <Button type="submit" size="md" loading={make.isPending} disabled={request.prompt.trim() === ''}>
+                {files.length > 0 ? 'Make the edit' : 'Make the picture'}
+              </Button>
+              <Box>
+                <UnstyledButton className="fold" onClick={code.toggle} aria-expanded={withCode} aria-controls="as-code">
+                  {withCode ? 'Hide the code' : 'Show as code'}
+                </UnstyledButton>
+                <Collapse expanded={withCode} id="as-code" mt="xs">
+                  <CodeTabs
+                    codes={snippetsOf({
+                      ...current,
+                      prompt: current.prompt === '' ? 'Your prompt' : current.prompt,
+                      files: distinctNames(files.map(({ name }) => name)),
+                      ...(mask === null ? {} : { mask: MASK_FILE }),
+                    })}
+                  />
+                  {mask !== null && <SaveMask mask={mask} />}
+                </Collapse>
+              </Box>
+            </Stack>
+          </form>
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, md: 7 }}>
+          <Stack gap="lg">
+            <PictureResult
+              task={task.data}
+              error={task.error}
+              isOrdered={taskId !== null}
+              partial={partial}
+              size={request.size}
+              onReuse={({ prompt, model: used, size, resolution, options }) => {
+                const quality = options?.['quality'];
+                change({
+                  ...{ prompt, model: used, size },
+                  ...(resolution === null ? {} : { resolution }),
+                  ...(typeof quality === 'string' ? { quality } : {}),
+                });
+              }}
+            />
+            <PictureHistory current={taskId} onPick={setTaskId} />
+          </Stack>
+        </Grid.Col>
+      </Grid>
+      {painting && files[0] !== undefined && (
+        <Suspense>
+          <MaskPainter file={files[0]} onDone={setMask} onClose={painter.close} />
+        </Suspense>
+      )}
+    </PageFrame>
+  );
+}
+
+/** The code names the mask as a file. */
+function SaveMask({ mask }: { readonly mask: Blob }) {
+  const url = useMemo(() => URL.createObjectURL(mask), [mask]);
+  return (
+    <Text size="sm" c="dimmed" mt="xs">
+      The code reads the painted mask from a file:{' '}
+      <Anchor href={url} download={MASK_FILE} size="sm">
+        save it as {MASK_FILE}
+      </Anchor>
+    </Text>
+  );
+}
+
+async function submit(request: PictureRequest, files: readonly File[], mask: Blob | null) {
+  if (files.length === 0)
+    return await send<{ task_id: string }>('POST', '/pictures', { ...request, partial_images: PARTIAL_IMAGES });
+  const form = new FormData();
+  for (const [name, value] of Object.entries(request)) form.append(name, String(value));
+  form.append('stream', 'true');
+  form.append('partial_images', String(PARTIAL_IMAGES));
+  for (const file of files) form.append('image[]', file, file.name);
+  if (mask !== null) form.append('mask', mask, 'mask.png');
+  return await send<{ task_id: string }>('POST', '/edits', form);
+}

@@ -1,0 +1,222 @@
+import { Badge, Box, Button, Group, PasswordInput, Stack, Table, Text, TextInput, Title } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { queryClient, sessionQuery, signInQuery, useSession } from '../../api/queries.ts';
+import { get, send } from '../../api/request.ts';
+import type { Page, Session, SignedIn } from '../../api/types.ts';
+import { fromNow } from '../../parts/format.ts';
+import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
+import { MIN_PASSWORD } from './by-link.tsx';
+
+const SESSIONS = ['sessions'];
+
+export function AccountPage() {
+  const { person } = useSession();
+  const { data: ways } = useQuery(signInQuery);
+  return (
+    <PageFrame title="Your account" about={`${person.name}, ${person.email}`}>
+      <ChangeName />
+      <WaysIn />
+      {person.password && ways?.password !== false && <ChangePassword />}
+      <Sessions />
+    </PageFrame>
+  );
+}
+
+/** How this person signs in. */
+function WaysIn() {
+  const { person } = useSession();
+  const { data: ways } = useQuery(signInQuery);
+  if (!ways?.oidc) return null;
+  const withPassword = person.password && ways.password;
+  const sentence = person.oidc
+    ? `You sign in with ${ways.oidc.name}${withPassword ? ', or with your password' : ''}.`
+    : `You sign in with your password. Once you sign in with ${ways.oidc.name} and the same e-mail address, either works.`;
+  return (
+    <Box className="surface" p="lg" component="section">
+      <Title order={2} fz="md" mb="xs">
+        How you sign in
+      </Title>
+      <Text size="sm">{sentence}</Text>
+    </Box>
+  );
+}
+
+function ChangeName() {
+  const { person } = useSession();
+  const form = useForm({ initialValues: { name: person.name } });
+  const change = useMutation({
+    mutationFn: ({ name }: typeof form.values) => send<Session>('PATCH', '/person', { name: name.trim() }),
+    onSuccess: (session) => {
+      queryClient.setQueryData(sessionQuery.queryKey, session);
+      notifications.show({ color: 'green', message: 'Your name is changed.' });
+    },
+  });
+  return (
+    <Box className="surface" p="lg" component="section">
+      <Title order={2} fz="md" mb="sm">
+        Name
+      </Title>
+      <form
+        onSubmit={form.onSubmit((values) => {
+          change.mutate(values);
+        })}
+      >
+        <Stack maw={360}>
+          {change.error !== null && <Trouble error={change.error} doing="Your name was not changed" />}
+          <TextInput
+            label="Your name"
+            description="As your team sees it"
+            autoComplete="name"
+            required
+            maxLength={100}
+            {...form.getInputProps('name')}
+          />
+          <Group>
+            <Button type="submit" loading={change.isPending}>
+              Change the name
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Box>
+  );
+}
+
+function ChangePassword() {
+  const form = useForm({
+    initialValues: { current_password: '', password: '' },
+    validate: {
+      password: (value) => ([...value].length < MIN_PASSWORD ? `At least ${MIN_PASSWORD} characters` : null),
+    },
+  });
+  const change = useMutation({
+    mutationFn: (values: typeof form.values) => send('POST', '/password', values),
+    onSuccess: async () => {
+      form.reset();
+      notifications.show({ color: 'green', message: 'The password is changed. Your other sessions have ended.' });
+      await queryClient.invalidateQueries({ queryKey: SESSIONS });
+    },
+  });
+  return (
+    <Box className="surface" p="lg" component="section">
+      <Title order={2} fz="md" mb="sm">
+        Password
+      </Title>
+      <form
+        onSubmit={form.onSubmit((values) => {
+          change.mutate(values);
+        })}
+      >
+        <Stack maw={360}>
+          {change.error !== null && <Trouble error={change.error} doing="The password was not changed" />}
+          <PasswordInput
+            label="Current password"
+            autoComplete="current-password"
+            required
+            {...form.getInputProps('current_password')}
+          />
+          <PasswordInput
+            label="New password"
+            description={`At least ${MIN_PASSWORD} characters`}
+            autoComplete="new-password"
+            required
+            {...form.getInputProps('password')}
+          />
+          <Group>
+            <Button type="submit" loading={change.isPending}>
+              Change the password
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Box>
+  );
+}
+
+function Sessions() {
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: SESSIONS,
+    queryFn: ({ signal }) => get<Page<SignedIn>>('/sessions', {}, signal),
+  });
+  const end = useMutation({
+    mutationFn: (id: string) => send('DELETE', `/sessions/${id}`),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: SESSIONS }),
+    onError: (failure) => {
+      notifications.show({ color: 'red', title: 'The session was not ended', message: failure.message });
+    },
+  });
+  return (
+    <Box className="surface" component="section">
+      <Title order={2} fz="md" p="lg" pb="xs">
+        Where you are signed in
+      </Title>
+      {isPending && <Rows count={2} />}
+      {error !== null && (
+        <Box p="lg">
+          <Trouble error={error} doing="The sessions could not be read" onRetry={() => void refetch()} />
+        </Box>
+      )}
+      {data !== undefined && (
+        <Table horizontalSpacing="lg">
+          <Table.Tbody>
+            {data.data.map((session) => (
+              <Table.Tr key={session.id}>
+                <Table.Td>
+                  <Group gap="xs">
+                    <Text size="sm" fw={600}>
+                      {browserOf(session.user_agent)}
+                    </Text>
+                    {session.current && (
+                      <Badge size="sm" variant="default" tt="none">
+                        this one
+                      </Badge>
+                    )}
+                  </Group>
+                  <Text size="xs" c="dimmed">
+                    Signed in {fromNow(session.created_at)}, seen {fromNow(session.last_seen_at)}
+                  </Text>
+                </Table.Td>
+                <Table.Td ta="right">
+                  {!session.current && (
+                    <Button
+                      variant="default"
+                      size="xs"
+                      loading={end.isPending && end.variables === session.id}
+                      onClick={() => {
+                        end.mutate(session.id);
+                      }}
+                    >
+                      End
+                    </Button>
+                  )}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      )}
+    </Box>
+  );
+}
+
+/** "Firefox on Linux", as far as what the browser says of itself tells. */
+function browserOf(userAgent: string | null): string {
+  const text = userAgent ?? '';
+  const find = (names: readonly (readonly [RegExp, string])[]) => names.find(([pattern]) => pattern.test(text))?.[1];
+  const browser = find([
+    [/Edg\//, 'Edge'],
+    [/Firefox\//, 'Firefox'],
+    [/Chrome\//, 'Chrome'],
+    [/Safari\//, 'Safari'],
+  ]);
+  const system = find([
+    [/Android/, 'Android'],
+    [/iPhone|iPad/, 'iOS'],
+    [/Windows/, 'Windows'],
+    [/Mac OS X/, 'macOS'],
+    [/Linux/, 'Linux'],
+  ]);
+  return `${browser ?? 'A browser'}${system === undefined ? '' : ` on ${system}`}`;
+}

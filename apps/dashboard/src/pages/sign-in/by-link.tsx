@@ -1,0 +1,172 @@
+import { Anchor, Button, Code, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useEffect, useState, type ReactNode } from 'react';
+import { signInQuery } from '../../api/queries.ts';
+import { RequestError, send } from '../../api/request.ts';
+import type { Session } from '../../api/types.ts';
+import { Rows, Trouble } from '../../parts/page.tsx';
+import { ProviderButton } from '../../parts/provider-button.tsx';
+import { Outside, useEnter } from './outside.tsx';
+
+export const MIN_PASSWORD = 12;
+
+export function FirstRunPage() {
+  return (
+    <ByLink
+      title="Welcome to Darkroom"
+      about="Make your account. You will be the administrator of this installation."
+      path="/first-admin"
+      fields={['name', 'email']}
+      action="Create the account"
+      renew={
+        <>
+          Have a new one printed with <Code>npm run admin -- link</Code>.
+        </>
+      }
+    />
+  );
+}
+
+export function InvitePage() {
+  return (
+    <ByLink
+      title="Welcome to Darkroom"
+      about="You were invited to join."
+      path="/join"
+      fields={['name']}
+      action="Join"
+      renew="Ask an administrator for a new one."
+    />
+  );
+}
+
+export function ResetPasswordPage() {
+  const { data } = useQuery(signInQuery);
+  return (
+    <ByLink
+      title={data?.oidc ? 'Sign in anew' : 'New password'}
+      about={
+        data?.oidc ? 'Choose how you sign in from now on.' : 'Choose the password that you sign in with from now on.'
+      }
+      path="/reset-password"
+      fields={[]}
+      action="Save and sign in"
+      renew="Ask an administrator for a new one."
+    />
+  );
+}
+
+interface ByLinkProps {
+  readonly title: string;
+  readonly about: string;
+  /** Where the link is redeemed. */
+  readonly path: string;
+  readonly fields: readonly ('name' | 'email')[];
+  readonly action: string;
+  /** How to come by a new link. */
+  readonly renew: ReactNode;
+}
+
+/** What a one-time link leads to: the token is in the fragment, which no server and no log gets to see. */
+function ByLink({ title, about, path, fields, action, renew }: ByLinkProps) {
+  const [token] = useState(() => new URLSearchParams(location.hash.slice(1)).get('token') ?? '');
+  const enter = useEnter();
+  const form = useForm({
+    initialValues: { name: '', email: '', password: '' },
+    validate: {
+      password: (value) => ([...value].length < MIN_PASSWORD ? `At least ${MIN_PASSWORD} characters` : null),
+    },
+  });
+  const { data: ways, error, refetch } = useQuery(signInQuery);
+  // The link is a secret: it stays neither in the address bar nor in the history.
+  useEffect(() => {
+    history.replaceState(history.state, '', location.pathname);
+  }, []);
+  const redeem = useMutation({
+    mutationFn: ({ password, ...values }: typeof form.values) =>
+      send<Session>('POST', path, {
+        token,
+        password,
+        ...Object.fromEntries(fields.map((field) => [field, values[field]])),
+      }),
+    onSuccess: enter,
+  });
+  const provider = useMutation({
+    mutationFn: () => send<{ readonly url: string }>('POST', '/oidc', { token }),
+    onSuccess: ({ url }) => {
+      location.assign(url);
+    },
+  });
+  const used = redeem.error instanceof RequestError && redeem.error.status === 410;
+  if (token === '' || used)
+    return (
+      <Outside
+        title={used ? 'This link is spent' : 'This link is not complete'}
+        about={used ? 'A link works once, and for a limited time.' : 'It ends in a long token, and this one has none.'}
+      >
+        <Text size="sm">
+          {renew}{' '}
+          <Anchor component={Link} to="/sign-in" size="sm">
+            Sign in instead
+          </Anchor>
+        </Text>
+      </Outside>
+    );
+  return (
+    <Outside title={title} about={about}>
+      <Stack>
+        {ways === undefined && error === null && <Rows count={2} />}
+        {error !== null && (
+          <Trouble error={error} doing="The ways to sign in could not be read" onRetry={() => void refetch()} />
+        )}
+        {provider.error !== null && <Trouble error={provider.error} doing="That did not work" />}
+        {ways?.oidc && (
+          <ProviderButton
+            provider={ways.oidc}
+            main={!ways.password}
+            loading={provider.isPending || provider.isSuccess}
+            onClick={() => {
+              provider.mutate();
+            }}
+          />
+        )}
+        {ways?.oidc && ways.password && <Divider label="or with a password" />}
+        {ways?.password === true && (
+          <form
+            onSubmit={form.onSubmit((values) => {
+              redeem.mutate(values);
+            })}
+          >
+            <Stack>
+              {redeem.error !== null && <Trouble error={redeem.error} doing="That did not work" />}
+              {fields.includes('name') && (
+                <TextInput label="Your name" autoComplete="name" required {...form.getInputProps('name')} />
+              )}
+              {fields.includes('email') && (
+                <TextInput
+                  label="E-mail"
+                  type="email"
+                  autoComplete="username"
+                  required
+                  {...form.getInputProps('email')}
+                />
+              )}
+              <PasswordInput
+                label="Password"
+                description={`At least ${MIN_PASSWORD} characters`}
+                autoComplete="new-password"
+                required
+                {...form.getInputProps('password')}
+              />
+              <Button type="submit" loading={redeem.isPending} fullWidth mt="xs">
+                {action}
+              </Button>
+            </Stack>
+          </form>
+        )}
+      </Stack>
+    </Outside>
+  );
+}

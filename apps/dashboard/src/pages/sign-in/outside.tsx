@@ -1,0 +1,49 @@
+import { Box, Center, Paper, Stack, Text, Title } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, type ReactNode } from 'react';
+import { queryClient, sessionQuery } from '../../api/queries.ts';
+import type { Session } from '../../api/types.ts';
+import { SchemeSwitch } from '../../app/scheme.tsx';
+import { Mark } from '../../parts/icons.tsx';
+
+/** Into the console with a fresh session. */
+export function useEnter() {
+  const navigate = useNavigate();
+  return async (session: Session) => {
+    queryClient.clear();
+    queryClient.setQueryData(sessionQuery.queryKey, session);
+    await navigate({ to: '/' });
+  };
+}
+
+interface OutsideProps {
+  readonly title: string;
+  readonly about: string;
+  readonly children: ReactNode;
+}
+
+/** The frame of the pages before the sign-in. */
+export function Outside({ title, about, children }: OutsideProps) {
+  useEffect(() => {
+    document.title = `${title} · Darkroom`;
+  }, [title]);
+  return (
+    <Center mih="100dvh" p="md" component="main">
+      <Box pos="fixed" top={12} right={12}>
+        <SchemeSwitch />
+      </Box>
+      <Box w="100%" maw={400}>
+        <Stack align="center" gap={6} mb="lg" ta="center">
+          <Mark size={44} />
+          <Title order={1} mt="xs">
+            {title}
+          </Title>
+          <Text c="dimmed">{about}</Text>
+        </Stack>
+        <Paper className="surface" p="xl">
+          {children}
+        </Paper>
+      </Box>
+    </Center>
+  );
+}

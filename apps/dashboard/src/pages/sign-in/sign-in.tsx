@@ -1,0 +1,100 @@
+import { Alert, Button, Code, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { signInQuery } from '../../api/queries.ts';
+import { RequestError, send } from '../../api/request.ts';
+import type { Session } from '../../api/types.ts';
+import { WarningIcon } from '../../parts/icons.tsx';
+import { Rows, Trouble } from '../../parts/page.tsx';
+import { ProviderButton } from '../../parts/provider-button.tsx';
+import { Outside, useEnter } from './outside.tsx';
+import { refusalText } from '../operation/refusals.ts';
+
+export function SignInPage() {
+  const { data, error, refetch } = useQuery(signInQuery);
+  const [refused] = useState(() => new URLSearchParams(location.search).get('refused'));
+  const refusal = refused !== null && (
+    <NotSignedIn>{refusalText(refused, data?.oidc?.name ?? 'the provider')}</NotSignedIn>
+  );
+  if (data?.first_run === true) return <WaitingForFirstRun refusal={refusal} />;
+  return (
+    <Outside title="Sign in" about="Welcome back to the darkroom.">
+      <Stack>
+        {refusal}
+        {data === undefined && error === null && <Rows count={2} />}
+        {error !== null && (
+          <Trouble error={error} doing="The ways to sign in could not be read" onRetry={() => void refetch()} />
+        )}
+        {data?.oidc && <ProviderButton provider={data.oidc} main={!data.password} />}
+        {data?.oidc && data.password && <Divider label="or with your password" />}
+        {data?.password === true && <PasswordForm main={data.oidc === null} />}
+      </Stack>
+    </Outside>
+  );
+}
+
+function PasswordForm({ main }: { readonly main: boolean }) {
+  const enter = useEnter();
+  const form = useForm({ initialValues: { email: '', password: '' } });
+  const signIn = useMutation({
+    mutationFn: (values: { email: string; password: string }) => send<Session>('POST', '/sign-in', values),
+    onSuccess: enter,
+  });
+  return (
+    <form
+      onSubmit={form.onSubmit((values) => {
+        signIn.mutate(values);
+      })}
+    >
+      <Stack>
+        {signIn.error !== null && <SignInTrouble error={signIn.error} />}
+        <TextInput
+          label="E-mail"
+          type="email"
+          autoComplete="username"
+          required
+          autoFocus={main}
+          {...form.getInputProps('email')}
+        />
+        <PasswordInput label="Password" autoComplete="current-password" required {...form.getInputProps('password')} />
+        <Button type="submit" loading={signIn.isPending} fullWidth mt="xs">
+          Sign in
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+/** What people do wrong is said in their words; the rest is trouble, with the id to give to whoever reads the log. */
+function SignInTrouble({ error }: { readonly error: Error }) {
+  const code = error instanceof RequestError ? error.code : null;
+  if (code === 'sign_in_failed') return <NotSignedIn>E-mail or password is wrong.</NotSignedIn>;
+  if (code === 'rate_limit_exceeded')
+    return <NotSignedIn>Too many attempts. Try again in a quarter of an hour.</NotSignedIn>;
+  return <Trouble error={error} doing="Signing in did not work" />;
+}
+
+function NotSignedIn({ children }: { readonly children: string }) {
+  return (
+    <Alert color="red" variant="light" icon={<WarningIcon />} role="alert">
+      {children}
+    </Alert>
+  );
+}
+
+/** Nobody has an account yet: the way in is the link that the service printed. */
+function WaitingForFirstRun({ refusal }: { readonly refusal: ReactNode }) {
+  return (
+    <Outside title="Almost there" about="This Darkroom has no administrator yet.">
+      <Stack gap="sm">
+        {refusal}
+        <Text size="sm">
+          Open the one-time link that the service printed when it started. If it is gone, have a new one printed on the
+          machine that runs Darkroom:
+        </Text>
+        <Code block>npm run admin -- link</Code>
+      </Stack>
+    </Outside>
+  );
+}

@@ -1,0 +1,72 @@
+import { Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { queryClient, taskQuery } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import type { TaskRow } from '../../api/types.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+import { AgainIcon } from '../../parts/icons.tsx';
+
+export function Cancel({ task }: { readonly task: TaskRow }) {
+  const [asking, ask] = useDisclosure(false);
+  const cancel = useMutation({
+    mutationFn: () => send('POST', `/tasks/${task.id}/cancel`),
+    onSuccess: async () => {
+      ask.close();
+      await Promise.all([
+        queryClient.invalidateQueries(taskQuery(task.id)),
+        queryClient.invalidateQueries({ queryKey: ['tasks'] }),
+      ]);
+    },
+  });
+  return (
+    <>
+      <Button variant="default" size="xs" onClick={ask.open}>
+        Cancel
+      </Button>
+      <Confirm
+        opened={asking}
+        title="Cancel this task?"
+        action="Cancel the task"
+        busy={cancel.isPending}
+        error={cancel.error}
+        onConfirm={() => {
+          cancel.mutate();
+        }}
+        onClose={ask.close}
+      >
+        The picture is not delivered and you are not charged. A provider that is already at work may finish anyway.
+      </Confirm>
+    </>
+  );
+}
+
+/** The same request as a new task. */
+export function RunAgain({ task }: { readonly task: TaskRow }) {
+  const navigate = useNavigate();
+  const again = useMutation({
+    mutationFn: () => send<{ task_id: string }>('POST', `/tasks/${task.id}/again`),
+    onSuccess: async ({ task_id: id }) => {
+      notifications.show({ color: 'green', message: 'A new task was made of the same request.' });
+      void queryClient.invalidateQueries({ queryKey: ['tasks'] });
+      await navigate({ to: '/tasks/$id', params: { id } });
+    },
+    onError: (error) => {
+      notifications.show({ color: 'red', title: 'It was not run again', message: error.message });
+    },
+  });
+  return (
+    <Button
+      variant="default"
+      leftSection={<AgainIcon size={16} />}
+      loading={again.isPending}
+      onClick={() => {
+        again.mutate();
+      }}
+    >
+      Run again
+    </Button>
+  );
+}

@@ -1,0 +1,29 @@
+import { Alert, Code, Text } from '@mantine/core';
+import type { TaskDetail } from '../../api/types.ts';
+import { WarningIcon } from '../../parts/icons.tsx';
+
+/** Why there is no picture. */
+export function TaskError({ task }: { readonly task: TaskDetail }) {
+  if (task.status === 'cancelled')
+    return (
+      <Alert color="gray" variant="light" title="This task was cancelled">
+        Nothing is charged for it.
+      </Alert>
+    );
+  return (
+    <Alert color="red" variant="light" icon={<WarningIcon />} title="No picture was made" role="alert">
+      <Text size="sm">{task.error?.message ?? 'The task failed without saying why.'}</Text>
+      {task.error?.code !== undefined && task.error.code !== null && (
+        <Text size="xs" mt={6}>
+          <Code>{task.error.code}</Code>
+          {task.request_id !== undefined && (
+            <>
+              {' '}
+              · request <Code>{task.request_id}</Code>
+            </>
+          )}
+        </Text>
+      )}
+    </Alert>
+  );
+}

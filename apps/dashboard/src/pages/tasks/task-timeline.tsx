@@ -1,0 +1,112 @@
+import { Badge, Code, Group, Text, Timeline } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { Delivery, TaskDetail, TimelineEvent } from '../../api/types.ts';
+import { duration, money } from '../../parts/format.ts';
+import { CheckIcon, CrossIcon, HookIcon, PlayIcon, PlusIcon, ServerIcon } from '../../parts/icons.tsx';
+
+const NAMES = {
+  accepted: 'Accepted',
+  started: 'Taken up by a worker',
+  provider_call: 'Provider called',
+  completed: 'Completed',
+  failed: 'Failed',
+  cancelled: 'Cancelled',
+} as const;
+
+const OUTCOMES = {
+  running: { label: 'running', color: 'blue' },
+  succeeded: { label: 'succeeded', color: 'green' },
+  failed: { label: 'failed', color: 'red' },
+  not_called: { label: 'not called', color: 'gray' },
+  unknown: { label: 'cut short', color: 'yellow' },
+} as const;
+
+interface Line {
+  readonly at: number;
+  readonly title: string;
+  readonly icon?: ReactNode;
+  readonly color?: string;
+  readonly body?: ReactNode;
+}
+
+/** From the acceptance over every attempt to the delivery of the webhook. */
+export function TaskTimeline({ task }: { readonly task: TaskDetail }) {
+  const start = Date.parse(task.created_at);
+  const lines = [...(task.timeline ?? []).map(eventLine), ...(task.webhook_deliveries ?? []).map(deliveryLine)];
+  lines.sort((one, other) => one.at - other.at);
+  if (lines.length === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        Nothing has happened yet.
+      </Text>
+    );
+  return (
+    <Timeline bulletSize={22} lineWidth={2} active={lines.length}>
+      {lines.map(({ at, title, icon, color, body }, index) => (
+        <Timeline.Item key={index} bullet={icon} color={color ?? 'gray'} title={<Text size="sm">{title}</Text>}>
+          {body}
+          <Text size="xs" c="dimmed" className="numbers">
+            {at - start < 1 ? new Date(at).toLocaleTimeString() : `+${duration(at - start)}`}
+          </Text>
+        </Timeline.Item>
+      ))}
+    </Timeline>
+  );
+}
+
+function eventLine(event: TimelineEvent): Line {
+  const at = event.at * 1000;
+  if (event.event === 'provider_call')
+    return {
+      at,
+      title: `${NAMES.provider_call}: ${event.provider ?? 'unknown'}`,
+      icon: <ServerIcon size={12} />,
+      body: <Call call={event} />,
+    };
+  const title = NAMES[event.event];
+  if (event.event === 'completed') return { at, title, icon: <CheckIcon size={12} />, color: 'green' };
+  if (event.event === 'failed') return { at, title, icon: <CrossIcon size={12} />, color: 'red' };
+  return { at, title, icon: event.event === 'accepted' ? <PlusIcon size={12} /> : <PlayIcon size={12} /> };
+}
+
+function Call({ call }: { readonly call: TimelineEvent }) {
+  const outcome = OUTCOMES[call.outcome ?? 'unknown'];
+  const facts = [
+    call.model,
+    call.key === null || call.key === undefined ? undefined : `key ${call.key}`,
+    call.ended === undefined ? undefined : duration((call.ended - call.at) * 1000),
+    call.cost === undefined ? undefined : money(call.cost),
+    call.charged === 'yes' ? 'charged' : call.charged === 'maybe' ? 'maybe charged' : undefined,
+  ].filter((fact) => fact !== undefined);
+  return (
+    <>
+      <Group gap={6} my={2}>
+        <Badge className="state" size="sm" variant="light" color={outcome.color} data-color={outcome.color} tt="none">
+          {outcome.label}
+        </Badge>
+        {call.code !== undefined && <Code>{call.code}</Code>}
+        <Text size="xs">{facts.join(' · ')}</Text>
+      </Group>
+      {call.upstream_id !== undefined && (
+        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          Provider&apos;s id {call.upstream_id}
+        </Text>
+      )}
+    </>
+  );
+}
+
+function deliveryLine(delivery: Delivery): Line {
+  return {
+    at: Date.parse(delivery.delivered_at ?? delivery.created_at),
+    title: delivery.delivered_at === null ? `Webhook ${delivery.status}` : 'Webhook delivered',
+    icon: <HookIcon size={12} />,
+    ...(delivery.delivered_at === null ? {} : { color: 'green' }),
+    body: (
+      <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
+        {delivery.url ?? 'A removed endpoint'} · {delivery.attempts} {delivery.attempts === 1 ? 'attempt' : 'attempts'}
+        {delivery.last_status !== null && ` · answered ${delivery.last_status}`}
+      </Text>
+    ),
+  };
+}

@@ -1,0 +1,247 @@
+import { Box, Button, Code, Grid, Group, Image, List, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useFollowTask } from '../../api/follow-task.ts';
+import { taskQuery } from '../../api/queries.ts';
+import { RequestError } from '../../api/request.ts';
+import type { TaskDetail } from '../../api/types.ts';
+import { CodeTabs, CopyIconButton } from '../../parts/copy.tsx';
+import { dayOf, dimensions, duration, fullTime, money } from '../../parts/format.ts';
+import { DownloadIcon, SearchIcon } from '../../parts/icons.tsx';
+import { Empty, PageFrame, Trouble } from '../../parts/page.tsx';
+import { MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
+import { StoredPicture } from '../../parts/stored-picture.tsx';
+import { TaskLink } from '../../parts/task-link.tsx';
+import { TaskState } from '../../parts/task-state.tsx';
+import { Cancel, RunAgain } from './task-actions.tsx';
+import { TaskError } from './task-error.tsx';
+import { TaskTimeline } from './task-timeline.tsx';
+
+const route = getRouteApi('/inside/tasks/$id');
+
+export function TaskPage() {
+  const { id } = route.useParams();
+  const { data: task, error, refetch } = useQuery(taskQuery(id));
+  const partial = useFollowTask(id, task?.status === 'pending');
+  if (error instanceof RequestError && error.status === 404)
+    return (
+      <PageFrame title="Task">
+        <Box className="surface">
+          <Empty
+            icon={<SearchIcon size={36} />}
+            title="There is no such task"
+            action={
+              <Button component={Link} to="/tasks" variant="default">
+                Show all tasks
+              </Button>
+            }
+          >
+            It may be of another account, or older than tasks are kept.
+          </Empty>
+        </Box>
+      </PageFrame>
+    );
+  return (
+    <PageFrame
+      title="Task"
+      about={
+        <Group gap={4}>
+          <Code>{id}</Code>
+          <CopyIconButton value={id} label="Copy the task's id" />
+        </Group>
+      }
+      actions={
+        task === undefined ? undefined : (
+          <Group gap="xs">
+            {task.status === 'pending' ? <Cancel task={task} /> : <RunAgain task={task} />}
+            <Download task={task} />
+          </Group>
+        )
+      }
+    >
+      {error !== null && <Trouble error={error} doing="The task could not be read" onRetry={() => void refetch()} />}
+      {task === undefined ? (
+        error === null && <Skeleton height={420} radius="lg" />
+      ) : (
+        <Grid gap="lg">
+          <Grid.Col span={{ base: 12, md: 7 }}>
+            <Stack gap="lg">
+              <Picture task={task} partial={partial} />
+              <Section title="Request">
+                <Text className="prompt">{task.prompt}</Text>
+              </Section>
+              <Section title="The same request as code">
+                <CodeTabs codes={snippetsOf(requestOf(task))} />
+              </Section>
+            </Stack>
+          </Grid.Col>
+          <Grid.Col span={{ base: 12, md: 5 }}>
+            <Stack gap="lg">
+              <Section title="Facts">
+                <Facts task={task} />
+              </Section>
+              {task.warnings !== undefined && task.warnings.length > 0 && (
+                <Section title="Adapted on the way">
+                  <List size="sm" spacing={4}>
+                    {task.warnings.map((warning) => (
+                      <List.Item key={warning}>{warning}</List.Item>
+                    ))}
+                  </List>
+                </Section>
+              )}
+              <Section title="Timeline">
+                <TaskTimeline task={task} />
+              </Section>
+            </Stack>
+          </Grid.Col>
+        </Grid>
+      )}
+    </PageFrame>
+  );
+}
+
+function Section({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <Box className="surface" p="lg" component="section">
+      <Title order={2} fz="sm" fw={600} mb="sm">
+        {title}
+      </Title>
+      {children}
+    </Box>
+  );
+}
+
+function Picture({ task, partial }: { readonly task: TaskDetail; readonly partial: string | null }) {
+  const picture = task.images[0];
+  if (picture !== undefined)
+    return (
+      <Box className="surface" p="sm">
+        <StoredPicture
+          url={picture.url}
+          alt={task.prompt}
+          missing="The picture is not there any more."
+          opens="Open the picture in a new tab"
+          radius="md"
+          mah="70vh"
+          fit="contain"
+          className="picture-ground"
+        />
+      </Box>
+    );
+  if (task.status === 'failed' || task.status === 'cancelled') return <TaskError task={task} />;
+  if (task.status === 'completed')
+    return (
+      <Box className="surface" p="lg">
+        <Text c="dimmed">
+          {task.pictures_deleted_at === null
+            ? 'The picture is not kept any more.'
+            : `The picture was deleted on ${dayOf(task.pictures_deleted_at)}: pictures are kept for some days only.`}{' '}
+          Run it again to have a new one made.
+        </Text>
+      </Box>
+    );
+  return (
+    <Box className="surface" p="sm" aria-live="polite">
+      {partial === null ? (
+        <Box className="wait-shimmer" h={320} bdrs="md" />
+      ) : (
+        <Image src={partial} alt="The picture so far" radius="md" mah="70vh" fit="contain" />
+      )}
+    </Box>
+  );
+}
+
+function Download({ task }: { readonly task: TaskDetail }) {
+  const picture = task.images[0];
+  if (picture === undefined) return null;
+  return (
+    <Button
+      component="a"
+      href={picture.url}
+      download={`${task.id}.${picture.content_type.split('/')[1] ?? 'png'}`}
+      leftSection={<DownloadIcon size={16} />}
+    >
+      Download
+    </Button>
+  );
+}
+
+function Facts({ task }: { readonly task: TaskDetail }) {
+  const took = task.finished_at === null ? null : Date.parse(task.finished_at) - Date.parse(task.created_at);
+  const facts: [string, ReactNode][] = [
+    ['Status', <TaskState key="state" task={task} />],
+    ['Kind', task.action === 'edit' ? 'Edit' : 'New picture'],
+    ['Model', task.model],
+    ['Key', task.key.name],
+    ['Asked for', `${dimensions(task.size)}${task.resolution === null ? '' : ` at ${task.resolution.toUpperCase()}`}`],
+    ...Object.entries(task.options ?? {}).flatMap(([name, value]): [string, ReactNode][] =>
+      value === null || value === undefined ? [] : [[labelOf(name), optionText(value)]],
+    ),
+    ['Made', fullTime(task.created_at)],
+    ...(took === null ? [] : [['Took', duration(took)] satisfies [string, ReactNode]]),
+    ...(task.cost === null ? [] : [['Cost', costText(task)] satisfies [string, ReactNode]]),
+    ...(task.sizes === undefined ? [] : sizeFacts(task.sizes)),
+    ...linkedFact('Re-driven as', task.redriven_as),
+    ...linkedFact('Re-drive of', task.redrive_of),
+    ...(task.request_id === undefined
+      ? []
+      : [['Request', <Code key="request">{task.request_id}</Code>] satisfies [string, ReactNode]]),
+  ];
+  return (
+    <dl className="facts">
+      {facts.map(([name, value]) => (
+        <Fact key={name} name={name} value={value} />
+      ))}
+    </dl>
+  );
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </>
+  );
+}
+
+function linkedFact(name: string, id: string | null | undefined): [string, ReactNode][] {
+  return id === null || id === undefined ? [] : [[name, <TaskLink key={name} id={id} />]];
+}
+
+function sizeFacts({ requested, sent, received }: NonNullable<TaskDetail['sizes']>): [string, ReactNode][] {
+  return [
+    ['Size requested', dimensions(requested)],
+    ['Size sent', dimensions(sent)],
+    ['Size received', dimensions(received)],
+  ];
+}
+
+function costText({ cost }: TaskDetail): string {
+  if (cost?.amount === null || cost === null) return 'Not known';
+  const notes = { reserved: ' (reserved)', settled: '', refunded: ' (not charged)', unpriced: ' (no price is set)' };
+  return `${money(cost)}${notes[cost.state ?? 'settled']}`;
+}
+
+function labelOf(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ');
+}
+
+function optionText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function requestOf(task: TaskDetail) {
+  const quality = task.options?.['quality'];
+  const count = task.reference_images;
+  return {
+    model: task.model,
+    prompt: task.prompt,
+    size: task.size,
+    ...(task.resolution === null ? {} : { resolution: task.resolution }),
+    ...(typeof quality === 'string' ? { quality } : {}),
+    files: Array.from({ length: count }, (_, index) => (count === 1 ? 'picture.png' : `picture-${index + 1}.png`)),
+    ...(task.masked ? { mask: MASK_FILE } : {}),
+  };
+}

@@ -1,0 +1,163 @@
+import { Button, Group, Modal, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import { queryClient, sessionQuery } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import { accountsQuery, ownAccountQuery } from '../../api/team-queries.ts';
+import type { AccountChange, AccountRow, OneTimeLink } from '../../api/team-types.ts';
+import { BudgetFields } from '../../parts/budget-fields.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Trouble } from '../../parts/page.tsx';
+import { RenameForm } from '../../parts/rename-form.tsx';
+
+export interface AccountAct {
+  readonly kind: 'rename' | 'budget' | 'invite' | 'disable' | 'enable';
+  readonly account: AccountRow;
+}
+
+interface AccountDialogProps {
+  readonly act: AccountAct;
+  readonly onClose: () => void;
+  readonly onLink: (account: string, email: string, made: OneTimeLink) => void;
+}
+
+/** What an operator does to an account. */
+export function AccountDialog({ act: { kind, account }, onClose, onLink }: AccountDialogProps) {
+  if (kind === 'budget') return <BudgetForm account={account} onClose={onClose} />;
+  if (kind === 'invite') return <InviteAdmin account={account} onClose={onClose} onLink={onLink} />;
+  if (kind === 'disable' || kind === 'enable') {
+    return <SwitchAccount account={account} disable={kind === 'disable'} onClose={onClose} />;
+  }
+  return (
+    <RenameForm
+      title="Rename the account"
+      name={account.name}
+      onSave={(name) => change(account, { name })}
+      onClose={onClose}
+    />
+  );
+}
+
+async function change({ id }: AccountRow, changes: AccountChange): Promise<void> {
+  await send('PATCH', `/accounts/${id}`, changes);
+  // It may be the operator's own.
+  await Promise.all(
+    [accountsQuery, ownAccountQuery, sessionQuery].map(({ queryKey }) => queryClient.invalidateQueries({ queryKey })),
+  );
+}
+
+interface OneProps {
+  readonly account: AccountRow;
+  readonly onClose: () => void;
+}
+
+function BudgetForm({ account, onClose }: OneProps) {
+  const form = useForm<{ budget: number | string; period: 'month' | 'total' }>({
+    initialValues: {
+      budget: account.budget === null ? '' : Number(account.budget.amount),
+      period: account.budget?.period ?? 'month',
+    },
+  });
+  const save = useMutation({
+    mutationFn: ({ budget, period }: typeof form.values) =>
+      change(account, budget === '' ? { budget: null } : { budget: String(budget), budget_period: period }),
+    onSuccess: onClose,
+  });
+  return (
+    <Modal opened onClose={onClose} title={`Budget of ${account.name}`}>
+      <form
+        onSubmit={form.onSubmit((values) => {
+          save.mutate(values);
+        })}
+      >
+        <Stack>
+          {save.error !== null && <Trouble error={save.error} doing="The budget was not changed" />}
+          <Text size="sm">
+            What all its keys together may spend. What was spent before counts. Leave it empty for no limit.
+          </Text>
+          <SimpleGrid cols={{ base: 1, xs: 2 }}>
+            <BudgetFields budget={form.getInputProps('budget')} period={form.getInputProps('period')} />
+          </SimpleGrid>
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={save.isPending}>
+              Save
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+function InviteAdmin({ account, onClose, onLink }: OneProps & Pick<AccountDialogProps, 'onLink'>) {
+  const form = useForm({ initialValues: { email: '' } });
+  const invite = useMutation({
+    mutationFn: ({ email }: typeof form.values) =>
+      send<OneTimeLink>('POST', `/accounts/${account.id}/admins`, { email: email.trim() }),
+    onSuccess: (made, { email }) => {
+      onLink(account.name, email.trim(), made);
+    },
+  });
+  return (
+    <Modal opened onClose={onClose} title={`Invite an admin to ${account.name}`}>
+      <form
+        onSubmit={form.onSubmit((values) => {
+          invite.mutate(values);
+        })}
+      >
+        <Stack>
+          {invite.error !== null && <Trouble error={invite.error} doing="Nobody was invited" />}
+          <TextInput
+            label="E-mail"
+            description="You get a link to pass on"
+            type="email"
+            required
+            data-autofocus
+            {...form.getInputProps('email')}
+          />
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={invite.isPending}>
+              Make the invitation
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+function SwitchAccount({ account, disable, onClose }: OneProps & { readonly disable: boolean }) {
+  const apply = useMutation({
+    mutationFn: () => change(account, { disabled: disable }),
+    onSuccess: () => {
+      notifications.show({ color: 'green', message: `${account.name} is ${disable ? 'disabled' : 'enabled'}.` });
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      opened
+      title={`${disable ? 'Disable' : 'Enable'} ${account.name}?`}
+      action={disable ? 'Disable the account' : 'Enable the account'}
+      keep="Cancel"
+      harmless={!disable}
+      busy={apply.isPending}
+      error={apply.error}
+      onConfirm={() => {
+        apply.mutate();
+      }}
+      onClose={onClose}
+    >
+      {disable
+        ? 'Its people are signed out at once and cannot come in; its keys are refused within 10 seconds, with 403. Tasks that were accepted go on. Nothing is deleted.'
+        : 'Its people can sign in again, and its keys work again within 10 seconds.'}
+    </Confirm>
+  );
+}

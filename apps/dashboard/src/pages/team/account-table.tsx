@@ -1,0 +1,150 @@
+import { ActionIcon, Badge, Group, Menu, Table, Text } from '@mantine/core';
+import type { AccountRow } from '../../api/team-types.ts';
+import { CopyIconButton } from '../../parts/copy.tsx';
+import { dayOf, fullTime, money } from '../../parts/format.ts';
+import { DotsIcon } from '../../parts/icons.tsx';
+import { Spend } from '../../parts/spend.tsx';
+import type { AccountAct } from './account-dialog.tsx';
+
+interface AccountTableProps {
+  readonly accounts: readonly AccountRow[];
+  readonly onAct: (act: AccountAct) => void;
+}
+
+export function AccountTable({ accounts, onAct }: AccountTableProps) {
+  return (
+    <Table.ScrollContainer minWidth={280}>
+      <Table highlightOnHover horizontalSpacing="md">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Name</Table.Th>
+            <Table.Th visibleFrom="md" ta="right">
+              People
+            </Table.Th>
+            <Table.Th visibleFrom="md" ta="right">
+              Keys
+            </Table.Th>
+            <Table.Th visibleFrom="md" ta="right" className="nowrap">
+              In flight
+            </Table.Th>
+            <Table.Th className="nowrap">This month</Table.Th>
+            <Table.Th visibleFrom="sm">Budget</Table.Th>
+            <Table.Th visibleFrom="md">Created</Table.Th>
+            <Table.Th w={56} aria-label="Actions" />
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {accounts.map((account) => (
+            <Table.Tr key={account.id}>
+              <Table.Td maw={{ base: 170, sm: 300 }}>
+                <Group gap="xs">
+                  <Text
+                    fw={600}
+                    maw="100%"
+                    size="sm"
+                    truncate
+                    title={account.name}
+                    {...(account.disabled_at === null ? {} : { c: 'dimmed' })}
+                  >
+                    {account.name}
+                  </Text>
+                  <StateBadge account={account} />
+                </Group>
+                <Group gap={2} wrap="nowrap">
+                  <Text ff="monospace" size="xs" c="dimmed" truncate>
+                    {account.id}
+                  </Text>
+                  <CopyIconButton value={account.id} label={`Copy the id of ${account.name}`} />
+                </Group>
+              </Table.Td>
+              <Count of={account.people} />
+              <Count of={account.keys} />
+              <Count of={account.tasks_in_flight} />
+              <Table.Td>
+                <Text size="sm" className="numbers">
+                  {money(account.spend)}
+                </Text>
+              </Table.Td>
+              <Table.Td visibleFrom="sm">
+                {account.budget === null ? (
+                  <Text size="sm" c="dimmed">
+                    None
+                  </Text>
+                ) : (
+                  <Spend budget={account.budget} spend={account.spend} />
+                )}
+              </Table.Td>
+              <Table.Td visibleFrom="md">
+                <Text size="sm" title={fullTime(account.created_at)} className="nowrap">
+                  {dayOf(account.created_at)}
+                </Text>
+              </Table.Td>
+              <Table.Td>
+                <AccountMenu account={account} onAct={onAct} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+function Count({ of }: { readonly of: number }) {
+  return (
+    <Table.Td visibleFrom="md" ta="right">
+      <Text size="sm" className="numbers">
+        {of}
+      </Text>
+    </Table.Td>
+  );
+}
+
+function StateBadge({ account: { disabled_at: disabled, admins } }: { readonly account: AccountRow }) {
+  const state = disabled !== null ? 'disabled' : admins === 0 ? 'no admin yet' : null;
+  if (state === null) return null;
+  return (
+    <Badge variant="default" size="sm" tt="none" miw="max-content">
+      {state}
+    </Badge>
+  );
+}
+
+interface AccountMenuProps {
+  readonly account: AccountRow;
+  readonly onAct: (act: AccountAct) => void;
+}
+
+function AccountMenu({ account, onAct }: AccountMenuProps) {
+  const act = (kind: AccountAct['kind']) => () => {
+    onAct({ kind, account });
+  };
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${account.name}`}>
+          <DotsIcon />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item onClick={act('rename')}>Rename</Menu.Item>
+        <Menu.Item onClick={act('budget')}>Set the budget</Menu.Item>
+        {account.disabled_at !== null ? (
+          <Menu.Item onClick={act('enable')}>Enable</Menu.Item>
+        ) : (
+          <>
+            <Menu.Item onClick={act('invite')}>Invite an admin</Menu.Item>
+            {!account.first && (
+              <>
+                <Menu.Divider />
+                <Menu.Item color="red" onClick={act('disable')}>
+                  Disable
+                </Menu.Item>
+              </>
+            )}
+          </>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,80 @@
+import { Box, Button, Group, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { queryClient, sessionQuery, useSession } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import { ownAccountQuery } from '../../api/team-queries.ts';
+import { CopyIconButton } from '../../parts/copy.tsx';
+import { money } from '../../parts/format.ts';
+import { Rows, Trouble } from '../../parts/page.tsx';
+import { RenameForm } from '../../parts/rename-form.tsx';
+import { Spend } from '../../parts/spend.tsx';
+
+/** The account that the team belongs to. */
+export function OwnAccount() {
+  const { operator } = useSession();
+  const { data, error, refetch } = useQuery(ownAccountQuery);
+  const [renaming, setRenaming] = useState(false);
+  return (
+    <Box className="surface" component="section" p="md">
+      <Group justify="space-between" mb="sm">
+        <Title order={2} fz="md">
+          The account
+        </Title>
+        {data !== undefined && (
+          <Button
+            variant="default"
+            size="xs"
+            onClick={() => {
+              setRenaming(true);
+            }}
+          >
+            Rename
+          </Button>
+        )}
+      </Group>
+      {error !== null && <Trouble error={error} doing="The account could not be read" onRetry={() => void refetch()} />}
+      {error === null && data === undefined && <Rows count={2} />}
+      {data !== undefined && (
+        <dl className="facts">
+          <dt>Name</dt>
+          <dd>{data.name}</dd>
+          <dt>Id</dt>
+          <dd>
+            <Group gap={4} wrap="nowrap">
+              <Text span ff="monospace" size="sm" style={{ overflowWrap: 'anywhere' }}>
+                {data.id}
+              </Text>
+              <CopyIconButton value={data.id} label="Copy the id" />
+            </Group>
+          </dd>
+          <dt>This month</dt>
+          <dd className="numbers">{money(data.spend)}</dd>
+          <dt>Budget</dt>
+          <dd>
+            {data.budget === null ? 'None' : <Spend budget={data.budget} spend={data.spend} />}
+            <Text size="xs" c="dimmed" mt={2}>
+              {operator ? 'Set it on the page Accounts.' : 'Set by whoever runs this Darkroom.'}
+            </Text>
+          </dd>
+        </dl>
+      )}
+      {renaming && data !== undefined && (
+        <RenameForm
+          title="Rename the account"
+          name={data.name}
+          onSave={async (name) => {
+            await send('PATCH', '/account', { name });
+            await Promise.all([
+              queryClient.invalidateQueries(ownAccountQuery),
+              queryClient.invalidateQueries(sessionQuery),
+            ]);
+          }}
+          onClose={() => {
+            setRenaming(false);
+          }}
+        />
+      )}
+    </Box>
+  );
+}

@@ -1,0 +1,112 @@
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import { queryClient } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import { peopleQuery } from '../../api/team-queries.ts';
+import type { OneTimeLink, Person } from '../../api/team-types.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+
+/** What an admin does to somebody else. */
+export interface PersonAct {
+  readonly kind: keyof typeof ACTS;
+  readonly person: Person;
+}
+
+interface Act {
+  readonly title: (name: string) => string;
+  readonly about: string;
+  readonly action: string;
+  readonly harmless?: boolean;
+  readonly done: (name: string) => string;
+  readonly path?: string;
+  readonly body?: object;
+}
+
+const ACTS = {
+  promote: {
+    title: (name) => `Make ${name} an admin?`,
+    about: 'They can invite, change and shut out people, you among them, and manage webhooks.',
+    action: 'Make an admin',
+    harmless: true,
+    done: (name) => `${name} is an admin now.`,
+    body: { role: 'admin' },
+  },
+  demote: {
+    title: (name) => `Make ${name} a member?`,
+    about: 'They lose their admin rights at once. They can still draw and manage keys.',
+    action: 'Make a member',
+    done: (name) => `${name} is a member now.`,
+    body: { role: 'member' },
+  },
+  enable: {
+    title: (name) => `Enable ${name}?`,
+    about: 'They can sign in again, with the password and the role they had.',
+    action: 'Enable',
+    harmless: true,
+    done: (name) => `${name} can sign in again.`,
+    body: { disabled: false },
+  },
+  disable: {
+    title: (name) => `Disable ${name}?`,
+    about:
+      'They are signed out at once and cannot come in. Keys that they made go on working: revoke those on the page Keys.',
+    action: 'Disable',
+    done: (name) => `${name} is disabled.`,
+    body: { disabled: true },
+  },
+  signOut: {
+    title: (name) => `Sign ${name} out everywhere?`,
+    about: 'All their browsers are signed out. They can sign in again.',
+    action: 'Sign out',
+    done: (name) => `${name} is signed out everywhere.`,
+    path: '/sign-out',
+  },
+  reset: {
+    title: (name) => `A new password for ${name}?`,
+    about: 'You get a link to pass on. Until it is used, nothing changes; then all their other sessions end.',
+    action: 'Make the link',
+    harmless: true,
+    done: () => 'The link is made.',
+    path: '/reset-link',
+  },
+} as const satisfies Record<string, Act>;
+
+interface PersonDialogProps {
+  readonly act: PersonAct;
+  readonly onClose: () => void;
+  readonly onLink: (made: OneTimeLink) => void;
+}
+
+export function PersonDialog({ act: { kind, person }, onClose, onLink }: PersonDialogProps) {
+  const { title, about, action, harmless = false, done, path = '', body }: Act = ACTS[kind];
+  const apply = useMutation({
+    mutationFn: () =>
+      send<OneTimeLink | Person | undefined>(path === '' ? 'PATCH' : 'POST', `/people/${person.id}${path}`, body),
+    onSuccess: async (answer) => {
+      await queryClient.invalidateQueries(peopleQuery);
+      if (answer !== undefined && 'link' in answer) {
+        onLink(answer);
+        return;
+      }
+      notifications.show({ color: 'green', message: done(person.name) });
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      opened
+      title={title(person.name)}
+      action={action}
+      keep="Cancel"
+      harmless={harmless}
+      busy={apply.isPending}
+      error={apply.error}
+      onConfirm={() => {
+        apply.mutate();
+      }}
+      onClose={onClose}
+    >
+      {about}
+    </Confirm>
+  );
+}

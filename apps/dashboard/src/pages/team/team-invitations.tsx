@@ -1,0 +1,123 @@
+import { Box, Button, Group, Table, Text, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { queryClient } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import { invitationsQuery } from '../../api/team-queries.ts';
+import type { Invitation, OneTimeLink } from '../../api/team-types.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+import { fromNow, fullTime } from '../../parts/format.ts';
+import { Trouble } from '../../parts/page.tsx';
+import { ROLE_NAMES } from './team-people.tsx';
+
+interface InvitationsProps {
+  readonly onRenewed: (email: string, made: OneTimeLink) => void;
+}
+
+/** Who was asked to join and has not yet; nothing where there is nobody. */
+export function Invitations({ onRenewed }: InvitationsProps) {
+  const { data, error, refetch } = useQuery(invitationsQuery);
+  const [leaving, setLeaving] = useState<Invitation | null>(null);
+  const refresh = () => queryClient.invalidateQueries(invitationsQuery);
+  const renew = useMutation({
+    mutationFn: ({ id }: Invitation) => send<OneTimeLink>('POST', `/invitations/${id}/renew`),
+    onSuccess: async (made, { email }) => {
+      await refresh();
+      onRenewed(email, made);
+    },
+    onError: async (failure) => {
+      notifications.show({ color: 'red', title: 'No new link was made', message: failure.message });
+      await refresh();
+    },
+  });
+  if (error !== null) {
+    return <Trouble error={error} doing="The invitations could not be read" onRetry={() => void refetch()} />;
+  }
+  if (data === undefined || data.data.length === 0) return null;
+  return (
+    <Box className="surface" component="section">
+      <Title order={2} fz="md" p="md" pb="xs">
+        Open invitations
+      </Title>
+      <Table horizontalSpacing="md">
+        <Table.Tbody>
+          {data.data.map((invitation) => (
+            <Table.Tr key={invitation.id}>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>
+                <Text size="sm" fw={600}>
+                  {invitation.email}
+                </Text>
+                <Text size="xs" c="dimmed" title={fullTime(invitation.expires_at)}>
+                  {ROLE_NAMES[invitation.role]} · {validityOf(invitation)}
+                </Text>
+              </Table.Td>
+              <Table.Td>
+                <Group gap="xs" justify="flex-end">
+                  <Button
+                    variant="default"
+                    size="xs"
+                    aria-label={`New link for ${invitation.email}`}
+                    loading={renew.isPending && renew.variables.id === invitation.id}
+                    onClick={() => {
+                      renew.mutate(invitation);
+                    }}
+                  >
+                    New link
+                  </Button>
+                  <Button
+                    variant="default"
+                    size="xs"
+                    aria-label={`Withdraw the invitation of ${invitation.email}`}
+                    onClick={() => {
+                      setLeaving(invitation);
+                    }}
+                  >
+                    Withdraw
+                  </Button>
+                </Group>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      {leaving !== null && (
+        <Withdraw
+          invitation={leaving}
+          onClose={() => {
+            setLeaving(null);
+          }}
+        />
+      )}
+    </Box>
+  );
+}
+
+function Withdraw({ invitation, onClose }: { readonly invitation: Invitation; readonly onClose: () => void }) {
+  const withdraw = useMutation({
+    mutationFn: () => send('DELETE', `/invitations/${invitation.id}`),
+    onSuccess: async () => {
+      await queryClient.invalidateQueries(invitationsQuery);
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      opened
+      title={`Withdraw the invitation of ${invitation.email}?`}
+      action="Withdraw it"
+      busy={withdraw.isPending}
+      error={withdraw.error}
+      onConfirm={() => {
+        withdraw.mutate();
+      }}
+      onClose={onClose}
+    >
+      Its link stops working at once.
+    </Confirm>
+  );
+}
+
+function validityOf({ expires_at: end }: Invitation): string {
+  return Date.parse(end) <= Date.now() ? `the link ended ${fromNow(end)}` : `the link ends ${fromNow(end)}`;
+}

@@ -1,0 +1,130 @@
+import { ActionIcon, Badge, Box, Group, Menu, Table, Text } from '@mantine/core';
+import { useSession } from '../../api/queries.ts';
+import type { Person } from '../../api/team-types.ts';
+import { dayOf, fullTime } from '../../parts/format.ts';
+import { DotsIcon } from '../../parts/icons.tsx';
+import { When } from '../../parts/when.tsx';
+import type { PersonAct } from './person-dialog.tsx';
+
+interface TeamPeopleProps {
+  readonly people: readonly Person[];
+  readonly onAct: (act: PersonAct) => void;
+}
+
+export const ROLE_NAMES = { admin: 'Admin', member: 'Member' } as const;
+const WAYS = { password: 'Password', openid: 'Single sign-on' } as const;
+
+export function TeamPeople({ people, onAct }: TeamPeopleProps) {
+  const { person: me } = useSession();
+  return (
+    <Box className="surface">
+      <Table.ScrollContainer minWidth={280}>
+        <Table highlightOnHover horizontalSpacing="md">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Name</Table.Th>
+              <Table.Th>Role</Table.Th>
+              <Table.Th visibleFrom="sm">Last seen</Table.Th>
+              <Table.Th visibleFrom="sm">Since</Table.Th>
+              <Table.Th visibleFrom="md">Signs in with</Table.Th>
+              <Table.Th w={56} aria-label="Actions" />
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {people.map((person) => (
+              <Table.Tr key={person.id}>
+                <Table.Td maw={{ base: 170, sm: 320 }}>
+                  <Group gap="xs">
+                    <Text
+                      fw={600}
+                      maw="100%"
+                      size="sm"
+                      truncate
+                      title={person.name}
+                      {...(person.disabled_at === null ? {} : { c: 'dimmed' })}
+                    >
+                      {person.name}
+                    </Text>
+                    {person.id === me.id && <Mark>you</Mark>}
+                    {person.disabled_at !== null && <Mark>disabled</Mark>}
+                  </Group>
+                  <Text size="xs" c="dimmed" truncate title={person.email}>
+                    {person.email}
+                  </Text>
+                </Table.Td>
+                <Table.Td>
+                  <Text size="sm">{ROLE_NAMES[person.role]}</Text>
+                </Table.Td>
+                <Table.Td visibleFrom="sm">
+                  <When time={person.last_seen_at} />
+                </Table.Td>
+                <Table.Td visibleFrom="sm">
+                  <Text size="sm" title={fullTime(person.created_at)} className="nowrap">
+                    {dayOf(person.created_at)}
+                  </Text>
+                </Table.Td>
+                <Table.Td visibleFrom="md">
+                  <Text size="sm">{person.signs_in_with.map((way) => WAYS[way]).join(', ') || '–'}</Text>
+                </Table.Td>
+                <Table.Td>{person.id !== me.id && <PersonMenu person={person} onAct={onAct} />}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+      {people.length === 1 && (
+        <Text size="sm" c="dimmed" px="md" pb="md" pt="xs">
+          You are the only one here. Invite the people you work with: each gets a sign-in of their own.
+        </Text>
+      )}
+    </Box>
+  );
+}
+
+function Mark({ children }: { readonly children: string }) {
+  return (
+    <Badge variant="default" size="sm" tt="none" miw="max-content">
+      {children}
+    </Badge>
+  );
+}
+
+interface PersonMenuProps {
+  readonly person: Person;
+  readonly onAct: (act: PersonAct) => void;
+}
+
+function PersonMenu({ person, onAct }: PersonMenuProps) {
+  const item = (kind: PersonAct['kind'], label: string, color?: string) => (
+    <Menu.Item
+      {...(color === undefined ? {} : { color })}
+      onClick={() => {
+        onAct({ kind, person });
+      }}
+    >
+      {label}
+    </Menu.Item>
+  );
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${person.name}`}>
+          <DotsIcon />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {person.role === 'admin' ? item('demote', 'Make a member') : item('promote', 'Make an admin')}
+        {person.disabled_at !== null ? (
+          item('enable', 'Enable')
+        ) : (
+          <>
+            {person.signs_in_with.includes('password') && item('reset', 'Link for a new password')}
+            {item('signOut', 'Sign out everywhere')}
+            <Menu.Divider />
+            {item('disable', 'Disable', 'red')}
+          </>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,84 @@
+import { Button, Stack } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useSession } from '../../api/queries.ts';
+import { peopleQuery } from '../../api/team-queries.ts';
+import type { Invitation, OneTimeLink } from '../../api/team-types.ts';
+import { PlusIcon } from '../../parts/icons.tsx';
+import { LinkShown } from '../../parts/one-time-link.tsx';
+import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
+import { InviteForm } from './invite-form.tsx';
+import { Invitations } from './team-invitations.tsx';
+import { OwnAccount } from './own-account.tsx';
+import { TeamPeople } from './team-people.tsx';
+import { PersonDialog, type PersonAct } from './person-dialog.tsx';
+
+type Dialog =
+  | { kind: 'invite' }
+  | { kind: 'person'; act: PersonAct }
+  | { kind: 'invited'; email: Invitation['email']; made: OneTimeLink }
+  | { kind: 'reset'; name: string; made: OneTimeLink };
+
+export function TeamPage() {
+  const { account } = useSession();
+  const { data, error, isPending, refetch } = useQuery(peopleQuery);
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const close = () => {
+    setDialog(null);
+  };
+  const showInvitation = (email: string, made: OneTimeLink) => {
+    setDialog({ kind: 'invited', email, made });
+  };
+  return (
+    <PageFrame
+      title="Team"
+      about={`Who may use ${account.name}. Members draw and manage keys; admins look after people and webhooks besides.`}
+      actions={
+        <Button
+          leftSection={<PlusIcon size={16} />}
+          onClick={() => {
+            setDialog({ kind: 'invite' });
+          }}
+        >
+          Invite somebody
+        </Button>
+      }
+    >
+      {error !== null && <Trouble error={error} doing="The team could not be read" onRetry={() => void refetch()} />}
+      {isPending && <Rows />}
+      {data !== undefined && (
+        <Stack gap="lg">
+          <TeamPeople
+            people={data.data}
+            onAct={(act) => {
+              setDialog({ kind: 'person', act });
+            }}
+          />
+          <Invitations onRenewed={showInvitation} />
+          <OwnAccount />
+        </Stack>
+      )}
+      {dialog?.kind === 'invite' && <InviteForm onClose={close} onMade={showInvitation} />}
+      {dialog?.kind === 'person' && (
+        <PersonDialog
+          act={dialog.act}
+          onClose={close}
+          onLink={(made) => {
+            setDialog({ kind: 'reset', name: dialog.act.person.name, made });
+          }}
+        />
+      )}
+      {dialog?.kind === 'invited' && (
+        <LinkShown title="The invitation" made={dialog.made} onClose={close}>
+          Send this link to <b>{dialog.email}</b>. With it they choose a password and join {account.name}.
+        </LinkShown>
+      )}
+      {dialog?.kind === 'reset' && (
+        <LinkShown title="A link for a new password" made={dialog.made} onClose={close}>
+          Send this link to <b>{dialog.name}</b>. With it they choose a new password. They stay signed in until they use
+          it.
+        </LinkShown>
+      )}
+    </PageFrame>
+  );
+}

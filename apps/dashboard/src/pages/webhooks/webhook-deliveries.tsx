@@ -1,0 +1,133 @@
+import { Box, Button, Center, Group, Select, Stack, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { deliveriesQuery, type DeliveryFilters, type Endpoint } from '../../api/webhooks.ts';
+import { HookIcon, SearchIcon } from '../../parts/icons.tsx';
+import { Empty, Rows, Trouble } from '../../parts/page.tsx';
+import { SectionTitle } from '../../parts/section-title.tsx';
+import { DeliveryRow } from './webhook-delivery.tsx';
+
+const route = getRouteApi('/inside/webhooks');
+
+/** What was sent, newest first, by filters that are in the address. */
+export function WebhookDeliveries({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
+  const filters = route.useSearch();
+  const query = useInfiniteQuery(deliveriesQuery(filters));
+  const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const deliveries = data?.pages.flatMap((page) => page.data) ?? [];
+  const filtered = Object.values(filters).some((value) => value !== undefined);
+  return (
+    <Stack component="section" gap="md" aria-label="Deliveries">
+      <SectionTitle about="What was sent, newest first. What a receiver does not take comes again, later each time.">
+        Deliveries
+      </SectionTitle>
+      {(deliveries.length > 0 || filtered) && <Filters filters={filters} endpoints={endpoints} />}
+      {error !== null && (
+        <Trouble error={error} doing="The deliveries could not be read" onRetry={() => void refetch()} />
+      )}
+      {error === null && (
+        <Box className="surface">
+          {isPending && <Rows />}
+          {!isPending && deliveries.length === 0 && (filtered ? <NothingFound /> : <NothingSent />)}
+          {deliveries.map((delivery) => (
+            <DeliveryRow key={delivery.id} delivery={delivery} />
+          ))}
+        </Box>
+      )}
+      {hasNextPage && (
+        <Center>
+          <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            Show more
+          </Button>
+        </Center>
+      )}
+    </Stack>
+  );
+}
+
+interface FiltersProps {
+  readonly filters: DeliveryFilters;
+  readonly endpoints: readonly Endpoint[];
+}
+
+function Filters({ filters, endpoints }: FiltersProps) {
+  const navigate = useNavigate();
+  const change = (changes: DeliveryFilters) => {
+    void navigate({ to: '/webhooks', search: { ...filters, ...changes }, replace: true, resetScroll: false });
+  };
+  const search = useDebouncedCallback((task: string) => {
+    change({ task: task === '' ? undefined : task });
+  }, 300);
+  return (
+    <Group gap="sm">
+      <Select
+        aria-label="State"
+        placeholder="Any state"
+        clearable
+        w={150}
+        data={[
+          { value: 'pending', label: 'Pending' },
+          { value: 'delivered', label: 'Delivered' },
+          { value: 'failed', label: 'Failed' },
+        ]}
+        value={filters.status ?? null}
+        onChange={(status) => {
+          change({ status: status ?? undefined });
+        }}
+      />
+      <Select
+        aria-label="Endpoint"
+        placeholder="Any endpoint"
+        clearable
+        searchable
+        flex={1}
+        miw={180}
+        maw={360}
+        data={endpoints.map(({ id, url }) => ({ value: id, label: url }))}
+        value={filters.endpoint ?? null}
+        onChange={(endpoint) => {
+          change({ endpoint: endpoint ?? undefined });
+        }}
+      />
+      <TextInput
+        aria-label="Task"
+        placeholder="Id of a task"
+        leftSection={<SearchIcon size={16} />}
+        defaultValue={filters.task ?? ''}
+        key={filters.task === undefined ? 'none' : 'some'}
+        flex={1}
+        miw={180}
+        maw={340}
+        onChange={(event) => {
+          search(event.currentTarget.value.trim());
+        }}
+      />
+    </Group>
+  );
+}
+
+function NothingSent() {
+  return (
+    <Empty icon={<HookIcon size={36} />} title="Nothing was sent yet">
+      Messages go to the endpoints above, and to the callback_url of a request, when an asynchronous task ends. Each one
+      shows up here with every attempt.
+    </Empty>
+  );
+}
+
+function NothingFound() {
+  return (
+    <Empty
+      icon={<SearchIcon size={36} />}
+      title="No delivery fits these filters"
+      action={
+        <Button component={Link} to="/webhooks" variant="default">
+          Clear the filters
+        </Button>
+      }
+    >
+      Deliveries are kept as long as their tasks.
+    </Empty>
+  );
+}

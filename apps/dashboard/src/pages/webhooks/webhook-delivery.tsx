@@ -1,0 +1,143 @@
+import { Box, Button, Code, Group, Stack, Table, Text, UnstyledButton } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { send } from '../../api/request.ts';
+import type { WebhookDelivery } from '../../api/webhooks.ts';
+import { duration, fromNow, fullTime } from '../../parts/format.ts';
+import { AgainIcon } from '../../parts/icons.tsx';
+import { Trouble } from '../../parts/page.tsx';
+import { State } from '../../parts/state.tsx';
+import { attemptOutcome, DELIVERY_LOOKS, eventName } from '../../parts/webhook-words.ts';
+import { refreshWebhooks } from './webhook-endpoint-actions.tsx';
+
+/** One delivery; opened it shows every attempt. */
+export function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }) {
+  const [opened, { toggle }] = useDisclosure(false);
+  const { id, event, url, status, created_at: createdAt } = delivery;
+  return (
+    <Box className="list-row" data-delivery={id}>
+      <UnstyledButton className="row-button" aria-expanded={opened} aria-controls={`${id}-details`} onClick={toggle}>
+        <Box w={84} style={{ flexShrink: 0 }}>
+          <State {...DELIVERY_LOOKS[status]} />
+        </Box>
+        <Box flex={1} miw={0}>
+          <Text size="sm" fw={550}>
+            {eventName(event)}
+          </Text>
+          <Text size="xs" c="dimmed" truncate="end">
+            {url ?? 'A removed receiver'}
+          </Text>
+        </Box>
+        <Stack gap={0} align="flex-end">
+          <Text size="sm" className="nowrap" title={fullTime(createdAt)}>
+            {fromNow(createdAt)}
+          </Text>
+          <Text size="xs" c="dimmed" ta="right" maw={{ base: 90, sm: 'none' }}>
+            {summaryOf(delivery)}
+          </Text>
+        </Stack>
+      </UnstyledButton>
+      <Box id={`${id}-details`}>{opened && <Details delivery={delivery} />}</Box>
+    </Box>
+  );
+}
+
+function Details({ delivery }: { readonly delivery: WebhookDelivery }) {
+  const { id, task_id: task, endpoint_id: endpoint, url, attempts, next_try_at: next } = delivery;
+  const resend = useMutation({
+    mutationFn: () => send('POST', `/webhooks/deliveries/${id}/resend`),
+    onSuccess: async () => {
+      await refreshWebhooks();
+      notifications.show({ color: 'green', message: 'It is being sent again.' });
+    },
+  });
+  const underWay = attempts.at(-1)?.duration_ms === null && next !== null;
+  return (
+    <Stack gap="sm" px="md" pb="md">
+      {attempts.length > 0 && <Attempts delivery={delivery} />}
+      {next !== null && (
+        <Text size="sm" title={fullTime(next)}>
+          {underWay ? 'It is being sent at this moment.' : `The next try is ${soon(next)}.`}
+        </Text>
+      )}
+      <dl className="facts">
+        <dt>Task</dt>
+        <dd>
+          {task === null ? (
+            'None: a test'
+          ) : (
+            <Link to="/tasks/$id" params={{ id: task }} className="text-link">
+              {task}
+            </Link>
+          )}
+        </dd>
+        <dt>Sent to</dt>
+        <dd>
+          {url ?? (endpoint === null ? 'A callback_url whose task is gone' : 'A removed endpoint')}
+          {endpoint === null && url !== null && ' (callback_url)'}
+        </dd>
+        <dt>webhook-id</dt>
+        <dd>
+          <Code>{(task ?? id).replace(/^(task|whd)_/, 'evt_')}</Code>
+        </dd>
+      </dl>
+      {resend.error !== null && <Trouble error={resend.error} doing="It was not sent again" />}
+      <Group>
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<AgainIcon size={14} />}
+          loading={resend.isPending}
+          disabled={underWay}
+          onClick={() => {
+            resend.mutate();
+          }}
+        >
+          {next === null ? 'Send again' : 'Send now'}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+
+function Attempts({ delivery: { attempts, status } }: { readonly delivery: WebhookDelivery }) {
+  return (
+    <Table.ScrollContainer minWidth={280}>
+      <Table verticalSpacing={6} aria-label="Attempts">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th w={48}>Try</Table.Th>
+            <Table.Th>Outcome</Table.Th>
+            <Table.Th ta="right">Took</Table.Th>
+            <Table.Th ta="right">When</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {attempts.map((attempt) => (
+            <Table.Tr key={attempt.number}>
+              <Table.Td className="numbers">{attempt.number}</Table.Td>
+              <Table.Td>{attemptOutcome(attempt, status === 'pending' && attempt === attempts.at(-1))}</Table.Td>
+              <Table.Td ta="right" className="numbers nowrap">
+                {attempt.duration_ms === null ? '–' : duration(attempt.duration_ms)}
+              </Table.Td>
+              <Table.Td ta="right" className="nowrap" title={fullTime(attempt.started_at)}>
+                {fromNow(attempt.started_at)}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+function summaryOf({ attempts, next_try_at: next }: WebhookDelivery): string {
+  const tries = `${attempts.length} ${attempts.length === 1 ? 'attempt' : 'attempts'}`;
+  return next === null || attempts.length === 0 ? tries : `${tries}, next ${soon(next)}`;
+}
+
+function soon(time: string): string {
+  return Date.parse(time) - Date.now() < 60_000 ? 'in a moment' : fromNow(time);
+}

@@ -1,0 +1,75 @@
+import { Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import { queryClient } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import type { Endpoint } from '../../api/webhooks.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+
+/** What is open over the page. */
+export type EndpointDialog = { kind: 'add' } | { kind: 'events' | 'remove'; endpoint: Endpoint };
+
+/** Reads endpoints and deliveries anew. */
+export async function refreshWebhooks(): Promise<void> {
+  await queryClient.invalidateQueries({ queryKey: ['webhooks'] });
+}
+
+function showFailure(title: string) {
+  return (error: Error) => {
+    notifications.show({ color: 'red', title, message: error.message });
+  };
+}
+
+/** Sends a test event, whose delivery then shows up in the log. */
+export function useEndpointTest({ id }: Endpoint) {
+  return useMutation({
+    mutationFn: () => send('POST', `/webhooks/endpoints/${id}/test`),
+    onSuccess: async () => {
+      await refreshWebhooks();
+      notifications.show({ color: 'green', message: 'The test is on its way. See below how it goes.' });
+    },
+    onError: showFailure('The test was not sent'),
+  });
+}
+
+/** Switches an endpoint off, or on again. */
+export function useEndpointSwitch({ id, disabled_at: disabledAt }: Endpoint) {
+  const active = disabledAt !== null;
+  return useMutation({
+    mutationFn: () => send('PATCH', `/webhooks/endpoints/${id}`, { active }),
+    onSuccess: async () => {
+      await refreshWebhooks();
+      notifications.show({ color: 'green', message: `The endpoint is switched ${active ? 'on' : 'off'}.` });
+    },
+    onError: showFailure('The endpoint was not changed'),
+  });
+}
+
+export function RemoveEndpoint({ endpoint, onClose }: { readonly endpoint: Endpoint; readonly onClose: () => void }) {
+  const remove = useMutation({
+    mutationFn: () => send('DELETE', `/webhooks/endpoints/${endpoint.id}`),
+    onSuccess: async () => {
+      await refreshWebhooks();
+      notifications.show({ color: 'green', message: 'The endpoint is removed.' });
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      opened
+      title="Remove this endpoint?"
+      action="Remove the endpoint"
+      busy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => {
+        remove.mutate();
+      }}
+      onClose={onClose}
+    >
+      <Text span inherit fw={600} style={{ overflowWrap: 'anywhere' }}>
+        {endpoint.url}
+      </Text>{' '}
+      is told of nothing more, and what is still waiting for it is given up. Its deliveries stay in the log.
+    </Confirm>
+  );
+}

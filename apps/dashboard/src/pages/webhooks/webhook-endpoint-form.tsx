@@ -1,0 +1,91 @@
+import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import { RequestError, send } from '../../api/request.ts';
+import type { Endpoint } from '../../api/webhooks.ts';
+import { Trouble } from '../../parts/page.tsx';
+import { EVENTS } from '../../parts/webhook-words.ts';
+import { refreshWebhooks } from './webhook-endpoint-actions.tsx';
+
+interface EndpointFormProps {
+  readonly existing?: Endpoint;
+  readonly onClose: () => void;
+}
+
+interface Fields {
+  url: string;
+  events: string[];
+}
+
+/** Adds an endpoint, or changes what it is told of. */
+export function EndpointForm({ existing, onClose }: EndpointFormProps) {
+  const form = useForm<Fields>({
+    initialValues: { url: existing?.url ?? '', events: [...(existing?.events ?? EVENTS.map(({ value }) => value))] },
+    validate: {
+      url: (url) => (url.trim() === '' ? 'Give the address of your program' : null),
+      events: (events) => (events.length === 0 ? 'Choose at least one' : null),
+    },
+  });
+  const save = useMutation({
+    mutationFn: ({ url, events }: Fields) =>
+      existing === undefined
+        ? send('POST', '/webhooks/endpoints', { url: url.trim(), events })
+        : send('PATCH', `/webhooks/endpoints/${existing.id}`, { events }),
+    onSuccess: async () => {
+      await refreshWebhooks();
+      const message = existing === undefined ? 'The endpoint is added. Send it a test.' : 'The events are changed.';
+      notifications.show({ color: 'green', message });
+      onClose();
+    },
+    onError: (error) => {
+      if (error instanceof RequestError && error.param === 'url') form.setFieldError('url', error.message);
+    },
+  });
+  const shown = form.errors['url'] === undefined ? save.error : null;
+  return (
+    <Modal opened onClose={onClose} title={existing === undefined ? 'Add an endpoint' : 'Change events'}>
+      <form
+        noValidate
+        onSubmit={form.onSubmit((fields) => {
+          save.mutate(fields);
+        })}
+      >
+        <Stack>
+          {shown !== null && <Trouble error={shown} doing="The endpoint was not saved" />}
+          {existing === undefined ? (
+            <TextInput
+              label="Address"
+              description="A public https address of your program"
+              placeholder="https://my-app.example/hooks"
+              type="url"
+              required
+              data-autofocus
+              maxLength={2_048}
+              {...form.getInputProps('url')}
+            />
+          ) : (
+            <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+              {existing.url}
+            </Text>
+          )}
+          <Checkbox.Group label="It is told of" {...form.getInputProps('events')}>
+            <Stack gap="xs" mt="xs">
+              {EVENTS.map(({ value, label }) => (
+                <Checkbox key={value} value={value} label={label} />
+              ))}
+            </Stack>
+          </Checkbox.Group>
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={save.isPending}>
+              {existing === undefined ? 'Add the endpoint' : 'Save'}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

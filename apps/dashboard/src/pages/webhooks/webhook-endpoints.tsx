@@ -1,0 +1,176 @@
+import { ActionIcon, Box, Menu, Stack, Table, Text } from '@mantine/core';
+import type { UseQueryResult } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { Endpoint } from '../../api/webhooks.ts';
+import { fromNow, fullTime } from '../../parts/format.ts';
+import { DotsIcon, HookIcon } from '../../parts/icons.tsx';
+import { Empty, Rows, Trouble } from '../../parts/page.tsx';
+import { State, type StateLook } from '../../parts/state.tsx';
+import { eventName } from '../../parts/webhook-words.ts';
+import { useEndpointSwitch, useEndpointTest, type EndpointDialog } from './webhook-endpoint-actions.tsx';
+
+interface EndpointsProps {
+  readonly query: UseQueryResult<{ readonly data: readonly Endpoint[] }>;
+  readonly isAdmin: boolean;
+  readonly add: ReactNode;
+  readonly onAct: (dialog: EndpointDialog) => void;
+}
+
+export function WebhookEndpoints({ query: { data, error, isPending, refetch }, isAdmin, add, onAct }: EndpointsProps) {
+  if (error !== null) {
+    return <Trouble error={error} doing="The endpoints could not be read" onRetry={() => void refetch()} />;
+  }
+  return (
+    <Box className="surface" component="section" aria-label="Endpoints">
+      {isPending && <Rows count={2} />}
+      {data?.data.length === 0 && (
+        <Empty icon={<HookIcon size={36} />} title="No endpoints yet" action={add}>
+          An endpoint is an address of your program. Darkroom sends it a signed message when an asynchronous task has
+          been completed, has failed or was cancelled.{' '}
+          {isAdmin ? 'Add one, then send it a test.' : 'Ask an admin of your account to add one.'}
+        </Empty>
+      )}
+      {data !== undefined && data.data.length > 0 && (
+        <Table.ScrollContainer minWidth={300}>
+          <Table horizontalSpacing="md">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Endpoint</Table.Th>
+                <Table.Th>State</Table.Th>
+                <Table.Th visibleFrom="sm">Lately</Table.Th>
+                <Table.Th w={56} aria-label="Actions" />
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {data.data.map((endpoint) => (
+                <EndpointRow key={endpoint.id} endpoint={endpoint} isAdmin={isAdmin} onAct={onAct} />
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+    </Box>
+  );
+}
+
+interface RowProps {
+  readonly endpoint: Endpoint;
+  readonly isAdmin: boolean;
+  readonly onAct: (dialog: EndpointDialog) => void;
+}
+
+function EndpointRow({ endpoint, isAdmin, onAct }: RowProps) {
+  const { url, events, disabled_at: disabledAt, recent } = endpoint;
+  return (
+    <Table.Tr>
+      <Table.Td maw={420}>
+        <Text size="sm" fw={550} style={{ overflowWrap: 'anywhere' }}>
+          {url}
+        </Text>
+        <Text size="xs" c="dimmed">
+          {events.map(eventName).join(', ')}
+        </Text>
+      </Table.Td>
+      <Table.Td title={disabledAt === null ? undefined : `Since ${fullTime(disabledAt)}`}>
+        <State {...lookOf(endpoint)} />
+      </Table.Td>
+      <Table.Td visibleFrom="sm">
+        {recent === null ? (
+          <Text size="sm" c="dimmed">
+            Nothing sent
+          </Text>
+        ) : (
+          <Stack gap={0}>
+            <Text size="sm" className="numbers">
+              {recordOf(recent)}
+            </Text>
+            <Text size="xs" c="dimmed" title={fullTime(recent.last_at)}>
+              last {fromNow(recent.last_at)}
+            </Text>
+          </Stack>
+        )}
+      </Table.Td>
+      <Table.Td>
+        <EndpointMenu endpoint={endpoint} isAdmin={isAdmin} onAct={onAct} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function EndpointMenu({ endpoint, isAdmin, onAct }: RowProps) {
+  const navigate = useNavigate();
+  const test = useEndpointTest(endpoint);
+  const flip = useEndpointSwitch(endpoint);
+  const active = endpoint.disabled_at === null;
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          aria-label={`Actions for ${endpoint.url}`}
+          loading={test.isPending || flip.isPending}
+        >
+          <DotsIcon />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {isAdmin && active && (
+          <Menu.Item
+            onClick={() => {
+              test.mutate();
+            }}
+          >
+            Send a test event
+          </Menu.Item>
+        )}
+        <Menu.Item
+          onClick={() => {
+            void navigate({ to: '/webhooks', search: { endpoint: endpoint.id }, resetScroll: false });
+          }}
+        >
+          Show its deliveries
+        </Menu.Item>
+        {isAdmin && (
+          <>
+            <Menu.Item
+              onClick={() => {
+                onAct({ kind: 'events', endpoint });
+              }}
+            >
+              Change events
+            </Menu.Item>
+            <Menu.Item
+              onClick={() => {
+                flip.mutate();
+              }}
+            >
+              {active ? 'Switch off' : 'Switch on'}
+            </Menu.Item>
+            <Menu.Divider />
+            <Menu.Item
+              color="red"
+              onClick={() => {
+                onAct({ kind: 'remove', endpoint });
+              }}
+            >
+              Remove
+            </Menu.Item>
+          </>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function lookOf({ disabled_at: disabledAt, disabled_reason: reason }: Endpoint): StateLook {
+  if (disabledAt === null) return { label: 'Active', color: 'green' };
+  return reason === 'gone' ? { label: 'Off: it answered 410', color: 'red' } : { label: 'Switched off', color: 'gray' };
+}
+
+function recordOf({ delivered, failed }: NonNullable<Endpoint['recent']>): string {
+  const ended = delivered + failed;
+  if (ended === 0) return 'On its way';
+  return `${delivered} of ${ended} delivered`;
+}

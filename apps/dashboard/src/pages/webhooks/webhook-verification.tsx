@@ -1,0 +1,161 @@
+import { Box, Button, Code, Collapse, Group, Modal, NumberInput, Stack, Text, UnstyledButton } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { queryClient } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import { secretsQuery, type WebhookSecret } from '../../api/webhooks.ts';
+import { CodeTabs, CopyTextButton } from '../../parts/copy.tsx';
+import { fromNow, fullTime } from '../../parts/format.ts';
+import { Rows, Trouble } from '../../parts/page.tsx';
+import { SectionTitle } from '../../parts/section-title.tsx';
+import { VERIFY_SNIPPETS } from '../../parts/verify-snippets.ts';
+
+const OVERLAP_HOURS = 24;
+const MAX_OVERLAP_HOURS = 24 * 30;
+
+/** How a receiver knows that a message is genuine: the code for everyone, the secret for admins. */
+export function WebhookVerification({ isAdmin }: { readonly isAdmin: boolean }) {
+  const [withCode, { toggle }] = useDisclosure(false);
+  const [withSecret, { open, close }] = useDisclosure(false);
+  const [rotating, rotation] = useDisclosure(false);
+  return (
+    <Box className="surface" component="section" p="md" aria-label="Verification">
+      <Stack gap="sm">
+        <SectionTitle
+          about={
+            isAdmin
+              ? 'Every message is signed with one secret of your account. Keep it where only your program reads it.'
+              : 'Every message is signed with a secret of your account, which its admins can see.'
+          }
+          actions={
+            isAdmin && (
+              <Group gap="xs">
+                <Button variant="default" onClick={withSecret ? close : open} aria-expanded={withSecret}>
+                  {withSecret ? 'Hide the secret' : 'Show the secret'}
+                </Button>
+                <Button variant="default" onClick={rotation.open}>
+                  Rotate
+                </Button>
+              </Group>
+            )
+          }
+        >
+          Signing secret
+        </SectionTitle>
+        {withSecret && <Secrets />}
+        <Group>
+          <UnstyledButton className="fold" aria-expanded={withCode} onClick={toggle}>
+            {withCode ? 'Hide the code' : 'Code that verifies a message'}
+          </UnstyledButton>
+        </Group>
+        <Collapse expanded={withCode}>{withCode && <CodeTabs codes={VERIFY_SNIPPETS} />}</Collapse>
+      </Stack>
+      {rotating && (
+        <RotateSecret
+          onClose={rotation.close}
+          onRotated={() => {
+            rotation.close();
+            open();
+          }}
+        />
+      )}
+    </Box>
+  );
+}
+
+function Secrets() {
+  const { data, error, isPending, refetch } = useQuery(secretsQuery);
+  if (isPending) return <Rows count={1} />;
+  if (error !== null) {
+    return <Trouble error={error} doing="The secret could not be read" onRetry={() => void refetch()} />;
+  }
+  const [current, old] = data.data;
+  return (
+    <Stack gap="xs">
+      {current !== undefined && (
+        <>
+          <Group gap="sm" align="stretch">
+            <Code
+              block
+              flex={1}
+              miw={240}
+              fz="sm"
+              data-testid="webhook-secret"
+              style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}
+            >
+              {current.secret}
+            </Code>
+            <CopyTextButton value={current.secret} label="Copy" />
+          </Group>
+          <Text size="xs" c="dimmed" title={fullTime(current.created_at)}>
+            Made {fromNow(current.created_at)}
+          </Text>
+        </>
+      )}
+      {old !== undefined && <OldSecret secret={old} />}
+    </Stack>
+  );
+}
+
+function OldSecret({ secret: { expires_at: end } }: { readonly secret: WebhookSecret }) {
+  if (end === null) return null;
+  return (
+    <Text size="sm">
+      The secret before is valid too, until {fullTime(end)}. Until then messages carry both signatures, and receivers
+      may use either.
+    </Text>
+  );
+}
+
+interface RotateProps {
+  readonly onClose: () => void;
+  readonly onRotated: () => void;
+}
+
+function RotateSecret({ onClose, onRotated }: RotateProps) {
+  const [hours, setHours] = useState<number | string>(OVERLAP_HOURS);
+  const rotate = useMutation({
+    mutationFn: () =>
+      send<{ data: readonly WebhookSecret[] }>('POST', '/webhooks/secrets/rotate', { overlap_hours: Number(hours) }),
+    onSuccess: (secrets) => {
+      queryClient.setQueryData(secretsQuery.queryKey, secrets);
+      notifications.show({ color: 'green', message: 'There is a new signing secret.' });
+      onRotated();
+    },
+  });
+  return (
+    <Modal opened onClose={onClose} title="Rotate the signing secret">
+      <Stack>
+        <Text size="sm">
+          Messages are signed with a new secret, and for a while with the old one too, so that receivers can be changed
+          without missing any. There are never more than two: one that is still on its way out ends now.
+        </Text>
+        <NumberInput
+          label="Hours that the old secret is still valid"
+          description="0 ends it at once"
+          min={0}
+          max={MAX_OVERLAP_HOURS}
+          allowDecimal={false}
+          value={hours}
+          onChange={setHours}
+        />
+        {rotate.error !== null && <Trouble error={rotate.error} doing="The secret was not rotated" />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button
+            loading={rotate.isPending}
+            onClick={() => {
+              rotate.mutate();
+            }}
+          >
+            Rotate the secret
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

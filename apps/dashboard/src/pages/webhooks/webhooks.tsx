@@ -1,0 +1,47 @@
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useSession } from '../../api/queries.ts';
+import { endpointsQuery } from '../../api/webhooks.ts';
+import { PlusIcon } from '../../parts/icons.tsx';
+import { PageFrame } from '../../parts/page.tsx';
+import { WebhookDeliveries } from './webhook-deliveries.tsx';
+import { RemoveEndpoint, type EndpointDialog } from './webhook-endpoint-actions.tsx';
+import { EndpointForm } from './webhook-endpoint-form.tsx';
+import { WebhookEndpoints } from './webhook-endpoints.tsx';
+import { WebhookVerification } from './webhook-verification.tsx';
+
+/** Where the ends of tasks are told, how that is verified, and what became of it. */
+export function WebhooksPage() {
+  const isAdmin = useSession().person.role === 'admin';
+  const endpoints = useQuery(endpointsQuery);
+  const [dialog, setDialog] = useState<EndpointDialog | null>(null);
+  const close = () => {
+    setDialog(null);
+  };
+  const add = isAdmin ? (
+    <Button
+      leftSection={<PlusIcon size={16} />}
+      onClick={() => {
+        setDialog({ kind: 'add' });
+      }}
+    >
+      Add an endpoint
+    </Button>
+  ) : undefined;
+  const known = endpoints.data?.data ?? [];
+  return (
+    <PageFrame
+      title="Webhooks"
+      about="Darkroom calls your program when a task that it did not wait for has ended, so that it need not ask."
+      actions={known.length > 0 ? add : undefined}
+    >
+      <WebhookEndpoints query={endpoints} isAdmin={isAdmin} add={add} onAct={setDialog} />
+      <WebhookVerification isAdmin={isAdmin} />
+      <WebhookDeliveries endpoints={known} />
+      {dialog?.kind === 'add' && <EndpointForm onClose={close} />}
+      {dialog?.kind === 'events' && <EndpointForm existing={dialog.endpoint} onClose={close} />}
+      {dialog?.kind === 'remove' && <RemoveEndpoint endpoint={dialog.endpoint} onClose={close} />}
+    </PageFrame>
+  );
+}
