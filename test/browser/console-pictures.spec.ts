@@ -99,7 +99,7 @@ describe('pictures in the console’s lists', () => {
       `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, status, finished_at, created_at, deadline_at)
        SELECT 'task_' || lpad(n::text, 26, '0'), 'acct_default', 'key', 'req_' || n, 'generation', 'gpt-image-2',
          CASE n WHEN 25000 THEN 'an old needle' ELSE 'hay' END, '{"size":"1:1","resolution":"1k","outputFormat":"png"}',
-         'failed', now(), '2026-05-04T12:00:00Z'::timestamptz - n * interval '1 second', now()
+         'failed', now(), '2026-05-05T06:00:00Z'::timestamptz - n * interval '1 second', now()
        FROM generate_series(1, 26000) AS n`,
     );
     await open('/tasks?text=needle');

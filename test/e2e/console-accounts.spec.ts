@@ -26,7 +26,7 @@ describe('the accounts of an installation', () => {
   const accounts = async () => (await ada.ask<List<Account>>('/accounts')).data;
   const change = (body: object, id = account.id) => ada.call(`/accounts/${id}`, { method: 'PATCH', body });
   const audit = async (who: Browser) =>
-    (await who.ask<List<Record<string, unknown>>>('/audit?what=account.')).data
+    (await who.ask<List<Record<string, unknown>>>('/audit?kind=team')).data
       .filter(({ target }) => target === account.id)
       .map(({ action, person, details }) => [action, person === null ? null : (person as Account).name, details]);
 

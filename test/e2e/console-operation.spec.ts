@@ -64,9 +64,11 @@ describe('providers and queue in the console', () => {
   const rowOf = async (id: string): Promise<Json> =>
     (await platform.pool.query<Json>('SELECT * FROM tasks WHERE id = $1', [id])).rows[0]!;
   const audit = async (what: string, who = ada): Promise<Json[]> =>
-    (await who.ask<Rows>(`/audit?what=${what}`)).data.map(({ action, target, details, person }) => ({
-      ...{ action, target, details, person: (person as { name: string } | null)?.name ?? null },
-    }));
+    (await who.ask<Rows>('/audit')).data
+      .filter(({ action }) => String(action).startsWith(what))
+      .map(({ action, target, details, person }) => ({
+        ...{ action, target, details, person: (person as { name: string } | null)?.name ?? null },
+      }));
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-operation-'));
@@ -137,7 +139,7 @@ describe('providers and queue in the console', () => {
     };
     expect(await waitUntil(refused, { timeoutMs: 20_000 })).toBe(true);
     const task = await ended(await test('house'));
-    expect(task).toMatchObject({ status: 'completed', key: { name: 'console' }, cost: { amount: '0.020000' } });
+    expect(task).toMatchObject({ status: 'completed', key: { name: 'Playground' }, cost: { amount: '0.020000' } });
     const calls = (task['timeline'] as Json[]).filter(({ event }) => event === 'provider_call');
     expect(calls.map((call) => call['provider'])).toEqual(['house']);
     expect(await provider('house')).toMatchObject({ drained: { reason: expect.any(String) } });

@@ -35,7 +35,9 @@ describe('the people of an account', () => {
   const signIn = (email: string, password = PASSWORD) =>
     new Browser(platform.url).call('/sign-in', { body: { email, password } });
   const actions = async (who: Browser, what: string) =>
-    (await who.ask<List>(`/audit?what=${what}`)).data.map(({ action, target, details }) => [action, target, details]);
+    (await who.ask<List>('/audit?kind=team')).data
+      .filter(({ action }) => String(action).startsWith(what))
+      .map(({ action, target, details }) => [action, target, details]);
 
   beforeAll(async () => {
     platform = await startPlatform();

@@ -65,6 +65,8 @@ export async function openScreen(url: string): Promise<Screen> {
           await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`), fullPage: true });
           const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
           if (Number(overflow) > 1) found.push(`${name}, ${width}: ${String(overflow)} px wider than the screen`);
+          // A phone's page is laid out differently, not coloured differently.
+          if (width === 'phone' && colorScheme === 'dark') continue;
           const seen = await violations(page);
           found.push(...seen.map((violation) => `${name}, ${width}, ${colorScheme}: ${violation}`));
         }

@@ -194,7 +194,7 @@ function SaveMask({ mask }: { readonly mask: Blob }) {
   return (
     <Text size="sm" c="dimmed" mt="xs">
       The code reads the painted mask from a file:{' '}
-      <Anchor href={url} download={MASK_FILE} size="sm">
+      <Anchor href={url} download={MASK_FILE} size="sm" underline="always">
         save it as {MASK_FILE}
       </Anchor>
     </Text>
