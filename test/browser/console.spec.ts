@@ -1,5 +1,6 @@
 import OpenAI from 'openai';
 import sharp from 'sharp';
+import { waitUntil } from '#embedded/wait-until.js';
 import { openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
 import { startPlatform, type Platform } from '../support/platform.js';
@@ -131,6 +132,12 @@ describe('the console in a browser', () => {
     const row = page().getByRole('link', { name: PROMPT }).first();
     await row.waitFor();
     expect(await page().getByRole('link', { name: 'A red boat' }).count()).toBe(0);
+    const made = await page().getByRole('link', { name: PROMPT }).count();
+    await page().getByPlaceholder('Any key').click();
+    await page().getByRole('option', { name: 'Playground' }).click();
+    await page().waitForURL(/key=playground/);
+    await waitUntil(async () => (await page().getByRole('link', { name: PROMPT }).count()) === made - 1);
+    expect(await page().getByRole('link', { name: PROMPT }).count()).toBe(made - 1);
     expect(await screen.inspect('tasks')).toEqual([]);
     await row.click();
     await page().getByText('Provider called: sandbox').waitFor();

@@ -47,7 +47,9 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
     progress(
       say,
       since,
-      applied.length === 0 ? 'Database is up to date' : `Database is set up (${applied.join(', ')})`,
+      applied.length === 0
+        ? 'Database is up to date'
+        : `Database is set up (${applied.length} ${applied.length === 1 ? 'migration' : 'migrations'})`,
     );
     secrets = await ensureKey(addresses.databaseUrl, config, folder, secrets, say);
     signals.stop.throwIfAborted();

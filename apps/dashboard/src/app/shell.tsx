@@ -69,7 +69,7 @@ export function Shell() {
   return (
     <AppShell
       header={{ height: { base: 56, sm: 0 } }}
-      navbar={{ width: 248, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+      navbar={{ width: 260, breakpoint: 'sm', collapsed: { mobile: !opened } }}
       padding={{ base: 'md', sm: 'xl' }}
     >
       <a className="skip-link" href="#main">

@@ -102,7 +102,10 @@ function Filters({ filters }: { readonly filters: TaskFilters }) {
         clearable
         searchable
         w={170}
-        data={keys.data?.data.map(({ id, name }) => ({ value: id, label: name })) ?? []}
+        data={[
+          { value: 'playground', label: 'Playground' },
+          ...(keys.data?.data.map(({ id, name }) => ({ value: id, label: name })) ?? []),
+        ]}
         value={filters.key ?? null}
         onChange={(key) => {
           change({ key: key ?? undefined });
