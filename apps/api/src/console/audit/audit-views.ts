@@ -35,7 +35,11 @@ export class AuditEntryView {
   @ApiProperty({ description: 'Whether the account still has what it is about.' })
   target_exists!: boolean;
 
-  @ApiProperty({ type: Object, description: 'What else is known, by action; never a secret.' })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    description: 'What else is known, by action; never a secret.',
+  })
   details!: Readonly<Record<string, unknown>>;
 
   @ApiProperty({ format: 'date-time' })
