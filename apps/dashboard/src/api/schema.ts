@@ -864,46 +864,45 @@ export interface components {
       readonly sentence: string;
       /**
        * @description Others come from other versions of the service.
-       * @enum {string}
+       * @example key.created
+       * @example key.changed
+       * @example key.rotated
+       * @example key.revoked
+       * @example task.made
+       * @example task.made_again
+       * @example tasks.redriven
+       * @example task.cancelled
+       * @example webhook_endpoint.added
+       * @example webhook_endpoint.changed
+       * @example webhook_endpoint.disabled
+       * @example webhook_endpoint.enabled
+       * @example webhook_endpoint.removed
+       * @example webhook_endpoint.tested
+       * @example webhook_secret.rotated
+       * @example webhook_delivery.resent
+       * @example provider.drained
+       * @example provider.resumed
+       * @example provider.tested
+       * @example person.invited
+       * @example person.changed
+       * @example person.reset_link_made
+       * @example invitation.withdrawn
+       * @example account.created
+       * @example account.renamed
+       * @example account.disabled
+       * @example account.enabled
+       * @example account.budget_set
+       * @example person.joined
+       * @example person.became_first_admin
+       * @example person.signed_in
+       * @example person.sign_in_failed
+       * @example person.signed_out
+       * @example person.changed_password
+       * @example person.reset_password
+       * @example person.reset_sign_in
+       * @example session.ended
        */
-      readonly action:
-        | 'key.created'
-        | 'key.changed'
-        | 'key.rotated'
-        | 'key.revoked'
-        | 'task.made'
-        | 'task.made_again'
-        | 'tasks.redriven'
-        | 'task.cancelled'
-        | 'webhook_endpoint.added'
-        | 'webhook_endpoint.changed'
-        | 'webhook_endpoint.disabled'
-        | 'webhook_endpoint.enabled'
-        | 'webhook_endpoint.removed'
-        | 'webhook_endpoint.tested'
-        | 'webhook_secret.rotated'
-        | 'webhook_delivery.resent'
-        | 'provider.drained'
-        | 'provider.resumed'
-        | 'provider.tested'
-        | 'person.invited'
-        | 'person.changed'
-        | 'person.reset_link_made'
-        | 'invitation.withdrawn'
-        | 'account.created'
-        | 'account.renamed'
-        | 'account.disabled'
-        | 'account.enabled'
-        | 'account.budget_set'
-        | 'person.joined'
-        | 'person.became_first_admin'
-        | 'person.signed_in'
-        | 'person.sign_in_failed'
-        | 'person.signed_out'
-        | 'person.changed_password'
-        | 'person.reset_password'
-        | 'person.reset_sign_in'
-        | 'session.ended';
+      readonly action: string;
       /** @description Id or name of what it is about. */
       readonly target: string | null;
       /** @description Whether the account still has what it is about. */

@@ -26,7 +26,7 @@ export class AuditEntryView {
   @ApiProperty({ example: 'revoked the key “mobile app”', description: 'What was done, with the names of that time.' })
   sentence!: string;
 
-  @ApiProperty({ enum: Object.keys(AUDIT_ACTIONS), description: 'Others come from other versions of the service.' })
+  @ApiProperty({ examples: Object.keys(AUDIT_ACTIONS), description: 'Others come from other versions of the service.' })
   action!: string;
 
   @ApiProperty({ type: String, nullable: true, description: 'Id or name of what it is about.' })
