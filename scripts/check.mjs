@@ -16,6 +16,7 @@ const steps = [
   ['size', process.execPath, ['scripts/check-size.mjs']],
   ['deploy', process.execPath, ['scripts/check-deploy.mjs']],
   ['openapi', process.execPath, ['dist/apps/api/src/openapi.js', '--check']],
+  ['console', process.execPath, ['scripts/console-types.mjs', '--check']],
   ['settings', process.execPath, ['scripts/settings.mjs', '--check']],
 ];
 const STEP_TIMEOUT_MS = 300_000;

@@ -24,7 +24,8 @@ class TaskResultView {
   images!: TaskImageView[];
 }
 
-class TaskSizesView {
+/** Pixels on a picture's way: `<w>x<h>`. */
+export class TaskSizesView {
   @ApiProperty({ example: '2048x1152', description: 'What the request stands for, or `auto`.' })
   requested!: string;
 
@@ -35,7 +36,8 @@ class TaskSizesView {
   received!: string;
 }
 
-class TaskErrorView {
+/** Why a task failed. */
+export class TaskErrorView {
   @ApiProperty()
   type!: string;
 

@@ -1,4 +1,5 @@
 import { createSignInLink } from '#people/sign-in-links.js';
+import { assertDescribed } from './console-document.js';
 import type { Platform } from './platform.js';
 
 export const PASSWORD = 'correct horse battery';
@@ -36,12 +37,18 @@ export class Browser {
     return response;
   }
 
-  /** The body of an answer that must be good. */
+  /** The body of an answer that must be good, and as it is described. */
   async ask<T>(path: string, call: ConsoleCall = {}): Promise<T> {
     const response = await this.call(path, call);
     const text = await response.text();
     if (!response.ok) throw new Error(`${call.method ?? ''} ${path} was answered ${response.status}: ${text}`);
-    return (text === '' ? undefined : JSON.parse(text)) as T;
+    if (text === '') return undefined as T;
+    const body: unknown = JSON.parse(text);
+    assertDescribed({
+      ...{ path, status: response.status, body },
+      method: call.method ?? (call.body === undefined ? 'GET' : 'POST'),
+    });
+    return body as T;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
+import { ErrorResponse } from '#contract/error-response.js';
 import { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
 import { VERSION } from '#telemetry/version.js';
 import { CONSOLE_API } from '../console/protect-console.js';
@@ -33,12 +34,14 @@ export function consoleDocument(app: INestApplication): OpenAPIObject {
   const config = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Darkroom console')
-    .setDescription('What the pages at /console call. It changes with them; programs use the public API.')
+    .setDescription(
+      'What the pages at /console call. It changes with them; programs use the public API. Errors are ErrorResponse.',
+    )
     .setVersion(VERSION)
     .addServer('/')
     .addCookieAuth('darkroom_session')
     .build();
-  return onlyPaths(finishDocument(SwaggerModule.createDocument(app, config)), isOfConsole);
+  return onlyPaths(finishDocument(SwaggerModule.createDocument(app, config)), isOfConsole, [ErrorResponse.name]);
 }
 
 function isOfConsole(path: string): boolean {

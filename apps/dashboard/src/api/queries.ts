@@ -1,6 +1,7 @@
 import { QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { get, RequestError } from './request.ts';
-import type { ApiKey, ImageModel, Page, Session, SignInState, TaskDetail } from './types.ts';
+import type { Schema } from './schema.ts';
+import type { Session, SignInState, TaskDetail } from './types.ts';
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -26,12 +27,12 @@ export const signInQuery = queryOptions({
 
 export const keysQuery = queryOptions({
   queryKey: ['keys'],
-  queryFn: ({ signal }) => get<Page<ApiKey>>('/keys', {}, signal),
+  queryFn: ({ signal }) => get<Schema['KeyListView']>('/keys', {}, signal),
 });
 
 export const modelsQuery = queryOptions({
   queryKey: ['models'],
-  queryFn: ({ signal }) => get<{ data: readonly ImageModel[] }>('/models', {}, signal),
+  queryFn: ({ signal }) => get<Schema['ModelListResponse']>('/models', {}, signal),
   staleTime: 300_000,
 });
 

@@ -1,4 +1,4 @@
-import type { ErrorDetail } from './types.ts';
+import type { Schema } from './schema.ts';
 
 const BASE = '/console/api';
 const TIMEOUT_MS = 60_000;
@@ -73,7 +73,7 @@ async function readJson(response: Response): Promise<unknown> {
 }
 
 function errorOf(response: Response, answer: unknown): RequestError {
-  const { error, request_id: requestId } = (answer ?? {}) as { error?: ErrorDetail; request_id?: string };
+  const { error, request_id: requestId } = (answer ?? {}) as Partial<Schema['ErrorResponse']>;
   return new RequestError(
     response.status,
     error?.code ?? null,

@@ -1,27 +1,23 @@
 import { queryOptions } from '@tanstack/react-query';
 import { get } from './request.ts';
-import type { AccountRow, Invitation, OwnAccount, Person } from './team-types.ts';
-
-interface List<Item> {
-  readonly data: readonly Item[];
-}
+import type { Schema } from './schema.ts';
 
 export const peopleQuery = queryOptions({
   queryKey: ['people'],
-  queryFn: ({ signal }) => get<List<Person>>('/people', {}, signal),
+  queryFn: ({ signal }) => get<Schema['TeamView']>('/people', {}, signal),
 });
 
 export const invitationsQuery = queryOptions({
   queryKey: ['invitations'],
-  queryFn: ({ signal }) => get<List<Invitation>>('/invitations', {}, signal),
+  queryFn: ({ signal }) => get<Schema['InvitationListView']>('/invitations', {}, signal),
 });
 
 export const ownAccountQuery = queryOptions({
   queryKey: ['own-account'],
-  queryFn: ({ signal }) => get<OwnAccount>('/account', {}, signal),
+  queryFn: ({ signal }) => get<Schema['OwnAccountView']>('/account', {}, signal),
 });
 
 export const accountsQuery = queryOptions({
   queryKey: ['accounts'],
-  queryFn: ({ signal }) => get<List<AccountRow>>('/accounts', {}, signal),
+  queryFn: ({ signal }) => get<Schema['AccountListView']>('/accounts', {}, signal),
 });

@@ -26,7 +26,7 @@ export class AuditEntryView {
   @ApiProperty({ example: 'revoked the key “mobile app”', description: 'What was done, with the names of that time.' })
   sentence!: string;
 
-  @ApiProperty({ enum: Object.keys(AUDIT_ACTIONS), description: 'Others come from other versions of the service.' })
+  @ApiProperty({ examples: Object.keys(AUDIT_ACTIONS), description: 'Others come from other versions of the service.' })
   action!: string;
 
   @ApiProperty({ type: String, nullable: true, description: 'Id or name of what it is about.' })
@@ -35,7 +35,11 @@ export class AuditEntryView {
   @ApiProperty({ description: 'Whether the account still has what it is about.' })
   target_exists!: boolean;
 
-  @ApiProperty({ type: Object, description: 'What else is known, by action; never a secret.' })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    description: 'What else is known, by action; never a secret.',
+  })
   details!: Readonly<Record<string, unknown>>;
 
   @ApiProperty({ format: 'date-time' })

@@ -87,7 +87,7 @@ class KeySettingsBody extends BudgetBody {
   @OneOf('url', 'b64_json')
   default_response_format?: 'url' | 'b64_json' | null;
 
-  @ApiPropertyOptional()
+  @ApiPropertyOptional({ type: Boolean })
   @IsOptional()
   @IsBoolean()
   allow_pixel_size?: boolean | null;
@@ -99,7 +99,7 @@ class KeySettingsBody extends BudgetBody {
 }
 
 export class KeyChangeBody extends KeySettingsBody {
-  @ApiPropertyOptional()
+  @ApiPropertyOptional({ type: String })
   @IsOptional()
   @IsString()
   @IsName()

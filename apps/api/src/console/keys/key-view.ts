@@ -33,13 +33,13 @@ export class KeyView {
   tasks_in_flight!: number | null;
 
   @ApiProperty({ type: String, nullable: true, enum: ['url', 'b64_json'] })
-  default_response_format!: string | null;
+  default_response_format!: 'url' | 'b64_json' | null;
 
   @ApiProperty()
   allow_pixel_size!: boolean;
 
   @ApiProperty({ enum: ['sync', 'apimart'] })
-  submit_mode!: string;
+  submit_mode!: 'sync' | 'apimart';
 
   @ApiProperty({ type: BudgetView, nullable: true })
   budget!: BudgetView | null;

@@ -100,7 +100,7 @@ export class RedriveBody {
   })
   tasks?: string[] | null;
 
-  @ApiPropertyOptional({ description: 'Together with `model` and `days`: the newest 100 of this kind.' })
+  @ApiPropertyOptional({ type: String, description: 'Together with `model` and `days`: the newest 100 of this kind.' })
   @IsOptional()
   @IsString()
   @IsName()
@@ -112,7 +112,7 @@ export class RedriveBody {
   @IsName()
   provider?: string | null;
 
-  @ApiPropertyOptional()
+  @ApiPropertyOptional({ type: String })
   @IsOptional()
   @IsString()
   @IsName()
@@ -125,7 +125,7 @@ export class RedriveBody {
   @Max(MOST_DAYS)
   days?: number | null;
 
-  @ApiPropertyOptional({ description: 'What the answer before had as `next`.' })
+  @ApiPropertyOptional({ type: String, description: 'What the answer before had as `next`.' })
   @IsOptional()
   @IsString()
   @Rule('isTask', (value, property) =>

@@ -165,7 +165,7 @@ export class FinishedMinutesView {
 }
 
 export class DrainBody {
-  @ApiPropertyOptional({ description: 'Why, in 1 to 200 visible characters.' })
+  @ApiPropertyOptional({ type: String, description: 'Why, in 1 to 200 visible characters.' })
   @IsOptional()
   @IsString()
   @Matches(DRAIN_REASON, { message: 'reason must have 1 to 200 visible characters' })
@@ -173,7 +173,7 @@ export class DrainBody {
 }
 
 export class TestBody {
-  @ApiPropertyOptional({ description: 'One of its image models; its first unless it is said.' })
+  @ApiPropertyOptional({ type: String, description: 'One of its image models; its first unless it is said.' })
   @IsOptional()
   @IsString()
   model?: string | null;

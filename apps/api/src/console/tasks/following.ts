@@ -4,6 +4,7 @@ import { TaskPartialsListener } from '#tasks/task-partials.js';
 import type { TaskSummary } from '#tasks/task.js';
 import type { EventStream } from '../../http/event-stream.js';
 import { FollowTask } from '../../tasks/follow-task.js';
+import type { PartialPictureView } from './task-views.js';
 
 /** The event stream of a task with its partial pictures. */
 @Injectable()
@@ -20,7 +21,8 @@ export class Following {
   private sendPartials({ id, options }: TaskSummary, events: EventStream): () => void {
     if (options.partialImages === undefined) return () => undefined;
     return this.partials.listen(id, ({ index, format, base64 }) => {
-      events.event('partial', { index, b64_json: base64, output_format: format });
+      const picture: PartialPictureView = { index, b64_json: base64, output_format: format };
+      events.event('partial', picture);
     });
   }
 }

@@ -1,9 +1,10 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { CostView } from '#contract/cost-view.js';
-import { TASK_STATUSES } from '#tasks/task-status.js';
-import { TaskEventView, type TaskView } from '#contract/task-view.js';
+import { TASK_PHASES, TASK_STATUSES, type TaskStatus } from '#tasks/task-status.js';
+import { TaskErrorView, TaskEventView, TaskSizesView, type TaskView } from '#contract/task-view.js';
 import type { TaskDetail } from '#tasks/task-details.js';
 import type { TaskOptions, TaskSummary } from '#tasks/task.js';
+import { DELIVERY_STATES, type DeliveryState } from '#webhooks/next-step.js';
 
 class TaskKeyView {
   @ApiProperty()
@@ -18,16 +19,16 @@ export class ConsoleTaskRow {
   id!: string;
 
   @ApiProperty({ enum: TASK_STATUSES })
-  status!: string;
+  status!: TaskStatus;
 
-  @ApiProperty({ enum: ['queued', 'running', 'storing', 'done'] })
+  @ApiProperty({ enum: TASK_PHASES })
   phase!: string;
 
   @ApiProperty({ type: 'integer', minimum: 0, maximum: 100 })
   progress!: number;
 
   @ApiProperty({ enum: ['generation', 'edit'] })
-  action!: string;
+  action!: 'generation' | 'edit';
 
   @ApiProperty()
   model!: string;
@@ -101,8 +102,8 @@ export class TaskDeliveryView {
   @ApiProperty({ type: String, nullable: true, description: 'Null when the endpoint was removed.' })
   url!: string | null;
 
-  @ApiProperty({ enum: ['pending', 'delivered', 'failed'] })
-  status!: string;
+  @ApiProperty({ enum: DELIVERY_STATES })
+  status!: DeliveryState;
 
   @ApiProperty({ type: 'integer' })
   attempts!: number;
@@ -121,8 +122,12 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty()
   request_id!: string;
 
-  @ApiProperty({ type: Object, description: 'What else was asked for, by name.' })
-  options!: Record<string, unknown>;
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { oneOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] },
+    description: 'What else was asked for, by name.',
+  })
+  options!: Record<string, string | number | boolean>;
 
   @ApiPropertyOptional({ type: 'integer' })
   queue_position?: number;
@@ -130,8 +135,8 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiPropertyOptional({ type: 'integer', description: 'Seconds from acceptance to the end.' })
   estimated_time?: number;
 
-  @ApiPropertyOptional({ type: Object, description: 'requested, sent and received.' })
-  sizes?: TaskView['sizes'];
+  @ApiPropertyOptional({ type: TaskSizesView, description: 'Completed tasks only.' })
+  sizes?: TaskSizesView;
 
   @ApiProperty({ type: [TaskPictureView] })
   images!: TaskPictureView[];
@@ -151,14 +156,26 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty({ type: String, nullable: true, description: 'The task that this failed one was drawn anew as.' })
   redriven_as!: string | null;
 
-  @ApiPropertyOptional({ type: Object, description: 'type, code, message and param of a failed task.' })
-  error?: TaskView['error'];
+  @ApiPropertyOptional({ type: TaskErrorView, description: 'Failed tasks only.' })
+  error?: TaskErrorView;
 
   @ApiProperty({ type: [TaskEventView] })
   timeline!: TaskEventView[];
 
   @ApiProperty({ type: [TaskDeliveryView] })
   webhook_deliveries!: TaskDeliveryView[];
+}
+
+/** What the event `partial` of a task's stream carries. */
+export class PartialPictureView {
+  @ApiProperty({ type: 'integer', minimum: 0, maximum: 2 })
+  index!: number;
+
+  @ApiProperty()
+  b64_json!: string;
+
+  @ApiProperty({ enum: ['png', 'jpeg', 'webp'] })
+  output_format!: 'png' | 'jpeg' | 'webp';
 }
 
 export class AcceptedTaskView {
@@ -186,11 +203,13 @@ export function taskRow(
 }
 
 /** Options as the API names them; what was not asked for is left out. */
-export function optionsView(options: TaskOptions): Record<string, unknown> {
+export function optionsView(options: TaskOptions): ConsoleTaskView['options'] {
   const all = {
     ...{ quality: options.quality, background: options.background, moderation: options.moderation },
     ...{ output_format: options.outputFormat, output_compression: options.outputCompression, user: options.user },
     ...{ partial_images: options.partialImages, strict: options.strict },
   };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null && value !== undefined));
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([name, value]) => (value === null || value === undefined ? [] : [[name, value]])),
+  );
 }

@@ -1,6 +1,6 @@
 import { Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiQuery, ApiResponse } from '@nestjs/swagger';
+import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AuditLog } from '#people/audit-log.js';
 import { TASK_STATUSES } from '#tasks/task-status.js';
@@ -11,7 +11,7 @@ import { DrawAgain } from './draw-again.js';
 import { OwnTasks } from './own-tasks.js';
 import { sessionOf } from '../session.guard.js';
 import { consoleTaskQuery } from './task-query.js';
-import { AcceptedTaskView, ConsoleTaskPage, ConsoleTaskView } from './task-views.js';
+import { AcceptedTaskView, ConsoleTaskPage, ConsoleTaskView, PartialPictureView } from './task-views.js';
 
 /** The word that stands for the playground's own key in filters. */
 const PLAYGROUND = 'playground';
@@ -53,7 +53,18 @@ export class ConsoleTasksController {
   }
 
   @Get(':taskId/events')
-  @ApiResponse({ status: 200, description: 'Events `task.updated` (a ConsoleTaskView) and `partial`, until the end.' })
+  @ApiExtraModels(PartialPictureView)
+  @ApiResponse({
+    status: 200,
+    description: 'Events `task.updated` (a ConsoleTaskView) and `partial` (a PartialPictureView), until the end.',
+    content: {
+      'text/event-stream': {
+        schema: {
+          anyOf: [{ $ref: getSchemaPath(ConsoleTaskView) }, { $ref: getSchemaPath(PartialPictureView) }],
+        },
+      },
+    },
+  })
   async events(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.own.follow(request, reply);
   }

@@ -19,13 +19,16 @@ export class NewAccountBody extends BudgetBody {
 }
 
 export class AccountChangeBody extends BudgetBody {
-  @ApiPropertyOptional()
+  @ApiPropertyOptional({ type: String })
   @IsOptional()
   @IsString()
   @IsName()
   name?: string | null;
 
-  @ApiPropertyOptional({ description: 'Its keys are refused within 10 seconds, its people are signed out at once.' })
+  @ApiPropertyOptional({
+    type: Boolean,
+    description: 'Its keys are refused within 10 seconds, its people are signed out at once.',
+  })
   @IsOptional()
   @IsBoolean()
   disabled?: boolean | null;

@@ -32,7 +32,7 @@ export class EndpointChangeBody {
   @AreEvents()
   events?: WebhookEventType[] | null;
 
-  @ApiPropertyOptional({ description: 'False switches it off; true switches it on, after a 410 too.' })
+  @ApiPropertyOptional({ type: Boolean, description: 'False switches it off; true switches it on, after a 410 too.' })
   @IsOptional()
   @IsBoolean()
   active?: boolean | null;

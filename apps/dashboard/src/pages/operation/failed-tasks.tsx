@@ -1,10 +1,9 @@
 import { Box, Button, Checkbox, Code, Group, Table, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { FailedTask, FailureGroup } from '../../api/operation.ts';
+import type { FailedTaskPage, FailureGroup } from '../../api/operation.ts';
 import { useSession } from '../../api/queries.ts';
 import { get } from '../../api/request.ts';
-import type { Page } from '../../api/types.ts';
 import { fromNow, fullTime } from '../../parts/format.ts';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
@@ -26,7 +25,7 @@ export function FailedTasks({ group: { code, provider, model, why_not: whyNot },
     queryKey: ['operation', 'failures', days, code, provider, model],
     queryFn: ({ pageParam, signal }) => {
       const query = { code, provider: provider ?? undefined, model, days, limit: PAGE, after: pageParam };
-      return get<Page<FailedTask>>('/failures/tasks', query, signal);
+      return get<FailedTaskPage>('/failures/tasks', query, signal);
     },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next ?? undefined,

@@ -6,7 +6,7 @@ import { useFollowTask } from '../../api/follow-task.ts';
 import type { Provider } from '../../api/operation.ts';
 import { taskQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
-import type { Money, TaskDetail } from '../../api/types.ts';
+import type { AcceptedTask, Money, TaskDetail } from '../../api/types.ts';
 import { duration, money } from '../../parts/format.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
@@ -31,7 +31,7 @@ export function TestButton({ provider }: { readonly provider: Provider }) {
 function Trial({ provider: { name, trials, drained } }: { readonly provider: Provider }) {
   const [model, setModel] = useState(trials[0]?.model ?? '');
   const test = useMutation({
-    mutationFn: () => send<{ task_id: string }>('POST', `/providers/${encodeURIComponent(name)}/test`, { model }),
+    mutationFn: () => send<AcceptedTask>('POST', `/providers/${encodeURIComponent(name)}/test`, { model }),
   });
   const trial = trials.find((one) => one.model === model);
   return (

@@ -2,7 +2,7 @@ import { Button, Group, List, Modal, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { RedriveOutcome } from '../../api/operation.ts';
+import type { RedriveBody, RedriveOutcome } from '../../api/operation.ts';
 import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { Trouble } from '../../parts/page.tsx';
@@ -14,7 +14,7 @@ interface RedriveProps {
   /** With none there is no button, and the outcome of the last ones stays until it is closed. */
   readonly count: number;
   /** What the API is told to re-drive. */
-  readonly body: object;
+  readonly body: RedriveBody;
   readonly onDone?: () => void;
 }
 

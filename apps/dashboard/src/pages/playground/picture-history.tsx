@@ -1,7 +1,7 @@
 import { Box, Group, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/request.ts';
-import type { Page, TaskRow } from '../../api/types.ts';
+import type { TaskPage } from '../../api/types.ts';
 import { Thumbnail } from '../../parts/stored-picture.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
 
@@ -16,7 +16,7 @@ interface PictureHistoryProps {
 export function PictureHistory({ current, onPick }: PictureHistoryProps) {
   const { data } = useQuery({
     queryKey: ['tasks', 'playground'],
-    queryFn: ({ signal }) => get<Page<TaskRow>>('/tasks', { limit: SHOWN, key: 'playground' }, signal),
+    queryFn: ({ signal }) => get<TaskPage>('/tasks', { limit: SHOWN, key: 'playground' }, signal),
   });
   if (data === undefined || data.data.length === 0) return null;
   return (

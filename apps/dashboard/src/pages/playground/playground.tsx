@@ -17,7 +17,7 @@ import { lazy, Suspense, useMemo, useState } from 'react';
 import { useFollowTask } from '../../api/follow-task.ts';
 import { modelsQuery, queryClient, taskQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
-import type { PictureRequest } from '../../api/types.ts';
+import type { AcceptedTask, PictureRequest } from '../../api/types.ts';
 import { CodeTabs } from '../../parts/copy.tsx';
 import { PageFrame, Trouble } from '../../parts/page.tsx';
 import { ReferenceImages } from '../../parts/reference-images.tsx';
@@ -62,7 +62,7 @@ export function PlaygroundPage() {
     if (current.prompt.trim() !== '' && !make.isPending) make.mutate();
   };
   useHotkeys([['mod+Enter', start]], []);
-  const mostImages = model?.capabilities.edits === false ? 0 : (model?.limits?.images ?? 16);
+  const mostImages = model?.capabilities.edits === false ? 0 : (model?.limits.images ?? 16);
   return (
     <PageFrame title="Playground" about="Try a prompt here, then take the same request into your program.">
       <Grid gap="xl">
@@ -167,7 +167,7 @@ export function PlaygroundPage() {
               partial={partial}
               size={request.size}
               onReuse={({ prompt, model: used, size, resolution, options }) => {
-                const quality = options?.['quality'];
+                const quality = options['quality'];
                 change({
                   ...{ prompt, model: used, size },
                   ...(resolution === null ? {} : { resolution }),
@@ -203,12 +203,12 @@ function SaveMask({ mask }: { readonly mask: Blob }) {
 
 async function submit(request: PictureRequest, files: readonly File[], mask: Blob | null) {
   if (files.length === 0)
-    return await send<{ task_id: string }>('POST', '/pictures', { ...request, partial_images: PARTIAL_IMAGES });
+    return await send<AcceptedTask>('POST', '/pictures', { ...request, partial_images: PARTIAL_IMAGES });
   const form = new FormData();
   for (const [name, value] of Object.entries(request)) form.append(name, String(value));
   form.append('stream', 'true');
   form.append('partial_images', String(PARTIAL_IMAGES));
   for (const file of files) form.append('image[]', file, file.name);
   if (mask !== null) form.append('mask', mask, 'mask.png');
-  return await send<{ task_id: string }>('POST', '/edits', form);
+  return await send<AcceptedTask>('POST', '/edits', form);
 }

@@ -4,7 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { queryClient, sessionQuery, signInQuery, useSession } from '../../api/queries.ts';
 import { get, send } from '../../api/request.ts';
-import type { Page, Session, SignedIn } from '../../api/types.ts';
+import type { Session, Sessions } from '../../api/types.ts';
 import { fromNow } from '../../parts/format.ts';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { MIN_PASSWORD } from './by-link.tsx';
@@ -138,7 +138,7 @@ function ChangePassword() {
 function Sessions() {
   const { data, error, isPending, refetch } = useQuery({
     queryKey: SESSIONS,
-    queryFn: ({ signal }) => get<Page<SignedIn>>('/sessions', {}, signal),
+    queryFn: ({ signal }) => get<Sessions>('/sessions', {}, signal),
   });
   const end = useMutation({
     mutationFn: (id: string) => send('DELETE', `/sessions/${id}`),
@@ -202,8 +202,7 @@ function Sessions() {
 }
 
 /** "Firefox on Linux", as far as what the browser says of itself tells. */
-function browserOf(userAgent: string | null): string {
-  const text = userAgent ?? '';
+function browserOf(text: string): string {
   const find = (names: readonly (readonly [RegExp, string])[]) => names.find(([pattern]) => pattern.test(text))?.[1];
   const browser = find([
     [/Edg\//, 'Edge'],

@@ -5,7 +5,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { queryClient, taskQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
-import type { TaskRow } from '../../api/types.ts';
+import type { AcceptedTask, TaskRow } from '../../api/types.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { AgainIcon } from '../../parts/icons.tsx';
 
@@ -47,7 +47,7 @@ export function Cancel({ task }: { readonly task: TaskRow }) {
 export function RunAgain({ task }: { readonly task: TaskRow }) {
   const navigate = useNavigate();
   const again = useMutation({
-    mutationFn: () => send<{ task_id: string }>('POST', `/tasks/${task.id}/again`),
+    mutationFn: () => send<AcceptedTask>('POST', `/tasks/${task.id}/again`),
     onSuccess: async ({ task_id: id }) => {
       notifications.show({ color: 'green', message: 'A new task was made of the same request.' });
       void queryClient.invalidateQueries({ queryKey: ['tasks'] });

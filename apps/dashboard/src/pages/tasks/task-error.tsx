@@ -15,13 +15,7 @@ export function TaskError({ task }: { readonly task: TaskDetail }) {
       <Text size="sm">{task.error?.message ?? 'The task failed without saying why.'}</Text>
       {task.error?.code !== undefined && task.error.code !== null && (
         <Text size="xs" mt={6}>
-          <Code>{task.error.code}</Code>
-          {task.request_id !== undefined && (
-            <>
-              {' '}
-              · request <Code>{task.request_id}</Code>
-            </>
-          )}
+          <Code>{task.error.code}</Code> · request <Code>{task.request_id}</Code>
         </Text>
       )}
     </Alert>

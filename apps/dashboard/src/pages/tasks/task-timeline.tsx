@@ -1,7 +1,7 @@
 import { Badge, Code, Group, Text, Timeline } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Delivery, TaskDetail, TimelineEvent } from '../../api/types.ts';
-import { duration, money } from '../../parts/format.ts';
+import { duration } from '../../parts/format.ts';
 import { CheckIcon, CrossIcon, HookIcon, PlayIcon, PlusIcon, ServerIcon } from '../../parts/icons.tsx';
 
 const NAMES = {
@@ -32,7 +32,7 @@ interface Line {
 /** From the acceptance over every attempt to the delivery of the webhook. */
 export function TaskTimeline({ task }: { readonly task: TaskDetail }) {
   const start = Date.parse(task.created_at);
-  const lines = [...(task.timeline ?? []).map(eventLine), ...(task.webhook_deliveries ?? []).map(deliveryLine)];
+  const lines = [...task.timeline.map(eventLine), ...task.webhook_deliveries.map(deliveryLine)];
   lines.sort((one, other) => one.at - other.at);
   if (lines.length === 0)
     return (
@@ -75,7 +75,6 @@ function Call({ call }: { readonly call: TimelineEvent }) {
     call.model,
     call.key === null || call.key === undefined ? undefined : `key ${call.key}`,
     call.ended === undefined ? undefined : duration((call.ended - call.at) * 1000),
-    call.cost === undefined ? undefined : money(call.cost),
     call.charged === 'yes' ? 'charged' : call.charged === 'maybe' ? 'maybe charged' : undefined,
   ].filter((fact) => fact !== undefined);
   return (

@@ -81,7 +81,7 @@ export function TaskPage() {
               <Section title="Facts">
                 <Facts task={task} />
               </Section>
-              {task.warnings !== undefined && task.warnings.length > 0 && (
+              {task.warnings.length > 0 && (
                 <Section title="Adapted on the way">
                   <List size="sm" spacing={4}>
                     {task.warnings.map((warning) => (
@@ -175,18 +175,14 @@ function Facts({ task }: { readonly task: TaskDetail }) {
     ['Model', task.model],
     ['Key', task.key.name],
     ['Asked for', `${dimensions(task.size)}${task.resolution === null ? '' : ` at ${task.resolution.toUpperCase()}`}`],
-    ...Object.entries(task.options ?? {}).flatMap(([name, value]): [string, ReactNode][] =>
-      value === null || value === undefined ? [] : [[labelOf(name), optionText(value)]],
-    ),
+    ...Object.entries(task.options).map(([name, value]): [string, ReactNode] => [labelOf(name), String(value)]),
     ['Made', fullTime(task.created_at)],
     ...(took === null ? [] : [['Took', duration(took)] satisfies [string, ReactNode]]),
     ...(task.cost === null ? [] : [['Cost', costText(task)] satisfies [string, ReactNode]]),
     ...(task.sizes === undefined ? [] : sizeFacts(task.sizes)),
     ...linkedFact('Re-driven as', task.redriven_as),
     ...linkedFact('Re-drive of', task.redrive_of),
-    ...(task.request_id === undefined
-      ? []
-      : [['Request', <Code key="request">{task.request_id}</Code>] satisfies [string, ReactNode]]),
+    ['Request', <Code key="request">{task.request_id}</Code>],
   ];
   return (
     <dl className="facts">
@@ -206,8 +202,8 @@ function Fact({ name, value }: { readonly name: string; readonly value: ReactNod
   );
 }
 
-function linkedFact(name: string, id: string | null | undefined): [string, ReactNode][] {
-  return id === null || id === undefined ? [] : [[name, <TaskLink key={name} id={id} />]];
+function linkedFact(name: string, id: string | null): [string, ReactNode][] {
+  return id === null ? [] : [[name, <TaskLink key={name} id={id} />]];
 }
 
 function sizeFacts({ requested, sent, received }: NonNullable<TaskDetail['sizes']>): [string, ReactNode][] {
@@ -221,19 +217,15 @@ function sizeFacts({ requested, sent, received }: NonNullable<TaskDetail['sizes'
 function costText({ cost }: TaskDetail): string {
   if (cost?.amount === null || cost === null) return 'Not known';
   const notes = { reserved: ' (reserved)', settled: '', refunded: ' (not charged)', unpriced: ' (no price is set)' };
-  return `${money(cost)}${notes[cost.state ?? 'settled']}`;
+  return `${money(cost)}${notes[cost.state]}`;
 }
 
 function labelOf(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ');
 }
 
-function optionText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
 function requestOf(task: TaskDetail) {
-  const quality = task.options?.['quality'];
+  const quality = task.options['quality'];
   const count = task.reference_images;
   return {
     model: task.model,

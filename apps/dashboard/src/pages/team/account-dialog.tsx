@@ -6,6 +6,7 @@ import { queryClient, sessionQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { accountsQuery, ownAccountQuery } from '../../api/team-queries.ts';
 import type { AccountChange, AccountRow, OneTimeLink } from '../../api/team-types.ts';
+import type { BudgetPeriod } from '../../api/types.ts';
 import { BudgetFields } from '../../parts/budget-fields.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Trouble } from '../../parts/page.tsx';
@@ -53,7 +54,7 @@ interface OneProps {
 }
 
 function BudgetForm({ account, onClose }: OneProps) {
-  const form = useForm<{ budget: number | string; period: 'month' | 'total' }>({
+  const form = useForm<{ budget: number | string; period: BudgetPeriod }>({
     initialValues: {
       budget: account.budget === null ? '' : Number(account.budget.amount),
       period: account.budget?.period ?? 'month',

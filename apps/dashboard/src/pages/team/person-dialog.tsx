@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { peopleQuery } from '../../api/team-queries.ts';
-import type { OneTimeLink, Person } from '../../api/team-types.ts';
+import type { OneTimeLink, Person, PersonChange } from '../../api/team-types.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 
 /** What an admin does to somebody else. */
@@ -19,7 +19,7 @@ interface Act {
   readonly harmless?: boolean;
   readonly done: (name: string) => string;
   readonly path?: string;
-  readonly body?: object;
+  readonly body?: PersonChange;
 }
 
 const ACTS = {

@@ -5,7 +5,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
-import { secretsQuery, type WebhookSecret } from '../../api/webhooks.ts';
+import { secretsQuery, type WebhookSecret, type WebhookSecrets } from '../../api/webhooks.ts';
 import { CodeTabs, CopyTextButton } from '../../parts/copy.tsx';
 import { fromNow, fullTime } from '../../parts/format.ts';
 import { Rows, Trouble } from '../../parts/page.tsx';
@@ -117,8 +117,7 @@ interface RotateProps {
 function RotateSecret({ onClose, onRotated }: RotateProps) {
   const [hours, setHours] = useState<number | string>(OVERLAP_HOURS);
   const rotate = useMutation({
-    mutationFn: () =>
-      send<{ data: readonly WebhookSecret[] }>('POST', '/webhooks/secrets/rotate', { overlap_hours: Number(hours) }),
+    mutationFn: () => send<WebhookSecrets>('POST', '/webhooks/secrets/rotate', { overlap_hours: Number(hours) }),
     onSuccess: (secrets) => {
       queryClient.setQueryData(secretsQuery.queryKey, secrets);
       notifications.show({ color: 'green', message: 'There is a new signing secret.' });
