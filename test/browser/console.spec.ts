@@ -136,7 +136,9 @@ describe('the console in a browser', () => {
     await page().getByPlaceholder('Any key').click();
     await page().getByRole('option', { name: 'Playground' }).click();
     await page().waitForURL(/key=playground/);
-    await waitUntil(async () => (await page().getByRole('link', { name: PROMPT }).count()) === made - 1);
+    await waitUntil(async () => (await page().getByRole('link', { name: PROMPT }).count()) === made - 1, {
+      timeoutMs: 10_000,
+    });
     expect(await page().getByRole('link', { name: PROMPT }).count()).toBe(made - 1);
     expect(await screen.inspect('tasks')).toEqual([]);
     await row.click();

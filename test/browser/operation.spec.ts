@@ -100,8 +100,9 @@ describe('providers and queue in a browser', () => {
     await dialog().getByRole('img', { name: 'The test picture' }).waitFor();
     await dialog().getByText('Cost $0.02').waitFor();
     expect(await screen.inspect('operation-test')).toEqual([]);
-    await dialog().getByRole('link', { name: 'Open the task' }).waitFor();
-    await button('Close').click();
+    await dialog().getByRole('link', { name: 'Open the task' }).click();
+    await page().getByText('cost $0.02').waitFor();
+    await page().goBack();
     await button('Resume house').click();
     await card('house').getByText('Healthy').waitFor();
   }, 60_000);

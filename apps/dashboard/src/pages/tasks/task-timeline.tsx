@@ -1,7 +1,7 @@
 import { Badge, Code, Group, Text, Timeline } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Delivery, TaskDetail, TimelineEvent } from '../../api/types.ts';
-import { duration } from '../../parts/format.ts';
+import { duration, money } from '../../parts/format.ts';
 import { CheckIcon, CrossIcon, HookIcon, PlayIcon, PlusIcon, ServerIcon } from '../../parts/icons.tsx';
 
 const NAMES = {
@@ -32,7 +32,10 @@ interface Line {
 /** From the acceptance over every attempt to the delivery of the webhook. */
 export function TaskTimeline({ task }: { readonly task: TaskDetail }) {
   const start = Date.parse(task.created_at);
-  const lines = [...task.timeline.map(eventLine), ...task.webhook_deliveries.map(deliveryLine)];
+  const lines = [
+    ...task.timeline.map((event) => eventLine(event, task.cost)),
+    ...task.webhook_deliveries.map(deliveryLine),
+  ];
   lines.sort((one, other) => one.at - other.at);
   if (lines.length === 0)
     return (
@@ -54,14 +57,14 @@ export function TaskTimeline({ task }: { readonly task: TaskDetail }) {
   );
 }
 
-function eventLine(event: TimelineEvent): Line {
+function eventLine(event: TimelineEvent, cost: TaskDetail['cost']): Line {
   const at = event.at * 1000;
   if (event.event === 'provider_call')
     return {
       at,
       title: `${NAMES.provider_call}: ${event.provider ?? 'unknown'}`,
       icon: <ServerIcon size={12} />,
-      body: <Call call={event} />,
+      body: <Call call={event} cost={cost} />,
     };
   const title = NAMES[event.event];
   if (event.event === 'completed') return { at, title, icon: <CheckIcon size={12} />, color: 'green' };
@@ -69,13 +72,19 @@ function eventLine(event: TimelineEvent): Line {
   return { at, title, icon: event.event === 'accepted' ? <PlusIcon size={12} /> : <PlayIcon size={12} /> };
 }
 
-function Call({ call }: { readonly call: TimelineEvent }) {
+interface CallProps {
+  readonly call: TimelineEvent;
+  /** Of the whole task: the picture that came is what it pays for. */
+  readonly cost: TaskDetail['cost'];
+}
+
+function Call({ call, cost }: CallProps) {
   const outcome = OUTCOMES[call.outcome ?? 'unknown'];
   const facts = [
     call.model,
     call.key === null || call.key === undefined ? undefined : `key ${call.key}`,
     call.ended === undefined ? undefined : duration((call.ended - call.at) * 1000),
-    call.charged === 'yes' ? 'charged' : call.charged === 'maybe' ? 'maybe charged' : undefined,
+    chargeOf(call, cost),
   ].filter((fact) => fact !== undefined);
   return (
     <>
@@ -93,6 +102,14 @@ function Call({ call }: { readonly call: TimelineEvent }) {
       )}
     </>
   );
+}
+
+/** What one attempt cost, where tasks cost anything. */
+function chargeOf({ charged, outcome }: TimelineEvent, cost: TaskDetail['cost']): string | undefined {
+  if (charged === 'maybe') return 'maybe charged';
+  if (outcome === 'succeeded' && cost !== null && cost.amount !== null) return `cost ${money(cost)}`;
+  if (charged === 'yes') return 'charged';
+  return cost !== null && outcome === 'failed' ? 'not charged' : undefined;
 }
 
 function deliveryLine(delivery: Delivery): Line {
