@@ -1,11 +1,16 @@
+import { AppError } from '#contract/app-error.js';
+import type { ErrorCode } from '#contract/error-codes.js';
+import { taskError } from '#tasks/task-error.js';
 import { newTaskId } from '#tasks/task-id.js';
 import type { Platform } from './platform.js';
 
 /** Columns of the row that are not as usual; objects are written as JSON. */
 type Columns = Readonly<Record<string, unknown>>;
+/** And what went wrong. */
+type FailedColumns = Columns & { readonly code?: ErrorCode; readonly message?: string };
 
 /** The id of a new task of the default account's key named `e2e` that has failed a moment ago, as it is in the database. */
-export async function insertFailed({ pool }: Pick<Platform, 'pool'>, columns: Columns = {}): Promise<string> {
+export async function insertFailed({ pool }: Pick<Platform, 'pool'>, columns: FailedColumns = {}): Promise<string> {
   const { code = 'upstream_error', message = 'The provider could not be reached.', ...rest } = columns;
   const { rows } = await pool.query<{ id: string }>(`SELECT id FROM api_keys WHERE name = 'e2e'`);
   const id = newTaskId();
@@ -16,7 +21,7 @@ export async function insertFailed({ pool }: Pick<Platform, 'pool'>, columns: Co
   const row: Columns = {
     ...{ id, account_id: 'acct_default', api_key_id: rows[0]?.id, request_id: 'req_old', action: 'generation' },
     ...{ model: 'gpt-image-2', prompt: 'a secret wish', options, status: 'failed', phase: 'done', provider: 'house' },
-    ...{ finished_at: new Date(), deadline_at: new Date(), error: { code, message, http_status: 502 } },
+    ...{ finished_at: new Date(), deadline_at: new Date(), error: taskError(new AppError(code, message)) },
     ...rest,
   };
   const values = Object.values(row).map((value) =>
