@@ -5,7 +5,7 @@ import type { TaskListQuery } from './task-store.js';
 
 /** Looked through by one statement, which so stays far below its time limit however long the prompts are. */
 const TASKS_PER_STATEMENT = 2_000;
-const BOUNDS: SearchBounds = { tasks: 20_000, ms: 2_000 };
+export const SEARCH_BOUNDS: SearchBounds = { tasks: 20_000, ms: 2_000 };
 /** A task's row is written after its request came, by another clock. */
 const CLOCKS_APART_MS = 60_000;
 
@@ -67,7 +67,7 @@ const byRequest = (tasks: number): string => `SELECT id FROM (
 export class SearchTasks {
   constructor(
     private readonly database: Queryable,
-    private readonly bounds = BOUNDS,
+    private readonly bounds = SEARCH_BOUNDS,
   ) {}
 
   async search(accountId: string, search: TaskSearch): Promise<TaskSearchResult> {
