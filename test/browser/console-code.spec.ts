@@ -38,12 +38,12 @@ models:
     await page()
       .context()
       .addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }]);
-  }, 120_000);
+  });
   afterAll(async () => {
     await screen.close();
     await platform.close();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
   afterEach(() => {
     expect(screen.troubles).toEqual([]);
   });

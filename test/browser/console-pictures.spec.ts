@@ -38,11 +38,11 @@ describe('pictures in the console’s lists', () => {
     expect(await waitUntil(ended, { timeoutMs: 30_000 })).toBe(true);
     await platform.pool.query(`UPDATE tasks SET has_thumbnail = true WHERE status = 'failed'`);
     expect(await waitUntil(thumbnailed, { timeoutMs: 30_000 })).toBe(true);
-  }, 120_000);
+  });
   afterAll(async () => {
     await screen.close();
     await platform.close();
-  }, 60_000);
+  });
   afterEach(async () => {
     expect(screen.troubles).toEqual([]);
     expect(await page().locator('img[src="x"]').count()).toBe(0);
@@ -70,7 +70,7 @@ describe('pictures in the console’s lists', () => {
     expect(fetched).toHaveLength(3);
     await open('/playground');
     expect(await page().evaluate(widths)).toEqual(Array(3).fill([320, true]));
-  }, 60_000);
+  });
 
   it('leave a place with a word when they are gone', async () => {
     const [missing, expired] = [await idOf('missing'), await idOf('expired')];
@@ -92,7 +92,7 @@ describe('pictures in the console’s lists', () => {
     await page().getByText('The picture was deleted on 20 Nov 2026').waitFor();
     expect(await page().getByRole('link', { name: 'Download' }).count()).toBe(0);
     expect(await screen.inspect('task-picture-deleted')).toEqual([]);
-  }, 60_000);
+  });
 
   it('say how far back a search has looked, and look further', async () => {
     await platform.pool.query(
@@ -113,5 +113,5 @@ describe('pictures in the console’s lists', () => {
     await page()
       .getByRole('link', { name: `kept ${HOSTILE}` })
       .waitFor();
-  }, 60_000);
+  });
 });

@@ -25,7 +25,7 @@ describe('the console in a browser', () => {
     // The console begins without keys.
     await platform.pool.query('DELETE FROM api_keys');
     screen = await openScreen(platform.url);
-  }, 120_000);
+  });
   afterAll(async () => {
     await screen.close();
     await platform.close();
@@ -86,7 +86,7 @@ describe('the console in a browser', () => {
     expect(made.data?.[0]?.url).toMatch(/^http/);
     await open('/keys');
     expect(await screen.inspect('keys')).toEqual([]);
-  }, 60_000);
+  });
 
   it('makes a picture in the playground, and shows the request as code', async () => {
     await page().getByRole('link', { name: 'Playground' }).click();
@@ -101,7 +101,7 @@ describe('the console in a browser', () => {
     const width = `(async (image) => { await image.decode(); return image.naturalWidth })(document.querySelector('main img[alt]:not([alt=""])'))`;
     expect(await page().evaluate(width)).toBe(1536);
     expect(await screen.inspect('playground')).toEqual([]);
-  }, 60_000);
+  });
 
   it('paints a mask over a picture and has it edited', async () => {
     await open('/playground');
@@ -123,7 +123,7 @@ describe('the console in a browser', () => {
     await page().getByRole('img', { name: 'A red boat', exact: true }).waitFor();
     const { rows } = await platform.pool.query(`SELECT mask FROM tasks WHERE action = 'edit'`);
     expect(rows).toEqual([{ mask: expect.any(Object) }]);
-  }, 60_000);
+  });
 
   it('lists tasks by filters that are in the address, and tells the story of one', async () => {
     await page().getByRole('link', { name: 'Tasks' }).click();
@@ -148,7 +148,7 @@ describe('the console in a browser', () => {
     await open('/tasks?text=nothing+like+this');
     await page().getByText('No task fits these filters').waitFor();
     expect(await screen.inspect('tasks-none')).toEqual([]);
-  }, 60_000);
+  });
 
   it('shows what was made and spent as charts, and gives it out as CSV', async () => {
     await page().getByRole('link', { name: 'Usage' }).click();

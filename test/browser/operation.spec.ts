@@ -54,14 +54,14 @@ describe('providers and queue in a browser', () => {
     });
     second = await startWorker({ ...platform.settings, WORKER_CONCURRENCY: '3' });
     screen = await openScreen(platform.url);
-  }, 120_000);
+  });
   afterAll(async () => {
     await screen.close();
     await second.stop();
     await platform.close();
     await redis.stop();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
   // Whatever was said elsewhere stays text: nothing of it ran, no policy was broken.
   afterEach(async () => {
     expect(screen.troubles).toEqual([]);
@@ -80,7 +80,7 @@ describe('providers and queue in a browser', () => {
     await page().getByText('2 workers').waitFor();
     await page().getByText('Nothing failed in this time').waitFor();
     expect(await screen.inspect('operation')).toEqual([]);
-  }, 60_000);
+  });
 
   it('drains a provider after asking, and says why it is drained', async () => {
     await button('Drain house').click();
@@ -90,7 +90,7 @@ describe('providers and queue in a browser', () => {
     await card('house').getByText('Drained', { exact: true }).waitFor();
     await card('house').getByText(`${NAME} (by ada@example.org in the console)`, { exact: false }).waitFor();
     expect(await screen.inspect('operation-drained')).toEqual([]);
-  }, 60_000);
+  });
 
   it('tests it while it is drained, after saying what that costs, and resumes it', async () => {
     await button('Test house').click();
@@ -105,7 +105,7 @@ describe('providers and queue in a browser', () => {
     await page().goBack();
     await button('Resume house').click();
     await card('house').getByText('Healthy').waitFor();
-  }, 60_000);
+  });
 
   it('shows how a test fails, and that the provider rests after that', async () => {
     await button('Test broken').click();
@@ -119,7 +119,7 @@ describe('providers and queue in a browser', () => {
     await button('Close').click();
     await card('broken').getByText('Resting').waitFor();
     expect(await screen.inspect('operation-resting')).toEqual([]);
-  }, 120_000);
+  });
 
   it('lists what failed, and re-drives one, several and all of it', async () => {
     const accountId = await platform.newAccount();
@@ -129,7 +129,7 @@ describe('providers and queue in a browser', () => {
     await platform.pool.query('UPDATE api_keys SET name = $2 WHERE id = $1', [rows[0]!.id, NAME]);
     const own: string[] = [];
     for (let n = 0; n < 24; n++) own.unshift(await insertFailed(platform));
-    const theirs = { account_id: accountId, api_key_id: rows[0]!.id, message: NAME, code: 'storage_error' };
+    const theirs = { account_id: accountId, api_key_id: rows[0]!.id, message: NAME, code: 'storage_error' as const };
     const foreign = await insertFailed(platform, theirs);
     await insertFailed(platform, { code: 'moderation_blocked', provider: null });
     await page().reload();
@@ -170,7 +170,7 @@ describe('providers and queue in a browser', () => {
     await page().getByText('Re-driven as', { exact: true }).waitFor();
     expect(await screen.inspect('operation-redriven-task')).toEqual([]);
     await page().goBack();
-  }, 120_000);
+  });
 
   it('is no page of members, and tells them so', async () => {
     const member = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
@@ -182,7 +182,7 @@ describe('providers and queue in a browser', () => {
     expect(await page().getByText('Installation', { exact: true }).count()).toBe(0);
     expect(await screen.inspect('operation-member')).toEqual([]);
     await context.addCookies(mine);
-  }, 60_000);
+  });
 
   it('says so when no worker is there, and when Redis is away', async () => {
     await Promise.all([second.stop(), platform.worker.stop()]);
@@ -193,5 +193,5 @@ describe('providers and queue in a browser', () => {
     await page().getByText('The queue could not be read').waitFor();
     await page().getByText('Redis does not answer right now.').first().waitFor();
     expect(await screen.inspect('operation-no-redis')).toEqual([]);
-  }, 90_000);
+  });
 });

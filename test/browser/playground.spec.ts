@@ -30,7 +30,7 @@ describe('making pictures in a browser', () => {
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button('Create the account').click();
     await page().getByRole('link', { name: 'Playground' }).click();
-  }, 120_000);
+  });
   afterAll(async () => {
     await screen.close();
     await platform.close();
@@ -51,7 +51,7 @@ describe('making pictures in a browser', () => {
     expect(await screen.inspect('playground-making')).toEqual([]);
     await page().getByRole('img', { name: 'A red fox in the snow' }).waitFor();
     expect(await unfinished.count()).toBe(0);
-  }, 60_000);
+  });
 
   it('says where the task stands in the queue and how long it takes, and cancels it there', async () => {
     const ahead = await Promise.all(
@@ -76,7 +76,7 @@ describe('making pictures in a browser', () => {
     await button('Cancel the task').click();
     await page().getByText('This task was cancelled').waitFor();
     for (const id of ahead) await platform.call(`/v1/tasks/${id}/cancel`, { method: 'POST' });
-  }, 60_000);
+  });
 
   it('says why there is no picture', async () => {
     await draw('Something forbidden [[fault=moderation]]');
@@ -118,7 +118,7 @@ describe('making pictures in a browser', () => {
     await button('Show more').click();
     await page().getByText('Old picture 70', { exact: true }).waitFor();
     await button('Show more').waitFor({ state: 'detached' });
-  }, 60_000);
+  });
 
   it('edits a key, and rotates it so that both secrets work for a while', async () => {
     await open('/keys');

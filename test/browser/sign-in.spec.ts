@@ -34,7 +34,7 @@ describe('signing in with OpenID Connect in a browser', () => {
     });
     strict = await startApi({ ...platform.settings, PORT: String(other), PASSWORD_SIGN_IN: 'false' });
     screen = await openScreen(platform.url);
-  }, 120_000);
+  });
   afterAll(async () => {
     await screen.close();
     await strict.stop();
@@ -75,7 +75,7 @@ describe('signing in with OpenID Connect in a browser', () => {
     await heading('Almost there').waitFor();
     expect(await screen.inspect('first-run-denied')).toEqual([]);
     op.denial = undefined;
-  }, 60_000);
+  });
 
   it('makes the first admin by the one-time link, without a password where there are none', async () => {
     op.person = { sub: 'ada', email: 'ada@example.org', email_verified: true, name: NAME };
@@ -93,7 +93,7 @@ describe('signing in with OpenID Connect in a browser', () => {
     expect(await screen.inspect('account-provider')).toEqual([]);
     expect(await refusalsOf(['password'])).toEqual(['not_permitted']);
     await page().getByRole('button', { name: 'Sign out' }).click();
-  }, 60_000);
+  });
 
   it('shows the button alone where nobody has a password, and refuses passwords there', async () => {
     await open(`${strict.url}/console/sign-in`);
@@ -102,7 +102,7 @@ describe('signing in with OpenID Connect in a browser', () => {
     expect(await screen.inspect('sign-in-provider-only')).toEqual([]);
     const calls = ['sign-in', 'join', 'first-admin', 'reset-password'];
     expect(await refusalsOf(calls)).toEqual(calls.map(() => 'not_permitted'));
-  }, 60_000);
+  });
 
   it('comes back from the provider signed in, and says in words why not', async () => {
     await open(`${platform.url}/console/sign-in`);
@@ -120,7 +120,7 @@ describe('signing in with OpenID Connect in a browser', () => {
     await heading('Keys').waitFor();
     await page().getByRole('button', { name: 'Sign out' }).click();
     await heading('Sign in').waitFor();
-  }, 60_000);
+  });
 
   it('shows no word of the address bar', async () => {
     await open(`${platform.url}/console/sign-in?refused=${encodeURIComponent(NAME)}`);
@@ -139,5 +139,5 @@ describe('signing in with OpenID Connect in a browser', () => {
     await page().getByRole('link', { name: 'Bob' }).click();
     await page().getByText('You sign in with your password.').waitFor();
     expect(await screen.inspect('account-both')).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -54,7 +54,7 @@ describe('people and accounts in a browser', () => {
     await ada.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button(ada, 'Create the account').click();
     await heading(ada, 'Keys').waitFor();
-  }, 120_000);
+  });
   afterAll(async () => {
     await Promise.all([ada.close(), other.close()]);
     await platform.close();
@@ -89,7 +89,7 @@ describe('people and accounts in a browser', () => {
     await button(other, 'Join').click();
     await heading(other, 'This link is spent').waitFor();
     await come(await fresh(), link, HOSTILE);
-  }, 90_000);
+  });
 
   it('keeps from members what is for admins', async () => {
     for (const name of ['Keys', 'Playground', 'Tasks', 'Usage']) {
@@ -101,7 +101,7 @@ describe('people and accounts in a browser', () => {
     expect(await other.inspect('team-member')).toEqual([]);
     await open(other, '/accounts');
     await other.page.getByText('This is for operators only.').waitFor();
-  }, 60_000);
+  });
 
   it('withdraws an invitation', async () => {
     await open(ada, '/team');
@@ -154,7 +154,7 @@ describe('people and accounts in a browser', () => {
     await act(ada, HOSTILE, 'Make a member');
     await button(ada, 'Make a member').click();
     await rowOf(ada, 'mo@example.org').getByText('Member').waitFor();
-  }, 90_000);
+  });
 
   it('makes a link for a new password, and signs out everywhere', async () => {
     await act(ada, HOSTILE, 'Link for a new password');
@@ -168,7 +168,7 @@ describe('people and accounts in a browser', () => {
     await ada.page.getByText('is signed out everywhere.').waitFor();
     await menu(other).getByRole('link', { name: 'Tasks' }).click();
     await heading(other, 'Sign in').waitFor();
-  }, 60_000);
+  });
 
   it('tells an open page of somebody who is disabled that they are signed out', async () => {
     await other.page.getByLabel('E-mail').fill('mo@example.org');
@@ -187,7 +187,7 @@ describe('people and accounts in a browser', () => {
     await act(ada, HOSTILE, 'Enable');
     await button(ada, 'Enable').click();
     await rowOf(ada, 'mo@example.org').getByText('disabled', { exact: true }).waitFor({ state: 'detached' });
-  }, 60_000);
+  });
 
   it('changes one’s own name, and that of the account', async () => {
     await open(ada, '/account');
@@ -237,7 +237,7 @@ describe('people and accounts in a browser', () => {
     await other.page.getByText('Set by whoever runs this Darkroom').waitFor();
     expect(await other.page.getByText('mo@example.org').count()).toBe(0);
     expect(await other.inspect('team-second')).toEqual([]);
-  }, 120_000);
+  });
 
   it('changes the budget of an account, disables it and enables it', async () => {
     await open(ada, '/accounts');
@@ -264,5 +264,5 @@ describe('people and accounts in a browser', () => {
     await ada.page.getByLabel('E-mail').fill('hal@example.org');
     await button(ada, 'Make the invitation').click();
     expect(await takeLink(ada)).toMatch(/^\/invite#token=/);
-  }, 90_000);
+  });
 });

@@ -1,9 +1,13 @@
+import { jest } from '@jest/globals';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
+// Every step of a test waits for as long at most; a test that hangs ends by that.
+jest.setTimeout(600_000);
+
 const WIDE = { width: 1280, height: 860 };
 const PHONE = { width: 390, height: 844 };
 /** Waits until pictures are there and nothing moves but what moves for ever. */
