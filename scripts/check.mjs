@@ -19,7 +19,7 @@ const steps = [
   ['console', process.execPath, ['scripts/console-types.mjs', '--check']],
   ['settings', process.execPath, ['scripts/settings.mjs', '--check']],
 ];
-const STEP_TIMEOUT_MS = 300_000;
+const STEP_TIMEOUT_MS = 600_000;
 
 const failed = [];
 for (const [name, command, args] of steps) {
