@@ -78,6 +78,7 @@ export class OpenIdPeople {
          UPDATE sign_in_links SET used_at = now() WHERE used_at IS NULL AND id = (
            SELECT id FROM sign_in_links
            WHERE purpose = 'invite' AND email = $1 AND used_at IS NULL AND expires_at > now()
+             AND EXISTS (SELECT 1 FROM accounts WHERE accounts.id = account_id AND disabled_at IS NULL)
            ORDER BY created_at DESC, id DESC LIMIT 1)
          RETURNING account_id, email, role)
        INSERT INTO people (id, account_id, email, name, role, openid_issuer, openid_subject)

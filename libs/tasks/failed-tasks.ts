@@ -40,6 +40,8 @@ export interface FailedOrder extends TaskOrder {
   readonly tasksInFlight: number | null;
   /** Models that the key may use; empty means all. */
   readonly models: readonly string[];
+  /** What the key may be used for; empty means everything. */
+  readonly scopes: readonly string[];
   readonly code: string;
   readonly callbackUrl: string | null;
   readonly asynchronous: boolean;
@@ -112,7 +114,7 @@ export class FailedTasks {
     const { rows } = await this.database.query<FailedOrder>(
       `SELECT tasks.id, tasks.account_id AS "accountId", api_key_id AS "apiKeyId", action, tasks.model, prompt, options,
          inputs, mask, callback_url AS "callbackUrl", asynchronous, ${CODE} AS code, ${REDRIVEN_AS} AS "redrivenAs",
-         weight, models, tasks_in_flight AS "tasksInFlight", accounts.disabled_at IS NOT NULL AS "accountDisabled",
+         weight, models, scopes, tasks_in_flight AS "tasksInFlight", accounts.disabled_at IS NOT NULL AS "accountDisabled",
          revoked_at IS NOT NULL OR COALESCE(expires_at <= now(), false) AS "keyEnded"
        FROM tasks JOIN accounts ON accounts.id = tasks.account_id JOIN api_keys ON api_keys.id = api_key_id
        WHERE tasks.id = ANY($1) AND ${FAILED}`,

@@ -101,7 +101,10 @@ describe('providers and queue in a browser', () => {
     await dialog().getByText('Cost $0.02').waitFor();
     expect(await screen.inspect('operation-test')).toEqual([]);
     await dialog().getByRole('link', { name: 'Open the task' }).click();
-    await page().getByText('cost $0.02').waitFor();
+    // Of the task's timeline; the dialog says "Cost".
+    await page()
+      .getByText(/cost \$0\.02/)
+      .waitFor();
     await page().goBack();
     await button('Resume house').click();
     await card('house').getByText('Healthy').waitFor();

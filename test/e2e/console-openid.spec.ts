@@ -184,6 +184,16 @@ describe('signing in to the console with OpenID Connect', () => {
     ]);
   });
 
+  it('lets nobody into a disabled account, and leaves their invitation for when it is enabled', async () => {
+    const accountId = await platform.newAccount();
+    await invite('fay@example.org', 'member', accountId);
+    await platform.pool.query('UPDATE accounts SET disabled_at = now() WHERE id = $1', [accountId]);
+    expect(await refused(person('fay'))).toBe('not_invited');
+    await platform.pool.query('UPDATE accounts SET disabled_at = NULL WHERE id = $1', [accountId]);
+    expect((await come(person('fay'))).landed).toBe('/console/');
+    expect(await row('fay@example.org')).toMatchObject({ account_id: accountId });
+  });
+
   it('asks a provider that says little in its token', async () => {
     op.talkative = false;
     await invite('carl@example.org');

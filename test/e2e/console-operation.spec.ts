@@ -302,10 +302,11 @@ describe('providers and queue in the console', () => {
       const { rows } = await platform.pool.query<{ id: string }>(`SELECT id FROM api_keys WHERE name = $1`, [name]);
       return { api_key_id: rows[0]!.id, ...(account === undefined ? {} : { account_id: account }) };
     };
-    const [revoked, disabled, narrow, poor] = [
+    const [revoked, disabled, narrow, reader, poor] = [
       await owned('revoked', { revoked_at: new Date() }),
       await owned('disabled', {}, accountId),
       await owned('narrow', { models: ['other'] }),
+      await owned('reader', { scopes: ['tasks'] }),
       await owned('poor', {}),
     ];
     await platform.pool.query('UPDATE accounts SET disabled_at = now() WHERE id = $1', [accountId]);
@@ -319,6 +320,7 @@ describe('providers and queue in the console', () => {
       [revoked, 'invalid_api_key'],
       [disabled, 'account_disabled'],
       [narrow, 'model_not_allowed'],
+      [reader, 'endpoint_not_allowed'],
       [poor, 'insufficient_quota'],
       [{ inputs: [image], action: 'edit' }, 'invalid_value'],
       [{ model: 'gone' }, 'model_not_found'],
@@ -334,7 +336,8 @@ describe('providers and queue in the console', () => {
     for (const { message } of refused) expect(message).not.toBe('');
     // Nothing is in the way of a later one: with the budget raised, the same task goes through.
     await platform.pool.query(`UPDATE budgets SET limit_micros = 1000000`);
-    expect((await redrive({ tasks: [ids[3]] })).redriven).toHaveLength(1);
+    const poorTask = ids[cases.findIndex(([columns]) => columns === poor)]!;
+    expect((await redrive({ tasks: [poorTask] })).redriven).toHaveLength(1);
   });
 
   it('draws a whole kind anew, a hundred at a time', async () => {

@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions } from '@tanstack/react-query';
 import { get } from './request.ts';
 import type { Schema } from './schema.ts';
 
@@ -24,9 +24,3 @@ export function auditQuery(filters: AuditFilters) {
     staleTime: 0,
   });
 }
-
-/** Whose deeds can be looked for. */
-export const auditPeopleQuery = queryOptions({
-  queryKey: ['audit-people'],
-  queryFn: ({ signal }) => get<Schema['TeamView']>('/people', {}, signal),
-});

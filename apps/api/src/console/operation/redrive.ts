@@ -88,6 +88,9 @@ function judged(order: FailedOrder | undefined): FailedOrder {
   if (order.models.length > 0 && !order.models.includes(order.model)) {
     throw new AppError('model_not_allowed', 'Its key may not use the model any more.');
   }
+  if (order.scopes.length > 0 && !order.scopes.includes('images')) {
+    throw new AppError('endpoint_not_allowed', 'Its key may not make pictures any more.');
+  }
   return order;
 }
 

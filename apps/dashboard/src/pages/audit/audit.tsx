@@ -1,8 +1,9 @@
 import { Box, Button, Center, Group, Select } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { auditPeopleQuery, auditQuery, type AuditFilters } from '../../api/audit.ts';
+import { auditQuery, type AuditFilters } from '../../api/audit.ts';
 import { addressOf } from '../../api/request.ts';
+import { peopleQuery } from '../../api/team-queries.ts';
 import { AuditIcon, DownloadIcon, SearchIcon } from '../../parts/icons.tsx';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { AuditRow } from './audit-entry.tsx';
@@ -63,7 +64,7 @@ export function AuditPage() {
 
 function Filters({ filters }: { readonly filters: AuditFilters }) {
   const navigate = useNavigate();
-  const people = useQuery(auditPeopleQuery);
+  const people = useQuery(peopleQuery);
   const change = (changes: AuditFilters) => {
     void navigate({ to: '/audit', search: { ...filters, ...changes }, replace: true });
   };
