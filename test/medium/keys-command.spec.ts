@@ -1,4 +1,5 @@
 import { keys } from '../../apps/onebox/src/keys.js';
+import { AuditLog } from '#people/audit-log.js';
 import { command, openTaskRoom, TEST_KEY, type TaskRoom } from '../support/task-room.js';
 
 const SECRET_KEY = 'k'.repeat(40);
@@ -47,6 +48,34 @@ describe('budgets by npm run keys', () => {
     expect(await run('account')).toBe('The budget of the account is none.');
     await expect(run('revoke', id)).rejects.toThrow('no key');
     expect(await run('revoke', id, '--account', 'acct_b')).toContain('is revoked');
+  });
+
+  it('stand in the audit log, as does every key that is made, changed or revoked; reading leaves no trace', async () => {
+    await room.sql(`INSERT INTO accounts (id, name) VALUES ('acct_c', 'C')`);
+    const c = ['--account', 'acct_c'];
+    const created = await run('create', '--name', 'of c', '--tasks-in-flight', '3', ...c);
+    const [id = ''] = /key_\w+/.exec(created.split('\n').at(-1) ?? '') ?? [];
+    await run('update', id, '--budget', '2.5', '--budget-period', 'total', '--polls-per-minute', 'default', ...c);
+    await run('account', '--budget', '9', ...c);
+    await run('account', '--budget', 'none', ...c);
+    await run('revoke', id, ...c);
+    await run('list', ...c);
+    await run('account', ...c);
+    await expect(run('revoke', 'key_none', ...c)).rejects.toThrow('no key');
+    const { entries } = await new AuditLog(room.database.pool).list('acct_c', { limit: 100 });
+    const command = { via: 'command' };
+    expect(entries.map(({ action, target, person, details }) => [action, target, person, details]).reverse()).toEqual([
+      ['key.created', id, null, { name: 'of c', tasks_in_flight: 3, ...command }],
+      [
+        'key.changed',
+        id,
+        null,
+        { name: 'of c', changes: { polls_per_minute: null, budget: '2.500000', budget_period: 'total' }, ...command },
+      ],
+      ['account.budget_set', 'acct_c', null, { name: 'C', budget: '9.000000', period: 'month', ...command }],
+      ['account.budget_set', 'acct_c', null, { name: 'C', budget: null, period: null, ...command }],
+      ['key.revoked', id, null, { name: 'of c', ...command }],
+    ]);
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Pool } from 'pg';
 import { loadConfig } from '#config/load-config.js';
+import { decimalOf } from '#contract/money.js';
 import {
   createApiKey,
   DEFAULT_ACCOUNT,
@@ -12,8 +13,10 @@ import {
 } from '#database/api-keys.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { findBudgets, setBudget, type Budget } from '#money/budgets.js';
-import { AccountStore } from '#people/account-store.js';
+import type { AuditAction } from '#people/audit-actions.js';
+import { namedAccount } from './account-option.js';
 import { BUDGET_OPTIONS, budgetText, readBudget, type BudgetSetting } from './budget-options.js';
+import { noteCommand } from './note-command.js';
 import { OneboxConfig } from './onebox.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
 import { textTable, textTime } from './text-table.js';
@@ -55,14 +58,25 @@ export async function keys(
   const [config] = loadConfig([OneboxConfig], env);
   const { command, account, name, target, settings, budget } = parse(args);
   await withPool(requireDatabaseUrl(config), async (pool) => {
-    await assertAccount(pool, account);
+    const { name: accountName } = await namedAccount(pool, account);
+    const note = (action: AuditAction, target: string, details: Record<string, unknown>): Promise<void> =>
+      noteCommand(pool, action, { account, target, details });
     if (command === 'list') say(await list(pool, account));
-    else if (command === 'revoke') say(revoked(found(await revokeApiKey(pool, target, account), target)));
-    else if (command === 'update') {
+    else if (command === 'revoke') {
+      const key = found(await revokeApiKey(pool, target, account), target);
+      await note('key.revoked', key.id, { name: key.name });
+      say(revoked(key));
+    } else if (command === 'update') {
       const key = found(await updateApiKey(pool, target, settings, account), target);
-      say(updated(key, await budgetAfter(pool, { ownerId: key.id, owner: 'key' }, budget)));
+      const after = await budgetAfter(pool, { ownerId: key.id, owner: 'key' }, budget);
+      await note('key.changed', key.id, { name: key.name, changes: changesOf(settings, budget) });
+      say(updated(key, after));
     } else if (command === 'account') {
       const after = await budgetAfter(pool, { ownerId: account, owner: 'account' }, budget);
+      if (budget !== undefined) {
+        const { amount, period } = told(budget);
+        await note('account.budget_set', account, { name: accountName, budget: amount, period });
+      }
       say(`The budget of the account is ${budgetText(after)}.`);
     } else {
       const { secretKey } = findRunning(config);
@@ -70,6 +84,7 @@ export async function keys(
         throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
       const { id, key } = await createApiKey(pool, secretKey, { name, accountId: account, settings });
       await budgetAfter(pool, { ownerId: id, owner: 'key' }, budget);
+      await note('key.created', id, { name, ...changesOf(settings, budget) });
       say(`${key}\n\nThis is the key "${name}" (${id}). It is shown only now; keep it.`);
     }
   });
@@ -140,11 +155,6 @@ function readSetting(option: Option, text: string): number | null {
   throw new SetupError(`--${option} takes a whole number from ${least} to ${most}, or default.`);
 }
 
-async function assertAccount(pool: Pool, id: string): Promise<void> {
-  if ((await new AccountStore(pool).find(id)) !== undefined) return;
-  throw new SetupError(`There is no account with the id ${id}.`);
-}
-
 function found(result: ApiKeyRow | 'unknown' | 'ambiguous', target: string): ApiKeyRow {
   if (result === 'unknown') throw new SetupError(`There is no key with the id or prefix ${target}.`);
   if (result === 'ambiguous') throw new SetupError(`Several keys begin with ${target}; name one by its id.`);
@@ -158,6 +168,22 @@ function revoked({ name, id }: ApiKeyRow): string {
 function updated(key: ApiKeyRow, budget: Budget | undefined): string {
   const all = `${limitsOf(key)}, budget ${budgetText(budget)}`;
   return `The key "${key.name}" (${key.id}) has ${all}; within 10 s every process goes by that.`;
+}
+
+/** What was set of a key, under the names that the console writes into the audit log. */
+function changesOf(settings: Partial<ApiKeySettings>, budget: BudgetSetting): Record<string, unknown> {
+  const set = (Object.keys(OPTIONS) as Option[])
+    .filter((option) => settings[OPTIONS[option]] !== undefined)
+    .map((option) => [option.replaceAll('-', '_'), settings[OPTIONS[option]]]);
+  if (budget !== undefined) {
+    const { amount, period } = told(budget);
+    set.push(['budget', amount], ['budget_period', period]);
+  }
+  return Object.fromEntries(set) as Record<string, unknown>;
+}
+
+function told(budget: Exclude<BudgetSetting, undefined>): { amount: string | null; period: string | null } {
+  return budget === null ? { amount: null, period: null } : { amount: decimalOf(budget.limit), period: budget.period };
 }
 
 /** The budget as it is after it was set, taken away, or left alone. */

@@ -11,6 +11,7 @@ import { DeliveryLogStore, type LoggedAttempt, type LoggedDelivery } from '#webh
 import { WebhookEndpointStore, type WebhookEndpoint } from '#webhooks/endpoint-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore, type WebhookSecret } from '#webhooks/secret-store.js';
 import { shownUrl } from '#webhooks/shown-url.js';
+import { namedAccount } from './account-option.js';
 import { noteCommand } from './note-command.js';
 import { OneboxConfig } from './onebox.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
@@ -59,7 +60,7 @@ export async function webhooks(
   const [config, egress] = loadConfig([OneboxConfig, EgressConfig], env);
   if (asked.command === 'add') assertReceiver(asked.target, egress);
   await withPool(requireDatabaseUrl(config), async (pool) => {
-    await assertAccount(pool, asked.account);
+    await namedAccount(pool, asked.account);
     if (asked.command === 'secret' || asked.command === 'rotate') say(await secretText(asked, pool, config));
     else if (asked.command === 'deliveries')
       say(deliveryTable(await new DeliveryLogStore(pool).list(asked.account, asked)));
@@ -98,11 +99,6 @@ function assertReceiver(url: string, egress: EgressConfig): void {
   const problem =
     url.length > MAX_URL_LENGTH ? 'The URL is too long.' : publicUrlProblem(url, egress, { httpsOnly: true });
   if (problem !== undefined) throw new SetupError(problem);
-}
-
-async function assertAccount(database: Queryable, id: string): Promise<void> {
-  const { rowCount } = await database.query('SELECT 1 FROM accounts WHERE id = $1', [id]);
-  if (rowCount === 0) throw new SetupError(`There is no account ${id}.`);
 }
 
 async function secretText(asked: Asked, pool: Queryable, config: OneboxConfig): Promise<string> {

@@ -1,0 +1,10 @@
+import type { Queryable } from '#database/queryable.js';
+import { SetupError } from '#embedded/setup-error.js';
+import { AccountStore, type Account } from '#people/account-store.js';
+
+/** The account that `--account` names. Throws SetupError when there is none. */
+export async function namedAccount(database: Queryable, id: string): Promise<Account> {
+  const account = await new AccountStore(database).find(id);
+  if (account === undefined) throw new SetupError(`There is no account with the id ${id}.`);
+  return account;
+}
