@@ -60,7 +60,10 @@ async function findSession(request: FastifyRequest, sessions: SessionStore): Pro
   const token = readSessionCookie(request);
   if (token === undefined) return;
   request.session = await sessions.find(token).catch((cause: unknown) => {
-    throw new AppError('server_is_overloaded', 'The console cannot be used right now.', { retryAfter: 2, cause });
+    throw new AppError('server_is_overloaded', 'The console cannot be used right now. Please try again shortly.', {
+      retryAfter: 2,
+      cause,
+    });
   });
 }
 

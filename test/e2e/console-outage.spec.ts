@@ -1,0 +1,77 @@
+import type { Pool } from 'pg';
+import { Browser, linkToken, PASSWORD } from '../support/console.js';
+import { FaultProxy } from '../support/fault-proxy.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { startApi, type TestProcess } from '../support/processes.js';
+
+interface Refusal {
+  readonly error: { readonly code: string; readonly message: string };
+}
+
+describe('the console when Postgres is away', () => {
+  let platform: Platform;
+  let line: FaultProxy;
+  let api: TestProcess;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+    line = await FaultProxy.start(platform.settings['DATABASE_URL']!);
+    api = await startApi({
+      ...platform.settings,
+      ...{ DATABASE_URL: line.url, DATABASE_CONNECT_TIMEOUT_MS: '1000', DATABASE_QUERY_TIMEOUT_MS: '1000' },
+    });
+    browser = new Browser(api.url);
+    const token = await linkToken(platform, { purpose: 'first_admin' });
+    await browser.ask('/first-admin', { body: { token, email: 'ada@example.org', name: 'Ada', password: PASSWORD } });
+  }, 120_000);
+  afterAll(async () => {
+    line.fault = 'pass';
+    await api.stop();
+    await line.close();
+    await platform.close();
+  });
+  afterEach(() => {
+    line.fault = 'pass';
+  });
+
+  const rows = async (pool: Pool): Promise<number> => (await pool.query('SELECT 1 FROM api_keys')).rows.length;
+
+  it.each(['reset', 'black-hole', 'mute'] as const)(
+    'asks to try again (%s), keeps everybody signed in, and goes on when it is back',
+    async (fault) => {
+      const before = await rows(platform.pool);
+      expect((await browser.call('/keys')).status).toBe(200);
+      line.fault = fault;
+      const answers = await Promise.all([
+        browser.call('/keys'),
+        browser.call('/keys', { body: { name: 'of the outage' } }),
+        browser.call('/tasks'),
+        new Browser(api.url).call('/sign-in', { body: { email: 'ada@example.org', password: PASSWORD } }),
+      ]);
+      for (const answer of answers) {
+        expect(answer.status).toBe(503);
+        expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+        const { error } = (await answer.json()) as Refusal;
+        expect(error).toMatchObject({ code: 'server_is_overloaded' });
+        expect(error.message).toContain('try again');
+      }
+      line.fault = 'pass';
+      await browser.ask('/keys');
+      // Who was told no has no key.
+      expect(await rows(platform.pool)).toBe(before);
+    },
+  );
+
+  it('says so when a table is locked for longer than a statement may take', async () => {
+    const holder = await platform.pool.connect();
+    try {
+      await holder.query('BEGIN; LOCK TABLE audit_log IN ACCESS EXCLUSIVE MODE');
+      expect((await browser.call('/audit')).status).toBe(503);
+    } finally {
+      await holder.query('ROLLBACK');
+      holder.release();
+    }
+    await browser.ask('/audit');
+  });
+});
