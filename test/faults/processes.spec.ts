@@ -58,11 +58,12 @@ describe('two APIs and two workers', () => {
   });
 
   it('take a task from a worker whose event loop is blocked, and hear nothing of it when it runs on', async () => {
-    const { taskId = '' } = await callers.submit(`${newMarker()} [[latency=1500ms]]`);
+    // Long enough to be found and blocked on a busy machine while it draws.
+    const { taskId = '' } = await callers.submit(`${newMarker()} [[latency=6s]]`);
     const holder = (): Member | undefined => room.workers.find(({ running }) => running.output().includes(taskId));
     expect(await waitUntil(() => holder() !== undefined, { timeoutMs: 20_000 })).toBe(true);
     const victim = holder() as Member;
-    const unblocked = blockEventLoop(victim.running, 12_000);
+    const unblocked = blockEventLoop(victim.running, 14_000);
     expect(await callers.ended([taskId])).toEqual(['completed']);
     const ended = await readAudit(room.pool, [taskId]);
     await unblocked;
