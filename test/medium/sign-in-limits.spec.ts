@@ -24,8 +24,8 @@ describe('the limits of signing in, with windows of two seconds', () => {
     await line.close();
   });
 
-  const admitted = (email: string): Promise<boolean> =>
-    limits.admit('203.0.113.1', email).then(
+  const admitted = (email: string, from = '203.0.113.1'): Promise<boolean> =>
+    limits.admit(from, email).then(
       () => true,
       () => false,
     );
@@ -42,4 +42,39 @@ describe('the limits of signing in, with windows of two seconds', () => {
     // Asking again and again does not make it longer.
     expect(await waitUntil(() => admitted(email), { timeoutMs: WINDOW_SECONDS * 3_000, everyMs: 100 })).toBe(true);
   });
+
+  it.each<['pass' | 'reset', number, number]>([
+    ['pass', 10, 50],
+    ['reset', 5, 25],
+  ])(
+    'keep a person out from where somebody guesses, not from elsewhere, up to a bound: %s',
+    async (fault, there, all) => {
+      line.fault = fault;
+      const away = (): Promise<boolean> =>
+        room.redis.ping().then(
+          () => false,
+          () => true,
+        );
+      expect(await waitUntil(async () => (await away()) === (fault === 'reset'), { timeoutMs: 20_000 })).toBe(true);
+      // A window that does not end meanwhile.
+      const long = new SignInLimits(new RateCounter(room.redis, room.prefix, 600), 600);
+      const tries = async (from: string, count: number): Promise<number> => {
+        let good = 0;
+        for (let attempt = 0; attempt < count; attempt++) {
+          good += await long.admit(from, `guessed-${fault}@example.org`).then(
+            () => 1,
+            () => 0,
+          );
+        }
+        return good;
+      };
+      expect(await tries('198.51.100.1', there + 40)).toBe(there);
+      expect(await tries('198.51.100.2', 1)).toBe(1);
+      // Guesses that were turned away count for nobody else; those of many networks do.
+      let good = there + 1;
+      for (let network = 3; network < 20; network++) good += await tries(`198.51.100.${network}`, there);
+      expect(good).toBe(all);
+      expect(await tries('198.51.100.100', 1)).toBe(0);
+    },
+  );
 });

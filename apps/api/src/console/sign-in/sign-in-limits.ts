@@ -6,8 +6,12 @@ import type { RateCounter } from '../../limits/rate-counter.js';
 
 /** Attempts are counted in windows of this many seconds. */
 export const SIGN_IN_WINDOW_SECONDS = 900;
-/** Attempts in a window: for one e-mail address wherever they come from, and from one network address. */
-const PER_EMAIL = 10;
+/**
+ * Attempts in a window: for one e-mail address from one network address and from all of them, and from one network
+ * address for anybody. The first is the narrowest, so that whoever guesses keeps the person out only from where they do.
+ */
+const PER_EMAIL_AND_ADDRESS = 10;
+const PER_EMAIL = 50;
 const PER_ADDRESS = 100;
 /** Without Redis each process counts for itself, and allows less, because there may be several of them. */
 const SHARE_ALONE = 1 / 2;
@@ -27,9 +31,13 @@ export class SignInLimits {
 
   /** Throws AppError `rate_limit_exceeded`. */
   async admit(address: string, email?: string): Promise<void> {
-    await this.count(`sign-in:address:${networkOf(address)}`, PER_ADDRESS);
+    const network = networkOf(address);
+    await this.count(`sign-in:address:${network}`, PER_ADDRESS);
+    if (email === undefined) return;
     // Names of Redis keys hold no addresses of people.
-    if (email !== undefined) await this.count(`sign-in:email:${digest(email)}`, PER_EMAIL);
+    const person = digest(email);
+    await this.count(`sign-in:email:${person}:${network}`, PER_EMAIL_AND_ADDRESS);
+    await this.count(`sign-in:email:${person}`, PER_EMAIL);
   }
 
   /** The same for going to the provider, which the return is counted apart from. */
