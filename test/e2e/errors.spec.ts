@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import OpenAI, { APIError } from 'openai';
+import { waitUntil } from '#embedded/wait-until.js';
 import { startPlatform, type CallOptions, type Platform } from '../support/platform.js';
 
 const REQUEST = { model: 'gpt-image-2', prompt: 'a fox', resolution: '1k' };
@@ -233,8 +234,10 @@ describe('errors', () => {
     await (await fetch(data[0]?.url ?? '')).arrayBuffer();
     await platform.call('/v1/tasks/canary-id-7f3a?language=canary-query-7f3a');
     const id = response.headers.get('x-request-id');
-    const line = platform.api.logs().find((entry) => entry['requestId'] === id && entry['event'] === 'request');
-    expect(line).toMatchObject({
+    const line = () => platform.api.logs().find((entry) => entry['requestId'] === id && entry['event'] === 'request');
+    const all = () => line() !== undefined && /canary|"route":"\/v1\/tasks\/:/.test(platform.api.output());
+    expect(await waitUntil(all, { timeoutMs: 10_000 })).toBe(true);
+    expect(line()).toMatchObject({
       method: 'POST',
       route: GENERATIONS,
       status: 200,

@@ -53,8 +53,9 @@ describe('Idempotency-Key', () => {
     const tasks = await tasksOf(prompt);
     expect(tasks).toEqual([{ id: tasks[0]?.id, provider_starts: 1 }]);
     expect(new Set(answers.map(taskOf))).toEqual(new Set([tasks[0]?.id]));
-    const attached = [...platform.api.logs(), ...otherApi.logs()].filter((line) => line['attached'] === true);
-    expect(attached).toHaveLength(49);
+    const attached = () => [...platform.api.logs(), ...otherApi.logs()].filter((line) => line['attached'] === true);
+    await waitUntil(() => attached().length >= 49, { timeoutMs: 10_000 });
+    expect(attached()).toHaveLength(49);
   });
 
   it('replays the outcome, bare or quoted, at every process, with a link that works', async () => {

@@ -88,11 +88,11 @@ describe('an OpenAI SDK that tries again', () => {
       const { openai } = await client([]);
       expect(hasPicture(await ask(openai, prompt))).toBe(true);
       await expectOne(prompt);
-      const statuses = platform.api
-        .logs()
-        .filter((line) => line['event'] === 'request' && line['attached'] === true)
-        .map((line) => line['status']);
-      expect(statuses).toContain(200);
+      const attached = (): boolean =>
+        platform.api
+          .logs()
+          .some((line) => line['event'] === 'request' && line['attached'] === true && line['status'] === 200);
+      expect(await waitUntil(attached, { timeoutMs: 10_000 })).toBe(true);
     });
 
     it('gets its picture although the answer was lost on the way', async () => {

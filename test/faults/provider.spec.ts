@@ -93,7 +93,9 @@ describe('a paid provider', () => {
     provider.plan(marker, { latencyMs: 1_500 });
     const { taskId = '' } = await callers.submit(marker);
     expect(await waitUntil(() => provider.startsOf(marker).length > 0, { timeoutMs: 20_000 })).toBe(true);
-    const victim = room.workers.find((worker) => worker.running.output().includes(taskId))!;
+    const holder = () => room.workers.find((worker) => worker.running.output().includes(taskId));
+    expect(await waitUntil(() => holder() !== undefined, { timeoutMs: 20_000 })).toBe(true);
+    const victim = holder()!;
     await victim.kill();
     expect(await callers.ended([taskId])).toEqual(['failed']);
     expect((await callers.read(taskId))?.error?.code).toBe('interrupted');
@@ -118,13 +120,13 @@ describe('a paid provider', () => {
     const answer = await sdk().images.generate(order(marker) as OpenAI.ImageGenerateParamsNonStreaming);
     expect(answer.data?.[0]?.url).toMatch(/^http/);
     expect(provider.startsOf(marker)).toHaveLength(1);
-    expect(room.output()).toContain('"attached":true');
+    expect(await waitUntil(() => room.output().includes('"attached":true'), { timeoutMs: 10_000 })).toBe(true);
   });
 
   it('hears our key, and nobody else does', async () => {
     expect(provider.ledger.length).toBeGreaterThan(0);
     for (const entry of provider.ledger) expect(entry.authorization).toBe(`Bearer ${SECRET}`);
-    expect(room.output()).toContain('task.failed');
+    expect(await waitUntil(() => room.output().includes('task.failed'), { timeoutMs: 10_000 })).toBe(true);
     expect(room.output()).not.toMatch(/sk-ledger|mark-/);
   });
 

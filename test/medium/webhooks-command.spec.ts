@@ -45,7 +45,7 @@ describe('npm run webhooks', () => {
     [['add', `https://hooks.example/${'a'.repeat(2_048)}`], /too long/],
     [['add', 'https://hooks.example/', '--events', 'begun'], /How to use it/],
     [['rotate', '--overlap-hours', '-1'], /How to use it/],
-    [['list', '--account', 'acct_nobody'], /no account acct_nobody/],
+    [['list', '--account', 'acct_nobody'], /no account with the id acct_nobody/],
     [['list', 'more'], /How to use it/],
     [[], /How to use it/],
     [['resend', 'whd_none'], /no delivery whd_none/],
