@@ -1,7 +1,7 @@
-import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Trouble } from './page.tsx';
+import { FormDialog } from './form-dialog.tsx';
 
 interface RenameFormProps {
   readonly title: string;
@@ -16,35 +16,27 @@ export function RenameForm({ title, name: before, onSave, onClose }: RenameFormP
   const [name, setName] = useState(before);
   const save = useMutation({ mutationFn: () => onSave(name.trim()), onSuccess: onClose });
   return (
-    <Modal opened onClose={onClose} title={title}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          save.mutate();
+    <FormDialog
+      title={title}
+      action="Save"
+      busy={save.isPending}
+      error={save.error}
+      doing="The name was not changed"
+      onSubmit={() => {
+        save.mutate();
+      }}
+      onClose={onClose}
+    >
+      <TextInput
+        label="Name"
+        required
+        data-autofocus
+        maxLength={100}
+        value={name}
+        onChange={(event) => {
+          setName(event.currentTarget.value);
         }}
-      >
-        <Stack>
-          {save.error !== null && <Trouble error={save.error} doing="The name was not changed" />}
-          <TextInput
-            label="Name"
-            required
-            data-autofocus
-            maxLength={100}
-            value={name}
-            onChange={(event) => {
-              setName(event.currentTarget.value);
-            }}
-          />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={save.isPending}>
-              Save
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+      />
+    </FormDialog>
   );
 }

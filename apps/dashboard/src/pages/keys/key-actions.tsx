@@ -1,4 +1,4 @@
-import { Button, Group, Modal, NumberInput, Stack, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -6,10 +6,8 @@ import { keysQuery, queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import type { ApiKey, NewKey } from '../../api/types.ts';
 import { Confirm } from '../../parts/confirm.tsx';
-import { Trouble } from '../../parts/page.tsx';
-
-const OVERLAP_HOURS = 24;
-const MAX_OVERLAP_HOURS = 24 * 30;
+import { FormDialog } from '../../parts/form-dialog.tsx';
+import { OverlapField, USUAL_OVERLAP } from '../../parts/overlap-field.tsx';
 
 interface RotateProps {
   readonly apiKey: ApiKey;
@@ -19,48 +17,32 @@ interface RotateProps {
 
 /** A new secret; the old one goes on working for a while, so that programs can be changed without haste. */
 export function RotateKey({ apiKey, onClose, onMade }: RotateProps) {
-  const [hours, setHours] = useState(OVERLAP_HOURS);
+  const [hours, setHours] = useState<number | string>(USUAL_OVERLAP);
   const rotate = useMutation({
-    mutationFn: () => send<NewKey>('POST', `/keys/${apiKey.id}/rotate`, { overlap_hours: hours }),
+    mutationFn: () => send<NewKey>('POST', `/keys/${apiKey.id}/rotate`, { overlap_hours: Number(hours) }),
     onSuccess: async (made) => {
       await queryClient.invalidateQueries(keysQuery);
       onMade(made);
     },
   });
   return (
-    <Modal opened onClose={onClose} title={`Rotate ${apiKey.name}`}>
-      <Stack>
-        <Text size="sm">
-          You get a new secret with the same settings. The old one goes on working for a while, so that programs can be
-          changed without an outage.
-        </Text>
-        <NumberInput
-          label="Hours that the old secret still works"
-          description="0 ends it at once"
-          min={0}
-          max={MAX_OVERLAP_HOURS}
-          allowDecimal={false}
-          value={hours}
-          onChange={(value) => {
-            setHours(Number(value));
-          }}
-        />
-        {rotate.error !== null && <Trouble error={rotate.error} doing="The key was not rotated" />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button
-            loading={rotate.isPending}
-            onClick={() => {
-              rotate.mutate();
-            }}
-          >
-            Rotate
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
+    <FormDialog
+      title={`Rotate ${apiKey.name}`}
+      action="Rotate"
+      busy={rotate.isPending}
+      error={rotate.error}
+      doing="The key was not rotated"
+      onSubmit={() => {
+        rotate.mutate();
+      }}
+      onClose={onClose}
+    >
+      <Text size="sm">
+        You get a new secret with the same settings. The old one goes on working for a while, so that programs can be
+        changed without an outage.
+      </Text>
+      <OverlapField label="Hours that the old secret still works" hours={hours} onChange={setHours} />
+    </FormDialog>
   );
 }
 

@@ -1,16 +1,4 @@
-import {
-  Accordion,
-  Button,
-  Group,
-  Modal,
-  MultiSelect,
-  NumberInput,
-  Select,
-  SimpleGrid,
-  Stack,
-  Switch,
-  TextInput,
-} from '@mantine/core';
+import { Accordion, MultiSelect, NumberInput, Select, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -18,7 +6,7 @@ import { keysQuery, modelsQuery, queryClient } from '../../api/queries.ts';
 import { RequestError, send } from '../../api/request.ts';
 import type { ApiKey, BudgetPeriod, KeyScope, KeySettings, NewKey } from '../../api/types.ts';
 import { BudgetFields } from '../../parts/budget-fields.tsx';
-import { Trouble } from '../../parts/page.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
 
 interface KeyFormProps {
   readonly existing?: ApiKey;
@@ -76,105 +64,99 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
     },
   });
   return (
-    <Modal opened onClose={onClose} title={existing === undefined ? 'Create a key' : `Edit ${existing.name}`} size="lg">
-      <form
-        onSubmit={form.onSubmit((fields) => {
-          save.mutate(fields);
-        })}
-      >
-        <Stack>
-          {save.error !== null && <Trouble error={save.error} doing="The key was not saved" />}
-          <TextInput
-            label="Name"
-            description="Who or what uses it, such as “shop website”"
-            required
-            data-autofocus
-            maxLength={100}
-            {...form.getInputProps('name')}
-          />
-          <SimpleGrid cols={{ base: 1, xs: 2 }}>
-            <MultiSelect
-              label="Models"
-              placeholder={form.values.models.length === 0 ? 'Every model' : ''}
-              data={models.data?.data.map(({ id }) => id) ?? []}
-              clearable
-              {...form.getInputProps('models')}
-            />
-            <MultiSelect
-              label="May be used to"
-              placeholder={form.values.scopes.length === 0 ? 'Everything' : ''}
-              data={SCOPES}
-              clearable
-              {...form.getInputProps('scopes')}
-            />
-            <BudgetFields budget={form.getInputProps('budget')} period={form.getInputProps('budget_period')} />
-            <TextInput label="Expires" type="date" min={today()} {...form.getInputProps('expires')} />
-          </SimpleGrid>
-          <Accordion variant="contained" radius="md">
-            <Accordion.Item value="limits">
-              <Accordion.Control>Limits and share</Accordion.Control>
-              <Accordion.Panel>
-                <SimpleGrid cols={{ base: 1, xs: 2 }}>
-                  <Limit field={form.getInputProps('submits_per_minute')} label="Requests per minute" />
-                  <Limit field={form.getInputProps('polls_per_minute')} label="Status reads per minute" />
-                  <Limit field={form.getInputProps('tasks_in_flight')} label="Tasks at the same time" />
-                  <NumberInput
-                    label="Weight"
-                    description="2 gets twice the turns in the queue"
-                    min={1}
-                    max={100}
-                    allowDecimal={false}
-                    inputWrapperOrder={['label', 'input', 'description', 'error']}
-                    {...form.getInputProps('weight')}
-                  />
-                </SimpleGrid>
-              </Accordion.Panel>
-            </Accordion.Item>
-            <Accordion.Item value="client">
-              <Accordion.Control>Defaults for its client</Accordion.Control>
-              <Accordion.Panel>
-                <Stack gap="sm">
-                  <Select
-                    label="Pictures are answered as"
-                    description="LibreChat needs base64"
-                    allowDeselect={false}
-                    data={[
-                      { value: '', label: 'The standard of each endpoint' },
-                      { value: 'url', label: 'An address (url)' },
-                      { value: 'b64_json', label: 'Base64 (b64_json)' },
-                    ]}
-                    {...form.getInputProps('default_response_format')}
-                  />
-                  <Select
-                    label="Requests are answered"
-                    description="APIMart clients expect a task at once"
-                    allowDeselect={false}
-                    data={[
-                      { value: 'sync', label: 'With the picture (OpenAI)' },
-                      { value: 'apimart', label: 'With a task to ask about (APIMart)' },
-                    ]}
-                    {...form.getInputProps('submit_mode')}
-                  />
-                  <Switch
-                    label="Take sizes in pixels, such as 1024x1024"
-                    description="Open WebUI and NextChat send them"
-                    {...form.getInputProps('allow_pixel_size', { type: 'checkbox' })}
-                  />
-                </Stack>
-              </Accordion.Panel>
-            </Accordion.Item>
-          </Accordion>
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={save.isPending}>
-              {existing === undefined ? 'Create the key' : 'Save'}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog
+      title={existing === undefined ? 'Create a key' : `Edit ${existing.name}`}
+      wide
+      action={existing === undefined ? 'Create the key' : 'Save'}
+      busy={save.isPending}
+      error={save.error}
+      doing="The key was not saved"
+      onSubmit={form.onSubmit((fields) => {
+        save.mutate(fields);
+      })}
+      onClose={onClose}
+    >
+      <TextInput
+        label="Name"
+        description="Who or what uses it, such as “shop website”"
+        required
+        data-autofocus
+        maxLength={100}
+        {...form.getInputProps('name')}
+      />
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <MultiSelect
+          label="Models"
+          placeholder={form.values.models.length === 0 ? 'Every model' : ''}
+          data={models.data?.data.map(({ id }) => id) ?? []}
+          clearable
+          {...form.getInputProps('models')}
+        />
+        <MultiSelect
+          label="May be used to"
+          placeholder={form.values.scopes.length === 0 ? 'Everything' : ''}
+          data={SCOPES}
+          clearable
+          {...form.getInputProps('scopes')}
+        />
+        <BudgetFields budget={form.getInputProps('budget')} period={form.getInputProps('budget_period')} />
+        <TextInput label="Expires" type="date" min={today()} {...form.getInputProps('expires')} />
+      </SimpleGrid>
+      <Accordion variant="contained" radius="md">
+        <Accordion.Item value="limits">
+          <Accordion.Control>Limits and share</Accordion.Control>
+          <Accordion.Panel>
+            <SimpleGrid cols={{ base: 1, xs: 2 }}>
+              <Limit field={form.getInputProps('submits_per_minute')} label="Requests per minute" />
+              <Limit field={form.getInputProps('polls_per_minute')} label="Status reads per minute" />
+              <Limit field={form.getInputProps('tasks_in_flight')} label="Tasks at the same time" />
+              <NumberInput
+                label="Weight"
+                description="2 gets twice the turns in the queue"
+                min={1}
+                max={100}
+                allowDecimal={false}
+                inputWrapperOrder={['label', 'input', 'description', 'error']}
+                {...form.getInputProps('weight')}
+              />
+            </SimpleGrid>
+          </Accordion.Panel>
+        </Accordion.Item>
+        <Accordion.Item value="client">
+          <Accordion.Control>Defaults for its client</Accordion.Control>
+          <Accordion.Panel>
+            <Stack gap="sm">
+              <Select
+                label="Pictures are answered as"
+                description="LibreChat needs base64"
+                allowDeselect={false}
+                data={[
+                  { value: '', label: 'The standard of each endpoint' },
+                  { value: 'url', label: 'An address (url)' },
+                  { value: 'b64_json', label: 'Base64 (b64_json)' },
+                ]}
+                {...form.getInputProps('default_response_format')}
+              />
+              <Select
+                label="Requests are answered"
+                description="APIMart clients expect a task at once"
+                allowDeselect={false}
+                data={[
+                  { value: 'sync', label: 'With the picture (OpenAI)' },
+                  { value: 'apimart', label: 'With a task to ask about (APIMart)' },
+                ]}
+                {...form.getInputProps('submit_mode')}
+              />
+              <Switch
+                label="Take sizes in pixels, such as 1024x1024"
+                description="Open WebUI and NextChat send them"
+                {...form.getInputProps('allow_pixel_size', { type: 'checkbox' })}
+              />
+            </Stack>
+          </Accordion.Panel>
+        </Accordion.Item>
+      </Accordion>
+    </FormDialog>
   );
 }
 

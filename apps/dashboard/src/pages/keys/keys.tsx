@@ -1,12 +1,14 @@
-import { ActionIcon, Badge, Box, Button, Group, Menu, Switch, Table, Text } from '@mantine/core';
+import { Box, Button, Group, Menu, Switch, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { keysQuery } from '../../api/queries.ts';
 import type { ApiKey, NewKey } from '../../api/types.ts';
 import { dayOf } from '../../parts/format.ts';
-import { DotsIcon, KeyIcon, PlusIcon } from '../../parts/icons.tsx';
+import { KeyIcon, PlusIcon } from '../../parts/icons.tsx';
+import { Mark } from '../../parts/mark.tsx';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { Spend } from '../../parts/spend.tsx';
 import { When } from '../../parts/when.tsx';
 import { RevokeKey, RotateKey } from './key-actions.tsx';
@@ -107,7 +109,7 @@ function KeyTable({ keys, onAct }: KeyTableProps) {
                   <Text fw={600} size="sm" truncate title={key.name}>
                     {key.name}
                   </Text>
-                  <StateBadge apiKey={key} />
+                  {stateOf(key) !== 'active' && <Mark>{stateOf(key)}</Mark>}
                 </Group>
                 <Text ff="monospace" size="xs" c="dimmed">
                   {key.prefix}…
@@ -142,59 +144,42 @@ function KeyMenu({ apiKey, onAct }: { readonly apiKey: ApiKey; readonly onAct: (
   const navigate = useNavigate();
   const active = stateOf(apiKey) === 'active';
   return (
-    <Menu position="bottom-end" withinPortal>
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${apiKey.name}`}>
-          <DotsIcon />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item
-          onClick={() => {
-            void navigate({ to: '/tasks', search: { key: apiKey.id } });
-          }}
-        >
-          Show its tasks
-        </Menu.Item>
-        {active && (
-          <>
-            <Menu.Item
-              onClick={() => {
-                onAct({ kind: 'edit', key: apiKey });
-              }}
-            >
-              Edit
-            </Menu.Item>
-            <Menu.Item
-              onClick={() => {
-                onAct({ kind: 'rotate', key: apiKey });
-              }}
-            >
-              Rotate
-            </Menu.Item>
-            <Menu.Divider />
-            <Menu.Item
-              color="red"
-              onClick={() => {
-                onAct({ kind: 'revoke', key: apiKey });
-              }}
-            >
-              Revoke
-            </Menu.Item>
-          </>
-        )}
-      </Menu.Dropdown>
-    </Menu>
-  );
-}
-
-function StateBadge({ apiKey }: { readonly apiKey: ApiKey }) {
-  const state = stateOf(apiKey);
-  if (state === 'active') return null;
-  return (
-    <Badge variant="default" size="sm" tt="none">
-      {state}
-    </Badge>
+    <RowMenu of={apiKey.name}>
+      <Menu.Item
+        onClick={() => {
+          void navigate({ to: '/tasks', search: { key: apiKey.id } });
+        }}
+      >
+        Show its tasks
+      </Menu.Item>
+      {active && (
+        <>
+          <Menu.Item
+            onClick={() => {
+              onAct({ kind: 'edit', key: apiKey });
+            }}
+          >
+            Edit
+          </Menu.Item>
+          <Menu.Item
+            onClick={() => {
+              onAct({ kind: 'rotate', key: apiKey });
+            }}
+          >
+            Rotate
+          </Menu.Item>
+          <Menu.Divider />
+          <Menu.Item
+            color="red"
+            onClick={() => {
+              onAct({ kind: 'revoke', key: apiKey });
+            }}
+          >
+            Revoke
+          </Menu.Item>
+        </>
+      )}
+    </RowMenu>
   );
 }
 

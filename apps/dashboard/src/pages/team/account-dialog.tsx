@@ -1,4 +1,4 @@
-import { Button, Group, Modal, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { SimpleGrid, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
@@ -9,7 +9,7 @@ import type { AccountChange, AccountRow, OneTimeLink } from '../../api/team-type
 import type { BudgetPeriod } from '../../api/types.ts';
 import { BudgetFields } from '../../parts/budget-fields.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
-import { Trouble } from '../../parts/page.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
 import { RenameForm } from '../../parts/rename-form.tsx';
 
 export interface AccountAct {
@@ -66,31 +66,24 @@ function BudgetForm({ account, onClose }: OneProps) {
     onSuccess: onClose,
   });
   return (
-    <Modal opened onClose={onClose} title={`Budget of ${account.name}`}>
-      <form
-        onSubmit={form.onSubmit((values) => {
-          save.mutate(values);
-        })}
-      >
-        <Stack>
-          {save.error !== null && <Trouble error={save.error} doing="The budget was not changed" />}
-          <Text size="sm">
-            What all its keys together may spend. What was spent before counts. Leave it empty for no limit.
-          </Text>
-          <SimpleGrid cols={{ base: 1, xs: 2 }}>
-            <BudgetFields budget={form.getInputProps('budget')} period={form.getInputProps('period')} />
-          </SimpleGrid>
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={save.isPending}>
-              Save
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog
+      title={`Budget of ${account.name}`}
+      action="Save"
+      busy={save.isPending}
+      error={save.error}
+      doing="The budget was not changed"
+      onSubmit={form.onSubmit((values) => {
+        save.mutate(values);
+      })}
+      onClose={onClose}
+    >
+      <Text size="sm">
+        What all its keys together may spend. What was spent before counts. Leave it empty for no limit.
+      </Text>
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <BudgetFields budget={form.getInputProps('budget')} period={form.getInputProps('period')} />
+      </SimpleGrid>
+    </FormDialog>
   );
 }
 
@@ -104,33 +97,26 @@ function InviteAdmin({ account, onClose, onLink }: OneProps & Pick<AccountDialog
     },
   });
   return (
-    <Modal opened onClose={onClose} title={`Invite an admin to ${account.name}`}>
-      <form
-        onSubmit={form.onSubmit((values) => {
-          invite.mutate(values);
-        })}
-      >
-        <Stack>
-          {invite.error !== null && <Trouble error={invite.error} doing="Nobody was invited" />}
-          <TextInput
-            label="E-mail"
-            description="You get a link to pass on"
-            type="email"
-            required
-            data-autofocus
-            {...form.getInputProps('email')}
-          />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={invite.isPending}>
-              Make the invitation
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog
+      title={`Invite an admin to ${account.name}`}
+      action="Make the invitation"
+      busy={invite.isPending}
+      error={invite.error}
+      doing="Nobody was invited"
+      onSubmit={form.onSubmit((values) => {
+        invite.mutate(values);
+      })}
+      onClose={onClose}
+    >
+      <TextInput
+        label="E-mail"
+        description="You get a link to pass on"
+        type="email"
+        required
+        data-autofocus
+        {...form.getInputProps('email')}
+      />
+    </FormDialog>
   );
 }
 

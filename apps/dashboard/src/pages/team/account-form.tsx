@@ -1,4 +1,4 @@
-import { Button, Group, Modal, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { SimpleGrid, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import { queryClient } from '../../api/queries.ts';
@@ -7,7 +7,7 @@ import { accountsQuery } from '../../api/team-queries.ts';
 import type { NewAccount, OneTimeLink } from '../../api/team-types.ts';
 import type { BudgetPeriod } from '../../api/types.ts';
 import { BudgetFields } from '../../parts/budget-fields.tsx';
-import { Trouble } from '../../parts/page.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
 
 interface AccountFormProps {
   readonly onClose: () => void;
@@ -35,42 +35,36 @@ export function AccountForm({ onClose, onMade }: AccountFormProps) {
     },
   });
   return (
-    <Modal opened onClose={onClose} title="Create an account" size="lg">
-      <form
-        onSubmit={form.onSubmit((fields) => {
-          create.mutate(fields);
-        })}
-      >
-        <Stack>
-          {create.error !== null && <Trouble error={create.error} doing="The account was not created" />}
-          <TextInput
-            label="Name"
-            description="The team, the customer or the project that it is for"
-            required
-            data-autofocus
-            maxLength={100}
-            {...form.getInputProps('name')}
-          />
-          <TextInput
-            label="E-mail of its first admin"
-            description="Darkroom sends no mail: you get a link to pass on"
-            type="email"
-            required
-            {...form.getInputProps('email')}
-          />
-          <SimpleGrid cols={{ base: 1, xs: 2 }}>
-            <BudgetFields budget={form.getInputProps('budget')} period={form.getInputProps('budget_period')} />
-          </SimpleGrid>
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={create.isPending}>
-              Create the account
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog
+      title="Create an account"
+      wide
+      action="Create the account"
+      busy={create.isPending}
+      error={create.error}
+      doing="The account was not created"
+      onSubmit={form.onSubmit((fields) => {
+        create.mutate(fields);
+      })}
+      onClose={onClose}
+    >
+      <TextInput
+        label="Name"
+        description="The team, the customer or the project that it is for"
+        required
+        data-autofocus
+        maxLength={100}
+        {...form.getInputProps('name')}
+      />
+      <TextInput
+        label="E-mail of its first admin"
+        description="Darkroom sends no mail: you get a link to pass on"
+        type="email"
+        required
+        {...form.getInputProps('email')}
+      />
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <BudgetFields budget={form.getInputProps('budget')} period={form.getInputProps('budget_period')} />
+      </SimpleGrid>
+    </FormDialog>
   );
 }

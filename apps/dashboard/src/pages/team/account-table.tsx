@@ -1,8 +1,9 @@
-import { ActionIcon, Badge, Group, Menu, Table, Text } from '@mantine/core';
+import { Group, Menu, Table, Text } from '@mantine/core';
 import type { AccountRow } from '../../api/team-types.ts';
 import { CopyIconButton } from '../../parts/copy.tsx';
 import { dayOf, fullTime, money } from '../../parts/format.ts';
-import { DotsIcon } from '../../parts/icons.tsx';
+import { Mark } from '../../parts/mark.tsx';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { Spend } from '../../parts/spend.tsx';
 import type { AccountAct } from './account-dialog.tsx';
 
@@ -48,7 +49,7 @@ export function AccountTable({ accounts, onAct }: AccountTableProps) {
                   >
                     {account.name}
                   </Text>
-                  <StateBadge account={account} />
+                  <AccountState account={account} />
                 </Group>
                 <Group gap={2} wrap="nowrap">
                   <Text ff="monospace" size="xs" c="dimmed" truncate>
@@ -100,14 +101,9 @@ function Count({ of }: { readonly of: number }) {
   );
 }
 
-function StateBadge({ account: { disabled_at: disabled, admins } }: { readonly account: AccountRow }) {
-  const state = disabled !== null ? 'disabled' : admins === 0 ? 'no admin yet' : null;
-  if (state === null) return null;
-  return (
-    <Badge variant="default" size="sm" tt="none" miw="max-content">
-      {state}
-    </Badge>
-  );
+function AccountState({ account: { disabled_at: disabled, admins } }: { readonly account: AccountRow }) {
+  if (disabled !== null) return <Mark>disabled</Mark>;
+  return admins === 0 ? <Mark>no admin yet</Mark> : null;
 }
 
 interface AccountMenuProps {
@@ -120,31 +116,24 @@ function AccountMenu({ account, onAct }: AccountMenuProps) {
     onAct({ kind, account });
   };
   return (
-    <Menu position="bottom-end" withinPortal>
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${account.name}`}>
-          <DotsIcon />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item onClick={act('rename')}>Rename</Menu.Item>
-        <Menu.Item onClick={act('budget')}>Set the budget</Menu.Item>
-        {account.disabled_at !== null ? (
-          <Menu.Item onClick={act('enable')}>Enable</Menu.Item>
-        ) : (
-          <>
-            <Menu.Item onClick={act('invite')}>Invite an admin</Menu.Item>
-            {!account.first && (
-              <>
-                <Menu.Divider />
-                <Menu.Item color="red" onClick={act('disable')}>
-                  Disable
-                </Menu.Item>
-              </>
-            )}
-          </>
-        )}
-      </Menu.Dropdown>
-    </Menu>
+    <RowMenu of={account.name}>
+      <Menu.Item onClick={act('rename')}>Rename</Menu.Item>
+      <Menu.Item onClick={act('budget')}>Set the budget</Menu.Item>
+      {account.disabled_at !== null ? (
+        <Menu.Item onClick={act('enable')}>Enable</Menu.Item>
+      ) : (
+        <>
+          <Menu.Item onClick={act('invite')}>Invite an admin</Menu.Item>
+          {!account.first && (
+            <>
+              <Menu.Divider />
+              <Menu.Item color="red" onClick={act('disable')}>
+                Disable
+              </Menu.Item>
+            </>
+          )}
+        </>
+      )}
+    </RowMenu>
   );
 }

@@ -1,8 +1,9 @@
-import { ActionIcon, Badge, Box, Group, Menu, Table, Text } from '@mantine/core';
+import { Box, Group, Menu, Table, Text } from '@mantine/core';
 import { useSession } from '../../api/queries.ts';
 import type { Person } from '../../api/team-types.ts';
 import { dayOf, fullTime } from '../../parts/format.ts';
-import { DotsIcon } from '../../parts/icons.tsx';
+import { Mark } from '../../parts/mark.tsx';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { When } from '../../parts/when.tsx';
 import type { PersonAct } from './person-dialog.tsx';
 
@@ -81,14 +82,6 @@ export function TeamPeople({ people, onAct }: TeamPeopleProps) {
   );
 }
 
-function Mark({ children }: { readonly children: string }) {
-  return (
-    <Badge variant="default" size="sm" tt="none" miw="max-content">
-      {children}
-    </Badge>
-  );
-}
-
 interface PersonMenuProps {
   readonly person: Person;
   readonly onAct: (act: PersonAct) => void;
@@ -106,25 +99,18 @@ function PersonMenu({ person, onAct }: PersonMenuProps) {
     </Menu.Item>
   );
   return (
-    <Menu position="bottom-end" withinPortal>
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${person.name}`}>
-          <DotsIcon />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {person.role === 'admin' ? item('demote', 'Make a member') : item('promote', 'Make an admin')}
-        {person.disabled_at !== null ? (
-          item('enable', 'Enable')
-        ) : (
-          <>
-            {person.signs_in_with.includes('password') && item('reset', 'Link for a new password')}
-            {item('signOut', 'Sign out everywhere')}
-            <Menu.Divider />
-            {item('disable', 'Disable', 'red')}
-          </>
-        )}
-      </Menu.Dropdown>
-    </Menu>
+    <RowMenu of={person.name}>
+      {person.role === 'admin' ? item('demote', 'Make a member') : item('promote', 'Make an admin')}
+      {person.disabled_at !== null ? (
+        item('enable', 'Enable')
+      ) : (
+        <>
+          {person.signs_in_with.includes('password') && item('reset', 'Link for a new password')}
+          {item('signOut', 'Sign out everywhere')}
+          <Menu.Divider />
+          {item('disable', 'Disable', 'red')}
+        </>
+      )}
+    </RowMenu>
   );
 }

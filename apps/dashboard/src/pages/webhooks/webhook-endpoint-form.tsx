@@ -1,10 +1,10 @@
-import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Checkbox, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { RequestError, send } from '../../api/request.ts';
 import type { Endpoint } from '../../api/webhooks.ts';
-import { Trouble } from '../../parts/page.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
 import { EVENTS } from '../../parts/webhook-words.ts';
 import { refreshWebhooks } from './webhook-endpoint-actions.tsx';
 
@@ -44,48 +44,41 @@ export function EndpointForm({ existing, onClose }: EndpointFormProps) {
   });
   const shown = form.errors['url'] === undefined ? save.error : null;
   return (
-    <Modal opened onClose={onClose} title={existing === undefined ? 'Add an endpoint' : 'Change events'}>
-      <form
-        noValidate
-        onSubmit={form.onSubmit((fields) => {
-          save.mutate(fields);
-        })}
-      >
-        <Stack>
-          {shown !== null && <Trouble error={shown} doing="The endpoint was not saved" />}
-          {existing === undefined ? (
-            <TextInput
-              label="Address"
-              description="A public https address of your program"
-              placeholder="https://my-app.example/hooks"
-              type="url"
-              required
-              data-autofocus
-              maxLength={2_048}
-              {...form.getInputProps('url')}
-            />
-          ) : (
-            <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
-              {existing.url}
-            </Text>
-          )}
-          <Checkbox.Group label="It is told of" {...form.getInputProps('events')}>
-            <Stack gap="xs" mt="xs">
-              {EVENTS.map(({ value, label }) => (
-                <Checkbox key={value} value={value} label={label} />
-              ))}
-            </Stack>
-          </Checkbox.Group>
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={save.isPending}>
-              {existing === undefined ? 'Add the endpoint' : 'Save'}
-            </Button>
-          </Group>
+    <FormDialog
+      title={existing === undefined ? 'Add an endpoint' : 'Change events'}
+      ownRules
+      action={existing === undefined ? 'Add the endpoint' : 'Save'}
+      busy={save.isPending}
+      error={shown}
+      doing="The endpoint was not saved"
+      onSubmit={form.onSubmit((fields) => {
+        save.mutate(fields);
+      })}
+      onClose={onClose}
+    >
+      {existing === undefined ? (
+        <TextInput
+          label="Address"
+          description="A public https address of your program"
+          placeholder="https://my-app.example/hooks"
+          type="url"
+          required
+          data-autofocus
+          maxLength={2_048}
+          {...form.getInputProps('url')}
+        />
+      ) : (
+        <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+          {existing.url}
+        </Text>
+      )}
+      <Checkbox.Group label="It is told of" {...form.getInputProps('events')}>
+        <Stack gap="xs" mt="xs">
+          {EVENTS.map(({ value, label }) => (
+            <Checkbox key={value} value={value} label={label} />
+          ))}
         </Stack>
-      </form>
-    </Modal>
+      </Checkbox.Group>
+    </FormDialog>
   );
 }

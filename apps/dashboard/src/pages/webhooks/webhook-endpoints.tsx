@@ -1,11 +1,12 @@
-import { ActionIcon, Box, Menu, Stack, Table, Text } from '@mantine/core';
+import { Box, Menu, Stack, Table, Text } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Endpoint } from '../../api/webhooks.ts';
 import { fromNow, fullTime } from '../../parts/format.ts';
-import { DotsIcon, HookIcon } from '../../parts/icons.tsx';
+import { HookIcon } from '../../parts/icons.tsx';
 import { Empty, Rows, Trouble } from '../../parts/page.tsx';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { State, type StateLook } from '../../parts/state.tsx';
 import { eventName } from '../../parts/webhook-words.ts';
 import { useEndpointSwitch, useEndpointTest, type EndpointDialog } from './webhook-endpoint-actions.tsx';
@@ -104,63 +105,51 @@ function EndpointMenu({ endpoint, isAdmin, onAct }: RowProps) {
   const flip = useEndpointSwitch(endpoint);
   const active = endpoint.disabled_at === null;
   return (
-    <Menu position="bottom-end" withinPortal>
-      <Menu.Target>
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          aria-label={`Actions for ${endpoint.url}`}
-          loading={test.isPending || flip.isPending}
-        >
-          <DotsIcon />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {isAdmin && active && (
-          <Menu.Item
-            onClick={() => {
-              test.mutate();
-            }}
-          >
-            Send a test event
-          </Menu.Item>
-        )}
+    <RowMenu of={endpoint.url} busy={test.isPending || flip.isPending}>
+      {isAdmin && active && (
         <Menu.Item
           onClick={() => {
-            void navigate({ to: '/webhooks', search: { endpoint: endpoint.id }, resetScroll: false });
+            test.mutate();
           }}
         >
-          Show its deliveries
+          Send a test event
         </Menu.Item>
-        {isAdmin && (
-          <>
-            <Menu.Item
-              onClick={() => {
-                onAct({ kind: 'events', endpoint });
-              }}
-            >
-              Change events
-            </Menu.Item>
-            <Menu.Item
-              onClick={() => {
-                flip.mutate();
-              }}
-            >
-              {active ? 'Switch off' : 'Switch on'}
-            </Menu.Item>
-            <Menu.Divider />
-            <Menu.Item
-              color="red"
-              onClick={() => {
-                onAct({ kind: 'remove', endpoint });
-              }}
-            >
-              Remove
-            </Menu.Item>
-          </>
-        )}
-      </Menu.Dropdown>
-    </Menu>
+      )}
+      <Menu.Item
+        onClick={() => {
+          void navigate({ to: '/webhooks', search: { endpoint: endpoint.id }, resetScroll: false });
+        }}
+      >
+        Show its deliveries
+      </Menu.Item>
+      {isAdmin && (
+        <>
+          <Menu.Item
+            onClick={() => {
+              onAct({ kind: 'events', endpoint });
+            }}
+          >
+            Change events
+          </Menu.Item>
+          <Menu.Item
+            onClick={() => {
+              flip.mutate();
+            }}
+          >
+            {active ? 'Switch off' : 'Switch on'}
+          </Menu.Item>
+          <Menu.Divider />
+          <Menu.Item
+            color="red"
+            onClick={() => {
+              onAct({ kind: 'remove', endpoint });
+            }}
+          >
+            Remove
+          </Menu.Item>
+        </>
+      )}
+    </RowMenu>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Box, Button, Code, Collapse, Group, Modal, NumberInput, Stack, Text, UnstyledButton } from '@mantine/core';
+import { Box, Button, Code, Collapse, Group, Stack, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -7,13 +7,12 @@ import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { secretsQuery, type WebhookSecret, type WebhookSecrets } from '../../api/webhooks.ts';
 import { CodeTabs, CopyTextButton } from '../../parts/copy.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
 import { fromNow, fullTime } from '../../parts/format.ts';
+import { OverlapField, USUAL_OVERLAP } from '../../parts/overlap-field.tsx';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { SectionTitle } from '../../parts/section-title.tsx';
 import { VERIFY_SNIPPETS } from '../../parts/verify-snippets.ts';
-
-const OVERLAP_HOURS = 24;
-const MAX_OVERLAP_HOURS = 24 * 30;
 
 /** How a receiver knows that a message is genuine: the code for everyone, the secret for admins. */
 export function WebhookVerification({ isAdmin }: { readonly isAdmin: boolean }) {
@@ -115,7 +114,7 @@ interface RotateProps {
 }
 
 function RotateSecret({ onClose, onRotated }: RotateProps) {
-  const [hours, setHours] = useState<number | string>(OVERLAP_HOURS);
+  const [hours, setHours] = useState<number | string>(USUAL_OVERLAP);
   const rotate = useMutation({
     mutationFn: () => send<WebhookSecrets>('POST', '/webhooks/secrets/rotate', { overlap_hours: Number(hours) }),
     onSuccess: (secrets) => {
@@ -125,36 +124,22 @@ function RotateSecret({ onClose, onRotated }: RotateProps) {
     },
   });
   return (
-    <Modal opened onClose={onClose} title="Rotate the signing secret">
-      <Stack>
-        <Text size="sm">
-          Messages are signed with a new secret, and for a while with the old one too, so that receivers can be changed
-          without missing any. There are never more than two: one that is still on its way out ends now.
-        </Text>
-        <NumberInput
-          label="Hours that the old secret is still valid"
-          description="0 ends it at once"
-          min={0}
-          max={MAX_OVERLAP_HOURS}
-          allowDecimal={false}
-          value={hours}
-          onChange={setHours}
-        />
-        {rotate.error !== null && <Trouble error={rotate.error} doing="The secret was not rotated" />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button
-            loading={rotate.isPending}
-            onClick={() => {
-              rotate.mutate();
-            }}
-          >
-            Rotate the secret
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
+    <FormDialog
+      title="Rotate the signing secret"
+      action="Rotate the secret"
+      busy={rotate.isPending}
+      error={rotate.error}
+      doing="The secret was not rotated"
+      onSubmit={() => {
+        rotate.mutate();
+      }}
+      onClose={onClose}
+    >
+      <Text size="sm">
+        Messages are signed with a new secret, and for a while with the old one too, so that receivers can be changed
+        without missing any. There are never more than two: one that is still on its way out ends now.
+      </Text>
+      <OverlapField label="Hours that the old secret is still valid" hours={hours} onChange={setHours} />
+    </FormDialog>
   );
 }

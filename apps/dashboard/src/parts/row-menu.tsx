@@ -1,0 +1,25 @@
+import { ActionIcon, Menu } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { DotsIcon } from './icons.tsx';
+
+interface RowMenuProps {
+  /** Name of what the row is about. */
+  readonly of: string;
+  readonly busy?: boolean;
+  /** Items of a Menu. */
+  readonly children: ReactNode;
+}
+
+/** What can be done to one row of a table. */
+export function RowMenu({ of, busy = false, children }: RowMenuProps) {
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${of}`} loading={busy}>
+          <DotsIcon />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>{children}</Menu.Dropdown>
+    </Menu>
+  );
+}
