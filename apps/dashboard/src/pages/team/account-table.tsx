@@ -66,7 +66,7 @@ export function AccountTable({ accounts, onAct }: AccountTableProps) {
                   {money(account.spend)}
                 </Text>
               </Table.Td>
-              <Table.Td visibleFrom="sm">
+              <Table.Td visibleFrom="sm" miw={170}>
                 {account.budget === null ? (
                   <Text size="sm" c="dimmed">
                     None
