@@ -64,16 +64,10 @@ describe('two APIs and two workers', () => {
   });
 
   it('take a task from a worker whose event loop is blocked, and hear nothing of it when it runs on', async () => {
-    // Long enough to be found and blocked on a busy machine while it draws. An API that was frozen a moment ago may
-    // still turn one away.
-    const prompt = `${newMarker()} [[latency=6s]]`;
-    let taskId = '';
-    const accepted = async (): Promise<boolean> => {
-      const answer = await callers.submit(prompt);
-      taskId = answer.taskId ?? '';
-      return answer.status === 202;
-    };
-    expect(await waitUntil(accepted, { timeoutMs: 20_000 })).toBe(true);
+    // An API that was frozen a moment ago may still turn tasks away.
+    await callers.untilAccepted();
+    // Long enough to be found and blocked on a busy machine while it draws.
+    const { taskId = '' } = await callers.submit(`${newMarker()} [[latency=6s]]`);
     const holder = (): Member | undefined => room.workers.find(({ running }) => running.output().includes(taskId));
     expect(await waitUntil(() => holder() !== undefined, { timeoutMs: 20_000 })).toBe(true);
     const victim = holder() as Member;
