@@ -77,6 +77,8 @@ describe('pictures in the console’s lists', () => {
     for (const name of [`${missing}-1.png`, `${missing}-1.thumb.webp`])
       await rm(join(platform.settings['DATA_DIR']!, 'objects', 'results', name));
     await platform.pool.query(`UPDATE tasks SET objects_deleted_at = '2026-11-20T12:00:00Z' WHERE id = $1`, [expired]);
+    // Links of one second are the same, and what was fetched by them is kept.
+    await (await page().context().newCDPSession(page())).send('Network.clearBrowserCache');
     await open('/tasks');
     await page().getByText('Missing', { exact: true }).waitFor();
     await page().getByText('Expired', { exact: true }).waitFor();

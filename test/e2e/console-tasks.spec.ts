@@ -110,8 +110,8 @@ describe('playground and tasks of the console', () => {
     const told = await events(id);
     const updates = told.filter(([name]) => name === 'task.updated').map(([, task]) => task);
     // The small copy may come after the last word of the stream.
-    const last = { ...updates.at(-1), thumbnail_url: (await find(id))['thumbnail_url'] };
-    expect(unsigned(last)).toEqual(unsigned(await find(id)));
+    const found = await find(id);
+    expect(unsigned({ ...updates.at(-1), thumbnail_url: found['thumbnail_url'] })).toEqual(unsigned(found));
     expect(updates.at(-1)).toMatchObject({ id, status: 'completed', images: [{ size: expect.any(String) }] });
     const partials = told.filter(([name]) => name === 'partial').map(([, partial]) => partial);
     expect(partials.map(({ index }) => index)).toEqual([0, 1]);
