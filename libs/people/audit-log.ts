@@ -1,6 +1,9 @@
-import { encodeTime, ulid } from 'ulid';
+import { encodeTime, monotonicFactory } from 'ulid';
 import type { Queryable } from '#database/queryable.js';
 import type { AuditAction } from './audit-actions.js';
+
+/** One change may be several entries of the same millisecond; they keep their order. */
+const nextId = monotonicFactory();
 
 /** Something that somebody did. */
 export interface Deed {
@@ -49,7 +52,7 @@ export class AuditLog {
   async write({ accountId, personId, action, target, details = {} }: Deed): Promise<void> {
     await this.database.query(
       `INSERT INTO audit_log (id, account_id, person_id, action, target, details) VALUES ($1, $2, $3, $4, $5, $6)`,
-      [`audit_${ulid()}`, accountId, personId, action, target ?? null, JSON.stringify(details)],
+      [`audit_${nextId()}`, accountId, personId, action, target ?? null, JSON.stringify(details)],
     );
   }
 
@@ -60,7 +63,7 @@ export class AuditLog {
        WHERE NOT EXISTS (SELECT 1 FROM audit_log
          WHERE account_id = $2 AND id > $7 AND action = $4 AND target IS NOT DISTINCT FROM $5)`,
       [
-        ...[`audit_${ulid()}`, accountId, personId, action, target ?? null, JSON.stringify(details)],
+        ...[`audit_${nextId()}`, accountId, personId, action, target ?? null, JSON.stringify(details)],
         `audit_${encodeTime(Date.now() - quietMs)}`,
       ],
     );

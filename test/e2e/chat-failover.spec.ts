@@ -64,7 +64,8 @@ models:
     expect(second?.received).toHaveLength(2);
     // Lines of one process keep their order, and a call's own comes last.
     const lines = (event: string) => platform.api.logs().filter((line) => line['event'] === event);
-    expect(await waitUntil(() => lines('request').length === 2, { timeoutMs: 10_000 })).toBe(true);
+    const ended = () => lines('request').filter(({ route }) => route === '/v1/chat/completions').length === 2;
+    expect(await waitUntil(ended, { timeoutMs: 10_000 })).toBe(true);
     expect(lines('chat.passed_over')).toHaveLength(1);
   });
 
