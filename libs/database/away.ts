@@ -13,5 +13,6 @@ export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, syscall } = error as { code?: unknown; syscall?: unknown };
   if (typeof code !== 'string') return DRIVER.test(error.message);
-  return SQLSTATE.test(code) || (SOCKET.test(code) && syscall !== undefined);
+  // A caller that hangs up in the middle of its request is an ECONNRESET as well, but not of a call to the system.
+  return SQLSTATE.test(code) || (SOCKET.test(code) && (code !== 'ECONNRESET' || syscall !== undefined));
 }
