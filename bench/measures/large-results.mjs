@@ -69,7 +69,7 @@ export async function measure({ stage, load }) {
 
 /** Claims every task and stores its picture; what is handed back completes them all. */
 async function prepare(stage, ids) {
-  const store = createObjectStore(loadConfig([StorageConfig], { DATA_DIR: stage.dataFolder })[0]);
+  const store = await createObjectStore(loadConfig([StorageConfig], { DATA_DIR: stage.dataFolder })[0]);
   const moves = new TaskMoves({ pool: stage.pool });
   for (const id of ids) {
     await moves.claim(id, 'bench', 60_000);

@@ -44,7 +44,7 @@ describe('16 results of 19 MB as base64 at once', () => {
         ({ id }) => id,
       );
     await waitUntil(async () => (await pending()).length === CALLERS, { timeoutMs: 30_000 });
-    const store = createObjectStore(loadConfig([StorageConfig], platform.settings)[0]);
+    const store = await createObjectStore(loadConfig([StorageConfig], platform.settings)[0]);
     const moves = new TaskMoves(database);
     const ids = await pending();
     for (const id of ids) {

@@ -179,7 +179,7 @@ describe('POST /v1/images/edits', () => {
   });
 
   it('leaves nothing of uploads that were refused or given up', async () => {
-    const store = createObjectStore(loadConfig([StorageConfig], platform.settings)[0]);
+    const store = await createObjectStore(loadConfig([StorageConfig], platform.settings)[0]);
     const stored = async (): Promise<string[]> => {
       const keys: string[] = [];
       for await (const key of store.list('inputs/')) keys.push(key);

@@ -96,7 +96,7 @@ describe('what belongs to another caller', () => {
       expect([403, 404]).toContain(response.status);
       expect((await response.text()).length).toBeLessThan(600);
     }
-    const store = createObjectStore(loadConfig([StorageConfig], platform.settings)[0]);
+    const store = await createObjectStore(loadConfig([StorageConfig], platform.settings)[0]);
     for await (const key of store.list('results/')) expect(key).not.toContain('..');
   });
 

@@ -69,7 +69,7 @@ describe.each(['disk', 's3'])('POST /v1/uploads/images, on %s', (storage) => {
     });
   const idOf = ({ url }: Answer): string => new URL(url).pathname.slice('/u/'.length);
   async function stored(): Promise<string[]> {
-    const store = createObjectStore(loadConfig([StorageConfig], platform.settings)[0]);
+    const store = await createObjectStore(loadConfig([StorageConfig], platform.settings)[0]);
     const keys: string[] = [];
     for await (const key of store.list('uploads/')) keys.push(key);
     return keys.sort();

@@ -44,7 +44,7 @@ beforeAll(async () => {
   const credentials = { accessKeyId: s3.accessKeyId, secretAccessKey: s3.secretAccessKey };
   admin = new S3Client({ endpoint: s3.endpoint, region: s3.region, credentials, forcePathStyle: true });
   await admin.send(new CreateBucketCommand({ Bucket: bucket }));
-  store = createObjectStore(configOf());
+  store = await createObjectStore(configOf());
   stores.push(store as S3Store);
 }, 120_000);
 

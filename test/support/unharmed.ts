@@ -15,7 +15,9 @@ interface StoredTask {
 /** Names of all uploads that lie in the platform's store, sorted. */
 export async function storedInputs(platform: Platform): Promise<string[]> {
   const keys: string[] = [];
-  for await (const key of createObjectStore(loadConfig([StorageConfig], platform.settings)[0]).list('inputs/')) {
+  for await (const key of (await createObjectStore(loadConfig([StorageConfig], platform.settings)[0])).list(
+    'inputs/',
+  )) {
     keys.push(key);
   }
   return keys.sort();

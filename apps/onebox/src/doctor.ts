@@ -148,7 +148,7 @@ async function skew(theirs: () => Promise<number>): Promise<string> {
 
 async function storage(env: Environment, { dataDir }: OneboxConfig): Promise<string> {
   const [config] = loadConfig([StorageConfig], { ...env, DATA_DIR: new DataFolder(dataDir).path });
-  await createObjectStore(config).check();
+  await (await createObjectStore(config)).check();
   return config.storage === 's3' ? `bucket ${config.s3Bucket}` : `${config.dataDir}/objects`;
 }
 

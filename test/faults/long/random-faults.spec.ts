@@ -143,7 +143,7 @@ models:
 
   async function objects(): Promise<string[]> {
     const [config] = loadConfig([StorageConfig], { ...room.settings, S3_ENDPOINT: s3.endpoint });
-    const store = createObjectStore(config);
+    const store = await createObjectStore(config);
     const found: string[] = [];
     for await (const key of store.list('results/')) found.push(key);
     return found;
