@@ -32,7 +32,7 @@ describe('who may do what with keys', () => {
   const setAccount = async (body: object) => await operator.ask(`/accounts/${accountId}`, { method: 'PATCH', body });
   const now = async ({ id }: Key): Promise<Key | undefined> =>
     (await admin.ask<List>('/keys')).data.find((key) => key.id === id);
-  const answerOf = async (response: Response): Promise<[number, string, string?]> => {
+  const answerOf = async (response: Response): Promise<[number, string, ...string[]]> => {
     const { error } = (await response.json()) as { error?: { code: string; param: string | null } };
     if (error === undefined) return [response.status, 'done'];
     return [response.status, error.code, ...(error.param === null ? [] : [error.param])];
