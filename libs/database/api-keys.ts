@@ -45,6 +45,10 @@ export interface ApiKeyRow extends ApiKeySettings {
   readonly revokedAt: Date | null;
   /** To the minute; null = never. */
   readonly lastUsedAt: Date | null;
+  /** Who made it in the console; null = a command, or a version that did not keep it. */
+  readonly createdBy: { readonly id: string; readonly name: string } | null;
+  /** Id of the key that a rotation made in its place. */
+  readonly replacedBy: string | null;
 }
 
 interface NewApiKey {
@@ -52,6 +56,8 @@ interface NewApiKey {
   readonly accountId?: string;
   /** What is left out is as usual. */
   readonly settings?: Partial<ApiKeySettings>;
+  /** Id of the person who makes it in the console. */
+  readonly createdBy?: string | null;
 }
 
 const COLUMNS: Readonly<Record<keyof ApiKeySettings, string>> = {
@@ -85,10 +91,10 @@ export function hashApiKey(secretKey: string, key: string): Buffer {
 export async function createApiKey(
   database: Queryable,
   secretKey: string,
-  { name, accountId = DEFAULT_ACCOUNT, settings = {} }: NewApiKey,
+  { name, accountId = DEFAULT_ACCOUNT, settings = {}, createdBy = null }: NewApiKey,
 ): Promise<{ id: string; key: string; prefix: string }> {
   const key = newApiKey();
-  const { id } = await insert(database, secretKey, key, name, accountId);
+  const { id } = await insert(database, secretKey, key, { name, accountId, createdBy });
   await change(database, id, accountId, settings);
   return { id, key, prefix: prefixOf(key) };
 }
@@ -100,18 +106,38 @@ export async function ensureApiKey(
   key: string,
   name: string,
 ): Promise<{ id: string; created: boolean; revoked: boolean }> {
-  return await insert(database, secretKey, key, name, DEFAULT_ACCOUNT);
+  return await insert(database, secretKey, key, { name, accountId: DEFAULT_ACCOUNT, createdBy: null });
 }
 
-/** The account's keys that somebody holds, newest first. */
-export async function listApiKeys(database: Queryable, accountId = DEFAULT_ACCOUNT): Promise<ApiKeyRow[]> {
+/** The account's keys that somebody holds, or those of them that one person made, newest first. */
+export async function listApiKeys(
+  database: Queryable,
+  accountId = DEFAULT_ACCOUNT,
+  createdBy?: string,
+): Promise<ApiKeyRow[]> {
   const result = await database.query<ApiKeyRow>(
     `SELECT id, name, prefix, created_at AS "createdAt", revoked_at AS "revokedAt", last_used_at AS "lastUsedAt",
-       ${SETTINGS}
-     FROM api_keys WHERE account_id = $1 AND NOT hidden ORDER BY created_at DESC, id DESC`,
-    [accountId],
+       replaced_by AS "replacedBy", ${SETTINGS},
+       (SELECT json_build_object('id', people.id, 'name', people.name) FROM people WHERE people.id = created_by)
+         AS "createdBy"
+     FROM api_keys WHERE account_id = $1 AND NOT hidden AND ($2::text IS NULL OR created_by = $2)
+     ORDER BY created_at DESC, id DESC`,
+    [accountId, createdBy ?? null],
   );
   return result.rows;
+}
+
+/**
+ * Notes that a key takes the place of another one, which ends at `end` or before. The one that this had taken the
+ * place of ends at once, so that there are never more than two.
+ */
+export async function replaceApiKey(database: Queryable, id: string, replacedBy: string, end: Date): Promise<void> {
+  await database.query(
+    `UPDATE api_keys SET replaced_by = CASE id WHEN $1 THEN $2 ELSE replaced_by END,
+       expires_at = LEAST(expires_at, CASE id WHEN $1 THEN $3::timestamptz ELSE now() END)
+     WHERE id = $1 OR replaced_by = $1`,
+    [id, replacedBy, end],
+  );
 }
 
 /**
@@ -194,17 +220,16 @@ async function insert(
   database: Queryable,
   secretKey: string,
   key: string,
-  name: string,
-  accountId: string,
+  { name, accountId, createdBy }: Required<Omit<NewApiKey, 'settings'>>,
 ): Promise<{ id: string; created: boolean; revoked: boolean }> {
   const hash = hashApiKey(secretKey, key);
   const id = `key_${ulid()}`;
   // Written in a way that answers with the row that stands, whoever wrote it first.
   const result = await database.query<{ id: string; revoked: boolean }>(
-    `INSERT INTO api_keys (id, account_id, name, prefix, hash) VALUES ($1, $2, $3, $4, $5)
+    `INSERT INTO api_keys (id, account_id, name, prefix, hash, created_by) VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (hash) DO UPDATE SET hash = excluded.hash
      RETURNING id, revoked_at IS NOT NULL AS revoked`,
-    [id, accountId, name, prefixOf(key), hash],
+    [id, accountId, name, prefixOf(key), hash, createdBy],
   );
   const row = result.rows[0];
   if (row === undefined) throw new Error('The database did not answer with the stored key');

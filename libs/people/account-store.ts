@@ -1,12 +1,26 @@
 import { ulid } from 'ulid';
 import type { Queryable } from '#database/queryable.js';
 
+/** What an account may do with all its keys together. Numbers: null = the deployment's default, 0 = unlimited. */
+export interface AccountLimits {
+  /** Share of the queue relative to other accounts, 1 to 100. */
+  readonly weight: number;
+  readonly submitsPerMinute: number | null;
+  readonly pollsPerMinute: number | null;
+  readonly chatsPerMinute: number | null;
+  /** Tasks that may wait or run at a time. */
+  readonly tasksInFlight: number | null;
+  /** Keys that may work at a time. */
+  readonly maxKeys: number | null;
+}
+
 export interface Account {
   readonly id: string;
   /** Not unique: a name that is taken would tell one account of another. */
   readonly name: string;
   readonly createdAt: Date;
   readonly disabledAt: Date | null;
+  readonly limits: AccountLimits;
 }
 
 /** An account, and how many it has of what. */
@@ -19,7 +33,19 @@ export interface AccountRow extends Account {
   readonly keys: number;
 }
 
-const COLUMNS = `id, name, created_at AS "createdAt", disabled_at AS "disabledAt"`;
+const LIMITS: Readonly<Record<keyof AccountLimits, string>> = {
+  weight: 'weight',
+  submitsPerMinute: 'submits_per_minute',
+  pollsPerMinute: 'polls_per_minute',
+  chatsPerMinute: 'chats_per_minute',
+  tasksInFlight: 'tasks_in_flight',
+  maxKeys: 'max_keys',
+};
+const COLUMNS = `id, name, created_at AS "createdAt", disabled_at AS "disabledAt", json_build_object(${Object.entries(
+  LIMITS,
+)
+  .map(([name, column]) => `'${name}', ${column}`)
+  .join(', ')}) AS limits`;
 
 /** Who owns keys, tasks and people. */
 export class AccountStore {
@@ -46,12 +72,28 @@ export class AccountStore {
   }
 
   /** `id` as `newAccountId` makes them. */
-  async create(id: string, name: string): Promise<void> {
-    await this.database.query('INSERT INTO accounts (id, name) VALUES ($1, $2)', [id, name]);
+  async create(id: string, name: string, limits: Partial<AccountLimits> = {}): Promise<void> {
+    const set = entriesOf(limits);
+    await this.database.query(
+      `INSERT INTO accounts (${['id', 'name', ...set.map(([column]) => column)].join(', ')})
+       VALUES (${['$1', '$2', ...set.map((_, index) => `$${index + 3}`)].join(', ')})`,
+      [id, name, ...set.map(([, value]) => value)],
+    );
   }
 
   async rename(id: string, name: string): Promise<void> {
     await this.database.query('UPDATE accounts SET name = $2 WHERE id = $1', [id, name]);
+  }
+
+  /** Sets the limits that are named, and leaves the others. */
+  async setLimits(id: string, limits: Partial<AccountLimits>): Promise<void> {
+    const set = entriesOf(limits);
+    if (set.length === 0) return;
+    const columns = set.map(([column], index) => `${column} = $${index + 2}`);
+    await this.database.query(`UPDATE accounts SET ${columns.join(', ')} WHERE id = $1`, [
+      id,
+      ...set.map(([, value]) => value),
+    ]);
   }
 
   /** Shuts an account and ends the sessions of its people, or opens it again; one that is so already stays as it is. */
@@ -62,6 +104,11 @@ export class AccountStore {
       [id, disabled],
     );
   }
+}
+
+/** Columns and values. */
+function entriesOf(limits: Partial<AccountLimits>): [string, number | null][] {
+  return (Object.keys(limits) as (keyof AccountLimits)[]).map((name) => [LIMITS[name], limits[name] ?? null]);
 }
 
 export function newAccountId(): string {

@@ -10,6 +10,12 @@ describe('auditSentence', () => {
       { name: 'app', changes: { budget: '5', submits_per_minute: 1 } },
       'changed the key “app”: budget, submits per minute',
     ],
+    [
+      'account.limits_set',
+      'acct_1',
+      { name: 'Atelier', changes: { weight: 2, max_keys: 5 } },
+      'changed the limits of the account “Atelier”: weight, max keys',
+    ],
     ['key.rotated', 'key_1', { name: 'app', overlap_hours: 0 }, 'rotated the key “app”; the old one ended at once'],
     [
       'webhook_secret.rotated',

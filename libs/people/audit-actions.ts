@@ -35,10 +35,16 @@ function personChange({ name, details, text }: Told): string {
 }
 
 function keyChange({ name, details }: Told): string {
-  const changes = details['changes'];
+  return `changed the key ${name}${changedFields(details)}`;
+}
+
+function limitsChange({ name, details }: Told): string {
+  return `changed the limits of the account ${name}${changedFields(details)}`;
+}
+
+function changedFields({ changes }: Told['details']): string {
   const fields = typeof changes === 'object' && changes !== null ? Object.keys(changes) : [];
-  if (fields.length === 0) return `changed the key ${name}`;
-  return `changed the key ${name}: ${fields.map((field) => field.replaceAll('_', ' ')).join(', ')}`;
+  return fields.length === 0 ? '' : `: ${fields.map((field) => field.replaceAll('_', ' ')).join(', ')}`;
 }
 
 /** Everything that is written into the audit log. An action is a noun and a verb. */
@@ -79,6 +85,7 @@ export const AUDIT_ACTIONS = {
   },
   'account.disabled': { kind: 'team', says: ({ name }) => `disabled the account ${name}` },
   'account.enabled': { kind: 'team', says: ({ name }) => `enabled the account ${name}` },
+  'account.limits_set': { kind: 'team', says: limitsChange },
   'account.budget_set': { kind: 'team', says: ({ name }) => `set the budget of the account ${name}` },
   'person.joined': { kind: 'team', says: () => 'joined' },
   'person.became_first_admin': { kind: 'team', says: () => 'became the first admin' },

@@ -128,7 +128,7 @@ describe('making pictures in a browser', () => {
     await page().getByPlaceholder('Everything').click();
     await page().getByRole('option', { name: 'Make pictures' }).click();
     await page().keyboard.press('Escape');
-    await button('Limits and share').click();
+    await button('Rate limits and priority').click();
     await page().getByLabel('Tasks at the same time').fill('7');
     expect(await screen.inspect('key-edit')).toEqual([]);
     await button('Save').click();

@@ -3,6 +3,8 @@ import { AuditLog } from '#people/audit-log.js';
 import { command, openTaskRoom, TEST_KEY, type TaskRoom } from '../support/task-room.js';
 
 const SECRET_KEY = 'k'.repeat(40);
+const USUAL =
+  'Its limits are: weight 1, submits/min default, polls/min default, chats/min default, in flight default, keys default.';
 
 describe('budgets by npm run keys', () => {
   let room: TaskRoom;
@@ -11,16 +13,17 @@ describe('budgets by npm run keys', () => {
   });
   afterAll(() => room.close());
 
-  async function run(...args: string[]): Promise<string> {
+  async function runWith(env: Record<string, string>, ...args: string[]): Promise<string> {
     const lines: string[] = [];
-    await keys(args, { DATABASE_URL: room.databaseUrl, SECRET_KEY }, (line) => lines.push(line));
+    await keys(args, { DATABASE_URL: room.databaseUrl, SECRET_KEY, ...env }, (line) => lines.push(line));
     return lines.join('\n');
   }
+  const run = (...args: string[]): Promise<string> => runWith({}, ...args);
 
   it('are set, shown with what is spent, changed and taken away', async () => {
-    expect(await run('account')).toBe('The budget of the account is none.');
+    expect(await run('account')).toBe(`The budget of the account is none.\n${USUAL}`);
     expect(await run('account', '--budget', '100')).toBe(
-      'The budget of the account is 0.000000 of 100.000000 this month.',
+      `The budget of the account is 0.000000 of 100.000000 this month.\n${USUAL}`,
     );
     await room.store.insert(command({ cost: { reserved: 40_000, currency: 'USD' } }), 900_000);
     expect(await run('update', TEST_KEY, '--budget', '2.5', '--budget-period', 'total', '--weight', '3')).toMatch(
@@ -33,7 +36,7 @@ describe('budgets by npm run keys', () => {
     expect(listed).toMatch(new RegExp(`${id} .* 0.000000 of 1.000000 this month +active`));
     expect(listed).toMatch(/Budget of the account: 0\.040000 of 100\.000000 this month$/);
     expect(await run('update', TEST_KEY, '--budget', 'none')).toMatch(/has weight 3, .*, budget none;/);
-    expect(await run('account', '--budget', 'none')).toBe('The budget of the account is none.');
+    expect(await run('account', '--budget', 'none')).toBe(`The budget of the account is none.\n${USUAL}`);
   });
 
   it('are those of the account that is named', async () => {
@@ -41,11 +44,11 @@ describe('budgets by npm run keys', () => {
     const created = await run('create', '--name', 'of b', '--account', 'acct_b');
     const [id = ''] = /key_\w+/.exec(created.split('\n').at(-1) ?? '') ?? [];
     expect(await run('account', '--account', 'acct_b', '--budget', '5')).toMatch(
-      /0\.000000 of 5\.000000 this month\.$/,
+      /0\.000000 of 5\.000000 this month\.\n/,
     );
     expect(await run('list', '--account', 'acct_b')).toMatch(new RegExp(`${id} [^]*Budget of the account: .* 5\\.0`));
     expect(await run('list')).not.toContain(id);
-    expect(await run('account')).toBe('The budget of the account is none.');
+    expect(await run('account')).toBe(`The budget of the account is none.\n${USUAL}`);
     await expect(run('revoke', id)).rejects.toThrow('no key');
     expect(await run('revoke', id, '--account', 'acct_b')).toContain('is revoked');
   });
@@ -78,12 +81,55 @@ describe('budgets by npm run keys', () => {
     ]);
   });
 
+  it('H6: limits of an account are set, shown and taken back, and stand in its audit log', async () => {
+    await room.sql(`INSERT INTO accounts (id, name) VALUES ('acct_d', 'D')`);
+    const d = ['--account', 'acct_d'];
+    const limits = ['--weight', '2', '--submits-per-minute', '600', '--polls-per-minute', '0', '--max-keys', '50'];
+    expect(await run('account', ...limits, '--chats-per-minute', '9', '--tasks-in-flight', '8', ...d)).toBe(
+      'The budget of the account is none.\nIts limits are: ' +
+        'weight 2, submits/min 600, polls/min any, chats/min 9, in flight 8, keys 50.',
+    );
+    await run('account', '--weight', 'default', '--submits-per-minute', 'default', '--budget', '3', ...d);
+    expect(await run('account', ...d)).toMatch(/weight 1, submits\/min default, polls\/min any, chats\/min 9,/);
+    const { entries } = await new AuditLog(room.database.pool).list('acct_d', { limit: 100 });
+    expect(entries.map(({ action, target, details }) => [action, target, details]).reverse()).toEqual([
+      [
+        ...['account.limits_set', 'acct_d'],
+        {
+          ...{ name: 'D', via: 'command' },
+          changes: {
+            ...{ weight: 2, submits_per_minute: 600, polls_per_minute: 0, chats_per_minute: 9 },
+            ...{ tasks_in_flight: 8, max_keys: 50 },
+          },
+        },
+      ],
+      ['account.budget_set', 'acct_d', { name: 'D', budget: '3.000000', period: 'month', via: 'command' }],
+      ['account.limits_set', 'acct_d', { name: 'D', changes: { weight: 1, submits_per_minute: null }, via: 'command' }],
+    ]);
+  });
+
+  it('H6: a full account gets no key from the command either, which says how to allow more', async () => {
+    await room.sql(`INSERT INTO accounts (id, name) VALUES ('acct_e', 'E')`);
+    const create = () => runWith({ KEYS_PER_ACCOUNT: '2' }, 'create', '--name', 'one more', '--account', 'acct_e');
+    const made = await Promise.allSettled(Array.from({ length: 6 }, create));
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+    await expect(create()).rejects.toThrow('npm run keys -- account --account acct_e --max-keys <number>');
+    const [id = ''] = /key_\w+/.exec(await run('list', '--account', 'acct_e')) ?? [];
+    await run('revoke', id, '--account', 'acct_e');
+    expect(await create()).toContain('one more');
+    await run('account', '--account', 'acct_e', '--max-keys', '0');
+    expect(await create()).toContain('one more');
+  });
+
   it.each([
     [['list', '--account', 'acct_none'], /no account with the id acct_none/],
     [['update', TEST_KEY, '--budget', '1,5'], /--budget takes an amount/],
     [['update', TEST_KEY, '--budget', '1', '--budget-period', 'week'], /--budget-period takes month or total/],
     [['update', TEST_KEY, '--budget-period', 'total'], /--budget-period needs --budget/],
-    [['account', '--budget', '1', '--weight', '2'], /How to use it/],
+    [['account', '--weight', '101'], /--weight takes a whole number from 1 to 100, or default/],
+    [['account', '--max-keys', '-1'], /How to use it/],
+    [['update', TEST_KEY, '--max-keys', '5'], /How to use it/],
+    [['create', '--chats-per-minute', '5'], /How to use it/],
     [['list', '--budget', '1'], /How to use it/],
     [['update', 'key_none', '--budget', '1'], /no key/],
   ])('refuses %j', async (args, problem) => {

@@ -40,6 +40,7 @@ import { TelemetryModule } from '#telemetry/telemetry.module.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiKeyStore } from './auth/api-key-store.js';
 import { KeyUses } from './auth/key-uses.js';
+import { AccountsConfig } from '#people/accounts.config.js';
 import { SignInConfig } from '#people/sign-in.config.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { CHAT_PARTS, OPENAI_CHAT } from './chat/chat-parts.js';
@@ -90,6 +91,7 @@ export const API_CONFIGS = [
   EgressConfig,
   SecretsConfig,
   SignInConfig,
+  AccountsConfig,
   ApiConfig,
   LimitsConfig,
   UploadsConfig,

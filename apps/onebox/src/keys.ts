@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
 import type { Pool } from 'pg';
 import { loadConfig } from '#config/load-config.js';
+import { AppError } from '#contract/app-error.js';
 import { decimalOf } from '#contract/money.js';
+import { assertRoomForKey, withAccountKeys } from '#database/account-keys-lock.js';
 import {
   createApiKey,
   DEFAULT_ACCOUNT,
@@ -13,9 +15,12 @@ import {
 } from '#database/api-keys.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { findBudgets, setBudget, type Budget } from '#money/budgets.js';
+import { AccountStore, type AccountLimits } from '#people/account-store.js';
+import { AccountsConfig } from '#people/accounts.config.js';
 import type { AuditAction } from '#people/audit-actions.js';
 import { namedAccount } from './account-option.js';
 import { BUDGET_OPTIONS, budgetText, readBudget, type BudgetSetting } from './budget-options.js';
+import { LIMIT_OPTIONS, limitChanges, limitsText, readLimits } from './limit-options.js';
 import { noteCommand } from './note-command.js';
 import { OneboxConfig } from './onebox.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
@@ -26,28 +31,19 @@ const USAGE = `How to use it:
   npm run keys -- list
   npm run keys -- update <id or prefix> [settings]
   npm run keys -- revoke <id or prefix>
-  npm run keys -- account [budget]   shows or sets what all keys together may spend
+  npm run keys -- account [settings]   shows or sets what all keys together may do and spend
 Each of them takes --account <id>; without it, it is about the first account. The console shows the ids.
 Settings:
-  --weight <1 to 100>            turns in the queue, relative to other keys
-  --submits-per-minute <number>  image requests; 0 = any number, default = as the deployment says
+  --weight <1 to 100>            of a key: turns in the queue, relative to the account's other keys;
+                                 of an account: relative to other accounts
+  --submits-per-minute <number>  image requests; 0 = unlimited, default = as the deployment says
   --polls-per-minute <number>    reads of tasks; likewise
   --tasks-in-flight <number>     tasks that wait or run at a time; likewise
+  --chats-per-minute <number>    chats; likewise, of an account alone
+  --max-keys <number>            keys that work at a time; likewise, of an account alone
 and for its budget:
   --budget <amount>              what it may spend, in the currency of the prices; none = no budget
   --budget-period <month|total>  for each month of the calendar (the default), or once`;
-
-/** Options of the command line by the setting they change. */
-const OPTIONS = {
-  weight: 'weight',
-  'submits-per-minute': 'submitsPerMinute',
-  'polls-per-minute': 'pollsPerMinute',
-  'tasks-in-flight': 'tasksInFlight',
-} as const satisfies Record<string, keyof ApiKeySettings>;
-type Option = keyof typeof OPTIONS;
-
-const MAX_LIMIT = 1_000_000_000;
-const MAX_WEIGHT = 100;
 
 /** `keys create|list|update|revoke|account`. Throws SetupError with a sentence or the usage. */
 export async function keys(
@@ -55,8 +51,10 @@ export async function keys(
   env: Readonly<Record<string, string | undefined>>,
   say: (line: string) => void,
 ): Promise<void> {
-  const [config] = loadConfig([OneboxConfig], env);
-  const { command, account, name, target, settings, budget } = parse(args);
+  const [config, { keysPerAccount }] = loadConfig([OneboxConfig, AccountsConfig], env);
+  const { command, account, name, target, limits, budget } = parse(args);
+  // Those of an account alone were refused for a key.
+  const settings: Partial<ApiKeySettings> = limits;
   await withPool(requireDatabaseUrl(config), async (pool) => {
     const { name: accountName } = await namedAccount(pool, account);
     const note = (action: AuditAction, target: string, details: Record<string, unknown>): Promise<void> =>
@@ -69,7 +67,7 @@ export async function keys(
     } else if (command === 'update') {
       const key = found(await updateApiKey(pool, target, settings, account), target);
       const after = await budgetAfter(pool, { ownerId: key.id, owner: 'key' }, budget);
-      await note('key.changed', key.id, { name: key.name, changes: changesOf(settings, budget) });
+      await note('key.changed', key.id, { name: key.name, changes: changesOf(limits, budget) });
       say(updated(key, after));
     } else if (command === 'account') {
       const after = await budgetAfter(pool, { ownerId: account, owner: 'account' }, budget);
@@ -77,14 +75,22 @@ export async function keys(
         const { amount, period } = told(budget);
         await note('account.budget_set', account, { name: accountName, budget: amount, period });
       }
-      say(`The budget of the account is ${budgetText(after)}.`);
+      if (Object.keys(limits).length > 0) {
+        await new AccountStore(pool).setLimits(account, limits);
+        await note('account.limits_set', account, { name: accountName, changes: limitChanges(limits) });
+      }
+      const { limits: all } = await namedAccount(pool, account);
+      say(`The budget of the account is ${budgetText(after)}.\nIts limits are: ${limitsText(all)}.`);
     } else {
       const { secretKey } = findRunning(config);
       if (secretKey === undefined)
         throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
-      const { id, key } = await createApiKey(pool, secretKey, { name, accountId: account, settings });
+      const { id, key } = await withAccountKeys(pool, account, async (database) => {
+        await assertRoomForKey(database, account, keysPerAccount).catch(tellHowToRaise(account));
+        return await createApiKey(database, secretKey, { name, accountId: account, settings });
+      });
       await budgetAfter(pool, { ownerId: id, owner: 'key' }, budget);
-      await note('key.created', id, { name, ...changesOf(settings, budget) });
+      await note('key.created', id, { name, ...changesOf(limits, budget) });
       say(`${key}\n\nThis is the key "${name}" (${id}). It is shown only now; keep it.`);
     }
   });
@@ -96,7 +102,7 @@ interface KeysCommand {
   readonly account: string;
   readonly name: string;
   readonly target: string;
-  readonly settings: Partial<ApiKeySettings>;
+  readonly limits: Partial<AccountLimits>;
   readonly budget: BudgetSetting;
 }
 
@@ -107,52 +113,40 @@ function parse(args: readonly string[]): KeysCommand {
       options: {
         name: { type: 'string', default: 'unnamed' },
         account: { type: 'string', default: DEFAULT_ACCOUNT },
-        weight: { type: 'string' },
-        'submits-per-minute': { type: 'string' },
-        'polls-per-minute': { type: 'string' },
-        'tasks-in-flight': { type: 'string' },
+        ...LIMIT_OPTIONS,
         ...BUDGET_OPTIONS,
       },
       allowPositionals: true,
     });
     const [command, target = '', ...rest] = positionals;
     const { account } = values;
-    const settings = readSettings(values);
+    const limits = readLimits(values);
     const budget = readBudget(values);
-    const limits = Object.keys(settings).length > 0;
-    const changes = limits || budget !== undefined;
+    const changes = Object.keys(limits).length > 0 || budget !== undefined;
+    const forKey = limits.chatsPerMinute === undefined && limits.maxKeys === undefined;
     if (!/^[^\p{C}]{1,100}$/u.test(values.name)) throw new SetupError('A name has 1 to 100 visible characters.');
     if (rest.length > 0) throw new SetupError(USAGE);
-    if (command === 'create' && target === '') return { command, account, name: values.name, target, settings, budget };
-    if (command === 'list' && target === '' && !changes)
-      return { command, account, name: '', target, settings, budget };
-    if (command === 'account' && target === '' && !limits)
-      return { command, account, name: '', target, settings, budget };
-    if (command === 'update' && target !== '' && changes)
-      return { command, account, name: '', target, settings, budget };
-    if (command === 'revoke' && target !== '' && !changes)
-      return { command, account, name: '', target, settings, budget };
+    const asked = { account, name: command === 'create' ? values.name : '', target, limits, budget };
+    if (command === 'create' && target === '' && forKey) return { command, ...asked };
+    if (command === 'list' && target === '' && !changes) return { command, ...asked };
+    if (command === 'account' && target === '') return { command, ...asked };
+    if (command === 'update' && target !== '' && changes && forKey) return { command, ...asked };
+    if (command === 'revoke' && target !== '' && !changes) return { command, ...asked };
   } catch (error) {
     if (error instanceof SetupError) throw error;
   }
   throw new SetupError(USAGE);
 }
 
-function readSettings(values: Readonly<Partial<Record<Option, string>>>): Partial<ApiKeySettings> {
-  return Object.fromEntries(
-    (Object.keys(OPTIONS) as Option[]).flatMap((option) => {
-      const text = values[option];
-      return text === undefined ? [] : [[OPTIONS[option], readSetting(option, text)]];
-    }),
-  );
-}
-
-function readSetting(option: Option, text: string): number | null {
-  const [least, most] = option === 'weight' ? [1, MAX_WEIGHT] : [0, MAX_LIMIT];
-  if (text === 'default') return option === 'weight' ? 1 : null;
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : NaN;
-  if (value >= least && value <= most) return value;
-  throw new SetupError(`--${option} takes a whole number from ${least} to ${most}, or default.`);
+/** An operator's answer to `limit_reached` is another one than a tenant's. */
+function tellHowToRaise(account: string): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof AppError)) throw error;
+    throw new SetupError(
+      `The account has as many keys as it may. Revoke one, or allow more: ` +
+        `npm run keys -- account --account ${account} --max-keys <number>`,
+    );
+  };
 }
 
 function found(result: ApiKeyRow | 'unknown' | 'ambiguous', target: string): ApiKeyRow {
@@ -171,15 +165,10 @@ function updated(key: ApiKeyRow, budget: Budget | undefined): string {
 }
 
 /** What was set of a key, under the names that the console writes into the audit log. */
-function changesOf(settings: Partial<ApiKeySettings>, budget: BudgetSetting): Record<string, unknown> {
-  const set = (Object.keys(OPTIONS) as Option[])
-    .filter((option) => settings[OPTIONS[option]] !== undefined)
-    .map((option) => [option.replaceAll('-', '_'), settings[OPTIONS[option]]]);
-  if (budget !== undefined) {
-    const { amount, period } = told(budget);
-    set.push(['budget', amount], ['budget_period', period]);
-  }
-  return Object.fromEntries(set) as Record<string, unknown>;
+function changesOf(limits: Partial<AccountLimits>, budget: BudgetSetting): Record<string, unknown> {
+  if (budget === undefined) return limitChanges(limits);
+  const { amount, period } = told(budget);
+  return { ...limitChanges(limits), budget: amount, budget_period: period };
 }
 
 function told(budget: Exclude<BudgetSetting, undefined>): { amount: string | null; period: string | null } {
@@ -196,12 +185,8 @@ async function budgetAfter(
   return (await findBudgets(pool, [owner.ownerId]))[0];
 }
 
-function limitsOf(key: ApiKeyRow): string {
-  const text = (value: number | null): string => (value === 0 ? 'any' : String(value ?? 'default'));
-  return (
-    `weight ${key.weight}, submits/min ${text(key.submitsPerMinute)}, polls/min ${text(key.pollsPerMinute)}, ` +
-    `in flight ${text(key.tasksInFlight)}${key.scopes.length === 0 ? '' : `, only ${key.scopes.join(' ')}`}`
-  );
+function limitsOf({ scopes, ...key }: ApiKeyRow): string {
+  return `${limitsText(key)}${scopes.length === 0 ? '' : `, only ${scopes.join(' ')}`}`;
 }
 
 async function list(pool: Pool, account: string): Promise<string> {

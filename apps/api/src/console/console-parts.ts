@@ -14,6 +14,7 @@ import { RateCounter } from '../limits/rate-counter.js';
 import { AccountKeys } from './keys/account-keys.js';
 import { AccountTasks } from './tasks/account-tasks.js';
 import { AccountWebhooks } from './webhooks/account-webhooks.js';
+import { AccountDefaults } from './team/account-defaults.js';
 import { AccountsController } from './team/accounts.controller.js';
 import { Accounts } from './team/accounts.js';
 import { AuditTargets } from './audit/audit-targets.js';
@@ -74,6 +75,7 @@ export const CONSOLE_PARTS = [
   OpenSession,
   OpenIdSignIn,
   BegunCookie,
+  AccountDefaults,
   AccountKeys,
   AccountTasks,
   AccountWebhooks,

@@ -372,6 +372,10 @@ export interface components {
        */
       readonly spent: string;
     };
+    readonly KeyCreatorView: {
+      readonly id: string;
+      readonly name: string;
+    };
     readonly SpendView: {
       /** @example 12.340000 */
       readonly amount: string;
@@ -399,6 +403,10 @@ export interface components {
       readonly budget: components['schemas']['BudgetView'] | null;
       /** Format: date-time */
       readonly created_at: string;
+      /** @description Null: a command, or not known. */
+      readonly created_by: components['schemas']['KeyCreatorView'] | null;
+      /** @description Id of the key that a rotation made in its place. */
+      readonly replaced_by: string | null;
       /** Format: date-time */
       readonly expires_at: string | null;
       /** Format: date-time */
@@ -413,6 +421,13 @@ export interface components {
     readonly KeyListView: {
       readonly data: readonly components['schemas']['KeyView'][];
     };
+    readonly KeyNameView: {
+      readonly id: string;
+      readonly name: string;
+    };
+    readonly KeyNameListView: {
+      readonly data: readonly components['schemas']['KeyNameView'][];
+    };
     readonly NewKeyBody: {
       /** @example 25.00 */
       readonly budget?: string | null;
@@ -422,7 +437,7 @@ export interface components {
       readonly models?: readonly string[];
       /** @description Empty: everything. */
       readonly scopes?: readonly ('images' | 'tasks' | 'chat')[];
-      readonly weight?: number;
+      readonly weight?: number | null;
       readonly submits_per_minute?: number | null;
       readonly polls_per_minute?: number | null;
       readonly tasks_in_flight?: number | null;
@@ -452,7 +467,7 @@ export interface components {
       readonly models?: readonly string[];
       /** @description Empty: everything. */
       readonly scopes?: readonly ('images' | 'tasks' | 'chat')[];
-      readonly weight?: number;
+      readonly weight?: number | null;
       readonly submits_per_minute?: number | null;
       readonly polls_per_minute?: number | null;
       readonly tasks_in_flight?: number | null;
@@ -891,6 +906,7 @@ export interface components {
        * @example account.renamed
        * @example account.disabled
        * @example account.enabled
+       * @example account.limits_set
        * @example account.budget_set
        * @example person.joined
        * @example person.became_first_admin
@@ -921,12 +937,33 @@ export interface components {
       /** @description Pass it as `after` to get the next page. */
       readonly next: string | null;
     };
+    readonly AccountLimitsView: {
+      /** @description Share of the queue relative to other accounts. */
+      readonly weight: number;
+      readonly submits_per_minute: number | null;
+      readonly polls_per_minute: number | null;
+      readonly chats_per_minute: number | null;
+      readonly tasks_in_flight: number | null;
+      /** @description Keys that may work at a time. */
+      readonly max_keys: number | null;
+    };
+    readonly AccountDefaultsView: {
+      readonly weight: number;
+      readonly submits_per_minute: number;
+      readonly polls_per_minute: number;
+      readonly chats_per_minute: number;
+      readonly tasks_in_flight: number;
+      readonly max_keys: number;
+    };
     readonly OwnAccountView: {
       readonly id: string;
       readonly name: string;
       readonly budget: components['schemas']['BudgetView'] | null;
       /** @description Since the month began, in UTC; settled and reserved. */
       readonly spend: components['schemas']['SpendView'];
+      readonly limits: components['schemas']['AccountLimitsView'];
+      /** @description What the deployment allows an account otherwise. */
+      readonly defaults: components['schemas']['AccountDefaultsView'];
     };
     readonly AccountRowView: {
       readonly id: string;
@@ -934,6 +971,9 @@ export interface components {
       readonly budget: components['schemas']['BudgetView'] | null;
       /** @description Since the month began, in UTC; settled and reserved. */
       readonly spend: components['schemas']['SpendView'];
+      readonly limits: components['schemas']['AccountLimitsView'];
+      /** @description What the deployment allows an account otherwise. */
+      readonly defaults: components['schemas']['AccountDefaultsView'];
       /** @description The first account, which cannot be disabled. */
       readonly first: boolean;
       /** Format: date-time */
@@ -957,6 +997,12 @@ export interface components {
       readonly budget?: string | null;
       /** @enum {string} */
       readonly budget_period?: 'month' | 'total';
+      readonly weight?: number | null;
+      readonly submits_per_minute?: number | null;
+      readonly polls_per_minute?: number | null;
+      readonly chats_per_minute?: number | null;
+      readonly tasks_in_flight?: number | null;
+      readonly max_keys?: number | null;
       readonly name: string;
       /** @description Of its first admin. */
       readonly email: string;
@@ -976,6 +1022,12 @@ export interface components {
       readonly budget?: string | null;
       /** @enum {string} */
       readonly budget_period?: 'month' | 'total';
+      readonly weight?: number | null;
+      readonly submits_per_minute?: number | null;
+      readonly polls_per_minute?: number | null;
+      readonly chats_per_minute?: number | null;
+      readonly tasks_in_flight?: number | null;
+      readonly max_keys?: number | null;
       readonly name?: string;
       /** @description Its keys are refused within 10 seconds, its people are signed out at once. */
       readonly disabled?: boolean;

@@ -1,99 +1,170 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
-import { createApiKey, listApiKeys, revokeApiKey, updateApiKey, type ApiKeyRow } from '#database/api-keys.js';
+import { assertRoomForKey, withAccountKeys } from '#database/account-keys-lock.js';
+import {
+  createApiKey,
+  listApiKeys,
+  replaceApiKey,
+  revokeApiKey,
+  updateApiKey,
+  type ApiKeyRow,
+} from '#database/api-keys.js';
 import { Database } from '#database/database.js';
+import type { Queryable } from '#database/queryable.js';
 import { findBudgets, inheritBudget, setBudget } from '#money/budgets.js';
 import { spendByKey } from '#money/spend.js';
+import { AccountStore } from '#people/account-store.js';
+import type { Session } from '#people/session-store.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { budgetAfter } from '../budget-body.js';
+import { AccountDefaults } from '../team/account-defaults.js';
+import type { AccountDefaultsView } from '../team/account-views.js';
 import { keySettings, type KeyChangeBody, type NewKeyBody } from './key-bodies.js';
-import { keyView, type KeyView, type NewKeyView } from './key-view.js';
+import { assertEnd, assertForMember, assertWithinAccount, isLimited } from './key-rules.js';
+import { keyView, type KeyNameView, type KeyView, type NewKeyView } from './key-view.js';
 
 const HOUR_MS = 3_600_000;
 
-/** The keys of an account, as its people manage them. Another account's key is none: `not_found`. */
+/** Who manages keys: admins all of their account's, members those that they made. Any other key is none: `not_found`. */
+type Manager = Pick<Session, 'accountId' | 'personId' | 'role'>;
+
+/** The keys of an account, as its people manage them. */
 @Injectable()
 export class AccountKeys {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(SecretsConfig) private readonly secrets: SecretsConfig,
     @Inject(CatalogueSource) private readonly source: CatalogueSource,
+    @Inject(AccountStore) private readonly accounts: AccountStore,
+    @Inject(AccountDefaults) private readonly defaults: AccountDefaults,
   ) {}
 
-  async list(accountId: string): Promise<KeyView[]> {
-    const rows = await listApiKeys(this.database.pool, accountId);
+  async list(who: Manager): Promise<KeyView[]> {
+    const rows = await this.rows(who);
     const budgets = await findBudgets(
       this.database.pool,
       rows.map(({ id }) => id),
     );
     const { currency } = this.source.current;
-    const spends = await spendByKey(this.database.pool, accountId, currency);
+    const spends = await spendByKey(this.database.pool, who.accountId, currency);
     const budgetOf = (id: string) => budgets.find(({ ownerId }) => ownerId === id);
     return rows.map((row) => keyView(row, budgetOf(row.id), spends.get(row.id) ?? 0, currency));
   }
 
-  async create(accountId: string, body: NewKeyBody): Promise<NewKeyView> {
+  /** All keys of the account by name: whose tasks everybody of the account may look at. */
+  async names(accountId: string): Promise<KeyNameView[]> {
+    return (await listApiKeys(this.database.pool, accountId)).map(({ id, name }) => ({ id, name }));
+  }
+
+  /** Throws AppError `limit_reached` when the account has as many keys as it may. */
+  async create(who: Manager, body: NewKeyBody): Promise<NewKeyView> {
+    const { accountId, personId: createdBy, role } = who;
     this.assertModels(body.models ?? []);
+    if (role === 'member') await this.assertMayCreate(who, body);
+    assertWithinAccount(body, await this.limits(accountId));
     const budget = budgetAfter(body, undefined);
     const { name: _name, ...settings } = keySettings(body);
-    const made = await createApiKey(this.database.pool, this.secrets.secretKey, {
-      name: body.name,
-      accountId,
-      settings,
+    const made = await withAccountKeys(this.database.pool, accountId, async (database) => {
+      await assertRoomForKey(database, accountId, this.defaults.view.max_keys);
+      return await createApiKey(database, this.secrets.secretKey, { name: body.name, accountId, settings, createdBy });
     });
     if (budget) await setBudget(this.database.pool, { ownerId: made.id, owner: 'key' }, budget);
-    return { key: await this.view(accountId, made.id), secret: made.key };
+    return { key: await this.view(who, made.id), secret: made.key };
   }
 
-  async change(accountId: string, id: string, body: KeyChangeBody): Promise<KeyView> {
+  async change(who: Manager, id: string, body: KeyChangeBody): Promise<KeyView> {
     this.assertModels(body.models ?? []);
-    const row = await this.find(accountId, id);
-    const [before] = await findBudgets(this.database.pool, [row.id]);
-    const budget = budgetAfter(body, before);
-    await updateApiKey(this.database.pool, row.id, keySettings(body), accountId);
-    if (budget !== undefined) {
-      await setBudget(this.database.pool, { ownerId: row.id, owner: 'key' }, budget ?? undefined);
-    }
-    return await this.view(accountId, row.id);
-  }
-
-  /** A new key with the settings of the old one, which works for `overlapHours` more. A budget begins anew. */
-  async rotate(accountId: string, id: string, overlapHours: number): Promise<NewKeyView> {
-    const old = await this.find(accountId, id);
-    const end = new Date(Date.now() + overlapHours * HOUR_MS);
-    if (old.revokedAt !== null || (old.expiresAt !== null && old.expiresAt <= new Date())) {
-      throw new AppError('invalid_value', 'The key is revoked or expired; create a new one.');
-    }
     const { pool } = this.database;
-    const { name, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes } = old;
-    const { defaultResponseFormat, allowPixelSize, submitMode, expiresAt } = old;
-    const settings = {
-      ...{ weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes },
-      ...{ defaultResponseFormat, allowPixelSize, submitMode, expiresAt },
-    };
-    const made = await createApiKey(pool, this.secrets.secretKey, { name, accountId, settings });
-    await inheritBudget(pool, made.id, old.id);
-    if (expiresAt === null || end < expiresAt) await updateApiKey(pool, old.id, { expiresAt: end }, accountId);
-    return { key: await this.view(accountId, made.id), secret: made.key };
+    const limits = await this.limits(who.accountId);
+    const budget = await withAccountKeys(pool, who.accountId, async (database) => {
+      const row = await this.find(who, id, database);
+      const [before] = await findBudgets(database, [row.id]);
+      if (who.role === 'member') assertForMember(body, row, before);
+      assertWithinAccount(body, limits);
+      assertEnd(body, row);
+      const after = budgetAfter(body, before);
+      await updateApiKey(database, row.id, keySettings(body), who.accountId);
+      return who.role === 'member' ? undefined : after;
+    });
+    if (budget !== undefined) await setBudget(pool, { ownerId: id, owner: 'key' }, budget ?? undefined);
+    return await this.view(who, id);
   }
 
-  async revoke(accountId: string, id: string): Promise<KeyView> {
-    const row = await this.find(accountId, id);
-    await revokeApiKey(this.database.pool, row.id, accountId);
-    return await this.view(accountId, row.id);
+  /**
+   * A new key with the settings of the old one, which works for `overlapHours` more and counts with it as one key
+   * meanwhile. One that the old key has replaced itself ends at once.
+   */
+  async rotate(who: Manager, id: string, overlapHours: number): Promise<NewKeyView> {
+    const { accountId } = who;
+    const made = await withAccountKeys(this.database.pool, accountId, async (database) => {
+      const old = await this.find(who, id, database);
+      if (old.revokedAt !== null || (old.expiresAt !== null && old.expiresAt <= new Date())) {
+        throw new AppError('invalid_value', 'The key is revoked or expired; create a new one.');
+      }
+      if (old.replacedBy !== null) {
+        throw new AppError('invalid_value', 'The key was rotated already; rotate the one in its place.');
+      }
+      const { name, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes } = old;
+      const { defaultResponseFormat, allowPixelSize, submitMode, expiresAt } = old;
+      const settings = {
+        ...{ weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes },
+        ...{ defaultResponseFormat, allowPixelSize, submitMode, expiresAt },
+      };
+      const createdBy = old.createdBy?.id ?? null;
+      const key = await createApiKey(database, this.secrets.secretKey, { name, accountId, settings, createdBy });
+      await inheritBudget(database, key.id, old.id);
+      await replaceApiKey(database, old.id, key.id, new Date(Date.now() + overlapHours * HOUR_MS));
+      return key;
+    });
+    return { key: await this.view(who, made.id), secret: made.key };
   }
 
-  private async find(accountId: string, id: string): Promise<ApiKeyRow> {
-    const row = (await listApiKeys(this.database.pool, accountId)).find((key) => key.id === id);
+  async revoke(who: Manager, id: string): Promise<KeyView> {
+    const row = await this.find(who, id);
+    await revokeApiKey(this.database.pool, row.id, who.accountId);
+    return await this.view(who, row.id);
+  }
+
+  private async rows(who: Manager, database: Queryable = this.database.pool): Promise<ApiKeyRow[]> {
+    return await listApiKeys(database, who.accountId, who.role === 'admin' ? undefined : who.personId);
+  }
+
+  private async find(who: Manager, id: string, database?: Queryable): Promise<ApiKeyRow> {
+    const row = (await this.rows(who, database)).find((key) => key.id === id);
     if (row === undefined) throw new AppError('not_found', 'There is no such key.');
     return row;
   }
 
-  private async view(accountId: string, id: string): Promise<KeyView> {
-    const view = (await this.list(accountId)).find((key) => key.id === id);
+  private async view(who: Manager, id: string): Promise<KeyView> {
+    const view = (await this.list(who)).find((key) => key.id === id);
     if (view === undefined) throw new AppError('not_found', 'There is no such key.');
     return view;
+  }
+
+  /** What holds for all keys of the account together. */
+  private async limits(accountId: string): Promise<AccountDefaultsView> {
+    const account = await this.accounts.find(accountId);
+    return account === undefined ? this.defaults.view : this.defaults.with(account.limits);
+  }
+
+  /** A new key must be no way around what an admin allows the keys that the member has, or had. */
+  private async assertMayCreate(who: Manager, body: NewKeyBody): Promise<void> {
+    assertForMember(body);
+    const rows = await this.rows(who);
+    const budgets = await findBudgets(
+      this.database.pool,
+      rows.map(({ id }) => id),
+    );
+    const limited = rows.find((row) =>
+      isLimited(
+        row,
+        budgets.find(({ ownerId }) => ownerId === row.id),
+      ),
+    );
+    if (limited === undefined) return;
+    const message = `An admin has limited your key ${limited.name}, so ask an admin for another one.`;
+    throw new AppError('not_permitted', message);
   }
 
   private assertModels(models: readonly string[]): void {

@@ -3,32 +3,14 @@ import { IsArray, IsBoolean, IsDefined, IsIn, IsInt, IsOptional, IsString, Max, 
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { KEY_SCOPES, type ApiKeyRow, type ApiKeySettings, type KeyScope } from '#database/api-keys.js';
 import { BudgetBody } from '../budget-body.js';
+import { IsLimit, IsWeight } from '../limit-body.js';
 import { IsName } from '../name-body.js';
 
-const MAX_LIMIT = 1_000_000_000;
-const MAX_WEIGHT = 100;
 const MAX_MODELS = 100;
 const MAX_OVERLAP_HOURS = 720;
 
 const OneOf = (...values: readonly string[]) =>
   IsIn(values, { message: `$property must be one of ${values.join(', ')}` });
-
-/** 0 = any number, null = as the deployment says. */
-function Limit(): PropertyDecorator {
-  return all(
-    ApiPropertyOptional({ type: 'integer', nullable: true, minimum: 0, maximum: MAX_LIMIT }),
-    IsOptional(),
-    IsInt(),
-    Min(0),
-    Max(MAX_LIMIT),
-  );
-}
-
-function all(...decorators: readonly PropertyDecorator[]): PropertyDecorator {
-  return (target, property) => {
-    for (const decorate of decorators) decorate(target, property);
-  };
-}
 
 function modelsProblem(value: unknown, property: string): FieldProblem | undefined {
   if (!Array.isArray(value)) return undefined;
@@ -61,20 +43,16 @@ class KeySettingsBody extends BudgetBody {
   @IsIn(KEY_SCOPES, { each: true, message: `scopes must be some of ${KEY_SCOPES.join(', ')}` })
   scopes?: KeyScope[] | null;
 
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MAX_WEIGHT })
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(MAX_WEIGHT)
+  @IsWeight()
   weight?: number | null;
 
-  @Limit()
+  @IsLimit()
   submits_per_minute?: number | null;
 
-  @Limit()
+  @IsLimit()
   polls_per_minute?: number | null;
 
-  @Limit()
+  @IsLimit()
   tasks_in_flight?: number | null;
 
   @ApiPropertyOptional({ type: String, nullable: true, format: 'date-time' })

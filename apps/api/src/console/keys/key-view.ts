@@ -4,6 +4,14 @@ import { KEY_SCOPES, type ApiKeyRow, type KeyScope } from '#database/api-keys.js
 import type { Budget } from '#money/budgets.js';
 import { budgetView, BudgetView, SpendView } from '../budget-view.js';
 
+export class KeyCreatorView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty()
+  name!: string;
+}
+
 export class KeyView {
   @ApiProperty()
   id!: string;
@@ -47,6 +55,12 @@ export class KeyView {
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
 
+  @ApiProperty({ type: KeyCreatorView, nullable: true, description: 'Null: a command, or not known.' })
+  created_by!: KeyCreatorView | null;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Id of the key that a rotation made in its place.' })
+  replaced_by!: string | null;
+
   @ApiProperty({ type: String, nullable: true, format: 'date-time' })
   expires_at!: string | null;
 
@@ -63,6 +77,19 @@ export class KeyView {
 export class KeyListView {
   @ApiProperty({ type: [KeyView] })
   data!: KeyView[];
+}
+
+export class KeyNameView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty()
+  name!: string;
+}
+
+export class KeyNameListView {
+  @ApiProperty({ type: [KeyNameView] })
+  data!: KeyNameView[];
 }
 
 export class NewKeyView {
@@ -90,6 +117,8 @@ export function keyView(row: ApiKeyRow, budget: Budget | undefined, spend: numbe
     submit_mode: row.submitMode,
     budget: budgetView(budget),
     created_at: row.createdAt.toISOString(),
+    created_by: row.createdBy,
+    replaced_by: row.replacedBy,
     expires_at: row.expiresAt?.toISOString() ?? null,
     revoked_at: row.revokedAt?.toISOString() ?? null,
     last_used_at: row.lastUsedAt?.toISOString() ?? null,

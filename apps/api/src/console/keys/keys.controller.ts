@@ -8,10 +8,10 @@ import { AccountKeys } from './account-keys.js';
 import { consoleBody } from '../console-body.js';
 import { ConsoleController } from '../console-controller.js';
 import { KeyChangeBody, NewKeyBody, RotateKeyBody } from './key-bodies.js';
-import { KeyListView, KeyView, NewKeyView } from './key-view.js';
+import { KeyListView, KeyNameListView, KeyView, NewKeyView } from './key-view.js';
 import { sessionOf } from '../session.guard.js';
 
-/** The key management page: everyone of an account may manage its keys. */
+/** The key management page: admins manage all keys of their account, members those that they made. */
 @ConsoleController('Keys', 'keys')
 export class KeysController {
   constructor(
@@ -22,7 +22,13 @@ export class KeysController {
   @Get()
   @ApiResponse({ status: 200, type: KeyListView })
   async list(@Req() request: FastifyRequest): Promise<KeyListView> {
-    return { data: await this.keys.list(sessionOf(request).accountId) };
+    return { data: await this.keys.list(sessionOf(request)) };
+  }
+
+  @Get('names')
+  @ApiResponse({ status: 200, type: KeyNameListView, description: 'All keys of the account, to find tasks by.' })
+  async names(@Req() request: FastifyRequest): Promise<KeyNameListView> {
+    return { data: await this.keys.names(sessionOf(request).accountId) };
   }
 
   @Post()
@@ -30,7 +36,7 @@ export class KeysController {
   @ApiResponse({ status: 201, type: NewKeyView })
   async create(@Req() request: FastifyRequest): Promise<NewKeyView> {
     const body = consoleBody(NewKeyBody, request.body);
-    const made = await this.keys.create(sessionOf(request).accountId, body);
+    const made = await this.keys.create(sessionOf(request), body);
     await this.log(request, 'key.created', made.key.id, { ...body });
     return made;
   }
@@ -40,7 +46,7 @@ export class KeysController {
   @ApiResponse({ status: 200, type: KeyView })
   async change(@Req() request: FastifyRequest): Promise<KeyView> {
     const body = consoleBody(KeyChangeBody, request.body);
-    const key = await this.keys.change(sessionOf(request).accountId, idOf(request), body);
+    const key = await this.keys.change(sessionOf(request), idOf(request), body);
     await this.log(request, 'key.changed', key.id, { name: key.name, changes: body });
     return key;
   }
@@ -50,7 +56,7 @@ export class KeysController {
   @ApiResponse({ status: 201, type: NewKeyView })
   async rotate(@Req() request: FastifyRequest): Promise<NewKeyView> {
     const body = consoleBody(RotateKeyBody, request.body);
-    const made = await this.keys.rotate(sessionOf(request).accountId, idOf(request), body.overlap_hours);
+    const made = await this.keys.rotate(sessionOf(request), idOf(request), body.overlap_hours);
     const { name, id } = made.key;
     await this.log(request, 'key.rotated', idOf(request), { name, ...body, new_key: id });
     return made;
@@ -61,7 +67,7 @@ export class KeysController {
   @HttpCode(200)
   @ApiResponse({ status: 200, type: KeyView })
   async revoke(@Req() request: FastifyRequest): Promise<KeyView> {
-    const key = await this.keys.revoke(sessionOf(request).accountId, idOf(request));
+    const key = await this.keys.revoke(sessionOf(request), idOf(request));
     await this.log(request, 'key.revoked', key.id, { name: key.name });
     return key;
   }

@@ -1,10 +1,33 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsBoolean, IsDefined, IsOptional, IsString } from 'class-validator';
+import type { AccountLimits } from '#people/account-store.js';
 import { BudgetBody } from '../budget-body.js';
+import { IsLimit, IsWeight } from '../limit-body.js';
 import { IsName } from '../name-body.js';
 import { IsEmailAddress } from '../sign-in/sign-in-bodies.js';
 
-export class NewAccountBody extends BudgetBody {
+/** What operators set for all keys of an account together. */
+class AccountSettingsBody extends BudgetBody {
+  @IsWeight()
+  weight?: number | null;
+
+  @IsLimit()
+  submits_per_minute?: number | null;
+
+  @IsLimit()
+  polls_per_minute?: number | null;
+
+  @IsLimit()
+  chats_per_minute?: number | null;
+
+  @IsLimit()
+  tasks_in_flight?: number | null;
+
+  @IsLimit()
+  max_keys?: number | null;
+}
+
+export class NewAccountBody extends AccountSettingsBody {
   @ApiProperty()
   @IsDefined()
   @IsString()
@@ -18,7 +41,7 @@ export class NewAccountBody extends BudgetBody {
   email!: string;
 }
 
-export class AccountChangeBody extends BudgetBody {
+export class AccountChangeBody extends AccountSettingsBody {
   @ApiPropertyOptional({ type: String })
   @IsOptional()
   @IsString()
@@ -32,4 +55,17 @@ export class AccountChangeBody extends BudgetBody {
   @IsOptional()
   @IsBoolean()
   disabled?: boolean | null;
+}
+
+/** The limits that a body changes; null takes one back to its default. */
+export function accountLimits(body: AccountSettingsBody): Partial<AccountLimits> {
+  const given = {
+    weight: body.weight === null ? 1 : body.weight,
+    submitsPerMinute: body.submits_per_minute,
+    pollsPerMinute: body.polls_per_minute,
+    chatsPerMinute: body.chats_per_minute,
+    tasksInFlight: body.tasks_in_flight,
+    maxKeys: body.max_keys,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }

@@ -2,6 +2,51 @@ import { ApiProperty } from '@nestjs/swagger';
 import { BudgetView, SpendView } from '../budget-view.js';
 import { LinkView } from './team-views.js';
 
+const Limit = () => ApiProperty({ type: 'integer', nullable: true });
+const Default = () => ApiProperty({ type: 'integer' });
+
+/** What operators have set for all keys of an account together: null = the default, 0 = unlimited. */
+export class AccountLimitsView {
+  @ApiProperty({ type: 'integer', description: 'Share of the queue relative to other accounts.' })
+  weight!: number;
+
+  @Limit()
+  submits_per_minute!: number | null;
+
+  @Limit()
+  polls_per_minute!: number | null;
+
+  @Limit()
+  chats_per_minute!: number | null;
+
+  @Limit()
+  tasks_in_flight!: number | null;
+
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Keys that may work at a time.' })
+  max_keys!: number | null;
+}
+
+/** What holds where nothing is set; 0 = unlimited. */
+export class AccountDefaultsView {
+  @Default()
+  weight!: number;
+
+  @Default()
+  submits_per_minute!: number;
+
+  @Default()
+  polls_per_minute!: number;
+
+  @Default()
+  chats_per_minute!: number;
+
+  @Default()
+  tasks_in_flight!: number;
+
+  @Default()
+  max_keys!: number;
+}
+
 /** An account as its own admins see it. */
 export class OwnAccountView {
   @ApiProperty()
@@ -15,6 +60,12 @@ export class OwnAccountView {
 
   @ApiProperty({ type: SpendView, description: 'Since the month began, in UTC; settled and reserved.' })
   spend!: SpendView;
+
+  @ApiProperty({ type: AccountLimitsView })
+  limits!: AccountLimitsView;
+
+  @ApiProperty({ type: AccountDefaultsView, description: 'What the deployment allows an account otherwise.' })
+  defaults!: AccountDefaultsView;
 }
 
 /** An account as operators see it: figures, and nothing of what it draws. */

@@ -5,7 +5,7 @@ import type { AuditAction } from '#people/audit-actions.js';
 import { AuditLog } from '#people/audit-log.js';
 import type { Account } from '#people/account-store.js';
 import { AccountChangeBody, NewAccountBody } from './account-bodies.js';
-import { AccountListView, AccountRowView, NewAccountView } from './account-views.js';
+import { AccountListView, AccountRowView, NewAccountView, type AccountLimitsView } from './account-views.js';
 import { Accounts } from './accounts.js';
 import { consoleBody } from '../console-body.js';
 import { ConsoleController } from '../console-controller.js';
@@ -43,6 +43,7 @@ export class AccountsController {
     await this.write(request, id, 'account.created', { name: body.name, email });
     const account = await this.accounts.view(id);
     if (account.budget !== null) await this.writeBudget(request, account);
+    await this.writeLimits(request, account, body);
     return { account, ...linkView(link) };
   }
 
@@ -56,6 +57,7 @@ export class AccountsController {
     const { id, name } = account;
     if (name !== before.name) await this.write(request, id, 'account.renamed', { name, from: before.name });
     if (body.budget !== undefined || body.budget_period !== undefined) await this.writeBudget(request, account);
+    await this.writeLimits(request, account, body);
     const isDisabled = account.disabled_at !== null;
     if (isDisabled !== (before.disabledAt !== null)) {
       await this.write(request, id, isDisabled ? 'account.disabled' : 'account.enabled', { name });
@@ -83,6 +85,17 @@ export class AccountsController {
   private async writeBudget(request: FastifyRequest, { id, name, budget }: AccountRowView): Promise<void> {
     const set = { budget: budget?.amount ?? null, period: budget?.period ?? null };
     await this.write(request, id, 'account.budget_set', { name, ...set });
+  }
+
+  private async writeLimits(
+    request: FastifyRequest,
+    { id, name, limits }: AccountRowView,
+    body: AccountChangeBody | Omit<NewAccountBody, 'email'>,
+  ): Promise<void> {
+    const changes = Object.fromEntries(
+      Object.entries(limits).filter(([limit]) => body[limit as keyof AccountLimitsView] !== undefined),
+    );
+    if (Object.keys(changes).length > 0) await this.write(request, id, 'account.limits_set', { name, changes });
   }
 
   /**

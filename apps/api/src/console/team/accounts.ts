@@ -8,9 +8,10 @@ import { findBudgets, setBudget } from '#money/budgets.js';
 import { spendThisMonth } from '#money/spend.js';
 import { AccountStore, newAccountId, type Account } from '#people/account-store.js';
 import { tasksInFlightByAccount } from '#tasks/queue-figures.js';
+import { accountLimits, type AccountChangeBody, type NewAccountBody } from './account-bodies.js';
+import { AccountDefaults, limitsView } from './account-defaults.js';
 import type { AccountRowView, OwnAccountView } from './account-views.js';
-import type { AccountChangeBody } from './account-bodies.js';
-import { budgetAfter, type BudgetBody } from '../budget-body.js';
+import { budgetAfter } from '../budget-body.js';
 import { budgetView } from '../budget-view.js';
 
 /** The accounts of the installation: their figures and their limits, never what they draw. */
@@ -20,14 +21,17 @@ export class Accounts {
     @Inject(Database) private readonly database: Database,
     @Inject(CatalogueSource) private readonly source: CatalogueSource,
     @Inject(AccountStore) private readonly accounts: AccountStore,
+    @Inject(AccountDefaults) private readonly defaults: AccountDefaults,
   ) {}
 
   /** All accounts, or the one with this id. */
   async list(id?: string): Promise<AccountRowView[]> {
     const [rows, inFlight] = await Promise.all([this.accounts.list(id), tasksInFlightByAccount(this.database.pool)]);
     const moneyOf = await this.money(rows);
+    const defaults = this.defaults.view;
     return rows.map((row) => ({
       ...{ id: row.id, name: row.name, first: row.id === DEFAULT_ACCOUNT, ...moneyOf(row.id) },
+      ...{ limits: limitsView(row.limits), defaults },
       ...{ created_at: row.createdAt.toISOString(), disabled_at: row.disabledAt?.toISOString() ?? null },
       ...{ people: row.people, admins: row.admins, keys: row.keys, tasks_in_flight: inFlight.get(row.id) ?? 0 },
     }));
@@ -36,7 +40,8 @@ export class Accounts {
   /** An account for those who belong to it. */
   async own(id: string): Promise<OwnAccountView> {
     const account = await this.find(id);
-    return { id, name: account.name, ...(await this.money([account]))(id) };
+    const money = (await this.money([account]))(id);
+    return { id, name: account.name, ...money, limits: limitsView(account.limits), defaults: this.defaults.view };
   }
 
   /** Throws AppError `not_found`. */
@@ -46,12 +51,12 @@ export class Accounts {
     return account;
   }
 
-  async create({ name, ...body }: BudgetBody & { name: string }): Promise<string> {
+  async create({ name, ...body }: Omit<NewAccountBody, 'email'>): Promise<string> {
     const id = newAccountId();
     const budget = budgetAfter(body, undefined);
     // First, because it may fail: a budget that nobody has harms nobody, an account without its budget might.
     if (budget) await setBudget(this.database.pool, { ownerId: id, owner: 'account' }, budget);
-    await this.accounts.create(id, name);
+    await this.accounts.create(id, name, accountLimits(body));
     return id;
   }
 
@@ -68,6 +73,7 @@ export class Accounts {
     if (budget !== undefined) {
       await setBudget(this.database.pool, { ownerId: id, owner: 'account' }, budget ?? undefined);
     }
+    await this.accounts.setLimits(id, accountLimits(body));
     if (typeof name === 'string') await this.rename(id, name);
     if (typeof disabled === 'boolean') await this.accounts.setDisabled(id, disabled);
     return await this.view(id);

@@ -1,12 +1,14 @@
-import { Accordion, MultiSelect, NumberInput, Select, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
+import { Accordion, MultiSelect, Select, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { keysQuery, modelsQuery, queryClient } from '../../api/queries.ts';
+import { keysQuery, modelsQuery, queryClient, useSession } from '../../api/queries.ts';
 import { RequestError, send } from '../../api/request.ts';
+import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { ApiKey, BudgetPeriod, KeyScope, KeySettings, NewKey } from '../../api/types.ts';
 import { BudgetFields } from '../../parts/budget-fields.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
+import { LimitField, WeightField } from '../../parts/limit-field.tsx';
 
 interface KeyFormProps {
   readonly existing?: ApiKey;
@@ -38,9 +40,20 @@ const SCOPES: { value: KeyScope; label: string }[] = [
 ];
 const isScope = (text: string): text is KeyScope => SCOPES.some(({ value }) => value === text);
 
+/** Limits that a key and its account both have. */
+const LIMITS = [
+  ['submits_per_minute', 'Requests per minute'],
+  ['polls_per_minute', 'Status reads per minute'],
+  ['tasks_in_flight', 'Tasks at the same time'],
+] as const;
+/** What members leave to admins. */
+const FOR_ADMINS: readonly string[] = ['budget', 'budget_period', 'weight', ...LIMITS.map(([name]) => name)];
+
 /** Makes a key, or changes one. */
 export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
   const models = useQuery(modelsQuery);
+  const isAdmin = useSession().person.role === 'admin';
+  const { data: account } = useQuery({ ...ownAccountQuery, enabled: isAdmin });
   const form = useForm<Fields>({
     initialValues: fieldsOf(existing),
     validate: { name: (value) => (value.trim() === '' ? 'Give it a name that says who uses it' : null) },
@@ -48,7 +61,7 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
   const save = useMutation({
     mutationFn: async (fields: Fields) =>
       existing === undefined
-        ? await send<NewKey>('POST', '/keys', settingsOf(fields))
+        ? await send<NewKey>('POST', '/keys', isAdmin ? settingsOf(fields) : withoutLimits(settingsOf(fields)))
         : await send<ApiKey>('PATCH', `/keys/${existing.id}`, changesOf(existing, fields)),
     onSuccess: async (answer) => {
       await queryClient.invalidateQueries(keysQuery);
@@ -99,29 +112,28 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
           clearable
           {...form.getInputProps('scopes')}
         />
-        <BudgetFields budget={form.getInputProps('budget')} period={form.getInputProps('budget_period')} />
+        {isAdmin && <BudgetFields budget={form.getInputProps('budget')} period={form.getInputProps('budget_period')} />}
         <TextInput label="Expires" type="date" min={today()} {...form.getInputProps('expires')} />
       </SimpleGrid>
       <Accordion variant="contained" radius="md">
-        <Accordion.Item value="limits">
-          <Accordion.Control>Limits and share</Accordion.Control>
-          <Accordion.Panel>
-            <SimpleGrid cols={{ base: 1, xs: 2 }}>
-              <Limit field={form.getInputProps('submits_per_minute')} label="Requests per minute" />
-              <Limit field={form.getInputProps('polls_per_minute')} label="Status reads per minute" />
-              <Limit field={form.getInputProps('tasks_in_flight')} label="Tasks at the same time" />
-              <NumberInput
-                label="Weight"
-                description="2 gets twice the turns in the queue"
-                min={1}
-                max={100}
-                allowDecimal={false}
-                inputWrapperOrder={['label', 'input', 'description', 'error']}
-                {...form.getInputProps('weight')}
-              />
-            </SimpleGrid>
-          </Accordion.Panel>
-        </Accordion.Item>
+        {isAdmin && (
+          <Accordion.Item value="limits">
+            <Accordion.Control>Rate limits and priority</Accordion.Control>
+            <Accordion.Panel>
+              <SimpleGrid cols={{ base: 1, xs: 2 }}>
+                {LIMITS.map(([name, label]) => (
+                  <LimitField
+                    key={name}
+                    field={form.getInputProps(name)}
+                    label={label}
+                    most={account && (account.limits[name] ?? account.defaults[name])}
+                  />
+                ))}
+                <WeightField field={form.getInputProps('weight')} others="the account’s other keys" />
+              </SimpleGrid>
+            </Accordion.Panel>
+          </Accordion.Item>
+        )}
         <Accordion.Item value="client">
           <Accordion.Control>Defaults for its client</Accordion.Control>
           <Accordion.Panel>
@@ -157,25 +169,6 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
         </Accordion.Item>
       </Accordion>
     </FormDialog>
-  );
-}
-
-interface LimitProps {
-  /** What ties it to its field of the form. */
-  readonly field: object;
-  readonly label: string;
-}
-
-function Limit({ field, label }: LimitProps) {
-  return (
-    <NumberInput
-      label={label}
-      description="Empty: the standard; 0: any number"
-      inputWrapperOrder={['label', 'input', 'description', 'error']}
-      min={0}
-      allowDecimal={false}
-      {...field}
-    />
   );
 }
 
@@ -215,6 +208,10 @@ function settingsOf(fields: Fields): KeySettings {
     allow_pixel_size: fields.allow_pixel_size,
     submit_mode: fields.submit_mode,
   };
+}
+
+function withoutLimits(settings: KeySettings): Partial<KeySettings> {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => !FOR_ADMINS.includes(name)));
 }
 
 /** What was touched alone: the rest may have changed elsewhere meanwhile. */

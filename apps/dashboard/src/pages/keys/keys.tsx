@@ -2,7 +2,7 @@ import { Box, Button, Group, Menu, Switch, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { keysQuery } from '../../api/queries.ts';
+import { keysQuery, useSession } from '../../api/queries.ts';
 import type { ApiKey, NewKey } from '../../api/types.ts';
 import { dayOf } from '../../parts/format.ts';
 import { KeyIcon, PlusIcon } from '../../parts/icons.tsx';
@@ -19,6 +19,7 @@ type Dialog =
   { kind: 'create' } | { kind: 'edit' | 'rotate' | 'revoke'; key: ApiKey } | { kind: 'secret'; made: NewKey };
 
 export function KeysPage() {
+  const isAdmin = useSession().person.role === 'admin';
   const { data, error, isPending, refetch } = useQuery(keysQuery);
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const [withOld, setWithOld] = useState(false);
@@ -44,7 +45,9 @@ export function KeysPage() {
   return (
     <PageFrame
       title="Keys"
-      about="A key lets a program use Darkroom. Give each program its own, so that it can be limited and taken back alone."
+      about={`A key lets a program use Darkroom. Give each program its own, so that it can be limited and taken back alone.${
+        isAdmin ? '' : ' You see the keys that you created; admins see all keys of the account.'
+      }`}
       actions={all.length > 0 ? create : undefined}
     >
       {error !== null && <Trouble error={error} doing="The keys could not be read" onRetry={() => void refetch()} />}
@@ -53,7 +56,8 @@ export function KeysPage() {
           {isPending && <Rows />}
           {!isPending && all.length === 0 && (
             <Empty icon={<KeyIcon size={36} />} title="No keys yet" action={create}>
-              Create the first one: you get the secret and a request to copy that works at once.
+              {isAdmin ? 'Create the first one' : 'You have created none'}: with a new key you get the secret and a
+              request to copy that works at once.
             </Empty>
           )}
           {all.length > 0 && shown.length === 0 && (
@@ -61,7 +65,7 @@ export function KeysPage() {
               All keys are revoked or expired. Create a new one, or show the old ones below.
             </Empty>
           )}
-          {shown.length > 0 && <KeyTable keys={shown} onAct={setDialog} />}
+          {shown.length > 0 && <KeyTable keys={shown} withCreators={isAdmin} onAct={setDialog} />}
         </Box>
       )}
       {old > 0 && (
@@ -84,16 +88,18 @@ export function KeysPage() {
 
 interface KeyTableProps {
   readonly keys: readonly ApiKey[];
+  readonly withCreators: boolean;
   readonly onAct: (dialog: Dialog) => void;
 }
 
-function KeyTable({ keys, onAct }: KeyTableProps) {
+function KeyTable({ keys, withCreators, onAct }: KeyTableProps) {
   return (
     <Table.ScrollContainer minWidth={300}>
       <Table highlightOnHover horizontalSpacing="md">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Name</Table.Th>
+            {withCreators && <Table.Th visibleFrom="md">Created by</Table.Th>}
             <Table.Th visibleFrom="sm">Last used</Table.Th>
             <Table.Th>Spent</Table.Th>
             <Table.Th visibleFrom="sm">Limits</Table.Th>
@@ -110,11 +116,13 @@ function KeyTable({ keys, onAct }: KeyTableProps) {
                     {key.name}
                   </Text>
                   {stateOf(key) !== 'active' && <Mark>{stateOf(key)}</Mark>}
+                  {stateOf(key) === 'active' && key.replaced_by !== null && <Mark>rotated</Mark>}
                 </Group>
                 <Text ff="monospace" size="xs" c="dimmed">
                   {key.prefix}…
                 </Text>
               </Table.Td>
+              {withCreators && <Creator of={key} />}
               <Table.Td visibleFrom="sm">
                 <When time={key.last_used_at} />
               </Table.Td>
@@ -140,6 +148,16 @@ function KeyTable({ keys, onAct }: KeyTableProps) {
   );
 }
 
+function Creator({ of: { created_by: creator } }: { readonly of: ApiKey }) {
+  return (
+    <Table.Td visibleFrom="md" maw={180}>
+      <Text size="sm" truncate {...(creator === null ? { c: 'dimmed' } : { title: creator.name })}>
+        {creator?.name ?? 'Not recorded'}
+      </Text>
+    </Table.Td>
+  );
+}
+
 function KeyMenu({ apiKey, onAct }: { readonly apiKey: ApiKey; readonly onAct: (dialog: Dialog) => void }) {
   const navigate = useNavigate();
   const active = stateOf(apiKey) === 'active';
@@ -161,13 +179,15 @@ function KeyMenu({ apiKey, onAct }: { readonly apiKey: ApiKey; readonly onAct: (
           >
             Edit
           </Menu.Item>
-          <Menu.Item
-            onClick={() => {
-              onAct({ kind: 'rotate', key: apiKey });
-            }}
-          >
-            Rotate
-          </Menu.Item>
+          {apiKey.replaced_by === null && (
+            <Menu.Item
+              onClick={() => {
+                onAct({ kind: 'rotate', key: apiKey });
+              }}
+            >
+              Rotate
+            </Menu.Item>
+          )}
           <Menu.Divider />
           <Menu.Item
             color="red"

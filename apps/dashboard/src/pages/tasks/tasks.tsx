@@ -2,7 +2,7 @@ import { Box, Button, Group, Select, Stack, Table, Text, TextInput } from '@mant
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { keysQuery, modelsQuery } from '../../api/queries.ts';
+import { keyNamesQuery, modelsQuery } from '../../api/queries.ts';
 import { get } from '../../api/request.ts';
 import type { TaskPage, TaskRow } from '../../api/types.ts';
 import { dayOf, dimensions, fromNow, fullTime, money } from '../../parts/format.ts';
@@ -59,7 +59,7 @@ export function TasksPage() {
 
 function Filters({ filters }: { readonly filters: TaskFilters }) {
   const navigate = useNavigate();
-  const keys = useQuery(keysQuery);
+  const keys = useQuery(keyNamesQuery);
   const models = useQuery(modelsQuery);
   const change = (changes: TaskFilters) => {
     void navigate({ to: '/tasks', search: { ...filters, ...changes }, replace: true });

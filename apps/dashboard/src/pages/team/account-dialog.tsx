@@ -11,9 +11,10 @@ import { BudgetFields } from '../../parts/budget-fields.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { RenameForm } from '../../parts/rename-form.tsx';
+import { AccountLimits } from './account-limits.tsx';
 
 export interface AccountAct {
-  readonly kind: 'rename' | 'budget' | 'invite' | 'disable' | 'enable';
+  readonly kind: 'rename' | 'limits' | 'budget' | 'invite' | 'disable' | 'enable';
   readonly account: AccountRow;
 }
 
@@ -25,6 +26,9 @@ interface AccountDialogProps {
 
 /** What an operator does to an account. */
 export function AccountDialog({ act: { kind, account }, onClose, onLink }: AccountDialogProps) {
+  if (kind === 'limits') {
+    return <AccountLimits account={account} onSave={(changes) => change(account, changes)} onClose={onClose} />;
+  }
   if (kind === 'budget') return <BudgetForm account={account} onClose={onClose} />;
   if (kind === 'invite') return <InviteAdmin account={account} onClose={onClose} onLink={onLink} />;
   if (kind === 'disable' || kind === 'enable') {

@@ -118,6 +118,7 @@ function AccountMenu({ account, onAct }: AccountMenuProps) {
   return (
     <RowMenu of={account.name}>
       <Menu.Item onClick={act('rename')}>Rename</Menu.Item>
+      <Menu.Item onClick={act('limits')}>Rate limits and priority</Menu.Item>
       <Menu.Item onClick={act('budget')}>Set the budget</Menu.Item>
       {account.disabled_at !== null ? (
         <Menu.Item onClick={act('enable')}>Enable</Menu.Item>

@@ -4,11 +4,20 @@ import { useState } from 'react';
 import { queryClient, sessionQuery, useSession } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
+import type { OwnAccount as Account } from '../../api/team-types.ts';
 import { CopyIconButton } from '../../parts/copy.tsx';
 import { money } from '../../parts/format.ts';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { RenameForm } from '../../parts/rename-form.tsx';
 import { Spend } from '../../parts/spend.tsx';
+
+const LIMITS = [
+  ['submits_per_minute', 'requests/min'],
+  ['polls_per_minute', 'status reads/min'],
+  ['chats_per_minute', 'chats/min'],
+  ['tasks_in_flight', 'tasks at once'],
+  ['max_keys', 'keys'],
+] as const;
 
 /** The account that the team belongs to. */
 export function OwnAccount() {
@@ -57,6 +66,8 @@ export function OwnAccount() {
               {operator ? 'Set it on the page Accounts.' : 'Set by whoever runs this Darkroom.'}
             </Text>
           </dd>
+          <dt>Limits</dt>
+          <dd>{limitsOf(data)}</dd>
         </dl>
       )}
       {renaming && data !== undefined && (
@@ -77,4 +88,11 @@ export function OwnAccount() {
       )}
     </Box>
   );
+}
+
+/** What binds all keys of the account together. */
+function limitsOf({ limits, defaults }: Account): string {
+  const set = LIMITS.map(([name, unit]) => [limits[name] ?? defaults[name], unit] as const);
+  const bound = set.filter(([limit]) => limit > 0).map(([limit, unit]) => `${limit} ${unit}`);
+  return bound.length === 0 ? 'None' : bound.join(' · ');
 }

@@ -1,0 +1,55 @@
+import { AppError } from '#contract/app-error.js';
+import { microsOf } from '#contract/money.js';
+import type { ApiKeyRow } from '#database/api-keys.js';
+import type { Budget } from '#money/budgets.js';
+import type { KeyChangeBody, NewKeyBody } from './key-bodies.js';
+
+type Limits = Partial<Record<(typeof LIMITS)[number], number | null | undefined>>;
+type Body = Omit<KeyChangeBody | NewKeyBody, 'name'>;
+
+/** Limits that a key and its account both have. */
+const LIMITS = ['submits_per_minute', 'polls_per_minute', 'tasks_in_flight'] as const;
+
+/** Throws AppError `invalid_value` for a limit of a key beyond that of its account, of which 0 = unlimited. */
+export function assertWithinAccount(body: Limits, account: Readonly<Record<(typeof LIMITS)[number], number>>): void {
+  for (const name of LIMITS) {
+    const [value, most] = [body[name] ?? undefined, account[name]];
+    if (value === undefined || most === 0 || (value > 0 && value <= most)) continue;
+    const message = `${name} must be 1 to ${most}: the account is limited to ${most}, which only an operator can change.`;
+    throw new AppError('invalid_value', message, { param: name });
+  }
+}
+
+/**
+ * What only admins set: limits, weight and budget. Throws AppError `not_permitted` for a body that changes one of them,
+ * compared with the key as it is, or with a new one.
+ */
+export function assertForMember(body: Body, key?: ApiKeyRow, budget?: Budget): void {
+  const same: Readonly<Partial<Record<keyof Body, boolean>>> = {
+    weight: (body.weight ?? 1) === (key?.weight ?? 1),
+    submits_per_minute: body.submits_per_minute === (key?.submitsPerMinute ?? null),
+    polls_per_minute: body.polls_per_minute === (key?.pollsPerMinute ?? null),
+    tasks_in_flight: body.tasks_in_flight === (key?.tasksInFlight ?? null),
+    budget: (body.budget === null ? undefined : microsOf(body.budget ?? '')) === budget?.limit,
+    budget_period: budget === undefined || (body.budget_period ?? budget.period) === budget.period,
+  };
+  const param = Object.entries(same).find(([name, is]) => body[name as keyof Body] !== undefined && !is)?.[0];
+  if (param === undefined) return;
+  throw new AppError('not_permitted', 'Only an admin may set limits, weight and budget of a key.', { param });
+}
+
+/** Whether an admin has limited what the key may do or spend. */
+export function isLimited(key: ApiKeyRow, budget: Budget | undefined): boolean {
+  const limits = [key.submitsPerMinute, key.pollsPerMinute, key.tasksInFlight];
+  return budget !== undefined || limits.some((limit) => limit !== null && limit !== 0);
+}
+
+/** Throws AppError `invalid_value` for an end that would have a key count again which no longer does. */
+export function assertEnd({ expires_at: end }: Body, { expiresAt, replacedBy, revokedAt }: ApiKeyRow): void {
+  if (end === undefined || expiresAt === null) return;
+  const isLater = end === null || Date.parse(end) > expiresAt.getTime();
+  const hasEnded = revokedAt !== null || expiresAt <= new Date();
+  if (!isLater || !(hasEnded || replacedBy !== null)) return;
+  const message = hasEnded ? 'The key has ended; create a new one.' : 'A rotated key ends at that time at the latest.';
+  throw new AppError('invalid_value', message, { param: 'expires_at' });
+}

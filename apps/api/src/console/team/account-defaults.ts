@@ -1,0 +1,45 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { AccountLimits } from '#people/account-store.js';
+import { AccountsConfig } from '#people/accounts.config.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
+import { LimitsConfig } from '../../limits/limits.config.js';
+import type { AccountDefaultsView, AccountLimitsView } from './account-views.js';
+
+/** What holds for an account whose operators have set nothing; 0 = unlimited. */
+@Injectable()
+export class AccountDefaults {
+  readonly view: AccountDefaultsView;
+
+  constructor(
+    @Inject(LimitsConfig) limits: LimitsConfig,
+    @Inject(TasksConfig) tasks: TasksConfig,
+    @Inject(AccountsConfig) accounts: AccountsConfig,
+  ) {
+    this.view = {
+      weight: 1,
+      submits_per_minute: limits.submitsPerMinute,
+      polls_per_minute: limits.pollsPerMinute,
+      chats_per_minute: limits.chatsPerMinute,
+      tasks_in_flight: tasks.maxTasksInFlight,
+      max_keys: accounts.keysPerAccount,
+    };
+  }
+
+  /** What holds for an account. */
+  with(limits: AccountLimits): AccountDefaultsView {
+    const set = Object.entries(limitsView(limits)).filter(([, value]) => value !== null);
+    return { ...this.view, ...(Object.fromEntries(set) as Partial<AccountDefaultsView>) };
+  }
+}
+
+/** What an operator has set of an account. */
+export function limitsView(limits: AccountLimits): AccountLimitsView {
+  return {
+    weight: limits.weight,
+    submits_per_minute: limits.submitsPerMinute,
+    polls_per_minute: limits.pollsPerMinute,
+    chats_per_minute: limits.chatsPerMinute,
+    tasks_in_flight: limits.tasksInFlight,
+    max_keys: limits.maxKeys,
+  };
+}

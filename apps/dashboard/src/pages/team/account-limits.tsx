@@ -1,0 +1,68 @@
+import { SimpleGrid, Text } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useMutation } from '@tanstack/react-query';
+import type { AccountChange, AccountRow } from '../../api/team-types.ts';
+import { FormDialog } from '../../parts/form-dialog.tsx';
+import { LimitField, WeightField } from '../../parts/limit-field.tsx';
+
+interface AccountLimitsProps {
+  readonly account: AccountRow;
+  readonly onSave: (changes: AccountChange) => Promise<void>;
+  readonly onClose: () => void;
+}
+
+const LIMITS = [
+  ['submits_per_minute', 'Requests per minute'],
+  ['polls_per_minute', 'Status reads per minute'],
+  ['chats_per_minute', 'Chats per minute'],
+  ['tasks_in_flight', 'Tasks at the same time'],
+  ['max_keys', 'Keys'],
+] as const;
+type Limit = (typeof LIMITS)[number][0];
+/** A field that is blank holds ''. */
+type Fields = Record<Limit | 'weight', number | string>;
+
+/** What all keys of an account together may do. */
+export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) {
+  const { limits, defaults } = account;
+  const form = useForm<Fields>({
+    initialValues: { weight: limits.weight, ...limitsOf((name) => limits[name] ?? '') },
+  });
+  const save = useMutation({
+    mutationFn: (fields: Fields) =>
+      onSave({
+        weight: fields.weight === '' ? null : Number(fields.weight),
+        ...limitsOf((name) => (fields[name] === '' ? null : Number(fields[name]))),
+      }),
+    onSuccess: onClose,
+  });
+  return (
+    <FormDialog
+      title={`Rate limits and priority of ${account.name}`}
+      wide
+      action="Save"
+      busy={save.isPending}
+      error={save.error}
+      doing="The limits were not changed"
+      onSubmit={form.onSubmit((fields) => {
+        save.mutate(fields);
+      })}
+      onClose={onClose}
+    >
+      <Text size="sm">
+        What all its keys together may do. The limits of a single key are set by the admins of the account, and cannot
+        exceed these.
+      </Text>
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        {LIMITS.map(([name, label]) => (
+          <LimitField key={name} field={form.getInputProps(name)} label={label} usual={defaults[name]} />
+        ))}
+        <WeightField field={form.getInputProps('weight')} others="other accounts in the queue" />
+      </SimpleGrid>
+    </FormDialog>
+  );
+}
+
+function limitsOf<T>(value: (name: Limit) => T): Record<Limit, T> {
+  return Object.fromEntries(LIMITS.map(([name]) => [name, value(name)])) as Record<Limit, T>;
+}

@@ -1,0 +1,47 @@
+import { NumberInput } from '@mantine/core';
+
+interface LimitFieldProps {
+  /** What ties it to its field of the form. */
+  readonly field: object;
+  readonly label: string;
+  /** What a blank field means; 0 = unlimited. */
+  readonly usual?: number | undefined;
+  /** The highest that may be set; 0 = unlimited. */
+  readonly most?: number | undefined;
+}
+
+/** How much of something is allowed; blank = the default, 0 = unlimited where that is allowed. */
+export function LimitField({ field, label, usual, most = 0 }: LimitFieldProps) {
+  return (
+    <NumberInput
+      label={label}
+      description={meaning(usual, most)}
+      inputWrapperOrder={['label', 'input', 'description', 'error']}
+      min={most === 0 ? 0 : 1}
+      {...(most === 0 ? {} : { max: most })}
+      allowDecimal={false}
+      {...field}
+    />
+  );
+}
+
+/** A share of turns in the queue. */
+export function WeightField({ field, others }: { readonly field: object; readonly others: string }) {
+  return (
+    <NumberInput
+      label="Weight"
+      description={`2 gets twice the turns of ${others}`}
+      min={1}
+      max={100}
+      allowDecimal={false}
+      inputWrapperOrder={['label', 'input', 'description', 'error']}
+      {...field}
+    />
+  );
+}
+
+function meaning(usual: number | undefined, most: number): string {
+  if (most !== 0) return `Blank = default, ${most} at most: the account’s limit`;
+  if (usual === 0) return 'Blank = default (unlimited)';
+  return `Blank = default${usual === undefined ? '' : ` (${usual})`}, 0 = unlimited`;
+}

@@ -1,0 +1,143 @@
+import { openScreen, type Screen } from '../support/chromium.js';
+import { linkToken, PASSWORD } from '../support/console.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+describe('keys of members, admins and operators in a browser', () => {
+  let platform: Platform;
+  let accountId: string;
+  /** The operator's browser, that of the second account's admin, and that of its member. */
+  let ada: Screen;
+  let grace: Screen;
+  let mo: Screen;
+
+  const open = async ({ page }: Screen, path: string): Promise<void> => {
+    await page.goto(`/console${path}`);
+    await page.waitForLoadState('networkidle');
+  };
+  const button = ({ page }: Screen, name: string) => page.getByRole('button', { name, exact: true });
+  const field = ({ page }: Screen, name: string) => page.getByRole('textbox', { name, exact: true });
+  const rowOf = ({ page }: Screen, text: string) => page.getByRole('row').filter({ hasText: text });
+  const join = async (link: string, email: string, name: string): Promise<Screen> => {
+    const screen = await openScreen(platform.url);
+    await open(screen, link);
+    if (link.startsWith('/first-run')) await screen.page.getByLabel('E-mail').fill(email);
+    await screen.page.getByLabel('Your name').fill(name);
+    await screen.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await screen.page.getByRole('button', { name: /^(Join|Create the account)$/ }).click();
+    await screen.page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+    return screen;
+  };
+  const invited = async (email: string, role: 'admin' | 'member', name: string): Promise<Screen> =>
+    await join(
+      `/invite#token=${await linkToken(platform, { purpose: 'invite', email, role, accountId })}`,
+      email,
+      name,
+    );
+  const createKey = async (screen: Screen, name: string): Promise<void> => {
+    await button(screen, 'Create a key').first().click();
+    await field(screen, 'Name').fill(name);
+    await button(screen, 'Create the key').click();
+    await button(screen, 'I have copied it').click();
+    await rowOf(screen, name).waitFor();
+  };
+
+  beforeAll(async () => {
+    platform = await startPlatform({ RATE_SUBMITS_PER_MINUTE: '60' });
+    accountId = await platform.newAccount();
+    const first = `/first-run#token=${await linkToken(platform, { purpose: 'first_admin' })}`;
+    ada = await join(first, 'ada@example.org', 'Ada');
+    grace = await invited('grace@example.org', 'admin', 'Grace');
+    mo = await invited('mo@example.org', 'member', 'Mo');
+  });
+  afterAll(async () => {
+    await Promise.all([ada, grace, mo].map((screen) => screen.close()));
+    await platform.close();
+  });
+  afterEach(() => {
+    expect([ada, grace, mo].flatMap(({ troubles }) => troubles)).toEqual([]);
+  });
+
+  it('H6: an operator sets the limits of an account, of which blank is the default', async () => {
+    await open(ada, '/accounts');
+    await button(ada, `Actions for ${accountId}`).click();
+    await ada.page.getByRole('menuitem', { name: 'Rate limits and priority' }).click();
+    await ada.page.getByText('Blank = default (60), 0 = unlimited').waitFor();
+    await field(ada, 'Requests per minute').fill('30');
+    await field(ada, 'Keys').fill('2');
+    await field(ada, 'Weight').fill('3');
+    expect(await ada.inspect('account-limits')).toEqual([]);
+    await button(ada, 'Save').click();
+    await ada.page.getByRole('dialog').waitFor({ state: 'detached' });
+    const { rows } = await platform.pool.query(
+      'SELECT weight, submits_per_minute, polls_per_minute, max_keys FROM accounts WHERE id = $1',
+      [accountId],
+    );
+    expect(rows).toEqual([{ weight: 3, submits_per_minute: 30, polls_per_minute: null, max_keys: 2 }]);
+    await open(grace, '/team');
+    await grace.page.getByText('30 requests/min · 2 keys').waitFor();
+    expect(await grace.inspect('team-limits')).toEqual([]);
+  });
+
+  it('H6: a member finds no limits to set, and sees the keys that it created alone', async () => {
+    await open(mo, '/keys');
+    await mo.page.getByText('You see the keys that you created').waitFor();
+    expect(await mo.inspect('keys-member-empty')).toEqual([]);
+    await open(grace, '/keys');
+    await createKey(grace, 'shop of Grace');
+    await open(mo, '/keys');
+    await mo.page.getByText('No keys yet').waitFor();
+    await button(mo, 'Create a key').first().click();
+    await field(mo, 'Name').fill('script of Mo');
+    for (const absent of ['Budget', 'Weight', 'Requests per minute']) expect(await field(mo, absent).count()).toBe(0);
+    expect(await button(mo, 'Rate limits and priority').count()).toBe(0);
+    expect(await mo.inspect('key-form-member')).toEqual([]);
+    await button(mo, 'Create the key').click();
+    await button(mo, 'I have copied it').click();
+    await rowOf(mo, 'script of Mo').waitFor();
+    expect(await mo.page.getByText('shop of Grace').count()).toBe(0);
+    expect(await mo.page.getByRole('columnheader', { name: 'Created by' }).count()).toBe(0);
+    expect(await mo.inspect('keys-member')).toEqual([]);
+  });
+
+  it('H6: a full account says so, and says who can allow more', async () => {
+    await button(mo, 'Create a key').click();
+    await field(mo, 'Name').fill('one too many');
+    await button(mo, 'Create the key').click();
+    await mo.page.getByText('The account has 2 keys, and may have 2.').waitFor();
+    expect(await mo.inspect('keys-full')).toEqual([]);
+    await button(mo, 'Cancel').click();
+  });
+
+  it('shows an admin who created a key, and keeps its limits within the account’s', async () => {
+    await open(grace, '/keys');
+    await rowOf(grace, 'script of Mo').getByText('Mo', { exact: true }).waitFor();
+    expect(await grace.inspect('keys-admin')).toEqual([]);
+    await button(grace, 'Actions for script of Mo').click();
+    await grace.page.getByRole('menuitem', { name: 'Edit' }).click();
+    await button(grace, 'Rate limits and priority').click();
+    await grace.page.getByText('Blank = default, 30 at most: the account’s limit').waitFor();
+    await field(grace, 'Requests per minute').fill('10');
+    await grace.page.getByLabel('Budget', { exact: true }).fill('5');
+    expect(await grace.inspect('key-form-limits')).toEqual([]);
+    await button(grace, 'Save').click();
+    await rowOf(grace, 'script of Mo').getByText('10 requests/min').waitFor();
+  });
+
+  it('H6: a member rotates a key that an admin has limited, once, and finds all keys of the account as filters', async () => {
+    await open(mo, '/keys');
+    await button(mo, 'Actions for script of Mo').click();
+    await mo.page.getByRole('menuitem', { name: 'Rotate' }).click();
+    await button(mo, 'Rotate').click();
+    await button(mo, 'I have copied it').click();
+    const old = rowOf(mo, 'script of Mo').filter({ hasText: 'rotated' });
+    await old.waitFor();
+    expect(await rowOf(mo, 'script of Mo').getByText('10 requests/min').count()).toBe(2);
+    expect(await mo.inspect('keys-rotated')).toEqual([]);
+    await old.getByRole('button').click();
+    await mo.page.getByRole('menuitem', { name: 'Revoke' }).waitFor();
+    expect(await mo.page.getByRole('menuitem', { name: 'Rotate' }).count()).toBe(0);
+    await open(mo, '/tasks');
+    await mo.page.getByPlaceholder('Any key').click();
+    await mo.page.getByRole('option', { name: 'shop of Grace' }).waitFor();
+  });
+});
