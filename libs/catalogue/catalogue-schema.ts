@@ -94,6 +94,13 @@ const price = {
       required: ['1k', '2k', '4k'],
       properties: { '1k': tierPrice, '2k': tierPrice, '4k': tierPrice },
     },
+    cancelled: {
+      type: 'number',
+      minimum: 0,
+      maximum: 1,
+      description:
+        'Share of per_image that a picture costs which is cancelled after a provider began it. Absent: all of it where that provider charges, else nothing.',
+    },
     per_million_tokens: {
       type: 'object',
       description: 'Of image models: what their measured tokens cost, per_image being the most that a picture does.',
@@ -171,5 +178,6 @@ export interface RouteSource {
 export interface PriceSource {
   from: string;
   per_image?: Record<string, number | Record<string, number>>;
+  cancelled?: number;
   per_million_tokens?: { input: number; cached_input?: number; output: number };
 }

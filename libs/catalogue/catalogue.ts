@@ -64,6 +64,8 @@ export interface PriceEntry {
   readonly from: Date;
   readonly images: ImagePrices | undefined;
   readonly tokens: TokenPrices | undefined;
+  /** 0..1: share of its price that a picture costs which is cancelled after a provider began it; undefined = as docs/money.md says. */
+  readonly cancelled: number | undefined;
 }
 
 export interface ModelEntry {
