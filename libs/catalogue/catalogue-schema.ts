@@ -82,6 +82,19 @@ const route = {
   },
 } as const;
 
+/** Fields of a chat that order more than tokens, dearer tokens, or another model. */
+export const CHAT_EXTRAS = [
+  'service_tier',
+  'web_search_options',
+  'search_parameters',
+  'plugins',
+  'models',
+  'route',
+  'provider',
+  'audio',
+  'modalities',
+];
+
 const price = {
   type: 'object',
   required: ['from'],
@@ -106,7 +119,17 @@ const price = {
       description: 'Of image models: what their measured tokens cost, per_image being the most that a picture does.',
       additionalProperties: false,
       required: ['input', 'output'],
-      properties: { input: amount, cached_input: amount, output: amount },
+      properties: {
+        input: amount,
+        cached_input: amount,
+        output: amount,
+        covers: {
+          type: 'array',
+          items: { enum: CHAT_EXTRAS },
+          uniqueItems: true,
+          description: 'Of chat models: fields that may make a chat dearer, and are taken all the same at this price.',
+        },
+      },
     },
   },
 } as const;
@@ -179,5 +202,5 @@ export interface PriceSource {
   from: string;
   per_image?: Record<string, number | Record<string, number>>;
   cancelled?: number;
-  per_million_tokens?: { input: number; cached_input?: number; output: number };
+  per_million_tokens?: { input: number; cached_input?: number; output: number; covers?: string[] };
 }

@@ -56,6 +56,8 @@ export interface TokenPrices {
   readonly input: number;
   readonly cachedInput: number | undefined;
   readonly output: number;
+  /** Fields of a chat that cost extra and may be used all the same. */
+  readonly covers?: readonly string[] | undefined;
 }
 
 /** What callers pay from a day on. */

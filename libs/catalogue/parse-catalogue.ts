@@ -183,6 +183,7 @@ function toPrice({ from, per_image: images, per_million_tokens: tokens, cancelle
       input: micros(tokens.input),
       cachedInput: tokens.cached_input === undefined ? undefined : micros(tokens.cached_input),
       output: micros(tokens.output),
+      covers: tokens.covers,
     },
   };
 }
