@@ -82,6 +82,19 @@ const route = {
   },
 } as const;
 
+/** Fields of a chat that order more than tokens, dearer tokens, or another model. */
+export const CHAT_EXTRAS = [
+  'service_tier',
+  'web_search_options',
+  'search_parameters',
+  'plugins',
+  'models',
+  'route',
+  'provider',
+  'audio',
+  'modalities',
+];
+
 const price = {
   type: 'object',
   required: ['from'],
@@ -94,12 +107,29 @@ const price = {
       required: ['1k', '2k', '4k'],
       properties: { '1k': tierPrice, '2k': tierPrice, '4k': tierPrice },
     },
+    cancelled: {
+      type: 'number',
+      minimum: 0,
+      maximum: 1,
+      description:
+        'Share of per_image that a picture costs which is cancelled after a provider began it. Absent: all of it where that provider charges, else nothing.',
+    },
     per_million_tokens: {
       type: 'object',
       description: 'Of image models: what their measured tokens cost, per_image being the most that a picture does.',
       additionalProperties: false,
       required: ['input', 'output'],
-      properties: { input: amount, cached_input: amount, output: amount },
+      properties: {
+        input: amount,
+        cached_input: amount,
+        output: amount,
+        covers: {
+          type: 'array',
+          items: { enum: CHAT_EXTRAS },
+          uniqueItems: true,
+          description: 'Of chat models: fields that may make a chat dearer, and are taken all the same at this price.',
+        },
+      },
     },
   },
 } as const;
@@ -171,5 +201,6 @@ export interface RouteSource {
 export interface PriceSource {
   from: string;
   per_image?: Record<string, number | Record<string, number>>;
-  per_million_tokens?: { input: number; cached_input?: number; output: number };
+  cancelled?: number;
+  per_million_tokens?: { input: number; cached_input?: number; output: number; covers?: string[] };
 }

@@ -56,6 +56,8 @@ export interface TokenPrices {
   readonly input: number;
   readonly cachedInput: number | undefined;
   readonly output: number;
+  /** Fields of a chat that cost extra and may be used all the same. */
+  readonly covers?: readonly string[] | undefined;
 }
 
 /** What callers pay from a day on. */
@@ -64,6 +66,8 @@ export interface PriceEntry {
   readonly from: Date;
   readonly images: ImagePrices | undefined;
   readonly tokens: TokenPrices | undefined;
+  /** 0..1: share of its price that a picture costs which is cancelled after a provider began it; undefined = as docs/money.md says. */
+  readonly cancelled: number | undefined;
 }
 
 export interface ModelEntry {

@@ -152,7 +152,7 @@ models:
     routes: [{ provider: gpu }]
     prices:
       - { from: 2026-02-01, per_million_tokens: { input: 1, output: 2 } }
-      - { from: 2026-01-01 }
+      - { from: 2026-01-01, cancelled: 0.5 }
 `.replace('2026-02-30x', '2026-13-01'),
       ),
     ).toEqual([
@@ -165,6 +165,7 @@ models:
       'line 10: models.draw.prices.0.from is no day of the calendar',
       'line 13: models.talk.routes.0 goes to gpu, which has no chat',
       'line 16: models.talk.prices.1 needs per_million_tokens',
+      'line 16: models.talk.prices.1.cancelled is only for images',
       'line 14: models.talk.prices must be listed from the oldest day to the newest',
     ]);
     expect(problemsOf('providers: [')).toEqual([expect.stringMatching(/^line 1: /)]);

@@ -113,6 +113,7 @@ function contradictions(file: CatalogueFile, env: Environment | undefined): { pa
       if (Number.isNaN(Date.parse(price.from))) say([...path, 'from'], 'is no day of the calendar');
       if (model.kind === 'image' ? price.per_image === undefined : price.per_million_tokens === undefined)
         say(path, model.kind === 'image' ? 'needs per_image' : 'needs per_million_tokens');
+      if (model.kind === 'chat' && price.cancelled !== undefined) say([...path, 'cancelled'], 'is only for images');
     }
     const days = (model.prices ?? []).map(({ from }) => from);
     if (days.some((day, index) => index > 0 && day <= (days[index - 1] ?? '')))
@@ -171,9 +172,10 @@ function toRoute(model: string, { provider, model: upstream, weight, capabilitie
   return { provider, model: upstream ?? model, weight: weight ?? 1, edits, masks, images, sizes };
 }
 
-function toPrice({ from, per_image: images, per_million_tokens: tokens }: PriceSource) {
+function toPrice({ from, per_image: images, per_million_tokens: tokens, cancelled }: PriceSource) {
   return {
     from: new Date(from),
+    cancelled,
     images: images && {
       perImage: Object.fromEntries(Object.entries(images).map(([tier, price]) => [tier, byQuality(price)])),
     },
@@ -181,6 +183,7 @@ function toPrice({ from, per_image: images, per_million_tokens: tokens }: PriceS
       input: micros(tokens.input),
       cachedInput: tokens.cached_input === undefined ? undefined : micros(tokens.cached_input),
       output: micros(tokens.output),
+      covers: tokens.covers,
     },
   };
 }

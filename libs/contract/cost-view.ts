@@ -20,7 +20,7 @@ export class CostView {
   @ApiProperty({
     enum: ['reserved', 'settled', 'refunded', 'unpriced'],
     description:
-      '`reserved` until the task ends; `settled` when it is completed; `refunded` when it failed or was cancelled, which costs nothing.',
+      '`reserved` until the task ends; `settled` when it is completed, or was cancelled after a provider had begun it; `refunded` when it costs nothing: it failed, or was cancelled before that.',
   })
   state!: 'reserved' | 'settled' | 'refunded' | 'unpriced';
 }
@@ -34,9 +34,10 @@ export interface ViewedCost {
 
 /** The cost of a task in some status. */
 export function costView(status: string, { reserved, settled, currency }: ViewedCost): CostView {
-  if (status === 'failed' || status === 'cancelled') return { amount: NOTHING, currency, state: 'refunded' };
+  const isFree = status === 'failed' || (status === 'cancelled' && settled === 0);
+  if (isFree) return { amount: NOTHING, currency, state: 'refunded' };
   if (reserved === null) return { amount: null, currency, state: 'unpriced' };
-  if (status === 'completed') return { amount: decimalOf(settled ?? reserved), currency, state: 'settled' };
+  if (status === 'completed' || status === 'cancelled') return { amount: decimalOf(settled ?? reserved), currency, state: 'settled' };
   return { amount: decimalOf(reserved), currency, state: 'reserved' };
 }
 

@@ -30,8 +30,12 @@ export function quoteImage(catalogue: Catalogue, model: ModelEntry, options: Pri
   const quality = options.quality ?? 'auto';
   const reserved = byQuality?.[QUALITIES[quality] ?? quality] ?? byQuality?.['auto'];
   if (reserved === undefined) return { reserved: null, currency };
-  if (price?.tokens === undefined) return { reserved, currency };
-  return { reserved, currency, tokens: { input: price.tokens.input, output: price.tokens.output } };
+  const { tokens, cancelled } = price ?? {};
+  return {
+    ...{ reserved, currency },
+    ...(tokens === undefined ? {} : { tokens: { input: tokens.input, output: tokens.output } }),
+    ...(cancelled === undefined ? {} : { cancelled }),
+  };
 }
 
 /** The price of a chat that begins at a time; null when nothing is charged for it, undefined when it is not known. */

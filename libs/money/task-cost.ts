@@ -6,6 +6,8 @@ export interface TaskCost {
   readonly currency: string;
   /** Prices per million tokens, where the picture is paid by what its provider counts; `reserved` is then the most. */
   readonly tokens?: { readonly input: number; readonly output: number };
+  /** 0..1: share of what was reserved that it costs when it is cancelled after a provider began it; absent = as usual. */
+  readonly cancelled?: number;
   /** What it has cost in the end; written by a trigger when the task ends. */
   readonly settled?: number | null;
 }

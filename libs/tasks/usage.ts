@@ -44,7 +44,7 @@ export async function usageOf(
        (count(*) FILTER (WHERE status = 'completed'))::int AS pictures,
        (count(*) FILTER (WHERE status = 'failed'))::int AS failed,
        COALESCE(sum(CASE WHEN cost ->> 'currency' <> $6 THEN 0
-         WHEN status = 'completed' THEN COALESCE(cost ->> 'settled', cost ->> 'reserved')::bigint
+         WHEN status IN ('completed', 'cancelled') THEN COALESCE(cost ->> 'settled', cost ->> 'reserved')::bigint
          WHEN status = 'pending' THEN (cost ->> 'reserved')::bigint END), 0)::float8 AS spend,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE status = 'completed') AS "p50Ms",
        percentile_cont(0.95) WITHIN GROUP (ORDER BY ms) FILTER (WHERE status = 'completed') AS "p95Ms"

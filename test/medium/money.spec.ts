@@ -107,6 +107,45 @@ describe('money', () => {
     expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 0 });
   });
 
+  const [PAID, FREE] = [false, true].map((free) => ({ provider: 'p', key: '', model: 'm', free }));
+  const ended = (charged: 'no' | 'maybe') => ({ outcome: 'failed', charged }) as const;
+  const SHARED: TaskCost = { ...COST, cancelled: 0.2501 };
+
+  it.each([
+    ['nobody was called', COST, undefined, undefined, { refund: 40_000 }],
+    ['a provider that charges is at work', COST, PAID, undefined, { settle: 40_000 }],
+    ['it is paid by tokens that nobody counted', BY_TOKENS, PAID, undefined, { settle: 40_000 }],
+    ['a provider may have charged before', COST, PAID, ended('maybe'), { settle: 40_000 }],
+    ['a provider has failed without a charge', COST, PAID, ended('no'), { refund: 40_000 }],
+    ['a free provider is at work', COST, FREE, undefined, { refund: 40_000 }],
+    ['its price names a share', SHARED, PAID, undefined, { settle: 10_004, refund: 29_996 }],
+    ['its price names a share for a free provider', SHARED, FREE, undefined, { settle: 10_004, refund: 29_996 }],
+    ['its price names a share, and nobody was called', SHARED, undefined, undefined, { refund: 40_000 }],
+    ['its price forgives it', { ...COST, cancelled: 0 }, PAID, undefined, { refund: 40_000 }],
+  ])('H5: that a cancel settles is what may have been charged: %s', async (_name, cost, call, end, rest) => {
+    const apiKeyId = keyId();
+    await keyBudget(apiKeyId, 100_000);
+    const { task } = await take({ apiKeyId, cost });
+    const hold = { id: task.id, attempt: (await room.moves.claim(task.id, 'worker', 20_000))?.attempt ?? 0 };
+    if (call !== undefined) expect(await room.moves.startProvider(hold, call, 3)).toBe(true);
+    if (end !== undefined) await room.moves.giveBack(hold, 0, end);
+    const cancelled = await room.store.cancel(TEST_ACCOUNT, task.id);
+    expect(await ledger(task.id)).toEqual({ reserve: 40_000, ...rest });
+    const settled = 'settle' in rest ? rest.settle : 0;
+    expect(await budgetOf(apiKeyId)).toMatchObject({ spent: settled });
+    expect(cancelled?.task.cost).toMatchObject({ settled });
+    await room.store.cancel(TEST_ACCOUNT, task.id);
+    expect(await ledger(task.id)).toEqual({ reserve: 40_000, ...rest });
+  });
+
+  it('H5: that nobody knows is flagged when a cancel comes after the call, too', async () => {
+    const { task } = await take({ cost: UNKNOWN });
+    const hold = { id: task.id, attempt: (await room.moves.claim(task.id, 'worker', 20_000))?.attempt ?? 0 };
+    await room.moves.startProvider(hold, PAID as NonNullable<typeof PAID>, 3);
+    await room.store.cancel(TEST_ACCOUNT, task.id);
+    expect(await ledger(task.id)).toEqual({ reserve: null, settle: null });
+  });
+
   it('is given back when the task is taken back, of which nothing else is left', async () => {
     const apiKeyId = keyId();
     await keyBudget(apiKeyId, 40_000);

@@ -3,6 +3,7 @@ import { AppError } from '#contract/app-error.js';
 import { Database } from '#database/database.js';
 import { setBudget, type Budget } from '#money/budgets.js';
 import type { TaskCost } from '#money/task-cost.js';
+import { mayBeCharged, type ProviderCall } from '#tasks/provider-call.js';
 import type { RequestIdentity } from '#tasks/request-identity.js';
 import { RetractTasks } from '#tasks/retract-tasks.js';
 import { taskError } from '#tasks/task-error.js';
@@ -39,10 +40,12 @@ const cost = fc.oneof(
 );
 const mark = fc.constantFrom('none', 'key x', 'key y', 'retry x', 'retry y');
 
+const MOVES = ['claim', 'call', 'call for free', 'give back', 'fail', 'cancel', 'expire', 'retract'] as const;
+
 type Step =
   | { readonly kind: 'submit'; readonly caller: (typeof CALLERS)[number]; readonly cost: TaskCost | null; mark: string }
   | { readonly kind: 'complete'; readonly task: number; readonly tokens: number }
-  | { readonly kind: 'claim' | 'fail' | 'cancel' | 'expire' | 'retract'; readonly task: number }
+  | { readonly kind: (typeof MOVES)[number]; readonly task: number }
   | { readonly kind: 'set'; readonly owner: number };
 
 const task = fc.nat({ max: 30 });
@@ -52,10 +55,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ kind: fc.constant('submit' as const), caller: fc.constantFrom(...CALLERS), cost, mark }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('complete' as const), task, tokens: fc.nat({ max: 40 }) }) },
-  {
-    weight: 8,
-    arbitrary: fc.record({ kind: fc.constantFrom('claim', 'fail', 'cancel', 'expire', 'retract'), task }),
-  },
+  { weight: 12, arbitrary: fc.record({ kind: fc.constantFrom(...MOVES), task }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('set' as const), owner: fc.nat({ max: OWNERS.length - 1 }) }) },
 );
 /** What happens at the same time, and then what comes after. */
@@ -101,7 +101,12 @@ describe('the ledger', () => {
       );
       const hold = { id, attempt: rows[0]?.attempt ?? 0 };
       if (next.kind === 'claim') await moves.claim(id, 'worker', 20_000);
-      else if (next.kind === 'fail') await moves.fail(hold, FAILURE);
+      else if (next.kind === 'call' || next.kind === 'call for free') {
+        const call = { provider: 'p', key: '', model: 'm', free: next.kind === 'call for free' };
+        await moves.startProvider(hold, call, 3, { outcome: 'failed', charged: 'no' });
+      } else if (next.kind === 'give back') {
+        await moves.giveBack(hold, 0, { outcome: 'unknown', charged: next.task % 2 === 0 ? 'maybe' : 'no' });
+      } else if (next.kind === 'fail') await moves.fail(hold, FAILURE);
       else if (next.kind === 'cancel') await store.cancel(rows[0]?.account_id ?? '', id);
       else if (next.kind === 'complete') {
         const usage = { input_tokens: next.tokens, output_tokens: next.tokens, total_tokens: 2 * next.tokens };
@@ -138,23 +143,28 @@ describe('the ledger', () => {
       }
     }
 
-    /** Of every task that has ended: what was reserved is what was settled and refunded, and only completed ones cost. */
+    /**
+     * Of every task that has ended: what was reserved is what was settled and refunded, and only those cost which are
+     * completed, or were cancelled after a call that may have been charged: those all of it.
+     */
     async checkEnds(): Promise<void> {
       const { rows } = await room.sql(
-        `SELECT task_id, status, cost, count(*) FILTER (WHERE kind = 'reserve')::int AS reserves,
+        `SELECT task_id, status, calls, count(*) FILTER (WHERE kind = 'reserve')::int AS reserves,
            count(*) FILTER (WHERE kind <> 'reserve')::int AS ends,
            sum(amount_micros) FILTER (WHERE kind = 'reserve')::int AS reserved,
            COALESCE(sum(amount_micros) FILTER (WHERE kind = 'settle'), 0)::int AS settled,
            COALESCE(sum(amount_micros) FILTER (WHERE kind = 'refund'), 0)::int AS refunded
-         FROM charges LEFT JOIN tasks ON id = task_id WHERE charges.account_id LIKE $1 GROUP BY task_id, status, cost`,
+         FROM charges LEFT JOIN tasks ON id = task_id WHERE charges.account_id LIKE $1 GROUP BY task_id, status, calls`,
         [`%${this.run}`],
       );
-      for (const row of rows as Record<string, number | string | null>[]) {
+      for (const { calls, ...row } of rows as ({ calls: ProviderCall[] | null } & Record<string, unknown>)[]) {
         expect(row).toMatchObject({ reserves: 1 });
         expect(row['ends']).toBeGreaterThanOrEqual(1);
         if (row['reserved'] !== null) expect(Number(row['settled']) + Number(row['refunded'])).toBe(row['reserved']);
         // A row without a task is one that was taken back.
-        if (row['status'] !== 'completed') expect(row).toMatchObject({ settled: 0 });
+        if (row['status'] === 'cancelled' && calls?.some(mayBeCharged) === true) {
+          expect(row['settled']).toBe(row['reserved'] ?? 0);
+        } else if (row['status'] !== 'completed') expect(row).toMatchObject({ settled: 0 });
       }
       const charged = await room.sql(
         `SELECT id FROM tasks WHERE account_id LIKE $1 AND cost IS NOT NULL AND (status = 'pending'
@@ -192,7 +202,7 @@ describe('the ledger', () => {
   }
 
   it(
-    'adds up, and no budget is exceeded, whatever happens at the same time',
+    'H5: adds up, and no budget is exceeded, whatever happens at the same time',
     async () => {
       await fc.assert(
         fc.asyncProperty(course, async (batches) => {

@@ -8,6 +8,8 @@ interface Account {
   readonly id: string;
   /** Null for a task that was taken back. */
   readonly status: string | null;
+  /** A call to its provider may have been charged. */
+  readonly called: boolean;
   readonly reserve: string | null;
   readonly settle: string | null;
   readonly refund: string | null;
@@ -18,13 +20,15 @@ export async function judgeMoney(pool: Pool): Promise<Violation[]> {
   const found: Violation[] = [];
   const { rows } = await pool.query<Account>(
     `SELECT COALESCE(t.id, c.task_id) AS id, min(t.status) AS status,
+        COALESCE(bool_or(jsonb_path_exists(t.calls, '$[*] ? (@.free == false && (!exists(@.endedAt) || @.charged != "no"))')), false) AS called,
         sum(amount_micros) FILTER (WHERE kind = 'reserve') AS reserve,
         sum(amount_micros) FILTER (WHERE kind = 'settle') AS settle,
         sum(amount_micros) FILTER (WHERE kind = 'refund') AS refund
       FROM tasks AS t FULL JOIN charges AS c ON c.task_id = t.id GROUP BY 1`,
   );
-  for (const { id, status, reserve, settle, refund } of rows) {
-    const expected = status === 'completed' ? [PRICE, PRICE, 0] : [PRICE, 0, PRICE];
+  for (const { id, status, called, reserve, settle, refund } of rows) {
+    const isPaid = status === 'completed' || (status === 'cancelled' && called);
+    const expected = isPaid ? [PRICE, PRICE, 0] : [PRICE, 0, PRICE];
     const seen = [reserve, settle, refund].map(Number);
     if (seen.join() !== expected.join()) {
       const what = `${id}, ${status ?? 'taken back'}: reserved, settled and refunded are ${seen.join(', ')}`;

@@ -36,6 +36,8 @@ interface CallContext {
   readonly catalogue: Catalogue;
   readonly firstByteMs: number;
   readonly signal: AbortSignal;
+  /** Aborted when the caller has left: then nobody else is asked. */
+  readonly gone: AbortSignal;
   /** Filled in on the way. */
   readonly asked: Asked;
 }
@@ -60,6 +62,7 @@ export class CallUpstreams {
     let retryAfterMs = CLOSED_MS;
     const callId = randomUUID();
     for (const attempt of this.plan.attempts(model, context.catalogue, this.gate.isDrained)) {
+      context.gone.throwIfAborted();
       const pass = await this.gate.enter(attempt.provider, attempt.key?.name ?? '', callId);
       if ('reason' in pass) {
         retryAfterMs = Math.min(retryAfterMs, pass.retryAfterMs);
@@ -79,6 +82,7 @@ export class CallUpstreams {
       this.passOver(attempt, outcome?.refusal, cause, context.requestId);
       if (outcome !== undefined && !isOurFault(outcome.refusal.status)) refused = outcome;
     }
+    context.gone.throwIfAborted();
     if (context.asked.attempt === undefined) throw nobodyFree(retryAfterMs);
     if (refused === undefined) throw failed(cause);
     return refused;

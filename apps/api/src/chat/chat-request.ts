@@ -1,5 +1,6 @@
 import { AppError } from '#contract/app-error.js';
 import { SMALL_BODY_BYTES } from '../http/body-memory.js';
+import { assertMemberNames, assertStreamOptions } from './chat-members.js';
 import { jsonMembers, skipSpace, valueAt, type Span } from './json-members.js';
 
 const OPEN_ARRAY = 0x5b;
@@ -17,18 +18,14 @@ export interface ChatRequest {
 
 /**
  * Checks what the contract says of a chat; all else is the provider's to judge, in large bodies even their grammar.
- * Throws AppError (invalid_json, missing_required_parameter, invalid_type, array_below_min_length).
+ * Throws AppError (invalid_json, missing_required_parameter, invalid_type, array_below_min_length, unsupported_parameter).
  */
 export function readChatRequest(body: unknown): ChatRequest {
   const bytes = Buffer.isBuffer(body) ? withoutMark(body) : Buffer.alloc(0);
   if (bytes.length <= SMALL_BODY_BYTES) valueAt(bytes, { start: 0, end: bytes.length });
   const members = jsonMembers(bytes);
-  // Some servers do not mind the case of names, and would take another model than the one that was checked.
-  for (const name of members.keys()) {
-    if (name !== 'model' && name.toLowerCase() === 'model') {
-      throw new AppError('invalid_json', 'The request body names the model twice.');
-    }
-  }
+  assertMemberNames(members.keys());
+  assertStreamOptions({ bytes, members });
   const model = read(bytes, members, 'model');
   if (model === undefined) throw missing('model');
   if (typeof model !== 'string') throw wrongType('model', 'a string');

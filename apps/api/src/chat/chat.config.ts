@@ -19,4 +19,20 @@ export class ChatConfig {
   @Min(100)
   @Max(3_600_000)
   readonly totalMs: number = 600_000;
+
+  @Setting(
+    'CHAT_AFTER_HANGUP_MS',
+    'How long a chat with a price is read on after its caller has left, to learn what it costs; 0 = not at all, so that it is always estimated.',
+    { unit: 'ms' },
+  )
+  @IsInt()
+  @Min(0)
+  @Max(600_000)
+  readonly afterHangupMs: number = 30_000;
+
+  @Setting('CHAT_AFTER_HANGUP_BYTES', 'How many bytes of its answer are read on then.', { unit: 'bytes' })
+  @IsInt()
+  @Min(0)
+  @Max(1_073_741_824)
+  readonly afterHangupBytes: number = 8_388_608;
 }

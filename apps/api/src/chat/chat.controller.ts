@@ -7,6 +7,7 @@ import { chatPrices } from '#money/quote.js';
 import { AppError } from '#contract/app-error.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { mayUseModel } from '../auth/caller.js';
+import { assertCovered } from './chat-members.js';
 import { ChatBudget } from './chat-budget.js';
 import { readChatRequest } from './chat-request.js';
 import { DescribeChat } from './chat.openapi.js';
@@ -38,6 +39,7 @@ export class ChatController {
     }
     if (model.kind === 'image') return this.pictures.draw(request, reply, chat);
     const prices = chatPrices(catalogue, model, new Date());
+    if (prices) assertCovered(chat, prices);
     await this.budget.admit(callerOf(request), prices);
     await this.chats.pass(request, reply, chat, { model, catalogue, prices });
   }

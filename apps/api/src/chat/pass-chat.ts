@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalogue, ModelEntry, TokenPrices } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
-import { tokenCost } from '#money/quote.js';
 import type { Logger } from '#telemetry/logger.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import type { Draining } from '../http/draining.js';
 import type { Asked, CallUpstreams, Outcome } from './call-upstreams.js';
+import { costOfChat } from './chat-estimate.js';
 import type { ChatConfig } from './chat.config.js';
 import type { ChatRequest } from './chat-request.js';
 import type { ChatUsageLog, ChatUsageRow } from './chat-usage-log.js';
@@ -20,6 +20,17 @@ interface ChatService {
   readonly model: ModelEntry;
   readonly catalogue: Catalogue;
   readonly prices: ChatPrices;
+  /** Called when nobody was asked, so that nothing was used. */
+  readonly unused?: () => void;
+}
+
+/** One chat on its way. */
+interface Course extends ChatService {
+  readonly chat: ChatRequest;
+  /** Aborted when its time is over. */
+  readonly signal: AbortSignal;
+  /** Aborted when its caller has left. */
+  readonly gone: AbortSignal;
 }
 
 /** What the end of an answer says of its provider. */
@@ -34,8 +45,14 @@ const PASS_ENDS = {
 /** Why a call is aborted whose caller has left. */
 const GONE = new Error('the caller is gone');
 
+/** Chats of a process that go on at a time without their callers, and bytes that such a request may hold. */
+const MAX_ALONE = 64;
+const MAX_ALONE_BYTES = 262_144;
+
 /** Carries a chat to a provider and its answer back. */
 export class PassChat {
+  private alone = 0;
+
   constructor(
     private readonly upstreams: CallUpstreams,
     private readonly usage: ChatUsageLog,
@@ -45,68 +62,77 @@ export class PassChat {
   ) {}
 
   /** Throws AppError as long as nothing has been sent; an answer that breaks later cuts the connection. */
-  async pass(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    chat: ChatRequest,
-    { model, catalogue, prices }: ChatService,
-  ): Promise<void> {
+  async pass(request: FastifyRequest, reply: FastifyReply, chat: ChatRequest, service: ChatService): Promise<void> {
     const call = new AbortController();
+    const gone = new AbortController();
+    const stop = (): void => {
+      call.abort(GONE);
+    };
+    let readOn: NodeJS.Timeout | undefined;
     const leave = (): void => {
-      if (!reply.raw.writableFinished) call.abort(GONE);
+      if (reply.raw.writableFinished) return;
+      gone.abort(GONE);
+      if (this.readsOn(chat, service.prices)) {
+        this.alone++;
+        readOn = setTimeout(stop, this.config.afterHangupMs);
+      } else stop();
     };
     const late = setTimeout(() => {
       call.abort(new AppError('chat_upstream_error', 'The provider took too long.'));
     }, this.config.totalMs);
     reply.raw.once('close', leave);
+    if (reply.raw.destroyed) leave();
     this.draining.hold(call);
-    const asked: Asked = {};
     try {
-      const outcome = await this.upstreams
-        .ask(chat, model, {
-          requestId: request.id,
-          catalogue,
-          firstByteMs: this.config.firstByteMs,
-          signal: call.signal,
-          asked,
-        })
-        .catch((error: unknown) => {
-          this.unanswered(request, reply, { chat, asked, prices, signal: call.signal });
-          throw error;
-        });
-      // A kept connection would hold up the end of the process.
-      if (this.draining.started) reply.raw.shouldKeepAlive = false;
-      await this.answer(request, reply, { chat, outcome, prices, signal: call.signal });
+      await this.carry(request, reply, { ...service, chat, signal: call.signal, gone: gone.signal });
     } catch (error) {
       throw call.signal.aborted && !(error instanceof AppError) && !reply.raw.destroyed ? stopping(error) : error;
     } finally {
       clearTimeout(late);
+      clearTimeout(readOn);
+      if (readOn !== undefined) this.alone--;
       reply.raw.off('close', leave);
       this.draining.letGo(call);
     }
   }
 
-  /** Nobody answered; only what went out may have cost something. */
-  private unanswered(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { chat, asked, prices, signal }: { chat: ChatRequest; asked: Asked; prices: ChatPrices; signal: AbortSignal },
-  ): void {
-    if (asked.attempt === undefined) return;
-    const end = signal.reason === GONE ? 'left' : 'unanswered';
-    const ms = reply.elapsedTime;
-    const course = { learnt: {}, end, firstByteMs: Math.round(ms), durationMs: ms } as const;
-    const priced = { ...course, prices: asked.isUnclear === true ? prices : null };
-    this.usage.record(rowOf(request, chat, { attempt: asked.attempt, status: 0 }, priced));
+  /** Whether a chat whose caller has left goes on for a while, so that its provider tells what it has used. */
+  private readsOn(chat: ChatRequest, prices: ChatPrices): boolean {
+    if (prices === null || prices === undefined || this.config.afterHangupMs === 0) return false;
+    return this.alone < MAX_ALONE && chat.bytes.length <= MAX_ALONE_BYTES;
   }
 
-  private async answer(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { chat, outcome, prices, signal }: { chat: ChatRequest; outcome: Outcome; prices: ChatPrices; signal: AbortSignal },
-  ): Promise<void> {
+  private async carry(request: FastifyRequest, reply: FastifyReply, course: Course): Promise<void> {
+    const { chat, model, catalogue, signal, gone } = course;
+    const asked: Asked = {};
+    const { firstByteMs } = this.config;
+    const outcome = await this.upstreams
+      .ask(chat, model, { requestId: request.id, catalogue, firstByteMs, signal, gone, asked })
+      .catch((error: unknown) => {
+        this.unanswered(request, reply, course, asked);
+        throw error;
+      });
+    // A kept connection would hold up the end of the process.
+    if (this.draining.started) reply.raw.shouldKeepAlive = false;
+    await this.answer(request, reply, course, outcome);
+  }
+
+  /** Nobody answered; only what went out may have cost something. */
+  private unanswered(request: FastifyRequest, reply: FastifyReply, course: Course, asked: Asked): void {
+    if (asked.attempt === undefined) {
+      course.unused?.();
+      return;
+    }
+    const end = course.gone.aborted ? 'left' : 'unanswered';
+    const ms = reply.elapsedTime;
+    const went = { learnt: { whole: false }, end, firstByteMs: Math.round(ms), durationMs: ms } as const;
+    const prices = asked.isUnclear === true ? course.prices : null;
+    this.usage.record(rowOf(request, { ...course, prices }, { attempt: asked.attempt, status: 0 }, went));
+  }
+
+  private async answer(request: FastifyRequest, reply: FastifyReply, course: Course, outcome: Outcome): Promise<void> {
     const firstByteMs = Math.round(reply.elapsedTime);
-    const learnt: Relayed = {};
+    const learnt: Relayed = { whole: false };
     let end: ChatUsageRow['outcome'] = 'broken';
     try {
       if (outcome.answer === undefined) {
@@ -114,24 +140,25 @@ export class PassChat {
         end = 'refused';
         return;
       }
-      await relayAnswer(reply, outcome.answer, { hideUsage: !chat.wantsUsage, learnt });
+      const bytesAlone = course.prices ? this.config.afterHangupBytes : 0;
+      await relayAnswer(reply, outcome.answer, { hideUsage: !course.chat.wantsUsage, learnt, bytesAlone });
       end = 'completed';
     } catch (error) {
-      if (signal.reason === GONE) end = 'left';
+      if (course.gone.aborted) end = 'left';
       else this.logger.warn('chat.broken', { requestId: request.id, provider: outcome.attempt.provider.name, error });
       throw error;
     } finally {
       if (outcome.answer !== undefined) outcome.pass.end(PASS_ENDS[end]);
       const { attempt } = outcome;
       const { status } = outcome.answer ?? outcome.refusal;
-      const course = { learnt, end, prices, firstByteMs, durationMs: reply.elapsedTime };
-      this.usage.record(rowOf(request, chat, { attempt, status }, course));
+      const went = { learnt, end, firstByteMs, durationMs: reply.elapsedTime };
+      this.usage.record(rowOf(request, course, { attempt, status }, went));
     }
   }
 }
 
-interface Course {
-  readonly prices: ChatPrices;
+/** How a chat went. */
+interface Went {
   readonly learnt: Relayed;
   readonly end: ChatUsageRow['outcome'];
   readonly firstByteMs: number;
@@ -140,12 +167,13 @@ interface Course {
 
 function rowOf(
   request: FastifyRequest,
-  chat: ChatRequest,
+  { chat, prices }: Course,
   { attempt, status }: { readonly attempt: Outcome['attempt']; readonly status: number },
-  course: Course,
+  went: Went,
 ): ChatUsageRow {
   const { accountId, keyId } = callerOf(request);
   const { provider, key, model } = attempt;
+  const { usage } = went.learnt;
   return {
     request_id: request.id,
     account_id: accountId,
@@ -156,21 +184,25 @@ function rowOf(
     provider_model: model,
     streamed: chat.streamed,
     status,
-    outcome: course.end,
-    input_tokens: course.learnt.usage?.input ?? null,
-    output_tokens: course.learnt.usage?.output ?? null,
-    cached_tokens: course.learnt.usage?.cached ?? null,
-    first_byte_ms: course.firstByteMs,
-    duration_ms: Math.round(course.durationMs),
+    outcome: went.end,
+    input_tokens: usage?.input ?? null,
+    output_tokens: usage?.output ?? null,
+    cached_tokens: usage?.cached ?? null,
+    first_byte_ms: went.firstByteMs,
+    duration_ms: Math.round(went.durationMs),
     created_at: new Date().toISOString(),
-    cost_micros: costOf(course),
+    cost_micros: costOf(chat, prices, went),
   };
 }
 
-/** What a provider refused costs nothing; what it did not count, nobody knows. */
-function costOf({ prices, end, learnt: { usage } }: Course): number | null {
+/** What a provider refused costs nothing; without a price nobody knows. */
+function costOf(chat: ChatRequest, prices: ChatPrices, went: Went): number | null {
+  const { end, learnt, firstByteMs, durationMs } = went;
   if (prices === null || end === 'refused') return 0;
-  return prices === undefined || usage === undefined ? null : tokenCost(prices, usage);
+  if (prices === undefined) return null;
+  const output = learnt.output?.tokens ?? 0;
+  const unseenSeconds = end === 'left' ? (output > 0 ? firstByteMs : durationMs) / 1_000 : 0;
+  return costOfChat(chat, prices, { usage: learnt.usage, whole: learnt.whole, output, unseenSeconds });
 }
 
 function stopping(cause: unknown): AppError {

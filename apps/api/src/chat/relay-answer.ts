@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import type { ChatAnswer } from '#providers/chat/chat-provider.js';
 import { beginAnswer } from './answer-headers.js';
+import { OutputMeter } from './chat-estimate.js';
 import { usageOfCompletion, tokenUsage, type TokenUsage } from './token-usage.js';
 import { UsageFilter } from './usage-filter.js';
 
@@ -15,63 +16,97 @@ const TAIL = 16_384;
 /** What was learnt while an answer passed. */
 export interface Relayed {
   usage?: TokenUsage | undefined;
+  /** The provider has ended its answer. */
+  whole: boolean;
+  /** Of the answer, once it has begun. */
+  output?: OutputMeter;
 }
+
+interface Relaying {
+  readonly hideUsage: boolean;
+  readonly learnt: Relayed;
+  /** Bytes that are still read when the caller has left. */
+  readonly bytesAlone: number;
+}
+type Metered = Relaying & { readonly output: OutputMeter };
 
 /**
  * Passes a provider's answer on, byte for byte, as fast as the caller reads; `learnt` is filled in on the way.
- * Throws AppError while nothing has been sent, and the connection's error after that, when it has cut the caller's.
+ * Throws AppError while nothing has been sent, and after that, when it has cut the caller's connection or the caller
+ * has left, an Error: of the provider's connection, or when all that is read alone was read.
  */
-export async function relayAnswer(
-  reply: FastifyReply,
-  answer: ChatAnswer,
-  { hideUsage, learnt }: { readonly hideUsage: boolean; readonly learnt: Relayed },
-): Promise<void> {
-  if (/^text\/event-stream/i.test(String(answer.headers['content-type']))) {
-    await relayEvents(reply, answer, hideUsage, learnt);
-  } else {
-    await relayWhole(reply, answer, learnt);
-  }
+export async function relayAnswer(reply: FastifyReply, answer: ChatAnswer, relaying: Relaying): Promise<void> {
+  const streamed = /^text\/event-stream/i.test(String(answer.headers['content-type']));
+  const output = new OutputMeter(streamed);
+  relaying.learnt.output = output;
+  await (streamed ? relayEvents : relayWhole)(reply, answer, { ...relaying, output });
 }
 
-async function relayEvents(reply: FastifyReply, answer: ChatAnswer, hide: boolean, learnt: Relayed): Promise<void> {
-  const filter = new UsageFilter(hide);
-  // nginx and its like would collect the events otherwise.
-  beginAnswer(reply, answer, { 'x-accel-buffering': 'no' });
-  reply.raw.flushHeaders();
-  await pump(answer.body, reply.raw, (chunk) => {
+async function relayEvents(
+  reply: FastifyReply,
+  answer: ChatAnswer,
+  { hideUsage, learnt, bytesAlone, output }: Metered,
+): Promise<void> {
+  const filter = new UsageFilter(hideUsage);
+  if (!reply.raw.destroyed) {
+    // nginx and its like would collect the events otherwise.
+    beginAnswer(reply, answer, { 'x-accel-buffering': 'no' });
+    reply.raw.flushHeaders();
+  }
+  const map = (chunk: Buffer): Buffer => {
+    output.push(chunk);
     const kept = filter.push(chunk);
     learnt.usage = filter.usage;
     return kept;
-  });
+  };
+  await pump(answer.body, reply.raw, map, bytesAlone);
   const rest = filter.end();
   learnt.usage = filter.usage;
-  reply.raw.end(rest.length > 0 ? rest : undefined);
+  learnt.whole = true;
+  endAnswer(reply, rest);
 }
 
-async function relayWhole(reply: FastifyReply, answer: ChatAnswer, learnt: Relayed): Promise<void> {
-  const held = await holdUpTo(answer.body, MAX_HELD).catch((cause: unknown) => {
+async function relayWhole(
+  reply: FastifyReply,
+  answer: ChatAnswer,
+  { learnt, bytesAlone, output }: Metered,
+): Promise<void> {
+  const held = await holdUpTo(answer.body, MAX_HELD, output).catch((cause: unknown) => {
     throw new AppError('chat_upstream_error', 'The provider broke off its answer.', { cause });
   });
   if (held.whole) {
     learnt.usage = usageOfCompletion(held.bytes);
+    learnt.whole = true;
+    if (reply.raw.destroyed) throw callerGone();
     beginAnswer(reply, answer, { 'content-length': String(held.bytes.length) });
     reply.raw.end(held.bytes);
     return;
   }
   const length = answer.headers['content-length'];
-  beginAnswer(reply, answer, typeof length === 'string' ? { 'content-length': length } : {});
   let tail = held.bytes.subarray(-TAIL);
-  reply.raw.write(held.bytes);
-  await pump(answer.body, reply.raw, (chunk) => {
+  if (!reply.raw.destroyed) {
+    beginAnswer(reply, answer, typeof length === 'string' ? { 'content-length': length } : {});
+    reply.raw.write(held.bytes);
+  }
+  const map = (chunk: Buffer): Buffer => {
+    output.push(chunk);
     tail = chunk.length >= TAIL ? chunk.subarray(-TAIL) : Buffer.concat([tail, chunk]).subarray(-TAIL);
     return chunk;
-  });
+  };
+  await pump(answer.body, reply.raw, map, bytesAlone);
   learnt.usage = usageInTail(tail.toString('utf8'));
-  reply.raw.end();
+  learnt.whole = true;
+  endAnswer(reply);
+}
+
+/** Throws when nobody is there to read the end. */
+function endAnswer(reply: FastifyReply, rest: Buffer = Buffer.alloc(0)): void {
+  if (reply.raw.destroyed) throw callerGone();
+  reply.raw.end(rest.length > 0 ? rest : undefined);
 }
 
 /** The body's first bytes: all of them, or more than `limit`; then the body is paused. */
-function holdUpTo(body: Readable, limit: number): Promise<{ whole: boolean; bytes: Buffer }> {
+function holdUpTo(body: Readable, limit: number, output: OutputMeter): Promise<{ whole: boolean; bytes: Buffer }> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -81,6 +116,7 @@ function holdUpTo(body: Readable, limit: number): Promise<{ whole: boolean; byte
     };
     const onData = (chunk: Buffer): void => {
       chunks.push(chunk);
+      output.push(chunk);
       bytes += chunk.length;
       if (bytes <= limit) return;
       body.pause();
@@ -93,9 +129,18 @@ function holdUpTo(body: Readable, limit: number): Promise<{ whole: boolean; byte
   });
 }
 
-/** Writes what `map` makes of each piece, and stops reading while the caller does not read. */
-function pump(body: Readable, target: ServerResponse, map: (chunk: Buffer) => Buffer): Promise<void> {
+/**
+ * Writes what `map` makes of each piece, and stops reading while the caller does not read. When the caller leaves, it
+ * reads on alone, so many bytes.
+ */
+function pump(
+  body: Readable,
+  target: ServerResponse,
+  map: (chunk: Buffer) => Buffer,
+  bytesAlone: number,
+): Promise<void> {
   return new Promise((resolve, reject) => {
+    let left = bytesAlone;
     const resume = (): void => {
       body.resume();
     };
@@ -107,26 +152,37 @@ function pump(body: Readable, target: ServerResponse, map: (chunk: Buffer) => Bu
         reject(error);
       }
     };
-    const onClose = (): void => {
+    const stop = (): void => {
       body.destroy();
-      settle(new Error('the caller is gone'));
+      settle(callerGone());
+    };
+    const onClose = (): void => {
+      if (left > 0) resume();
+      else stop();
     };
     target.on('drain', resume).on('close', onClose);
-    if (target.destroyed) {
-      onClose();
+    if (target.destroyed && left <= 0) {
+      stop();
       return;
     }
     body
       .on('data', (chunk: Buffer) => {
         const kept = map(chunk);
-        if (kept.length > 0 && !target.write(kept)) body.pause();
+        if (target.destroyed) {
+          left -= chunk.length;
+          if (left <= 0) stop();
+        } else if (kept.length > 0 && !target.write(kept)) body.pause();
       })
       .on('end', () => {
         settle();
       })
       .on('error', settle);
-    if (!target.writableNeedDrain) body.resume();
+    if (target.destroyed || !target.writableNeedDrain) resume();
   });
+}
+
+function callerGone(): Error {
+  return new Error('the caller is gone');
 }
 
 /** Usage stands near the end of a completion; in a text of the model its quotes would be escaped. */

@@ -8,7 +8,7 @@ export class LimitsConfig {
   @Max(1_000_000_000)
   readonly submitsPerMinute: number = 60;
 
-  @Setting('RATE_POLLS_PER_MINUTE', 'Reads of tasks an API key may make in a minute; 0 = any number.')
+  @Setting('RATE_POLLS_PER_MINUTE', 'Reads and cancels of tasks an API key may make in a minute; 0 = any number.')
   @IsInt()
   @Min(0)
   @Max(1_000_000_000)

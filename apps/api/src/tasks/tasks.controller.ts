@@ -89,7 +89,7 @@ export class TasksController {
   }
 
   @Post(':taskId/cancel')
-  @RouteConfig({ bodyless: true, scope: 'images' })
+  @RouteConfig({ bodyless: true, scope: 'images', counted: 'polls' })
   @HttpCode(200)
   @DescribeCancel()
   async cancel(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {

@@ -180,7 +180,7 @@ export interface components {
        */
       readonly currency: string;
       /**
-       * @description `reserved` until the task ends; `settled` when it is completed; `refunded` when it failed or was cancelled, which costs nothing.
+       * @description `reserved` until the task ends; `settled` when it is completed, or was cancelled after a provider had begun it; `refunded` when it costs nothing: it failed, or was cancelled before that.
        * @enum {string}
        */
       readonly state: 'reserved' | 'settled' | 'refunded' | 'unpriced';

@@ -1,0 +1,53 @@
+import { costOfChat, estimatedInput, expectedOutput, OutputMeter, reserveOf } from './chat-estimate.js';
+import { readChatRequest } from './chat-request.js';
+
+const PRICES = { input: 1_000_000, cachedInput: 100_000, output: 1_000_000 };
+const chat = (fields = '') => readChatRequest(Buffer.from(`{"model":"m","messages":["abcdefgh"]${fields}}`));
+const ofStream = (...texts: string[]): number => {
+  const meter = new OutputMeter(true);
+  for (const text of texts) meter.push(Buffer.from(text));
+  return meter.tokens;
+};
+const line = (content: string): string => `data: {"choices":[{"delta":{"content":"${content}"}}]}\n\n`;
+
+describe('the estimate of a chat', () => {
+  it('takes four bytes of the request for a token, and a picture for 1,500, however large it is', () => {
+    expect(estimatedInput(Buffer.alloc(401))).toBe(101);
+    const pictures = `"data:image/png;base64,${'A'.repeat(100_000)}"`.repeat(2);
+    expect(estimatedInput(Buffer.from(pictures))).toBe(3_000 + Math.ceil((2 * 16) / 4));
+    expect(estimatedInput(Buffer.from(`";base64,${'A'.repeat(400)}`))).toBeGreaterThanOrEqual(100);
+  });
+
+  it('takes each event of a stream for a token, and more of what is longer, wherever it is cut', () => {
+    const text = `: ping\n\n${line('a')}${line('b')}${line('')}data: [DONE]\n\n`;
+    expect(ofStream(text)).toBe(3);
+    expect(ofStream(...text)).toBe(3);
+    expect(ofStream(line(''), line('x'.repeat(400)))).toBe(100);
+    expect(ofStream(line(''), line('x'.repeat(4_000_000)))).toBe(4_096);
+    expect(ofStream()).toBe(0);
+  });
+
+  it('expects what the request allows, for all its choices', () => {
+    expect(expectedOutput(chat())).toBe(4_096);
+    expect(expectedOutput(chat(',"max_tokens":10,"max_completion_tokens":7,"n":3'))).toBe(21);
+    expect(expectedOutput(chat(',"max_tokens":-1,"n":"9"'))).toBe(4_096);
+    expect(expectedOutput(chat(',"max_tokens":1e300'))).toBe(2_147_483_647);
+    expect(reserveOf(chat(',"max_tokens":10'), PRICES)).toBe(estimatedInput(chat(',"max_tokens":10').bytes) + 10);
+  });
+
+  const SEEN = { usage: undefined, whole: false, output: 5, unseenSeconds: 0 };
+  const input = estimatedInput(chat().bytes);
+
+  it.each([
+    ['what was counted of a whole answer', { whole: true, usage: { input: 3, output: 2, cached: null } }, 5],
+    ['what the cache had for less', { whole: true, usage: { input: 20, output: 2, cached: 10 } }, 13],
+    ['what was seen where nothing was counted', {}, input + 5],
+    ['a whole answer that nobody counted', { whole: true }, input + 5],
+    ['what is missing of a count', { whole: true, usage: { input: 3, output: null, cached: null } }, 8],
+    ['more than a count before the end', { usage: { input: 3, output: 2, cached: null } }, 8],
+    ['the time in which nobody looked', { unseenSeconds: 10 }, input + 500],
+    ['no more of it than the request allows', { unseenSeconds: 1_000 }, input + 4_096],
+  ])('is %s', (_name, changes, cost) => {
+    expect(costOfChat(chat(), PRICES, { ...SEEN, ...changes })).toBe(cost);
+  });
+});

@@ -1,0 +1,247 @@
+import { waitUntil } from '#embedded/wait-until.js';
+import { event, json, pieces, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
+import { openHangUpRoom, type HangUpRoom, type Payer } from '../support/hang-ups.js';
+
+const CHATS = '/v1/chat/completions';
+const USAGE = { prompt_tokens: 500, completion_tokens: 300, total_tokens: 800 };
+/** Of 1,000 millionths a token. */
+const BILL = 800_000;
+const chunk = (fields: object): object => ({
+  id: 'c',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'm',
+  ...fields,
+});
+const delta = (content: string): string =>
+  event(chunk({ choices: [{ index: 0, delta: { content }, finish_reason: null }] }));
+const FINISH = event(chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }));
+const USED = event(chunk({ choices: [], usage: USAGE }));
+const HEAD = { 'content-type': 'text/event-stream' };
+
+/** Waits until the call is cut off, for so many ms: by then the API knows that its caller has left. */
+async function cutOff(aborted: Promise<void>, timeoutMs: number): Promise<void> {
+  let isCut = false;
+  void aborted.then(() => (isCut = true));
+  await waitUntil(() => isCut, { timeoutMs });
+}
+
+/** Chats with a price, whose callers leave when they have what they wanted. */
+describe('hanging up on a chat', () => {
+  let room: HangUpRoom;
+  let upstream: ChatUpstream;
+  beforeAll(async () => {
+    upstream = await startChatUpstream();
+    room = await openHangUpRoom(
+      `providers:
+  up: { type: openai, base_url: "${upstream.url}", keys: [{ env: UP_KEY }] }
+  own: { type: openai, base_url: "${upstream.url}", keys: [{ env: UP_KEY }], free: true }
+models:
+  talk:
+    kind: chat
+    routes: [{ provider: up }]
+    prices: [{ from: 2026-01-01, per_million_tokens: { input: 1000, output: 1000 } }]
+  any-tier:
+    kind: chat
+    routes: [{ provider: up }]
+    prices: [{ from: 2026-01-01, per_million_tokens: { input: 1000, output: 1000, covers: [service_tier] } }]
+  own-talk: { kind: chat, routes: [{ provider: own }] }
+`,
+      { CHAT_AFTER_HANGUP_MS: '2000', CHAT_AFTER_HANGUP_BYTES: '200000', CHAT_FIRST_BYTE_TIMEOUT_MS: '4000' },
+    );
+  }, 120_000);
+  afterAll(async () => {
+    await room.close();
+    await upstream.close();
+  }, 60_000);
+  beforeEach(() => {
+    upstream.received.length = 0;
+  });
+
+  const ask = (fields: object = {}): object => ({
+    model: 'talk',
+    messages: [{ role: 'user', content: 'hello' }],
+    ...fields,
+  });
+
+  /** Leaves as soon as this has been read of the answer, or when the upstream has the call. */
+  async function leave({ key }: Payer, body: object, until?: string): Promise<void> {
+    const calls = upstream.received.length;
+    const gone = new AbortController();
+    const call = room.platform.call(CHATS, { key, body, signal: gone.signal });
+    if (until === undefined) {
+      await waitUntil(() => upstream.received.length > calls, { timeoutMs: 10_000 });
+    } else {
+      let text = '';
+      for await (const part of (await call).body as unknown as AsyncIterable<Uint8Array>) {
+        text += Buffer.from(part).toString();
+        if (text.includes(until)) break;
+      }
+    }
+    gone.abort();
+    await call.catch(() => undefined);
+  }
+
+  /** What is written down of the payer's only chat, once it is. */
+  async function writtenOf({ id }: Payer): Promise<Record<string, unknown>> {
+    let row: Record<string, unknown> | undefined;
+    const find = async (): Promise<boolean> => {
+      const { rows } = await room.platform.pool.query('SELECT * FROM chat_usage WHERE api_key_id = $1', [id]);
+      [row] = rows as Record<string, unknown>[];
+      return row !== undefined;
+    };
+    expect(await waitUntil(find, { timeoutMs: 30_000 })).toBe(true);
+    return row ?? {};
+  }
+
+  it('H4: a stream closed after its finish reason costs what its provider counts afterwards, twice of two', async () => {
+    upstream.answer = async (response, { aborted }) => {
+      response.writeHead(200, HEAD).write(delta('hi') + FINISH);
+      await cutOff(aborted, 500);
+      response.end(USED + event('[DONE]'));
+    };
+    for (const price of [BILL, BILL]) {
+      const payer = await room.newPayer(10_000_000);
+      await leave(payer, ask({ stream: true }), '"stop"');
+      expect(await payer.spends(price)).toBe(price);
+      expect(await writtenOf(payer)).toMatchObject({ outcome: 'left', output_tokens: 300, cost_micros: String(price) });
+    }
+  });
+
+  it('H4: an answer in one piece whose caller left before it came costs what its provider counted', async () => {
+    upstream.answer = async (response, call) => {
+      await cutOff(call.aborted, 500);
+      return json({ id: 'c', choices: [], usage: USAGE })(response, call);
+    };
+    const payer = await room.newPayer(10_000_000);
+    await leave(payer, ask());
+    expect(await payer.spends(BILL)).toBe(BILL);
+  });
+
+  it.each([
+    ['an answer that never begins', {}],
+    ['a stream that never begins', { stream: true }],
+  ])('H4: %s is cut off in time, and costs what the provider may have written in it', async (_name, fields) => {
+    upstream.answer = () => undefined;
+    const payer = await room.newPayer(10_000_000);
+    await leave(payer, ask(fields));
+    await upstream.received[0]?.aborted;
+    const row = await writtenOf(payer);
+    // 50 tokens a second for the two seconds that it was read on at least.
+    expect(Number(row['cost_micros'])).toBeGreaterThanOrEqual(100_000);
+    expect(await payer.spends(Number(row['cost_micros']))).toBe(Number(row['cost_micros']));
+  });
+
+  it('H4: a stream without an end is cut off after so many bytes, and costs a token for each event', async () => {
+    let sent = 0;
+    upstream.answer = (response) => {
+      response.writeHead(200, HEAD);
+      const push = (): void => {
+        while (!response.destroyed && response.write(delta('word'))) sent++;
+      };
+      response.on('drain', push);
+      push();
+    };
+    const payer = await room.newPayer(1_000_000_000);
+    await leave(payer, ask({ stream: true }), 'word');
+    await upstream.received[0]?.aborted;
+    const row = await writtenOf(payer);
+    expect(Number(row['cost_micros'])).toBeGreaterThan(1_000_000);
+    expect(Number(row['cost_micros'])).toBeLessThan((sent + 1_000) * 1_000);
+  });
+
+  it('H4: what was seen of a provider that breaks off is paid for by estimate', async () => {
+    upstream.answer = (response) => {
+      response.writeHead(200, HEAD).write(delta('a') + delta('b') + delta('c'), () => response.destroy());
+    };
+    const payer = await room.newPayer(10_000_000);
+    const answer = await room.platform.call(CHATS, { key: payer.key, body: ask({ stream: true }) });
+    await expect(answer.text()).rejects.toThrow();
+    const body = Math.ceil(JSON.stringify(ask({ stream: true })).length / 4);
+    const estimate = (body + 3) * 1_000;
+    expect(await payer.spends(estimate)).toBe(estimate);
+    expect(await writtenOf(payer)).toMatchObject({
+      outcome: 'broken',
+      input_tokens: null,
+      cost_micros: String(estimate),
+    });
+  });
+
+  it('H4: a stream that ends without a usage is estimated, never free', async () => {
+    upstream.answer = pieces([delta('a'), delta('b'), FINISH, event('[DONE]')]);
+    const payer = await room.newPayer(10_000_000);
+    await (await room.platform.call(CHATS, { key: payer.key, body: ask({ stream: true }) })).text();
+    const cost = Number((await writtenOf(payer))['cost_micros']);
+    const input = Math.ceil(JSON.stringify(ask({ stream: true })).length / 4) * 1_000;
+    expect(cost).toBeGreaterThanOrEqual(input + 3_000);
+    expect(cost).toBeLessThanOrEqual(input + 9_000);
+    expect(await payer.spends(cost)).toBe(cost);
+  });
+
+  it('a chat that nobody charges for is cut off with its caller, before and within its answer', async () => {
+    const payer = await room.newPayer(10_000_000);
+    const begun = Date.now();
+    upstream.answer = () => undefined;
+    await leave(payer, ask({ model: 'own-talk' }));
+    await upstream.received[0]?.aborted;
+    upstream.answer = (response) => void response.writeHead(200, HEAD).write(delta('a'));
+    await leave(payer, ask({ model: 'own-talk', stream: true }), '"a"');
+    await upstream.received[1]?.aborted;
+    // Each would have been read on for 2 s.
+    expect(Date.now() - begun).toBeLessThan(4_000);
+    expect(await payer.spent()).toBe(0);
+  });
+
+  it('a provider that refuses is not followed by another when the caller has left, and costs nothing', async () => {
+    upstream.answer = async (response, call) => {
+      await cutOff(call.aborted, 300);
+      return json({ error: { message: 'busy' } }, 500)(response, call);
+    };
+    const payer = await room.newPayer(10_000_000);
+    await leave(payer, ask());
+    const row = await writtenOf(payer);
+    expect(upstream.received).toHaveLength(1);
+    expect(row).toMatchObject({ cost_micros: '0' });
+    expect(await payer.spent()).toBe(0);
+  });
+
+  it.each([
+    ['"Stream":true', 'stream'],
+    ['"\\u0053tream":true', 'stream'],
+    ['"\\u017ftream":true', 'stream'],
+    ['"STREAM":true', 'stream'],
+    ['"streamOptions":{"includeUsage":false}', 'stream_options'],
+    ['"Stream_Options":{"include_usage":false}', 'stream_options'],
+    ['"stream":true,"stream_options":{"include_usage":true,"Include_Usage":false}', 'include_usage'],
+    ['"Max_Tokens":9', 'max_tokens'],
+    ['"N":9', 'n'],
+    ['"Service_Tier":"priority"', 'service_tier'],
+    ['"Messages":[1]', 'messages'],
+    ['"Model":"x"', 'model'],
+    ['"service_tier":"priority"', 'service_tier'],
+    ['"service_tier":["priority"]', 'service_tier'],
+    ['"web_search_options":{}', 'web_search_options'],
+    ['"modalities":["text","audio"]', 'modalities'],
+    ['"models":["x/dear"]', 'models'],
+  ])('M6: %s is refused, and nobody is asked', async (fields, param) => {
+    const body = `{"model":"talk","messages":[{"role":"user","content":"x"}],${fields}}`;
+    const answer = await room.platform.call(CHATS, { body, headers: { 'content-type': 'application/json' } });
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      { error: { type: 'invalid_request_error', code: 'unsupported_parameter', param } },
+    ]);
+    expect(upstream.received).toHaveLength(0);
+  });
+
+  it('M6: what costs no more, or is covered by the price, or free, is passed on', async () => {
+    upstream.answer = json({ id: 'c', choices: [], usage: USAGE });
+    for (const fields of [
+      { service_tier: 'flex', modalities: ['text'], web_search_options: null },
+      { model: 'any-tier', service_tier: 'priority' },
+      { model: 'own-talk', service_tier: 'priority', models: ['x'] },
+    ]) {
+      expect((await room.platform.call(CHATS, { body: ask(fields) })).status).toBe(200);
+      expect(JSON.parse(upstream.received.at(-1)?.body ?? '')).toEqual(ask(fields));
+    }
+  });
+});

@@ -1,0 +1,50 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitUntil } from '#embedded/wait-until.js';
+import { findBudgets, setBudget } from '#money/budgets.js';
+import { startPlatform, type Platform } from './platform.js';
+
+/** A key with a budget, in millionths. */
+export interface Payer {
+  readonly id: string;
+  readonly key: string;
+  /** What its budget has spent, in millionths. */
+  spent(): Promise<number>;
+  /** Waits until its budget has spent so much, in millionths, for so many ms; answers with what it has spent then. */
+  spends(amount: number, timeoutMs?: number): Promise<number>;
+}
+
+/** A platform with a price book whose upstreams the test plays, and payers who leave when they like. */
+export async function openHangUpRoom(catalogue: string, changes: Readonly<Record<string, string>> = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'darkroom-hang-ups-'));
+  await writeFile(join(folder, 'models.yaml'), catalogue);
+  const platform: Platform = await startPlatform({
+    MODELS_FILE: join(folder, 'models.yaml'),
+    UP_KEY: 'upstream-secret-1',
+    ...changes,
+  });
+  return {
+    platform,
+    async newPayer(limit: number): Promise<Payer> {
+      const key = await platform.newKey();
+      const { rows } = await platform.pool.query<{ id: string }>(
+        'SELECT id FROM api_keys ORDER BY created_at DESC, id DESC LIMIT 1',
+      );
+      const id = rows[0]?.id ?? '';
+      await setBudget(platform.pool, { ownerId: id, owner: 'key' }, { limit, period: 'total' });
+      const spent = async (): Promise<number> => (await findBudgets(platform.pool, [id]))[0]?.spent ?? NaN;
+      const spends = async (amount: number, timeoutMs = 20_000): Promise<number> => {
+        await waitUntil(async () => (await spent()) === amount, { timeoutMs });
+        return spent();
+      };
+      return { id, key, spent, spends };
+    },
+    async close(): Promise<void> {
+      await platform.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export type HangUpRoom = Awaited<ReturnType<typeof openHangUpRoom>>;
