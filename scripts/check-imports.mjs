@@ -9,17 +9,18 @@ const below = ['telemetry', 'config', 'contract'];
 const mayImport = {
   contract: [],
   config: [],
-  images: [],
+  bytes: [],
+  images: ['bytes'],
   embedded: [],
   telemetry: ['config', 'contract'],
   secrets: ['config'],
   database: below,
   queue: below,
   storage: below,
-  egress: below,
+  egress: [...below, 'bytes'],
   catalogue: below,
-  providers: [...below, 'egress', 'catalogue'],
-  'providers/sandbox': [...below, 'egress', 'images'],
+  providers: [...below, 'bytes', 'egress', 'catalogue'],
+  'providers/sandbox': [...below, 'bytes', 'egress', 'images'],
   routing: [...below, 'queue', 'database', 'catalogue', 'providers'],
   money: [...below, 'catalogue', 'database'],
   people: [...below, 'database'],
@@ -41,7 +42,7 @@ const fences = [
   { packages: ['@aws-sdk/', '@smithy/'], allowed: /^libs\/storage\// },
   { packages: ['pg'], allowed: /^libs\/(database|embedded)\/|^apps\/onebox\/|-store\.ts$/ },
   { packages: ['@prisma/', '#database/generated/'], allowed: /^libs\/database\/|-store\.ts$/ },
-  { packages: ['@nestjs/'], allowed: /^(apps|test)\/|^libs\/(?!images|providers|egress|embedded)|\.module\.ts$/ },
+  { packages: ['@nestjs/'], allowed: /^(apps|test)\/|^libs\/(?!bytes|images|providers|egress|embedded)|\.module\.ts$/ },
 ];
 
 const root = process.argv[2] ?? join(import.meta.dirname, '..');

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { ByteCollector } from '#bytes/byte-collector.js';
 
 export interface BodyLimits {
   readonly maxBytes: number;
@@ -9,22 +10,20 @@ export interface BodyLimits {
 
 /** Reads a body whole. Throws as soon as it is too long or too slow, or when it breaks off. */
 export async function readCappedBody(body: Readable, limits: BodyLimits): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const collected = new ByteCollector();
   let bytesAtTick = 0;
   const expected = (limits.minRate * limits.rateWindowMs) / 1_000;
   const timer = setInterval(() => {
-    if (bytes - bytesAtTick < expected) body.destroy(new Error('the body comes too slowly'));
-    bytesAtTick = bytes;
+    if (collected.bytes - bytesAtTick < expected) body.destroy(new Error('the body comes too slowly'));
+    bytesAtTick = collected.bytes;
   }, limits.rateWindowMs);
   try {
     for await (const chunk of body) {
-      bytes += (chunk as Buffer).length;
-      if (bytes > limits.maxBytes) throw new Error('the body is too long');
-      chunks.push(chunk as Buffer);
+      collected.add(chunk as Buffer);
+      if (collected.bytes > limits.maxBytes) throw new Error('the body is too long');
     }
-    return Buffer.concat(chunks, bytes);
   } finally {
     clearInterval(timer);
   }
+  return collected.joined();
 }

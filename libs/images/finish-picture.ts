@@ -1,4 +1,4 @@
-import { hash, webcrypto } from 'node:crypto';
+import { sha256Of } from '#bytes/slices.js';
 import { readHeader } from './header.js';
 import { ImageError } from './image-error.js';
 import { MAX_PICTURE_BYTES } from './limits.js';
@@ -22,9 +22,6 @@ export interface FinishedPicture {
   /** As the provider sent it, upright. */
   readonly received: { readonly width: number; readonly height: number; readonly format: ImageType };
 }
-
-/** Hashing this much takes well under a millisecond. */
-const SMALL_BYTES = 100_000;
 
 const STEPS: readonly Step[] = [upright, fit, flatten, encode, strip];
 
@@ -58,11 +55,4 @@ async function inspect(bytes: Buffer): Promise<PictureInWork> {
 async function measure({ bytes, header }: PictureInWork): Promise<Omit<FinishedPicture, 'received'>> {
   const { type, width, height } = header;
   return { bytes, contentType: contentTypeOf(type), format: type, width, height, sha256: await sha256Of(bytes) };
-}
-
-/** Small pictures are hashed at once, large ones off the event loop's way. */
-async function sha256Of(bytes: Buffer): Promise<string> {
-  if (bytes.length <= SMALL_BYTES) return hash('sha256', bytes, 'hex');
-  const digest = await webcrypto.subtle.digest('SHA-256', new Uint8Array(bytes));
-  return Buffer.from(digest).toString('hex');
 }

@@ -1,10 +1,9 @@
+import { FileStructure } from './file-structure.js';
 import { ImageError } from './image-error.js';
 import { MAX_IMAGE_EDGE } from './limits.js';
 import { imageTooLarge } from './pixel-limits.js';
-import { pngChunks } from './png-chunks.js';
 import { inTurn, openImage } from './sharp.js';
 import { sniffImageType, type ImageType } from './sniff.js';
-import { isAnimatedWebp } from './webp-chunks.js';
 
 /** What an image file says of itself before any pixel is decoded. */
 export interface ImageHeader {
@@ -20,7 +19,7 @@ export interface ImageHeader {
 }
 
 /**
- * Reads the header and checks type, frames and pixel count; decodes nothing.
+ * Reads the header and checks type, structure, frames and pixel count; decodes nothing.
  * Throws ImageError (unsupported_image_media_type, invalid_image_file, image_too_large).
  */
 export async function readHeader(bytes: Buffer): Promise<ImageHeader> {
@@ -28,17 +27,14 @@ export async function readHeader(bytes: Buffer): Promise<ImageHeader> {
   if (type === undefined) {
     throw new ImageError('unsupported_image_media_type', 'The image must be a PNG, JPEG or WebP file.');
   }
-  if (isAnimated(bytes, type)) {
+  const structure = await FileStructure.of(bytes, type);
+  if (structure.isAnimated) {
     throw new ImageError('invalid_image_file', 'The image is animated; only single pictures are accepted.');
   }
-  const header = await declaredHeader(bytes, type);
+  // Without megabytes of text or XMP, which the decoder would unpack and hand over as strings.
+  const header = await declaredHeader(await structure.readable(), type);
   if (Math.max(header.width, header.height) > MAX_IMAGE_EDGE) throw imageTooLarge();
   return header;
-}
-
-function isAnimated(bytes: Buffer, type: ImageType): boolean {
-  if (type === 'png') return pngChunks(bytes).some((chunk) => chunk.type === 'acTL');
-  return type === 'webp' && isAnimatedWebp(bytes);
 }
 
 async function declaredHeader(bytes: Buffer, type: ImageType): Promise<ImageHeader> {

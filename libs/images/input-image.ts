@@ -70,7 +70,7 @@ function checkMaskFits(header: ImageHeader, firstImage: { width: number; height:
 }
 
 async function keepPixels(bytes: Buffer, header: ImageHeader): Promise<Buffer> {
-  const clean = stripMetadata(bytes, header.type);
+  const clean = await stripMetadata(bytes, header.type);
   await checkDecodes(clean);
   return clean;
 }

@@ -1,69 +1,76 @@
+import type { FileParts, PartKind } from './file-parts.js';
+import { read, search, skip, type FileReader } from './file-walk.js';
 import { ImageError } from './image-error.js';
 
 const START_OF_IMAGE = 0xd8;
 const END_OF_IMAGE = 0xd9;
 const START_OF_SCAN = 0xda;
 const COMMENT = 0xfe;
+const FILL = 0xff;
+/** Bytes of a segment's content that tell what it is. */
+const NAME_BYTES = 12;
 
-/** Copies a JPEG without its metadata segments and without anything behind its end. Throws ImageError. */
-export function stripJpeg(bytes: Buffer): Buffer {
-  const kept: Buffer[] = [bytes.subarray(0, 2)];
-  let offset = 2;
-  while (offset + 1 < bytes.length) {
-    if (bytes[offset] !== 0xff) break;
-    const marker = bytes[offset + 1] ?? 0;
-    if (marker === 0xff) {
-      offset += 1; // a fill byte
-    } else if (marker === END_OF_IMAGE) {
-      kept.push(bytes.subarray(offset, offset + 2));
-      return Buffer.concat(kept);
-    } else if (standsAlone(marker)) {
-      kept.push(bytes.subarray(offset, offset + 2));
-      offset += 2;
-    } else {
-      const end = segmentEnd(bytes, offset, marker);
-      if (isNeeded(marker, bytes.subarray(offset + 4, end))) kept.push(bytes.subarray(offset, end));
-      offset = end;
-    }
+/** A JPEG's segments up to its end mark; one with a scan reaches to the end of the scan. Throws ImageError. */
+export function* readJpeg(parts: FileParts): FileReader {
+  parts.add(yield* skip(2), 'pixels');
+  for (;;) {
+    const { bytes: first, offset } = yield* read(1);
+    if (first[0] !== FILL) throw damagedJpeg();
+    const markerAt = yield* search(fillEnd);
+    if (markerAt > offset) parts.add(markerAt - 1, 'other');
+    const { bytes, offset: markerEnd } = yield* read(1);
+    const marker = bytes.readUInt8(0);
+    if (standsAlone(marker)) parts.add(markerEnd, 'pixels');
+    else yield* readSegment(marker, parts);
+    if (marker === END_OF_IMAGE) return;
   }
-  throw damaged();
 }
 
-function segmentEnd(bytes: Buffer, offset: number, marker: number): number {
-  if (offset + 4 > bytes.length) throw damaged();
-  const end = offset + 2 + bytes.readUInt16BE(offset + 2);
-  if (end < offset + 4 || end > bytes.length) throw damaged();
-  return marker === START_OF_SCAN ? scanEnd(bytes, end) : end;
+function* readSegment(marker: number, parts: FileParts): FileReader {
+  const length = (yield* read(2)).bytes.readUInt16BE(0) - 2;
+  if (length < 0) throw damagedJpeg();
+  const { bytes: name } = yield* read(Math.min(length, NAME_BYTES));
+  const kind = kindOf(marker, name.toString('latin1'));
+  const end = yield* skip(length - name.length);
+  parts.add(marker === START_OF_SCAN ? yield* search(scanEnd) : end, kind);
+}
+
+/** Any number of fill bytes may stand before a marker. */
+function fillEnd(bytes: Buffer): { passed: number; found: boolean } {
+  let passed = 0;
+  while (bytes[passed] === FILL) passed += 1;
+  return { passed, found: passed < bytes.length };
 }
 
 /** Where the compressed pixels after a scan header end: at the first marker that is neither stuffing nor restart. */
-function scanEnd(bytes: Buffer, start: number): number {
-  let offset = bytes.indexOf(0xff, start);
-  while (offset !== -1 && offset + 1 < bytes.length) {
-    const next = bytes[offset + 1] ?? 0;
-    if (next !== 0 && next !== 0xff && !isRestart(next)) return offset;
-    offset = bytes.indexOf(0xff, next === 0xff ? offset + 1 : offset + 2);
+function scanEnd(bytes: Buffer): { passed: number; found: boolean } {
+  let at = bytes.indexOf(0xff);
+  while (at !== -1 && at + 1 < bytes.length) {
+    const next = bytes[at + 1] ?? 0;
+    if (next !== 0 && next !== FILL && !isRestart(next)) return { passed: at, found: true };
+    at = bytes.indexOf(0xff, next === FILL ? at + 1 : at + 2);
   }
-  throw damaged();
+  return { passed: at === -1 ? bytes.length : at, found: false };
 }
 
 /** JFIF, the colour profile and Adobe's colour mark say how pixels are read; other application data is metadata. */
-function isNeeded(marker: number, content: Buffer): boolean {
-  if (marker === COMMENT) return false;
-  if (marker < 0xe0 || marker > 0xef) return true;
-  if (marker === 0xe0) return content.toString('latin1', 0, 5) === 'JFIF\0';
-  if (marker === 0xe2) return content.toString('latin1', 0, 12) === 'ICC_PROFILE\0';
-  return marker === 0xee && content.toString('latin1', 0, 5) === 'Adobe';
+function kindOf(marker: number, name: string): PartKind {
+  if (marker === COMMENT) return 'other';
+  if (marker < 0xe0 || marker > 0xef) return 'pixels';
+  if (marker === 0xe0) return name.startsWith('JFIF\0') ? 'pixels' : 'other';
+  if (marker === 0xe1) return name.startsWith('Exif\0') ? 'exif' : 'other';
+  if (marker === 0xe2) return name === 'ICC_PROFILE\0' ? 'profile' : 'other';
+  return marker === 0xee && name.startsWith('Adobe') ? 'pixels' : 'other';
 }
 
 function standsAlone(marker: number): boolean {
-  return marker === START_OF_IMAGE || marker === 0x01 || isRestart(marker);
+  return marker === START_OF_IMAGE || marker === END_OF_IMAGE || marker === 0x01 || isRestart(marker);
 }
 
 function isRestart(marker: number): boolean {
   return marker >= 0xd0 && marker <= 0xd7;
 }
 
-function damaged(): ImageError {
+function damagedJpeg(): ImageError {
   return new ImageError('invalid_image_file', 'The JPEG file is damaged or incomplete.');
 }

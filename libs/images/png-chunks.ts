@@ -1,36 +1,24 @@
-import { ImageError } from './image-error.js';
-
-export interface Chunk {
-  readonly type: string;
-  /** Offsets of the whole chunk, header and checksum included. */
-  readonly start: number;
-  readonly end: number;
-}
+import type { FileParts, PartKind } from './file-parts.js';
+import { read, skip, type FileReader } from './file-walk.js';
 
 const SIGNATURE_BYTES = 8;
+const CHECKSUM_BYTES = 4;
 /** What decides the pixels and how their colours are meant; all else is metadata. */
-const KEPT = new Set(['IHDR', 'PLTE', 'IDAT', 'IEND', 'tRNS', 'sRGB', 'gAMA', 'cHRM', 'iCCP', 'cICP', 'sBIT']);
+const KINDS: ReadonlyMap<string, PartKind> = new Map([
+  ...['IHDR', 'PLTE', 'IDAT', 'IEND', 'tRNS', 'sRGB', 'gAMA', 'cHRM', 'cICP', 'sBIT'].map(
+    (type) => [type, 'pixels'] as const,
+  ),
+  ['iCCP', 'profile'],
+  ['eXIf', 'exif'],
+]);
 
-/** Lists a PNG's chunks up to its end mark. Throws ImageError when they don't add up. */
-export function pngChunks(bytes: Buffer): Chunk[] {
-  const chunks: Chunk[] = [];
-  let offset = SIGNATURE_BYTES;
-  while (offset + 12 <= bytes.length) {
-    const end = offset + 12 + bytes.readUInt32BE(offset);
-    if (end > bytes.length) break;
-    const chunk = { type: bytes.toString('latin1', offset + 4, offset + 8), start: offset, end };
-    chunks.push(chunk);
-    if (chunk.type === 'IEND') return chunks;
-    offset = end;
+/** A PNG's chunks up to its end mark. */
+export function* readPng(parts: FileParts): FileReader {
+  parts.add(yield* skip(SIGNATURE_BYTES), 'pixels');
+  for (let type = ''; type !== 'IEND';) {
+    const { bytes: head } = yield* read(8);
+    type = head.toString('latin1', 4, 8);
+    if (type === 'acTL') parts.isAnimated = true;
+    parts.add(yield* skip(head.readUInt32BE(0) + CHECKSUM_BYTES), KINDS.get(type) ?? 'other');
   }
-  throw new ImageError('invalid_image_file', 'The PNG file is damaged or incomplete.');
-}
-
-/** Copies a PNG without its metadata chunks and without anything behind its end. */
-export function stripPng(bytes: Buffer): Buffer {
-  const kept = pngChunks(bytes).filter((chunk) => KEPT.has(chunk.type));
-  return Buffer.concat([
-    bytes.subarray(0, SIGNATURE_BYTES),
-    ...kept.map((chunk) => bytes.subarray(chunk.start, chunk.end)),
-  ]);
 }

@@ -1,59 +1,47 @@
-import { ImageError } from './image-error.js';
-import type { Chunk } from './png-chunks.js';
+import type { FileParts, PartKind } from './file-parts.js';
+import { read, skip, type FileReader } from './file-walk.js';
 
 const HEADER_BYTES = 12;
-const KEPT = new Set(['VP8X', 'ICCP', 'ALPH', 'VP8 ', 'VP8L']);
-const EXIF_AND_XMP_FLAGS = 0x08 | 0x04;
+const CHUNK_HEADER_BYTES = 8;
+const KINDS: ReadonlyMap<string, PartKind> = new Map([
+  ['ALPH', 'pixels'],
+  ['VP8 ', 'pixels'],
+  ['VP8L', 'pixels'],
+  ['ICCP', 'profile'],
+  ['EXIF', 'exif'],
+]);
+const FLAGS_OFFSET = HEADER_BYTES + CHUNK_HEADER_BYTES;
+const EXIF_FLAG = 0x08;
+const XMP_FLAG = 0x04;
 const ANIMATION_FLAG = 0x02;
 
 /**
- * Lists a WebP's chunks. Throws ImageError when they don't add up. The size check is also what makes a text file
- * that begins like a WebP impossible: four printable characters, read as a size, exceed every file limit.
+ * A WebP's chunks, as far as its header says that they go. A text file that begins like a WebP is impossible: four
+ * printable characters, read as a size, exceed every file limit.
  */
-export function webpChunks(bytes: Buffer): Chunk[] {
-  const fileEnd = bytes.length < HEADER_BYTES ? Infinity : bytes.readUInt32LE(4) + 8;
-  if (fileEnd > bytes.length) throw damaged();
-  const chunks: Chunk[] = [];
-  let offset = HEADER_BYTES;
-  while (offset + 8 <= fileEnd) {
-    const size = bytes.readUInt32LE(offset + 4);
-    const end = offset + 8 + size + (size % 2);
-    if (end > bytes.length) throw damaged();
-    chunks.push({ type: bytes.toString('latin1', offset, offset + 4), start: offset, end });
-    offset = end;
+export function* readWebp(parts: FileParts): FileReader {
+  const { bytes: header, offset } = yield* read(HEADER_BYTES);
+  const fileEnd = header.readUInt32LE(4) + 8;
+  parts.add(offset, 'pixels');
+  while (parts.end + CHUNK_HEADER_BYTES <= fileEnd) {
+    const { bytes: head } = yield* read(CHUNK_HEADER_BYTES);
+    const [type, size] = [head.toString('latin1', 0, 4), head.readUInt32LE(4)];
+    const padded = size + (size % 2);
+    if (type === 'ANIM') parts.isAnimated = true;
+    // The extended header is the first chunk, or none that a decoder would heed.
+    if (type === 'VP8X' && parts.end === HEADER_BYTES && size > 0) {
+      const flags = (yield* read(1)).bytes.readUInt8(0);
+      if ((flags & ANIMATION_FLAG) !== 0) parts.isAnimated = true;
+      parts.add(yield* skip(padded - 1), 'pixels');
+    } else parts.add(yield* skip(padded), KINDS.get(type) ?? 'other');
   }
-  return chunks;
+  if (parts.end < fileEnd) parts.add(yield* skip(fileEnd - parts.end), 'other');
 }
 
-/** Whether the extended header declares an animation. */
-export function isAnimatedWebp(bytes: Buffer): boolean {
-  return webpChunks(bytes).some(
-    (chunk) => chunk.type === 'ANIM' || (chunk.type === 'VP8X' && (flagsOf(bytes, chunk) & ANIMATION_FLAG) !== 0),
-  );
-}
-
-/** Copies a WebP without its metadata chunks and without anything behind its end. */
-export function stripWebp(bytes: Buffer): Buffer {
-  const kept = webpChunks(bytes)
-    .filter((chunk) => KEPT.has(chunk.type))
-    .map((chunk) =>
-      chunk.type === 'VP8X' ? withoutMetadataFlags(bytes, chunk) : bytes.subarray(chunk.start, chunk.end),
-    );
-  const stripped = Buffer.concat([bytes.subarray(0, HEADER_BYTES), ...kept]);
-  stripped.writeUInt32LE(stripped.length - 8, 4);
-  return stripped;
-}
-
-function withoutMetadataFlags(bytes: Buffer, chunk: Chunk): Buffer {
-  const copy = Buffer.from(bytes.subarray(chunk.start, chunk.end));
-  if (copy.length > 8) copy.writeUInt8(flagsOf(bytes, chunk) & ~EXIF_AND_XMP_FLAGS, 8);
-  return copy;
-}
-
-function flagsOf(bytes: Buffer, chunk: Chunk): number {
-  return chunk.end - chunk.start > 8 ? bytes.readUInt8(chunk.start + 8) : 0;
-}
-
-function damaged(): ImageError {
-  return new ImageError('invalid_image_file', 'The WebP file is damaged or incomplete.');
+/** Makes a WebP's header say what is left in it: its size, and that it has no XMP, nor EXIF unless that was kept. */
+export function mendWebpHeader(bytes: Buffer, hasExif: boolean): void {
+  bytes.writeUInt32LE(bytes.length - 8, 4);
+  if (bytes.length <= FLAGS_OFFSET || bytes.toString('latin1', HEADER_BYTES, HEADER_BYTES + 4) !== 'VP8X') return;
+  const flags = bytes.readUInt8(FLAGS_OFFSET) & ~XMP_FLAG;
+  bytes.writeUInt8(hasExif ? flags : flags & ~EXIF_FLAG, FLAGS_OFFSET);
 }

@@ -20,7 +20,7 @@ describe('pictures from an OpenAI-compatible server', () => {
     upstream = await startUpstream();
     // As it is delivered: opaque, and without metadata.
     const plain = sharp(await plainPicture(1024, 1024)).removeAlpha();
-    png = stripMetadata(await plain.png().toBuffer(), 'png');
+    png = await stripMetadata(await plain.png().toBuffer(), 'png');
     platform = await startPlatform({ OPENAI_API_KEY: UPSTREAM_KEY, OPENAI_BASE_URL: upstream.url });
     openai = new OpenAI({ apiKey: platform.key, baseURL: `${platform.url}/v1`, maxRetries: 0 });
   }, 120_000);

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { ByteCollector } from '#bytes/byte-collector.js';
 
 /** The stream grew beyond the bytes it may have. */
 export class TooManyBytes extends Error {
@@ -7,8 +8,7 @@ export class TooManyBytes extends Error {
 
 /** Reads a stream to its end; destroys it and throws TooManyBytes beyond `maxBytes`, or the signal's reason. */
 export async function readCapped(stream: Readable, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const collected = new ByteCollector();
   const abort = (): void => {
     stream.destroy(signal.reason as Error);
   };
@@ -16,11 +16,10 @@ export async function readCapped(stream: Readable, maxBytes: number, signal: Abo
   try {
     signal.throwIfAborted();
     for await (const chunk of stream as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > maxBytes) throw new TooManyBytes();
-      chunks.push(chunk);
+      collected.add(chunk);
+      if (collected.bytes > maxBytes) throw new TooManyBytes();
     }
-    return Buffer.concat(chunks, bytes);
+    return await collected.joined();
   } finally {
     signal.removeEventListener('abort', abort);
     stream.destroy();

@@ -4,5 +4,5 @@ import type { Step } from './step.js';
 /** Drops metadata and trailing bytes without touching a pixel. */
 export const strip: Step = {
   name: 'strip',
-  run: (picture) => ({ ...picture, bytes: stripMetadata(picture.bytes, picture.header.type) }),
+  run: async (picture) => ({ ...picture, bytes: await stripMetadata(picture.bytes, picture.header.type) }),
 };

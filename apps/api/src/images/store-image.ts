@@ -1,6 +1,8 @@
 import type { Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
+import { FileWatch } from '#images/file-structure.js';
+import { ImageError } from '#images/image-error.js';
 import { contentTypeOf, SNIFF_BYTES, sniffImageType, type ImageContentType, type ImageType } from '#images/sniff.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
 
@@ -21,7 +23,7 @@ export interface StoreRequest {
 
 /**
  * Stores an image while it arrives; nothing of it is held in memory but the piece on its way. The first bytes decide
- * what it is, whatever its sender calls it.
+ * what it is, whatever its sender calls it, and its structure is watched on the way.
  * Throws AppError: unsupported_image_media_type, invalid_image_file, the limit's error, what `watch` throws, or
  * server_is_overloaded when the store fails. Then nothing is left behind.
  */
@@ -33,10 +35,12 @@ export async function storeImage(
   const pieces = limited(bytes, request);
   const { head, type } = await readHead(pieces, request.param);
   const contentType = contentTypeOf(type);
-  const body = Readable.from(
-    watched(head, pieces, (piece) => request.watch?.(piece, type)),
-    { objectMode: false },
-  );
+  const structure = new FileWatch(type);
+  const watch = (piece: Buffer): void => {
+    blaming(request.param, () => structure.take(piece));
+    request.watch?.(piece, type);
+  };
+  const body = Readable.from(watched(head, pieces, watch), { objectMode: false });
   try {
     const stored = await store.put(request.key, body, { contentType, signal: request.signal });
     return { bytes: stored.bytes, contentType };
@@ -84,6 +88,16 @@ async function* watched(
   for await (const piece of pieces) {
     watch(piece);
     yield piece;
+  }
+}
+
+/** The caller is told which of the images it was. */
+function blaming(param: string, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error;
+    throw new AppError(error.code, error.message, { param, cause: error });
   }
 }
 
