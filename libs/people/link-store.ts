@@ -5,7 +5,6 @@ import { createSignInLink } from './sign-in-links.js';
 /** Somebody who was asked to join, and has not yet. */
 export interface Invitation {
   readonly id: string;
-  /** In lower case. */
   readonly email: string;
   readonly role: Role;
   readonly createdAt: Date;
@@ -14,7 +13,8 @@ export interface Invitation {
 
 /** `sign_in_links` that are invitations and may still become people. */
 const OPEN = `purpose = 'invite' AND used_at IS NULL AND email IS NOT NULL
-  AND NOT EXISTS (SELECT 1 FROM people WHERE people.email = sign_in_links.email)`;
+  AND NOT EXISTS (
+    SELECT 1 FROM people WHERE people.account_id = sign_in_links.account_id AND people.email = sign_in_links.email)`;
 const COLUMNS = `id, email, role, created_at AS "createdAt", expires_at AS "expiresAt"`;
 
 /** The links that people are sent: to join an account, and to choose a new password. */

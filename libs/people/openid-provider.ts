@@ -27,7 +27,7 @@ export interface Identity {
 
 /** What the provider says of somebody. */
 export interface Claims extends Identity {
-  /** In lower case. */
+  /** As `storedEmailOf` spells it. */
   readonly email: string | undefined;
   readonly emailVerified: boolean;
   readonly name: string | undefined;

@@ -1,12 +1,19 @@
-export const EMAIL = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$/u;
+const EMAIL = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$/u;
 /** What people, accounts and keys may be called. */
 export const VISIBLE_NAME = /^(?=.*\S)[^\p{C}]{1,100}$/u;
 
 const MAX_NAME_LENGTH = 100;
+/** Longer than any spelling of an address. */
+const MAX_EMAIL_TEXT = 1_000;
 
-/** An e-mail address as it is stored, from what somebody else says; undefined when it is none. */
+/**
+ * The one spelling of an e-mail address, in which it is stored, counted and looked up: NFKC, trimmed, in lower case.
+ * Undefined for what is none, such as a text with control or invisible characters.
+ */
 export function storedEmailOf(text: unknown): string | undefined {
-  const email = typeof text === 'string' ? text.trim().toLowerCase() : '';
+  if (typeof text !== 'string' || text.length > MAX_EMAIL_TEXT) return undefined;
+  // Lower case may take a text apart that NFKC joins.
+  const email = text.normalize('NFKC').trim().toLowerCase().normalize('NFKC');
   return EMAIL.test(email) ? email : undefined;
 }
 

@@ -9,7 +9,7 @@ export type Role = (typeof ROLES)[number];
 export interface Person {
   readonly id: string;
   readonly accountId: string;
-  /** In lower case. */
+  /** As `storedEmailOf` spells it; one of an account's people has it at most. */
   readonly email: string;
   readonly name: string;
   readonly role: Role;
@@ -31,8 +31,13 @@ interface PersonChange {
 
 /** What somebody signs in with: a password, or who they are at the provider. */
 export type Credential =
-  | { readonly passwordHash: string; readonly identity?: undefined }
-  | { readonly identity: Identity; readonly passwordHash?: undefined };
+  | { readonly passwordHash: string; readonly identity?: undefined; readonly vouchedEmail?: undefined }
+  | {
+      readonly identity: Identity;
+      /** The address that the provider has verified, if it has. */
+      readonly vouchedEmail?: string | undefined;
+      readonly passwordHash?: undefined;
+    };
 
 /** Who a link makes. */
 type NewPerson = Credential & {
@@ -41,11 +46,16 @@ type NewPerson = Credential & {
   readonly name: string;
 };
 
+/** A person who signs in with a password. */
+export type WithPassword = Person & { readonly passwordHash: string };
+
 /** Columns of `people` that make a Person. */
 export const PERSON_COLUMNS = `id, account_id AS "accountId", email, name, role, created_at AS "createdAt",
   seen_at AS "seenAt", disabled_at AS "disabledAt", password_hash IS NOT NULL AS "hasPassword",
   openid_subject IS NOT NULL AS "hasIdentity"`;
 const UNIQUE_VIOLATION = '23505';
+/** Accounts in which one address is looked up. */
+const MAX_NAMESAKES = 100;
 
 /** The people of the console. */
 export class PersonStore {
@@ -69,13 +79,15 @@ export class PersonStore {
          WHERE token_hash = $1 AND purpose = 'first_admin' AND used_at IS NULL AND expires_at > now()
            AND NOT EXISTS (SELECT 1 FROM people WHERE founder)
          RETURNING account_id)
-       INSERT INTO people (id, account_id, email, name, role, founder, password_hash, openid_issuer, openid_subject)
-       SELECT $2, account_id, $3, $4, 'admin', true, $5, $6, $7 FROM link RETURNING ${PERSON_COLUMNS}`,
+       INSERT INTO people (id, account_id, email, name, role, founder, password_hash, openid_issuer, openid_subject,
+         email_verified_at)
+       SELECT $2, account_id, $3, $4, 'admin', true, $5, $6, $7, CASE WHEN $3 = $8 THEN now() END FROM link
+       RETURNING ${PERSON_COLUMNS}`,
       [this.hash(token), newPersonId(), email, name, ...columnsOf(credential)],
     );
   }
 
-  /** Uses up an `invite` link; undefined when it can't be used, or when its e-mail address is taken. */
+  /** Uses up an `invite` link; undefined when it can't be used, or when somebody of the account has its address. */
   async createInvited(token: string, { name, ...credential }: NewPerson): Promise<Person | undefined> {
     return await writePerson(
       this.database,
@@ -84,15 +96,18 @@ export class PersonStore {
          WHERE token_hash = $1 AND purpose = 'invite' AND used_at IS NULL AND expires_at > now() AND email IS NOT NULL
            AND EXISTS (SELECT 1 FROM accounts WHERE accounts.id = account_id AND disabled_at IS NULL)
          RETURNING account_id, email, role)
-       INSERT INTO people (id, account_id, email, name, role, password_hash, openid_issuer, openid_subject)
-       SELECT $2, account_id, email, $3, role, $4, $5, $6 FROM link RETURNING ${PERSON_COLUMNS}`,
+       INSERT INTO people (id, account_id, email, name, role, password_hash, openid_issuer, openid_subject,
+         email_verified_at)
+       SELECT $2, account_id, email, $3, role, $4, $5, $6, CASE WHEN email = $7 THEN now() END FROM link
+       RETURNING ${PERSON_COLUMNS}`,
       [this.hash(token), newPersonId(), name, ...columnsOf(credential)],
     );
   }
 
   /**
-   * Uses up a `password` link: its person signs in with this from now on, and all their sessions end. Undefined when it
-   * can't be used, or when the identity is somebody else's.
+   * Uses up a `password` link: its person signs in with this from now on, and all their sessions end. Whoever comes with
+   * an identity has no password any more: it may be another's. Whose the mailbox is must be proven anew. Undefined when
+   * the link can't be used, or when the identity is somebody else's.
    */
   async resetCredential(token: string, credential: Credential): Promise<Person | undefined> {
     return await writePerson(
@@ -100,11 +115,12 @@ export class PersonStore {
       `WITH link AS (
          UPDATE sign_in_links SET used_at = now()
          WHERE token_hash = $1 AND purpose = 'password' AND used_at IS NULL AND expires_at > now()
-         RETURNING email),
+         RETURNING account_id, email),
        changed AS (
-         UPDATE people SET password_hash = COALESCE($2, password_hash), openid_issuer = COALESCE($3, openid_issuer),
-           openid_subject = COALESCE($4, openid_subject)
-         FROM link WHERE people.email = link.email RETURNING people.*),
+         UPDATE people SET password_hash = $2, openid_issuer = COALESCE($3, openid_issuer),
+           openid_subject = COALESCE($4, openid_subject),
+           email_verified_at = CASE WHEN people.email = $5 THEN now() END
+         FROM link WHERE people.account_id = link.account_id AND people.email = link.email RETURNING people.*),
        ended AS (DELETE FROM sessions USING changed WHERE sessions.person_id = changed.id)
        SELECT ${PERSON_COLUMNS} FROM changed`,
       [this.hash(token), ...columnsOf(credential)],
@@ -120,13 +136,39 @@ export class PersonStore {
     );
   }
 
-  /** Who signs in with an e-mail address, in lower case, and the hash of the password. */
-  async forSignIn(email: string): Promise<(Person & { passwordHash: string | null }) | undefined> {
-    const { rows } = await this.database.query<Person & { passwordHash: string | null }>(
-      `SELECT ${PERSON_COLUMNS}, password_hash AS "passwordHash" FROM people WHERE email = $1`,
+  /** Who may come in with an e-mail address and a password: one of each account at most, who was here last first. */
+  async forSignIn(email: string): Promise<WithPassword[]> {
+    const { rows } = await this.database.query<WithPassword>(
+      `SELECT ${PERSON_COLUMNS}, password_hash AS "passwordHash" FROM people
+       WHERE email = $1 AND password_hash IS NOT NULL AND disabled_at IS NULL
+         AND account_id IN (SELECT id FROM accounts WHERE disabled_at IS NULL)
+       ORDER BY seen_at DESC NULLS LAST, id LIMIT ${MAX_NAMESAKES}`,
       [email],
     );
-    return rows[0];
+    return rows;
+  }
+
+  /**
+   * The hash of a password of anybody who signs in with an address, or with that of a link: whoever else chooses one
+   * for the address shares its salt, so that a sign-in hashes once however many accounts know the address.
+   */
+  async saltSource(by: { readonly email: string } | { readonly token: string }): Promise<string | undefined> {
+    const [email, token] = 'email' in by ? [by.email, null] : [null, this.hash(by.token)];
+    const { rows } = await this.database.query<{ hash: string }>(
+      `SELECT password_hash AS hash FROM people WHERE password_hash IS NOT NULL
+         AND email = COALESCE($1, (SELECT email FROM sign_in_links WHERE token_hash = $2))
+       ORDER BY id LIMIT 1`,
+      [email, token],
+    );
+    return rows[0]?.hash;
+  }
+
+  /** Whether somebody of an account has the address. */
+  async hasEmail(accountId: string, email: string): Promise<boolean> {
+    const { rows } = await this.database.query('SELECT 1 FROM people WHERE account_id = $1 AND email = $2', [
+      ...[accountId, email],
+    ]);
+    return rows.length > 0;
   }
 
   /** Everyone of an account, or of all accounts, oldest first. */
@@ -206,7 +248,7 @@ export function newPersonId(): string {
   return `person_${ulid()}`;
 }
 
-/** Values of password_hash, openid_issuer and openid_subject. */
-function columnsOf({ passwordHash, identity }: Credential): (string | null)[] {
-  return [passwordHash ?? null, identity?.issuer ?? null, identity?.subject ?? null];
+/** Values of password_hash, openid_issuer and openid_subject, and the address that is proven by them. */
+function columnsOf({ passwordHash, identity, vouchedEmail }: Credential): (string | null)[] {
+  return [passwordHash ?? null, identity?.issuer ?? null, identity?.subject ?? null, vouchedEmail ?? null];
 }

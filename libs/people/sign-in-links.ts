@@ -10,7 +10,7 @@ export const LINK_HOURS = 24;
 interface LinkFor {
   readonly purpose: 'first_admin' | 'invite' | 'password';
   readonly accountId?: string;
-  /** Whom it is for, in lower case; null = whoever holds it. */
+  /** Whom it is for, as `storedEmailOf` spells it; null = whoever holds it. */
   readonly email?: string | null;
   readonly role?: Role;
 }
@@ -20,7 +20,7 @@ const PAGES = { first_admin: 'first-run', invite: 'invite', password: 'reset-pas
 
 /**
  * Makes a link that works once, for 24 hours. The answer is the only place where it can be read. It takes the place of
- * an unused one of the same purpose for the same person.
+ * an unused one of the same purpose for the same person; of links for the first admin only the newest works.
  */
 export async function createSignInLink(
   database: Queryable,
@@ -31,7 +31,8 @@ export async function createSignInLink(
   const token = newToken();
   await database.query(
     `WITH older AS (
-       DELETE FROM sign_in_links WHERE purpose = $3 AND account_id = $4 AND email = $5 AND used_at IS NULL)
+       DELETE FROM sign_in_links
+       WHERE purpose = $3 AND account_id = $4 AND email IS NOT DISTINCT FROM $5 AND used_at IS NULL)
      INSERT INTO sign_in_links (id, token_hash, purpose, account_id, email, role, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, now() + interval '${LINK_HOURS} hours')`,
     [`link_${ulid()}`, hashToken(secretKey, 'link', token), purpose, accountId, email, role],

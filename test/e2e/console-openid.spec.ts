@@ -154,9 +154,10 @@ describe('signing in to the console with OpenID Connect', () => {
     expect(sealed).not.toContain(searchParams.get('state'));
   });
 
-  it('signs in whoever was invited, in the account and role of the invitation, and knows them ever after', async () => {
+  it('signs in whoever took the link of an account, in its role, and knows them ever after', async () => {
     const accountId = await platform.newAccount();
-    await invite('bea@example.org', 'admin', accountId);
+    const token = await invite('bea@example.org', 'admin', accountId);
+    expect(await takeLink(token, person('bea', { email: 'Bea@Example.org' }))).toBe('/console/');
     const { landed, browser } = await come(person('bea', { email: 'Bea@Example.org' }));
     expect(landed).toBe('/console/');
     expect(await browser.ask('/session')).toEqual({
@@ -173,7 +174,7 @@ describe('signing in to the console with OpenID Connect', () => {
     expect(again.landed).toBe('/console/');
     expect(await again.browser.ask('/session')).toMatchObject({ person: { email: 'bea@example.org' } });
     const other = person('bea', { sub: 'sub-of-somebody-new' });
-    expect(await refused(other)).toBe('taken');
+    expect(await refused(other)).toBe('not_invited');
     const { rows } = await platform.pool.query(
       `SELECT action, details FROM audit_log WHERE account_id = $1 ORDER BY id`,
       [accountId],
@@ -181,16 +182,17 @@ describe('signing in to the console with OpenID Connect', () => {
     expect(rows).toEqual([
       { action: 'person.joined', details: { by: 'openid' } },
       { action: 'person.signed_in', details: { by: 'openid' } },
+      { action: 'person.signed_in', details: { by: 'openid' } },
     ]);
   });
 
   it('lets nobody into a disabled account, and leaves their invitation for when it is enabled', async () => {
     const accountId = await platform.newAccount();
-    await invite('fay@example.org', 'member', accountId);
+    const token = await invite('fay@example.org', 'member', accountId);
     await platform.pool.query('UPDATE accounts SET disabled_at = now() WHERE id = $1', [accountId]);
-    expect(await refused(person('fay'))).toBe('not_invited');
+    expect(await takeLink(token, person('fay'))).toBe('/console/sign-in?refused=link_used');
     await platform.pool.query('UPDATE accounts SET disabled_at = NULL WHERE id = $1', [accountId]);
-    expect((await come(person('fay'))).landed).toBe('/console/');
+    expect(await takeLink(token, person('fay'))).toBe('/console/');
     expect(await row('fay@example.org')).toMatchObject({ account_id: accountId });
   });
 
@@ -201,12 +203,13 @@ describe('signing in to the console with OpenID Connect', () => {
     expect(await row('carl@example.org')).toMatchObject({ role: 'member', openid_subject: 'sub-carl' });
   });
 
-  it('links somebody who has a password, who keeps it', async () => {
+  it('links somebody of the first account who has a password, and who may choose a new one', async () => {
     const token = await invite('dan@example.org');
-    await new Browser(platform.url).ask('/join', { body: { token, name: 'Dan', password: PASSWORD } });
+    await new Browser(platform.url).ask('/join', { body: { token, name: 'Dan', password: `${PASSWORD} 0` } });
     expect((await come(person('dan'))).landed).toBe('/console/');
-    const session = await new Browser(platform.url).ask('/sign-in', {
-      body: { email: 'dan@example.org', password: PASSWORD },
+    const renew = await linkToken(platform, { purpose: 'password', email: 'dan@example.org' });
+    const session = await new Browser(platform.url).ask('/reset-password', {
+      body: { token: renew, password: PASSWORD },
     });
     expect(session).toMatchObject({ person: { password: true, oidc: true } });
     expect(await row('dan@example.org')).toMatchObject({ openid_issuer: line.url, openid_subject: 'sub-dan' });

@@ -238,6 +238,29 @@ describe('signing in to the console', () => {
     expect((await signIn('dora@example.org', `${PASSWORD} 3`)).status).toBe(200);
   });
 
+  it('4.1: counts an address by its one spelling, so that no variant of it gets another ten attempts', async () => {
+    const spellings = ['jo@example.org', ' JO@example.org ', 'ｊｏ@example.org', 'Jo@EXAMPLE.org', 'jo@example。org'];
+    const statuses: number[] = [];
+    for (let attempt = 0; attempt < 12; attempt++) {
+      statuses.push((await signIn(spellings[attempt % 4]!, 'a guess')).status);
+    }
+    expect(statuses).toEqual([...Array<number>(10).fill(401), 429, 429]);
+    // A full stop of another script is another address.
+    expect((await signIn(spellings[4]!, 'a guess')).status).toBe(401);
+  });
+
+  it.each(['d\u0000ora@example.org', 'dora@example.org\u0000', 'd\u200bora@example.org', 'dora\n@example.org', 'dora'])(
+    '4.1: refuses the address %j, and looks nobody up for it',
+    async (email) => {
+      const answer = await signIn(email, `${PASSWORD} 3`);
+      expect(answer.status).toBe(400);
+      expect(await answer.json()).toMatchObject({ error: { code: 'invalid_value', param: 'email' } });
+      const token = 'A'.repeat(43);
+      const founder = await browser().call('/first-admin', { body: { token, email, name: 'Eve', password: PASSWORD } });
+      expect(founder.status).toBe(400);
+    },
+  );
+
   it('writes no password, token or address of a person to its log, and keeps the deeds', async () => {
     const output = platform.api.output();
     for (const secret of [PASSWORD, 'ada@example.org', 'darkroom_session']) expect(output).not.toContain(secret);

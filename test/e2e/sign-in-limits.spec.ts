@@ -1,6 +1,7 @@
 import { waitUntil } from '#embedded/wait-until.js';
 import { Browser, PASSWORD, signInFirstAdmin } from '../support/console.js';
 import { FaultProxy } from '../support/fault-proxy.js';
+import { freePort } from '../support/free-port.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 import { createTestRedis, type TestRedis } from '../support/redis.js';
@@ -106,6 +107,31 @@ describe('the limits of signing in', () => {
     const elsewhere = { origin: 'https://evil.example', 'x-forwarded-host': 'evil.example' };
     expect((await attempt(secure, 'ada@example.org', PASSWORD, elsewhere)).status).toBe(403);
   });
+
+  it('600 tries in flight: hold up no download, and those beyond the places are told to come again', async () => {
+    const url = await start({ TRUSTED_PROXIES: '127.0.0.1', PORT: String(await freePort()) });
+    const made = await platform.call('/v1/images/generations', { body: { model: 'gpt-image-2', prompt: 'a boat' } });
+    const [{ url: link = '' } = {}] = ((await made.json()) as { data: { url: string }[] }).data;
+    const picture = url + new URL(link).pathname + new URL(link).search;
+    const statuses: number[] = [];
+    const tries = Array.from({ length: 600 }, async (_, index) => {
+      // Forty networks, and nobody twice.
+      const from = { 'x-forwarded-for': `198.51.100.${index % 40}` };
+      const answer = await attempt(url, `nobody${index}@example.org`, 'a guess', from);
+      expect(answer.headers.get('retry-after') === null).toBe(answer.status === 401);
+      statuses.push(answer.status);
+    });
+    expect(await waitUntil(() => statuses.length > 0, { timeoutMs: 30_000, everyMs: 5 })).toBe(true);
+    const [before] = tally(statuses, 401, 503);
+    const answer = await fetch(picture);
+    expect([answer.status, (await answer.arrayBuffer()).byteLength > 1_000]).toEqual([200, true]);
+    const [after] = tally(statuses, 401, 503);
+    await Promise.all(tries);
+    const [hashed, refused] = tally(statuses, 401, 503);
+    expect([hashed + refused, hashed > 0, refused > 0]).toEqual([600, true, true]);
+    // The file did not wait for all the hashes that stood before it.
+    expect(after - before).toBeLessThan(300);
+  }, 120_000);
 
   it.each(['reset', 'black-hole'] as const)(
     'hold without Redis (%s), narrower, and let everybody in again once it is back',

@@ -1,6 +1,7 @@
 import { loadConfig } from '#config/load-config.js';
 import type { Queryable } from '#database/queryable.js';
 import { SetupError } from '#embedded/setup-error.js';
+import { storedEmailOf } from '#people/person-rules.js';
 import { PersonStore, type Person } from '#people/person-store.js';
 import { createSignInLink } from '#people/sign-in-links.js';
 import { noteCommand } from './note-command.js';
@@ -11,7 +12,8 @@ import { textTable, textTime } from './text-table.js';
 const USAGE = `How to use it:
   npm run admin -- link                    prints a link that makes the first admin of the console
   npm run admin -- list                    shows who may sign in
-  npm run admin -- reset-password <e-mail>  prints a link with which that person chooses a new password
+  npm run admin -- reset-password <e-mail>  prints a link with which that person chooses a new password;
+                                           with several accounts, followed by the id of theirs
 Each link works once, for 24 hours.`;
 
 /** `admin link|list|reset-password`. Throws SetupError with a sentence or the usage. */
@@ -20,7 +22,7 @@ export async function admin(
   env: Readonly<Record<string, string | undefined>>,
   say: (line: string) => void,
 ): Promise<void> {
-  const [command, email, ...rest] = args;
+  const [command, email, accountId, ...rest] = args;
   const known = email === undefined ? ['link', 'list'] : ['reset-password'];
   if (command === undefined || !known.includes(command) || rest.length > 0) throw new SetupError(USAGE);
   const [config] = loadConfig([OneboxConfig], env);
@@ -31,7 +33,7 @@ export async function admin(
     const people = await new PersonStore(pool, secretKey).list();
     if (command === 'list') say(table(people));
     else if (command === 'link') say((await firstAdminLink(pool, secretKey, url)) ?? thereIsOne(people));
-    else say(await passwordLink(pool, secretKey, url, people, email ?? ''));
+    else say(await passwordLink(pool, secretKey, url, personOf(people, email ?? '', accountId)));
   });
 }
 
@@ -41,21 +43,24 @@ export async function firstAdminLink(pool: Queryable, secretKey: string, url: st
   return await createSignInLink(pool, secretKey, url, { purpose: 'first_admin' });
 }
 
-async function passwordLink(
-  pool: Queryable,
-  secretKey: string,
-  url: string,
-  people: readonly Person[],
-  email: string,
-): Promise<string> {
-  const person = people.find((one) => one.email === email.toLowerCase());
-  if (person === undefined) throw new SetupError(`Nobody has the e-mail address ${email}.`);
+async function passwordLink(pool: Queryable, secretKey: string, url: string, person: Person): Promise<string> {
   const { id, accountId, role, name } = person;
   const link = { purpose: 'password', accountId, email: person.email, role } as const;
   const address = await createSignInLink(pool, secretKey, url, link);
   const details = { name, email: person.email };
   await noteCommand(pool, 'person.reset_link_made', { account: accountId, target: id, details });
   return address;
+}
+
+/** Throws SetupError unless it is one person. */
+function personOf(people: readonly Person[], email: string, accountId: string | undefined): Person {
+  const stored = storedEmailOf(email);
+  const found = people.filter((one) => one.email === stored && (accountId ?? one.accountId) === one.accountId);
+  const [person, ...others] = found;
+  if (person === undefined) throw new SetupError(`Nobody has the e-mail address ${email}.`);
+  if (others.length === 0) return person;
+  const accounts = found.map((one) => one.accountId).join(', ');
+  throw new SetupError(`People of several accounts have the address ${email} (${accounts}); name one after it.`);
 }
 
 function thereIsOne(people: readonly Person[]): never {

@@ -4,6 +4,7 @@ import { AccountStore } from '#people/account-store.js';
 import { AuditLog } from '#people/audit-log.js';
 import { LinkStore } from '#people/link-store.js';
 import { OpenIdPeople } from '#people/openid-people.js';
+import { Passwords } from '#people/passwords.js';
 import { PersonStore } from '#people/person-store.js';
 import { SessionStore } from '#people/session-store.js';
 import { QueueConfig } from '#queue/queue.config.js';
@@ -34,6 +35,7 @@ import { OperationController } from './operation/operation.controller.js';
 import { Operation } from './operation/operation.js';
 import { OwnTasks } from './tasks/own-tasks.js';
 import { OwnAccountController } from './team/own-account.controller.js';
+import { PasswordSignIn } from './sign-in/password-sign-in.js';
 import { PersonController } from './sign-in/person.controller.js';
 import { PlaygroundController } from './tasks/playground.controller.js';
 import { ProviderTest } from './operation/provider-test.js';
@@ -88,6 +90,7 @@ export const CONSOLE_PARTS = [
   Invitations,
   Operation,
   OwnTasks,
+  PasswordSignIn,
   ProviderTest,
   Redrive,
   {
@@ -106,6 +109,7 @@ export const CONSOLE_PARTS = [
     inject: [Database, SecretsConfig],
     useFactory: ({ pool }: Database, { secretKey }: SecretsConfig) => new SessionStore(pool, secretKey),
   },
+  { provide: Passwords, useFactory: () => new Passwords() },
   { provide: OpenIdPeople, inject: [Database], useFactory: ({ pool }: Database) => new OpenIdPeople(pool) },
   {
     provide: LinkStore,

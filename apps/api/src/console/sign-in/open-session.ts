@@ -9,7 +9,7 @@ import { ApiConfig, publicUrlOf } from '../../http/api.config.js';
 import { clearSessionCookie, setSessionCookie } from './session-cookie.js';
 import { sessionOf } from '../session.guard.js';
 import { sessionView, type SessionView } from './session-views.js';
-import { signInFailed } from './sign-in-failed.js';
+import { signInFailed } from './password-sign-in.js';
 
 /** Begins and ends the session of a browser. */
 @Injectable()

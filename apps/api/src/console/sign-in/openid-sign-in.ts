@@ -67,13 +67,14 @@ export class OpenIdSignIn {
 
   /** Each kind of link is taken by its own statement alone. */
   private async take(link: string, claims: Claims): Promise<Omit<SignedIn, 'details'> | undefined> {
-    const { email, issuer, subject } = claims;
-    const who = { email: email ?? null, name: claims.name ?? email ?? 'Somebody', identity: { issuer, subject } };
+    const { email, emailVerified, issuer, subject } = claims;
+    const credential = { identity: { issuer, subject }, vouchedEmail: emailVerified ? email : undefined };
+    const who = { email: email ?? null, name: claims.name ?? email ?? 'Somebody', ...credential };
     const founder = email === undefined ? undefined : await this.people.createFounder(link, who);
     if (founder !== undefined) return { person: founder, action: 'person.became_first_admin' };
     const invited = await this.people.createInvited(link, who);
     if (invited !== undefined) return { person: invited, action: 'person.joined' };
-    const person = await this.people.resetCredential(link, { identity: who.identity });
+    const person = await this.people.resetCredential(link, credential);
     return person === undefined ? undefined : { person, action: 'person.reset_sign_in' };
   }
 

@@ -4,27 +4,21 @@ import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { AuditLog } from '#people/audit-log.js';
-import { hashPassword, isPassword } from '#people/passwords.js';
-import { PersonStore } from '#people/person-store.js';
 import { SessionStore } from '#people/session-store.js';
-import { SignInConfig } from '#people/sign-in.config.js';
 import { consoleBody } from '../console-body.js';
 import { ConsoleController } from '../console-controller.js';
 import { sessionOf } from '../session.guard.js';
+import { PasswordSignIn } from './password-sign-in.js';
 import { SessionListView, sessionListView } from './session-views.js';
 import { ChangePasswordBody } from './sign-in-bodies.js';
-import { assertPasswords } from './sign-in-failed.js';
-import { SignInLimits } from './sign-in-limits.js';
 
 /** What a person sees and changes of their own. */
 @ConsoleController('Sessions')
 export class SessionsController {
   constructor(
     @Inject(SessionStore) private readonly sessions: SessionStore,
-    @Inject(PersonStore) private readonly people: PersonStore,
-    @Inject(SignInLimits) private readonly limits: SignInLimits,
+    @Inject(PasswordSignIn) private readonly passwords: PasswordSignIn,
     @Inject(AuditLog) private readonly audit: AuditLog,
-    @Inject(SignInConfig) private readonly config: SignInConfig,
   ) {}
 
   @Get('sessions')
@@ -48,15 +42,9 @@ export class SessionsController {
   @HttpCode(204)
   @ApiBody({ type: ChangePasswordBody })
   async changePassword(@Req() request: FastifyRequest): Promise<void> {
-    assertPasswords(this.config);
-    const { id, accountId, personId, email } = sessionOf(request);
-    const { current_password: current, password } = consoleBody(ChangePasswordBody, request.body);
-    await this.limits.admit(request.ip, email);
-    const person = await this.people.forSignIn(email);
-    if (!(await isPassword(person?.passwordHash, current))) {
-      throw new AppError('sign_in_failed', 'The current password is wrong.');
-    }
-    await this.people.changePassword(personId, await hashPassword(password), id);
+    const session = sessionOf(request);
+    const { accountId, personId } = session;
+    await this.passwords.changePassword(request.ip, session, consoleBody(ChangePasswordBody, request.body));
     await this.audit.write({ accountId, personId, action: 'person.changed_password', target: personId });
   }
 }

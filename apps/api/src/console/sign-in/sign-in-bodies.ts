@@ -1,17 +1,28 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
 import { IsDefined, IsString, Matches } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { textProblem } from '#contract/text-rules.js';
-import { EMAIL } from '#people/person-rules.js';
+import { storedEmailOf } from '#people/person-rules.js';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '#people/passwords.js';
 import { IsName } from '../name-body.js';
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
-/** The same for everyone who names somebody. */
-export const IsEmailAddress = () => Matches(EMAIL, { message: 'email must be an e-mail address' });
+/** The same for everyone who names somebody: a handler gets the address in its one spelling. */
+export const IsEmailAddress = () =>
+  applyDecorators(
+    Transform(({ value }: { value: unknown }) => storedEmailOf(value) ?? value),
+    Rule('isEmailAddress', emailProblem),
+  );
 const IsLinkToken = () => Matches(TOKEN, { message: 'token must be the token of a link' });
 const IsNewPassword = () => Rule('isNewPassword', newPasswordProblem);
+
+function emailProblem(value: unknown, property: string): FieldProblem | undefined {
+  if (storedEmailOf(value) !== undefined) return undefined;
+  return { code: 'invalid_value', message: `${property} must be an e-mail address` };
+}
 
 function newPasswordProblem(value: unknown, property: string): FieldProblem | undefined {
   if (typeof value === 'string' && [...value].length < MIN_PASSWORD_LENGTH) {
@@ -24,6 +35,7 @@ export class SignInBody {
   @ApiProperty()
   @IsDefined()
   @IsString()
+  @IsEmailAddress()
   email!: string;
 
   @ApiProperty()

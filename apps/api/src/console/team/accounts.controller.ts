@@ -35,9 +35,7 @@ export class AccountsController {
   @ApiBody({ type: NewAccountBody })
   @ApiResponse({ status: 201, type: NewAccountView, description: 'The link is for its first admin.' })
   async create(@Req() request: FastifyRequest): Promise<NewAccountView> {
-    const { email: given, ...body } = consoleBody(NewAccountBody, request.body);
-    const email = given.toLowerCase();
-    await this.invitations.assertFree(email);
+    const { email, ...body } = consoleBody(NewAccountBody, request.body);
     const id = await this.accounts.create(body);
     const link = await this.invitations.invite(id, email, 'admin');
     await this.write(request, id, 'account.created', { name: body.name, email });
@@ -70,8 +68,7 @@ export class AccountsController {
   @ApiBody({ type: InviteAdminBody })
   @ApiResponse({ status: 201, type: LinkView })
   async inviteAdmin(@Req() request: FastifyRequest): Promise<LinkView> {
-    const { email: given } = consoleBody(InviteAdminBody, request.body);
-    const email = given.toLowerCase();
+    const { email } = consoleBody(InviteAdminBody, request.body);
     const { id, name } = await this.find(request);
     const link = await this.invitations.invite(id, email, 'admin');
     await this.write(request, id, 'person.invited', { email, role: 'admin', account: name }, email);

@@ -15,15 +15,14 @@ export class Invitations {
     return await this.links.invitations(accountId);
   }
 
-  /** Throws AppError `already_exists` when somebody has the address. */
-  async assertFree(email: string): Promise<void> {
-    if ((await this.people.forSignIn(email)) === undefined) return;
-    throw new AppError('already_exists', 'Somebody has this e-mail address already.', { param: 'email' });
-  }
-
-  /** The link for somebody new; an older one for them ends. Throws AppError `already_exists`. */
+  /**
+   * The link for somebody new; an older one for them ends. Whether another account knows the address makes no
+   * difference. Throws AppError `already_exists` when somebody of this account has it.
+   */
   async invite(accountId: string, email: string, role: Role): Promise<string> {
-    await this.assertFree(email);
+    if (await this.people.hasEmail(accountId, email)) {
+      throw new AppError('already_exists', 'Somebody of this account has this e-mail address.', { param: 'email' });
+    }
     return await this.links.invite(accountId, { email, role });
   }
 

@@ -37,8 +37,7 @@ export class TeamController {
   @ApiBody({ type: InviteBody })
   @ApiResponse({ status: 201, type: LinkView })
   async invite(@Req() request: FastifyRequest): Promise<LinkView> {
-    const { email: given, role } = consoleBody(InviteBody, request.body);
-    const email = given.toLowerCase();
+    const { email, role } = consoleBody(InviteBody, request.body);
     const link = await this.invitations.invite(sessionOf(request).accountId, email, role);
     await this.write(request, 'person.invited', email, { email, role });
     return linkView(link);

@@ -5,7 +5,7 @@ const SENTENCES: Readonly<Record<string, (provider: string) => string>> = {
   unavailable: (provider) => `${capitalised(provider)} does not answer. Try again in a moment.`,
   unverified: (provider) =>
     `${capitalised(provider)} does not confirm your e-mail address. Ask an administrator for an invitation link.`,
-  not_invited: () => 'You have no account here yet. Ask an administrator to invite you.',
+  not_invited: () => 'You have no account here yet. Open the link of your invitation, or ask an administrator for one.',
   taken: () => 'Your e-mail address belongs to somebody with another sign-in. Ask an administrator for help.',
   disabled: () => 'Your account here is switched off. Ask an administrator.',
   link_used: () => 'This link was used already, or is too old. Ask for a new one.',

@@ -1,0 +1,96 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import { Passwords } from '#people/passwords.js';
+import { PersonStore, type Person } from '#people/person-store.js';
+import type { Session } from '#people/session-store.js';
+import { SignInConfig } from '#people/sign-in.config.js';
+import { networkOf } from '../../http/network-of.js';
+import { FailedSignIns } from './failed-sign-ins.js';
+import type { ChangePasswordBody, FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './sign-in-bodies.js';
+import { SignInLimits } from './sign-in-limits.js';
+
+/**
+ * Coming in with a password, as far as it is not HTTP. `address` is where the request comes from, by which attempts are
+ * counted before any work is done. Everything throws AppError: `not_permitted` where nobody signs in with a password,
+ * `rate_limit_exceeded`, and `server_is_overloaded` when too many passwords are waiting to be hashed.
+ */
+@Injectable()
+export class PasswordSignIn {
+  constructor(
+    @Inject(PersonStore) private readonly people: PersonStore,
+    @Inject(Passwords) private readonly passwords: Passwords,
+    @Inject(SignInLimits) private readonly limits: SignInLimits,
+    @Inject(FailedSignIns) private readonly failures: FailedSignIns,
+    @Inject(SignInConfig) private readonly config: SignInConfig,
+  ) {}
+
+  /** Throws AppError `link_used`. */
+  async firstAdmin(address: string, { token, email, name, password }: FirstAdminBody): Promise<Person> {
+    await this.admit(address);
+    const passwordHash = await this.hash(address, password, { email });
+    return usable(await this.people.createFounder(token, { email, name, passwordHash }));
+  }
+
+  /** Throws AppError `link_used`. */
+  async join(address: string, { token, name, password }: JoinBody): Promise<Person> {
+    await this.admit(address);
+    const passwordHash = await this.hash(address, password, { token });
+    return usable(await this.people.createInvited(token, { email: null, name, passwordHash }));
+  }
+
+  /** Throws AppError `link_used`. */
+  async resetPassword(address: string, { token, password }: ResetPasswordBody): Promise<Person> {
+    await this.admit(address);
+    const passwordHash = await this.hash(address, password, { token });
+    return usable(await this.people.resetCredential(token, { passwordHash }));
+  }
+
+  /**
+   * Whoever has the address and the password; of several accounts with the same ones, who was here last.
+   * Throws AppError `sign_in_failed`.
+   */
+  async signIn(address: string, { email, password }: SignInBody): Promise<Person> {
+    await this.admit(address, email);
+    const people = await this.people.forSignIn(email);
+    const hashes = people.map(({ passwordHash }) => passwordHash);
+    const matching = await this.passwords.matching(networkOf(address), password, hashes);
+    const person = people.find(({ passwordHash }) => matching.has(passwordHash));
+    if (person !== undefined) return person;
+    for (const one of people) this.failures.note(one);
+    throw signInFailed();
+  }
+
+  /** Ends the person's other sessions. Throws AppError `sign_in_failed`. */
+  async changePassword(
+    address: string,
+    { id, personId, email }: Session,
+    { current_password: current, password }: ChangePasswordBody,
+  ): Promise<void> {
+    await this.admit(address, email);
+    const person = (await this.people.forSignIn(email)).find((one) => one.id === personId);
+    const hashes = person === undefined ? [] : [person.passwordHash];
+    const matching = await this.passwords.matching(networkOf(address), current, hashes);
+    if (matching.size === 0) throw new AppError('sign_in_failed', 'The current password is wrong.');
+    await this.people.changePassword(personId, await this.hash(address, password, { email }), id);
+  }
+
+  private async admit(address: string, email?: string): Promise<void> {
+    const { passwordSignIn, oidcName } = this.config;
+    if (!passwordSignIn) throw new AppError('not_permitted', `Passwords are switched off: sign in with ${oidcName}.`);
+    await this.limits.admit(address, email);
+  }
+
+  private async hash(address: string, password: string, by: { email: string } | { token: string }): Promise<string> {
+    return await this.passwords.hash(networkOf(address), password, await this.people.saltSource(by));
+  }
+}
+
+/** One answer for every cause, so that nothing can be learnt about people. */
+export function signInFailed(): AppError {
+  return new AppError('sign_in_failed', 'The e-mail address or the password is wrong.');
+}
+
+function usable(person: Person | undefined): Person {
+  if (person !== undefined) return person;
+  throw new AppError('link_used', 'This link was used already, or is too old. Ask for a new one.');
+}

@@ -1,0 +1,70 @@
+import { AppError } from '#contract/app-error.js';
+
+/**
+ * Passwords hashed at the same time in one process. Hashing shares the four threads of libuv with every file that is
+ * read, so that some must be left over.
+ */
+const AT_ONCE = 2;
+/** Who may wait for a place: in all, and of one network, so that one that guesses leaves room for others. */
+const WAITING = 128;
+const WAITING_OF_ONE = 32;
+const RETRY_SECONDS = 2;
+
+/** Places for hashing. Networks that wait take turns, each served in the order in which its people came. */
+export class HashPlaces {
+  private running = 0;
+  private waiting = 0;
+  /** By network; the one whose turn is next stands first. */
+  private readonly queues = new Map<string, (() => void)[]>();
+
+  constructor(
+    private readonly atOnce = AT_ONCE,
+    private readonly maxWaiting = WAITING,
+    private readonly maxOfOne = WAITING_OF_ONE,
+  ) {}
+
+  /** Does the work once there is a place. Throws AppError `server_is_overloaded` when too many wait already. */
+  async run<T>(network: string, work: () => Promise<T>): Promise<T> {
+    await this.enter(network);
+    try {
+      return await work();
+    } finally {
+      this.leave();
+    }
+  }
+
+  private async enter(network: string): Promise<void> {
+    if (this.running < this.atOnce) {
+      this.running += 1;
+      return;
+    }
+    const queue = this.queues.get(network) ?? [];
+    if (this.waiting >= this.maxWaiting || queue.length >= this.maxOfOne) {
+      throw new AppError(
+        'server_is_overloaded',
+        'Too many people are signing in right now. Please try again shortly.',
+        {
+          retryAfter: RETRY_SECONDS,
+        },
+      );
+    }
+    this.waiting += 1;
+    this.queues.set(network, queue);
+    await new Promise<void>((resolve) => queue.push(resolve));
+  }
+
+  /** The place goes straight to whoever is next. */
+  private leave(): void {
+    const [next] = this.queues;
+    if (next === undefined) {
+      this.running -= 1;
+      return;
+    }
+    const [network, queue] = next;
+    this.queues.delete(network);
+    this.waiting -= 1;
+    const enter = queue.shift();
+    if (queue.length > 0) this.queues.set(network, queue);
+    enter?.();
+  }
+}

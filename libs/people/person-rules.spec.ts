@@ -1,0 +1,24 @@
+import { storedEmailOf } from './person-rules.js';
+
+describe('storedEmailOf', () => {
+  it.each([
+    ['ada@example.org', 'ada@example.org'],
+    [' ADA@Example.ORG\n', 'ada@example.org'],
+    ['ａｄａ＠example.org', 'ada@example.org'],
+    ['\u212Aim@example.org', 'kim@example.org'],
+    ['re\u0301mi@example.org', 'r\u00e9mi@example.org'],
+    ['R\u00c9MI@example.org', 'r\u00e9mi@example.org'],
+  ])('4.1: spells %j as %j', (text, stored) => {
+    expect(storedEmailOf(text)).toBe(stored);
+    expect(storedEmailOf(stored)).toBe(stored);
+  });
+
+  it.each([
+    ...['', 'ada', '@example.org', 'ada@', 'a@b@c', 'a da@example.org'],
+    ...['a\u0000da@example.org', 'ada@example.org\u0000', 'a\u200bda@example.org', 'a\u202eda@example.org'],
+    ...['ada\u007f@example.org', '\ud800da@example.org', `${'a'.repeat(65)}@example.org`, `a@${'b'.repeat(2_000)}`],
+    ...[undefined, null, 7, ['ada@example.org']],
+  ])('4.1: takes %j for no address', (text) => {
+    expect(storedEmailOf(text)).toBeUndefined();
+  });
+});
