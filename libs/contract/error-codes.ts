@@ -70,6 +70,7 @@ export const ERROR_KINDS = {
   already_exists: { status: 409, type: 'conflict_error' },
   limit_reached: { status: 409, type: 'conflict_error' },
   last_admin: { status: 409, type: 'conflict_error' },
+  account_limit_reached: { status: 409, type: 'conflict_error', retry: false },
   link_used: { status: 410, type: 'invalid_request_error' },
   request_too_large: { status: 413, type: 'invalid_request_error' },
   uri_too_long: { status: 414, type: 'invalid_request_error' },

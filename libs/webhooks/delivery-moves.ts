@@ -1,11 +1,12 @@
 import type { SentEventType } from '#contract/webhook-event.js';
-import type { Queryable } from '#database/queryable.js';
+import { inTransaction, type Pool } from '#database/in-transaction.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import type { AttemptResult, NextStep } from './next-step.js';
 
 /** Clocks of Redis and the database may differ by this much, in ms. */
 const TOLERANCE_MS = 1_000;
-const BATCH = 1_000;
+/** After so many timeouts in a row an endpoint gets one delivery at a time, until it answers again. */
+export const SLOW_AFTER = 3;
 
 /** A delivery in the hands of one worker; `attempt` is the fence that its outcome must name. */
 export interface ClaimedDelivery {
@@ -30,13 +31,25 @@ interface ClaimedRow extends Omit<ClaimedDelivery, 'url'> {
   readonly url: string | null;
 }
 
+/** Claims of one account come one after the other, because each counts those before it. */
+const LOCK = {
+  name: 'webhook_lock',
+  text: `SELECT pg_advisory_xact_lock(hashtextextended('webhooks ' || account_id, 0)) FROM webhook_deliveries WHERE id = $1`,
+};
+
 const CLAIM = {
   name: 'webhook_claim',
   text: `WITH claimed AS (
-      UPDATE webhook_deliveries SET attempts = attempts + 1, tries = tries + 1,
+      UPDATE webhook_deliveries AS delivery SET attempts = attempts + 1, tries = tries + 1,
         lease_until = now() + $2 * interval '1 millisecond'
       WHERE id = $1 AND state = 'pending' AND next_try_at <= now() + ${TOLERANCE_MS} * interval '1 millisecond'
         AND (lease_until IS NULL OR lease_until < now())
+        AND (SELECT count(*) FROM webhook_deliveries AS sent WHERE sent.account_id = delivery.account_id
+          AND sent.state = 'pending' AND sent.lease_until >= now()) < $3
+        AND NOT EXISTS (SELECT FROM webhook_endpoints AS slow JOIN webhook_deliveries AS sent
+          ON sent.account_id = delivery.account_id AND sent.endpoint_id = slow.id
+            AND sent.state = 'pending' AND sent.lease_until >= now()
+          WHERE slow.id = delivery.endpoint_id AND slow.timeouts >= ${SLOW_AFTER})
       RETURNING id, account_id, task_id, endpoint_id, event, created_at, attempts, tries),
     noted AS (INSERT INTO webhook_attempts (delivery_id, number) SELECT id, attempts FROM claimed)
     SELECT claimed.id, claimed.account_id AS "accountId", claimed.task_id AS "taskId",
@@ -59,10 +72,15 @@ const FINISH = {
         ended_at = CASE WHEN $6 <> 'pending' THEN now() END
       WHERE id = $1 AND attempts = $2 AND state = 'pending'
       RETURNING account_id, endpoint_id, epoch),
-    disabled AS (
-      UPDATE webhook_endpoints AS endpoint SET disabled_at = now(), disabled_reason = 'gone' FROM moved
-      WHERE $8::boolean AND endpoint.id = moved.endpoint_id AND endpoint.account_id = moved.account_id
-        AND endpoint.disabled_at IS NULL)
+    judged AS (
+      UPDATE webhook_endpoints AS endpoint SET
+        timeouts = CASE WHEN $4 = 'timeout' THEN LEAST(timeouts + 1, ${SLOW_AFTER}) ELSE 0 END,
+        disabled_at = CASE WHEN $8::boolean THEN COALESCE(disabled_at, now()) ELSE disabled_at END,
+        disabled_reason = CASE WHEN $8::boolean THEN COALESCE(disabled_reason, 'gone') ELSE disabled_reason END
+      FROM moved
+      WHERE endpoint.id = moved.endpoint_id AND endpoint.account_id = moved.account_id
+        AND (($8::boolean AND disabled_at IS NULL) OR ($4 = 'timeout' AND timeouts < ${SLOW_AFTER})
+          OR ($3::int IS NOT NULL AND timeouts > 0)))
     SELECT epoch FROM moved`,
 };
 
@@ -71,12 +89,23 @@ const FINISH = {
  * That there is a delivery at all is the doing of a trigger on the tasks, or of who tests an endpoint.
  */
 export class DeliveryMoves {
-  constructor(private readonly database: Queryable) {}
+  /** `most` deliveries of one account are sent at once, by all workers together. */
+  constructor(
+    private readonly database: Pool,
+    private readonly most: number,
+  ) {}
 
-  /** Begins an attempt, or answers undefined: it has ended, is in other hands, or is not due yet. */
+  /**
+   * Begins an attempt, or answers undefined: it has ended, is in other hands, is not due yet, or its account or its slow
+   * endpoint has no place free. For the last reason it comes again when one of the account has ended (DeliveryLine).
+   */
   async claim(id: string, leaseMs: number): Promise<ClaimedDelivery | undefined> {
-    const { rows } = await this.database.query<ClaimedRow>({ ...CLAIM, values: [id, leaseMs] });
-    return rows[0] && { ...rows[0], url: rows[0].url ?? undefined };
+    const claimed = await inTransaction(this.database, async (client) => {
+      await client.query({ ...LOCK, values: [id] });
+      const { rows } = await client.query<ClaimedRow>({ ...CLAIM, values: [id, leaseMs, this.most] });
+      return rows[0];
+    });
+    return claimed && { ...claimed, url: claimed.url ?? undefined };
   }
 
   /** Notes an attempt's outcome and carries out its step; undefined when the delivery is in other hands meanwhile. */
@@ -95,26 +124,5 @@ export class DeliveryMoves {
       ],
     });
     return rows[0] && { deliveryId: claimed.id, epoch: rows[0].epoch, delayMs: step.delayMs };
-  }
-
-  /** What is still to be delivered of one task. */
-  async pendingOf(taskId: string): Promise<WebhookEntry[]> {
-    const { rows } = await this.database.query<WebhookEntry>({
-      name: 'webhook_pending',
-      text: `SELECT id AS "deliveryId", epoch FROM webhook_deliveries WHERE task_id = $1 AND state = 'pending'`,
-      values: [taskId],
-    });
-    return rows;
-  }
-
-  /** What is due and in nobody's hands, the longest waiting first. */
-  async due(): Promise<WebhookEntry[]> {
-    const { rows } = await this.database.query<WebhookEntry>({
-      name: 'webhook_due',
-      text: `SELECT id AS "deliveryId", epoch FROM webhook_deliveries
-        WHERE state = 'pending' AND next_try_at <= now() AND (lease_until IS NULL OR lease_until < now())
-        ORDER BY next_try_at LIMIT ${BATCH}`,
-    });
-    return rows;
   }
 }

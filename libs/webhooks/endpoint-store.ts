@@ -1,6 +1,7 @@
 import { ulid } from 'ulid';
+import { AppError } from '#contract/app-error.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
-import type { Queryable } from '#database/queryable.js';
+import { inTransaction, type Pool } from '#database/in-transaction.js';
 
 /** Where an account is told of the ends of its tasks. */
 export interface WebhookEndpoint {
@@ -29,18 +30,33 @@ const COLUMNS = `id, url, events, created_at AS "createdAt", disabled_at AS "dis
 
 /** The endpoints of accounts. An id of another account is unknown, as everywhere. */
 export class WebhookEndpointStore {
-  constructor(private readonly database: Queryable) {}
+  /** `most` endpoints an account may have; 0 = any number. */
+  constructor(
+    private readonly database: Pool,
+    private readonly most: number,
+  ) {}
 
-  /** The URL must have been checked (publicUrlProblem). */
+  /**
+   * The id of a new endpoint. The URL must have been checked (publicUrlProblem).
+   * Throws AppError `account_limit_reached` when the account has as many as it may have.
+   */
   async add(accountId: string, url: string, events: readonly WebhookEventType[] = WEBHOOK_EVENTS): Promise<string> {
     const id = `whe_${ulid()}`;
-    await this.database.query('INSERT INTO webhook_endpoints (id, account_id, url, events) VALUES ($1, $2, $3, $4)', [
-      id,
-      accountId,
-      url,
-      events,
-    ]);
-    return id;
+    const added = await inTransaction(this.database, async (client) => {
+      // Of two that are added at once the second must count the first.
+      await client.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
+      const { rowCount } = await client.query(
+        `INSERT INTO webhook_endpoints (id, account_id, url, events) SELECT $1, $2, $3, $4
+         WHERE $5 = 0 OR (SELECT count(*) FROM webhook_endpoints WHERE account_id = $2) < $5`,
+        [id, accountId, url, events, this.most],
+      );
+      return rowCount === 1;
+    });
+    if (added) return id;
+    throw new AppError(
+      'account_limit_reached',
+      `The account has ${this.most} webhook endpoints, as many as it may have. Remove one first.`,
+    );
   }
 
   /** Newest first. */
@@ -89,7 +105,8 @@ export class WebhookEndpointStore {
   /** What is waiting for it goes on. False when the account has no such endpoint. */
   async enable(accountId: string, id: string): Promise<boolean> {
     return this.changed(
-      'UPDATE webhook_endpoints SET disabled_at = NULL, disabled_reason = NULL WHERE id = $1 AND account_id = $2',
+      `UPDATE webhook_endpoints SET disabled_at = NULL, disabled_reason = NULL, timeouts = 0
+       WHERE id = $1 AND account_id = $2`,
       [id, accountId],
     );
   }

@@ -1,23 +1,27 @@
 import type { WebhookEntry, WebhookQueue } from '#queue/webhook-queue.js';
 import type { Logger } from '#telemetry/logger.js';
-import type { DeliveryMoves } from './delivery-moves.js';
+import type { DeliveryLine } from './delivery-line.js';
 
 /** Rings for deliveries. Nothing depends on being heard: the row says what is due, and the sweep asks it. */
 export class SendDeliveries {
   constructor(
-    private readonly moves: DeliveryMoves,
+    private readonly line: DeliveryLine,
     private readonly queue: WebhookQueue,
     private readonly logger: Logger,
   ) {}
 
-  /** The task has ended: what is to be told of it is told at once. Never fails. */
+  /** The task has ended: what is to be told of it is told as soon as its account has a place free. Never fails. */
   announce(taskId: string): void {
-    this.moves
-      .pendingOf(taskId)
-      .then((entries) => this.queue.addAll(entries))
-      .catch((error: unknown) => {
-        this.logger.debug('webhook.not_enqueued', { taskId, error });
-      });
+    this.ring(this.line.headsOfTask(taskId)).catch((error: unknown) => {
+      this.logger.debug('webhook.not_enqueued', { taskId, error });
+    });
+  }
+
+  /** A place of the account is free again: the next in its line get it. Never fails. */
+  async follow(accountId: string): Promise<void> {
+    await this.ring(this.line.headsOfAccount(accountId)).catch((error: unknown) => {
+      this.logger.debug('webhook.not_enqueued', { accountId, error });
+    });
   }
 
   /** A delivery has become due in another way. Never fails. */
@@ -27,13 +31,18 @@ export class SendDeliveries {
     });
   }
 
-  /** Enqueues what is due without a job: whoever ended its task died just then, or Redis lost it. Answers how many. */
+  /** Enqueues what may be sent without a job: whoever ended its task died just then, or Redis lost it. Answers how many. */
   async enqueueForgotten(): Promise<number> {
-    const due = await this.moves.due();
-    if (due.length === 0) return 0;
-    const missing = await this.queue.missing(due);
-    await this.queue.addAll(missing);
+    const missing = await this.ring(this.line.heads());
     for (const { deliveryId } of missing) this.logger.debug('webhook.was_not_queued', { deliveryId });
     return missing.length;
+  }
+
+  private async ring(heads: Promise<WebhookEntry[]>): Promise<WebhookEntry[]> {
+    const found = await heads;
+    if (found.length === 0) return [];
+    const missing = await this.queue.missing(found);
+    await this.queue.addAll(missing);
+    return missing;
   }
 }

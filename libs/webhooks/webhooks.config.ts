@@ -22,4 +22,19 @@ export class WebhooksConfig {
   @Min(1)
   @Max(1_000)
   readonly concurrency: number = 50;
+
+  @Setting(
+    'WEBHOOK_CONCURRENCY_PER_ACCOUNT',
+    'Webhooks of one account that all workers together deliver at once, so that its slow receivers delay only its own.',
+  )
+  @IsInt()
+  @Min(1)
+  @Max(1_000)
+  readonly concurrencyPerAccount: number = 10;
+
+  @Setting('WEBHOOK_ENDPOINTS_PER_ACCOUNT', 'Webhook endpoints an account may have; 0 = unlimited.')
+  @IsInt()
+  @Min(0)
+  @Max(10_000)
+  readonly endpointsPerAccount: number = 20;
 }

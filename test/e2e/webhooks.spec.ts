@@ -68,7 +68,7 @@ describe('webhooks', () => {
 
   it('tell of a picture with a link that works, once, to callback and endpoint, both libraries verifying', async () => {
     const [callback, hook] = [freshPath(), freshPath()];
-    const endpoints = new WebhookEndpointStore(platform.pool);
+    const endpoints = new WebhookEndpointStore(platform.pool, 0);
     const endpoint = await endpoints.add(TEST_ACCOUNT, receiver.url(hook));
     const waited = await submit('for somebody who waits', undefined, '');
     const id = await submit('a lighthouse', callback);

@@ -1,4 +1,5 @@
 import { TextSealer } from '#secrets/sealed-text.js';
+import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
 import { webhooks } from '../../apps/onebox/src/webhooks.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
@@ -39,6 +40,18 @@ describe('npm run webhooks', () => {
     expect(rows).toEqual([noted('added', { events }), noted('disabled'), noted('enabled'), noted('removed')]);
   });
 
+  it('M3: adds no more endpoints than an account may have', async () => {
+    await room.sql(`INSERT INTO accounts (id, name) VALUES ('acct_full', 'Full')`);
+    const add = (): Promise<void> =>
+      webhooks(
+        ['add', 'https://hooks.example/c', '--account', 'acct_full'],
+        { DATABASE_URL: room.databaseUrl, WEBHOOK_ENDPOINTS_PER_ACCOUNT: '1' },
+        () => undefined,
+      );
+    await add();
+    await expect(add()).rejects.toThrow('1 webhook endpoints, as many as it may have');
+  });
+
   it.each([
     [['add', 'http://hooks.example/a'], /https/],
     [['add', 'https://127.0.0.1/a'], /public/],
@@ -77,8 +90,9 @@ describe('npm run webhooks', () => {
       await room.store.insert(command(callback), 900_000),
     ];
     for (const task of [id, other]) await room.store.cancel(TEST_ACCOUNT, task);
-    const [entry] = await room.deliveryMoves.pendingOf(id);
-    const claimed = await room.deliveryMoves.claim(entry?.deliveryId ?? '', 25_000);
+    const log = new DeliveryLogStore(room.database.pool);
+    const [delivery] = await log.list(TEST_ACCOUNT, { taskId: id, limit: 10 });
+    const claimed = await room.deliveryMoves.claim(delivery?.id ?? '', 25_000);
     if (claimed === undefined) throw new Error('not claimed');
     await expect(run('resend', claimed.id)).rejects.toThrow('at this moment');
     const step = { state: 'failed', delayMs: 0, gone: false, counts: true } as const;
@@ -92,6 +106,6 @@ describe('npm run webhooks', () => {
     expect(found).not.toContain('hooks.example');
     expect(await run('deliveries')).toContain(other);
     await run('resend', claimed.id);
-    expect(await room.deliveryMoves.due()).toContainEqual({ deliveryId: claimed.id, epoch: 2 });
+    expect(await room.deliveryLine.heads()).toContainEqual({ deliveryId: claimed.id, epoch: 2 });
   });
 });

@@ -31,6 +31,7 @@ import { startWebhookReceiver, type Received, type WebhookReceiver } from '../su
 
 const SECRET_KEY = 'k'.repeat(40);
 const DEADLINE_MS = 900_000;
+const ENDPOINTS = 20;
 
 // Real: Postgres, Redis, an https receiver. Ours for the test: the resolver of names, where a test says so.
 describe('webhooks', () => {
@@ -48,7 +49,7 @@ describe('webhooks', () => {
   afterAll(() => receiver.close());
   beforeEach(async () => {
     room = await openTaskRoom();
-    endpoints = new WebhookEndpointStore(room.database.pool);
+    endpoints = new WebhookEndpointStore(room.database.pool, ENDPOINTS);
     secrets = new WebhookSecretStore(room.database.pool, sealer());
     log = new DeliveryLogStore(room.database.pool);
     path = `/hook-${++paths}?token=receiver`;

@@ -14,6 +14,7 @@ import { TaskMoves } from '#tasks/task-moves.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { TaskCommand } from '#tasks/task.js';
 import { Logger } from '#telemetry/logger.js';
+import { DeliveryLine } from '#webhooks/delivery-line.js';
 import { DeliveryMoves } from '#webhooks/delivery-moves.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
 import { createTestDatabase } from './postgres.js';
@@ -21,6 +22,8 @@ import { createTestRedis } from './redis.js';
 
 export const TEST_ACCOUNT = 'acct_default';
 export const TEST_KEY = 'key_test';
+/** Webhooks of one account that are sent at once. */
+export const DELIVERIES_AT_ONCE = 4;
 
 /** The real stores and queue on a database and a Redis prefix of the caller's own; nothing of them is replaced. */
 export async function openTaskRoom(redisUrl?: string) {
@@ -39,7 +42,8 @@ export async function openTaskRoom(redisUrl?: string) {
   const listening = patientConnection(queueConfig, 'bell', logger);
   const queue = new ImageQueue(redis, testRedis.prefix);
   const webhookQueue = new WebhookQueue(redis, testRedis.prefix);
-  const deliveryMoves = new DeliveryMoves(database.pool);
+  const deliveryMoves = new DeliveryMoves(database.pool, DELIVERIES_AT_ONCE);
+  const deliveryLine = new DeliveryLine(database.pool, DELIVERIES_AT_ONCE);
   const health = new QueueHealth(redis, testRedis.prefix);
   const bell = new TaskBell(redis, testRedis.prefix);
   const listener = new TaskBellListener(listening, testRedis.prefix);
@@ -61,7 +65,8 @@ export async function openTaskRoom(redisUrl?: string) {
     store: new TaskStore(database),
     moves: new TaskMoves(database),
     deliveryMoves,
-    deliveries: new SendDeliveries(deliveryMoves, webhookQueue, logger),
+    deliveryLine,
+    deliveries: new SendDeliveries(deliveryLine, webhookQueue, logger),
     newSweep: () => new SweepTasks(database, queue, bell, logger),
     /** Runs SQL that makes time pass for a task. */
     sql: (text: string, values: unknown[] = []) => database.pool.query(text, values),

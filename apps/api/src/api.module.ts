@@ -37,6 +37,7 @@ import { MetricsConfig } from '#telemetry/metrics.config.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { TelemetryConfig } from '#telemetry/telemetry.config.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
+import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiKeyStore } from './auth/api-key-store.js';
 import { KeyUses } from './auth/key-uses.js';
@@ -95,6 +96,7 @@ export const API_CONFIGS = [
   ApiConfig,
   LimitsConfig,
   UploadsConfig,
+  WebhooksConfig,
   CatalogueConfig,
   RoutingConfig,
   SandboxConfig,

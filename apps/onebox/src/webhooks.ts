@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
 import { loadConfig } from '#config/load-config.js';
+import { AppError } from '#contract/app-error.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
 import { DEFAULT_ACCOUNT } from '#database/api-keys.js';
+import type { Pool } from '#database/in-transaction.js';
 import type { Queryable } from '#database/queryable.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
@@ -11,6 +13,7 @@ import { DeliveryLogStore, type LoggedAttempt, type LoggedDelivery } from '#webh
 import { WebhookEndpointStore, type WebhookEndpoint } from '#webhooks/endpoint-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore, type WebhookSecret } from '#webhooks/secret-store.js';
 import { shownUrl } from '#webhooks/shown-url.js';
+import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { namedAccount } from './account-option.js';
 import { noteCommand } from './note-command.js';
 import { OneboxConfig } from './onebox.config.js';
@@ -57,7 +60,7 @@ export async function webhooks(
   say: (line: string) => void,
 ): Promise<void> {
   const asked = parse(args);
-  const [config, egress] = loadConfig([OneboxConfig, EgressConfig], env);
+  const [config, egress, limits] = loadConfig([OneboxConfig, EgressConfig, WebhooksConfig], env);
   if (asked.command === 'add') assertReceiver(asked.target, egress);
   await withPool(requireDatabaseUrl(config), async (pool) => {
     await namedAccount(pool, asked.account);
@@ -65,7 +68,7 @@ export async function webhooks(
     else if (asked.command === 'deliveries')
       say(deliveryTable(await new DeliveryLogStore(pool).list(asked.account, asked)));
     else if (asked.command === 'resend') say(await resent(asked, pool));
-    else say(await endpointText(asked, pool));
+    else say(await endpointText(asked, pool, limits));
   });
 }
 
@@ -118,11 +121,14 @@ function secretLine({ secret, expiresAt }: WebhookSecret): string {
   return expiresAt === null ? secret : `${secret}  (the one before, valid until ${textTime(expiresAt)})`;
 }
 
-async function endpointText({ command, account, target, events }: Asked, pool: Queryable): Promise<string> {
-  const endpoints = new WebhookEndpointStore(pool);
+async function endpointText(asked: Asked, pool: Pool, { endpointsPerAccount }: WebhooksConfig): Promise<string> {
+  const { command, account, target, events } = asked;
+  const endpoints = new WebhookEndpointStore(pool, endpointsPerAccount);
   switch (command) {
     case 'add': {
-      const id = await endpoints.add(account, target, events);
+      const id = await endpoints.add(account, target, events).catch((error: unknown) => {
+        throw error instanceof AppError ? new SetupError(error.message) : error;
+      });
       await noteCommand(pool, DEEDS[command], { account, target: id, details: { url: shownUrl(target), events } });
       return `${id} is told from now on. \`npm run webhooks -- secret\` shows what its webhooks are signed with.`;
     }

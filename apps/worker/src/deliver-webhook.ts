@@ -49,6 +49,7 @@ export class DeliverWebhook {
       ...('status' in result ? { status: result.status } : { reason: result.error }),
     });
     if (entry !== undefined && step.state === 'pending') await this.deliveries.send.enqueue(entry);
+    await this.deliveries.send.follow(claimed.accountId);
   }
 
   /** Cuts short what is being sent, so that it is sent anew by another process. */

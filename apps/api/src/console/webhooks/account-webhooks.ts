@@ -10,6 +10,7 @@ import { DeliveryLogStore, type DeliveryQuery } from '#webhooks/delivery-log-sto
 import { WebhookEndpointStore, type WebhookEndpoint } from '#webhooks/endpoint-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
+import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import type { EndpointChangeBody, NewEndpointBody } from './webhook-bodies.js';
 import {
   deliveryView,
@@ -41,9 +42,10 @@ export class AccountWebhooks {
     @Inject(Database) { pool }: Database,
     @Inject(SecretsConfig) { secretKey, secretKeyPrevious }: SecretsConfig,
     @Inject(EgressConfig) private readonly egress: EgressConfig,
+    @Inject(WebhooksConfig) { endpointsPerAccount }: WebhooksConfig,
     @Inject(SendDeliveries) private readonly send: SendDeliveries,
   ) {
-    this.store = new WebhookEndpointStore(pool);
+    this.store = new WebhookEndpointStore(pool, endpointsPerAccount);
     this.secretStore = new WebhookSecretStore(pool, new TextSealer({ secretKey, secretKeyPrevious }, WEBHOOK_SECRETS));
     this.deliveryLog = new DeliveryLogStore(pool);
   }
@@ -54,7 +56,10 @@ export class AccountWebhooks {
     return { data: endpoints.map((endpoint) => endpointView(endpoint, recordOf(endpoint.id))) };
   }
 
-  /** Throws AppError `invalid_value` for an address that is not public, or not https. */
+  /**
+   * Throws AppError `invalid_value` for an address that is not public, or not https, and `account_limit_reached` when the account has
+   * as many endpoints as it may have.
+   */
   async add(accountId: string, { url, events }: NewEndpointBody): Promise<EndpointView> {
     const tooLong = url.length > MAX_URL_LENGTH ? 'The URL is too long.' : undefined;
     const problem = tooLong ?? publicUrlProblem(url, this.egress, { httpsOnly: true });
