@@ -1,6 +1,8 @@
-import js from '@eslint/js';
-import { defineConfig, globalIgnores } from 'eslint/config';
-import tseslint from 'typescript-eslint';
+import { requireTool } from './scripts/prepare.mjs';
+
+const js = requireTool('@eslint/js');
+const { defineConfig, globalIgnores } = requireTool('eslint/config');
+const tseslint = requireTool('typescript-eslint');
 
 const everywhere = [
   {

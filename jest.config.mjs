@@ -5,7 +5,7 @@ const shared = {
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [
-      '@swc/jest',
+      '<rootDir>/tools/node_modules/@swc/jest',
       {
         swcrc: false,
         sourceMaps: 'inline',
@@ -20,6 +20,8 @@ const shared = {
     ],
   },
   moduleNameMapper: { '^#(.*)\\.js$': '<rootDir>/libs/$1.ts', '^(\\.{1,2}/.*)\\.js$': '$1' },
+  // Beside the product's packages, those of the tests.
+  modulePaths: ['<rootDir>/tools/node_modules'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.data/'],
   setupFiles: ['reflect-metadata'],
   setupFilesAfterEnv: ['<rootDir>/test/support/patience.ts'],

@@ -11,6 +11,7 @@ import { freePort } from '#embedded/free-port.js';
 import { startPostgres } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { ensureInstalled } from '../scripts/prepare.mjs';
 import { createFloorTable } from './floor/table.mjs';
 
 export const ROOT = join(import.meta.dirname, '..');
@@ -146,10 +147,16 @@ export class Stage {
     return worker;
   }
 
-  /** A peer's server, as its package brings it; it must take `--port=N` and answer at its root. */
+  /** A peer's server, `path` inside bench/peers' packages; it must take `--port=N` and answer at its root. */
   async startPeer(path) {
+    await ensureInstalled((line) => process.stderr.write(`${line}\n`), 'bench/peers');
     const port = await freePort();
-    const peer = await this.#start('peer', join(ROOT, path), { NODE_ENV: 'production' }, [`--port=${port}`]);
+    const peer = await this.#start(
+      'peer',
+      join(ROOT, 'bench', 'peers', 'node_modules', path),
+      { NODE_ENV: 'production' },
+      [`--port=${port}`],
+    );
     await this.#answers(peer, `http://127.0.0.1:${port}/`);
     return { ...peer, port };
   }

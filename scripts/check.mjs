@@ -2,18 +2,17 @@
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { prepare, releaseSignals, ROOT } from './prepare.mjs';
 
-const root = join(import.meta.dirname, '..');
-const bin = (name) => join(root, 'node_modules', '.bin', name);
+const tool = (name) => join(ROOT, 'tools', 'node_modules', '.bin', name);
+const tsc = join(ROOT, 'node_modules', '.bin', 'tsc');
 
-/** Makes the database client that lint and types read, and the program that prints OpenAPI. */
-const first = ['build', 'npm', ['run', '--silent', 'build']];
 /** Side by side, a step per processor; the longest begin. */
 const steps = [
-  ['lint', bin('eslint'), ['--max-warnings', '0', '.']],
-  ['format', bin('prettier'), ['--check', '--log-level', 'warn', '.']],
-  ['types', bin('tsc'), ['--noEmit']],
-  ['pages', bin('tsc'), ['--noEmit', '--project', 'apps/dashboard']],
+  ['lint', tool('eslint'), ['--max-warnings', '0', '.']],
+  ['format', tool('prettier'), ['--check', '--log-level', 'warn', '.']],
+  ['types', tsc, ['--noEmit']],
+  ['pages', tsc, ['--noEmit', '--project', 'apps/dashboard']],
   ['openapi', process.execPath, ['dist/apps/api/src/openapi.js', '--check']],
   ['console', process.execPath, ['scripts/console-types.mjs', '--check']],
   ['imports', process.execPath, ['scripts/check-imports.mjs']],
@@ -23,11 +22,13 @@ const steps = [
 ];
 const STEP_TIMEOUT_MS = 600_000;
 
+// The database client that lint and types read, and the program that prints OpenAPI, are built.
+await prepare({ tools: true });
+releaseSignals();
 const failed = [];
-await check(first);
 const left = [...steps];
 await Promise.all(Array.from({ length: availableParallelism() }, work));
-console.log(failed.length === 0 ? `All ${steps.length + 1} checks hold.` : `Failed: ${failed.join(', ')}.`);
+console.log(failed.length === 0 ? `All ${steps.length} checks hold.` : `Failed: ${failed.join(', ')}.`);
 process.exitCode = failed.length === 0 ? 0 : 1;
 
 async function work() {
@@ -45,7 +46,7 @@ async function check([name, command, args]) {
 
 function run(command, args) {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], timeout: STEP_TIMEOUT_MS });
+    const child = spawn(command, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'], timeout: STEP_TIMEOUT_MS });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8');

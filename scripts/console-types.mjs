@@ -2,13 +2,15 @@
 // with --check it only compares.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import openapiTS, { astToString } from 'openapi-typescript';
-import { format, resolveConfig } from 'prettier';
+import { prepare, releaseSignals, requireTool, ROOT } from './prepare.mjs';
 
-const root = join(import.meta.dirname, '..');
-const page = join(root, 'apps/dashboard/src/api/schema.ts');
+await prepare({ tools: true });
+releaseSignals();
+const { default: openapiTS, astToString } = requireTool('openapi-typescript');
+const { format, resolveConfig } = requireTool('prettier');
+const page = join(ROOT, 'apps/dashboard/src/api/schema.ts');
 
-const document = JSON.parse(readFileSync(join(root, 'console-openapi.json'), 'utf8'));
+const document = JSON.parse(readFileSync(join(ROOT, 'console-openapi.json'), 'utf8'));
 // Calls are written with their types where they are made: only what they carry is wanted here.
 const nodes = await openapiTS({ ...document, paths: {} }, { immutable: true, defaultNonNullable: false, silent: true });
 const components = nodes.filter(({ name }) => name?.text === 'components');

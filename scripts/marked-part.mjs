@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { format, resolveConfig } from 'prettier';
+import { requireTool } from './prepare.mjs';
 
 const END = '<!-- end of figures -->';
 
@@ -8,6 +8,7 @@ const END = '<!-- end of figures -->';
  * `<!-- end of figures -->`. `write` is given what stands there and answers with what shall.
  */
 export async function rewritePart(page, command, write) {
+  const { format, resolveConfig } = requireTool('prettier');
   const text = await readFile(page, 'utf8');
   const start = `<!-- figures: written by ${command} -->`;
   const [head, rest] = split(text, start);

@@ -2,10 +2,14 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
+
+/** Loads a package of tools/, where tests and checks have theirs: Node does not look there by itself. */
+export const requireTool = createRequire(join(ROOT, 'tools', 'package.json'));
 
 /** Ends the process with one sentence; no stack for what the reader can put right. */
 export function fail(sentence) {
@@ -52,43 +56,48 @@ export function releaseSignals() {
 }
 
 /**
- * Everything a command needs; ends the process with a sentence where that fails.
- * Signals end the process until releaseSignals() is called or someone else takes them.
+ * Everything a command needs; with `tools` what tests and checks need besides. Ends the process with a sentence where
+ * that fails. Signals end the process until releaseSignals() is called or someone else takes them.
  */
-export async function prepare(tell = say) {
+export async function prepare({ tell = say, tools = false } = {}) {
   for (const signal of SIGNALS) process.on(signal, quit);
   followParent();
   requireNode();
   try {
     await ensureInstalled(tell);
+    if (tools) await ensureInstalled(tell, 'tools');
     await ensureBuilt(tell);
   } catch (error) {
     fail(error.message);
   }
 }
 
-/** Installs the packages of package-lock.json unless exactly they are there. Throws when it can't. */
-async function ensureInstalled(tell = say) {
-  const folder = join(ROOT, 'node_modules');
+/**
+ * Installs the packages of a folder's package-lock.json unless exactly they are there; `folder` is relative to ROOT.
+ * Throws when it can't.
+ */
+export async function ensureInstalled(tell = say, folder = '.') {
+  const modules = join(folder, 'node_modules');
   if (isInstalled(folder)) return;
   // `npm ci` would empty the folder behind the link, which belongs to someone else.
-  if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink())
+  if (lstatSync(join(ROOT, modules), { throwIfNoEntry: false })?.isSymbolicLink())
     throw new Error(
-      `node_modules is a link to ${readlinkSync(folder)}, whose packages are not those of package-lock.json. ` +
+      `${modules} is a link to ${readlinkSync(join(ROOT, modules))}, whose packages are not those of package-lock.json. ` +
         'Remove the link and start again, or install there yourself.',
     );
-  tell('Installing packages (npm ci) ...');
+  tell(folder === '.' ? 'Installing packages (npm ci) ...' : `Installing packages of ${folder} (npm ci) ...`);
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   await run(npm, ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: join(ROOT, folder),
     failure: 'The packages could not be installed; the reason stands above. Check the network and run it again.',
   });
 }
 
 /** Compares contents, not times: a copied or freshly cloned file is always new. npm writes its list last. */
 function isInstalled(folder) {
-  const list = join(folder, '.package-lock.json');
+  const list = join(ROOT, folder, 'node_modules', '.package-lock.json');
   if (!existsSync(list)) return false;
-  const wanted = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages;
+  const wanted = JSON.parse(readFileSync(join(ROOT, folder, 'package-lock.json'), 'utf8')).packages;
   const installed = JSON.parse(readFileSync(list, 'utf8')).packages;
   const same = (path) => wanted[path]?.version === installed[path]?.version;
   const needed = Object.keys(wanted).filter((path) => path !== '' && (path in installed || !wanted[path].optional));
@@ -146,10 +155,10 @@ function runNode(script, args, env = {}) {
 }
 
 /** Runs a command quietly; its output is shown when it fails. */
-function run(command, args, { env = {}, failure }) {
+function run(command, args, { cwd = ROOT, env = {}, failure }) {
   return new Promise((resolve, reject) => {
     const started = spawn(command, args, {
-      cwd: ROOT,
+      cwd,
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

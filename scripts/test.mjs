@@ -19,7 +19,7 @@ const LONG = 'long-faults';
 const stops = [];
 const controller = new AbortController();
 
-await prepare();
+await prepare({ tools: true });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => controller.abort());
 releaseSignals();
 const folder = await mkdtemp(join(tmpdir(), 'darkroom-test-'));
@@ -179,7 +179,7 @@ function runJest(args, services) {
   return new Promise((resolve, reject) => {
     const jest = spawn(
       process.execPath,
-      [join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js'), ...reporters, ...workers, ...args],
+      [join(ROOT, 'tools', 'node_modules', 'jest', 'bin', 'jest.js'), ...reporters, ...workers, ...args],
       {
         cwd: ROOT,
         env: { ...testEnvironment(services), DARKROOM_TEST_COUNTS: counts },

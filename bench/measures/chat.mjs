@@ -60,7 +60,7 @@ models:
   );
   const bare = await stage.startFloorServer('chat-proxy.mjs', { UPSTREAM: address });
   const darkroom = await stage.startApi({ MODELS_FILE: models, BENCH_KEY: 'none' });
-  const peer = await stage.startPeer('node_modules/@portkey-ai/gateway/build/start-server.js');
+  const peer = await stage.startPeer('@portkey-ai/gateway/build/start-server.js');
   const peerHeaders = { 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${address}/v1` };
   const sides = [
     { ...upstream, name: 'provider itself', key: 'none' },

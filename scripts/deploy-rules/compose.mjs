@@ -1,8 +1,8 @@
 import Ajv from 'ajv';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { parseDocument } from 'yaml';
+import { requireTool } from '../prepare.mjs';
 
 /** Named like secrets, and none. */
 const NO_SECRETS = new Set(['PASSWORD_SIGN_IN']);
@@ -16,7 +16,7 @@ const ALLOWED_ROOT = { store: 'its image knows no other user' };
 const OURS = /^darkroom:/;
 const MARGIN_MS = 5_000;
 
-const schemaPackage = createRequire(import.meta.url).resolve('dclint/package.json');
+const schemaPackage = requireTool.resolve('dclint/package.json');
 const schema = JSON.parse(readFileSync(join(dirname(schemaPackage), 'schemas', 'compose.schema.json'), 'utf8'));
 delete schema.$schema;
 const isCompose = new Ajv({ allErrors: true, strict: false, logger: false, validateFormats: false }).compile(schema);

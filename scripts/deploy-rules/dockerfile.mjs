@@ -1,5 +1,6 @@
-import dockerfileUtils from 'dockerfile-utils';
+import { requireTool } from '../prepare.mjs';
 
+const dockerfileUtils = requireTool('dockerfile-utils');
 const SECRET_NAME = /PASSWORD|SECRET|TOKEN|CREDENTIAL|(^|_)KEY$/i;
 
 /** Syntax errors by the language's own validator, then the rules of ours, one sentence each. */

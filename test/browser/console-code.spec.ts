@@ -22,7 +22,7 @@ describe('code that the console shows', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-code-'));
-    await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+    await symlink(resolve('tools', 'node_modules'), join(folder, 'node_modules'));
     await writeFile(
       join(folder, 'models.yaml'),
       `currency: EUR

@@ -11,6 +11,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { freePort } from '#embedded/free-port.js';
+import { requireTool } from '../../scripts/prepare.mjs';
 
 const run = promisify(execFile);
 const SWIFT = '/usr/bin/swift-proxy-server';
@@ -66,7 +67,7 @@ async function startSwift() {
 }
 
 async function startS3rver() {
-  const { default: S3rver } = await import('s3rver');
+  const S3rver = requireTool('s3rver');
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-s3rver-'));
   const server = new S3rver({ address: '127.0.0.1', port: 0, silent: true, directory: folder });
   const { port } = await server.run();
