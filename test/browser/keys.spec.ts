@@ -61,7 +61,7 @@ describe('keys of members, admins and operators in a browser', () => {
     await open(ada, '/accounts');
     await button(ada, `Actions for ${accountId}`).click();
     await ada.page.getByRole('menuitem', { name: 'Rate limits and priority' }).click();
-    await ada.page.getByText('Blank = default (60), 0 = unlimited').waitFor();
+    await ada.page.getByText('Blank = default (300), 0 = unlimited').waitFor();
     await field(ada, 'Requests per minute').fill('30');
     await field(ada, 'Keys').fill('2');
     await field(ada, 'Weight').fill('3');

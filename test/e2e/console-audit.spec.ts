@@ -38,7 +38,7 @@ describe('the audit log in the console', () => {
 
   it('tells everything that was done in sentences, with the names of then', async () => {
     const { key } = await mo.ask<{ key: { id: string } }>('/keys', { body: { name: 'mobile app' } });
-    await mo.ask(`/keys/${key.id}`, { method: 'PATCH', body: { name: 'phone', tasks_in_flight: 2 } });
+    await mo.ask(`/keys/${key.id}`, { method: 'PATCH', body: { name: 'phone', scopes: ['images'] } });
     await mo.ask(`/keys/${key.id}/rotate`, { body: { overlap_hours: 2 } });
     await mo.ask(`/keys/${key.id}/revoke`, { method: 'POST' });
     const { id } = await ada.ask<{ id: string }>('/webhooks/endpoints', {
@@ -68,7 +68,7 @@ describe('the audit log in the console', () => {
       'Ada added the webhook endpoint “https://example.org/hook”',
       'Somebody revoked the key “phone”',
       'Somebody rotated the key “phone”; the old one works 2 hours more',
-      'Somebody changed the key “phone”: name, tasks in flight',
+      'Somebody changed the key “phone”: name, scopes',
       'Somebody created the key “mobile app”',
       expect.stringMatching(/ joined$/),
       'Ada became the first admin',

@@ -156,10 +156,10 @@ describe('who may do what with keys', () => {
   });
 
   it.each([
-    ['submits_per_minute', 61, 60],
-    ['submits_per_minute', 0, 60],
-    ['polls_per_minute', 601, 600],
-    ['polls_per_minute', 0, 600],
+    ['submits_per_minute', 301, 300],
+    ['submits_per_minute', 0, 300],
+    ['polls_per_minute', 3_001, 3_000],
+    ['polls_per_minute', 0, 3_000],
   ])('H6: an admin gives a key no %s of %i where the deployment allows %i', async (param, value, most) => {
     const refused = await change(admin, shop, { [param]: value });
     expect(await refused.json()).toMatchObject({
@@ -180,7 +180,7 @@ describe('who may do what with keys', () => {
     expect(await admin.ask('/account')).toMatchObject({
       limits: { ...limits, max_keys: null },
       defaults: {
-        ...{ weight: 1, submits_per_minute: 60, polls_per_minute: 600, chats_per_minute: 0, tasks_in_flight: 0 },
+        ...{ weight: 1, submits_per_minute: 300, polls_per_minute: 3_000, chats_per_minute: 0, tasks_in_flight: 0 },
         max_keys: 100,
       },
     });
