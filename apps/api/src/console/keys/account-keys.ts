@@ -3,7 +3,7 @@ import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
 import { createApiKey, listApiKeys, revokeApiKey, updateApiKey, type ApiKeyRow } from '#database/api-keys.js';
 import { Database } from '#database/database.js';
-import { findBudgets, inheritBudget, setBudget } from '#money/budgets.js';
+import { findBudgets, setBudget, shareBudget } from '#money/budgets.js';
 import { spendByKey } from '#money/spend.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { budgetAfter } from '../budget-body.js';
@@ -58,7 +58,7 @@ export class AccountKeys {
     return await this.view(accountId, row.id);
   }
 
-  /** A new key with the settings of the old one, which works for `overlapHours` more. A budget begins anew. */
+  /** A new key with the settings of the old one, which works for `overlapHours` more. Both draw on one budget. */
   async rotate(accountId: string, id: string, overlapHours: number): Promise<NewKeyView> {
     const old = await this.find(accountId, id);
     const end = new Date(Date.now() + overlapHours * HOUR_MS);
@@ -73,7 +73,7 @@ export class AccountKeys {
       ...{ defaultResponseFormat, allowPixelSize, submitMode, expiresAt },
     };
     const made = await createApiKey(pool, this.secrets.secretKey, { name, accountId, settings });
-    await inheritBudget(pool, made.id, old.id);
+    await shareBudget(pool, made.id, old.id);
     if (expiresAt === null || end < expiresAt) await updateApiKey(pool, old.id, { expiresAt: end }, accountId);
     return { key: await this.view(accountId, made.id), secret: made.key };
   }
