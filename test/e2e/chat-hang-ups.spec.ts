@@ -178,6 +178,27 @@ models:
     expect(await payer.spends(cost)).toBe(cost);
   });
 
+  it('H4: chats that begin at one moment do not exceed a budget by more than the last of them', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    upstream.answer = async (response, call) => {
+      await held;
+      return json({ id: 'c', choices: [], usage: USAGE })(response, call);
+    };
+    // Each may cost a little more than 1,000,000, so that three use it up.
+    const payer = await room.newPayer(2_500_000);
+    const say = () => room.platform.call(CHATS, { key: payer.key, body: ask({ max_tokens: 1_000 }) });
+    const calls = Array.from({ length: 30 }, say);
+    const refused = calls.map((call) => call.then(({ status }) => status === 402));
+    await waitUntil(() => upstream.received.length === 3, { timeoutMs: 10_000 });
+    expect(await payer.spent()).toBeGreaterThan(3_000_000);
+    release();
+    expect((await Promise.all(refused)).filter(Boolean)).toHaveLength(27);
+    expect(upstream.received).toHaveLength(3);
+    expect(await payer.spends(3 * BILL)).toBe(3 * BILL);
+    expect((await say()).status).toBe(200);
+  });
+
   it('a chat that nobody charges for is cut off with its caller, before and within its answer', async () => {
     const payer = await room.newPayer(10_000_000);
     const begun = Date.now();

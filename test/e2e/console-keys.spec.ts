@@ -135,6 +135,20 @@ describe('keys in the console', () => {
     expect((await ada.call(`/keys/${rotated.key.id}/rotate`, { body: { overlap_hours: 1 } })).status).toBe(400);
   }, 60_000);
 
+  it('section 4, 5: a key and the key that replaces it draw on one budget', async () => {
+    const old = await ada.ask<MadeKey>('/keys', { body: { name: 'thrifty', budget: '2' } });
+    const heir = await ada.ask<MadeKey>(`/keys/${old.key.id}/rotate`, { body: { overlap_hours: 24 } });
+    const last = await ada.ask<MadeKey>(`/keys/${heir.key.id}/rotate`, { body: { overlap_hours: 24 } });
+    await ada.ask(`/keys/${old.key.id}`, { method: 'PATCH', body: { budget: '3' } });
+    for (const { key } of [old, heir, last]) {
+      expect((await find(key.id))?.['budget']).toMatchObject({ amount: '3.000000' });
+    }
+    const rows = await platform.pool.query('SELECT 1 FROM budgets WHERE owner_id = ANY($1)', [
+      [old, heir, last].map(({ key }) => key.id),
+    ]);
+    expect(rows.rowCount).toBe(1);
+  });
+
   it('keeps what a key may do: its models', async () => {
     const { key, secret } = await ada.ask<MadeKey>('/keys', { body: { name: 'one model', models: ['gpt-image-2'] } });
     expect(key['models']).toEqual(['gpt-image-2']);

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Database } from '#database/database.js';
-import { findBudgets, inheritBudget, leftOf, setBudget } from '#money/budgets.js';
+import { refusalOf } from '#money/budget-refusal.js';
+import { findBudgets, leftOf, setBudget, shareBudget } from '#money/budgets.js';
+import { releaseChat, releaseLostChats, reserveChat } from '#money/chat-reserves.js';
 import type { TaskCost } from '#money/task-cost.js';
 import { RetractTasks } from '#tasks/retract-tasks.js';
 import { TaskIntake } from '#tasks/task-intake.js';
@@ -232,14 +234,103 @@ describe('money', () => {
     expect(leftOf(await findBudgets(room.database.pool, [apiKeyId, 'acct_without']))).toBe(59_993);
   });
 
-  it('that a key has spent stays spent for the key that replaces it', async () => {
-    const [old, heir] = [keyId(), keyId()];
-    await keyBudget(old, 100_000);
-    await take({ apiKeyId: old });
-    await inheritBudget(room.database.pool, heir, old);
-    expect(await budgetOf(heir)).toEqual({ ...(await budgetOf(old)), ownerId: heir });
-    await take({ apiKeyId: heir });
-    await expect(take({ apiKeyId: heir })).rejects.toMatchObject({ code: 'insufficient_quota' });
+  async function newKey(): Promise<string> {
+    const id = keyId();
+    await room.sql(
+      `INSERT INTO api_keys (id, account_id, name, prefix, hash) VALUES ($1, $2, $1, '', convert_to($1, 'UTF8'))`,
+      [id, TEST_ACCOUNT],
+    );
+    return id;
+  }
+
+  it('section 4, 5: keys that replaced each other draw on one budget, whichever of them it is set for', async () => {
+    const keys = [await newKey(), await newKey(), await newKey()] as const;
+    const [first, second, third] = keys;
+    await keyBudget(first, 160_000);
+    await take({ apiKeyId: first });
+    await shareBudget(room.database.pool, second, first);
+    await shareBudget(room.database.pool, third, second);
+    await Promise.all([take({ apiKeyId: second }), take({ apiKeyId: third })]);
+    for (const key of keys) expect(await budgetOf(key)).toMatchObject({ ownerId: key, spent: 120_000, limit: 160_000 });
+    const parallel = await Promise.allSettled(keys.map((apiKeyId) => take({ apiKeyId })));
+    expect(parallel.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    await keyBudget(third, 240_000);
+    for (const key of keys) expect(await budgetOf(key)).toMatchObject({ spent: 160_000, limit: 240_000 });
+    await take({ apiKeyId: first });
+    expect(await budgetOf(third)).toMatchObject({ spent: 200_000 });
+    expect((await findBudgets(room.database.pool, keys)).map(({ ownerId }) => ownerId).sort()).toEqual(
+      [...keys].sort(),
+    );
+    await setBudget(room.database.pool, { ownerId: second, owner: 'key' }, undefined);
+    for (const key of keys) expect(await budgetOf(key)).toBeUndefined();
+    expect((await room.sql('SELECT 1 FROM budgets WHERE owner_id = ANY($1)', [keys])).rows).toEqual([]);
+  });
+
+  describe('of a chat', () => {
+    const reserve = (keyId: string, amount: number | null, requestId = `req_${++count}`, lifeMs = 60_000) =>
+      reserveChat(
+        count % 2 === 0 ? room.database.pool : other.pool,
+        { requestId, accountId: TEST_ACCOUNT, keyId },
+        amount,
+        lifeMs,
+      );
+    const written = (requestId: string, apiKeyId: string, cost: number) =>
+      room.sql(
+        `INSERT INTO chat_usage VALUES ($1, $2, $3, 'm', 'p', NULL, 'm', false, 200, 'completed', 1, 1, 0, 1, 1, now(), $4)`,
+        [requestId, TEST_ACCOUNT, apiKeyId, cost],
+      );
+    const left = async (apiKeyId: string): Promise<number> =>
+      (await room.sql('SELECT 1 FROM chat_reserves WHERE api_key_id = $1', [apiKeyId])).rows.length;
+
+    it('H4: fifty at a time exceed a budget by no more than the last of them', async () => {
+      const apiKeyId = keyId();
+      await keyBudget(apiKeyId, 100_000);
+      const answers = await Promise.allSettled(Array.from({ length: 50 }, () => reserve(apiKeyId, 30_000)));
+      expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
+      for (const answer of answers) {
+        if (answer.status === 'rejected')
+          expect(refusalOf(answer.reason)).toMatchObject({ code: 'insufficient_quota' });
+      }
+      expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 120_000 });
+      await expect(take({ apiKeyId })).rejects.toMatchObject({ code: 'insufficient_quota' });
+    });
+
+    it('is what it has cost as soon as that is written down, or nothing when it was never sent', async () => {
+      const apiKeyId = keyId();
+      await keyBudget(apiKeyId, 100_000);
+      await Promise.all(['one', 'two', 'three'].map((name) => reserve(apiKeyId, 30_000, `${name}-${apiKeyId}`)));
+      await written(`one-${apiKeyId}`, apiKeyId, 7);
+      await written(`two-${apiKeyId}`, apiKeyId, 0);
+      expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 30_007 });
+      await releaseChat(room.database.pool, `three-${apiKeyId}`);
+      expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 7 });
+      expect(await left(apiKeyId)).toBe(0);
+    });
+
+    it('is given back when its process was lost, and counted all the same when it is written down later', async () => {
+      const apiKeyId = keyId();
+      await keyBudget(apiKeyId, 100_000);
+      await reserve(apiKeyId, 30_000, `lost-${apiKeyId}`, 0);
+      await reserve(apiKeyId, 20_000);
+      expect(await releaseLostChats(room.database.pool)).toBe(1);
+      expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 20_000 });
+      await written(`lost-${apiKeyId}`, apiKeyId, 9);
+      expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 20_009 });
+    });
+
+    it('counts for a budget that is set meanwhile, and is not kept where there is none', async () => {
+      const [apiKeyId, free] = [await newKey(), keyId()];
+      await keyBudget(apiKeyId, 100_000);
+      await reserve(apiKeyId, 30_000, `set-${apiKeyId}`);
+      await keyBudget(apiKeyId, 200_000, 'month');
+      expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 30_000 });
+      await written(`set-${apiKeyId}`, apiKeyId, 5);
+      expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 5 });
+      await reserve(free, 30_000);
+      await reserve(free, null);
+      expect(await left(free)).toBe(0);
+      await expect(reserve(apiKeyId, null)).rejects.toMatchObject({ code: 'DR403' });
+    });
   });
 
   it('begins anew with the month, and what ends later belongs to the month that it began in', async () => {

@@ -41,7 +41,16 @@ describe('the migrated database and schema.prisma', () => {
     const { rows } = await room.sql(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`);
     const tables = rows.map((row) => (row as { tablename: string }).tablename);
     expect(tables).toEqual([
-      ...['_prisma_migrations', 'accounts', 'api_keys', 'audit_log', 'budgets', 'charges', 'chat_usage'],
+      ...[
+        '_prisma_migrations',
+        'accounts',
+        'api_keys',
+        'audit_log',
+        'budgets',
+        'charges',
+        'chat_reserves',
+        'chat_usage',
+      ],
       ...['idempotency_keys', 'people', 'provider_switches', 'sessions', 'sign_in_links', 'tasks', 'uploads'],
       ...['webhook_attempts', 'webhook_deliveries', 'webhook_endpoints', 'webhook_secrets'],
     ]);

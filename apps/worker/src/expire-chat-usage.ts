@@ -1,10 +1,14 @@
 import type { Database } from '#database/database.js';
+import { releaseLostChats } from '#money/chat-reserves.js';
 import type { Logger } from '#telemetry/logger.js';
 import type { WorkerConfig } from './worker.config.js';
 
 const BATCH = 1_000;
 
-/** Removes what was written down of chats when its time is over. Budgets have counted it when it was written. */
+/**
+ * Removes what was written down of chats when its time is over, and gives back what was set aside for those that never were.
+ * Budgets have counted it when it was written.
+ */
 export class ExpireChatUsage {
   constructor(
     private readonly database: Database,
@@ -14,6 +18,8 @@ export class ExpireChatUsage {
 
   /** One round over everything that is due. Throws when the database fails; the next round goes on. */
   async run(): Promise<void> {
+    const lost = await releaseLostChats(this.database.pool);
+    if (lost > 0) this.logger.warn('retention.chat_reserves_released', { count: lost });
     while ((await this.deleteRows()) === BATCH);
   }
 

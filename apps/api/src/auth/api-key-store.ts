@@ -105,7 +105,7 @@ export class ApiKeyStore {
       include: { account: { select: { disabledAt: true } } },
     });
     if (row === null) return null;
-    const budgets = await prisma.budget.count({ where: { ownerId: { in: [row.accountId, row.id] } } });
+    const budgets = await prisma.budget.count({ where: { ownerId: { in: [row.accountId, row.budgetId ?? row.id] } } });
     return { ...row, budgeted: budgets > 0 };
   }
 }

@@ -1,29 +1,52 @@
 import type { TokenPrices } from '#catalogue/catalogue.js';
 import type { Database } from '#database/database.js';
-import { budgetExceeded, priceUnknown } from '#money/budget-refusal.js';
-import { findBudgets } from '#money/budgets.js';
+import { refusalOf } from '#money/budget-refusal.js';
+import { releaseChat, reserveChat } from '#money/chat-reserves.js';
 import { overloaded } from '#tasks/refusals.js';
+import type { Logger } from '#telemetry/logger.js';
 import type { Caller } from '../auth/caller.js';
+import { reserveOf } from './chat-estimate.js';
+import type { ChatConfig } from './chat.config.js';
+import type { ChatRequest } from './chat-request.js';
+
+/** How long after its last moment a chat may wait to be written down before what was set aside for it is given back. */
+const WRITTEN_LATE_MS = 600_000;
 
 /**
- * Turns chats away whose budget is used up. What a chat costs is known only when it is over, so those in flight at that
- * moment still count on top: a budget is exceeded by no more than they cost.
+ * Turns chats away whose budget is used up, and sets aside what the others may cost until that is known: however many
+ * begin at a time, a budget is exceeded by no more than the last of them, and by what they cost above their estimates.
  */
 export class ChatBudget {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly config: ChatConfig,
+    private readonly logger: Logger,
+  ) {}
 
   /**
    * `prices` are null when nothing is charged, undefined when they are not known. Who has no budget is not asked about.
    * Throws AppError: `insufficient_quota`, `model_not_allowed`, `server_is_overloaded` when the database does not answer.
    */
-  async admit(caller: Caller, prices: TokenPrices | null | undefined): Promise<void> {
+  async admit(
+    requestId: string,
+    caller: Caller,
+    chat: ChatRequest,
+    prices: TokenPrices | null | undefined,
+  ): Promise<void> {
     if (!caller.budgeted || prices === null) return;
-    const budgets = await findBudgets(this.database.pool, [caller.accountId, caller.keyId]).catch((error: unknown) => {
-      throw overloaded(error);
+    const amount = prices === undefined ? null : reserveOf(chat, prices);
+    const lifeMs = this.config.totalMs + this.config.afterHangupMs + WRITTEN_LATE_MS;
+    const { accountId, keyId } = caller;
+    await reserveChat(this.database.pool, { requestId, accountId, keyId }, amount, lifeMs).catch((error: unknown) => {
+      throw refusalOf(error) ?? overloaded(error);
     });
-    for (const { owner, period, limit, spent } of budgets) {
-      if (prices === undefined) throw priceUnknown(owner);
-      if (spent >= limit) throw budgetExceeded({ owner, period, left: 0 });
-    }
+  }
+
+  /** Gives back what was set aside for a chat that nobody was asked for. What fails is given back in time. */
+  release(requestId: string, caller: Caller): void {
+    if (!caller.budgeted) return;
+    releaseChat(this.database.pool, requestId).catch((error: unknown) => {
+      this.logger.warn('chat.reserve_not_released', { requestId, error });
+    });
   }
 }

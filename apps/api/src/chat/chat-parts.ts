@@ -51,7 +51,11 @@ export const CHAT_PARTS: Provider[] = [
     inject: [Database, Logger],
     useFactory: (database: Database, logger: Logger) => new ChatUsageLog(database, logger),
   },
-  { provide: ChatBudget, inject: [Database], useFactory: (database: Database) => new ChatBudget(database) },
+  {
+    provide: ChatBudget,
+    inject: [Database, ChatConfig, Logger],
+    useFactory: (database: Database, config: ChatConfig, logger: Logger) => new ChatBudget(database, config, logger),
+  },
   {
     provide: PassChat,
     inject: [CallUpstreams, ChatUsageLog, Draining, ChatConfig, Logger],

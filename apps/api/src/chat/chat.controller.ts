@@ -40,7 +40,11 @@ export class ChatController {
     if (model.kind === 'image') return this.pictures.draw(request, reply, chat);
     const prices = chatPrices(catalogue, model, new Date());
     if (prices) assertCovered(chat, prices);
-    await this.budget.admit(callerOf(request), prices);
-    await this.chats.pass(request, reply, chat, { model, catalogue, prices });
+    const caller = callerOf(request);
+    await this.budget.admit(request.id, caller, chat, prices);
+    const unused = (): void => {
+      this.budget.release(request.id, caller);
+    };
+    await this.chats.pass(request, reply, chat, { model, catalogue, prices, unused });
   }
 }

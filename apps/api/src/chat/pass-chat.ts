@@ -21,7 +21,7 @@ interface ChatService {
   readonly catalogue: Catalogue;
   readonly prices: ChatPrices;
   /** Called when nobody was asked, so that nothing was used. */
-  readonly unused?: () => void;
+  readonly unused: () => void;
 }
 
 /** One chat on its way. */
@@ -120,7 +120,7 @@ export class PassChat {
   /** Nobody answered; only what went out may have cost something. */
   private unanswered(request: FastifyRequest, reply: FastifyReply, course: Course, asked: Asked): void {
     if (asked.attempt === undefined) {
-      course.unused?.();
+      course.unused();
       return;
     }
     const end = course.gone.aborted ? 'left' : 'unanswered';

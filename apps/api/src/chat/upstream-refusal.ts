@@ -7,6 +7,9 @@ import { passedHeaders } from './answer-headers.js';
 
 /** Bytes of a refusal that are read; what is longer is no error body. */
 const MAX_REFUSAL = 65_536;
+/** Characters of its message that are passed on. */
+const MAX_MESSAGE = 2_000;
+const WORD = /^[A-Za-z0-9_.[\]-]{1,64}$/;
 
 /** A provider's answer that is no success, read to its end. */
 export interface Refusal {
@@ -54,16 +57,16 @@ type RefusalBody = Omit<ErrorBody, 'error'> & {
   error: { type: string; code: string | null; message: string; param: string | null };
 };
 
-/** The contract's error body with the provider's own message, type, param and code, where it has them. */
+/** The contract's error body with the provider's own message, redacted and cut, and its type, param and code, where they are plain words. */
 export function refusalBody({ status, text }: Refusal, requestId: string): RefusalBody {
   const said = errorIn(text);
   return {
     type: 'error',
     error: {
-      type: textOr(said['type']) ?? typeOf(status),
-      code: textOr(said['code']) ?? null,
-      message: redact(textOr(said['message']) ?? `The provider answered with status ${status}.`),
-      param: textOr(said['param']) ?? null,
+      type: wordOr(said['type']) ?? typeOf(status),
+      code: wordOr(said['code']) ?? null,
+      message: redact(textOr(said['message']) ?? `The provider answered with status ${status}.`).slice(0, MAX_MESSAGE),
+      param: wordOr(said['param']) ?? null,
     },
     request_id: requestId,
   };
@@ -78,6 +81,12 @@ function errorIn(text: string): Record<string, unknown> {
   } catch {
     return {};
   }
+}
+
+/** What is no plain word may be anything: a key, an address, a text of the vendor. */
+function wordOr(value: unknown): string | undefined {
+  const text = textOr(value);
+  return text !== undefined && WORD.test(text) && redact(text) === text ? text : undefined;
 }
 
 /** Some servers count where OpenAI names. */

@@ -12,7 +12,7 @@ import {
 } from '#database/api-keys.js';
 import { Database } from '#database/database.js';
 import type { Queryable } from '#database/queryable.js';
-import { findBudgets, inheritBudget, setBudget } from '#money/budgets.js';
+import { findBudgets, setBudget, shareBudget } from '#money/budgets.js';
 import { spendByKey } from '#money/spend.js';
 import { AccountStore } from '#people/account-store.js';
 import type { Session } from '#people/session-store.js';
@@ -92,8 +92,8 @@ export class AccountKeys {
   }
 
   /**
-   * A new key with the settings of the old one, which works for `overlapHours` more and counts with it as one key
-   * meanwhile. One that the old key has replaced itself ends at once.
+   * A new key with the settings of the old one, which works for `overlapHours` more counts with it as one key
+   * meanwhile and shares its budget. One that the old key has replaced itself ends at once.
    */
   async rotate(who: Manager, id: string, overlapHours: number): Promise<NewKeyView> {
     const { accountId } = who;
@@ -113,7 +113,7 @@ export class AccountKeys {
       };
       const createdBy = old.createdBy?.id ?? null;
       const key = await createApiKey(database, this.secrets.secretKey, { name, accountId, settings, createdBy });
-      await inheritBudget(database, key.id, old.id);
+      await shareBudget(database, key.id, old.id);
       await replaceApiKey(database, old.id, key.id, new Date(Date.now() + overlapHours * HOUR_MS));
       return key;
     });
