@@ -21,6 +21,7 @@ import { BodyMemory } from './http/body-memory.js';
 import { countRequests } from './http/count-requests.js';
 import { ConnectionCap } from './http/connection-cap.js';
 import { KnownRoutes } from './http/known-routes.js';
+import { cleanPathIds } from './http/path-ids.js';
 import { createAdapter, prepareServer } from './http/server.js';
 import { limitRequests, RequestLimits } from './limits/limit-requests.js';
 
@@ -43,6 +44,7 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   prepareDocs(server);
   markConsole(server);
   prepareServer(server, app.get(ApiConfig), app.get(KnownRoutes), app.get(BodyMemory));
+  cleanPathIds(server);
   authenticateRequests(server, app.get(ApiKeyStore));
   protectConsole(server, app.get(SessionStore), publicUrlOf(app.get(ApiConfig)));
   new ConnectionCap(app.get(ApiConfig).unauthenticatedConnections, logger).watch(server);
