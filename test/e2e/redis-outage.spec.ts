@@ -114,11 +114,12 @@ describe('a Redis outage', () => {
     const admin = new Redis(redis.url);
     await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
     const refused = await becomes(503);
-    const answer = await (await platform.call('/readyz')).text();
+    const answer: unknown = await (await platform.call('/readyz')).json();
     await admin.config('SET', 'maxmemory-policy', 'noeviction');
     admin.disconnect();
     expect(refused).toBe(true);
-    expect(answer).toContain('noeviction');
+    expect(answer).toEqual({ status: 'not ready', reasons: ['queue'] });
+    expect(platform.api.output()).toContain('maxmemory-policy is allkeys-lru');
     expect(await becomes(200)).toBe(true);
   });
 

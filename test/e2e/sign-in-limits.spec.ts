@@ -103,7 +103,26 @@ describe('the limits of signing in', () => {
     const secure = await start({ PUBLIC_URL: 'https://pictures.example.org' });
     const headers = { origin: 'https://pictures.example.org', 'x-forwarded-proto': 'http' };
     const answer = await attempt(secure, 'ada@example.org', PASSWORD, headers);
-    expect(answer.headers.getSetCookie()[0]).toMatch(/; HttpOnly; Secure; SameSite=Strict$/);
+    const [planted = '', ...others] = answer.headers.getSetCookie();
+    // The prefix keeps other hosts of the domain, and whoever answers on a plain connection, from planting one.
+    expect(planted).toMatch(
+      /^__Host-darkroom_session=[\w-]{43}; Max-Age=604800; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+    );
+    expect(others).toEqual([]);
+    const hsts = async (url: string, path: string) =>
+      (await fetch(url + path)).headers.get('strict-transport-security');
+    for (const path of ['/console', '/v1/models', '/healthz', '/nothing']) {
+      expect(await hsts(secure, path)).toBe('max-age=31536000');
+    }
+    expect(await hsts(platform.url, '/console')).toBeNull();
+    const [named = ''] = planted.split(';');
+    const session = (cookie: string) => fetch(`${secure}/console/api/session`, { headers: { cookie } });
+    expect((await session(named)).status).toBe(200);
+    expect((await session(named.replace('__Host-', ''))).status).toBe(401);
+    const begun = await fetch(`${secure}/console/api/oidc/callback`, { redirect: 'manual' });
+    expect(begun.headers.getSetCookie()[0]).toMatch(
+      /^__Host-darkroom_openid=; Max-Age=0; Path=\/; .*HttpOnly; Secure;/,
+    );
     const elsewhere = { origin: 'https://evil.example', 'x-forwarded-host': 'evil.example' };
     expect((await attempt(secure, 'ada@example.org', PASSWORD, elsewhere)).status).toBe(403);
   });

@@ -21,7 +21,9 @@ import { BodyMemory } from './http/body-memory.js';
 import { countRequests } from './http/count-requests.js';
 import { ConnectionCap } from './http/connection-cap.js';
 import { KnownRoutes } from './http/known-routes.js';
+import { cleanPathIds } from './http/path-ids.js';
 import { createAdapter, prepareServer } from './http/server.js';
+import { askForHttps } from './http/strict-transport.js';
 import { limitRequests, RequestLimits } from './limits/limit-requests.js';
 
 /** What the build makes of apps/dashboard. */
@@ -42,7 +44,9 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   await app.register(cookie, { hook: false });
   prepareDocs(server);
   markConsole(server);
+  askForHttps(server, app.get(ApiConfig));
   prepareServer(server, app.get(ApiConfig), app.get(KnownRoutes), app.get(BodyMemory));
+  cleanPathIds(server);
   authenticateRequests(server, app.get(ApiKeyStore));
   protectConsole(server, app.get(SessionStore), publicUrlOf(app.get(ApiConfig)));
   new ConnectionCap(app.get(ApiConfig).unauthenticatedConnections, logger).watch(server);

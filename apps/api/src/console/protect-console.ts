@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { SessionStore } from '#people/session-store.js';
-import { readSessionCookie } from './sign-in/session-cookie.js';
+import { SessionCookie } from './sign-in/session-cookie.js';
 
 /** Every route of the console's API begins so. */
 export const CONSOLE_API = '/console/api';
@@ -21,6 +21,7 @@ export function markConsole(server: FastifyInstance): void {
  */
 export function protectConsole(server: FastifyInstance, sessions: SessionStore, publicUrl: string): void {
   const { origin } = new URL(publicUrl);
+  const cookie = new SessionCookie(publicUrl);
   server.addHook('onRequest', (request, reply, done) => {
     if (request.routeOptions.config.console !== true) {
       done();
@@ -31,7 +32,7 @@ export function protectConsole(server: FastifyInstance, sessions: SessionStore, 
       done(new AppError('forbidden_origin', 'The console takes changes from its own pages only.'));
       return;
     }
-    findSession(request, sessions).then(() => {
+    findSession(request, cookie, sessions).then(() => {
       done(refusal(request));
     }, done);
   });
@@ -56,8 +57,8 @@ function isLocal(host: string | undefined): host is string {
   return host !== undefined && /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/.test(host);
 }
 
-async function findSession(request: FastifyRequest, sessions: SessionStore): Promise<void> {
-  const token = readSessionCookie(request);
+async function findSession(request: FastifyRequest, cookie: SessionCookie, sessions: SessionStore): Promise<void> {
+  const token = cookie.read(request);
   if (token === undefined) return;
   request.session = await sessions.find(token).catch((cause: unknown) => {
     throw new AppError('server_is_overloaded', 'The console cannot be used right now. Please try again shortly.', {

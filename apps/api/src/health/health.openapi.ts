@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiOperation, ApiProperty, ApiResponse } from '@nestjs/swagger';
 import { REQUEST_ID_HEADER } from '../http/describe.js';
+import { UNREADY_REASONS, type UnreadyReason } from './readiness.js';
 
 class HealthResponse {
   @ApiProperty({ enum: ['ok'] })
@@ -11,8 +12,12 @@ class ReadinessResponse {
   @ApiProperty({ enum: ['ready', 'not ready'] })
   status!: string;
 
-  @ApiProperty({ type: [String], description: 'What keeps it from being ready.' })
-  reasons!: string[];
+  @ApiProperty({
+    enum: UNREADY_REASONS,
+    isArray: true,
+    description: 'What keeps it from being ready; the log says why.',
+  })
+  reasons!: UnreadyReason[];
 }
 
 export function DescribeHealth(): MethodDecorator {

@@ -18,6 +18,16 @@ export class ApiConfig {
   @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
   readonly publicUrl?: string;
 
+  @Setting(
+    'HSTS_SECONDS',
+    'Where PUBLIC_URL is https: how long browsers must not use plain http for its host, any port of it; 0 = nothing is said.',
+    { unit: 's' },
+  )
+  @IsInt()
+  @Min(0)
+  @Max(63_072_000)
+  readonly hstsSeconds: number = 31_536_000;
+
   @Setting('SYNC_WAIT_MS', 'How long a sync call waits for its picture before it is answered still_running.', {
     unit: 'ms',
   })

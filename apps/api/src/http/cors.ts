@@ -9,16 +9,16 @@ const PREFLIGHT_SECONDS = '86400';
  * Lets any page call the API: keys travel in a header, never in a cookie, so an origin proves nothing. The console has
  * a cookie, and lets no page in but its own.
  */
-export function allowEveryOrigin({ url }: FastifyRequest, reply: FastifyReply): void {
-  if (isOfConsole(url)) return;
+export function allowEveryOrigin(request: FastifyRequest, reply: FastifyReply): void {
+  if (isOfConsole(request)) return;
   void reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED);
 }
 
 export function isPreflight(request: FastifyRequest): boolean {
   return (
     request.method === 'OPTIONS' &&
-    !isOfConsole(request.url) &&
-    request.headers['access-control-request-method'] !== undefined
+    request.headers['access-control-request-method'] !== undefined &&
+    !isOfConsole(request)
   );
 }
 
@@ -33,6 +33,21 @@ export function answerPreflight(request: FastifyRequest, reply: FastifyReply): v
     .send();
 }
 
-function isOfConsole(url: string): boolean {
-  return /^\/console(?:[/?]|$)/.test(url);
+/** What was routed is known by its route; what was not, such as a preflight, by whatever a router may make of it. */
+function isOfConsole({ is404, routeOptions, url }: FastifyRequest): boolean {
+  return looksLikeConsole(is404 ? url : (routeOptions.url ?? url));
+}
+
+/** However the address is written: encoded, in capitals, with more slashes than one, or with a host before it. */
+export function looksLikeConsole(url: string): boolean {
+  const [path = ''] = url.replace(/^https?:\/\/[^/]*/i, '').split(/[?#]/, 1);
+  return /^[/\\]*console(?:[^\p{L}\p{N}_-]|$)/iu.test(decoded(path));
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }

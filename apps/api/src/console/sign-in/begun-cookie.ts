@@ -5,8 +5,8 @@ import { TextSealer } from '#secrets/sealed-text.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { ApiConfig, publicUrlOf } from '../../http/api.config.js';
 import { CONSOLE_API } from '../protect-console.js';
+import { ConsoleCookie } from './console-cookie.js';
 
-const NAME = 'darkroom_openid';
 const MINUTES = 10;
 /** Longer texts can't be ours. */
 const MAX_LENGTH = 2_000;
@@ -22,29 +22,29 @@ export interface Begun {
 
 /**
  * What the browser keeps meanwhile: sealed, because it holds secrets. Lax, because the way back is a navigation from
- * another site; nothing but the way back gets to see it.
+ * another site; under plain http nothing but the way back gets to see it.
  */
 @Injectable()
 export class BegunCookie {
   private readonly sealer: TextSealer;
-  private readonly attributes: object;
+  private readonly cookie: ConsoleCookie;
 
   constructor(@Inject(SecretsConfig) secrets: SecretsConfig, @Inject(ApiConfig) config: ApiConfig) {
     this.sealer = new TextSealer(secrets, 'openid sign-in');
-    const secure = publicUrlOf(config).startsWith('https:');
-    this.attributes = { path: `${CONSOLE_API}/oidc`, httpOnly: true, sameSite: 'lax', secure };
+    const scope = { path: `${CONSOLE_API}/oidc`, sameSite: 'lax' } as const;
+    this.cookie = new ConsoleCookie(publicUrlOf(config), 'darkroom_openid', scope);
   }
 
   set(reply: FastifyReply, begun: Begun): void {
     const { keyId, sealed } = this.sealer.seal(ROW, JSON.stringify({ ...begun, until: Date.now() + MINUTES * 60_000 }));
     const value = `${keyId}.${sealed.toString('base64url')}`;
-    void reply.setCookie(NAME, value, { ...this.attributes, maxAge: MINUTES * 60 });
+    this.cookie.set(reply, value, MINUTES * 60);
   }
 
   /** Takes it from the browser: it is good for one return. Undefined when there is none of ours, or it is too old. */
-  take({ server, headers }: FastifyRequest, reply: FastifyReply): Begun | undefined {
-    void reply.clearCookie(NAME, this.attributes);
-    const text = headers.cookie === undefined ? undefined : server.parseCookie(headers.cookie)[NAME];
+  take(request: FastifyRequest, reply: FastifyReply): Begun | undefined {
+    this.cookie.clear(reply);
+    const text = this.cookie.read(request);
     if (text === undefined || text.length > MAX_LENGTH) return undefined;
     const [keyId = '', sealed = ''] = text.split('.');
     try {

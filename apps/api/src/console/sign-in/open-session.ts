@@ -6,7 +6,7 @@ import { AuditLog } from '#people/audit-log.js';
 import type { Person } from '#people/person-store.js';
 import { SessionStore, type Session } from '#people/session-store.js';
 import { ApiConfig, publicUrlOf } from '../../http/api.config.js';
-import { clearSessionCookie, setSessionCookie } from './session-cookie.js';
+import { SessionCookie } from './session-cookie.js';
 import { sessionOf } from '../session.guard.js';
 import { sessionView, type SessionView } from './session-views.js';
 import { signInFailed } from './password-sign-in.js';
@@ -14,7 +14,7 @@ import { signInFailed } from './password-sign-in.js';
 /** Begins and ends the session of a browser. */
 @Injectable()
 export class OpenSession {
-  private readonly secure: boolean;
+  private readonly cookie: SessionCookie;
 
   constructor(
     @Inject(SessionStore) private readonly sessions: SessionStore,
@@ -22,7 +22,7 @@ export class OpenSession {
     @Inject(CatalogueSource) private readonly source: CatalogueSource,
     @Inject(ApiConfig) config: ApiConfig,
   ) {
-    this.secure = publicUrlOf(config).startsWith('https:');
+    this.cookie = new SessionCookie(publicUrlOf(config));
   }
 
   /**
@@ -46,7 +46,7 @@ export class OpenSession {
     if (before !== undefined) await this.sessions.end(before.personId, before.id);
     const { accountId, id: personId } = person;
     await this.audit.write({ accountId, personId, action, target: personId, details });
-    setSessionCookie(reply, token, this.secure);
+    this.cookie.set(reply, token);
     return this.view(session);
   }
 
@@ -58,6 +58,6 @@ export class OpenSession {
     const { id, personId, accountId } = sessionOf(request);
     await this.sessions.end(personId, id);
     await this.audit.write({ accountId, personId, action: 'person.signed_out', target: personId });
-    clearSessionCookie(reply, this.secure);
+    this.cookie.clear(reply);
   }
 }

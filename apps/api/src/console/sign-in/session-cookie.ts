@@ -1,25 +1,29 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MAX_AGE_DAYS } from '#people/session-store.js';
+import { ConsoleCookie } from './console-cookie.js';
 
-const NAME = 'darkroom_session';
 /** Longer texts can't be tokens of ours. */
 const MAX_TOKEN_LENGTH = 64;
 
-/** The session token a browser sent. */
-export function readSessionCookie({ server, headers }: FastifyRequest): string | undefined {
-  const token = headers.cookie === undefined ? undefined : server.parseCookie(headers.cookie)[NAME];
-  return token === undefined || token.length > MAX_TOKEN_LENGTH ? undefined : token;
-}
+/** The cookie with a session's token; no other site sends it. */
+export class SessionCookie {
+  private readonly cookie: ConsoleCookie;
 
-/** No script reads it, no other site sends it, and the public API never sees it. */
-export function setSessionCookie(reply: FastifyReply, token: string, secure: boolean): void {
-  void reply.setCookie(NAME, token, { ...attributes(secure), maxAge: MAX_AGE_DAYS * 86_400 });
-}
+  constructor(publicUrl: string) {
+    this.cookie = new ConsoleCookie(publicUrl, 'darkroom_session', { path: '/console', sameSite: 'strict' });
+  }
 
-export function clearSessionCookie(reply: FastifyReply, secure: boolean): void {
-  void reply.clearCookie(NAME, attributes(secure));
-}
+  /** The session token a browser sent. */
+  read(request: FastifyRequest): string | undefined {
+    const token = this.cookie.read(request);
+    return token === undefined || token.length > MAX_TOKEN_LENGTH ? undefined : token;
+  }
 
-function attributes(secure: boolean) {
-  return { path: '/console', httpOnly: true, sameSite: 'strict', secure } as const;
+  set(reply: FastifyReply, token: string): void {
+    this.cookie.set(reply, token, MAX_AGE_DAYS * 86_400);
+  }
+
+  clear(reply: FastifyReply): void {
+    this.cookie.clear(reply);
+  }
 }
