@@ -15,6 +15,8 @@ export interface LogFields {
   eventId?: string;
   accountId?: string | undefined;
   keyId?: string | undefined;
+  /** Where requests came from: an address, of IPv6 its /64. */
+  network?: string;
   method?: string;
   /** Route pattern, never the address as sent: links carry signatures. */
   route?: string;
@@ -47,6 +49,7 @@ const FIELDS: ReadonlySet<string> = new Set<keyof LogFields>([
   'eventId',
   'accountId',
   'keyId',
+  'network',
   'method',
   'route',
   'status',

@@ -5,6 +5,7 @@ import { hashApiKey, KEY_SCOPES } from '#database/api-keys.js';
 import type { Database } from '#database/database.js';
 import type { Caller } from './caller.js';
 import type { KeyUses } from './key-uses.js';
+import { StrangerLane } from './stranger-lane.js';
 
 /** How long a looked-up key is believed; a revocation or a new limit takes effect everywhere within this time. */
 const KEY_TTL_MS = 5_000;
@@ -20,11 +21,16 @@ interface KnownKey {
   readonly expiresAt: number;
 }
 
-/** Tells who a key belongs to. The database is asked once per key and 5 seconds, however many requests arrive. */
+/**
+ * Tells who a key belongs to. The database is asked once per key and 5 seconds, however many requests arrive, and about
+ * keys that were never found only through a narrow lane.
+ */
 export class ApiKeyStore {
-  private readonly found = new LRUCache<string, KnownKey>({ max: MAX_KEYS, ttl: KEY_TTL_MS });
+  /** What is older than its time stays, as a sign that the key is one. */
+  private readonly found = new LRUCache<string, KnownKey>({ max: MAX_KEYS, ttl: KEY_TTL_MS, noDeleteOnStaleGet: true });
   private readonly unknown = new LRUCache<string, true>({ max: MAX_KEYS, ttl: KEY_TTL_MS });
   private readonly asking = new Map<string, Promise<KnownKey | undefined>>();
+  private readonly strangers = new StrangerLane();
 
   constructor(
     private readonly database: Database,
@@ -33,11 +39,11 @@ export class ApiKeyStore {
   ) {}
 
   /**
-   * The caller behind an `Authorization` header.
-   * Throws AppError: `invalid_api_key` for whatever is wrong with the key, `account_disabled`, or
-   * `server_is_overloaded` when the database does not answer.
+   * The caller behind an `Authorization` header, who is at `address`.
+   * Throws AppError: `invalid_api_key` for whatever is wrong with the key, `account_disabled`, `rate_limit_exceeded` when
+   * the address's network sends too many unknown keys, or `server_is_overloaded` when the database does not answer.
    */
-  caller(authorization: string | undefined): Caller | Promise<Caller> {
+  caller(authorization: string | undefined, address: string | undefined): Caller | Promise<Caller> {
     const key = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
     if (key === undefined || key.length > MAX_KEY_LENGTH) throw invalidKey();
     // The key's own hash is dear to compute; a plain digest is enough to find it again in memory.
@@ -45,13 +51,15 @@ export class ApiKeyStore {
     const known = this.found.get(name);
     if (known !== undefined) return admit(known);
     if (this.unknown.has(name)) throw invalidKey();
-    return this.ask(name, key).then(admit);
+    return this.ask(name, key, address).then(admit);
   }
 
-  private ask(name: string, key: string): Promise<KnownKey | undefined> {
+  private ask(name: string, key: string, address: string | undefined): Promise<KnownKey | undefined> {
     let answer = this.asking.get(name);
     if (answer === undefined) {
-      answer = this.lookUp(name, key).finally(() => this.asking.delete(name));
+      const lookUp = () => this.lookUp(name, key);
+      const isKey = this.found.peek(name, { allowStale: true }) !== undefined;
+      answer = (isKey ? lookUp() : this.strangers.run(address, lookUp)).finally(() => this.asking.delete(name));
       this.asking.set(name, answer);
     }
     return answer;
@@ -65,6 +73,7 @@ export class ApiKeyStore {
       });
     });
     if (row === null) {
+      this.found.delete(name);
       this.unknown.set(name, true);
       return undefined;
     }

@@ -15,7 +15,7 @@ export function authenticateRequests(server: FastifyInstance, keys: ApiKeyStore)
       return;
     }
     try {
-      const caller = keys.caller(request.headers.authorization);
+      const caller = keys.caller(request.headers.authorization, request.ip);
       if (!(caller instanceof Promise)) {
         admit(request, caller);
         done();

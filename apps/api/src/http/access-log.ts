@@ -1,18 +1,29 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '#telemetry/logger.js';
+import { RefusalLog } from './refusal-log.js';
 
 /** nginx's word for a caller that went away before its answer. */
 const CLIENT_GONE = 499;
 
+/** What a request without a valid key ends with. */
+const REFUSED: ReadonlySet<number> = new Set([401, 429, CLIENT_GONE]);
+
 /**
- * One line per request; reads that went well, polls above all, are debug.
+ * One line per request; reads that went well, polls above all, are debug. Refusals without a valid key have one line
+ * per network and minute, and one that counts the others.
  * The route's pattern is logged, never the address: links carry signatures.
  */
 export function logRequests(server: FastifyInstance, logger: Logger): void {
+  const refusals = new RefusalLog(logger);
+  const isCounted = (request: FastifyRequest, status: number): boolean =>
+    request.caller === undefined &&
+    request.session === undefined &&
+    REFUSED.has(status) &&
+    !refusals.isFirst(request.ip);
   const write = (request: FastifyRequest, reply: FastifyReply, status: number): void => {
     const clientRequestId = request.headers['x-client-request-id'];
     const level = request.method === 'GET' && status < 400 ? 'debug' : 'info';
-    if (level === 'debug' && !logger.debugs) return;
+    if ((level === 'debug' && !logger.debugs) || isCounted(request, status)) return;
     logger[level]('request', {
       requestId: request.id,
       method: request.method,
@@ -30,10 +41,14 @@ export function logRequests(server: FastifyInstance, logger: Logger): void {
     write(request, reply, reply.statusCode);
     done();
   });
+  server.addHook('onClose', (_server, done) => {
+    refusals.write();
+    done();
+  });
   // Fastify's own hook for this ends with the request's body: who waited for an answer and left would not be told of.
   server.addHook('onRequest', (request, reply, done) => {
     reply.raw.once('close', () => {
-      if (reply.raw.writableFinished) return;
+      if (reply.raw.writableFinished || isCounted(request, CLIENT_GONE)) return;
       logger.info('request.aborted', {
         requestId: request.id,
         route: request.routeOptions.url ?? 'unknown',

@@ -88,7 +88,7 @@ export class ApiConfig {
 
   @Setting(
     'TRUSTED_PROXIES',
-    'Addresses and networks (10.0.0.0/8) of proxies whose X-Forwarded-For names the caller, where attempts to sign in are counted; empty = nobody is believed.',
+    'Addresses and networks (10.0.0.0/8) of proxies whose X-Forwarded-For names the caller, where attempts to sign in and unknown keys are counted; empty = nobody is believed.',
     { list: true },
   )
   @ValidateBy({

@@ -1,0 +1,79 @@
+import { StrangerLane, type LaneLimits } from './stranger-lane.js';
+
+const LIMITS: LaneLimits = { atOnce: 2, perNetwork: 50, inAll: 70, patienceMs: 60_000 };
+const FLOOD = '203.0.113.7';
+
+/** Look-ups that end when the test says so. */
+class LookUps {
+  readonly begun: string[] = [];
+  private readonly ends: (() => void)[] = [];
+
+  readonly of = (name: string) => (): Promise<string> => {
+    this.begun.push(name);
+    return new Promise((resolve) =>
+      this.ends.push(() => {
+        resolve(name);
+      }),
+    );
+  };
+
+  async endFirst(): Promise<void> {
+    this.ends.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+describe('the lane of keys that nobody has met', () => {
+  const refusal = (run: Promise<unknown>): Promise<unknown> =>
+    run.then(
+      () => 'admitted',
+      (error: unknown) => (error as { code: string }).code,
+    );
+
+  it('M4: takes one look-up of a network at a time, a few in all, and networks take turns', async () => {
+    const [lane, lookUps] = [new StrangerLane(LIMITS), new LookUps()];
+    const flood = Array.from({ length: 40 }, (_, n) => lane.run(FLOOD, lookUps.of(`flood ${n}`)));
+    const others = ['198.51.100.1', '198.51.100.2'].map((address) => lane.run(address, lookUps.of(address)));
+    await Promise.resolve();
+    expect(lookUps.begun).toEqual(['flood 0', '198.51.100.1']);
+    await lookUps.endFirst();
+    expect(lookUps.begun.slice(2)).toEqual(['198.51.100.2']);
+    await lookUps.endFirst();
+    expect(lookUps.begun.slice(3)).toEqual(['flood 1']);
+    for (let n = 0; n < 42; n++) await lookUps.endFirst();
+    expect(await Promise.all(others)).toEqual(['198.51.100.1', '198.51.100.2']);
+    expect((await Promise.all(flood)).at(-1)).toBe('flood 39');
+  });
+
+  it('M4: counts all addresses of an IPv6 network as one', async () => {
+    const [lane, lookUps] = [new StrangerLane(LIMITS), new LookUps()];
+    const runs = ['2001:db8::1', '2001:db8::2:1'].map((address) => lane.run(address, lookUps.of(address)));
+    await Promise.resolve();
+    expect(lookUps.begun).toHaveLength(1);
+    await lookUps.endFirst();
+    await lookUps.endFirst();
+    await Promise.all(runs);
+  });
+
+  it('M4: refuses a network whose line is full, and others only when all lines together are', async () => {
+    const [lane, lookUps] = [new StrangerLane(LIMITS), new LookUps()];
+    const admitted = Array.from({ length: 51 }, (_, n) => lane.run(FLOOD, lookUps.of(`flood ${n}`)));
+    expect(await refusal(lane.run(FLOOD, lookUps.of('one more')))).toBe('rate_limit_exceeded');
+    for (let n = 1; n <= 21; n++) admitted.push(lane.run(`198.51.100.${n}`, lookUps.of(`other ${n}`)));
+    expect(await refusal(lane.run('198.51.100.99', lookUps.of('one too many')))).toBe('server_is_overloaded');
+    for (let n = 0; n < 72; n++) await lookUps.endFirst();
+    expect(await Promise.all(admitted)).toHaveLength(72);
+    expect(lookUps.begun).toHaveLength(72);
+  });
+
+  it('M4: lets nobody wait without end, and goes on after a look-up that failed', async () => {
+    const [lane, lookUps] = [new StrangerLane({ ...LIMITS, patienceMs: 20 }), new LookUps()];
+    const [first, second] = [lane.run(FLOOD, lookUps.of('slow')), lane.run(FLOOD, lookUps.of('never'))];
+    expect(await refusal(second)).toBe('server_is_overloaded');
+    await lookUps.endFirst();
+    expect(await first).toBe('slow');
+    await expect(lane.run(FLOOD, () => Promise.reject(new Error('away')))).rejects.toThrow('away');
+    expect(await lane.run(FLOOD, () => Promise.resolve('back'))).toBe('back');
+    expect(lookUps.begun).toEqual(['slow']);
+  });
+});

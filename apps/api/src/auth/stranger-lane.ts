@@ -1,0 +1,100 @@
+import { AppError } from '#contract/app-error.js';
+import { networkOf } from '../http/network-of.js';
+
+/** Look-ups that this process has under way at once for keys it has not met, and how many wait for them. */
+export interface LaneLimits {
+  readonly atOnce: number;
+  /** Waiting callers of one network. */
+  readonly perNetwork: number;
+  /** Waiting callers of all networks. */
+  readonly inAll: number;
+  /** Milliseconds that one waits at most. */
+  readonly patienceMs: number;
+}
+
+/** A look-up takes a millisecond or two, so these are seconds of waiting at most. */
+export const LANE_LIMITS: LaneLimits = { atOnce: 4, perNetwork: 1_000, inAll: 4_000, patienceMs: 5_000 };
+
+const RETRY_SECONDS = 5;
+
+interface Waiting {
+  readonly start: () => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/**
+ * Lets keys that nobody has met yet reach the database one at a time per network, a few in all, networks taking turns.
+ * So a flood of invented keys takes a small share of the database, and a good key waits behind no network but its own.
+ */
+export class StrangerLane {
+  /** Who waits, by network; the network whose turn is next comes first. */
+  private readonly lines = new Map<string, Waiting[]>();
+  private readonly busy = new Set<string>();
+  private waiting = 0;
+
+  constructor(private readonly limits: LaneLimits = LANE_LIMITS) {}
+
+  /**
+   * Runs a look-up when it is its network's turn. Throws what it throws, or AppError: `rate_limit_exceeded` when too
+   * many of its network wait already, `server_is_overloaded` when too many wait in all or the wait was too long.
+   */
+  async run<T>(address: string | undefined, lookUp: () => Promise<T>): Promise<T> {
+    const network = networkOf(address);
+    await this.turn(network);
+    try {
+      return await lookUp();
+    } finally {
+      this.busy.delete(network);
+      // Its next turn comes after those of all others.
+      const line = this.lines.get(network);
+      if (line !== undefined && this.lines.delete(network)) this.lines.set(network, line);
+      this.startNext();
+    }
+  }
+
+  private turn(network: string): Promise<void> {
+    const line = this.lines.get(network) ?? [];
+    if (line.length >= this.limits.perNetwork) throw tooManyOfNetwork();
+    if (this.waiting >= this.limits.inAll) throw overloaded();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.leave(network, waiting);
+        reject(overloaded());
+      }, this.limits.patienceMs);
+      const waiting: Waiting = { start: resolve, timer };
+      line.push(waiting);
+      this.lines.set(network, line);
+      this.waiting++;
+      this.startNext();
+    });
+  }
+
+  private startNext(): void {
+    for (const [network, line] of this.lines) {
+      if (this.busy.size >= this.limits.atOnce) return;
+      const [first] = line;
+      if (first === undefined || this.busy.has(network)) continue;
+      clearTimeout(first.timer);
+      this.leave(network, first);
+      this.busy.add(network);
+      first.start();
+    }
+  }
+
+  private leave(network: string, waiting: Waiting): void {
+    const line = this.lines.get(network) ?? [];
+    line.splice(line.indexOf(waiting), 1);
+    if (line.length === 0) this.lines.delete(network);
+    this.waiting--;
+  }
+}
+
+function tooManyOfNetwork(): AppError {
+  return new AppError('rate_limit_exceeded', 'Too many unknown API keys come from this network. Try again later.', {
+    retryAfter: RETRY_SECONDS,
+  });
+}
+
+function overloaded(): AppError {
+  return new AppError('server_is_overloaded', 'The service cannot take requests right now.', { retryAfter: 2 });
+}

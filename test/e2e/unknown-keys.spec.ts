@@ -1,0 +1,36 @@
+import { newApiKey } from '#database/api-keys.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+const CALLS = 400;
+
+describe('unknown keys', () => {
+  let platform: Platform;
+  beforeAll(async () => {
+    platform = await startPlatform({ TRUSTED_PROXIES: '127.0.0.0/8' });
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  const call = (key: string, network: string): Promise<Response> =>
+    platform.call('/v1/tasks', { key, headers: { 'x-forwarded-for': network } });
+
+  it('M4: in any number keep out nobody who has a key, and fill no log', async () => {
+    const flood = Array.from({ length: CALLS }, () => call(newApiKey(), '203.0.113.7'));
+    const [fresh, neighbour] = [await platform.newKey(), await platform.newKey()];
+    expect((await call(platform.key, '203.0.113.7')).status).toBe(200);
+    expect((await call(fresh, '198.51.100.1')).status).toBe(200);
+    expect((await call(neighbour, '203.0.113.7')).status).toBe(200);
+    const answers = await Promise.all(flood);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
+
+    await platform.api.stop();
+    const lines = platform.api
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as { event: string; status?: number; network?: string; count?: number });
+    expect(lines.filter(({ status }) => status === 401)).toHaveLength(1);
+    expect(lines.filter(({ event }) => event === 'requests.refused')).toMatchObject([
+      { network: '203.0.113.7', count: CALLS - 1 },
+    ]);
+  });
+});
