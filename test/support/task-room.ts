@@ -11,7 +11,9 @@ import { SweepTasks } from '#tasks/sweep-tasks.js';
 import { TaskBell, TaskBellListener } from '#tasks/task-events.js';
 import { newRequestId, newTaskId } from '#tasks/task-id.js';
 import { TaskMoves } from '#tasks/task-moves.js';
+import { TaskSlots } from '#tasks/task-slots.js';
 import { TaskStore } from '#tasks/task-store.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
 import type { TaskCommand } from '#tasks/task.js';
 import { Logger } from '#telemetry/logger.js';
 import { DeliveryMoves } from '#webhooks/delivery-moves.js';
@@ -26,7 +28,7 @@ export const TEST_KEY = 'key_test';
 export async function openTaskRoom(redisUrl?: string) {
   const testDatabase = await createTestDatabase();
   const testRedis = createTestRedis();
-  const [databaseConfig, queueConfig] = loadConfig([DatabaseConfig, QueueConfig], {
+  const [databaseConfig, queueConfig, tasksConfig] = loadConfig([DatabaseConfig, QueueConfig, TasksConfig], {
     DATABASE_URL: testDatabase.url,
     REDIS_URL: redisUrl ?? testRedis.url,
     REDIS_PREFIX: testRedis.prefix,
@@ -40,6 +42,7 @@ export async function openTaskRoom(redisUrl?: string) {
   const queue = new ImageQueue(redis, testRedis.prefix);
   const webhookQueue = new WebhookQueue(redis, testRedis.prefix);
   const deliveryMoves = new DeliveryMoves(database.pool);
+  const slots = new TaskSlots(redis, testRedis.prefix, tasksConfig, database.pool);
   const health = new QueueHealth(redis, testRedis.prefix);
   const bell = new TaskBell(redis, testRedis.prefix);
   const listener = new TaskBellListener(listening, testRedis.prefix);
@@ -62,7 +65,8 @@ export async function openTaskRoom(redisUrl?: string) {
     moves: new TaskMoves(database),
     deliveryMoves,
     deliveries: new SendDeliveries(deliveryMoves, webhookQueue, logger),
-    newSweep: () => new SweepTasks(database, queue, bell, logger),
+    slots,
+    newSweep: () => new SweepTasks(database, queue, bell, slots, logger),
     /** Runs SQL that makes time pass for a task. */
     sql: (text: string, values: unknown[] = []) => database.pool.query(text, values),
     async close(): Promise<void> {
@@ -86,6 +90,7 @@ export function command(changes: Partial<TaskCommand> = {}): TaskCommand {
     id: newTaskId(),
     accountId: TEST_ACCOUNT,
     apiKeyId: TEST_KEY,
+    accountWeight: 1,
     weight: 1,
     requestId: newRequestId(),
     action: 'generation',
