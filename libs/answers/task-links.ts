@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ImageLink } from '#contract/image-result.js';
-import type { QueuePlace } from '#queue/queue-line.js';
+import type { QueuePlace } from '#queue/fair-order.js';
 import { RESULT_LIFE_SECONDS, ResultLinks } from '#storage/result-links.js';
 import { taskView, type TaskView } from '#contract/task-view.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';

@@ -137,7 +137,7 @@ export class TaskView {
     type: 'integer',
     minimum: 1,
     description:
-      'Waiting tasks only: 1 is the next to be started. API keys take turns, so tasks of others that come later may go first. Absent while it is not known.',
+      "Waiting tasks only: the place among the waiting tasks of the caller's own account; 1 is the next of these to be started. Its API keys take turns, so tasks of another key that come later may go first. Absent while it is not known.",
   })
   queue_position?: number;
 

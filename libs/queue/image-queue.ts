@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { FairOrder, FIRST_PRIORITY, type QueueCaller, type Turn } from './fair-order.js';
+import { FairOrder, FIRST_PRIORITY, type NextTask, type QueueCaller, type Turn, type TurnOffer } from './fair-order.js';
 import { IMAGE_QUEUE, imageJobId, RUN_IMAGE_TASK } from './job-catalog.js';
 import { JobSender } from './job-sender.js';
 
@@ -11,8 +11,8 @@ export interface QueueEntry {
   readonly delayMs?: number;
   /** Who waits for a turn; absent for a task that has had its turn and comes back. */
   readonly caller?: QueueCaller;
-  /** The turn's priority, when its caller has taken it already. */
-  readonly priority?: number;
+  /** The turn, when its caller has taken it already. */
+  readonly turn?: Turn;
 }
 
 /**
@@ -34,17 +34,14 @@ export class ImageQueue {
 
   /** Throws when Redis refuses, is down, or does not answer within the command timeout. */
   async add(entry: QueueEntry): Promise<void> {
-    const queue = await this.sender.open();
-    const turn = entry.caller === undefined || entry.priority !== undefined ? [] : [entry.caller];
-    const [priority = entry.priority ?? FIRST_PRIORITY] = await this.order.takeTurns(turn);
-    await queue.add(RUN_IMAGE_TASK, { taskId: entry.taskId }, jobOptions(entry, priority));
+    await this.addAll([entry]);
   }
 
   /**
    * Takes the caller's next turn for a job that is added afterwards, unless more than `mostBefore` jobs would be before
    * it. Throws like `add`.
    */
-  async takeTurn(caller: QueueCaller, mostBefore?: number): Promise<Turn> {
+  async takeTurn(caller: QueueCaller, mostBefore?: number): Promise<TurnOffer> {
     return this.order.takeTurn(caller, mostBefore);
   }
 
@@ -53,33 +50,55 @@ export class ImageQueue {
     await this.order.giveBack(caller).catch(() => undefined);
   }
 
+  /** Throws like `add`. */
   async addAll(entries: readonly QueueEntry[]): Promise<void> {
     if (entries.length === 0) return;
     const queue = await this.sender.open();
-    const turns = await this.order.takeTurns(entries.flatMap(({ caller }) => caller ?? []));
-    await queue.addBulk(
-      entries.map((entry) => ({
-        name: RUN_IMAGE_TASK,
-        data: { taskId: entry.taskId },
-        opts: jobOptions(entry, (entry.caller && turns.shift()) ?? FIRST_PRIORITY),
-      })),
+    const turns = await this.order.takeTurns(entries.flatMap(({ caller, turn }) => (turn ? [] : (caller ?? []))));
+    const jobs = entries.map((entry) => {
+      const turn = entry.turn ?? (entry.caller && turns.shift());
+      return { turn, data: { taskId: entry.taskId }, opts: jobOptions(entry, turn?.priority ?? FIRST_PRIORITY) };
+    });
+    // Both travel at once. A turn whose job does not arrive is found by `missing`.
+    const joined = this.order.join(
+      jobs.flatMap(({ turn, opts: { jobId } }) => (turn ? { task: jobId, job: jobId, place: turn } : [])),
     );
+    const [first] = jobs;
+    const added =
+      first !== undefined && jobs.length === 1
+        ? queue.add(RUN_IMAGE_TASK, first.data, first.opts)
+        : queue.addBulk(jobs.map(({ data, opts }) => ({ name: RUN_IMAGE_TASK, data, opts })));
+    await Promise.all([joined, added]);
   }
 
-  /** Takes the job of an entry out, if no worker has it. Throws like `add`. */
+  /** Takes a waiting task out; a job that a worker has already finds nothing to do. Throws like `add`. */
   async remove(entry: QueueEntry): Promise<void> {
     const queue = await this.sender.open();
-    await queue.remove(imageJobId(entry.taskId, entry.epoch));
+    const jobId = await this.order.leave(imageJobId(entry.taskId, entry.epoch));
+    if (jobId !== undefined) await queue.remove(jobId);
   }
 
-  /** Says that a job has left the queue for a worker, for the fair order of those behind it. Throws like `add`. */
-  async started(priority: number): Promise<void> {
-    await this.order.started(priority);
+  /** A job has left the queue for a worker: the task that it is for. Undefined: none is left. Throws like `add`. */
+  async started(jobId: string): Promise<NextTask | undefined> {
+    return this.order.served(jobId);
   }
 
-  /** Those of the entries that have no job: never added, or lost with Redis. */
+  /** The task to run instead of one that needs none any more, with its turn. Throws like `add`. */
+  async nextAfter({ place }: NextTask): Promise<NextTask | undefined> {
+    if (place === undefined) return undefined;
+    const next = await this.order.nextOf(place.accountId);
+    return next?.place && { id: next.id, place: { ...next.place, turn: place.turn } };
+  }
+
+  /** A job that was started is tried again later, so its task waits as before. Throws like `add`. */
+  async putBack(jobId: string, { id, place }: NextTask): Promise<void> {
+    if (place !== undefined) await this.order.join([{ task: id, job: jobId, place }]);
+  }
+
+  /** Those of the entries that no job would run: never added, or lost with Redis. Throws like `add`. */
   async missing<T extends QueueEntry>(entries: readonly T[]): Promise<T[]> {
-    return this.sender.missing(entries, ({ taskId, epoch }) => imageJobId(taskId, epoch));
+    const lost = await this.order.missing(entries.map(({ taskId, epoch }) => imageJobId(taskId, epoch)));
+    return entries.filter((_entry, index) => lost[index]);
   }
 
   async close(): Promise<void> {

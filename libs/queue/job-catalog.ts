@@ -16,6 +16,11 @@ export function imageJobId(taskId: string, epoch: number): string {
   return `${taskId}-${epoch}`;
 }
 
+/** The task of a job id. */
+export function taskIdOf(jobId: string): string {
+  return jobId.slice(0, jobId.lastIndexOf('-'));
+}
+
 /** The queue of webhook deliveries, which carry the delivery's id and nothing else. */
 export const WEBHOOK_QUEUE = 'webhooks';
 export const DELIVER_WEBHOOK = 'deliver-webhook';

@@ -1,4 +1,5 @@
-import type { AppError } from '#contract/app-error.js';
+import { AppError } from '#contract/app-error.js';
+import type { Turn } from '#queue/fair-order.js';
 import type { ImageQueue } from '#queue/image-queue.js';
 import type { QueueHealth } from '#queue/queue-health.js';
 import type { Logger } from '#telemetry/logger.js';
@@ -10,7 +11,7 @@ import type { TaskCommand } from './task.js';
 
 /** What a task needs before its row is written: a place among those of its key, and its key's next turn. */
 export interface Place {
-  readonly priority: number;
+  readonly turn: Turn;
   /** Milliseconds from acceptance to the end; undefined when nobody can say. */
   readonly estimatedMs: number | undefined;
 }
@@ -32,40 +33,40 @@ export class Admission {
   ) {}
 
   /**
-   * Never throws. Refusals: `server_is_overloaded` when Redis is down, `concurrency_limit_exceeded` when the key has
-   * as many tasks in flight as it may, `queue_full` when the task would wait past its deadline. They leave nothing.
+   * Never throws. Refusals: `server_is_overloaded` when Redis is down, `concurrency_limit_exceeded` when the key
+   * or its account has as many tasks in flight as it may, `queue_full` when the task would wait past its deadline. They leave nothing.
    */
   async take(command: TaskCommand): Promise<Admitted> {
     if (!this.health.accepting) return refuse(overloaded());
     const { queue, slots, estimates } = this.parts;
     const deadlineMs = deadlineOf(command, this.config);
-    let placed = false;
     try {
-      placed = await slots.take(command, deadlineMs);
-      if (!placed) return refuse(tooManyTasks(slots.limitOf(command.maxInFlight)));
+      const full = await slots.take(command);
+      if (full !== undefined) return refuse(tooManyTasks(full));
       const most = estimates.mostBefore(command, deadlineMs);
-      const { priority, before } = await queue.takeTurn(command, most);
-      if (priority !== undefined) return { place: { priority, estimatedMs: estimates.total(command, before) } };
-      slots.free(command.apiKeyId, command.id);
+      const { turn, before } = await queue.takeTurn(command, most);
+      if (turn !== undefined) return { place: { turn, estimatedMs: estimates.total(command, before) } };
+      slots.free(command);
       return refuse(queueFull(estimates.passing(before - (most ?? before))));
     } catch (error) {
-      this.health.reportFailure();
+      if (!(error instanceof AppError)) this.health.reportFailure();
       this.logger.warn('task.not_counted', { taskId: command.id, error });
-      if (placed) slots.free(command.apiKeyId, command.id);
-      return refuse(overloaded(error));
+      // A frozen Redis carries out what it was told when it thaws; then this comes behind it.
+      slots.free(command);
+      return refuse(error instanceof AppError ? error : overloaded(error));
     }
   }
 
   /** The task is not a new one after all. Never fails. */
   giveBack(command: TaskCommand): void {
-    this.parts.slots.free(command.apiKeyId, command.id);
+    this.parts.slots.free(command);
     void this.parts.queue.giveBackTurn(command);
   }
 
   /** Never fails: the row stands, so its caller keeps waiting, and when this is false it is found by the sweeper. */
-  async enqueue(command: TaskCommand, { priority }: Place): Promise<boolean> {
+  async enqueue(command: TaskCommand, { turn }: Place): Promise<boolean> {
     try {
-      await this.parts.queue.add({ taskId: command.id, epoch: 0, priority });
+      await this.parts.queue.add({ taskId: command.id, epoch: 0, turn });
       return true;
     } catch (error) {
       this.health.reportFailure();

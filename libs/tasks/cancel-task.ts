@@ -33,7 +33,7 @@ export class CancelTask {
     const cancelled = await this.store.cancel(accountId, id);
     if (cancelled === undefined) return this.store.find(accountId, id);
     const { bell, queue, slots, deliveries } = this.notify;
-    slots.free(cancelled.apiKeyId, id);
+    slots.free({ accountId, apiKeyId: cancelled.apiKeyId, id });
     bell.ring(id);
     bell.ringCancelled(id);
     deliveries.announce(id);

@@ -38,6 +38,10 @@ export interface FailedOrder extends TaskOrder {
   readonly apiKeyId: string;
   readonly weight: number;
   readonly tasksInFlight: number | null;
+  readonly submitsPerMinute: number | null;
+  readonly accountWeight: number;
+  readonly accountTasksInFlight: number | null;
+  readonly accountSubmitsPerMinute: number | null;
   /** Models that the key may use; empty means all. */
   readonly models: readonly string[];
   /** What the key may be used for; empty means everything. */
@@ -114,7 +118,10 @@ export class FailedTasks {
     const { rows } = await this.database.query<FailedOrder>(
       `SELECT tasks.id, tasks.account_id AS "accountId", api_key_id AS "apiKeyId", action, tasks.model, prompt, options,
          inputs, mask, callback_url AS "callbackUrl", asynchronous, ${CODE} AS code, ${REDRIVEN_AS} AS "redrivenAs",
-         weight, models, scopes, tasks_in_flight AS "tasksInFlight", accounts.disabled_at IS NOT NULL AS "accountDisabled",
+         api_keys.weight, models, scopes, api_keys.tasks_in_flight AS "tasksInFlight",
+         api_keys.submits_per_minute AS "submitsPerMinute", accounts.weight AS "accountWeight",
+         accounts.tasks_in_flight AS "accountTasksInFlight", accounts.submits_per_minute AS "accountSubmitsPerMinute",
+         accounts.disabled_at IS NOT NULL AS "accountDisabled",
          revoked_at IS NOT NULL OR COALESCE(expires_at <= now(), false) AS "keyEnded"
        FROM tasks JOIN accounts ON accounts.id = tasks.account_id JOIN api_keys ON api_keys.id = api_key_id
        WHERE tasks.id = ANY($1) AND ${FAILED}`,

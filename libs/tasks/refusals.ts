@@ -9,9 +9,10 @@ export function overloaded(cause?: unknown): AppError {
   return new AppError('server_is_overloaded', OVERLOADED, { retryAfter: RETRY_AFTER, cause });
 }
 
-/** The key has as many tasks in flight as it may. */
-export function tooManyTasks(limit: number): AppError {
-  return new AppError('concurrency_limit_exceeded', `This API key may have ${limit} tasks in flight at a time.`, {
+/** The key, or all keys of its account together, have as many tasks in flight as they may. */
+export function tooManyTasks({ of, limit }: { of: 'key' | 'account'; limit: number }): AppError {
+  const who = of === 'key' ? 'This API key' : 'The account of this API key';
+  return new AppError('concurrency_limit_exceeded', `${who} may have ${limit} tasks in flight at a time.`, {
     retryAfter: RETRY_AFTER,
   });
 }

@@ -3,6 +3,7 @@ import type { Database } from '#database/database.js';
 import type { ImageQueue, QueueEntry } from '#queue/image-queue.js';
 import type { Logger } from '#telemetry/logger.js';
 import type { TaskBell } from './task-events.js';
+import type { TaskSlots } from './task-slots.js';
 import { taskError } from './task-error.js';
 
 const BATCH = 500;
@@ -29,26 +30,34 @@ export class SweepTasks {
     private readonly database: Database,
     private readonly queue: ImageQueue,
     private readonly bell: TaskBell,
+    private readonly slots: TaskSlots,
     private readonly logger: Logger,
   ) {}
 
   /** Needs only the database: tasks end at their deadline with no worker and no Redis too. */
   async failOverdue(): Promise<number> {
     const error = taskError(new AppError('generation_timeout', 'The picture was not finished before the deadline.'));
-    const { rows } = await this.database.pool.query<{ id: string }>({
+    const { rows } = await this.database.pool.query<{ id: string; accountId: string; apiKeyId: string }>({
       name: 'sweep_overdue',
       text: `UPDATE tasks SET status = 'failed', phase = 'done', error = $1, finished_at = now(), lease_until = NULL,
           lease_owner = NULL, provider_call_open = false
         WHERE id IN (SELECT id FROM tasks WHERE ${ALONE} AND finished_at IS NULL AND deadline_at < now()
           ORDER BY id LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
-        RETURNING id`,
+        RETURNING id, account_id AS "accountId", api_key_id AS "apiKeyId"`,
       values: [JSON.stringify(error)],
     });
-    for (const { id } of rows) {
+    for (const row of rows) {
+      const { id } = row;
+      this.slots.free(row);
       this.bell.ring(id);
       this.logger.warn('task.overdue', { taskId: id });
     }
     return rows.length;
+  }
+
+  /** Counts the tasks in flight anew, of accounts where that was not done for a while. */
+  async checkSlots(): Promise<number> {
+    return this.slots.check();
   }
 
   /** Puts tasks whose worker fell silent back into the queue. */
@@ -106,8 +115,9 @@ export class SweepTasks {
       name: 'sweep_epoch',
       text: `UPDATE tasks SET epoch = epoch + 1, next_try_at = now() FROM unnest($1::text[], $2::int[]) AS seen (seen_id, seen_epoch)
         WHERE id = seen_id AND epoch = seen_epoch AND status = 'pending' AND lease_until IS NULL
-        RETURNING id AS "taskId", epoch, CASE WHEN phase = 'queued' THEN json_build_object('apiKeyId', api_key_id, 'weight',
-          COALESCE((SELECT weight FROM api_keys WHERE api_keys.id = tasks.api_key_id), 1)) END AS caller`,
+        RETURNING id AS "taskId", epoch, CASE WHEN phase = 'queued' THEN json_build_object(
+          'accountId', account_id, 'accountWeight', COALESCE((SELECT weight FROM accounts WHERE accounts.id = account_id), 1),
+          'apiKeyId', api_key_id, 'weight', COALESCE((SELECT weight FROM api_keys WHERE api_keys.id = api_key_id), 1)) END AS caller`,
       values: [entries.map((entry) => entry.taskId), entries.map((entry) => entry.epoch)],
     });
     return rows.sort((a, b) => (a.taskId < b.taskId ? -1 : 1));

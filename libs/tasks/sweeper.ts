@@ -42,6 +42,7 @@ export class Sweeper {
       ['failed_overdue', () => this.sweep.failOverdue()],
       ['requeued_abandoned', () => this.sweep.requeueAbandoned()],
       ['enqueued_forgotten', () => this.sweep.enqueueForgotten()],
+      ['counted_accounts', () => this.sweep.checkSlots()],
       ['enqueued_webhooks', () => this.deliveries.enqueueForgotten()],
     ] as const) {
       await step().then(

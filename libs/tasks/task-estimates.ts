@@ -1,5 +1,6 @@
 import type { QueueHealth } from '#queue/queue-health.js';
-import type { QueueLine, QueuePlace } from '#queue/queue-line.js';
+import type { QueuePlace } from '#queue/fair-order.js';
+import type { QueueLine } from '#queue/queue-line.js';
 import type { ServiceRecord, ServiceTimes } from '#queue/service-times.js';
 import { mostBefore, passingMs, serviceMs, waitMs } from './estimate.js';
 import { tierOf } from './service-kind.js';
@@ -12,7 +13,7 @@ const READ_EVERY_MS = 2_000;
 export interface Outlook {
   /** From acceptance to the end. */
   readonly estimatedMs: number | undefined;
-  /** 1 = the next to be served. */
+  /** 1 = the next of its own account's. */
   readonly queuePosition: number | undefined;
 }
 

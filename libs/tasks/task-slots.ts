@@ -1,54 +1,202 @@
 import type { Redis } from 'ioredis';
+import type { Queryable } from '#database/queryable.js';
 import { RedisScript } from '#queue/redis-script.js';
+import { overloaded } from './refusals.js';
+import type { TasksConfig } from './tasks.config.js';
 
-/** KEYS: the running tasks of an API key by their deadlines; ARGV: task, limit, ms until its deadline. */
-const TAKE = new RedisScript(`
+/** A full account or key is looked up in the rows before it is refused, unless that was done so lately. */
+const TRUSTED_MS = 2_000;
+/** Accounts that nobody looked up for so long are, by one process at a time and so many at once. */
+const CHECK_EVERY_MS = 30_000;
+const CHECK_AT_ONCE = 100;
+/** A place whose task has no row is kept for so long: its row may be about to be written. */
+const UNWRITTEN_MS = 10_000;
+
+const NOW = `
   local time = redis.call('TIME')
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-  if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
-  redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  return 1`);
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** A task that wants a place among those of its key. */
+/**
+ * KEYS: when accounts were looked up, the account's tasks, the key's; ARGV: account, task, key, limit of the account,
+ * of the key, ms a place is kept. Answers with the outcome. The account's tasks are named with their keys.
+ */
+const TAKE = new RedisScript(`${NOW}
+  local known = redis.call('ZSCORE', KEYS[1], ARGV[1])
+  if not known then return 'unknown' end
+  for i = 2, 3 do redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', now - ARGV[6]) end
+  for i = 2, 3 do
+    local limit = tonumber(ARGV[i + 2])
+    if limit > 0 and redis.call('ZCARD', KEYS[i]) >= limit then
+      if now - known > ${TRUSTED_MS} then return 'unknown' end
+      return i == 2 and 'account' or 'key'
+    end
+  end
+  redis.call('ZADD', KEYS[2], now, ARGV[3] .. ' ' .. ARGV[2])
+  redis.call('ZADD', KEYS[3], now, ARGV[2])
+  for i = 2, 3 do redis.call('PEXPIRE', KEYS[i], ARGV[6]) end
+  return 'taken'`);
+
+/** KEYS: an account's tasks. Answers with the time and all of them, each with when it was counted. */
+const LIST = new RedisScript(`${NOW}
+  return { now, redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES') }`);
+
+/**
+ * KEYS: when accounts were looked up, an account's tasks; ARGV: account, prefix of what belongs to a key, since when a
+ * place is taken as old, ms it is kept, how many to remove, their names, and the names of those to count.
+ */
+const CORRECT = new RedisScript(`${NOW}
+  local removed = tonumber(ARGV[5])
+  for i = 6, #ARGV do
+    local key, task = string.match(ARGV[i], '^(%S+) (%S+)$')
+    if i < 6 + removed then
+      redis.call('ZREM', KEYS[2], ARGV[i])
+      redis.call('ZREM', ARGV[2] .. key, task)
+    else
+      redis.call('ZADD', KEYS[2], 'NX', ARGV[3], ARGV[i])
+      redis.call('ZADD', ARGV[2] .. key, 'NX', ARGV[3], task)
+      redis.call('PEXPIRE', ARGV[2] .. key, ARGV[4])
+    end
+  end
+  redis.call('PEXPIRE', KEYS[2], ARGV[4])
+  redis.call('ZADD', KEYS[1], now, ARGV[1])`);
+
+/** A task that wants a place among those of its key and account. */
 export interface SlotTaker {
   readonly id: string;
+  readonly accountId: string;
   readonly apiKeyId: string;
   /** The key's own limit, if it has one; 0 = any number. */
   readonly maxInFlight?: number | undefined;
+  /** The account's own limit, likewise. */
+  readonly accountMaxInFlight?: number | undefined;
+}
+
+/** Whose limit leaves no place, and what it is. */
+export interface Full {
+  readonly of: 'key' | 'account';
+  readonly limit: number;
+}
+
+interface PendingRow {
+  readonly account: string;
+  readonly name: string;
+  readonly pending: boolean;
 }
 
 /**
- * How many tasks each API key has in flight, at all processes together. A place that nobody gives back is free again
- * at its task's deadline, so losing a command, or Redis, never locks a caller out for longer.
+ * How many tasks each API key and each account has in flight, at all processes together. Redis only remembers what the
+ * rows say: a caller is refused when the rows agree, an account that Redis does not know is looked up in them, and all
+ * are now and again. So neither a lost command nor a lost Redis locks anybody out, or lets more in for long.
  */
 export class TaskSlots {
+  private readonly known: string;
+  /** Accounts that are being looked up, so that a flood asks once. */
+  private readonly correcting = new Map<string, Promise<void>>();
+
   constructor(
     private readonly redis: Redis,
     private readonly prefix: string,
-    /** Tasks per key that has no limit of its own; 0 = any number, and nothing is counted. */
-    private readonly usualLimit: number,
-  ) {}
-
-  /** How many tasks a key with this limit of its own may have in flight; 0 = any number. */
-  limitOf(ownLimit: number | undefined): number {
-    return ownLimit ?? this.usualLimit;
+    private readonly config: TasksConfig,
+    private readonly database: Queryable,
+  ) {
+    this.known = `${prefix}:in-flight`;
   }
 
-  /** False when the key has as many as it may. Throws when Redis does not answer. */
-  async take({ apiKeyId, id, maxInFlight }: SlotTaker, deadlineMs: number): Promise<boolean> {
-    const limit = this.limitOf(maxInFlight);
-    if (limit === 0) return true;
-    return (await TAKE.run(this.redis, [this.keyOf(apiKeyId)], [id, limit, deadlineMs])) === 1;
+  /**
+   * Undefined when the task has its place. Throws when Redis does not answer, and AppError `server_is_overloaded` when
+   * the rows can't be read.
+   */
+  async take(taker: SlotTaker): Promise<Full | undefined> {
+    const limits = {
+      key: taker.maxInFlight ?? this.config.maxTasksInFlight,
+      account: taker.accountMaxInFlight ?? this.config.accountTasksInFlight,
+    };
+    if (limits.key === 0 && limits.account === 0) return undefined;
+    let outcome = await this.tryTake(taker, limits);
+    if (outcome === 'unknown') {
+      await this.correctOne(taker.accountId);
+      outcome = await this.tryTake(taker, limits);
+    }
+    return outcome === 'key' || outcome === 'account' ? { of: outcome, limit: limits[outcome] } : undefined;
   }
 
-  /** The task has ended, or never came to be. Whether its place was counted is not known to a worker. */
-  free(apiKeyId: string, taskId: string): void {
-    this.redis.zrem(this.keyOf(apiKeyId), taskId).catch(() => undefined);
+  /** The task has ended, or never came to be. Never fails: a command that is lost is made up for by the rows. */
+  free({ accountId, apiKeyId, id }: Pick<SlotTaker, 'accountId' | 'apiKeyId' | 'id'>): void {
+    this.redis
+      .pipeline()
+      .zrem(this.keyOf(accountId), `${apiKeyId} ${id}`)
+      .zrem(this.keyOf(apiKeyId), id)
+      .exec()
+      .catch(() => undefined);
   }
 
-  private keyOf(apiKeyId: string): string {
-    return `${this.prefix}:in-flight:${apiKeyId}`;
+  /** Looks accounts up that were not for a while, and answers with how many. Throws like `take`. */
+  async check(): Promise<number> {
+    const alone = await this.redis.set(`${this.known}:checked`, '', 'PX', CHECK_EVERY_MS / 2, 'NX');
+    if (alone === null) return 0;
+    const [seconds] = await this.redis.time();
+    const before = Number(seconds) * 1_000 - CHECK_EVERY_MS;
+    const accounts = await this.redis.zrangebyscore(this.known, '-inf', before, 'LIMIT', 0, CHECK_AT_ONCE);
+    if (accounts.length > 0) await this.correct(accounts, true);
+    return accounts.length;
+  }
+
+  private async tryTake({ id, accountId, apiKeyId }: SlotTaker, limits: { key: number; account: number }) {
+    return (await TAKE.run(
+      this.redis,
+      [this.known, this.keyOf(accountId), this.keyOf(apiKeyId)],
+      [accountId, id, apiKeyId, limits.account, limits.key, this.config.deadlineMs],
+    )) as 'taken' | 'unknown' | 'account' | 'key';
+  }
+
+  private async correctOne(account: string): Promise<void> {
+    const running =
+      this.correcting.get(account) ?? this.correct([account]).finally(() => this.correcting.delete(account));
+    this.correcting.set(account, running);
+    await running;
+  }
+
+  /** Makes what is counted for the accounts what the rows say; those with none are forgotten if they may be. */
+  private async correct(accounts: readonly string[], forget = false): Promise<void> {
+    const counted = await Promise.all(accounts.map((account) => this.counted(account)));
+    const ids = counted.flatMap(({ names }) => [...names.keys()].map((name) => name.slice(name.indexOf(' ') + 1)));
+    const { rows } = await this.database
+      .query<PendingRow>(
+        `SELECT account_id AS account, api_key_id || ' ' || id AS name, finished_at IS NULL AS pending FROM tasks
+       WHERE finished_at IS NULL AND account_id = ANY($1) OR id = ANY($2)`,
+        [accounts, ids],
+      )
+      .catch((cause: unknown) => {
+        throw overloaded(cause);
+      });
+    for (const [index, account] of accounts.entries()) {
+      const { now, names } = counted[index] ?? { now: 0, names: new Map<string, number>() };
+      const own = new Map(rows.filter((row) => row.account === account).map(({ name, pending }) => [name, pending]));
+      const ended = [...names].filter(([name, since]) => !(own.get(name) ?? since > now - UNWRITTEN_MS));
+      const pending = [...own].filter(([name, isPending]) => isPending && !names.has(name));
+      if (forget && names.size === 0 && pending.length === 0) await this.redis.zrem(this.known, account);
+      else {
+        await CORRECT.run(
+          this.redis,
+          [this.known, this.keyOf(account)],
+          [
+            ...[account, this.keyOf(''), now - UNWRITTEN_MS, this.config.deadlineMs, ended.length],
+            ...[...ended, ...pending].map(([name]) => name),
+          ],
+        );
+      }
+    }
+  }
+
+  /** An account's places and since when each was counted, and the time, both by the clock of Redis in ms. */
+  private async counted(account: string): Promise<{ now: number; names: Map<string, number> }> {
+    const [now, list] = (await LIST.run(this.redis, [this.keyOf(account)], [])) as [number, string[]];
+    const names = new Map<string, number>();
+    for (let at = 0; at < list.length; at += 2) names.set(list[at] ?? '', Number(list[at + 1]));
+    return { now, names };
+  }
+
+  private keyOf(owner: string): string {
+    return `${this.prefix}:in-flight:${owner}`;
   }
 }

@@ -60,10 +60,14 @@ export interface TaskCommand {
   readonly id: string;
   readonly accountId: string;
   readonly apiKeyId: string;
-  /** The key's turns in the queue, relative to other keys. */
+  /** The account's turns in the queue, relative to other accounts. */
+  readonly accountWeight: number;
+  /** The key's share of these, relative to the account's other keys. */
   readonly weight: number;
   /** Tasks the key may have in flight, if that is not what every key may; 0 = any number. */
   readonly maxInFlight?: number | undefined;
+  /** The same for all keys of its account together. */
+  readonly accountMaxInFlight?: number | undefined;
   readonly requestId: string;
   readonly action: 'generation' | 'edit';
   readonly model: string;

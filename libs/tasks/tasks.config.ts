@@ -1,4 +1,4 @@
-import { IsInt, Max, Min } from 'class-validator';
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
 export class TasksConfig {
@@ -20,11 +20,27 @@ export class TasksConfig {
   @Max(10)
   readonly maxProviderStarts: number = 3;
 
+  // As many as a key at its usual 60 submits a minute has with pictures of 100 s, about the slowest there are.
   @Setting('MAX_TASKS_IN_FLIGHT', 'Tasks of one API key that may wait or run at a time; 0 = any number.')
   @IsInt()
   @Min(0)
   @Max(1_000_000)
-  readonly maxTasksInFlight: number = 0;
+  readonly maxTasksInFlight: number = 100;
+
+  @Setting(
+    'ACCOUNT_TASKS_IN_FLIGHT',
+    'Tasks of all API keys of an account that may wait or run at a time; 0 = any number, unset = five times MAX_TASKS_IN_FLIGHT.',
+  )
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(1_000_000)
+  private readonly accountLimit?: number;
+
+  /** Tasks of an account that may wait or run at a time; 0 = any number. */
+  get accountTasksInFlight(): number {
+    return this.accountLimit ?? 5 * this.maxTasksInFlight;
+  }
 
   @Setting('SWEEP_INTERVAL_MS', 'How often each process looks for tasks that were left behind.', { unit: 'ms' })
   @IsInt()

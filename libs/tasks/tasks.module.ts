@@ -53,9 +53,9 @@ const providers = [
   },
   {
     provide: TaskSlots,
-    inject: [PRODUCER_REDIS, QueueConfig, TasksConfig],
-    useFactory: (redis: Redis, queue: QueueConfig, config: TasksConfig) =>
-      new TaskSlots(redis, queue.redisPrefix, config.maxTasksInFlight),
+    inject: [PRODUCER_REDIS, QueueConfig, TasksConfig, Database],
+    useFactory: (redis: Redis, queue: QueueConfig, config: TasksConfig, { pool }: Database) =>
+      new TaskSlots(redis, queue.redisPrefix, config, pool),
   },
   {
     provide: TaskEstimates,
@@ -98,18 +98,20 @@ const providers = [
     useFactory: watchQueue,
   },
   {
+    provide: SweepTasks,
+    inject: [Database, ImageQueue, TaskBell, TaskSlots, Logger],
+    useFactory: (...parts: ConstructorParameters<typeof SweepTasks>) => new SweepTasks(...parts),
+  },
+  {
     provide: Sweeper,
-    inject: [Database, ImageQueue, TaskBell, SendDeliveries, TasksConfig, Logger, Metrics],
+    inject: [SweepTasks, SendDeliveries, TasksConfig, Logger, Metrics],
     useFactory: (
-      database: Database,
-      queue: ImageQueue,
-      bell: TaskBell,
+      sweep: SweepTasks,
       deliveries: SendDeliveries,
       config: TasksConfig,
       logger: Logger,
       metrics: Metrics,
-    ) =>
-      new Sweeper(new SweepTasks(database, queue, bell, logger), deliveries, config.sweepIntervalMs, logger, metrics),
+    ) => new Sweeper(sweep, deliveries, config.sweepIntervalMs, logger, metrics),
   },
 ];
 

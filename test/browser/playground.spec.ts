@@ -63,7 +63,7 @@ describe('making pictures in a browser', () => {
     );
     await draw('A boat that waits');
     await page()
-      .getByText(/^Number [1-3] in the queue, about .+ left$/)
+      .getByText(/^Number [1-3] of this account’s waiting tasks, about .+ left$/)
       .waitFor();
     expect(await screen.inspect('playground-waiting')).toEqual([]);
     for (const prompt of ['A second boat', 'A boat too many']) await draw(prompt);

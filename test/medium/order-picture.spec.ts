@@ -321,7 +321,7 @@ describe('ordering a picture', () => {
       expect(await read(id)).toMatchObject({ status: 'pending', phase: 'running', openProvider: 'first' });
       expect(await countsOf(id)).toEqual({ attempt: 2, waits: 2, losses: 0, starts: 1 });
     });
-    let stopped: Promise<void> | undefined;
+    let stopped: Promise<unknown> | undefined;
 
     it('does not need the reference images again, which may be gone by then', async () => {
       const photo = await sharp({ create: { width: 128, height: 128, channels: 3, background: '#2060a0' } })

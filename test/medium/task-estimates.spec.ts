@@ -40,7 +40,7 @@ describe('estimates', () => {
   async function queued(apiKeyId: string): Promise<Task> {
     const made = command();
     const task = await room.store.insert({ ...made, apiKeyId }, DEADLINE_MS);
-    await room.queue.add({ taskId: task.id, epoch: 0, caller: { apiKeyId, weight: 1 } });
+    await room.queue.add({ taskId: task.id, epoch: 0, caller: { accountId: apiKeyId, accountWeight: 1, apiKeyId, weight: 1 } });
     return task;
   }
 
@@ -111,7 +111,7 @@ describe('estimates', () => {
     expect(all).toHaveLength(23);
   });
 
-  it('tell each waiting task its place, which falls as others start, and rises only for keys whose turn comes first', async () => {
+  it('tell each waiting task its place among its own account’s and nothing of others, and estimate by all that are before it', async () => {
     await measured(worker('one', 1), 1_000, 3);
     const [first, second, third] = [await queued('a'), await queued('a'), await queued('a')];
     const tasks = [first, second, third];
@@ -121,16 +121,17 @@ describe('estimates', () => {
       return tasks.map(({ id }) => places.get(id)?.position);
     };
     expect(await positions()).toEqual([1, 2, 3]);
-    // Another key's first turn comes before the second and third of this one, and after its first.
+    // Another account's first turn comes before the second and third of this one, and after its first.
     const other = await queued('b');
-    expect(await positions()).toEqual([1, 3, 4]);
+    expect(await positions()).toEqual([1, 2, 3]);
     const places = await estimates.places([second, other]);
-    expect(estimates.outlook(second, places.get(second.id))).toMatchObject({ queuePosition: 3, estimatedMs: 3_000 });
-    expect(estimates.outlook(other, places.get(other.id))).toMatchObject({ queuePosition: 2, estimatedMs: 2_000 });
+    expect(estimates.outlook(second, places.get(second.id))).toMatchObject({ queuePosition: 2, estimatedMs: 3_000 });
+    expect(estimates.outlook(other, places.get(other.id))).toMatchObject({ queuePosition: 1, estimatedMs: 2_000 });
     await room.queue.remove({ taskId: first.id, epoch: 0 });
-    expect(await positions()).toEqual([undefined, 2, 3]);
+    expect(await positions()).toEqual([undefined, 1, 2]);
+    expect((await estimates.places([third])).get(third.id)?.before).toBe(2);
     await queued('a'); // a later one of the same key never goes first
-    expect(await positions()).toEqual([undefined, 2, 3]);
+    expect(await positions()).toEqual([undefined, 1, 2]);
   });
 
   it('tell of one that runs how long its provider takes, never less than has passed, and of one that ended what was said', async () => {

@@ -130,6 +130,7 @@ export class FaultRoom {
       DATA_DIR: join(folder, 'data'),
       SECRET_KEY,
       REDIS_PREFIX: '{faults}',
+      MAX_TASKS_IN_FLIGHT: '0',
       RATE_SUBMITS_PER_MINUTE: '0',
       RATE_POLLS_PER_MINUTE: '0',
       ...options.settings,

@@ -7,7 +7,6 @@ import type { ProviderRegistry } from '#providers/registry.js';
 import type { Gate } from '#routing/gate.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { TaskPartials } from '#tasks/task-partials.js';
-import { TaskSlots } from '#tasks/task-slots.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { CallProvider } from '../../apps/worker/src/call-provider.js';
@@ -43,8 +42,7 @@ export function imageWorker(
   const [config] = loadConfig([TasksConfig], { LEASE_MS: leaseMs });
   const [egress] = loadConfig([EgressConfig], { EGRESS_ALLOW_CIDRS: '127.0.0.0/8', EGRESS_PORTS: ports.join() });
   const holds = new Holds(room.moves, config.leaseMs, room.logger);
-  const { bell, queue, deliveries } = room;
-  const slots = new TaskSlots(room.redis, room.prefix, 0);
+  const { bell, queue, slots, deliveries } = room;
   const meter = new TaskMeter(new Metrics(), { add: () => undefined });
   const keeper = new TaskKeeper(room.moves, holds, { bell, queue, slots, deliveries, meter }, config, room.logger);
   const calls = new CallProvider(keeper, registry, gate, new TaskPartials(room.redis, room.prefix));

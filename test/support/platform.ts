@@ -51,6 +51,7 @@ export async function startPlatform(changes: Readonly<Record<string, string>> = 
     REDIS_PREFIX: redis.prefix,
     DATA_DIR: folder,
     SECRET_KEY: secretKey,
+    MAX_TASKS_IN_FLIGHT: '0',
     RATE_SUBMITS_PER_MINUTE: '0',
     RATE_POLLS_PER_MINUTE: '0',
     RATE_CHATS_PER_MINUTE: '0',

@@ -11,7 +11,9 @@ import { SweepTasks } from '#tasks/sweep-tasks.js';
 import { TaskBell, TaskBellListener } from '#tasks/task-events.js';
 import { newRequestId, newTaskId } from '#tasks/task-id.js';
 import { TaskMoves } from '#tasks/task-moves.js';
+import { TaskSlots } from '#tasks/task-slots.js';
 import { TaskStore } from '#tasks/task-store.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
 import type { TaskCommand } from '#tasks/task.js';
 import { Logger } from '#telemetry/logger.js';
 import { DeliveryLine } from '#webhooks/delivery-line.js';
@@ -29,7 +31,7 @@ export const DELIVERIES_AT_ONCE = 4;
 export async function openTaskRoom(redisUrl?: string) {
   const testDatabase = await createTestDatabase();
   const testRedis = createTestRedis();
-  const [databaseConfig, queueConfig] = loadConfig([DatabaseConfig, QueueConfig], {
+  const [databaseConfig, queueConfig, tasksConfig] = loadConfig([DatabaseConfig, QueueConfig, TasksConfig], {
     DATABASE_URL: testDatabase.url,
     REDIS_URL: redisUrl ?? testRedis.url,
     REDIS_PREFIX: testRedis.prefix,
@@ -44,6 +46,7 @@ export async function openTaskRoom(redisUrl?: string) {
   const webhookQueue = new WebhookQueue(redis, testRedis.prefix);
   const deliveryMoves = new DeliveryMoves(database.pool, DELIVERIES_AT_ONCE);
   const deliveryLine = new DeliveryLine(database.pool, DELIVERIES_AT_ONCE);
+  const slots = new TaskSlots(redis, testRedis.prefix, tasksConfig, database.pool);
   const health = new QueueHealth(redis, testRedis.prefix);
   const bell = new TaskBell(redis, testRedis.prefix);
   const listener = new TaskBellListener(listening, testRedis.prefix);
@@ -67,7 +70,8 @@ export async function openTaskRoom(redisUrl?: string) {
     deliveryMoves,
     deliveryLine,
     deliveries: new SendDeliveries(deliveryLine, webhookQueue, logger),
-    newSweep: () => new SweepTasks(database, queue, bell, logger),
+    slots,
+    newSweep: () => new SweepTasks(database, queue, bell, slots, logger),
     /** Runs SQL that makes time pass for a task. */
     sql: (text: string, values: unknown[] = []) => database.pool.query(text, values),
     async close(): Promise<void> {
@@ -91,6 +95,7 @@ export function command(changes: Partial<TaskCommand> = {}): TaskCommand {
     id: newTaskId(),
     accountId: TEST_ACCOUNT,
     apiKeyId: TEST_KEY,
+    accountWeight: 1,
     weight: 1,
     requestId: newRequestId(),
     action: 'generation',

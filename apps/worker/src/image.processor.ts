@@ -1,8 +1,9 @@
 import { Processor, WorkerHost } from '@nestjs/bullmq';
 import { Inject, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { DelayedError, type Job } from 'bullmq';
+import { FIRST_PRIORITY, type NextTask } from '#queue/fair-order.js';
 import { ImageQueue } from '#queue/image-queue.js';
-import { IMAGE_QUEUE, parseRunImageTask } from '#queue/job-catalog.js';
+import { IMAGE_QUEUE, imageJobId, parseRunImageTask, taskIdOf } from '#queue/job-catalog.js';
 import { JOB_WORKER_OPTIONS, runJobs } from '#queue/job-worker.js';
 import { Logger } from '#telemetry/logger.js';
 import { Holds } from './hold.js';
@@ -31,13 +32,26 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
 
   async process(job: Job<unknown>, token?: string): Promise<void> {
     const { taskId } = parseRunImageTask(job.data);
-    // The order is only a little less fair when this does not reach Redis.
-    if (job.opts.priority !== undefined) this.queue.started(job.opts.priority).catch(() => undefined);
+    const jobId = job.id ?? imageJobId(taskId, 0);
+    // The order is only a little less fair when Redis can't be asked.
+    let next = await this.queue.started(jobId).catch((): NextTask => ({ id: jobId }));
+    while (next !== undefined) {
+      if (await this.run(job, next, token)) return;
+      // What has ended in line leaves its account's turn to the next.
+      next = await this.queue.nextAfter(next).catch(() => undefined);
+    }
+  }
+
+  /** False when nobody needs the task any more. Throws DelayedError when the job is to come again. */
+  private async run(job: Job<unknown>, next: NextTask, token: string | undefined): Promise<boolean> {
+    const taskId = taskIdOf(next.id);
     try {
-      await this.tasks.run(taskId);
+      return await this.tasks.run(taskId);
     } catch (error) {
       // Only the database can be at fault here. The job must not be lost over it.
       this.logger.warn('task.not_run', { taskId, error });
+      await this.queue.putBack(job.id ?? next.id, next);
+      await job.changePriority({ priority: FIRST_PRIORITY });
       await job.moveToDelayed(Date.now() + DATABASE_RETRY_MS, token);
       throw new DelayedError();
     }

@@ -25,10 +25,13 @@ export class RunImageTask {
     private readonly thumbnails?: KeepThumbnail,
   ) {}
 
-  /** Leaves the task settled, given back, parked, or in other hands. Throws only when the database does not answer. */
-  async run(taskId: string): Promise<void> {
+  /**
+   * Leaves the task settled, given back, parked, or in other hands; false when it was not to be had in the first place.
+   * Throws only when the database does not answer.
+   */
+  async run(taskId: string): Promise<boolean> {
     const claimed = await this.keeper.claim(taskId, this.owner);
-    if (claimed === undefined) return;
+    if (claimed === undefined) return false;
     const attempt = new Attempt(claimed, this.keeper.hold(claimed));
     let kept: KeptPicture | undefined;
     try {
@@ -43,6 +46,7 @@ export class RunImageTask {
     }
     // Nobody waits any more, and the task has ended well whatever happens now.
     if (kept !== undefined) await this.thumbnails?.keep(attempt.held, kept);
+    return true;
   }
 
   /** The picture, if it is the task's now. */

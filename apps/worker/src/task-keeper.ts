@@ -242,7 +242,7 @@ export class TaskKeeper {
   }
 
   private ended({ task, asynchronous }: ClaimedTask): void {
-    this.notify.slots.free(task.apiKeyId, task.id);
+    this.notify.slots.free(task);
     this.notify.bell.ring(task.id);
     if (asynchronous) this.notify.deliveries.announce(task.id);
   }

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { AppError } from '#contract/app-error.js';
 import { hashApiKey, KEY_SCOPES } from '#database/api-keys.js';
 import type { Database } from '#database/database.js';
-import type { Caller } from './caller.js';
+import { ACCOUNT_SHARE, accountShare, type Caller } from './caller.js';
 import type { KeyUses } from './key-uses.js';
 import { StrangerLane } from './stranger-lane.js';
 
@@ -81,6 +81,7 @@ export class ApiKeyStore {
       caller: {
         accountId: row.accountId,
         keyId: row.id,
+        account: accountShare(row.account),
         weight: row.weight,
         limits: {
           submits: row.submitsPerMinute ?? undefined,
@@ -111,7 +112,7 @@ export class ApiKeyStore {
     const { prisma } = this.database;
     const row = await prisma.apiKey.findUnique({
       where: { hash: new Uint8Array(hashApiKey(this.secretKey, key)) },
-      include: { account: { select: { disabledAt: true } } },
+      include: { account: { select: { ...ACCOUNT_SHARE, disabledAt: true } } },
     });
     if (row === null) return null;
     const budgets = await prisma.budget.count({ where: { ownerId: { in: [row.accountId, row.budgetId ?? row.id] } } });

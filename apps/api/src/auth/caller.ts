@@ -1,6 +1,7 @@
 import { AppError } from '#contract/app-error.js';
 import type { ResponseFormat } from '#contract/image-request.js';
 import type { KeyScope } from '#database/api-keys.js';
+import type { TaskCommand } from '#tasks/task.js';
 
 /** What a key may do in place of what the deployment allows each key; undefined = that, 0 = any number. */
 export interface KeyLimits {
@@ -11,11 +12,48 @@ export interface KeyLimits {
   readonly tasksInFlight: number | undefined;
 }
 
+/** What all keys of an account share, as operators set it. */
+export interface AccountShare {
+  /** Turns in the queue, relative to other accounts. */
+  readonly weight: number;
+  /** As those of a key, for all keys together. */
+  readonly limits: KeyLimits & {
+    /** Chats per minute. */
+    readonly chats: number | undefined;
+  };
+}
+
+/** The columns of an account that make its share. */
+export const ACCOUNT_SHARE = {
+  weight: true,
+  submitsPerMinute: true,
+  pollsPerMinute: true,
+  chatsPerMinute: true,
+  tasksInFlight: true,
+} as const;
+
+/** The share that an account's row tells of. */
+export function accountShare(
+  row: { weight: number } & Record<Exclude<keyof typeof ACCOUNT_SHARE, 'weight'>, number | null>,
+): AccountShare {
+  return {
+    weight: row.weight,
+    limits: {
+      submits: row.submitsPerMinute ?? undefined,
+      polls: row.pollsPerMinute ?? undefined,
+      chats: row.chatsPerMinute ?? undefined,
+      tasksInFlight: row.tasksInFlight ?? undefined,
+    },
+  };
+}
+
 /** Who a request is made for, as its API key says. */
 export interface Caller {
   readonly accountId: string;
   readonly keyId: string;
-  /** Turns in the queue, relative to other keys. */
+  /** What binds it together with the account's other keys. */
+  readonly account: AccountShare;
+  /** Share of the account's turns in the queue, relative to its other keys. */
   readonly weight: number;
   readonly limits: KeyLimits;
   /** Models the key may use; empty means all. */
@@ -30,6 +68,24 @@ export interface Caller {
   readonly submitMode: 'sync' | 'apimart';
   /** Whether the key or its account has a budget. */
   readonly budgeted: boolean;
+}
+
+/** Whom a task is made for, and what binds it. */
+export type Orderer = Pick<
+  TaskCommand,
+  'accountId' | 'accountWeight' | 'accountMaxInFlight' | 'apiKeyId' | 'weight' | 'maxInFlight'
+>;
+
+/** The caller as a task names it. */
+export function ordererOf({ accountId, account, keyId, weight, limits }: Caller): Orderer {
+  return {
+    accountId,
+    accountWeight: account.weight,
+    accountMaxInFlight: account.limits.tasksInFlight,
+    apiKeyId: keyId,
+    weight,
+    maxInFlight: limits.tasksInFlight,
+  };
 }
 
 export function mayUseModel(caller: Caller, model: string): boolean {

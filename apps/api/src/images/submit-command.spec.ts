@@ -12,6 +12,7 @@ const caller: Caller = {
   submitMode: 'sync',
   budgeted: false,
   limits: { submits: undefined, polls: undefined, tasksInFlight: undefined },
+  account: { weight: 1, limits: { submits: undefined, polls: undefined, chats: undefined, tasksInFlight: undefined } },
   weight: 1,
 };
 const context = {

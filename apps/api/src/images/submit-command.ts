@@ -17,7 +17,7 @@ import {
 import { shownNames } from '#contract/request-fields.js';
 import type { TaskCost } from '#money/task-cost.js';
 import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/task.js';
-import { mayUseModel, type Caller } from '../auth/caller.js';
+import { mayUseModel, ordererOf, type Caller } from '../auth/caller.js';
 
 /** What a command needs besides the request's fields. */
 export interface CommandContext {
@@ -78,10 +78,7 @@ function command(
   };
   return {
     id: context.taskId,
-    accountId: context.caller.accountId,
-    apiKeyId: context.caller.keyId,
-    weight: context.caller.weight,
-    maxInFlight: context.caller.limits.tasksInFlight,
+    ...ordererOf(context.caller),
     requestId: context.requestId,
     action,
     model,

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { QueuePlace } from '#queue/queue-line.js';
+import type { QueuePlace } from '#queue/fair-order.js';
 import { isFinal } from '#tasks/task-status.js';
 import type { TaskSummary } from '#tasks/task.js';
 import { ApiConfig } from '../http/api.config.js';

@@ -587,6 +587,7 @@ export interface components {
       readonly options: {
         readonly [key: string]: string | number | boolean;
       };
+      /** @description Among the account's own waiting tasks. */
       readonly queue_position?: number;
       /** @description Seconds from acceptance to the end. */
       readonly estimated_time?: number;

@@ -6,6 +6,7 @@ import { pixelsFor } from '#contract/pixel-table.js';
 import { SubmitTask } from '#tasks/submit-task.js';
 import { newTaskId } from '#tasks/task-id.js';
 import type { TaskOptions } from '#tasks/task.js';
+import { ordererOf } from '../../auth/caller.js';
 import { RequestRules } from '../../images/request-rules.js';
 import { ConsoleCaller } from '../tasks/console-caller.js';
 
@@ -54,10 +55,10 @@ export class ProviderTest {
     if (model === undefined || !models.includes(model)) {
       throw new AppError('model_not_found', 'The provider makes no pictures of that model.', { param: 'model' });
     }
-    const { keyId: apiKeyId, weight } = await this.callers.of(accountId);
+    const orderer = ordererOf(await this.callers.of(accountId));
     const [id, options] = [newTaskId(), { ...OPTIONS, onlyProvider: provider }];
     await this.tasks.submit({
-      ...{ id, accountId, apiKeyId, weight, requestId, action: 'generation', model, prompt: PROMPT, options },
+      ...{ ...orderer, id, requestId, action: 'generation', model, prompt: PROMPT, options },
       ...{ inputs: [], mask: null, callbackUrl: null, asynchronous: false, deadlineMs: DEADLINE_MS },
       cost: this.rules.costOf(model, options),
     });

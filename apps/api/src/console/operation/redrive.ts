@@ -62,10 +62,11 @@ export class Redrive {
   }
 
   private async order(order: FailedOrder, requestId: string): Promise<string> {
-    const { id, accountId, apiKeyId, weight, tasksInFlight, callbackUrl, asynchronous } = order;
+    const { id, accountId, accountWeight, apiKeyId, weight, callbackUrl, asynchronous } = order;
     return await this.again.order(order, {
-      ...{ accountId, apiKeyId, weight, maxInFlight: tasksInFlight ?? undefined, requestId },
-      ...{ callbackUrl, asynchronous, redriveOf: id },
+      ...{ accountId, accountWeight, accountMaxInFlight: order.accountTasksInFlight ?? undefined },
+      ...{ apiKeyId, weight, maxInFlight: order.tasksInFlight ?? undefined },
+      ...{ requestId, callbackUrl, asynchronous, redriveOf: id },
     });
   }
 }

@@ -4,7 +4,7 @@ import { timelineOf } from '#answers/task-timeline.js';
 import type { TaskView } from '#contract/task-view.js';
 import { MAX_PROMPT_LENGTH } from '#contract/text-rules.js';
 import { Database } from '#database/database.js';
-import type { QueuePlace } from '#queue/queue-line.js';
+import type { QueuePlace } from '#queue/fair-order.js';
 import { thumbnailKey } from '#storage/object-key.js';
 import { TaskDetails, type TaskDetail } from '#tasks/task-details.js';
 import { SearchTasks } from '#tasks/search-tasks.js';

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ensureHiddenKey } from '#database/api-keys.js';
 import { Database } from '#database/database.js';
-import type { Caller } from '../../auth/caller.js';
+import { ACCOUNT_SHARE, accountShare, type Caller } from '../../auth/caller.js';
 
 /** Name of the key that an account's playground draws with. */
 const PLAYGROUND_KEY = 'Playground';
@@ -12,9 +12,14 @@ export class ConsoleCaller {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   async of(accountId: string): Promise<Caller> {
+    const account = await this.database.prisma.account.findUniqueOrThrow({
+      where: { id: accountId },
+      select: ACCOUNT_SHARE,
+    });
     return {
       accountId,
       keyId: await this.keyId(accountId),
+      account: accountShare(account),
       weight: 1,
       limits: { submits: undefined, polls: undefined, tasksInFlight: undefined },
       models: [],

@@ -8,6 +8,7 @@ import { SubmitTask } from '#tasks/submit-task.js';
 import { TaskDetails, type TaskOrder } from '#tasks/task-details.js';
 import { newTaskId } from '#tasks/task-id.js';
 import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/task.js';
+import { ordererOf, type Orderer } from '../../auth/caller.js';
 import { RequestRules } from '../../images/request-rules.js';
 import { ConsoleCaller } from './console-caller.js';
 
@@ -15,10 +16,7 @@ import { ConsoleCaller } from './console-caller.js';
 const CONTENT_TYPE = 'application/octet-stream';
 
 /** Whom an old order is given again for, and who is told of its end. */
-type Terms = Pick<
-  TaskCommand,
-  'accountId' | 'apiKeyId' | 'weight' | 'maxInFlight' | 'requestId' | 'callbackUrl' | 'asynchronous' | 'redriveOf'
->;
+type Terms = Orderer & Pick<TaskCommand, 'requestId' | 'callbackUrl' | 'asynchronous' | 'redriveOf'>;
 
 /** Makes a new task of an old one's order, at today's price. */
 @Injectable()
@@ -39,8 +37,8 @@ export class DrawAgain {
   async run(accountId: string, id: string, requestId: string): Promise<string> {
     const order = await this.details.order(accountId, id);
     if (order === undefined) throw new AppError('task_not_found', 'There is no such task.');
-    const { keyId: apiKeyId, weight } = await this.callers.of(accountId);
-    return await this.order(order, { accountId, apiKeyId, weight, requestId, callbackUrl: null, asynchronous: false });
+    const orderer = ordererOf(await this.callers.of(accountId));
+    return await this.order(order, { ...orderer, requestId, callbackUrl: null, asynchronous: false });
   }
 
   /** The id of the new task. Throws AppError: `model_not_found`, `invalid_value` when its images are gone, as SubmitTask. */

@@ -129,7 +129,7 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   })
   options!: Record<string, string | number | boolean>;
 
-  @ApiPropertyOptional({ type: 'integer' })
+  @ApiPropertyOptional({ type: 'integer', description: "Among the account's own waiting tasks." })
   queue_position?: number;
 
   @ApiPropertyOptional({ type: 'integer', description: 'Seconds from acceptance to the end.' })

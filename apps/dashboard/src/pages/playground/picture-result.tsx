@@ -95,7 +95,7 @@ function waitingFor(task: TaskDetail | undefined): string {
   if (task.phase === 'queued')
     return task.queue_position === undefined
       ? `Waiting in the queue${about}`
-      : `Number ${task.queue_position} in the queue${about}`;
+      : `Number ${task.queue_position} of this account’s waiting tasks${about}`;
   return task.phase === 'storing' ? 'Almost done: storing the picture' : `Being made${about}`;
 }
 

@@ -1,0 +1,214 @@
+import { IMAGE_QUEUE } from './job-catalog.js';
+import { RedisScript } from './redis-script.js';
+
+/** Of a job that needs no turn because its task has had one: before all others. */
+export const FIRST_PRIORITY = 1;
+/** BullMQ's largest priority. */
+export const LAST_PRIORITY = 2 ** 21 - 1;
+/** Priorities are whole numbers, so a round is divided among weights in so many of them. */
+export const STEPS = 16;
+/** Longer than a task may wait, so that nothing is forgotten while it is needed. */
+const KEEP_MS = 90_000_000;
+/** How long a task may be on its way from the line to the worker that claims it. */
+const HANDED_MS = 10_000;
+/** BullMQ orders prioritized jobs by priority times this plus a counter. */
+const SCORE = 2 ** 32;
+
+/**
+ * What all scripts know. KEYS: rounds, accounts, handed, and BullMQ's prioritized, returned and active jobs.
+ * ARGV[1]: the prefix of what belongs to one account, and of BullMQ's jobs.
+ *
+ * rounds    hash   now: the turn being served; base: the turn that has no priority left below it; account: its last turn
+ * accounts  hash   job id: whose it is, for all that are in a line or a turn
+ * handed    zset   tasks that were taken out of a line just now, by the time
+ * line:A    zset   tasks of account A that wait, as job ids, by their keys' turns within the account
+ * turns:A   zset   jobs of account A in BullMQ's queue, by the account's turns; the nth is for the nth in line
+ * keys:A    hash   now: the key turn being served; key: its last turn
+ */
+const COMMON = `
+  local rounds, accounts, handed, prioritized = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+  local call = redis.call
+  local function line(account) return ARGV[1] .. ':line:' .. account end
+  local function turns(account) return ARGV[1] .. ':turns:' .. account end
+  local function keys(account) return ARGV[1] .. ':keys:' .. account end
+  local function job(id) return ARGV[1] .. ':${IMAGE_QUEUE}:' .. id end
+  local function exact(turn) return string.format('%.6f', turn) end
+  local function field(hash, name) return tonumber(call('HGET', hash, name)) end
+  -- What runs, or was put back from a dead worker, goes before all that wait.
+  local function ahead() return call('LLEN', KEYS[5]) + call('LLEN', KEYS[6]) end
+  local function leave(set, id, account)
+    call('ZREM', set, id)
+    if not call('ZSCORE', line(account), id) and not call('ZSCORE', turns(account), id) then call('HDEL', accounts, id) end
+  end
+  local function now_ms()
+    local time = call('TIME')
+    return time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+`;
+
+function script(text: string): RedisScript {
+  return new RedisScript(COMMON + text);
+}
+
+/**
+ * ARGV: how many jobs may be before one that takes a turn (-1 = any number), then account, weight, key and weight for
+ * each job. Answers with a priority, the account's turn, the key's, and the jobs before it, for each; priority 0 =
+ * there are too many, and nothing has changed for its account.
+ * Turns grow without end and priorities do not: when half of them are used up, those of all that wait are lowered.
+ */
+export const TAKE_TURNS = script(`
+  local first, last_priority = ${FIRST_PRIORITY}, ${LAST_PRIORITY}
+  local now, base = field(rounds, 'now'), field(rounds, 'base') or 0
+  if not now then
+    -- Forgotten while jobs wait: the first of them says where the rounds are.
+    local head = call('ZRANGEBYSCORE', prioritized, (first + 1) * ${SCORE}, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+    local place = head[2] and math.floor(head[2] / ${SCORE}) - first or 0
+    local account = head[1] and call('HGET', accounts, head[1])
+    local turn = account and tonumber(call('ZSCORE', turns(account), head[1])) or place
+    now, base = math.max(0, turn - ${STEPS}), math.floor(turn) - place
+    call('HSET', rounds, 'now', exact(now), 'base', exact(base))
+  end
+  local function lower_all()
+    local by = math.floor(now - base) - ${STEPS}
+    if by < last_priority / 4 then return end
+    local waiting = call('ZRANGEBYSCORE', prioritized, (first + 1) * ${SCORE}, '+inf', 'WITHSCORES')
+    for i = 1, #waiting, 2 do
+      local place = math.floor(waiting[i + 1] / ${SCORE})
+      local lowered = math.max(first + 1, place - by)
+      call('ZADD', prioritized, string.format('%.0f', waiting[i + 1] - (place - lowered) * ${SCORE}), waiting[i])
+      call('HSET', job(waiting[i]), 'priority', lowered)
+    end
+    base = base + by
+    call('HSET', rounds, 'base', exact(base))
+  end
+  local answers, most = {}, tonumber(ARGV[2])
+  for i = 3, #ARGV, 4 do
+    local account, key = ARGV[i], ARGV[i + 2]
+    local last = field(rounds, account) or tonumber(call('ZRANGE', turns(account), -1, -1, 'WITHSCORES')[2]) or 0
+    local turn = math.max(now, last) + ${STEPS} / math.max(1, tonumber(ARGV[i + 1]))
+    local inner = call('HMGET', keys(account), 'now', key)
+    local key_turn = math.max(tonumber(inner[1]) or 0, tonumber(inner[2]) or 0) + 1 / math.max(1, tonumber(ARGV[i + 3]))
+    if turn - base > last_priority / 2 then lower_all() end
+    local priority = math.min(last_priority, first + math.max(1, math.floor(turn - base)))
+    -- In its account it may come before tasks of other keys, and is served in the turn of the first of these.
+    local place = call('ZCOUNT', line(account), '-inf', exact(key_turn))
+    local served_as = call('ZRANGE', turns(account), place, place)[1]
+    local before = served_as and call('ZRANK', prioritized, served_as)
+      or call('ZCOUNT', prioritized, '-inf', string.format('(%.0f', (priority + 1) * ${SCORE}))
+    before = before + ahead()
+    if most >= 0 and before > most then
+      priority = 0
+    else
+      call('HSET', rounds, account, exact(turn))
+      call('HSET', keys(account), key, exact(key_turn))
+      call('PEXPIRE', keys(account), ${KEEP_MS})
+    end
+    answers[#answers + 1] = { priority, exact(turn), exact(key_turn), before }
+  end
+  call('PEXPIRE', rounds, ${KEEP_MS})
+  return answers`);
+
+/** ARGV: an account, what a turn of it is, a key of it, and what a turn of that is. Their last turns were not needed. */
+export const GIVE_BACK = script(`
+  if field(rounds, ARGV[2]) then call('HINCRBYFLOAT', rounds, ARGV[2], '-' .. ARGV[3]) end
+  if field(keys(ARGV[2]), ARGV[4]) then call('HINCRBYFLOAT', keys(ARGV[2]), ARGV[4], '-' .. ARGV[5]) end`);
+
+/** ARGV: account, task, the key's turn, job, the account's turn, for each. They wait in line from now on. */
+export const JOIN = script(`
+  for i = 2, #ARGV, 5 do
+    local account, task, job_id = ARGV[i], ARGV[i + 1], ARGV[i + 3]
+    call('HSET', accounts, task, account, job_id, account)
+    call('ZADD', line(account), ARGV[i + 2], task)
+    call('ZADD', turns(account), ARGV[i + 4], job_id)
+    call('ZREM', handed, task)
+  end`);
+
+/**
+ * ARGV: a job that starts, or an account whose next task is wanted without one. Answers with the task to run, its
+ * account, the key's turn and the account's turn; with nothing when there is none, or when the job is no turn.
+ */
+export const NEXT = script(`
+  local id, account = ARGV[2], ARGV[3]
+  local turn = ''
+  if id ~= '' then
+    account = call('HGET', accounts, id)
+    if not account then return { id } end
+    turn = call('ZSCORE', turns(account), id)
+    if not turn then return {} end
+    leave(turns(account), id, account)
+    local now = field(rounds, 'now')
+    if now and tonumber(turn) > now then
+      now = tonumber(turn)
+      call('HSET', rounds, 'now', turn)
+    end
+    -- An account that has no more turns needs none remembered, unless one is about to be used.
+    if call('EXISTS', turns(account)) == 0 and (field(rounds, account) or 0) <= (now or 0) then call('HDEL', rounds, account) end
+  end
+  local head = call('ZRANGE', line(account), 0, 0, 'WITHSCORES')
+  if not head[1] then return {} end
+  leave(line(account), head[1], account)
+  if tonumber(head[2]) > (field(keys(account), 'now') or 0) then call('HSET', keys(account), 'now', head[2]) end
+  local time = now_ms()
+  call('ZREMRANGEBYSCORE', handed, '-inf', time - ${HANDED_MS})
+  call('ZADD', handed, time, head[1])
+  call('PEXPIRE', handed, ${HANDED_MS})
+  call('PEXPIRE', rounds, ${KEEP_MS})
+  return { head[1], account, head[2], turn }`);
+
+/**
+ * ARGV: a task that waits no more. Answers with the job to remove: the account's last, so that all behind the task
+ * move up; '' when there is none.
+ */
+export const LEAVE = script(`
+  local id = ARGV[2]
+  local account = call('HGET', accounts, id)
+  if not account then return id end
+  if not call('ZSCORE', line(account), id) then return '' end
+  leave(line(account), id, account)
+  local ends = call('ZRANGE', turns(account), -2, -1, 'WITHSCORES')
+  if #ends == 0 then return '' end
+  leave(turns(account), ends[#ends - 1], account)
+  if field(rounds, account) == tonumber(ends[#ends]) then
+    if #ends == 4 then call('HSET', rounds, account, ends[2]) else call('HDEL', rounds, account) end
+  end
+  return ends[#ends - 1]`);
+
+/**
+ * ARGV: tasks that wait. Answers for each with 1 when no job would run it: never added, or lost. What is left of such
+ * a task is removed. Jobs that come back are in no line, and run the task they name.
+ */
+export const MISSING = script(`
+  local lost = {}
+  for i = 2, #ARGV do
+    local id = ARGV[i]
+    local account = call('HGET', accounts, id)
+    local place = account and call('ZRANK', line(account), id)
+    if place then
+      local turn
+      repeat
+        turn = call('ZRANGE', turns(account), place, place)[1]
+        local gone = turn and call('EXISTS', job(turn)) == 0
+        if gone then leave(turns(account), turn, account) end
+      until not gone
+      lost[#lost + 1] = turn and 0 or 1
+      if not turn then leave(line(account), id, account) end
+    else
+      local since = tonumber(call('ZSCORE', handed, id))
+      local safe = since and since > now_ms() - ${HANDED_MS} or not account and call('EXISTS', job(id)) == 1
+      lost[#lost + 1] = safe and 0 or 1
+    end
+  end
+  return lost`);
+
+/** ARGV: tasks. Answers with a place in its account's line (-1 = in none) and the jobs before it, for each. */
+export const PLACES = script(`
+  local places, running = {}, ahead()
+  for i = 2, #ARGV do
+    local account = call('HGET', accounts, ARGV[i])
+    local place = account and call('ZRANK', line(account), ARGV[i])
+    local served_as = place and call('ZRANGE', turns(account), place, place)[1] or not account and ARGV[i]
+    local before = served_as and call('ZRANK', prioritized, served_as)
+    if not account and before then place = 0 end
+    places[#places + 1] = { place or -1, running + (before or 0) }
+  end
+  return places`);

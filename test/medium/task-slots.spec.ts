@@ -1,0 +1,158 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Redis } from 'ioredis';
+import { loadConfig } from '#config/load-config.js';
+import { startRedis } from '#embedded/redis.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { QueueLine } from '#queue/queue-line.js';
+import { ServiceTimes } from '#queue/service-times.js';
+import { Admission } from '#tasks/admission.js';
+import { TaskEstimates } from '#tasks/task-estimates.js';
+import { TaskSlots } from '#tasks/task-slots.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
+import type { TaskCommand } from '#tasks/task.js';
+import { freePort } from '../support/free-port.js';
+import { command, openTaskRoom, TEST_ACCOUNT, TEST_KEY, type TaskRoom } from '../support/task-room.js';
+
+const DEADLINE_MS = 900_000;
+
+/** On a Redis of its own, which is stopped and emptied. */
+describe('tasks in flight', () => {
+  let folder: string;
+  let service: Awaited<ReturnType<typeof startRedis>>;
+  let room: TaskRoom;
+  let admin: Redis;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-slots-'));
+    service = await startRedis({
+      folder: join(folder, 'redis'),
+      password: 'slots',
+      log: join(folder, 'redis.log'),
+      toolFolders: [resolve('node_modules', '.cache', 'darkroom')],
+      port: await freePort(),
+    });
+    admin = new Redis(service.url);
+    room = await openTaskRoom(service.url);
+    await room.sql(
+      `INSERT INTO api_keys (id, account_id, name, prefix, hash) VALUES ('key_other', $1, 'other', 'sk-dr-other', '\\x01')`,
+      [TEST_ACCOUNT],
+    );
+  }, 60_000);
+  afterEach(async () => {
+    await room.sql('DELETE FROM tasks');
+    await admin.flushall();
+  });
+  afterAll(async () => {
+    await room.close();
+    admin.disconnect();
+    await service.stop();
+    await rm(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  const capped = (changes: Partial<TaskCommand> = {}) => command({ maxInFlight: 5, ...changes });
+
+  /** Accepts so many, as a submit does: a place, then a row. Answers with those that were let in. */
+  async function accept(count: number, changes?: Partial<TaskCommand>): Promise<TaskCommand[]> {
+    const taken: TaskCommand[] = [];
+    for (let n = 0; n < count; n++) {
+      const task = capped(changes);
+      if ((await room.slots.take(task)) !== undefined) continue;
+      await room.store.insert(task, DEADLINE_MS);
+      taken.push(task);
+    }
+    return taken;
+  }
+
+  const end = (tasks: readonly TaskCommand[]) =>
+    room.sql(
+      `UPDATE tasks SET status = 'failed', phase = 'done', error = '{}', finished_at = now() WHERE id = ANY($1)`,
+      [tasks.map(({ id }) => id)],
+    );
+
+  it('are refused above the key’s limit and above the account’s, which of them is said, and ended ones make room', async () => {
+    const taken = await accept(7);
+    expect(taken).toHaveLength(5);
+    expect(await room.slots.take(capped())).toEqual({ of: 'key', limit: 5 });
+    const sibling = { apiKeyId: 'key_other', accountMaxInFlight: 8 };
+    expect(await accept(9, { ...sibling, maxInFlight: 0 })).toHaveLength(3);
+    expect(await room.slots.take(capped(sibling))).toEqual({ of: 'account', limit: 8 });
+    // Another account's tasks are no business of this one's.
+    expect(
+      await room.slots.take(capped({ accountId: 'acct_far', apiKeyId: 'key_far', ...{ accountMaxInFlight: 1 } })),
+    ).toBe(undefined);
+    room.slots.free(taken[0] ?? capped());
+    expect(await accept(2)).toHaveLength(1);
+  });
+
+  it('section 4.2: a key of five with eight refused submits while Redis was frozen has all its places right after the thaw', async () => {
+    const [known] = await accept(1);
+    if (known !== undefined) room.slots.free(known);
+    await room.sql('DELETE FROM tasks');
+    const [config] = loadConfig([TasksConfig], {});
+    const estimates = new TaskEstimates(
+      new ServiceTimes(room.redis, room.prefix),
+      new QueueLine(room.redis, room.prefix),
+      room.health,
+    );
+    const admission = new Admission(
+      { queue: room.queue, slots: room.slots, estimates },
+      room.health,
+      config,
+      room.logger,
+    );
+    process.kill(service.pid, 'SIGSTOP');
+    const refused = await Promise.all(Array.from({ length: 8 }, () => admission.take(capped())));
+    process.kill(service.pid, 'SIGCONT');
+    expect(refused.map(({ place }) => place)).toEqual(Array.from({ length: 8 }, () => undefined));
+    expect(await waitUntil(() => room.health.accepting, { timeoutMs: 20_000 })).toBe(true);
+    const after = await Promise.all(Array.from({ length: 8 }, () => admission.take(capped())));
+    expect(after.filter(({ place }) => place !== undefined)).toHaveLength(5);
+  }, 60_000);
+
+  it('section 4.3: tasks that end while Redis is away have given their places back when it returns', async () => {
+    const taken = await accept(5);
+    // A refusal was right two seconds ago; by then the rows are asked again.
+    expect(await room.slots.take(capped())).toEqual({ of: 'key', limit: 5 });
+    process.kill(service.pid, 'SIGSTOP');
+    await end(taken);
+    process.kill(service.pid, 'SIGCONT');
+    expect(
+      await waitUntil(async () => (await room.slots.take(capped()).catch(() => ({}))) === undefined, {
+        timeoutMs: 10_000,
+      }),
+    ).toBe(true);
+    expect(await accept(9)).toHaveLength(4);
+  }, 60_000);
+
+  it('section 4.4: the cap holds after FLUSHALL, for the key and for its account', async () => {
+    await accept(5);
+    await accept(3, { apiKeyId: 'key_other' });
+    await admin.flushall();
+    expect(await accept(5)).toEqual([]);
+    expect(await accept(5, { apiKeyId: 'key_other' })).toHaveLength(2);
+    await admin.flushall();
+    expect(await accept(3, { apiKeyId: 'key_third', accountMaxInFlight: 10 })).toEqual([]);
+  });
+
+  it('are looked up in the rows now and again, once for all processes, and an account without any is forgotten', async () => {
+    const taken = await accept(5);
+    await end(taken.slice(0, 2));
+    const keys = async () => admin.zcard(`${room.prefix}:in-flight:${TEST_KEY}`);
+    expect(await room.slots.check()).toBe(0);
+    await admin.del(`${room.prefix}:in-flight:checked`);
+    await admin.zadd(`${room.prefix}:in-flight`, 1, TEST_ACCOUNT);
+    const [config] = loadConfig([TasksConfig], {});
+    const second = new TaskSlots(room.redis, room.prefix, config, room.database.pool);
+    expect((await Promise.all([room.slots.check(), second.check()])).sort()).toEqual([0, 1]);
+    expect(await keys()).toBe(3);
+    await end(taken);
+    for (let pass = 0; pass < 2; pass++) {
+      await admin.del(`${room.prefix}:in-flight:checked`);
+      await admin.zadd(`${room.prefix}:in-flight`, 'XX', 1, TEST_ACCOUNT);
+      expect(await room.slots.check()).toBe(1);
+    }
+    expect(await admin.zcard(`${room.prefix}:in-flight`)).toBe(0);
+    expect(await keys()).toBe(0);
+  });
+});
