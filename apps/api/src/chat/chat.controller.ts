@@ -39,6 +39,8 @@ export class ChatController {
     if (model.kind === 'image') return this.pictures.draw(request, reply, chat);
     const prices = chatPrices(catalogue, model, new Date());
     await this.budget.admit(callerOf(request), prices);
-    await this.chats.pass(request, reply, chat, { model, catalogue, prices });
+    const pass = () => this.chats.pass(request, reply, chat, { model, catalogue, prices });
+    // A caller that leaves must not take the body away from a provider that is just reading it.
+    await (request.received?.during(pass) ?? pass());
   }
 }
