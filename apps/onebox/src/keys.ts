@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import type { Pool } from 'pg';
 import { loadConfig } from '#config/load-config.js';
 import { decimalOf } from '#contract/money.js';
+import { VISIBLE_NAME } from '#contract/text-rules.js';
 import {
   createApiKey,
   DEFAULT_ACCOUNT,
@@ -121,7 +122,7 @@ function parse(args: readonly string[]): KeysCommand {
     const budget = readBudget(values);
     const limits = Object.keys(settings).length > 0;
     const changes = limits || budget !== undefined;
-    if (!/^[^\p{C}]{1,100}$/u.test(values.name)) throw new SetupError('A name has 1 to 100 visible characters.');
+    if (!VISIBLE_NAME.test(values.name)) throw new SetupError('A name has 1 to 100 visible characters.');
     if (rest.length > 0) throw new SetupError(USAGE);
     if (command === 'create' && target === '') return { command, account, name: values.name, target, settings, budget };
     if (command === 'list' && target === '' && !changes)

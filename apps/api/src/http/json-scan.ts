@@ -206,7 +206,8 @@ export class JsonScan {
     this.state = AFTER_NAME;
     if (this.at - this.wordStart > MAX_WORD_BYTES) throw longName();
     if (this.open.length !== 1) return;
-    this.outerName = JSON.parse(bytes.toString('utf8', this.wordStart, this.at)) as string;
+    const plain = bytes.toString('utf8', this.wordStart + 1, this.at - 1);
+    this.outerName = plain.includes('\\') ? (JSON.parse(`"${plain}"`) as string) : plain;
     if (this.members.has(this.outerName)) {
       throw new AppError('invalid_json', 'The request body names a member twice.');
     }

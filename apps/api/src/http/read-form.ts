@@ -99,10 +99,13 @@ function readParts<T>(
       else parts.file(name, stream, fileName);
     });
     parser.on('field', (name, value, _nameCut, valueCut) => {
-      if (over) return;
       textBytes += value.length;
       if (textBytes > MAX_TEXTS_BYTES) fail(textsTooLong());
-      else if (holds(value.length)) parts.text(name, value, valueCut);
+      else
+        refusing(() => {
+          hold.take(value.length);
+          parts.text(name, value, valueCut);
+        });
     });
     for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
       parser.on(limit, () => {
@@ -122,9 +125,12 @@ function readParts<T>(
         .catch(reject);
     });
     payload.on('data', (chunk: Buffer) => {
-      takeTurns(chunk);
       received += chunk.length;
       if (received > maxBytes) fail(formTooLarge(maxBytes));
+      else
+        refusing(() => {
+          takeTurns(chunk);
+        });
     });
     payload.on('error', fail);
     payload.on('close', () => {
@@ -132,13 +138,12 @@ function readParts<T>(
     });
     payload.pipe(pieces).pipe(parser);
 
-    function holds(bytes: number): boolean {
+    function refusing(work: () => void): void {
+      if (over) return;
       try {
-        hold.take(bytes);
-        return true;
+        work();
       } catch (error) {
-        fail(error as Error);
-        return false;
+        fail(error instanceof Error ? error : new Error('the form was refused'));
       }
     }
   });

@@ -1,3 +1,4 @@
+import { AppError } from '#contract/app-error.js';
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 
@@ -6,6 +7,11 @@ const LINGER_BYTES = 268_435_456;
 /** What one connection may bring before the others get their turn; a single read of a socket may hold more pieces. */
 const TURN_BYTES = 262_144;
 const TURN_PIECES = 1_024;
+/** A piece costs as much as many bytes: so many may be smaller than these. */
+const SMALL_PIECES = 16_384;
+const SMALL_PIECE_BYTES = 16;
+/** How long whoever sends nothing but tiny pieces may look for the answer, in ms. */
+const LAST_LOOK_MS = 1_000;
 
 /**
  * Reads a request to its end. `accept` keeps what it needs of every chunk, and refuses the rest by throwing; unlike
@@ -19,8 +25,8 @@ export function collectBody(payload: IncomingMessage, accept: (chunk: Buffer) =>
     };
     const onData = (chunk: Buffer): void => {
       try {
-        accept(chunk);
         takeTurns(chunk);
+        accept(chunk);
       } catch (error) {
         stop();
         discardRest(payload);
@@ -53,23 +59,36 @@ export function discardRest(payload: IncomingMessage): void {
   const takeTurns = turnsOf(payload);
   let bytes = 0;
   payload.on('error', () => undefined);
-  payload.on('data', (chunk: Buffer) => {
-    takeTurns(chunk);
+  const onData = (chunk: Buffer): void => {
     bytes += chunk.length;
     if (bytes > LINGER_BYTES) payload.destroy();
-  });
+    try {
+      takeTurns(chunk);
+    } catch {
+      payload.off('data', onData);
+      payload.socket.pause();
+      setTimeout(() => payload.destroy(), LAST_LOOK_MS).unref();
+    }
+  };
+  payload.on('data', onData);
   payload.resume();
 }
 
 /**
  * To be told of every chunk: a connection that sends as fast as it is read, or in very small pieces, rests from time to
  * time, so that it never has more than one read's worth of work done before others are looked at.
+ * What it returns throws AppError `invalid_value` when nearly all that comes are pieces of a few bytes.
  */
 export function turnsOf(payload: IncomingMessage): (chunk: Buffer) => void {
   let [bytes, pieces, resting] = [0, 0, false];
+  let [allBytes, allPieces] = [0, 0];
   return ({ length }) => {
     bytes += length;
     pieces++;
+    allBytes += length;
+    if (++allPieces > SMALL_PIECES + allBytes / SMALL_PIECE_BYTES) {
+      throw new AppError('invalid_value', 'The request body comes in too many pieces that are too small.');
+    }
     if (resting || (bytes < TURN_BYTES && pieces < TURN_PIECES)) return;
     [bytes, pieces, resting] = [0, 0, true];
     payload.socket.pause();
