@@ -1,4 +1,5 @@
 import type { FieldProblem } from './field-rule.js';
+import { LongText, startOf, type Text } from './long-text.js';
 
 /** Most reference images one request can carry. */
 export const MAX_REFERENCE_IMAGES = 16;
@@ -7,31 +8,37 @@ export const MAX_REFERENCE_LENGTH = 20_971_520;
 /** Longest http(s) address, in characters; no server serves longer ones. */
 const MAX_ADDRESS_LENGTH = 8_192;
 
-const DATA_URI = /^data:image\/(?:png|jpeg|webp);base64,/i;
+/** What stands before the data, with any parameters; a form of `type` besides these is no picture of ours. */
+const DATA_URI = /^data:image\/(?:png|jpeg|webp)(?:;[\w.+-]+=[\w.+-]*)*;base64,/i;
 const IMAGE_DATA = /^data:image\//i;
+/** Longest start of a data URI that is looked at, in characters. */
+const MAX_HEAD_LENGTH = 128;
 
-/** Whether the reference carries the image itself. */
-export function isDataUri(reference: string): boolean {
-  return DATA_URI.test(reference.slice(0, 64));
+/** How many characters of a data URI stand before its data; undefined when the reference carries no image itself. */
+export function dataUriStart(reference: Text): number | undefined {
+  return DATA_URI.exec(startOf(reference, MAX_HEAD_LENGTH))?.[0].length;
 }
 
-/** Index of the first base64 character of a data URI. */
-export function dataUriStart(reference: string): number {
-  return reference.indexOf(',') + 1;
+/** What names an image, for whoever has looked whether it carries it itself: no such text is ever long. */
+export function addressOf(reference: Text): string {
+  return startOf(reference, MAX_ADDRESS_LENGTH);
 }
 
 /** What is wrong with the form of a reference; whether its address may be opened is decided where it is opened. */
 export function referenceProblem(value: unknown, name: string): FieldProblem | undefined {
-  if (typeof value !== 'string') return { code: 'invalid_type', message: `${name} must be a string` };
+  if (typeof value !== 'string' && !(value instanceof LongText)) {
+    return { code: 'invalid_type', message: `${name} must be a string` };
+  }
   if (value.length > MAX_REFERENCE_LENGTH) {
     return {
       code: 'string_above_max_length',
       message: `${name} must be at most ${MAX_REFERENCE_LENGTH} characters long; upload larger images as files`,
     };
   }
-  const head = value.slice(0, 64);
-  if (DATA_URI.test(head)) {
-    return value.length > dataUriStart(value)
+  const head = startOf(value, MAX_HEAD_LENGTH);
+  const start = dataUriStart(value);
+  if (start !== undefined) {
+    return value.length > start
       ? undefined
       : { code: 'invalid_base64_image', message: `${name} is a data URI without data` };
   }
@@ -40,7 +47,7 @@ export function referenceProblem(value: unknown, name: string): FieldProblem | u
       ? { code: 'invalid_base64_image', message: `${name} must be a base64 data URI: data:image/png;base64,...` }
       : { code: 'unsupported_image_media_type', message: `${name} must be a PNG, JPEG or WebP image` };
   }
-  if (!/^https?:\/\//i.test(head) || value.length > MAX_ADDRESS_LENGTH || !URL.canParse(value)) {
+  if (!/^https?:\/\//i.test(head) || value.length > MAX_ADDRESS_LENGTH || !URL.canParse(addressOf(value))) {
     return {
       code: 'invalid_image_url',
       message: `${name} must be an http(s) URL or a data URI of a PNG, JPEG or WebP image`,

@@ -8,6 +8,7 @@ import {
   MAX_REFERENCE_IMAGES,
   MAX_REFERENCE_LENGTH,
 } from './image-reference.js';
+import type { Text } from './long-text.js';
 import { brokenPixelRule, IMAGE_SIZES, isImageSize, parsePixelSize, RESOLUTIONS } from './pixel-table.js';
 import { MAX_PROMPT_LENGTH, textProblem } from './text-rules.js';
 
@@ -171,7 +172,7 @@ export class ImageGenerationRequest extends ImageOptions {
   })
   @IsOptional()
   @ImageUrls
-  image_urls?: string[];
+  image_urls?: Text[];
 
   @ApiPropertyOptional({ enum: QUALITIES, default: 'auto' })
   @IsOptional()
@@ -182,8 +183,8 @@ export class ImageGenerationRequest extends ImageOptions {
 
 /** An image of a JSON edit. */
 export class ImageReference {
-  @ApiProperty({ maxLength: MAX_REFERENCE_LENGTH, description: 'http(s) URL or base64 data URI.' })
-  image_url!: string;
+  @ApiProperty({ type: String, maxLength: MAX_REFERENCE_LENGTH, description: 'http(s) URL or base64 data URI.' })
+  image_url!: Text;
 }
 
 /** What JSON and multipart edits have in common. */

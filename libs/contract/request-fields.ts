@@ -1,5 +1,6 @@
 import { getMetadataStorage } from 'class-validator';
 import { AppError } from './app-error.js';
+import { LongText } from './long-text.js';
 
 const knownFields = new WeakMap<object, readonly string[]>();
 
@@ -33,9 +34,17 @@ export function readFields<T extends object>(requestClass: new () => T, body: un
   const ignored: string[] = [];
   for (const [name, value] of Object.entries(body)) {
     if (!known.includes(name)) ignored.push(name);
-    else if (value !== null && value !== undefined) Reflect.set(request, name, value);
+    else if (value !== null && value !== undefined) Reflect.set(request, name, plain(value));
   }
   return { request, ignored };
+}
+
+/** Longer than any text of a field may be, in characters. */
+const TOO_LONG = 131_072;
+
+/** Pictures stand in lists and objects: a text of its own that looks like one is a text, or far too long for one. */
+function plain(value: unknown): unknown {
+  return value instanceof LongText ? value.start(TOO_LONG) : value;
 }
 
 const MAX_NAMES = 32;

@@ -3,6 +3,14 @@ import type { FieldProblem } from './field-rule.js';
 /** Longest prompt, in Unicode code points. */
 export const MAX_PROMPT_LENGTH = 32_000;
 
+/**
+ * What people, accounts and keys may be called: 1 to 100 characters, one of them to be seen. What can't be seen is
+ * left out but for the joiners, which families of emoji, Persian and Hindi are written with.
+ */
+export const VISIBLE_NAME = /^(?=.*[^\s\p{C}])(?:[^\p{C}]|[\u200c\u200d]){1,100}$/u;
+/** Characters that no name has. */
+export const INVISIBLE = /(?![\u200c\u200d])\p{C}/gu;
+
 /** A text of at most `max` code points that a database can hold. Whether it is a string is another rule's matter. */
 export function textProblem(value: unknown, property: string, max: number): FieldProblem | undefined {
   if (typeof value !== 'string') return undefined;

@@ -1,6 +1,6 @@
+import { INVISIBLE, VISIBLE_NAME } from '#contract/text-rules.js';
+
 const EMAIL = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$/u;
-/** What people, accounts and keys may be called. */
-export const VISIBLE_NAME = /^(?=.*\S)[^\p{C}]{1,100}$/u;
 
 const MAX_NAME_LENGTH = 100;
 /** Longer than any spelling of an address. */
@@ -20,6 +20,6 @@ export function storedEmailOf(text: unknown): string | undefined {
 /** A name that can be shown, from what somebody else says; undefined when nothing of it can. */
 export function shownNameOf(text: unknown): string | undefined {
   if (typeof text !== 'string') return undefined;
-  const visible = [...text.replace(/\p{C}/gu, '').trim()].slice(0, MAX_NAME_LENGTH).join('');
+  const visible = [...text.replace(INVISIBLE, '').trim()].slice(0, MAX_NAME_LENGTH).join('');
   return VISIBLE_NAME.test(visible) ? visible : undefined;
 }

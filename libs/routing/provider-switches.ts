@@ -9,7 +9,7 @@ export interface ProviderSwitch {
 }
 
 /** What an operator may say of why a provider is off: 1 to 200 visible characters. */
-export const DRAIN_REASON = /^[^\p{C}]{1,200}$/u;
+export const DRAIN_REASON = /^(?:[^\p{C}]|[\u200c\u200d]){1,200}$/u;
 
 /** Switches a provider off for new calls. One that is off already keeps its time, and its reason unless there is a new one. */
 export async function drainProvider(database: Queryable, provider: string, reason: string | null): Promise<void> {

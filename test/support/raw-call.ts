@@ -23,7 +23,7 @@ export function rawCall(url: string, bytes: Buffer | string): Promise<Answer | u
     socket.on('error', () => undefined);
     socket.on('close', () => {
       try {
-        resolve(received.length === 0 ? undefined : parse(Buffer.concat(received)));
+        resolve(received.length === 0 ? undefined : parseAnswer(Buffer.concat(received)));
       } catch (error) {
         reject(error instanceof Error ? error : new Error(String(error)));
       }
@@ -32,7 +32,8 @@ export function rawCall(url: string, bytes: Buffer | string): Promise<Answer | u
   });
 }
 
-function parse(received: Buffer): Answer {
+/** An answer as it came over a socket. Throws when it is none. */
+export function parseAnswer(received: Buffer): Answer {
   const text = received.toString('latin1');
   const end = text.indexOf('\r\n\r\n');
   const [start = '', ...lines] = text.slice(0, end).split('\r\n');

@@ -52,7 +52,7 @@ import { CONSOLE_CONTROLLERS, CONSOLE_PARTS } from './console/console-parts.js';
 import { FilesController } from './files/files.controller.js';
 import { HealthController } from './health/health.controller.js';
 import { Readiness } from './health/readiness.js';
-import { ApiConfig, publicUrlOf } from './http/api.config.js';
+import { ApiConfig, bodyMemoryOf, publicUrlOf } from './http/api.config.js';
 import { BodyMemory } from './http/body-memory.js';
 import { Draining } from './http/draining.js';
 import { ErrorFilter } from './http/error.filter.js';
@@ -124,7 +124,7 @@ const providers = [
   Readiness,
   ...CHAT_PARTS,
   ...CONSOLE_PARTS,
-  { provide: BodyMemory, inject: [ApiConfig], useFactory: (config: ApiConfig) => new BodyMemory(config.bodyMemory) },
+  { provide: BodyMemory, inject: [ApiConfig], useFactory: (config: ApiConfig) => new BodyMemory(bodyMemoryOf(config)) },
   { provide: Draining, inject: [ApiConfig], useFactory: (config: ApiConfig) => new Draining(config) },
   {
     provide: KeyUses,

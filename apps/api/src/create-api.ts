@@ -49,7 +49,7 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   cleanPathIds(server);
   authenticateRequests(server, app.get(ApiKeyStore));
   protectConsole(server, app.get(SessionStore), publicUrlOf(app.get(ApiConfig)));
-  new ConnectionCap(app.get(ApiConfig).unauthenticatedConnections, logger).watch(server);
+  new ConnectionCap(app.get(ApiConfig).unauthenticatedConnections, trustedProxies, logger).watch(server);
   limitRequests(server, app.get(RequestLimits));
   logRequests(server, logger);
   countRequests(server, app.get(Metrics));

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { loadConfig } from '#config/load-config.js';
 import { AppError } from '#contract/app-error.js';
 import { decimalOf } from '#contract/money.js';
+import { VISIBLE_NAME } from '#contract/text-rules.js';
 import { assertRoomForKey, withAccountKeys } from '#database/account-keys-lock.js';
 import {
   createApiKey,
@@ -124,7 +125,7 @@ function parse(args: readonly string[]): KeysCommand {
     const budget = readBudget(values);
     const changes = Object.keys(limits).length > 0 || budget !== undefined;
     const forKey = limits.chatsPerMinute === undefined && limits.maxKeys === undefined;
-    if (!/^[^\p{C}]{1,100}$/u.test(values.name)) throw new SetupError('A name has 1 to 100 visible characters.');
+    if (!VISIBLE_NAME.test(values.name)) throw new SetupError('A name has 1 to 100 visible characters.');
     if (rest.length > 0) throw new SetupError(USAGE);
     const asked = { account, name: command === 'create' ? values.name : '', target, limits, budget };
     if (command === 'create' && target === '' && forKey) return { command, ...asked };

@@ -3,8 +3,10 @@ import type { ProviderEntry, ProviderKey } from '#catalogue/catalogue.js';
 
 /** One chat completion, as it goes to a provider. */
 export interface ChatCall {
-  /** The JSON body. */
-  readonly body: Buffer;
+  /** The JSON body, in pieces that follow each other. */
+  readonly body: readonly Buffer[];
+  /** What the body says, for who answers itself. Throws AppError when that is too much to be read at once. */
+  readonly value: () => unknown;
   readonly key: ProviderKey | undefined;
   /** Whether the caller asked for server-sent events. */
   readonly streamed: boolean;

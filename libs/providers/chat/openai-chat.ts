@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { ProviderEntry } from '#catalogue/catalogue.js';
 import { ChatNotSent, type ChatAnswer, type ChatCall, type ChatProvider } from './chat-provider.js';
@@ -5,6 +6,9 @@ import { ChatNotSent, type ChatAnswer, type ChatCall, type ChatProvider } from '
 /** Nothing is written to a connection that failed in one of these ways. */
 const BEFORE_SENDING = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 const TLS_FAILURE = /^(?:ERR_TLS|ERR_SSL|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO)/;
+
+/** A body is sent in pieces of as many bytes. */
+const PIECE_BYTES = 65_536;
 
 interface Endpoint {
   readonly origin: string;
@@ -30,13 +34,14 @@ export class OpenAiChat implements ChatProvider {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
+          'content-length': String(lengthOf(call.body)),
           accept: call.streamed ? 'text/event-stream' : 'application/json',
           // What is passed on byte for byte must be readable by whoever asked, and by us for its usage.
           'accept-encoding': 'identity',
           'user-agent': 'darkroom',
           ...(call.key === undefined ? {} : { authorization: `Bearer ${call.key.secret}` }),
         },
-        body: call.body,
+        body: bodyOf(call.body),
         headersTimeout: call.firstByteMs,
         signal: call.signal,
       })
@@ -60,6 +65,21 @@ export class OpenAiChat implements ChatProvider {
     }
     return endpoint;
   }
+}
+
+/** Small bodies go out at once; of large ones no more is on its way than the provider takes. */
+function bodyOf(pieces: readonly Buffer[]): Buffer | Readable {
+  return lengthOf(pieces) <= PIECE_BYTES ? Buffer.concat(pieces) : Readable.from(slices(pieces), { objectMode: false });
+}
+
+function* slices(pieces: readonly Buffer[]): Generator<Buffer> {
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += PIECE_BYTES) yield piece.subarray(at, at + PIECE_BYTES);
+  }
+}
+
+function lengthOf(pieces: readonly Buffer[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 
 function wasNeverSent(error: unknown): boolean {

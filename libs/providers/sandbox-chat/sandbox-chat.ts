@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ProviderEntry } from '#catalogue/catalogue.js';
+import { AppError } from '#contract/app-error.js';
 import {
   chatChunk,
   chatCompletion,
@@ -19,6 +20,8 @@ const JSON_TYPE = 'application/json';
 const EVENT_TYPE = 'text/event-stream; charset=utf-8';
 /** Pieces a streamed answer comes in at most. */
 const MAX_PIECES = 40;
+/** By as much of its body, and no more, is a chat told from another. */
+const MAX_HASHED_BYTES = 1_048_576;
 
 type Fields = SandboxChatFields & { model?: unknown; stream_options?: { include_usage?: unknown } | null };
 
@@ -31,9 +34,10 @@ export class SandboxChat implements ChatProvider {
   async call(_provider: ProviderEntry, call: ChatCall): Promise<ChatAnswer> {
     let fields: Fields;
     try {
-      fields = JSON.parse(call.body.toString('utf8')) as Fields;
-    } catch {
-      return refusal(400, 'invalid_request_error', 'invalid_json', 'The request body is not valid JSON.');
+      fields = call.value() as Fields;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return refusal(error.status, 'invalid_request_error', error.code, error.message);
     }
     const said = readMessages(fields.messages);
     const read = readDirectives(said.text);
@@ -56,8 +60,10 @@ export class SandboxChat implements ChatProvider {
   }
 }
 
-function headOf(body: Buffer, model: unknown): ChatHead {
-  const digest = createHash('sha256').update(body).digest('hex').slice(0, 24);
+function headOf(body: readonly Buffer[], model: unknown): ChatHead {
+  const hash = createHash('sha256');
+  for (const piece of body) hash.update(piece.subarray(0, MAX_HASHED_BYTES));
+  const digest = hash.digest('hex').slice(0, 24);
   const created = Math.floor(Date.now() / 1000);
   return { id: `chatcmpl-sandbox-${digest}`, created, model: String(model), fingerprint: 'sandbox' };
 }

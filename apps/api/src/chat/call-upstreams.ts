@@ -6,7 +6,7 @@ import type { GatePass } from '#routing/gate.js';
 import type { Logger } from '#telemetry/logger.js';
 import type { ChatGate } from './chat-gate.js';
 import type { Attempt, ChatPlan } from './chat-plan.js';
-import { bodyFor, type ChatRequest } from './chat-request.js';
+import { bodyFor, valueFor, type ChatRequest } from './chat-request.js';
 import { isOurFault, mayAskAnother, readRefusal, secondsToWait, type Refusal } from './upstream-refusal.js';
 
 /** Seconds that a key is left alone which was refused, or which has had enough and did not say for how long. */
@@ -92,8 +92,10 @@ export class CallUpstreams {
     const { provider, key, model } = attempt;
     const protocol = this.protocols[provider.type];
     if (protocol === undefined) throw new ChatNotSent(`${provider.type} has no chat`);
+    const askUsage = provider.options['stream_usage'] !== false;
     const answer = await protocol.call(provider, {
-      body: bodyFor(chat, model, provider.options['stream_usage'] !== false),
+      body: bodyFor(chat, model, askUsage),
+      value: () => valueFor(chat, model, askUsage),
       key,
       streamed: chat.streamed,
       firstByteMs: context.firstByteMs,

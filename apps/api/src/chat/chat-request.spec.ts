@@ -4,7 +4,7 @@ import { bodyFor, readChatRequest } from './chat-request.js';
 const read = (text: string): ReturnType<typeof readChatRequest> => readChatRequest(Buffer.from(text));
 
 function sent(text: string, model = 'm', askUsage = true): string {
-  return bodyFor(read(text), model, askUsage).toString();
+  return Buffer.concat(bodyFor(read(text), model, askUsage)).toString();
 }
 
 describe('bodyFor', () => {

@@ -1,14 +1,22 @@
 import { AppError } from '#contract/app-error.js';
-import { SMALL_BODY_BYTES } from '../http/body-memory.js';
+import { ScannedBody } from '../http/json-body.js';
+import type { ScanLimits } from '../http/json-scan.js';
 import { assertMemberNames, assertStreamOptions } from './chat-members.js';
-import { jsonMembers, skipSpace, valueAt, type Span } from './json-members.js';
+import { skipSpace, valueAt, type Span } from './json-members.js';
 
+/** Longest of the few values that are read to pass a chat on, in bytes. */
+const MAX_READ_BYTES = 65_536;
+/** What a chat may hold whose reader is this process itself. */
+const READ_LIMITS: Omit<ScanLimits, 'depth'> = { tokens: 100_000, members: 10_000, rest: 1_048_576 };
+
+const OPEN_OBJECT = 0x7b;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 
 /** A chat as it was sent, and what must be known of it to pass it on. */
 export interface ChatRequest {
   readonly bytes: Buffer;
+  readonly body: ScannedBody;
   readonly model: string;
   readonly streamed: boolean;
   /** Whether the caller wants to see the usage at the end of the stream. */
@@ -17,22 +25,27 @@ export interface ChatRequest {
 }
 
 /**
- * Checks what the contract says of a chat; all else is the provider's to judge, in large bodies even their grammar.
- * Throws AppError (invalid_json, missing_required_parameter, invalid_type, array_below_min_length, unsupported_parameter).
+ * Checks what the contract says of a chat; all else is the provider's to judge.
+ * Throws AppError (invalid_json, missing_required_parameter, invalid_type, array_below_min_length,
+ * string_above_max_length, unsupported_parameter).
  */
 export function readChatRequest(body: unknown): ChatRequest {
-  const bytes = Buffer.isBuffer(body) ? withoutMark(body) : Buffer.alloc(0);
-  if (bytes.length <= SMALL_BODY_BYTES) valueAt(bytes, { start: 0, end: bytes.length });
-  const members = jsonMembers(bytes);
+  const whole = body instanceof ScannedBody ? body : ScannedBody.of(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+  const { bytes } = whole;
+  const { members } = whole.scan;
+  if (bytes[skipSpace(bytes, 0)] !== OPEN_OBJECT) {
+    throw new AppError('invalid_json', 'The request body must be a JSON object.');
+  }
   assertMemberNames(members.keys());
-  assertStreamOptions({ bytes, members });
   const model = read(bytes, members, 'model');
   if (model === undefined) throw missing('model');
   if (typeof model !== 'string') throw wrongType('model', 'a string');
   checkMessages(bytes, members);
   const options = read(bytes, members, 'stream_options');
+  assertStreamOptions({ bytes, members });
   return {
     bytes,
+    body: whole,
     model,
     streamed: read(bytes, members, 'stream') === true,
     wantsUsage: isObject(options) && options['include_usage'] === true,
@@ -40,25 +53,42 @@ export function readChatRequest(body: unknown): ChatRequest {
   };
 }
 
+/** A chat's value, with pictures as `LongText`. Throws AppError (invalid_json, request_too_large). */
+export function valueOf({ body }: Pick<ChatRequest, 'body'>): Readonly<Record<string, unknown>> {
+  return body.value(READ_LIMITS) as Readonly<Record<string, unknown>>;
+}
+
+/** The value of what `bodyFor` gives. Throws as `valueOf` does. */
+export function valueFor(chat: ChatRequest, upstreamModel: string, askUsage: boolean): unknown {
+  const value = valueOf(chat);
+  const { stream_options: options } = value;
+  const wishes = askUsage && chat.streamed && (options === undefined || options === null || isObject(options));
+  return {
+    ...value,
+    model: upstreamModel,
+    ...(wishes ? { stream_options: { ...(options as object | undefined), include_usage: true } } : {}),
+  };
+}
+
 /**
- * The body for a provider: the bytes as they were sent, but for its own name of the model and, when `askUsage` is
- * set, the wish for usage at the end of the stream.
+ * The body for a provider, in pieces: the bytes as they were sent, but for its own name of the model and, when
+ * `askUsage` is set, the wish for usage at the end of the stream.
  */
-export function bodyFor(chat: ChatRequest, upstreamModel: string, askUsage: boolean): Buffer {
+export function bodyFor(chat: ChatRequest, upstreamModel: string, askUsage: boolean): readonly Buffer[] {
   const changes: (Span & { readonly text: string })[] = [];
   const model = chat.members.get('model');
   if (model !== undefined && upstreamModel !== chat.model) {
     changes.push({ ...model, text: JSON.stringify(upstreamModel) });
   }
   if (askUsage && chat.streamed && !chat.wantsUsage) changes.push(...usageWish(chat));
-  if (changes.length === 0) return chat.bytes;
+  if (changes.length === 0) return [chat.bytes];
   const pieces: Buffer[] = [];
   let from = 0;
   for (const { start, end, text } of changes.sort((a, b) => a.start - b.start)) {
     pieces.push(chat.bytes.subarray(from, start), Buffer.from(text));
     from = end;
   }
-  return Buffer.concat([...pieces, chat.bytes.subarray(from)]);
+  return [...pieces, chat.bytes.subarray(from)];
 }
 
 function usageWish({ bytes, members }: ChatRequest): (Span & { readonly text: string })[] {
@@ -71,11 +101,6 @@ function usageWish({ bytes, members }: ChatRequest): (Span & { readonly text: st
   // What is neither is wrong, and the provider says so.
   if (options !== null && !isObject(options)) return [];
   return [{ ...span, text: JSON.stringify({ ...options, include_usage: true }) }];
-}
-
-/** Without the byte order mark, which is no part of JSON. */
-function withoutMark(bytes: Buffer): Buffer {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
 function checkMessages(bytes: Buffer, members: ReadonlyMap<string, Span>): void {
@@ -92,7 +117,13 @@ function checkMessages(bytes: Buffer, members: ReadonlyMap<string, Span>): void 
 /** `null` counts as absent. */
 function read(bytes: Buffer, members: ReadonlyMap<string, Span>, name: string): unknown {
   const span = members.get(name);
-  return span === undefined ? undefined : (valueAt(bytes, span) ?? undefined);
+  if (span === undefined) return undefined;
+  if (span.end - span.start > MAX_READ_BYTES) {
+    throw new AppError('string_above_max_length', `${name} must be shorter than ${MAX_READ_BYTES} bytes`, {
+      param: name,
+    });
+  }
+  return valueAt(bytes, span) ?? undefined;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -45,6 +45,8 @@ export class ChatController {
     const unused = (): void => {
       this.budget.release(request.id, caller);
     };
-    await this.chats.pass(request, reply, chat, { model, catalogue, prices, unused });
+    const pass = () => this.chats.pass(request, reply, chat, { model, catalogue, prices, unused });
+    // A caller that leaves must not take the body away from a provider that is just reading it.
+    await (request.received?.during(pass) ?? pass());
   }
 }

@@ -1,12 +1,12 @@
 import { AppError } from '#contract/app-error.js';
-import type { ChatRequest } from './chat-request.js';
-import { valueAt } from './json-members.js';
+import { LongText, type Text } from '#contract/long-text.js';
+import { valueOf, type ChatRequest } from './chat-request.js';
 
 /** The fields of an image request that a chat with an image model stands for. */
 export interface PictureRequest {
   readonly model: string;
   readonly prompt: string;
-  readonly image_urls: readonly string[];
+  readonly image_urls: readonly Text[];
   /** As it was sent, for the image request's own check. */
   readonly n?: unknown;
   readonly user?: unknown;
@@ -14,11 +14,11 @@ export interface PictureRequest {
 
 /**
  * The last message of the user: its text is the prompt, its pictures are reference images.
- * Throws AppError: `invalid_json`, or with param `messages` when there is no such message or it has no text.
+ * Throws AppError: `invalid_json`, `request_too_large`, or with param `messages` when there is no such message or it has no text.
  */
-export function pictureRequest({ bytes, members, model }: ChatRequest): PictureRequest {
-  const whole = { start: 0, end: bytes.length };
-  const { messages, n, user } = valueAt(bytes, whole) as { messages: unknown[]; n?: unknown; user?: unknown };
+export function pictureRequest(chat: ChatRequest): PictureRequest {
+  const { members, model } = chat;
+  const { messages, n, user } = valueOf(chat) as { messages: unknown[]; n?: unknown; user?: unknown };
   const last = messages.findLast((message) => roleOf(message) === 'user') as { content?: unknown } | undefined;
   const parts = partsOf(last?.content);
   const prompt = parts.flatMap((part) => (typeof part['text'] === 'string' ? [part['text']] : [])).join('\n');
@@ -63,7 +63,8 @@ function roleOf(message: unknown): unknown {
 }
 
 /** `{url}`, as OpenAI has it, or the address itself. */
-function addressOf(image: unknown): string | undefined {
+function addressOf(image: unknown): Text | undefined {
+  if (image instanceof LongText) return image;
   const address = typeof image === 'object' && image !== null ? (image as { url?: unknown }).url : image;
-  return typeof address === 'string' ? address : undefined;
+  return typeof address === 'string' || address instanceof LongText ? address : undefined;
 }

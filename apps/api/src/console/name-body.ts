@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsDefined, IsString, Matches } from 'class-validator';
-import { VISIBLE_NAME } from '#people/person-rules.js';
+import { VISIBLE_NAME } from '#contract/text-rules.js';
 
 /** What a key, a person and an account may be called. */
 export const IsName = () => Matches(VISIBLE_NAME, { message: 'name must have 1 to 100 visible characters' });

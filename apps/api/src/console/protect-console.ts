@@ -17,7 +17,7 @@ export function markConsole(server: FastifyInstance): void {
 
 /**
  * Finds the session of every request to the console before its body is read, and refuses those that another site may
- * have sent. Which routes need a session is the guard's matter, but for bodies: nobody else may send large ones.
+ * have sent. Without one only the public routes are for anybody, and no body is read.
  */
 export function protectConsole(server: FastifyInstance, sessions: SessionStore, publicUrl: string): void {
   const { origin } = new URL(publicUrl);
@@ -69,9 +69,7 @@ async function findSession(request: FastifyRequest, cookie: SessionCookie, sessi
 }
 
 function refusal(request: FastifyRequest): AppError | undefined {
-  const { largeBody, multipart } = request.routeOptions.config;
-  const takesMuch = largeBody === true || multipart !== undefined;
-  return takesMuch && request.session === undefined ? notSignedIn() : undefined;
+  return request.routeOptions.config.public !== true && request.session === undefined ? notSignedIn() : undefined;
 }
 
 export function notSignedIn(): AppError {

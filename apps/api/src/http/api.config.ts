@@ -70,16 +70,18 @@ export class ApiConfig {
   @Max(3_600_000)
   readonly requestTimeoutMs: number = 120_000;
 
-  @Setting('BODY_MEMORY', 'Bytes of large JSON bodies one process holds at a time; more are turned away.', {
-    unit: 'bytes',
-  })
+  @Setting(
+    'BODY_MEMORY',
+    'Bytes of bodies one process holds at a time, of one account or network at most two thirds; more are turned away. At least 1.5 x JSON_BODY_LIMIT counts.',
+    { unit: 'bytes' },
+  )
   @IsInt()
   @Min(1_048_576)
   readonly bodyMemory: number = 268_435_456;
 
   @Setting(
     'UNAUTHENTICATED_CONNECTIONS',
-    'Connections that one network address (IPv6: one /64) may hold at an API without having shown a key; 0 = any number, as behind a load balancer.',
+    'Connections that one network address (IPv6: one /64) may hold at an API without having shown a key; those of TRUSTED_PROXIES do not count; 0 = any number.',
   )
   @IsInt()
   @Min(0)
@@ -88,7 +90,7 @@ export class ApiConfig {
 
   @Setting(
     'TRUSTED_PROXIES',
-    'Addresses and networks (10.0.0.0/8) of proxies whose X-Forwarded-For names the caller, where attempts to sign in and unknown keys are counted; empty = nobody is believed.',
+    'Addresses and networks (10.0.0.0/8) of proxies whose X-Forwarded-For names the caller, where attempts to sign in, unknown keys and bodies are counted; empty = nobody is believed.',
     { list: true },
   )
   @ValidateBy({
@@ -115,6 +117,11 @@ export class ApiConfig {
   @Min(0)
   @Max(60_000)
   readonly shutdownDelayMs: number = 0;
+}
+
+/** Bytes for bodies: a single one of the largest must fit into one source's share. */
+export function bodyMemoryOf({ bodyMemory, jsonBodyLimit }: ApiConfig): number {
+  return Math.max(bodyMemory, Math.ceil(1.5 * jsonBodyLimit));
 }
 
 /** Address callers reach the API at, without a slash at its end. */

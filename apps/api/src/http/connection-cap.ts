@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Socket } from 'node:net';
 import type { Logger } from '#telemetry/logger.js';
-import { networkOf } from './network-of.js';
+import { networkOf, networksMatcher } from './network-of.js';
 
 /**
  * Bounds the connections that one network address holds without having shown a key. A connection is counted from when
@@ -12,11 +12,16 @@ export class ConnectionCap {
   private readonly counts = new Map<string, number>();
   private readonly refused = new Set<string>();
 
-  /** `limit` 0 lets everyone in. */
+  private readonly isProxy: (address: string | undefined) => boolean;
+
+  /** `limit` 0 lets everyone in, and the proxies are always let in: many callers share a connection of theirs. */
   constructor(
     private readonly limit: number,
+    trustedProxies: readonly string[],
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.isProxy = networksMatcher(trustedProxies);
+  }
 
   /** To be called before the server listens. */
   watch(server: FastifyInstance): void {
@@ -31,6 +36,7 @@ export class ConnectionCap {
   }
 
   private admit(socket: Socket): void {
+    if (this.isProxy(socket.remoteAddress)) return;
     const name = networkOf(socket.remoteAddress);
     const count = this.counts.get(name) ?? 0;
     if (count >= this.limit) {

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errorDetail, type AppError, type ErrorBody } from '#contract/app-error.js';
 import { errorKind } from '#contract/error-codes.js';
+import { discardBody } from './request-stream.js';
 
 /** Seconds named when an error that may be tried again does not know better. */
 const DEFAULT_RETRY_AFTER = 5;
@@ -33,6 +34,7 @@ export function errorHeaders(error: AppError): Record<string, string> {
 export function sendError(error: AppError, request: FastifyRequest, reply: FastifyReply): void {
   if (reply.sent || reply.raw.headersSent) return;
   if (error.taskId !== undefined) request.taskId = error.taskId;
+  discardBody(request);
   // Fastify closes the connection after a refused body; a caller that still sends would see a reset, not the answer.
   void reply
     .removeHeader('connection')

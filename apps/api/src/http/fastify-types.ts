@@ -1,6 +1,7 @@
 import type { KeyScope } from '#database/api-keys.js';
 import type { Caller } from '../auth/caller.js';
 import type { Session } from '#people/session-store.js';
+import type { BodyBytes } from './body-bytes.js';
 import type { CountedKind } from '../limits/limit-requests.js';
 
 declare module 'fastify' {
@@ -13,8 +14,8 @@ declare module 'fastify' {
     taskId: string | undefined;
     /** Whether that task was there before: the request repeats another. */
     attached: boolean;
-    /** Bytes of body memory this request holds. */
-    heldBytes: number;
+    /** The bytes of its JSON body, while they are needed. */
+    received: BodyBytes | undefined;
   }
 
   interface FastifyContextConfig {
@@ -24,7 +25,7 @@ declare module 'fastify' {
     console?: boolean;
     /** The route takes JSON bodies up to JSON_BODY_LIMIT. */
     largeBody?: boolean;
-    /** The route gets the bytes of its JSON body, unread. */
+    /** The route gets its JSON body as a `ScannedBody`, not parsed. */
     rawBody?: boolean;
     /** The route needs no body: an empty one may be of any type. */
     bodyless?: boolean;

@@ -1,91 +1,148 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import { SMALL_BODY_BYTES, type BodyMemory } from './body-memory.js';
+import { LongText } from '#contract/long-text.js';
+import { BodyBytes } from './body-bytes.js';
+import { BodyHold, type BodyMemory } from './body-memory.js';
+import { CHAT_LIMITS, invalidJson, JsonScan, PARSED_LIMITS, type ScanLimits } from './json-scan.js';
+import { networkOf } from './network-of.js';
 import { collectBody, discardRest } from './request-stream.js';
 
-const MAX_DEPTH = 32;
+const SPACE = 0x20;
 
-/** Limit of JSON bodies on routes that carry no images, in bytes. */
-export const SMALL_JSON_LIMIT = SMALL_BODY_BYTES;
+/** The bytes of a whole JSON text, and what a scan has found in them. */
+export class ScannedBody {
+  constructor(
+    readonly bytes: Buffer,
+    readonly scan: JsonScan,
+  ) {}
 
-/** Reads and parses a JSON body, as `readBody` does. Throws AppError `invalid_json` besides. */
-export async function readJsonBody(...parts: Parameters<typeof readBody>): Promise<unknown> {
-  return parseJson(textOf(await readChunks(...parts)));
+  /** Scans what is already here. Throws AppError `invalid_json`. */
+  static of(bytes: Buffer, limits: ScanLimits = CHAT_LIMITS): ScannedBody {
+    const scan = new JsonScan(limits);
+    blankMark(bytes);
+    scan.finish(bytes, bytes.length);
+    return new ScannedBody(bytes, scan);
+  }
+
+  /**
+   * The value; images in it are `LongText`s of these bytes, so that only what is short is parsed.
+   * Throws AppError (invalid_json, request_too_large) when it holds more than a parser can take at once.
+   */
+  value(limits: Omit<ScanLimits, 'depth'> = PARSED_LIMITS): unknown {
+    this.scan.assertWithin(limits);
+    const { images } = this.scan;
+    if (images.length === 0) return parsed(this.bytes.toString('utf8'));
+    // Nobody can know the word that stands for an image, so that no text of a caller is taken for one.
+    const word = randomBytes(16).toString('hex');
+    let text = '';
+    let from = 0;
+    for (const [index, { start, end }] of images.entries()) {
+      text += `${this.bytes.toString('utf8', from, start)}"${word}${index}"`;
+      from = end;
+    }
+    const texts = images.map(({ start, end }) => new LongText(this.bytes.subarray(start + 1, end - 1)));
+    return restored(parsed(text + this.bytes.toString('utf8', from)), word, texts);
+  }
+}
+
+/** Where a body is read from and to. */
+export interface BodySource {
+  readonly request: FastifyRequest;
+  readonly payload: IncomingMessage;
+  /** Most bytes. */
+  readonly limit: number;
+  readonly memory: BodyMemory;
 }
 
 /**
- * Reads a body of at most `limit` bytes.
- * Bytes beyond the first MiB are accounted to `memory` until `releaseBody`.
- * Throws AppError (request_too_large, server_is_overloaded) or the connection's error.
+ * Reads and parses a JSON body. Its bytes stay in `request.received` while images in it refer to them.
+ * Throws as `readBody` does.
  */
-export async function readBody(...parts: Parameters<typeof readChunks>): Promise<Buffer> {
-  const chunks = await readChunks(...parts);
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+export async function readJsonBody(source: BodySource): Promise<unknown> {
+  const body = await readBody(source, PARSED_LIMITS);
+  const { received } = source.request;
+  try {
+    const value = body.value();
+    if (body.scan.images.length === 0) received?.free();
+    return value;
+  } catch (error) {
+    received?.free();
+    throw error;
+  }
 }
 
-async function readChunks(
-  request: FastifyRequest,
-  payload: IncomingMessage,
-  limit: number,
-  memory: BodyMemory,
-): Promise<Buffer[]> {
+/**
+ * Reads a JSON body and looks at it meanwhile. All its bytes are accounted, before they are kept, until
+ * `request.received` is freed, which the end of the request does.
+ * Throws AppError (invalid_json, request_too_large, server_is_overloaded) or the connection's error.
+ */
+export async function readBody(source: BodySource, limits: ScanLimits = CHAT_LIMITS): Promise<ScannedBody> {
+  const { request, payload, limit } = source;
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > limit) {
     discardRest(payload);
     throw tooLarge(limit);
   }
-  let bytes = 0;
-  return collectBody(payload, (chunk) => {
-    bytes += chunk.length;
-    if (bytes > limit) throw tooLarge(limit);
-    if (bytes > SMALL_BODY_BYTES && bytes > request.heldBytes) hold(request, memory, bytes - request.heldBytes);
-  });
-}
-
-/** Gives back the memory of a body whose images are stored, or whose request is over. */
-export function releaseBody(request: FastifyRequest, memory: BodyMemory): void {
-  request.body = undefined;
-  memory.give(request.heldBytes);
-  request.heldBytes = 0;
-}
-
-function hold(request: FastifyRequest, memory: BodyMemory, bytes: number): void {
-  memory.take(bytes);
-  request.heldBytes += bytes;
-}
-
-function textOf(chunks: Buffer[]): string {
-  const text = (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)).toString('utf8');
-  chunks.length = 0;
-  return text.startsWith('\uFEFF') ? text.slice(1) : text;
-}
-
-function parseJson(text: string): unknown {
-  let value: unknown;
+  const received = new BodyBytes(limit, announced, new BodyHold(source.memory, sourceOf(request)));
+  const scan = new JsonScan(limits);
+  let isMarked: boolean | undefined;
   try {
-    value = JSON.parse(text);
-  } catch {
-    throw new AppError('invalid_json', 'The request body is not valid JSON.');
+    await collectBody(payload, (chunk) => {
+      if (received.length + chunk.length > limit) throw tooLarge(limit);
+      received.append(chunk);
+      if (received.length < 3 && announced !== received.length) return;
+      isMarked ??= blankMark(received.room);
+      scan.advance(received.room, received.length);
+    });
+    scan.finish(received.room, received.length);
+  } catch (error) {
+    received.free();
+    throw error;
   }
-  if (text.length > 2 * MAX_DEPTH && deeperThan(value, MAX_DEPTH)) {
-    throw new AppError('invalid_json', `The request body is nested deeper than ${MAX_DEPTH} levels.`);
+  request.received = received;
+  return new ScannedBody(received.whole, scan);
+}
+
+/** Gives back the memory of a body whose images are stored. */
+export function releaseBody(request: FastifyRequest): void {
+  request.body = undefined;
+  request.received?.free();
+}
+
+/** Whose share of the memory for bodies a request takes: its account's, or its network's while nobody knows more. */
+export function sourceOf(request: FastifyRequest): string {
+  const accountId = request.caller?.accountId ?? request.session?.accountId;
+  return accountId === undefined ? `network ${networkOf(request.ip)}` : `account ${accountId}`;
+}
+
+/** Makes blanks of the byte order mark, which is no part of JSON. */
+function blankMark(bytes: Buffer): boolean {
+  const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  if (isMarked) bytes.fill(SPACE, 0, 3);
+  return isMarked;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalidJson();
+  }
+}
+
+/** Puts the images where they belong. A member `__proto__` stays a member. */
+function restored(value: unknown, word: string, texts: readonly LongText[]): unknown {
+  if (typeof value === 'string') {
+    return value.startsWith(word) ? (texts[Number(value.slice(word.length))] ?? value) : value;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  for (const [name, item] of Object.entries(value)) {
+    const whole = restored(item, word, texts);
+    if (whole !== item) Object.defineProperty(value, name, { value: whole });
   }
   return value;
-}
-
-/** Level by level, so that a deep body can't exhaust the stack. */
-function deeperThan(root: unknown, limit: number): boolean {
-  let level: object[] = isContainer(root) ? [root] : [];
-  for (let depth = 1; level.length > 0; depth++) {
-    if (depth > limit) return true;
-    level = level.flatMap((container) => Object.values(container).filter(isContainer));
-  }
-  return false;
-}
-
-function isContainer(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }
 
 function tooLarge(limit: number): AppError {

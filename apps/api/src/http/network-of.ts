@@ -8,3 +8,19 @@ export function networkOf(address: string | undefined): string {
   const parts = (parsed as ipaddr.IPv6).parts.slice(0, 4).map((part) => part.toString(16));
   return `${parts.join(':')}::/64`;
 }
+
+/** Tells whether an address is one of these, or in one of these networks (10.0.0.0/8). */
+export function networksMatcher(networks: readonly string[]): (address: string | undefined) => boolean {
+  const known = networks.map((text) => {
+    const parsed = text.includes('/') ? ipaddr.parseCIDR(text) : undefined;
+    const address = parsed?.[0] ?? ipaddr.parse(text);
+    return { address, bits: parsed?.[1] ?? (address.kind() === 'ipv4' ? 32 : 128) };
+  });
+  return (text) => {
+    if (text === undefined || !ipaddr.isValid(text)) return false;
+    const address = ipaddr.process(text);
+    return known.some(
+      (network) => network.address.kind() === address.kind() && address.match(network.address, network.bits),
+    );
+  };
+}

@@ -10,12 +10,17 @@ import type { BodyMemory } from './body-memory.js';
 import { allowEveryOrigin, answerPreflight, isPreflight } from './cors.js';
 import { sendError } from './error-reply.js';
 import { appErrorOf } from './framework-error.js';
-import { readBody, readJsonBody, releaseBody, SMALL_JSON_LIMIT } from './json-body.js';
+import { readBody, readJsonBody } from './json-body.js';
+import { discardBody, discardRest } from './request-stream.js';
 import type { KnownRoutes } from './known-routes.js';
 import './fastify-types.js';
 
 const MAX_HEADER_BYTES = 16_384;
 const HEADERS_TIMEOUT_MS = 15_000;
+/** Largest JSON bodies, in bytes: of whoever has no session at the console, of its people, and of routes without images. */
+const STRANGERS_LIMIT = 16_384;
+const CONSOLE_LIMIT = 65_536;
+const SMALL_LIMIT = 1_048_576;
 
 /**
  * Fastify with our limits, time limits and error answers (reliability: HTTP server). Of what proxies add to requests
@@ -75,25 +80,29 @@ export function prepareServer(
   server.decorateRequest('caller', undefined);
   server.decorateRequest('taskId', undefined);
   server.decorateRequest('attached', false);
-  server.decorateRequest('heldBytes', 0);
+  server.decorateRequest('received', undefined);
   server.addHook('onRoute', (route) => {
     routes.add(route);
   });
   server.addHook('onRequest', (request, reply, done) => {
     beginReply(request, reply);
+    // Whatever is sent to an address that is none, that is what must be said.
+    if (request.is404) delete request.headers['content-type'];
     // Many clients name a type even when they send nothing.
     if (request.routeOptions.config.bodyless === true && request.headers['content-length'] === '0') {
       delete request.headers['content-type'];
     }
+    // What nobody will look at is read to no purpose, but at a pace.
+    if (request.method === 'GET' || request.method === 'HEAD') discardBody(request);
     if (isPreflight(request)) answerPreflight(request, reply);
     else done();
   });
   server.addHook('onResponse', (request, _reply, done) => {
-    if (request.heldBytes > 0) releaseBody(request, memory);
+    request.received?.free();
     done();
   });
   server.addHook('onRequestAbort', (request, done) => {
-    if (request.heldBytes > 0) releaseBody(request, memory);
+    request.received?.free();
     done();
   });
   limitArrival(server.server, config);
@@ -114,15 +123,29 @@ function takeBodies(server: FastifyInstance, config: ApiConfig, memory: BodyMemo
     if (request.routeOptions.config.multipart === 'only') throw formsOnly();
     const encoding = request.headers['content-encoding'] ?? 'identity';
     if (encoding !== 'identity') throw unsupported('Compressed request bodies are not supported.');
-    const { largeBody, rawBody } = request.routeOptions.config;
-    const limit = largeBody === true ? config.jsonBodyLimit : SMALL_JSON_LIMIT;
-    return (rawBody === true ? readBody : readJsonBody)(request, payload, limit, memory);
+    const source = { request, payload, limit: jsonLimit(request, config), memory };
+    return request.routeOptions.config.rawBody === true ? readBody(source) : readJsonBody(source);
   });
   server.addContentTypeParser('multipart/form-data', (request: FastifyRequest, _payload, done) => {
     // The body stays unread: the controller takes it apart as it arrives.
     if (request.routeOptions.config.multipart !== undefined) done(null, undefined);
     else done(unsupported('This address takes application/json only.'));
   });
+  server.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage, done) => {
+    if (!request.is404) {
+      done(unsupported('The Content-Type of the request is not supported.'));
+      return;
+    }
+    discardRest(payload);
+    done(null, undefined);
+  });
+}
+
+function jsonLimit(request: FastifyRequest, { jsonBodyLimit }: ApiConfig): number {
+  const { largeBody, console: isConsole } = request.routeOptions.config;
+  if (largeBody === true) return jsonBodyLimit;
+  if (request.caller !== undefined) return SMALL_LIMIT;
+  return isConsole === true && request.session !== undefined ? CONSOLE_LIMIT : STRANGERS_LIMIT;
 }
 
 /** What is told to whoever sends something else to a route for forms. */

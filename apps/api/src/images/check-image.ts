@@ -18,8 +18,8 @@ import type { TaskCommand } from '#tasks/task.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import type { Caller } from '../auth/caller.js';
 import { ApiConfig } from '../http/api.config.js';
-import { BodyMemory } from '../http/body-memory.js';
-import { releaseBody } from '../http/json-body.js';
+import { BodyHold, BodyMemory } from '../http/body-memory.js';
+import { releaseBody, sourceOf } from '../http/json-body.js';
 import { discardRest } from '../http/request-stream.js';
 import { coerceTexts, readEditForm } from './edit-form.js';
 import { fingerprintOf, formBody } from './fingerprint.js';
@@ -81,7 +81,7 @@ export class CheckImage {
       });
       this.rules.assertExact(command);
       const identity = mark && { ...mark, fingerprint: await fingerprintOf('generations', request.body) };
-      releaseBody(request, this.memory);
+      releaseBody(request);
       return { command, identity, upload, ...signsOf(fields, caller, 'url'), mark, ignored };
     });
   }
@@ -111,7 +111,7 @@ export class CheckImage {
       const command = editCommand(fields, context);
       this.rules.assertExact(command);
       const identity = mark && { ...mark, fingerprint: await fingerprintOf('edits', request.body) };
-      releaseBody(request, this.memory);
+      releaseBody(request);
       return { command, identity, upload, ...signsOf(fields, caller, 'b64_json'), mark, ignored };
     });
   }
@@ -125,7 +125,8 @@ export class CheckImage {
     }
     const upload = this.references.upload(newTaskId(), signal, mark !== undefined);
     return orDiscard(upload, async () => {
-      const form = await readEditForm(request.raw, upload, limit);
+      const hold = new BodyHold(this.memory, sourceOf(request));
+      const form = await readEditForm({ payload: request.raw, maxBytes: limit, hold }, upload);
       const requestClass = asynchronous ? AsyncImageEditForm : ImageEditForm;
       const { request: fields, ignored: texts } = readFields<AsyncImageEditForm>(requestClass, coerceTexts(form.texts));
       normalizeSpelling(fields, false);

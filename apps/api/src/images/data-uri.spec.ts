@@ -1,4 +1,6 @@
 import fc from 'fast-check';
+import { referenceProblem } from '#contract/image-reference.js';
+import { LongText } from '#contract/long-text.js';
 import { decodeDataUri } from './data-uri.js';
 
 const decode = (base64: string): Buffer => Buffer.concat([...decodeDataUri(`data:image/png;base64,${base64}`, 'x')]);
@@ -19,9 +21,10 @@ describe('decodeDataUri', () => {
     fc.assert(
       fc.property(fc.array(letters, { minLength: 1, maxLength: 12 }), (list) => {
         const text = list.join('');
-        // Groups of four; the last may have two or three letters, with or without the padding that fills it up.
-        const right = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$/.test(text);
-        if (right) expect(decode(text)).toEqual(Buffer.from(text, 'base64'));
+        const whole = text.replaceAll('\n', '');
+        // Lines may break anywhere. Groups of four; the last may have two or three letters, with or without the padding that fills it up.
+        const right = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$/.test(whole);
+        if (right) expect(decode(text)).toEqual(Buffer.from(whole, 'base64'));
         else expect(() => decode(text)).toThrow(/not valid base64/);
       }),
       { numRuns: 2_000 },
@@ -33,6 +36,23 @@ describe('decodeDataUri', () => {
     const pieces = [...decodeDataUri(`data:image/webp;base64,${bytes.toString('base64')}`, 'x')];
     expect(pieces.length).toBeGreaterThan(3);
     expect(Buffer.concat(pieces).equals(bytes)).toBe(true);
+  });
+
+  it.each(['image/png;charset=utf-8', 'image/jpeg;name=a.jpg;charset=US-ASCII', 'IMAGE/WEBP;a='])(
+    'passes over parameters: data:%s',
+    (type) => {
+      const uri = `data:${type};base64,${Buffer.from('image').toString('base64')}`;
+      expect(referenceProblem(uri, 'x')).toBeUndefined();
+      expect(Buffer.concat([...decodeDataUri(uri, 'x')]).toString()).toBe('image');
+    },
+  );
+
+  it('takes data in lines, as mail has it', () => {
+    const bytes = Buffer.alloc(1_000_001, 'image');
+    const lines = bytes.toString('base64').replace(/.{76}/g, '$&\r\n');
+    expect(decode(lines).equals(bytes)).toBe(true);
+    const long = new LongText(Buffer.from(JSON.stringify(`data:image/png;base64,${lines}`).slice(1, -1)));
+    expect(Buffer.concat([...decodeDataUri(long, 'x')]).equals(bytes)).toBe(true);
   });
 
   it.each(['A', 'AAAAA', 'AA=A', 'A===', 'AA A', 'AAA*', '====', 'AA-_', 'AAA%3D'])('refuses "%s"', (base64) => {

@@ -1,26 +1,42 @@
 import { AppError } from '#contract/app-error.js';
 import { dataUriStart } from '#contract/image-reference.js';
+import { piecesOf, type Text } from '#contract/long-text.js';
 
-/** Characters decoded at a time; a multiple of four. */
+/** Characters decoded at a time. */
 const STEP = 262_144;
 const FULL = /^[A-Za-z0-9+/]*$/;
 const LAST = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** The bytes of a data URI, piece by piece. Throws AppError `invalid_base64_image` when it comes to a wrong character. */
-export function* decodeDataUri(reference: string, param: string): Generator<Buffer> {
-  const end = reference.length;
-  for (let start = dataUriStart(reference); start < end; start += STEP) {
-    const piece = reference.slice(start, start + STEP);
-    const last = start + STEP >= end;
-    if (!(last ? isLastPiece(piece) : FULL.test(piece))) {
-      throw new AppError('invalid_base64_image', `${param} is not valid base64`, { param });
-    }
-    yield Buffer.from(piece, 'base64');
+/**
+ * The bytes of a data URI, piece by piece; its data may be broken into lines. Throws AppError `invalid_base64_image`
+ * when it comes to a wrong character.
+ */
+export function* decodeDataUri(reference: Text, param: string): Generator<Buffer> {
+  let skipped = dataUriStart(reference) ?? 0;
+  let rest = '';
+  for (const piece of piecesOf(reference, STEP)) {
+    const text = rest + withoutBreaks(piece.slice(skipped));
+    skipped = 0;
+    // The last group, whole or not, may be the last of all.
+    const end = text.length - (text.length % 4 || Math.min(4, text.length));
+    rest = text.slice(end);
+    if (!FULL.test(text.slice(0, end))) throw invalid(param);
+    if (end > 0) yield Buffer.from(text.slice(0, end), 'base64');
   }
+  if (!isLastGroup(rest)) throw invalid(param);
+  if (rest !== '') yield Buffer.from(rest, 'base64');
 }
 
-function isLastPiece(piece: string): boolean {
-  const padding = piece.endsWith('==') ? 2 : piece.endsWith('=') ? 1 : 0;
-  const complete = padding > 0 ? piece.length % 4 === 0 : piece.length % 4 !== 1;
-  return complete && LAST.test(piece);
+function withoutBreaks(text: string): string {
+  return text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]+/g, '') : text;
+}
+
+function isLastGroup(text: string): boolean {
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  const complete = padding > 0 ? text.length === 4 : text.length !== 1;
+  return complete && LAST.test(text);
+}
+
+function invalid(param: string): AppError {
+  return new AppError('invalid_base64_image', `${param} is not valid base64`, { param });
 }

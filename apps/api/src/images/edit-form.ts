@@ -1,9 +1,8 @@
-import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { MAX_REFERENCE_IMAGES } from '#contract/image-reference.js';
 import type { TaskInput } from '#tasks/task.js';
-import { passBy, readForm, type FormParts } from '../http/read-form.js';
+import { passBy, readForm, type FormParts, type FormSource } from '../http/read-form.js';
 import type { InputUpload } from './input-upload.js';
 
 const IMAGE_PART = /^images?(?:\[(\d{0,6})\])?$/;
@@ -28,8 +27,8 @@ interface ReceivedImage {
  * Throws AppError (invalid_multipart, request_too_large, array_above_max_length, ...) or the connection's error;
  * the caller then discards the upload.
  */
-export function readEditForm(payload: IncomingMessage, upload: InputUpload, maxBytes: number): Promise<EditForm> {
-  return readForm(payload, maxBytes, (refuse) => new EditParts(upload, refuse));
+export function readEditForm(source: FormSource, upload: InputUpload): Promise<EditForm> {
+  return readForm(source, (refuse) => new EditParts(upload, refuse));
 }
 
 class EditParts implements FormParts<EditForm> {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { LongText, piecesOf } from '#contract/long-text.js';
 import type { EditForm } from './edit-form.js';
 
 /** Characters of a text hashed at a time. */
@@ -34,10 +35,10 @@ export function formBody(form: EditForm, digests: ReadonlyMap<string, string>): 
 
 /** JSON with sorted keys; long texts in pieces, so that no second copy of a picture is made. */
 function* canonicalPieces(value: unknown): Generator<string> {
-  if (typeof value === 'string') {
-    for (let start = 0; start === 0 || start < value.length; start += STEP) {
-      yield JSON.stringify(value.slice(start, start + STEP));
-    }
+  if (value === '') {
+    yield '""';
+  } else if (typeof value === 'string' || value instanceof LongText) {
+    for (const piece of piecesOf(value, STEP)) yield JSON.stringify(piece);
   } else if (Array.isArray(value)) {
     yield '[';
     for (const item of value) {

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { isDataUri } from '#contract/image-reference.js';
+import { addressOf, dataUriStart } from '#contract/image-reference.js';
+import type { Text } from '#contract/long-text.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
 import { uploadKey } from '#storage/object-key.js';
@@ -15,7 +16,7 @@ import { InputUpload } from './input-upload.js';
 /** A checked reference: one that is an input already, or a data URI whose bytes are still to be stored. */
 export interface FoundReference {
   readonly param: string;
-  readonly reference: string;
+  readonly reference: Text;
   readonly input: TaskInput | undefined;
 }
 
@@ -40,22 +41,23 @@ export class ReferenceImages {
    * of an upload, so that nothing can be learnt about those of others.
    */
   async find(
-    references: readonly string[],
+    references: readonly Text[],
     accountId: string,
     paramOf: (index: number) => string,
   ): Promise<FoundReference[]> {
-    const named = references.map((reference) =>
-      isDataUri(reference) ? undefined : this.signer.uploadNamedBy(reference),
+    const addresses = references.map((reference) =>
+      dataUriStart(reference) === undefined ? addressOf(reference) : undefined,
     );
+    const named = addresses.map((address) => (address === undefined ? undefined : this.signer.uploadNamedBy(address)));
     const ids = named.filter((id) => typeof id === 'string');
     const kept = ids.length === 0 ? undefined : await this.uploads.find(accountId, ids);
     return references.map((reference, index) => {
-      const [id, param] = [named[index], paramOf(index)];
-      if (isDataUri(reference)) return { param, reference, input: undefined };
+      const [address, id, param] = [addresses[index], named[index], paramOf(index)];
+      if (address === undefined) return { param, reference, input: undefined };
       if (id !== undefined) return { param, reference, input: keptInput(id, kept, param) };
-      const problem = publicUrlProblem(reference, this.egress);
+      const problem = publicUrlProblem(address, this.egress);
       if (problem !== undefined) throw new AppError('invalid_image_url', problem, { param });
-      return { param, reference, input: { kind: 'url', url: reference, param } };
+      return { param, reference, input: { kind: 'url', url: address, param } };
     });
   }
 }

@@ -13,6 +13,8 @@ import { LinkSigner } from '#storage/signed-link.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { newUploadId } from '#tasks/task-id.js';
 import { callerOf } from '../auth/api-key.guard.js';
+import { BodyHold, BodyMemory } from '../http/body-memory.js';
+import { sourceOf } from '../http/json-body.js';
 import { formsOnly } from '../http/server.js';
 import { storeImage } from '../images/store-image.js';
 import { FILE_PART, readUploadForm } from './upload-form.js';
@@ -23,6 +25,8 @@ import { UploadsConfig } from './uploads.config.js';
 const MAX_FORM_BYTES = MAX_KEPT_IMAGE_BYTES + 1_048_576;
 /** Where an image says how large it is, unless there is an odd amount of metadata before it. */
 const MAX_HEAD_BYTES = 262_144;
+/** By how much it must have grown to be looked at again. */
+const LOOK_AGAIN = 1.2;
 
 /** An answered upload, and what of the form meant nothing. */
 export interface KeptImage {
@@ -38,6 +42,7 @@ export class KeepImage {
     @Inject(UploadStore) private readonly uploads: UploadStore,
     @Inject(LinkSigner) private readonly signer: LinkSigner,
     @Inject(UploadsConfig) private readonly config: UploadsConfig,
+    @Inject(BodyMemory) private readonly memory: BodyMemory,
   ) {}
 
   /** `signal` ends an upload whose caller is gone. Throws AppError; then nothing is left behind. */
@@ -47,8 +52,10 @@ export class KeepImage {
     if (!/^multipart\/form-data\b/i.test(request.headers['content-type'] ?? '')) throw formsOnly();
     const id = newUploadId();
     const key = uploadKey(id);
+    const hold = new BodyHold(this.memory, sourceOf(request));
+    const source = { payload: request.raw, maxBytes: MAX_FORM_BYTES, hold };
     try {
-      const { stored, fileName, ignored } = await readUploadForm(request.raw, MAX_FORM_BYTES, tooLarge, (stream) =>
+      const { stored, fileName, ignored } = await readUploadForm(source, tooLarge, (stream) =>
         storeImage(this.store, stream as AsyncIterable<Buffer>, {
           key,
           param: FILE_PART,
@@ -77,13 +84,19 @@ export class KeepImage {
 
 /** Refuses an image by the pixels it declares, as soon as they have arrived. What they really are, its task finds out. */
 function pixelWatch(): (piece: Buffer, type: ImageType) => void {
-  let head = Buffer.alloc(0);
+  let head: Buffer = Buffer.alloc(0);
+  let size = 0;
+  let nextLook = 0;
   let over = false;
   return (piece, type) => {
     if (over) return;
-    head = Buffer.concat([head, piece]);
-    const pixels = declaredPixels(head, type);
-    over = pixels !== undefined || head.length > MAX_HEAD_BYTES;
+    head = withPiece(head, size, piece);
+    size += piece.length;
+    if (size < nextLook) return;
+    // However small the pieces are, few looks at what has come reach its end.
+    nextLook = size * LOOK_AGAIN;
+    const pixels = declaredPixels(head.subarray(0, size), type);
+    over = pixels !== undefined || size > MAX_HEAD_BYTES;
     if (pixels === undefined) return;
     try {
       assertInputPixels(pixels.width, pixels.height);
@@ -92,6 +105,15 @@ function pixelWatch(): (piece: Buffer, type: ImageType) => void {
       throw new AppError(error.code, error.message, { param: FILE_PART, cause: error });
     }
   };
+}
+
+/** The first `size` bytes and the piece, in a buffer that doubles when they need more. */
+function withPiece(head: Buffer, size: number, piece: Buffer): Buffer {
+  const needed = size + piece.length;
+  const room = needed <= head.length ? head : Buffer.alloc(Math.max(needed, 2 * head.length));
+  if (room !== head) head.copy(room, 0, 0, size);
+  piece.copy(room, size);
+  return room;
 }
 
 function tooLarge(): AppError {

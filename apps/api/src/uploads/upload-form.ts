@@ -1,8 +1,7 @@
-import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { discardRest } from '../http/request-stream.js';
-import { readForm, type FormParts } from '../http/read-form.js';
+import { readForm, type FormParts, type FormSource } from '../http/read-form.js';
 
 /** The part that holds the image, as APIMart calls it. */
 export const FILE_PART = 'file';
@@ -23,16 +22,16 @@ export interface UploadForm<T> {
  * `store` throws, or the connection's error.
  */
 export async function readUploadForm<T>(
-  payload: IncomingMessage,
-  maxBytes: number,
+  source: FormSource,
   tooLarge: () => AppError,
   store: (stream: Readable) => Promise<T>,
 ): Promise<UploadForm<T>> {
+  const { payload, maxBytes } = source;
   if (Number(payload.headers['content-length'] ?? 0) > maxBytes) {
     discardRest(payload);
     throw tooLarge();
   }
-  return readForm(payload, maxBytes, (refuse) => new UploadParts(store, refuse));
+  return readForm(source, (refuse) => new UploadParts(store, refuse));
 }
 
 class UploadParts<T> implements FormParts<UploadForm<T>> {

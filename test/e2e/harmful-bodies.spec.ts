@@ -1,0 +1,107 @@
+import { waitUntil } from '#embedded/wait-until.js';
+import { gradientImage } from '#images/sample-images.fixture.js';
+import { contractError } from '../support/contract-answer.js';
+import { LONG } from '../support/effort.js';
+import { counted, measured } from '../support/figures.js';
+import { byteByByte, HARMFUL_BODIES, inPieces } from '../support/harmful-bodies.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { memoryOf } from '../support/process-figures.js';
+import { sendBody } from '../support/raw-body.js';
+import { watched, type Seen } from '../support/watch-process.js';
+
+const SUBMIT = '/v1/images/generations/async';
+const CHAT = '/v1/chat/completions';
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+describe('bodies that were found to exhaust the API', () => {
+  let platform: Platform;
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  function send(path: string, body: Buffer) {
+    const length = { 'content-length': String(body.length), authorization: `Bearer ${platform.key}` };
+    return sendBody(platform.url, {
+      ...{ method: 'POST', path, headers: { ...JSON_TYPE, ...length } },
+      pieces: inPieces(body),
+    });
+  }
+
+  it('H1: a dozen strangers who send a million chunks of one byte each cost what their bytes cost', async () => {
+    const body = Buffer.from(`{"email":"${'a'.repeat(1_000_000)}`);
+    const headers = { ...JSON_TYPE, 'transfer-encoding': 'chunked', origin: platform.url, 'x-darkroom-csrf': '1' };
+    const codes: unknown[] = [];
+    const seen = await watched(platform.api, async () => {
+      const calls = Array.from({ length: 12 }, () =>
+        sendBody(platform.url, {
+          ...{ method: 'POST', path: '/console/api/sign-in', headers },
+          pieces: byteByByte(body, 1_000_000),
+        }),
+      );
+      for (const answer of await Promise.all(calls)) codes.push(answer?.status ?? 400);
+    });
+    tell('12 connections x 1,000,000 one-byte chunks', seen);
+    expect(seen.grownMb).toBeLessThan(200);
+    expect(codes.filter((code) => code !== 400 && code !== 413)).toEqual([]);
+  }, 300_000);
+
+  it.each([
+    ['60 MB of empty objects', SUBMIT, 'empty objects', 60_000_000],
+    ['6,000,000 different names', SUBMIT, 'names', 60_000_000],
+    ['a chat with 5,500,000 members', CHAT, 'names', 55_000_000],
+  ])(
+    'H2: %s are refused without holding up the API',
+    async (what, path, name, bytes) => {
+      const body = HARMFUL_BODIES.find((harmful) => harmful.name === name)?.body(bytes) ?? Buffer.alloc(0);
+      let code: string | undefined;
+      const seen = await watched(platform.api, async () => {
+        const answer = await send(path, body);
+        code = answer === undefined ? undefined : contractError(answer, path)?.code;
+      });
+      tell(what, seen);
+      expectCalm(seen);
+      expect(code).toBe('invalid_json');
+      expect((await platform.call('/v1/models')).status).toBe(200);
+    },
+    300_000,
+  );
+
+  it('H2: three images of 20 MB in one body are taken without holding up the API, and their memory comes back', async () => {
+    const png = await gradientImage(64, 64, 'png');
+    const image = Buffer.concat([png, Buffer.alloc(15_000_000)]).toString('base64');
+    const image_urls = ['', ';charset=utf-8', ';name=a.png'].map((more) => `data:image/png${more};base64,${image}`);
+    const text = JSON.stringify({ model: 'gpt-image-2', prompt: 'a house', image_urls });
+    const body = Buffer.from(text);
+    const escaped = Buffer.from(text.replaceAll('/', '\\/'));
+    expect((await send(SUBMIT, body))?.status).toBe(202);
+    const before = memoryOf(platform.api.pid).now;
+    const statuses: (number | undefined)[] = [];
+    const seen = await watched(platform.api, async () => {
+      for (let round = 0; round < (LONG ? 4 : 1); round++) {
+        const calls = Array.from({ length: 8 }, (_, at) => send(SUBMIT, at === 0 ? escaped : body));
+        for (const answer of await Promise.all(calls)) statuses.push(answer?.status);
+      }
+    });
+    tell('8 bodies of 60 MB at once', seen);
+    expectCalm(seen);
+    expect(statuses).toContain(202);
+    expect(statuses.filter((status) => status !== 202 && status !== 503)).toEqual([]);
+    const isBack = () => memoryOf(platform.api.pid).now <= before * 1.1;
+    await waitUntil(isBack, { timeoutMs: 30_000 });
+    counted('H2', 'memory before, after (MB)', `${Math.round(before)}, ${Math.round(memoryOf(platform.api.pid).now)}`);
+    expect(memoryOf(platform.api.pid).now).toBeLessThan(before * 1.1 + 30);
+  }, 300_000);
+});
+
+function tell(what: string, { longestMs, ownDelayMs, grownMb, nowMb }: Seen): void {
+  measured(what, 'longest GET /healthz meanwhile', longestMs);
+  measured(what, 'an idle process was late by', ownDelayMs);
+  counted(what, 'memory grew by, and is more at the end by (MB)', `${Math.round(grownMb)}, ${Math.round(nowMb)}`);
+}
+
+function expectCalm({ longestMs, ownDelayMs, grownMb }: Seen): void {
+  expect(longestMs).toBeLessThan(2_000 + 10 * ownDelayMs);
+  expect(grownMb).toBeLessThan(500);
+}

@@ -1,0 +1,181 @@
+import fc from 'fast-check';
+import { bodyRoutes, type BodyRoute } from '../support/body-routes.js';
+import { signInFirstAdmin, type Browser } from '../support/console.js';
+import { contractError, type Answer } from '../support/contract-answer.js';
+import { LONG, PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
+import { byteByByte, HARMFUL_BODIES, inPieces } from '../support/harmful-bodies.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { sendBody } from '../support/raw-body.js';
+import { watched, type Seen } from '../support/watch-process.js';
+
+/** Bytes of a body; where nobody looks before parsing it, the loop stands for half a second to two per 10 MB. */
+const BYTES = LONG ? 60_000_000 : 24_000_000;
+/** Of a harmful body that arrives in chunks of one byte. */
+const TINY_CHUNKS = LONG ? 1_000_000 : 150_000;
+/** What the process may grow by: the memory for bodies, and what a runtime leaves lying about. */
+const GROWTH_MB = 268 + 200;
+const ROUTES = bodyRoutes();
+const REFUSED = ['invalid_json', 'request_too_large', 'server_is_overloaded', 'unsupported_media_type'];
+
+describe('H1, H2: bodies of any shape', () => {
+  let platform: Platform;
+  let admin: Browser;
+
+  beforeAll(async () => {
+    platform = await startPlatform();
+    admin = await signInFirstAdmin(platform);
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  /** `known`: with a key or a session, else as anybody may. */
+  function headersFor(route: BodyRoute, known: boolean): Record<string, string> {
+    const headers = { 'content-type': 'application/json' };
+    if (!route.isConsole) return known ? { ...headers, authorization: `Bearer ${platform.key}` } : headers;
+    const own = { ...headers, origin: platform.url, 'x-darkroom-csrf': '1' };
+    return known ? { ...own, cookie: admin.cookie ?? '' } : own;
+  }
+
+  function send(
+    route: BodyRoute,
+    known: boolean,
+    pieces: Iterable<Buffer>,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Answer | undefined> {
+    return sendBody(platform.url, { ...route, pieces, headers: { ...headersFor(route, known), ...headers } });
+  }
+
+  const chunked = { 'transfer-encoding': 'chunked' };
+
+  it.each(HARMFUL_BODIES)(
+    '$name: every route refuses them without holding up the rest',
+    async ({ body }) => {
+      const bytes = body(BYTES);
+      const seen = await watched(platform.api, async () => {
+        for (const route of ROUTES) {
+          for (const known of [true, false]) {
+            const answer = await send(route, known, inPieces(bytes), { 'content-length': String(bytes.length) });
+            judge(route, answer);
+          }
+        }
+      });
+      expectCalm(seen);
+    },
+    4 * PROPERTY_TIMEOUT_MS,
+  );
+
+  it(
+    'in pieces of one byte, or of any other size, cut or whole, with any Content-Type',
+    async () => {
+      const shape = fc.record({
+        route: fc.constantFrom(...ROUTES),
+        known: fc.boolean(),
+        harmful: fc.constantFrom(...HARMFUL_BODIES),
+        bytes: fc.integer({ min: 1, max: 3_000_000 }),
+        sent: fc.constantFrom('tiny', 'chunks', 'whole', 'cut'),
+        type: fc.constantFrom(
+          ...[
+            'application/json',
+            'application/json; charset=utf-16',
+            'text/plain',
+            'application/x-www-form-urlencoded',
+          ],
+          ...['multipart/form-data; boundary=b', 'multipart/form-data; boundary={},'],
+        ),
+        encoding: fc.constantFrom('identity', 'identity', 'gzip'),
+      });
+      const seen = await watched(platform.api, () =>
+        fc.assert(
+          fc.asyncProperty(shape, async ({ route, known, harmful, bytes, sent, type, encoding }) => {
+            const body = harmful.body(bytes);
+            const headers = { 'content-type': type, 'content-encoding': encoding };
+            const length = { 'content-length': String(sent === 'cut' ? body.length + 1 : body.length) };
+            const pieces = sent === 'tiny' ? byteByByte(body, Math.min(bytes, TINY_CHUNKS)) : inPieces(body);
+            const framed = sent === 'chunks' ? framedPieces(body) : pieces;
+            const framing = sent === 'tiny' || sent === 'chunks' ? chunked : length;
+            if (sent === 'cut') return await hangUp(route, known, pieces, { ...headers, ...framing });
+            judge(route, await send(route, known, framed, { ...headers, ...framing }));
+          }),
+          runs(60),
+        ),
+      );
+      expectCalm(seen);
+    },
+    3 * PROPERTY_TIMEOUT_MS,
+  );
+
+  /** Sends what announces more than it is, and leaves. */
+  async function hangUp(...call: Parameters<typeof send>): Promise<void> {
+    const answer = send(...call);
+    await Promise.race([answer, platform.call('/healthz', { key: null })]);
+  }
+
+  it(
+    'forms of any parts hold nobody up',
+    async () => {
+      const part = (head: string, size: number): Buffer =>
+        Buffer.concat([Buffer.from(`--b\r\n${head}\r\n\r\n`), Buffer.alloc(size, '\r\n--'), Buffer.from('\r\n')]);
+      const name = 'content-disposition: form-data; name="prompt"';
+      const file = 'content-disposition: form-data; name="image"; filename="a.png"';
+      const forms: Buffer[] = [
+        Buffer.concat(Array.from({ length: 200_000 }, () => part(name, 0))),
+        Buffer.concat(Array.from({ length: 100 }, () => part(name, 250_000))),
+        part(`${name}\r\n${'x: y\r\n'.repeat(200_000)}`, 0),
+        part(file, BYTES),
+        Buffer.alloc(BYTES, '\r\n--'),
+        Buffer.alloc(BYTES, '-'),
+      ];
+      const seen = await watched(platform.api, async () => {
+        for (const route of ROUTES.filter(({ takesForms }) => takesForms)) {
+          for (const form of forms) {
+            const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+            judge(
+              route,
+              await send(route, true, inPieces(form), { ...headers, 'content-length': String(form.length) }),
+            );
+            judge(
+              route,
+              await send(route, true, byteByByte(form.subarray(0, TINY_CHUNKS), TINY_CHUNKS), {
+                ...headers,
+                ...chunked,
+              }),
+            );
+          }
+        }
+      });
+      expectCalm(seen);
+    },
+    4 * PROPERTY_TIMEOUT_MS,
+  );
+
+  it('leave the process as ready as it was', async () => {
+    expect((await platform.call('/v1/models')).status).toBe(200);
+    expect(platform.api.logs().filter(({ code }) => code === 'internal_error')).toEqual([]);
+  });
+});
+
+/** Whoever is refused is told so in the contract's words; a connection may end while it is still sent to. */
+function judge({ method, path, isConsole }: BodyRoute, answer: Answer | undefined): void {
+  if (answer === undefined) return;
+  const where = `${method} ${path}: ${answer.status} ${answer.text.slice(0, 200)}`;
+  if (answer.status >= 500) expect([where, answer.status]).toEqual([where, 503]);
+  if (isConsole) return;
+  const error = contractError(answer, path);
+  if (answer.status === 413 || answer.status === 503 || error?.code === 'invalid_json') {
+    expect(REFUSED).toContain(error?.code);
+  }
+}
+
+function expectCalm({ longestMs, ownDelayMs, grownMb }: Seen): void {
+  // A machine that is late for a process that does nothing is late for the API too.
+  expect(longestMs).toBeLessThan(2_000 + 10 * ownDelayMs);
+  expect(grownMb).toBeLessThan(GROWTH_MB);
+}
+
+/** As chunks of HTTP, each as large as a client likes. */
+function* framedPieces(body: Buffer): Generator<Buffer> {
+  for (let at = 0, size = 1; at < body.length; at += size, size = (size * 7) % 60_013) {
+    const piece = body.subarray(at, at + size);
+    yield Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]);
+  }
+  yield Buffer.from('0\r\n\r\n');
+}

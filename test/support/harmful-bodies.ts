@@ -1,0 +1,68 @@
+/** Bytes that a parser chokes on; `bytes` is about how many. */
+export interface HarmfulBody {
+  readonly name: string;
+  readonly body: (bytes: number) => Buffer;
+}
+
+const HEAD = '{"model":"gpt-image-2","prompt":"a small house","messages":[{"role":"user","content":"hello"}],';
+
+const filled = (open: string, filling: string | Buffer, close: string, bytes: number): Buffer =>
+  Buffer.concat([Buffer.from(HEAD + open), Buffer.alloc(bytes, filling), Buffer.from(`${close}}`)]);
+
+const member = (name: string, open: string, filling: string | Buffer, close: string): HarmfulBody => ({
+  name,
+  body: (bytes) => {
+    const piece = Buffer.byteLength(filling);
+    return filled(`"junk":${open}`, filling, close, Math.floor(bytes / piece) * piece);
+  },
+});
+
+/** JSON, or nearly, that costs whoever parses it far more than its bytes. */
+export const HARMFUL_BODIES: readonly HarmfulBody[] = [
+  member('empty objects', '[', '{},', '1]'),
+  member('numbers', '[', '1,', '1]'),
+  member('depth', '', '[', ''),
+  member('depth that ends', '', '[', ']'.repeat(1_000_000)),
+  member('a long text', '"', 'a', '"'),
+  member('escapes', '"', '\\u00e9', '"'),
+  member('broken UTF-8', '"', Buffer.from([0xff, 0xc3]), '"'),
+  member('a long number', '', '1', ''),
+  member('blanks', '', ' \n', '1'),
+  member('a text without end', '"', 'abc\\"', ''),
+  member('texts like images', '["data:image', '","data:image', '"]'),
+  member('objects within arrays', '[', '[{"a":[]}],', '1]'),
+  { name: 'a long name', body: (bytes) => filled('"', 'n', '":1', bytes) },
+  { name: 'names', body: (bytes) => filled('', names(bytes), '"z":1', bytes) },
+  { name: 'nothing but brackets', body: (bytes) => Buffer.alloc(bytes, '[') },
+  { name: 'no JSON', body: (bytes) => Buffer.alloc(bytes, '\u0000') },
+];
+
+let known: Buffer | undefined;
+
+/** Members with as many different names. */
+function names(bytes: number): Buffer {
+  if (known === undefined || known.length < bytes) {
+    const count = Math.ceil(bytes / 10);
+    known = Buffer.from(Array.from({ length: count }, (_, at) => `"${at.toString(36).padStart(5, '_')}":1,`).join(''));
+  }
+  const end = known.lastIndexOf(',', bytes - 1) + 1;
+  return Buffer.concat([known.subarray(0, end), Buffer.alloc(bytes - end, ' ')]);
+}
+
+/** A body as chunks of one byte each, as HTTP frames them. */
+export function* byteByByte(bytes: Iterable<number>, count: number): Generator<Buffer> {
+  const STEP = 10_000;
+  const values = [...bytes];
+  for (let at = 0; at < count; at += STEP) {
+    const size = Math.min(STEP, count - at);
+    const frames = Buffer.alloc(size * 6, '1\r\n?\r\n');
+    for (let index = 0; index < size; index++) frames[index * 6 + 3] = values[at + index] ?? 0x20;
+    yield frames;
+  }
+  yield Buffer.from('0\r\n\r\n');
+}
+
+/** In pieces, as a client writes them. */
+export function* inPieces(bytes: Buffer, size = 65_536): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
