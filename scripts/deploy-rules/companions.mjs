@@ -38,6 +38,21 @@ export function redisProblems(text) {
   ];
 }
 
+/** Only secrets of ours are made up, and all of them. */
+export function makerProblems(text, compose) {
+  const made = /^SECRETS='([A-Z0-9_ ]*)'$/m.exec(text)?.[1].split(' ') ?? [];
+  const required = requiredIn(compose);
+  return [
+    ...[...required].filter((name) => !made.includes(name)).map((name) => `it must fill ${name}`),
+    ...made.filter((name) => !required.has(name)).map((name) => `it fills ${name}, which is no secret of ours`),
+  ];
+}
+
+/** What the compose file refuses to start without. */
+function requiredIn(compose) {
+  return new Set([...compose.matchAll(/(?<!\$)\$\{([A-Z0-9_]+):\?/g)].map(([, name]) => name));
+}
+
 /** The example names exactly what the compose file asks for, and no secret has a value. */
 export function environmentProblems(text, compose) {
   const entries = new Map(
@@ -46,7 +61,7 @@ export function environmentProblems(text, compose) {
       .filter((line) => /^[A-Z0-9_]+=/.test(line))
       .map((line) => line.split(/=(.*)/s).slice(0, 2)),
   );
-  const required = new Set([...compose.matchAll(/(?<!\$)\$\{([A-Z0-9_]+):\?/g)].map(([, name]) => name));
+  const required = requiredIn(compose);
   const referenced = new Set([...compose.matchAll(/(?<!\$)\$\{([A-Z0-9_]+)/g)].map(([, name]) => name));
   return [
     ...[...required].filter((name) => !entries.has(name)).map((name) => `${name} is needed and not listed`),
