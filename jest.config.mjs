@@ -33,6 +33,7 @@ export default {
     { ...shared, displayName: 'medium', testMatch: ['<rootDir>/test/medium/**/*.spec.ts'] },
     { ...shared, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.spec.ts'] },
     { ...shared, displayName: 'browser', testMatch: ['<rootDir>/test/browser/**/*.spec.ts'] },
+    { ...shared, displayName: 'balancer', testMatch: ['<rootDir>/test/balancer/**/*.spec.ts'] },
     { ...shared, displayName: 'property', testMatch: ['<rootDir>/test/property/**/*.spec.ts'] },
     { ...shared, displayName: 'faults', testMatch: ['<rootDir>/test/faults/*.spec.ts'] },
     { ...shared, displayName: 'long-faults', testMatch: ['<rootDir>/test/faults/long/*.spec.ts'] },

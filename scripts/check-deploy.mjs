@@ -2,7 +2,7 @@
 // usage: node scripts/check-deploy.mjs [root ...]
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { balancerProblems, environmentProblems, redisProblems } from './deploy-rules/companions.mjs';
+import { balancerProblems, environmentProblems, makerProblems, redisProblems } from './deploy-rules/companions.mjs';
 import { composeProblems, readCompose } from './deploy-rules/compose.mjs';
 import { dockerfileProblems } from './deploy-rules/dockerfile.mjs';
 
@@ -40,6 +40,7 @@ function problemsOf(root) {
     ),
     ...named('deploy/haproxy.cfg', balancerProblems(read('deploy/haproxy.cfg'), document)),
     ...named('deploy/redis.conf', redisProblems(read('deploy/redis.conf'))),
+    ...named('deploy/make-env.sh', makerProblems(read('deploy/make-env.sh'), text)),
     ...named('deploy/env.example', environmentProblems(read('deploy/env.example'), text)),
   ];
 }

@@ -7,6 +7,9 @@ const home = process.cwd();
 const folder = mkdtempSync(join(tmpdir(), 'check-deploy-'));
 const COMPOSE = 'docker-compose.yml';
 const DOCKERFILE = 'deploy/Dockerfile';
+const BUILD = 'build: { context: ., dockerfile: deploy/Dockerfile }\n  ';
+const BUILT = '      migrate: { condition: service_completed_successfully }\n';
+const MAKER = 'deploy/make-env.sh';
 const BALANCER = 'deploy/haproxy.cfg';
 
 afterAll(() => {
@@ -60,6 +63,17 @@ const faults: readonly Fault[] = [
     'migrate: { condition: service_started }',
     'with service_completed_successfully',
   ],
+  [COMPOSE, 'max-size: 20m, ', '', 'redis: its log needs a driver with max-size and max-file'],
+  [COMPOSE, 'driver: json-file', 'driver: syslog', 'api: its log needs a driver'],
+  [
+    COMPOSE,
+    'pull_policy: never',
+    `${BUILD}pull_policy: build`,
+    'one service builds our image, not api, worker, migrate',
+  ],
+  [COMPOSE, `  ${BUILD}`, '', 'one service builds our image, not none'],
+  [COMPOSE, 'pull_policy: never', 'pull_policy: missing', 'worker: pull_policy must be never'],
+  [COMPOSE, `${BUILT}      store:`, '      store:', 'bucket: it must wait for the service that builds'],
   [COMPOSE, 'store: { condition', 'shop: { condition', 'api: it depends on shop, which is not there'],
   [DOCKERFILE, 'WORKDIR /app', 'WORKDIRR /app', 'Unknown instruction: WORKDIRR'],
   [DOCKERFILE, 'node:22.23.2-bookworm-slim', 'node:22-slim', 'the image node:22-slim is not pinned'],
@@ -91,12 +105,18 @@ const faults: readonly Fault[] = [
   [BALANCER, /option http-server-close\n/, '', 'option http-server-close is needed'],
   [BALANCER, 'option redispatch', 'option redispatch\n    option http-buffer-request', 'must pass unbuffered'],
   [BALANCER, 'gt 230686720', 'gt 1048576', 'bodies of 220 MiB must pass'],
+  [BALANCER, 'ipmask(32,64)', 'ipmask(32,128)', 'sources must be counted by IPv4 address and by IPv6 /64'],
+  [BALANCER, 'presetenv SOURCE_REQUESTS 2000', 'presetenv SOURCE_REQUESTS 0', 'SOURCE_REQUESTS needs a default'],
+  [BALANCER, / if \{ sc0_conn_cur gt .*/, '', 'who exceeds SOURCE_CONNECTIONS must be told'],
+  [BALANCER, 'hdr Retry-After 10', '', 'who exceeds SOURCE_REQUESTS must be told'],
   [BALANCER, 'GET /readyz', 'GET /', 'instances must be checked by /readyz'],
   ['deploy/redis.conf', 'noeviction', 'allkeys-lru', 'it lacks: maxmemory-policy noeviction'],
   ['deploy/redis.conf', 'appendonly yes', 'appendonly no', 'it lacks: appendonly yes'],
   ['deploy/redis.conf', 'dir /data', 'requirepass redis', 'a password stands in it'],
   ['deploy/env.example', 'REDIS_PASSWORD=\n', '', 'REDIS_PASSWORD is needed and not listed'],
   ['deploy/env.example', 'REDIS_PASSWORD=\n', 'REDIS_PASSWORD=redis\n', 'REDIS_PASSWORD is a secret and must be empty'],
+  [MAKER, ' REDIS_PASSWORD', '', 'it must fill REDIS_PASSWORD'],
+  [MAKER, "SECRETS='", "SECRETS='OPENAI_API_KEY ", 'it fills OPENAI_API_KEY, which is no secret of ours'],
   ['deploy/env.example', 'HTTP_PORT', 'HTTP_PROT', 'HTTP_PROT is read by nobody'],
 ];
 

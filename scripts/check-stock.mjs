@@ -12,11 +12,11 @@ import { ROOT } from './prepare.mjs';
 
 /** Node 20.19 brings npm 10.8, Node 22 10.9, Node 24 began with 11.0. */
 const NPMS = ['10.8.2', '10.9.0', '11.0.0'];
-const STARTS = ['22.23.3+10.9.9+user', '24.21.0+11.6.2'];
+const STARTS = ['22.12.0+10.9.0+user', '24.21.0+11.6.2'];
 const LOCKED = ['.', 'tools', 'bench/peers'];
 /** `nobody`, who owns nothing. */
 const USER = 65_534;
-const STEP_TIMEOUT_MS = 300_000;
+const STEP_TIMEOUT_MS = 600_000;
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 const wanted = (process.argv.length > 2 ? process.argv.slice(2) : STARTS).map((text) => text.split('+'));

@@ -13,9 +13,14 @@ import { prepare, releaseSignals, ROOT } from './prepare.mjs';
 
 // The reminder about later Node versions is for whoever sets "engines", not for every test run.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
-const PROJECTS = ['unit', 'medium', 'e2e', 'browser', 'property', 'faults'];
+const PROJECTS = ['unit', 'medium', 'e2e', 'browser', 'balancer', 'property', 'faults'];
 /** Only when asked for: random faults for minutes. */
 const LONG = 'long-faults';
+/** Programs that not every machine has which tests the service: without one, the tests in need of it are left out. */
+const PROGRAMS = {
+  browser: ['TEST_CHROMIUM', ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']],
+  balancer: ['TEST_HAPROXY', ['haproxy']],
+};
 const stops = [];
 const controller = new AbortController();
 
@@ -27,7 +32,7 @@ stops.push(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 let outcome = { passed: 0, failed: 0, code: 1 };
 try {
   const { projects: wanted, rest } = readArguments(takeOptions(process.argv.slice(2)));
-  const projects = withBrowser(wanted);
+  const projects = wanted.filter(hasProgram);
   const services = projects.some((project) => project !== 'unit') ? await startServices() : {};
   outcome = await runJest([...rest, '--selectProjects', ...projects], services);
   const figures = process.env.TEST_FAULT_FIGURES;
@@ -68,19 +73,15 @@ function readArguments(args) {
   return { projects: args.slice(at + 1, end), rest: [...args.slice(0, at), ...args.slice(end)] };
 }
 
-/** The browser's tests are left out where there is no Chromium: not every machine that tests the service has one. */
-function withBrowser(projects) {
-  if (!projects.includes('browser')) return projects;
-  const folders = ['/usr/bin', ...(process.env.PATH ?? '').split(delimiter)];
-  const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-  const found =
-    process.env.TEST_CHROMIUM ?? folders.flatMap((folder) => names.map((name) => join(folder, name))).find(existsSync);
-  if (found !== undefined) {
-    process.env.TEST_CHROMIUM = found;
-    return projects;
-  }
-  process.stdout.write('No Chromium was found (TEST_CHROMIUM or PATH): the tests in the browser are left out.\n');
-  return projects.filter((project) => project !== 'browser');
+/** Whether a project can run here; says so where it can't. Its program is named to the tests. */
+function hasProgram(project) {
+  const [name, files] = PROGRAMS[project] ?? [];
+  if (name === undefined) return true;
+  const folders = ['/usr/bin', '/usr/sbin', ...(process.env.PATH ?? '').split(delimiter)];
+  process.env[name] ??= folders.flatMap((folder) => files.map((file) => join(folder, file))).find(existsSync) ?? '';
+  if (process.env[name] !== '') return true;
+  process.stdout.write(`No ${files[0]} was found (${name} or PATH): the ${project} tests are left out.\n`);
+  return false;
 }
 
 /** The environment that tells the tests where their services are. */
@@ -89,11 +90,15 @@ async function startServices() {
   const password = randomBytes(24).toString('base64url');
   const dist = (file) => import(join(ROOT, 'dist', 'libs', file));
   const template = `darkroom_test_${randomBytes(4).toString('hex')}`;
-  const [postgresUrl, redisUrl, s3] = await Promise.all([
+  // All are waited for: one that came up while another failed has to be stopped, or it keeps this process alive.
+  const starts = await Promise.allSettled([
     process.env.TEST_POSTGRES_URL ?? startPostgres(await dist('embedded/postgres.js'), password, signal),
     process.env.TEST_REDIS_URL ?? startRedis(await dist('embedded/redis.js'), password, signal),
     process.env.TEST_S3_ENDPOINT === undefined ? startS3() : {},
   ]);
+  const refused = starts.find(({ status }) => status === 'rejected');
+  if (refused !== undefined) throw refused.reason;
+  const [postgresUrl, redisUrl, s3] = starts.map(({ value }) => value);
   await makeTemplate(postgresUrl, template, await dist('database/migrate.js'));
   return { TEST_POSTGRES_URL: postgresUrl, TEST_REDIS_URL: redisUrl, TEST_TEMPLATE_DATABASE: template, ...s3 };
 }

@@ -20,7 +20,29 @@ export function balancerProblems(text, compose) {
     problems.push('bodies and streams must pass unbuffered');
   const limit = Number(/content-length.* gt (\d+)/.exec(lines.join('\n'))?.[1] ?? 0);
   if (limit < BODY_BYTES) problems.push('bodies of 220 MiB must pass, and larger ones be refused with 413');
+  problems.push(...sourceLimitProblems(lines.join('\n')));
   if (!lines.includes('option httpchk GET /readyz')) problems.push('instances must be checked by /readyz');
+  return problems;
+}
+
+/** On unless an operator says otherwise, each with an answer that a client understands. */
+function sourceLimitProblems(text) {
+  const problems = [];
+  if (!/^tcp-request session track-sc0 src,ipmask\(32,64\)$/m.test(text))
+    problems.push('sources must be counted by IPv4 address and by IPv6 /64');
+  for (const [name, fetch] of [
+    ['SOURCE_CONNECTIONS', 'sc0_conn_cur'],
+    ['SOURCE_REQUESTS', 'sc0_http_req_rate'],
+  ]) {
+    if (!new RegExp(`^presetenv ${name} [1-9]\\d*$`, 'm').test(text)) problems.push(`${name} needs a default above 0`);
+    const rule = new RegExp(
+      `^http-request return status 429 .*"rate_limit_error".* if \\{ ${fetch} gt "\\$\\{${name}\\}" \\}$`,
+      'm',
+    );
+    const answer = rule.exec(text)?.[0] ?? '';
+    if (!/ hdr Retry-After \d+ hdr x-should-retry true /.test(answer))
+      problems.push(`who exceeds ${name} must be told by a 429 of the API's shape when to come back`);
+  }
   return problems;
 }
 
@@ -38,6 +60,21 @@ export function redisProblems(text) {
   ];
 }
 
+/** Only secrets of ours are made up, and all of them. */
+export function makerProblems(text, compose) {
+  const made = /^SECRETS='([A-Z0-9_ ]*)'$/m.exec(text)?.[1].split(' ') ?? [];
+  const required = requiredIn(compose);
+  return [
+    ...[...required].filter((name) => !made.includes(name)).map((name) => `it must fill ${name}`),
+    ...made.filter((name) => !required.has(name)).map((name) => `it fills ${name}, which is no secret of ours`),
+  ];
+}
+
+/** What the compose file refuses to start without. */
+function requiredIn(compose) {
+  return new Set([...compose.matchAll(/(?<!\$)\$\{([A-Z0-9_]+):\?/g)].map(([, name]) => name));
+}
+
 /** The example names exactly what the compose file asks for, and no secret has a value. */
 export function environmentProblems(text, compose) {
   const entries = new Map(
@@ -46,7 +83,7 @@ export function environmentProblems(text, compose) {
       .filter((line) => /^[A-Z0-9_]+=/.test(line))
       .map((line) => line.split(/=(.*)/s).slice(0, 2)),
   );
-  const required = new Set([...compose.matchAll(/(?<!\$)\$\{([A-Z0-9_]+):\?/g)].map(([, name]) => name));
+  const required = requiredIn(compose);
   const referenced = new Set([...compose.matchAll(/(?<!\$)\$\{([A-Z0-9_]+)/g)].map(([, name]) => name));
   return [
     ...[...required].filter((name) => !entries.has(name)).map((name) => `${name} is needed and not listed`),

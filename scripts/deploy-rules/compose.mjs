@@ -45,8 +45,10 @@ export function composeProblems(document, { settings, isFile }) {
         ...environment(service, settings),
         ...mounts(service, document.volumes ?? {}, isFile),
         ...neighbours(service, document),
+        ...logging(service),
       ].map((problem) => `${name}: ${problem}`),
     ),
+    ...builders(document.services),
     ...unused('volume', document.volumes, (service) => (service.volumes ?? []).map((mount) => mount.split(':')[0])),
     ...unused('network', document.networks, (service) => service.networks ?? []),
   ];
@@ -77,6 +79,27 @@ function hardening(name, service) {
   for (const limit of ['cpus', 'memory', 'pids'])
     if (limits[limit] === undefined) problems.push(`deploy.resources.limits lacks ${limit}`);
   if (service.ports !== undefined && name !== 'balancer') problems.push('only the balancer publishes ports');
+  return problems;
+}
+
+/** Only a log with a size and a count stays within the disk. */
+function logging({ logging: log }) {
+  const bounded = ['json-file', 'local'].includes(log?.driver) && log.options?.['max-size'] && log.options['max-file'];
+  return bounded ? [] : ['its log needs a driver with max-size and max-file, or it fills the disk'];
+}
+
+/** Side by side, builds of one name fail with "already exists"; who does not build takes what is there. */
+function builders(services) {
+  const ours = Object.entries(services).filter(([, { image }]) => OURS.test(image ?? ''));
+  const building = ours.filter(([, { build }]) => build !== undefined).map(([name]) => name);
+  const problems = [];
+  if (building.length !== 1) problems.push(`one service builds our image, not ${building.join(', ') || 'none'}`);
+  for (const [name, { pull_policy: policy, depends_on: needs = {} }] of ours) {
+    if (building.includes(name)) continue;
+    if (policy !== 'never') problems.push(`${name}: pull_policy must be never, as another service builds its image`);
+    if (!building.some((builder) => builder in needs))
+      problems.push(`${name}: it must wait for the service that builds`);
+  }
   return problems;
 }
 

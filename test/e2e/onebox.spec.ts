@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startChild, type Child } from '#embedded/child.js';
@@ -159,6 +159,22 @@ async function makesPicture({ url, apiKey }: State): Promise<boolean> {
   await response?.body?.cancel();
   return response?.status === 200;
 }
+
+it('M4: puts a full log aside while it runs, and goes on in an empty one', async () => {
+  const log = join(dataDir, 'logs', 'api.log');
+  await appendFile(log, Buffer.alloc(10_100_000, 'full\n'));
+  const sizeOf = (file: string) =>
+    stat(file).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  expect(await waitUntil(async () => (await sizeOf(`${log}.1`)) > 9_000_000, { timeoutMs: 60_000 })).toBe(true);
+  await fetch(`${(await state()).url}/v1/models`);
+  expect(await waitUntil(async () => (await readFile(log, 'utf8')).includes('/v1/models'), { timeoutMs: 60_000 })).toBe(
+    true,
+  );
+  expect(await sizeOf(log)).toBeLessThan(1_000_000);
+}, 150_000);
 
 it('stops cleanly, leaves nothing running, and keeps key and picture for the next start', async () => {
   const before = await state();

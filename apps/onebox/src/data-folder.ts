@@ -1,5 +1,5 @@
 import { constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { access, chmod, mkdir, rename, stat } from 'node:fs/promises';
+import { access, chmod, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SetupError } from '#embedded/setup-error.js';
@@ -8,9 +8,6 @@ import { SetupError } from '#embedded/setup-error.js';
 export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
 export const MIGRATIONS = join(ROOT, 'prisma', 'migrations');
-
-/** Logs larger than this are put aside at the next start. */
-const LOG_BYTES = 10_000_000;
 
 /** Where everything lies below DATA_DIR. */
 export class DataFolder {
@@ -45,6 +42,11 @@ export class DataFolder {
     return join(this.path, 'logs', `${name}.log`);
   }
 
+  /** Every log there is: of all workers, of the API, and of each embedded service. */
+  get logs(): string[] {
+    return ['api', 'worker', 'postgres', 'redis'].map((name) => this.log(name));
+  }
+
   /** Fetched programs: beside the packages where that can be written, so that several data folders share them. */
   get toolFolders(): string[] {
     return [join(ROOT, 'node_modules', '.cache', 'darkroom'), join(this.path, 'tools')];
@@ -58,17 +60,6 @@ export class DataFolder {
       await access(this.path, constants.W_OK);
     } catch (error) {
       throw new SetupError(`DATA_DIR ${this.path} can't be used: ${(error as Error).message}`);
-    }
-  }
-
-  /** Puts large logs aside; nobody may be writing them. */
-  async rotateLogs(): Promise<void> {
-    for (const name of ['api', 'worker', 'postgres', 'redis']) {
-      const size = await stat(this.log(name)).then(
-        (found) => found.size,
-        () => 0,
-      );
-      if (size > LOG_BYTES) await rename(this.log(name), `${this.log(name)}.1`);
     }
   }
 }

@@ -1,9 +1,13 @@
 import { rename, writeFile } from 'node:fs/promises';
+import type { OneboxConfig } from './onebox.config.js';
 
 const PROMPT = 'A lighthouse at dawn, soft pink clouds over a quiet sea';
 const TIMEOUT_MS = 120_000;
+/** What a call without a size gets. */
+const EDGE = 2048;
 
-interface PictureOptions {
+/** The first picture, and where it goes. */
+export interface PictureOrder {
   /** Address of the API. */
   readonly url: string;
   readonly apiKey: string;
@@ -11,25 +15,61 @@ interface PictureOptions {
   readonly signal: AbortSignal;
 }
 
+/** Milliseconds until the file was there, and its pixels. */
+interface MadePicture {
+  readonly durationMs: number;
+  readonly size: string;
+}
+
 /**
- * Orders one picture as any client would and saves it.
- * Returns the milliseconds from the order to the saved file, and the pixels. Throws with the API's own sentence.
+ * Whether an order can reach nobody but the sandbox: no vendor is set, and no worker of elsewhere, with vendors of its own,
+ * shares the queue.
  */
-export async function makeFirstPicture(options: PictureOptions): Promise<{ durationMs: number; size: string }> {
+export function isFree(
+  { modelsFile, redisUrl }: OneboxConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): boolean {
+  return modelsFile === undefined && redisUrl === undefined && (env['OPENAI_API_KEY'] ?? '').trim() === '';
+}
+
+/** Orders one picture as any client would and saves it. Throws with the API's own sentence. */
+export async function orderFirstPicture({ url, apiKey, file, signal }: PictureOrder): Promise<MadePicture> {
   const since = performance.now();
-  const response = await fetch(`${options.url}/v1/images/generations`, {
+  const response = await fetch(`${url}/v1/images/generations`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${options.apiKey}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'gpt-image-2', prompt: PROMPT, response_format: 'b64_json' }),
-    signal: AbortSignal.any([options.signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
   });
   const answer = (await response.json()) as Answer;
   const base64 = answer.data?.[0]?.b64_json;
   if (!response.ok || base64 === undefined)
     throw new Error(answer.error?.message ?? `the API answered with status ${response.status}`);
-  await writeFile(`${options.file}.new`, base64, { encoding: 'base64', mode: 0o600 });
-  await rename(`${options.file}.new`, options.file);
+  await save(file, Buffer.from(base64, 'base64'));
   return { durationMs: performance.now() - since, size: answer.size ?? '' };
+}
+
+/** Has the same picture drawn in this process, past the queue and every vendor. */
+export async function drawFirstPicture({ file, signal }: PictureOrder): Promise<MadePicture> {
+  const since = performance.now();
+  const { drawPicture } = await import('#providers/sandbox/picture.js');
+  const nothing = { images: [], mask: undefined, quality: undefined, background: undefined, moderation: undefined };
+  const wanted = { inputFidelity: undefined, outputFormat: 'png', outputCompression: undefined } as const;
+  const { bytes } = await drawPicture(
+    {
+      ...{ action: 'generation', model: 'gpt-image-2', prompt: PROMPT, width: EDGE, height: EDGE },
+      ...{ ...nothing, ...wanted, user: undefined, partialImages: 0 },
+    },
+    PROMPT,
+    AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+  );
+  await save(file, bytes);
+  return { durationMs: performance.now() - since, size: `${EDGE}x${EDGE}` };
+}
+
+async function save(file: string, bytes: Buffer): Promise<void> {
+  await writeFile(`${file}.new`, bytes, { mode: 0o600 });
+  await rename(`${file}.new`, file);
 }
 
 interface Answer {

@@ -8,8 +8,9 @@ import { SetupError } from '#embedded/setup-error.js';
 import { firstAdminLink } from './admin.js';
 import { DataFolder, MIGRATIONS } from './data-folder.js';
 import { DataLock } from './data-lock.js';
-import { makeFirstPicture } from './first-picture.js';
+import { drawFirstPicture, isFree, orderFirstPicture, type PictureOrder } from './first-picture.js';
 import { greeting, seconds } from './greeting.js';
+import { LogFiles } from './log-files.js';
 import { OneboxConfig } from './onebox.config.js';
 import { Product } from './product.js';
 import { ensureSecrets, replaceApiKey, type Secrets } from './secrets.js';
@@ -32,10 +33,11 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
   await folder.prepare();
   const lock = await DataLock.take(folder.lock);
   const port = config.port === 0 ? await freePort() : config.port;
+  const logs = new LogFiles(folder.logs);
   const product = new Product(config, folder, lock, say);
   try {
     if (!(await portIsFree(port, config.host))) throw portTaken(port, config.host);
-    await folder.rotateLogs();
+    logs.watch();
     let secrets = ensureSecrets(folder.secrets);
     say(`Starting Darkroom; its data is in ${folder.path}`);
 
@@ -60,7 +62,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
     await Promise.race([untilReady(product.url, signals.stop), product.firstFailure(), aborted(signals.stop)]);
     progress(say, since, `API and ${config.workers === 1 ? 'a worker' : `${config.workers} workers`} are ready`);
     const picture = await Promise.race([
-      firstPicture(product.url, apiKey, folder, signals.stop),
+      firstPicture({ url: product.url, apiKey, file: folder.firstPicture, signal: signals.stop }, isFree(config, env)),
       product.firstFailure(),
       aborted(signals.stop),
     ]);
@@ -83,6 +85,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
   } finally {
     if (signals.stop.aborted) say('\nStopping ...');
     await product.stop();
+    logs.stop();
     lock.release();
   }
   say('Stopped.');
@@ -143,13 +146,13 @@ async function untilReady(url: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Makes the picture at the first start only; a failure is told, and the product runs on. */
-async function firstPicture(url: string, apiKey: string, folder: DataFolder, signal: AbortSignal): Promise<string> {
-  const file = folder.firstPicture;
+/** Makes the picture at the first start only, and never buys it; a failure is told, and the product runs on. */
+async function firstPicture(order: PictureOrder, free: boolean): Promise<string> {
+  const { file, signal } = order;
   if (existsSync(file)) return file;
   try {
-    const { durationMs, size } = await makeFirstPicture({ url, apiKey, file, signal });
-    return `${file} (${size}, made in ${seconds(durationMs)})`;
+    const { durationMs, size } = await (free ? orderFirstPicture(order) : drawFirstPicture(order));
+    return `${file} (${size}, made in ${seconds(durationMs)}${free ? '' : ' by the sandbox; nothing was ordered'})`;
   } catch (error) {
     signal.throwIfAborted();
     return `could not be made: ${error instanceof Error ? error.message : 'unknown reason'}`;

@@ -1,0 +1,43 @@
+import { spawnSync } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const SECRETS = ['SECRET_KEY', 'POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'];
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'darkroom-make-env-'));
+  await cp('deploy', join(folder, 'deploy'), { recursive: true });
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+function makeEnvironment(): number | null {
+  return spawnSync('sh', [join(folder, 'deploy', 'make-env.sh')], { timeout: 10_000 }).status;
+}
+
+async function entries(file: string): Promise<Map<string, string>> {
+  const lines = (await readFile(join(folder, file), 'utf8')).split('\n').filter((line) => /^[A-Z0-9_]+=/.test(line));
+  return new Map(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]));
+}
+
+it('O2: makes secrets of our own and never a key of a vendor, so that no prompt goes out with a made-up one', async () => {
+  expect(makeEnvironment()).toBe(0);
+  const [example, made] = [await entries('deploy/env.example'), await entries('.env')];
+  expect(made.get('OPENAI_API_KEY')).toBe('');
+  for (const name of SECRETS) expect(made.get(name)).toMatch(/^[0-9a-f]{64}$/);
+  expect(new Set(SECRETS.map((name) => made.get(name))).size).toBe(SECRETS.length);
+  const others = (all: Map<string, string>) => [...all].filter(([name]) => !SECRETS.includes(name));
+  expect(others(made)).toEqual(others(example));
+  expect((await stat(join(folder, '.env'))).mode & 0o777).toBe(0o600);
+});
+
+it('leaves an .env alone that is there, whose secrets may be in use', async () => {
+  makeEnvironment();
+  const before = await readFile(join(folder, '.env'), 'utf8');
+  expect(makeEnvironment()).toBe(1);
+  expect(await readFile(join(folder, '.env'), 'utf8')).toBe(before);
+});

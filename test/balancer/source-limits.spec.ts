@@ -1,0 +1,156 @@
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect, isIPv6, type AddressInfo, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startChild, type Child } from '#embedded/child.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { freePort } from '../support/free-port.js';
+
+// Real: HAProxy with the file we ship. Only its addresses are others, and the PROXY protocol says who calls.
+const CONNECTIONS = 6;
+const REQUESTS = 20;
+let folder: string;
+let balancer: Child;
+let port: number;
+const held = new Set<ServerResponse>();
+const open = new Set<Socket>();
+const api = createServer((request, response) => {
+  if (request.url !== '/hold') return response.end('served');
+  held.add(response);
+  return request.on('close', () => held.delete(response));
+});
+
+interface Answer {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'darkroom-balancer-'));
+  api.listen(0, '127.0.0.1');
+  await once(api, 'listening');
+  port = await freePort();
+  const file = join(folder, 'haproxy.cfg');
+  await writeFile(file, await shippedFile((api.address() as AddressInfo).port));
+  balancer = await startChild({
+    ...{ command: process.env['TEST_HAPROXY'] ?? 'haproxy', args: ['-db', '-f', file], deathSignal: 'SIGKILL' },
+    env: { PATH: process.env['PATH'], SOURCE_CONNECTIONS: String(CONNECTIONS), SOURCE_REQUESTS: String(REQUESTS) },
+    log: join(folder, 'haproxy.log'),
+  });
+  const up = await waitUntil(async () => (await ask('192.0.2.1').catch(() => undefined))?.status === 200, {
+    timeoutMs: 60_000,
+    everyMs: 500,
+  });
+  if (!up) throw new Error(`HAProxy does not serve:\n${await readFile(join(folder, 'haproxy.log'), 'utf8')}`);
+});
+
+afterEach(() => {
+  for (const socket of open) socket.destroy();
+  for (const response of held) response.end();
+});
+
+afterAll(async () => {
+  await balancer.stop([['SIGTERM', 10_000]]);
+  api.closeAllConnections();
+  api.close();
+  await rm(folder, { recursive: true });
+});
+
+async function shippedFile(apiPort: number): Promise<string> {
+  let text = await readFile('deploy/haproxy.cfg', 'utf8');
+  const changes: readonly (readonly [RegExp, string])[] = [
+    [/bind :8080$/m, `bind 127.0.0.1:${port} accept-proxy`],
+    [/bind :8404$/m, `bind 127.0.0.1:${await freePort()}`],
+    [/server-template .*$/m, `server one 127.0.0.1:${apiPort}`],
+  ];
+  for (const [from, to] of changes) {
+    if (!from.test(text)) throw new Error(`deploy/haproxy.cfg has no ${from.source}`);
+    text = text.replace(from, to);
+  }
+  return text;
+}
+
+async function callFrom(source: string): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  open.add(socket);
+  socket.once('close', () => open.delete(socket));
+  socket.on('error', () => socket.destroy());
+  await once(socket, 'connect');
+  const [family, ours] = isIPv6(source) ? ['TCP6', '2001:db8::1'] : ['TCP4', '192.0.2.254'];
+  socket.write(`PROXY ${family} ${source} ${ours} 4000 8080\r\n`);
+  return socket;
+}
+
+/** One call on a connection of its own; status 0 when it is closed unanswered. */
+async function ask(source: string, path = '/'): Promise<Answer> {
+  const socket = await callFrom(source);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: darkroom\r\nConnection: close\r\n\r\n`);
+  let text = '';
+  socket.setEncoding('utf8').on('data', (part: string) => (text += part));
+  await once(socket, 'close');
+  const [head = '', body = ''] = text.split(/\r\n\r\n(.*)/s);
+  const [line = '', ...fields] = head.split('\r\n');
+  const headers = new Map(
+    fields.map(
+      (field) =>
+        field
+          .toLowerCase()
+          .split(/: (.*)/s)
+          .slice(0, 2) as [string, string],
+    ),
+  );
+  return { status: Number(line.split(' ')[1] ?? 0), headers, body };
+}
+
+/** Calls from these sources in turn until one is refused; how many were served before. */
+async function untilRefused(sources: readonly string[]): Promise<{ served: number; refusal: Answer | undefined }> {
+  for (let served = 0; served < 10 * REQUESTS; served++) {
+    const answer = await ask(sources[served % sources.length] ?? '');
+    if (answer.status !== 200) return { served, refusal: answer };
+  }
+  return { served: 10 * REQUESTS, refusal: undefined };
+}
+
+function expectRefusal(answer: Answer | undefined, code: string): void {
+  expect(answer?.status).toBe(429);
+  const message: unknown = expect.stringMatching(/^Too many .* your address\.$/);
+  expect(JSON.parse(answer?.body ?? '')).toEqual({
+    type: 'error',
+    error: { type: 'rate_limit_error', code, message, param: null },
+  });
+  expect(answer?.headers.get('content-type')).toBe('application/json');
+  expect(answer?.headers.get('x-should-retry')).toBe('true');
+  expect(Number(answer?.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(Number(answer?.headers.get('retry-after'))).toBeLessThanOrEqual(60);
+}
+
+it('M5: refuses a source that asks too often, when to come back in the answer, and serves another', async () => {
+  const { served, refusal } = await untilRefused(['198.51.100.7']);
+  expect(served).toBeGreaterThanOrEqual(REQUESTS);
+  expectRefusal(refusal, 'rate_limit_exceeded');
+  expect((await ask('198.51.100.8')).status).toBe(200);
+});
+
+it('M5: takes all addresses of an IPv6 /64 for one source, which one machine can have all of', async () => {
+  const { served, refusal } = await untilRefused(['2001:db8:1:2::1', '2001:db8:1:2:ffff::9', '2001:db8:1:2:3:4:5:6']);
+  expect(served).toBeGreaterThanOrEqual(REQUESTS);
+  expectRefusal(refusal, 'rate_limit_exceeded');
+  expect((await ask('2001:db8:1:3::1')).status).toBe(200);
+});
+
+it('M5: refuses a source that holds too many connections, closes twice as many, and serves another', async () => {
+  const source = '203.0.113.7';
+  const calls = Array.from({ length: CONNECTIONS }, () => ask(source, '/hold'));
+  expect(await waitUntil(() => held.size === CONNECTIONS, { timeoutMs: 30_000 })).toBe(true);
+  expectRefusal(await ask(source), 'concurrency_limit_exceeded');
+  const idle: Socket[] = [];
+  while (idle.length < CONNECTIONS + 1) idle.push(await callFrom(source));
+  expect(await waitUntil(async () => (await ask(source)).status === 0, { timeoutMs: 30_000 })).toBe(true);
+  expect((await ask('203.0.113.8')).status).toBe(200);
+  for (const socket of idle) socket.destroy();
+  for (const response of held) response.end('at last');
+  expect((await Promise.all(calls)).map(({ body }) => body)).toEqual(calls.map(() => 'at last'));
+});

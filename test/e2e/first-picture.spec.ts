@@ -1,0 +1,72 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { openImage } from '#images/sharp.js';
+import { startChild, type Child } from '#embedded/child.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { freePort } from '../support/free-port.js';
+import { startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
+
+const MAIN = resolve('dist', 'apps', 'onebox', 'src', 'main.js');
+const READY = 'Ctrl-C stops everything.';
+let folder: string;
+let vendor: ScriptedUpstream;
+const started: Child[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'darkroom-first-picture-'));
+  vendor = await startUpstream();
+});
+
+afterEach(async () => {
+  for (const child of started.splice(0)) await child.stop([['SIGTERM', 60_000]]);
+  await vendor.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function run(command: readonly string[], settings: Record<string, string>) {
+  const log = join(folder, `${command.join('-') || 'start'}.txt`);
+  const env = { PATH: process.env['PATH'], HOME: folder, DATA_DIR: join(folder, 'data'), ...settings };
+  const args = [MAIN, ...command];
+  const child = await startChild({ command: process.execPath, args, env, log, deathSignal: 'SIGTERM' });
+  started.push(child);
+  return { child, output: () => readFile(log, 'utf8') };
+}
+
+/** A catalogue's file, which names the vendor's address. */
+async function writeCatalogue(): Promise<string> {
+  const file = join(folder, 'models.yaml');
+  await writeFile(
+    file,
+    `currency: USD
+providers:
+  vendor: { type: openai, base_url: "${vendor.url}", keys: [{ env: VENDOR_KEY }] }
+models:
+  gpt-image-2: { kind: image, routes: [{ provider: vendor }], prices: [{ from: 2026-01-01, per_image: { 1k: 1, 2k: 2, 4k: 4 } }] }
+`,
+  );
+  return file;
+}
+
+it.each([
+  ['OPENAI_API_KEY', () => Promise.resolve({ OPENAI_API_KEY: 'sk-paid', OPENAI_BASE_URL: vendor.url })],
+  ['MODELS_FILE', async () => ({ MODELS_FILE: await writeCatalogue(), VENDOR_KEY: 'sk-paid' })],
+])(
+  'M7: the first start with %s set draws its picture itself, and neither it nor the doctor buys anything',
+  async (_name, settings) => {
+    const chosen = { PORT: String(await freePort()), ...(await settings()) };
+    const product = await run([], chosen);
+    await waitUntil(async () => !product.child.running || (await product.output()).includes(READY), {
+      timeoutMs: 120_000,
+    });
+    expect(await product.output()).toMatch(
+      /First picture .*\(2048x2048, made in .* by the sandbox; nothing was ordered\)/,
+    );
+    const picture = await openImage(await readFile(join(folder, 'data', 'first-picture.png'))).metadata();
+    expect(picture).toMatchObject({ format: 'png', width: 2048, height: 2048 });
+    const doctor = await run(['doctor'], chosen);
+    expect(await doctor.child.exited).toEqual({ code: 0, signal: null });
+    expect(vendor.calls.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  },
+  240_000,
+);

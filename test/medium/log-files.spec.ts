@@ -1,0 +1,71 @@
+import { appendFile, mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startChild } from '#embedded/child.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { LogFiles, rotateLog } from '../../apps/onebox/src/log-files.js';
+
+const BOUNDS = { maxBytes: 100_000, older: 4 };
+/** Writes numbered lines of 100 bytes in bursts, and ends after the last. */
+const WRITER = `
+let line = 0;
+const burst = () => {
+  let text = '';
+  for (const end = Math.min(line + 200, 30_000); line < end; line++) text += String(line).padStart(99, ' ') + '\\n';
+  process.stdout.write(text, () => { if (line < 30_000) setImmediate(burst); });
+};
+burst();`;
+let folder: string;
+let log: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'darkroom-logs-'));
+  log = join(folder, 'api.log');
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+async function size(file: string): Promise<number> {
+  return (await stat(file)).size;
+}
+
+it('M4: keeps the log of a process that writes on and on within its bounds, the newest lines in it', async () => {
+  const logs = new LogFiles([log, join(folder, 'never-written.log')], BOUNDS);
+  const env = { PATH: process.env['PATH'] };
+  const writer = await startChild({
+    ...{ command: process.execPath, args: ['-e', WRITER], env, log, deathSignal: 'SIGKILL' },
+  });
+  logs.watch(5);
+  expect(await writer.exited).toEqual({ code: 0, signal: null });
+  expect(await waitUntil(async () => (await size(log)) <= BOUNDS.maxBytes, { timeoutMs: 30_000 })).toBe(true);
+  logs.stop();
+  const names = (await readdir(folder)).sort();
+  expect(['api.log', 'api.log.1', 'api.log.2', 'api.log.3', 'api.log.4']).toEqual(expect.arrayContaining(names));
+  let total = 0;
+  for (const name of names) {
+    const { size: bytes, mode } = await stat(join(folder, name));
+    total += bytes;
+    expect(mode & 0o777).toBe(0o600);
+  }
+  // 3 MB were written. A file ends on what came while it was copied, a megabyte at most.
+  expect(total).toBeLessThan(2_000_000);
+  const newest = await readFile((await size(log)) > 0 ? log : `${log}.1`, 'utf8');
+  expect(newest).toMatch(/ 29999\n$/);
+}, 60_000);
+
+it('puts the end of a full log aside, forgets the oldest, and leaves what is small or absent alone', async () => {
+  for (let turn = 1; turn <= 6; turn++) {
+    await appendFile(log, `${String(turn).repeat(150_000)}\n`);
+    expect(rotateLog(log, BOUNDS)).toBe(true);
+    expect(await size(log)).toBe(0);
+  }
+  expect((await readdir(folder)).sort()).toEqual(['api.log', 'api.log.1', 'api.log.2', 'api.log.3', 'api.log.4']);
+  for (let age = 1; age <= 4; age++)
+    expect(await readFile(`${log}.${age}`, 'utf8')).toBe(`${String(7 - age).repeat(99_999)}\n`);
+  await appendFile(log, 'a line\n');
+  expect(rotateLog(log, BOUNDS)).toBe(false);
+  expect(rotateLog(join(folder, 'absent.log'), BOUNDS)).toBe(false);
+  expect(await readFile(log, 'utf8')).toBe('a line\n');
+});
