@@ -37,7 +37,8 @@ export function costView(status: string, { reserved, settled, currency }: Viewed
   const isFree = status === 'failed' || (status === 'cancelled' && settled === 0);
   if (isFree) return { amount: NOTHING, currency, state: 'refunded' };
   if (reserved === null) return { amount: null, currency, state: 'unpriced' };
-  if (status === 'completed' || status === 'cancelled') return { amount: decimalOf(settled ?? reserved), currency, state: 'settled' };
+  if (status === 'completed' || status === 'cancelled')
+    return { amount: decimalOf(settled ?? reserved), currency, state: 'settled' };
   return { amount: decimalOf(reserved), currency, state: 'reserved' };
 }
 

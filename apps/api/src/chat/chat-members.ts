@@ -1,8 +1,13 @@
 import type { TokenPrices } from '#catalogue/catalogue.js';
 import { CHAT_EXTRAS } from '#catalogue/catalogue-schema.js';
 import { AppError } from '#contract/app-error.js';
-import { jsonMembers, valueAt } from './json-members.js';
-import type { ChatRequest } from './chat-request.js';
+import { jsonMembers, valueAt, type Span } from './json-members.js';
+
+/** The bytes of a chat, and where its members stand in them. */
+interface ChatMembers {
+  readonly bytes: Buffer;
+  readonly members: ReadonlyMap<string, Span>;
+}
 
 /** What is read of a chat, and what changes its price: another spelling of these would be read by some servers only. */
 const READ = ['model', 'messages', 'stream', 'stream_options', 'n', 'max_tokens', 'max_completion_tokens'];
@@ -31,7 +36,7 @@ export function assertMemberNames(names: Iterable<string>): void {
 }
 
 /** `stream` and its options must be read here as everywhere. Throws AppError (invalid_type, invalid_json, unsupported_parameter). */
-export function assertStreamOptions({ bytes, members }: Pick<ChatRequest, 'bytes' | 'members'>): void {
+export function assertStreamOptions({ bytes, members }: ChatMembers): void {
   const stream = members.get('stream');
   if (stream !== undefined && !/^(?:true|false|null)$/.test(bytes.toString('latin1', stream.start, stream.end))) {
     throw new AppError('invalid_type', 'stream must be a boolean', { param: 'stream' });
@@ -42,7 +47,7 @@ export function assertStreamOptions({ bytes, members }: Pick<ChatRequest, 'bytes
 }
 
 /** Refuses what the model's price does not cover. Throws AppError `unsupported_parameter`. */
-export function assertCovered({ bytes, members }: ChatRequest, { covers = [] }: TokenPrices): void {
+export function assertCovered({ bytes, members }: ChatMembers, { covers = [] }: TokenPrices): void {
   for (const name of CHAT_EXTRAS) {
     const span = members.get(name);
     if (span === undefined || covers.includes(name)) continue;
