@@ -14,6 +14,8 @@ describe('limits of a key', () => {
       RATE_SUBMITS_PER_MINUTE: '25',
       RATE_POLLS_PER_MINUTE: '20',
       MAX_TASKS_IN_FLIGHT: '2',
+      // Keys of the tests share an account; what binds it is set in tests of its own.
+      ...{ ACCOUNT_SUBMITS_PER_MINUTE: '0', ACCOUNT_POLLS_PER_MINUTE: '0', ACCOUNT_TASKS_IN_FLIGHT: '0' },
     });
     second = await startApi(platform.settings);
   }, 120_000);
@@ -126,5 +128,54 @@ describe('limits of a key', () => {
     expect((await submit(key, {}, {})).headers.get('ratelimit-policy')).toBe('"submits";q=25;w=60');
     // What a worker ends is given back, though it does not know whether the key has a limit.
     expect(await waitUntil(async () => (await submit(key)).status === 202, { timeoutMs: 20_000 })).toBe(true);
+  });
+
+  it('H6: limits of an account hold for all its keys together, whatever these may do, and the answer says whose they are', async () => {
+    const accountId = await platform.newAccount();
+    await platform.pool.query(
+      'UPDATE accounts SET polls_per_minute = 30, submits_per_minute = 50, tasks_in_flight = 3 WHERE id = $1',
+      [accountId],
+    );
+    const any = { polls_per_minute: 0, submits_per_minute: 0, tasks_in_flight: 0 };
+    const keys = await Promise.all(Array.from({ length: 4 }, () => platform.newKey(any, accountId)));
+    const polls = await Promise.all(
+      Array.from({ length: 48 }, (_, n) => get(n % 2 === 0 ? platform : second, '/v1/tasks', keys[n % 4] ?? '')),
+    );
+    expect(polls.filter(({ status }) => status === 200)).toHaveLength(30);
+    const refused = polls.find(({ status }) => status === 429);
+    expect(refused?.headers.get('ratelimit-policy')).toBe('"account-polls";q=30;w=60');
+    expect(refused?.headers.get('x-ratelimit-limit-requests')).toBe('30');
+    expect(await refused?.json()).toMatchObject({
+      error: { code: 'rate_limit_exceeded', message: 'The account of this API key is limited to 30 polls per minute.' },
+    });
+
+    platform.worker.kill('SIGSTOP');
+    const submits = await Promise.all(Array.from({ length: 8 }, (_, n) => submit(keys[n % 4] ?? '')));
+    expect(submits.filter(({ status }) => status === 202)).toHaveLength(3);
+    const full = submits.find(({ status }) => status === 429);
+    expect(await full?.json()).toMatchObject({
+      error: {
+        code: 'concurrency_limit_exceeded',
+        message: expect.stringMatching(/^The account .* 3 tasks/) as unknown,
+      },
+    });
+    platform.worker.kill('SIGCONT');
+  });
+
+  it('a key above its own limit uses up nothing of its account’s, and headers show the limit that leaves least', async () => {
+    const accountId = await platform.newAccount();
+    await platform.pool.query('UPDATE accounts SET polls_per_minute = 24 WHERE id = $1', [accountId]);
+    const [loud, quiet] = [
+      await platform.newKey({ polls_per_minute: 4 }, accountId),
+      await platform.newKey({ polls_per_minute: 100 }, accountId),
+    ];
+    const statuses = await Promise.all(
+      Array.from({ length: 40 }, async () => (await get(platform, '/v1/tasks', loud)).status),
+    );
+    expect(statuses.filter((status) => status === 200)).toHaveLength(4);
+    const first = await get(platform, '/v1/tasks', quiet);
+    expect(first.headers.get('ratelimit')).toMatch(/^"account-polls";r=19;t=/);
+    const key = await platform.newKey({ polls_per_minute: 9 }, accountId);
+    expect((await get(second, '/v1/tasks', key)).headers.get('ratelimit')).toMatch(/^"polls";r=8;t=/);
   });
 });

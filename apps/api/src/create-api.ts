@@ -23,6 +23,7 @@ import { ConnectionCap } from './http/connection-cap.js';
 import { KnownRoutes } from './http/known-routes.js';
 import { cleanPathIds } from './http/path-ids.js';
 import { createAdapter, prepareServer } from './http/server.js';
+import { ConsoleCaller } from './console/tasks/console-caller.js';
 import { askForHttps } from './http/strict-transport.js';
 import { limitRequests, RequestLimits } from './limits/limit-requests.js';
 
@@ -50,7 +51,8 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   authenticateRequests(server, app.get(ApiKeyStore));
   protectConsole(server, app.get(SessionStore), publicUrlOf(app.get(ApiConfig)));
   new ConnectionCap(app.get(ApiConfig).unauthenticatedConnections, trustedProxies, logger).watch(server);
-  limitRequests(server, app.get(RequestLimits));
+  const consoleCallers = app.get(ConsoleCaller);
+  limitRequests(server, app.get(RequestLimits), (accountId) => consoleCallers.of(accountId));
   logRequests(server, logger);
   countRequests(server, app.get(Metrics));
   serveDocs(app);

@@ -77,7 +77,13 @@ export type Orderer = Pick<
 >;
 
 /** The caller as a task names it. */
-export function ordererOf({ accountId, account, keyId, weight, limits }: Caller): Orderer {
+export function ordererOf({
+  accountId,
+  account,
+  keyId,
+  weight,
+  limits,
+}: Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 'limits'>): Orderer {
   return {
     accountId,
     accountWeight: account.weight,

@@ -1,4 +1,4 @@
-import { IsInt, Max, Min } from 'class-validator';
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
 export class LimitsConfig {
@@ -19,4 +19,43 @@ export class LimitsConfig {
   @Min(0)
   @Max(1_000_000_000)
   readonly chatsPerMinute: number = 600;
+
+  @Setting(
+    'ACCOUNT_SUBMITS_PER_MINUTE',
+    'Image requests that all API keys of an account may send in a minute; 0 = any number, unset = five times RATE_SUBMITS_PER_MINUTE.',
+  )
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(1_000_000_000)
+  private readonly accountSubmits?: number;
+
+  @Setting(
+    'ACCOUNT_POLLS_PER_MINUTE',
+    'Reads of tasks that all API keys of an account may make in a minute; 0 = any number, unset = five times RATE_POLLS_PER_MINUTE.',
+  )
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(1_000_000_000)
+  private readonly accountPolls?: number;
+
+  @Setting(
+    'ACCOUNT_CHATS_PER_MINUTE',
+    'Chats that all API keys of an account may send in a minute; 0 = any number, unset = five times RATE_CHATS_PER_MINUTE.',
+  )
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(1_000_000_000)
+  private readonly accountChats?: number;
+
+  /** What all keys of an account may do together in a minute; 0 = any number. */
+  get account(): Readonly<Record<'submits' | 'polls' | 'chats', number>> {
+    return {
+      submits: this.accountSubmits ?? 5 * this.submitsPerMinute,
+      polls: this.accountPolls ?? 5 * this.pollsPerMinute,
+      chats: this.accountChats ?? 5 * this.chatsPerMinute,
+    };
+  }
 }

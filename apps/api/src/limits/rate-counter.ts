@@ -3,29 +3,47 @@ import { RedisScript } from '#queue/redis-script.js';
 
 export const WINDOW_SECONDS = 60;
 
-/** KEYS: the counter of a window; ARGV: how many more, its ms. Answers with the count and the ms until it ends. */
+/**
+ * KEYS: counters of windows, one within the other; ARGV: how many more, ms of a window, the limit of each. Answers with
+ * the count, how many of these were counted, and the ms until the window ends, for each. What is above one window's
+ * limit is not counted in the next.
+ */
 const COUNT = new RedisScript(`
-  local count = redis.call('INCRBY', KEYS[1], ARGV[1])
-  if count == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-  return { count, redis.call('PTTL', KEYS[1]) }`);
+  local rest = tonumber(ARGV[1])
+  local answers = {}
+  for i, key in ipairs(KEYS) do
+    local count = rest > 0 and redis.call('INCRBY', key, rest) or tonumber(redis.call('GET', key)) or 0
+    if rest > 0 and count == rest then redis.call('PEXPIRE', key, ARGV[2]) end
+    answers[i] = { count, rest, redis.call('PTTL', key) }
+    rest = math.max(0, math.min(rest, ARGV[i + 2] - (count - rest)))
+  end
+  return answers`);
 
-/** Where a request stands in its window. */
+/** A counter, and how many requests of a window it lets on to the next one. */
+export interface RateWindow {
+  readonly name: string;
+  readonly limit: number;
+}
+
+/** Where a request stands in a window. */
 export interface Counted {
-  /** 1 for the first request of the window. */
+  /** 1 for the first request of the window; of one that an earlier window stopped, that of the last before it. */
   readonly place: number;
   /** Whole seconds until the window ends, at least 1. */
   readonly resetSeconds: number;
 }
 
-/** Requests of one name that arrived while a command was on its way; they go together with the next. */
+type Answer = readonly [count: number, added: number, restMs: number];
+
+/** Requests of the same windows that arrived while a command was on its way; they go together with the next. */
 interface Waiting {
   count: number;
-  answer: Promise<{ first: number; resetSeconds: number }> | undefined;
+  answer: Promise<readonly Answer[]> | undefined;
 }
 
 /**
- * Counts requests in windows (of a minute unless told) that begin with the first, exactly, at all processes together. However many
- * requests of one caller come at a time, this process has one command for them on its way and one that waits.
+ * Counts requests in windows (of a minute unless told) that begin with the first, exactly, at all processes together.
+ * However many requests of one caller come at a time, this process has one command for them on its way and one that waits.
  */
 export class RateCounter {
   private readonly underway = new Map<string, Promise<unknown>>();
@@ -39,27 +57,39 @@ export class RateCounter {
 
   /** Throws when Redis does not answer. */
   async count(name: string): Promise<Counted> {
-    const group = this.waiting.get(name) ?? { count: 0, answer: undefined };
-    const index = group.count++;
-    if (group.answer === undefined) {
-      this.waiting.set(name, group);
-      group.answer = this.send(name, group);
-    }
-    const { first, resetSeconds } = await group.answer;
-    return { place: first + index, resetSeconds };
+    const [counted] = await this.countAll([{ name, limit: 0 }]);
+    return counted as Counted;
   }
 
-  private async send(name: string, group: Waiting): Promise<{ first: number; resetSeconds: number }> {
-    await this.underway.get(name)?.catch(() => undefined);
-    this.waiting.delete(name);
-    const command = COUNT.run(this.redis, [`${this.prefix}:rate:${name}`], [group.count, this.windowSeconds * 1_000]);
-    this.underway.set(name, command);
+  /** The same in several windows with one command: in each one only while all before it leave room. Throws like `count`. */
+  async countAll(windows: readonly RateWindow[]): Promise<Counted[]> {
+    const group = windows.map(({ name }) => name).join(' ');
+    const together = this.waiting.get(group) ?? { count: 0, answer: undefined };
+    const index = together.count++;
+    if (together.answer === undefined) {
+      this.waiting.set(group, together);
+      together.answer = this.send(group, windows, together);
+    }
+    const answers = await together.answer;
+    return answers.map(([count, added, restMs]) => ({
+      place: index < added ? count - added + 1 + index : count,
+      resetSeconds: Math.min(Math.max(1, Math.ceil(restMs / 1_000)), this.windowSeconds),
+    }));
+  }
+
+  private async send(group: string, windows: readonly RateWindow[], together: Waiting): Promise<readonly Answer[]> {
+    await this.underway.get(group)?.catch(() => undefined);
+    this.waiting.delete(group);
+    const command = COUNT.run(
+      this.redis,
+      windows.map(({ name }) => `${this.prefix}:rate:${name}`),
+      [together.count, this.windowSeconds * 1_000, ...windows.map(({ limit }) => limit)],
+    );
+    this.underway.set(group, command);
     try {
-      const [count, restMs] = (await command) as [number, number];
-      const resetSeconds = Math.min(Math.max(1, Math.ceil(restMs / 1_000)), this.windowSeconds);
-      return { first: count - group.count + 1, resetSeconds };
+      return (await command) as Answer[];
     } finally {
-      if (this.underway.get(name) === command) this.underway.delete(name);
+      if (this.underway.get(group) === command) this.underway.delete(group);
     }
   }
 }

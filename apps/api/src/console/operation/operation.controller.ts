@@ -64,6 +64,7 @@ export class OperationController {
   }
 
   @Post('providers/:name/test')
+  @RouteConfig({ counted: 'submits' })
   @HttpCode(202)
   @ApiBody({ type: TestBody, required: false })
   @ApiResponse({

@@ -2,6 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { Database } from '#database/database.js';
 import { FailedTasks, isWorthRedriving, type FailedOrder } from '#tasks/failed-tasks.js';
+import { ordererOf, type Caller } from '../../auth/caller.js';
+import { RequestLimits } from '../../limits/limit-requests.js';
 import { DrawAgain } from '../tasks/draw-again.js';
 
 /** Orders that are given at a time, and how long until no more are begun. */
@@ -36,6 +38,7 @@ export class Redrive {
   constructor(
     @Inject(Database) database: Database,
     @Inject(DrawAgain) private readonly again: DrawAgain,
+    @Inject(RequestLimits) private readonly limits: RequestLimits,
   ) {
     this.failed = new FailedTasks(database.pool);
   }
@@ -62,13 +65,29 @@ export class Redrive {
   }
 
   private async order(order: FailedOrder, requestId: string): Promise<string> {
-    const { id, accountId, accountWeight, apiKeyId, weight, callbackUrl, asynchronous } = order;
+    const { id, callbackUrl, asynchronous } = order;
+    const caller = ownerOf(order);
+    await this.limits.admit('submits', caller);
     return await this.again.order(order, {
-      ...{ accountId, accountWeight, accountMaxInFlight: order.accountTasksInFlight ?? undefined },
-      ...{ apiKeyId, weight, maxInFlight: order.tasksInFlight ?? undefined },
+      ...ordererOf(caller),
       ...{ requestId, callbackUrl, asynchronous, redriveOf: id },
     });
   }
+}
+
+/** Whose order it was, and is counted as again. */
+function ownerOf(order: FailedOrder): Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 'limits'> {
+  const { accountId, apiKeyId: keyId, weight } = order;
+  const own = { submits: order.submitsPerMinute ?? undefined, tasksInFlight: order.tasksInFlight ?? undefined };
+  const all = {
+    submits: order.accountSubmitsPerMinute ?? undefined,
+    tasksInFlight: order.accountTasksInFlight ?? undefined,
+  };
+  return {
+    ...{ accountId, keyId, weight },
+    limits: { ...own, polls: undefined },
+    account: { weight: order.accountWeight, limits: { ...all, polls: undefined, chats: undefined } },
+  };
 }
 
 /** Why failures of a kind are not drawn anew; undefined where they are. */

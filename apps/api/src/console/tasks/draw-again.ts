@@ -8,9 +8,8 @@ import { SubmitTask } from '#tasks/submit-task.js';
 import { TaskDetails, type TaskOrder } from '#tasks/task-details.js';
 import { newTaskId } from '#tasks/task-id.js';
 import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/task.js';
-import { ordererOf, type Orderer } from '../../auth/caller.js';
+import { ordererOf, type Caller, type Orderer } from '../../auth/caller.js';
 import { RequestRules } from '../../images/request-rules.js';
-import { ConsoleCaller } from './console-caller.js';
 
 /** Images of one kind of object are read back and stored anew under this type; what they are is seen when they are used. */
 const CONTENT_TYPE = 'application/octet-stream';
@@ -28,17 +27,15 @@ export class DrawAgain {
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     @Inject(SubmitTask) private readonly tasks: SubmitTask,
     @Inject(RequestRules) private readonly rules: RequestRules,
-    @Inject(ConsoleCaller) private readonly callers: ConsoleCaller,
   ) {
     this.details = new TaskDetails(database.pool);
   }
 
-  /** For the account's own people, with the console's key. Answers and throws like `order`; `task_not_found` besides. */
-  async run(accountId: string, id: string, requestId: string): Promise<string> {
-    const order = await this.details.order(accountId, id);
+  /** For the caller's own account, with the caller's key. Answers and throws like `order`; `task_not_found` besides. */
+  async run(caller: Caller, id: string, requestId: string): Promise<string> {
+    const order = await this.details.order(caller.accountId, id);
     if (order === undefined) throw new AppError('task_not_found', 'There is no such task.');
-    const orderer = ordererOf(await this.callers.of(accountId));
-    return await this.order(order, { ...orderer, requestId, callbackUrl: null, asynchronous: false });
+    return await this.order(order, { ...ordererOf(caller), requestId, callbackUrl: null, asynchronous: false });
   }
 
   /** The id of the new task. Throws AppError: `model_not_found`, `invalid_value` when its images are gone, as SubmitTask. */

@@ -10,7 +10,6 @@ import { goneSignal } from '../../http/gone-signal.js';
 import { AcceptImage, type Accepted } from '../../images/accept-image.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
 import { modelViewOf } from '../../models/model-view-of.js';
-import { ConsoleCaller } from './console-caller.js';
 import { ConsoleController } from '../console-controller.js';
 import { sessionOf } from '../session.guard.js';
 import { AcceptedTaskView } from './task-views.js';
@@ -20,7 +19,6 @@ import { AcceptedTaskView } from './task-views.js';
 export class PlaygroundController {
   constructor(
     @Inject(AcceptImage) private readonly accept: AcceptImage,
-    @Inject(ConsoleCaller) private readonly callers: ConsoleCaller,
     @Inject(CatalogueSource) private readonly source: CatalogueSource,
     @Inject(LimitsConfig) private readonly limits: LimitsConfig,
     @Inject(AuditLog) private readonly audit: AuditLog,
@@ -35,7 +33,7 @@ export class PlaygroundController {
   }
 
   @Post('pictures')
-  @RouteConfig({ largeBody: true })
+  @RouteConfig({ largeBody: true, counted: 'submits' })
   @HttpCode(202)
   @ApiBody({ type: ImageGenerationRequest })
   @ApiResponse({ status: 202, type: AcceptedTaskView })
@@ -45,7 +43,7 @@ export class PlaygroundController {
   }
 
   @Post('edits')
-  @RouteConfig({ largeBody: true, multipart: true })
+  @RouteConfig({ largeBody: true, multipart: true, counted: 'submits' })
   @HttpCode(202)
   @ApiConsumes('multipart/form-data')
   @ApiResponse({ status: 202, type: AcceptedTaskView, description: 'With partial_images, stream must be true.' })
@@ -56,7 +54,6 @@ export class PlaygroundController {
   /** The answer is the task, however the request would be answered elsewhere; its events are another address. */
   private async submit(request: FastifyRequest, accept: () => Promise<Accepted>): Promise<AcceptedTaskView> {
     const { accountId, personId } = sessionOf(request);
-    request.caller = await this.callers.of(accountId);
     const { task } = await accept();
     request.taskId = task.id;
     await this.audit.write({

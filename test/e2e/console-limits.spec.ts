@@ -1,0 +1,61 @@
+import { Browser, signInFirstAdmin } from '../support/console.js';
+import { insertFailed } from '../support/failed-task.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+const PICTURE = { model: 'gpt-image-2', resolution: '1k', prompt: 'a flood' };
+
+/** With limits as they are unless set, but for the pages', which are low. */
+describe('limits of what the console orders', () => {
+  let platform: Platform;
+  let ada: Browser;
+  beforeAll(async () => {
+    platform = await startPlatform({
+      RATE_SUBMITS_PER_MINUTE: '60',
+      RATE_POLLS_PER_MINUTE: '250',
+      MAX_TASKS_IN_FLIGHT: '100',
+    });
+    ada = await signInFirstAdmin(platform);
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  async function rows(): Promise<number> {
+    const { rows: found } = await platform.pool.query<{ count: number }>('SELECT count(*)::int AS count FROM tasks');
+    return found[0]?.count ?? 0;
+  }
+
+  it('M2: 150 pictures at once are refused above 60 with the 429 that keys get, and so is each of them again', async () => {
+    const answers = await Promise.all(Array.from({ length: 150 }, () => ada.call('/pictures', { body: PICTURE })));
+    expect(answers.filter(({ status }) => status === 202)).toHaveLength(60);
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(90);
+    expect(refused[0]?.headers.get('ratelimit-policy')).toBe('"submits";q=60;w=60');
+    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await refused[0]?.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+    expect(await rows()).toBe(60);
+
+    const good = answers.find(({ status }) => status === 202);
+    const { task_id: id } = (await good?.json()) as { task_id: string };
+    expect((await ada.call(`/tasks/${id}/again`, { method: 'POST' })).status).toBe(429);
+    expect((await ada.call('/operation/providers/sandbox/test', { body: {} })).status).not.toBe(202);
+    expect(await rows()).toBe(60);
+  });
+
+  it('M2: a re-driven task counts as its key’s and its account’s, and what is above is refused by name', async () => {
+    await platform.pool.query(`UPDATE api_keys SET submits_per_minute = 2 WHERE name = 'e2e'`);
+    const failed = await Promise.all(Array.from({ length: 5 }, () => insertFailed(platform)));
+    const outcome = await ada.ask<{ redriven: object[]; refused: { code: string }[] }>('/failures/redrive', {
+      body: { tasks: failed },
+    });
+    expect(outcome.redriven).toHaveLength(2);
+    expect(outcome.refused.map(({ code }) => code)).toEqual(Array.from({ length: 3 }, () => 'rate_limit_exceeded'));
+  });
+
+  it('M2: the pages of one person may ask often, and not without end', async () => {
+    const answers = await Promise.all(Array.from({ length: 400 }, () => ada.call('/tasks?limit=1')));
+    const refused = answers.filter(({ status }) => status === 429);
+    // What came before counts, too.
+    expect(refused.length).toBeGreaterThanOrEqual(150);
+    expect(refused.length).toBeLessThan(170);
+    expect(await refused[0]?.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+  });
+});
