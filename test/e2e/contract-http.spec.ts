@@ -215,6 +215,14 @@ describe('connections without a key', () => {
     expect(await ask(open(), '/v1/models', platform.key)).toBe('closed');
     expect(await ask(known, '/v1/models', platform.key)).toBe('200');
     expect((await api.logged('connections.refused'))['count']).toBe(4);
+    const behind = await startApi({
+      ...platform.settings,
+      ...{ UNAUTHENTICATED_CONNECTIONS: '1', TRUSTED_PROXIES: '127.0.0.1' },
+    });
+    const proxied = Array.from({ length: 5 }, () => connect(Number(new URL(behind.url).port), '127.0.0.1'));
+    sockets.push(...proxied);
+    for (const socket of proxied) expect(await ask(socket, '/healthz')).toBe('200');
+    await behind.stop();
 
     expect(await ask(unknown[0] as Socket, '/v1/models', 'sk-wrong')).toBe('401');
     expect(await ask(open(), '/healthz')).toBe('closed');

@@ -1,5 +1,6 @@
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
+import { signInFirstAdmin } from '../support/console.js';
 import { contractError } from '../support/contract-answer.js';
 import { LONG } from '../support/effort.js';
 import { counted, measured } from '../support/figures.js';
@@ -46,6 +47,31 @@ describe('bodies that were found to exhaust the API', () => {
     expect(seen.grownMb).toBeLessThan(200);
     expect(codes.filter((code) => code !== 400 && code !== 413)).toEqual([]);
   }, 300_000);
+
+  it('H1: a stranger may send the console 16 KiB, its people 64 KiB, and nobody anything to no address', async () => {
+    const { cookie = '' } = await signInFirstAdmin(platform);
+    const ask = async (method: string, path: string, bytes: number, headers: Record<string, string> = {}) => {
+      const own = { origin: platform.url, 'x-darkroom-csrf': '1', 'content-length': String(bytes) };
+      const answer = await sendBody(platform.url, {
+        // A connection that closes at once would take the answer along.
+        ...{ method, path, headers: { ...JSON_TYPE, ...own, connection: 'keep-alive', ...headers } },
+        pieces: inPieces(Buffer.from('{"name":"'.padEnd(bytes - 2, 'a').concat('"}'))),
+      });
+      return [answer?.status, (JSON.parse(answer?.text ?? '{}') as { error?: { code: string } }).error?.code];
+    };
+    expect(await ask('POST', '/console/api/sign-in', 16_384)).toEqual([400, 'unsupported_parameter']);
+    expect(await ask('POST', '/console/api/sign-in', 16_385)).toEqual([413, 'request_too_large']);
+    expect(await ask('PATCH', '/console/api/person', 100)).toEqual([401, 'not_signed_in']);
+    expect(await ask('PATCH', '/console/api/person', 1_000_000)).toEqual([401, 'not_signed_in']);
+    expect(await ask('PATCH', '/console/api/person', 65_536, { cookie })).toEqual([400, 'invalid_value']);
+    expect(await ask('PATCH', '/console/api/person', 65_537, { cookie })).toEqual([413, 'request_too_large']);
+    for (const type of ['application/json', 'multipart/form-data; boundary=b', 'text/plain', 'no type']) {
+      expect(await ask('POST', '/v1/images/variations', 1_000_000, { 'content-type': type })).toEqual([
+        404,
+        'unknown_url',
+      ]);
+    }
+  });
 
   it.each([
     ['60 MB of empty objects', SUBMIT, 'empty objects', 60_000_000],

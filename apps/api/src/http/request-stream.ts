@@ -66,8 +66,9 @@ export function discardRest(payload: IncomingMessage): void {
       takeTurns(chunk);
     } catch {
       payload.off('data', onData);
-      payload.socket.pause();
-      setTimeout(() => payload.destroy(), LAST_LOOK_MS).unref();
+      // After whoever else would let it go on.
+      setImmediate(() => payload.socket.pause());
+      setTimeout(() => payload.socket.destroy(), LAST_LOOK_MS).unref();
     }
   };
   payload.on('data', onData);

@@ -2,11 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { UploadResponse } from '#contract/upload-response.js';
-import { declaredPixels } from '#images/declared-pixels.js';
-import { ImageError } from '#images/image-error.js';
 import { MAX_KEPT_IMAGE_BYTES } from '#images/limits.js';
-import { assertInputPixels } from '#images/pixel-limits.js';
-import type { ImageType } from '#images/sniff.js';
 import { uploadKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { LinkSigner } from '#storage/signed-link.js';
@@ -17,17 +13,13 @@ import { BodyHold, BodyMemory } from '../http/body-memory.js';
 import { sourceOf } from '../http/json-body.js';
 import { formsOnly } from '../http/server.js';
 import { storeImage } from '../images/store-image.js';
+import { pixelWatch } from './pixel-watch.js';
 import { FILE_PART, readUploadForm } from './upload-form.js';
 import { UploadStore } from './upload-store.js';
 import { UploadsConfig } from './uploads.config.js';
 
 /** The file, and room for what forms put around it. */
 const MAX_FORM_BYTES = MAX_KEPT_IMAGE_BYTES + 1_048_576;
-/** Where an image says how large it is, unless there is an odd amount of metadata before it. */
-const MAX_HEAD_BYTES = 262_144;
-/** By how much it must have grown to be looked at again. */
-const LOOK_AGAIN = 1.2;
-
 /** An answered upload, and what of the form meant nothing. */
 export interface KeptImage {
   readonly answer: UploadResponse;
@@ -80,40 +72,6 @@ export class KeepImage {
       throw error;
     }
   }
-}
-
-/** Refuses an image by the pixels it declares, as soon as they have arrived. What they really are, its task finds out. */
-function pixelWatch(): (piece: Buffer, type: ImageType) => void {
-  let head: Buffer = Buffer.alloc(0);
-  let size = 0;
-  let nextLook = 0;
-  let over = false;
-  return (piece, type) => {
-    if (over) return;
-    head = withPiece(head, size, piece);
-    size += piece.length;
-    if (size < nextLook) return;
-    // However small the pieces are, few looks at what has come reach its end.
-    nextLook = size * LOOK_AGAIN;
-    const pixels = declaredPixels(head.subarray(0, size), type);
-    over = pixels !== undefined || size > MAX_HEAD_BYTES;
-    if (pixels === undefined) return;
-    try {
-      assertInputPixels(pixels.width, pixels.height);
-    } catch (error) {
-      if (!(error instanceof ImageError)) throw error;
-      throw new AppError(error.code, error.message, { param: FILE_PART, cause: error });
-    }
-  };
-}
-
-/** The first `size` bytes and the piece, in a buffer that doubles when they need more. */
-function withPiece(head: Buffer, size: number, piece: Buffer): Buffer {
-  const needed = size + piece.length;
-  const room = needed <= head.length ? head : Buffer.alloc(Math.max(needed, 2 * head.length));
-  if (room !== head) head.copy(room, 0, 0, size);
-  piece.copy(room, size);
-  return room;
 }
 
 function tooLarge(): AppError {

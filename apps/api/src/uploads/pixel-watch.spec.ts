@@ -1,0 +1,35 @@
+import { pixelWatch } from './pixel-watch.js';
+
+/** A JPEG that declares 30,000 x 30,000 pixels after so many bytes of metadata. */
+function jpeg(metadata: number): Buffer {
+  const segments = Array.from({ length: Math.ceil(metadata / 60_000) }, () => {
+    const segment = Buffer.alloc(60_004);
+    segment.writeUInt16BE(0xffe1, 0);
+    segment.writeUInt16BE(60_002, 2);
+    return segment;
+  });
+  const frame = Buffer.from('ffc0001108753075300301220002110103110100000000000000', 'hex');
+  return Buffer.concat([Buffer.from('ffd8', 'hex'), ...segments, frame, Buffer.alloc(100_000)]);
+}
+
+describe('pixelWatch', () => {
+  it.each([1, 7, 65_536, Infinity])('refuses what declares too many pixels, in pieces of %d bytes', (step) => {
+    for (const image of [jpeg(0), jpeg(60_000), jpeg(180_000)]) {
+      const watch = pixelWatch();
+      expect(() => {
+        for (let at = 0; at < image.length; at += step) watch(image.subarray(at, at + step), 'jpeg');
+      }).toThrow(expect.objectContaining({ code: 'image_too_large' }) as Error);
+    }
+  });
+
+  it('H1: a head in pieces of one byte is gathered, not copied at every one', () => {
+    const head = Buffer.alloc(262_144, 0xff);
+    // Copied at each, eight of them would be 270 GB.
+    expect(() => {
+      for (let time = 0; time < 8; time++) {
+        const watch = pixelWatch();
+        for (let at = 0; at < head.length; at++) watch(head.subarray(at, at + 1), 'jpeg');
+      }
+    }).not.toThrow();
+  });
+});
