@@ -99,13 +99,28 @@ export async function createApiKey(
   return { id, key, prefix: prefixOf(key) };
 }
 
+/** Stores a key's hash under this SECRET_KEY, if it is under the one before it. */
+export async function renewApiKeyHash(
+  database: Queryable,
+  { secretKey, secretKeyPrevious }: { readonly secretKey: string; readonly secretKeyPrevious?: string | undefined },
+  key: string,
+): Promise<void> {
+  if (secretKeyPrevious === undefined) return;
+  await database.query(
+    `UPDATE api_keys SET hash = $1 WHERE hash = $2 AND NOT EXISTS (SELECT 1 FROM api_keys WHERE hash = $1)`,
+    [hashApiKey(secretKey, key), hashApiKey(secretKeyPrevious, key)],
+  );
+}
+
 /** Makes the given key known unless it is; a revoked one stays revoked. */
 export async function ensureApiKey(
   database: Queryable,
   secretKey: string,
   key: string,
   name: string,
+  secretKeyPrevious?: string,
 ): Promise<{ id: string; created: boolean; revoked: boolean }> {
+  await renewApiKeyHash(database, { secretKey, secretKeyPrevious }, key);
   return await insert(database, secretKey, key, { name, accountId: DEFAULT_ACCOUNT, createdBy: null });
 }
 

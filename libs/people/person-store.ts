@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import type { Queryable } from '#database/queryable.js';
 import type { Identity } from './openid-provider.js';
-import { hashToken } from './tokens.js';
+import { tokenHashes, type TokenSecrets } from './tokens.js';
 
 export const ROLES = ['admin', 'member'] as const;
 export type Role = (typeof ROLES)[number];
@@ -61,7 +61,7 @@ const MAX_NAMESAKES = 100;
 export class PersonStore {
   constructor(
     private readonly database: Queryable,
-    private readonly secretKey: string,
+    private readonly secrets: TokenSecrets,
   ) {}
 
   /** Whether somebody is the first admin already. */
@@ -76,14 +76,14 @@ export class PersonStore {
       this.database,
       `WITH link AS (
          UPDATE sign_in_links SET used_at = now()
-         WHERE token_hash = $1 AND purpose = 'first_admin' AND used_at IS NULL AND expires_at > now()
+         WHERE token_hash = ANY($1) AND purpose = 'first_admin' AND used_at IS NULL AND expires_at > now()
            AND NOT EXISTS (SELECT 1 FROM people WHERE founder)
          RETURNING account_id)
        INSERT INTO people (id, account_id, email, name, role, founder, password_hash, openid_issuer, openid_subject,
          email_verified_at)
        SELECT $2, account_id, $3, $4, 'admin', true, $5, $6, $7, CASE WHEN $3 = $8 THEN now() END FROM link
        RETURNING ${PERSON_COLUMNS}`,
-      [this.hash(token), newPersonId(), email, name, ...columnsOf(credential)],
+      [this.hashes(token), newPersonId(), email, name, ...columnsOf(credential)],
     );
   }
 
@@ -93,14 +93,14 @@ export class PersonStore {
       this.database,
       `WITH link AS (
          UPDATE sign_in_links SET used_at = now()
-         WHERE token_hash = $1 AND purpose = 'invite' AND used_at IS NULL AND expires_at > now() AND email IS NOT NULL
+         WHERE token_hash = ANY($1) AND purpose = 'invite' AND used_at IS NULL AND expires_at > now() AND email IS NOT NULL
            AND EXISTS (SELECT 1 FROM accounts WHERE accounts.id = account_id AND disabled_at IS NULL)
          RETURNING account_id, email, role)
        INSERT INTO people (id, account_id, email, name, role, password_hash, openid_issuer, openid_subject,
          email_verified_at)
        SELECT $2, account_id, email, $3, role, $4, $5, $6, CASE WHEN email = $7 THEN now() END FROM link
        RETURNING ${PERSON_COLUMNS}`,
-      [this.hash(token), newPersonId(), name, ...columnsOf(credential)],
+      [this.hashes(token), newPersonId(), name, ...columnsOf(credential)],
     );
   }
 
@@ -114,7 +114,7 @@ export class PersonStore {
       this.database,
       `WITH link AS (
          UPDATE sign_in_links SET used_at = now()
-         WHERE token_hash = $1 AND purpose = 'password' AND used_at IS NULL AND expires_at > now()
+         WHERE token_hash = ANY($1) AND purpose = 'password' AND used_at IS NULL AND expires_at > now()
          RETURNING account_id, email),
        changed AS (
          UPDATE people SET password_hash = $2, openid_issuer = COALESCE($3, openid_issuer),
@@ -123,7 +123,7 @@ export class PersonStore {
          FROM link WHERE people.account_id = link.account_id AND people.email = link.email RETURNING people.*),
        ended AS (DELETE FROM sessions USING changed WHERE sessions.person_id = changed.id)
        SELECT ${PERSON_COLUMNS} FROM changed`,
-      [this.hash(token), ...columnsOf(credential)],
+      [this.hashes(token), ...columnsOf(credential)],
     );
   }
 
@@ -153,10 +153,10 @@ export class PersonStore {
    * for the address shares its salt, so that a sign-in hashes once however many accounts know the address.
    */
   async saltSource(by: { readonly email: string } | { readonly token: string }): Promise<string | undefined> {
-    const [email, token] = 'email' in by ? [by.email, null] : [null, this.hash(by.token)];
+    const [email, token] = 'email' in by ? [by.email, null] : [null, this.hashes(by.token)];
     const { rows } = await this.database.query<{ hash: string }>(
       `SELECT password_hash AS hash FROM people WHERE password_hash IS NOT NULL
-         AND email = COALESCE($1, (SELECT email FROM sign_in_links WHERE token_hash = $2))
+         AND email = COALESCE($1, (SELECT email FROM sign_in_links WHERE token_hash = ANY($2)))
        ORDER BY id LIMIT 1`,
       [email, token],
     );
@@ -224,8 +224,8 @@ export class PersonStore {
     );
   }
 
-  private hash(token: string): Buffer {
-    return hashToken(this.secretKey, 'link', token);
+  private hashes(token: string): Buffer[] {
+    return tokenHashes(this.secrets, 'link', token);
   }
 }
 

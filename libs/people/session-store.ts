@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import type { Queryable } from '#database/queryable.js';
 import type { Role } from './person-store.js';
-import { hashToken, newToken } from './tokens.js';
+import { hashToken, newToken, tokenHashes, type TokenSecrets } from './tokens.js';
 
 /** A session ends this long after its last request, and this long after its sign-in, whichever is first. */
 const IDLE = '12 hours';
@@ -38,7 +38,7 @@ export const SESSION_ALIVE = `sessions.expires_at > now() AND sessions.last_seen
 export class SessionStore {
   constructor(
     private readonly database: Queryable,
-    private readonly secretKey: string,
+    private readonly secrets: TokenSecrets,
   ) {}
 
   /** Begins a session; the token is for the cookie alone. Sessions of the person that are over are removed. */
@@ -49,7 +49,12 @@ export class SessionStore {
        seen AS (UPDATE people SET seen_at = now() WHERE id = $2)
        INSERT INTO sessions (id, person_id, token_hash, user_agent, expires_at)
        VALUES ($1, $2, $3, $4, now() + interval '${MAX_AGE_DAYS} days')`,
-      [id, personId, this.hash(token), userAgent.replaceAll('\u0000', '').slice(0, MAX_USER_AGENT)],
+      [
+        id,
+        personId,
+        hashToken(this.secrets.secretKey, 'session', token),
+        userAgent.replaceAll('\u0000', '').slice(0, MAX_USER_AGENT),
+      ],
     );
     return { id, token };
   }
@@ -61,8 +66,8 @@ export class SessionStore {
          email, people.name, role, password_hash IS NOT NULL AS "hasPassword",
          openid_subject IS NOT NULL AS "hasIdentity", last_seen_at < now() - interval '${TOUCH}' AS stale
        FROM sessions JOIN people ON people.id = person_id JOIN accounts ON accounts.id = account_id
-       WHERE token_hash = $1 AND ${SESSION_ALIVE} AND people.disabled_at IS NULL AND accounts.disabled_at IS NULL`,
-      [this.hash(token)],
+       WHERE token_hash = ANY($1) AND ${SESSION_ALIVE} AND people.disabled_at IS NULL AND accounts.disabled_at IS NULL`,
+      [tokenHashes(this.secrets, 'session', token)],
     );
     if (rows[0] === undefined) return undefined;
     const { stale, ...session } = rows[0];
@@ -92,9 +97,5 @@ export class SessionStore {
        UPDATE sessions SET last_seen_at = now() WHERE id = $1`,
       [id, personId],
     );
-  }
-
-  private hash(token: string): Buffer {
-    return hashToken(this.secretKey, 'session', token);
   }
 }

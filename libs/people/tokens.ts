@@ -5,8 +5,22 @@ export function newToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
+/** What tokens are hashed under; the key before this one is for looking up alone. */
+export interface TokenSecrets {
+  readonly secretKey: string;
+  readonly secretKeyPrevious?: string | undefined;
+}
+
+type Purpose = 'session' | 'link';
+
 /** What is stored of a token: its HMAC-SHA-256 under a key of SECRET_KEY; each purpose has its own. */
-export function hashToken(secretKey: string, purpose: 'session' | 'link', token: string): Buffer {
+export function hashToken(secretKey: string, purpose: Purpose, token: string): Buffer {
   const pepper = Buffer.from(hkdfSync('sha256', secretKey, '', `console ${purpose}`, 32));
   return createHmac('sha256', pepper).update(token).digest();
+}
+
+/** What may be stored of a token: under this SECRET_KEY, and under the one before it. */
+export function tokenHashes({ secretKey, secretKeyPrevious }: TokenSecrets, purpose: Purpose, token: string): Buffer[] {
+  const keys = [secretKey, ...(secretKeyPrevious === undefined ? [] : [secretKeyPrevious])];
+  return keys.map((key) => hashToken(key, purpose, token));
 }

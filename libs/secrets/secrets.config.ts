@@ -21,7 +21,7 @@ export class SecretsConfig {
 
   @Setting(
     'SECRET_KEY_PREVIOUS',
-    'The SECRET_KEY before this one; links it signed and secrets it sealed keep working.',
+    'Another SECRET_KEY whose links, sealed secrets, API keys, sessions and one-time links work too: the one before, or the next.',
     { secret: true },
   )
   @IsOptional()

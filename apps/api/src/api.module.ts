@@ -134,8 +134,7 @@ const providers = [
   {
     provide: ApiKeyStore,
     inject: [Database, SecretsConfig, KeyUses],
-    useFactory: (database: Database, { secretKey }: SecretsConfig, uses: KeyUses) =>
-      new ApiKeyStore(database, secretKey, uses),
+    useFactory: (database: Database, secrets: SecretsConfig, uses: KeyUses) => new ApiKeyStore(database, secrets, uses),
   },
   { provide: UploadStore, inject: [Database], useFactory: (database: Database) => new UploadStore(database) },
   {

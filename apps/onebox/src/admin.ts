@@ -30,7 +30,7 @@ export async function admin(
     const { secretKey, url } = findRunning(config);
     if (secretKey === undefined) throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
     if (url === undefined) throw new SetupError(`PUBLIC_URL is not known: ${notRunning(config, 'PUBLIC_URL')}.`);
-    const people = await new PersonStore(pool, secretKey).list();
+    const people = await new PersonStore(pool, { secretKey }).list();
     if (command === 'list') say(table(people));
     else if (command === 'link') say((await firstAdminLink(pool, secretKey, url)) ?? thereIsOne(people));
     else say(await passwordLink(pool, secretKey, url, personOf(people, email ?? '', accountId)));
@@ -39,7 +39,7 @@ export async function admin(
 
 /** A link that makes the first admin; undefined when there is one. */
 export async function firstAdminLink(pool: Queryable, secretKey: string, url: string): Promise<string | undefined> {
-  if (await new PersonStore(pool, secretKey).hasFounder()) return undefined;
+  if (await new PersonStore(pool, { secretKey }).hasFounder()) return undefined;
   return await createSignInLink(pool, secretKey, url, { purpose: 'first_admin' });
 }
 

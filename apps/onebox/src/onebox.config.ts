@@ -53,7 +53,7 @@ export class OneboxConfig {
   @MinLength(32, { message: 'SECRET_KEY must have at least 32 characters' })
   readonly secretKey?: string;
 
-  @Setting('SECRET_KEY_PREVIOUS', 'The SECRET_KEY before this one.', { secret: true })
+  @Setting('SECRET_KEY_PREVIOUS', 'Another SECRET_KEY that works too.', { secret: true })
   @IsOptional()
   @MinLength(32, { message: 'SECRET_KEY_PREVIOUS must have at least 32 characters' })
   readonly secretKeyPrevious?: string;

@@ -111,13 +111,14 @@ async function ensureKey(
   say: (line: string) => void,
 ): Promise<Secrets> {
   const secretKey = config.secretKey ?? secrets.secretKey;
+  const previous = config.secretKeyPrevious;
   return await withPool(databaseUrl, async (pool) => {
     if (config.bootstrapApiKey !== undefined) {
-      const { revoked } = await ensureApiKey(pool, secretKey, config.bootstrapApiKey, 'bootstrap');
+      const { revoked } = await ensureApiKey(pool, secretKey, config.bootstrapApiKey, 'bootstrap', previous);
       if (revoked) throw new SetupError('The API key in BOOTSTRAP_API_KEY was revoked; give another one or none.');
       return secrets;
     }
-    const { revoked } = await ensureApiKey(pool, secretKey, secrets.apiKey, 'first key');
+    const { revoked } = await ensureApiKey(pool, secretKey, secrets.apiKey, 'first key', previous);
     if (!revoked) return secrets;
     say('  The kept API key was revoked; a new one takes its place');
     const replaced = replaceApiKey(folder.secrets, secrets);

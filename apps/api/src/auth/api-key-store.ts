@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '#contract/app-error.js';
-import { hashApiKey, KEY_SCOPES } from '#database/api-keys.js';
+import { hashApiKey, KEY_SCOPES, renewApiKeyHash } from '#database/api-keys.js';
 import type { Database } from '#database/database.js';
+import type { SecretsConfig } from '#secrets/secrets.config.js';
 import { ACCOUNT_SHARE, accountShare, type Caller } from './caller.js';
 import type { KeyUses } from './key-uses.js';
 import { StrangerLane } from './stranger-lane.js';
@@ -34,7 +35,7 @@ export class ApiKeyStore {
 
   constructor(
     private readonly database: Database,
-    private readonly secretKey: string,
+    private readonly secrets: Pick<SecretsConfig, 'secretKey' | 'secretKeyPrevious'>,
     private readonly uses: KeyUses,
   ) {}
 
@@ -110,11 +111,17 @@ export class ApiKeyStore {
 
   private async read(key: string) {
     const { prisma } = this.database;
-    const row = await prisma.apiKey.findUnique({
-      where: { hash: new Uint8Array(hashApiKey(this.secretKey, key)) },
+    const { secretKey, secretKeyPrevious } = this.secrets;
+    const hash = hashApiKey(secretKey, key);
+    const hashes = [hash, ...(secretKeyPrevious === undefined ? [] : [hashApiKey(secretKeyPrevious, key)])];
+    const rows = await prisma.apiKey.findMany({
+      where: { hash: { in: hashes.map((one) => new Uint8Array(one)) } },
       include: { account: { select: { ...ACCOUNT_SHARE, disabledAt: true } } },
     });
-    if (row === null) return null;
+    const row = rows.find((one) => hash.equals(one.hash)) ?? rows[0];
+    if (row === undefined) return null;
+    // The key works under either; the next look-up tries again.
+    if (!hash.equals(row.hash)) await renewApiKeyHash(this.database.pool, this.secrets, key).catch(() => undefined);
     const budgets = await prisma.budget.count({ where: { ownerId: { in: [row.accountId, row.budgetId ?? row.id] } } });
     return { ...row, budgeted: budgets > 0 };
   }

@@ -102,12 +102,12 @@ export const CONSOLE_PARTS = [
   {
     provide: PersonStore,
     inject: [Database, SecretsConfig],
-    useFactory: ({ pool }: Database, { secretKey }: SecretsConfig) => new PersonStore(pool, secretKey),
+    useFactory: ({ pool }: Database, secrets: SecretsConfig) => new PersonStore(pool, secrets),
   },
   {
     provide: SessionStore,
     inject: [Database, SecretsConfig],
-    useFactory: ({ pool }: Database, { secretKey }: SecretsConfig) => new SessionStore(pool, secretKey),
+    useFactory: ({ pool }: Database, secrets: SecretsConfig) => new SessionStore(pool, secrets),
   },
   { provide: Passwords, useFactory: () => new Passwords() },
   { provide: OpenIdPeople, inject: [Database], useFactory: ({ pool }: Database) => new OpenIdPeople(pool) },
