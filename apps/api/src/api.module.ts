@@ -135,7 +135,11 @@ const providers = [
     useFactory: (database: Database, { secretKey }: SecretsConfig, uses: KeyUses) =>
       new ApiKeyStore(database, secretKey, uses),
   },
-  { provide: UploadStore, inject: [Database], useFactory: (database: Database) => new UploadStore(database) },
+  {
+    provide: UploadStore,
+    inject: [Database, UploadsConfig],
+    useFactory: (database: Database, config: UploadsConfig) => new UploadStore(database, config.bytesPerAccount),
+  },
   {
     provide: LISTENING_REDIS,
     inject: [QueueConfig, Logger],
