@@ -73,6 +73,7 @@ export const ERROR_KINDS = {
   account_limit_reached: { status: 409, type: 'conflict_error', retry: false },
   link_used: { status: 410, type: 'invalid_request_error' },
   request_too_large: { status: 413, type: 'invalid_request_error' },
+  upload_quota_exceeded: { status: 413, type: 'invalid_request_error' },
   uri_too_long: { status: 414, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
   idempotency_key_reused: { status: 422, type: 'invalid_request_error' },

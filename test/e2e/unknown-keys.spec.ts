@@ -28,9 +28,9 @@ describe('unknown keys', () => {
       .split('\n')
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line) as { event: string; status?: number; network?: string; count?: number });
-    expect(lines.filter(({ status }) => status === 401)).toHaveLength(1);
+    expect(lines.filter(({ event, status }) => event === 'request' && status === 401)).toHaveLength(1);
     expect(lines.filter(({ event }) => event === 'requests.refused')).toMatchObject([
-      { network: '203.0.113.7', count: CALLS - 1 },
+      { network: '203.0.113.7', status: 401, count: CALLS - 1 },
     ]);
   });
 });

@@ -136,7 +136,11 @@ const providers = [
     inject: [Database, SecretsConfig, KeyUses],
     useFactory: (database: Database, secrets: SecretsConfig, uses: KeyUses) => new ApiKeyStore(database, secrets, uses),
   },
-  { provide: UploadStore, inject: [Database], useFactory: (database: Database) => new UploadStore(database) },
+  {
+    provide: UploadStore,
+    inject: [Database, UploadsConfig],
+    useFactory: (database: Database, config: UploadsConfig) => new UploadStore(database, config.bytesPerAccount),
+  },
   {
     provide: LISTENING_REDIS,
     inject: [QueueConfig, Logger],

@@ -12,8 +12,8 @@ export interface LaneLimits {
   readonly patienceMs: number;
 }
 
-/** A look-up takes a millisecond or two, so these are seconds of waiting at most. */
-export const LANE_LIMITS: LaneLimits = { atOnce: 4, perNetwork: 1_000, inAll: 4_000, patienceMs: 5_000 };
+/** Who floods waits, too: long lines slow a flood down, while refusals at once would only make room for more of it. */
+export const LANE_LIMITS: LaneLimits = { atOnce: 4, perNetwork: 2_500, inAll: 5_000, patienceMs: 10_000 };
 
 const RETRY_SECONDS = 5;
 

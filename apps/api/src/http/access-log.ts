@@ -5,12 +5,12 @@ import { RefusalLog } from './refusal-log.js';
 /** nginx's word for a caller that went away before its answer. */
 const CLIENT_GONE = 499;
 
-/** What a request without a valid key ends with. */
-const REFUSED: ReadonlySet<number> = new Set([401, 429, CLIENT_GONE]);
+/** What a request ends with whose key is not valid, or could not be looked up. */
+const REFUSED: ReadonlySet<number> = new Set([401, 429, 503, CLIENT_GONE]);
 
 /**
  * One line per request; reads that went well, polls above all, are debug. Refusals without a valid key have one line
- * per network and minute, and one that counts the others.
+ * per network, status and minute, and one that counts the others.
  * The route's pattern is logged, never the address: links carry signatures.
  */
 export function logRequests(server: FastifyInstance, logger: Logger): void {
@@ -19,7 +19,7 @@ export function logRequests(server: FastifyInstance, logger: Logger): void {
     request.caller === undefined &&
     request.session === undefined &&
     REFUSED.has(status) &&
-    !refusals.isFirst(request.ip);
+    !refusals.isFirst(request.ip, status);
   const write = (request: FastifyRequest, reply: FastifyReply, status: number): void => {
     const clientRequestId = request.headers['x-client-request-id'];
     const level = request.method === 'GET' && status < 400 ? 'debug' : 'info';

@@ -2,36 +2,39 @@ import type { Logger } from '#telemetry/logger.js';
 import { networkOf } from './network-of.js';
 
 const WINDOW_MS = 60_000;
-/** Networks that are told apart in one minute; the others share a line. */
+/** Networks that are told apart in one minute; the others share lines. */
 const MAX_NETWORKS = 1_000;
 const OTHERS = 'others';
 
 /** Keeps who sends request after request without a valid key from filling the log. */
 export class RefusalLog {
-  /** Refusals of the running minute after the first, by network. */
-  private readonly counts = new Map<string, number>();
+  /** Refusals of the running minute after the first, by network and status. */
+  private readonly counts = new Map<string, Map<number, number>>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly logger: Logger) {}
 
-  /** Whether the refusal is its network's first of the minute and gets a line of its own; the others are counted. */
-  isFirst(address: string | undefined): boolean {
+  /** Whether the refusal is its network's first of the minute with this status and gets a line; the others are counted. */
+  isFirst(address: string | undefined, status: number): boolean {
     this.timer ??= setTimeout(() => {
       this.write();
     }, WINDOW_MS).unref();
     const named = networkOf(address);
     const network = this.counts.has(named) || this.counts.size < MAX_NETWORKS ? named : OTHERS;
-    const count = this.counts.get(network);
-    this.counts.set(network, (count ?? -1) + 1);
+    const counts = this.counts.get(network) ?? new Map<number, number>();
+    const count = counts.get(status);
+    this.counts.set(network, counts.set(status, (count ?? -1) + 1));
     return count === undefined;
   }
 
-  /** Writes what was counted, a line per network, and begins anew. */
+  /** Writes what was counted, a line per network and status, and begins anew. */
   write(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    for (const [network, count] of this.counts) {
-      if (count > 0) this.logger.info('requests.refused', { network, count });
+    for (const [network, counts] of this.counts) {
+      for (const [status, count] of counts) {
+        if (count > 0) this.logger.info('requests.refused', { network, status, count });
+      }
     }
     this.counts.clear();
   }

@@ -1,5 +1,6 @@
 import { AppError } from '#contract/app-error.js';
 import type { Database } from '#database/database.js';
+import { inTransaction } from '#database/in-transaction.js';
 import type { Caller } from '../auth/caller.js';
 
 /** An image that was stored to be kept. */
@@ -9,20 +10,44 @@ export interface NewUpload {
   readonly bytes: number;
 }
 
+/** Bytes of an account's uploads that have not expired. */
+const KEPT = 'SELECT COALESCE(sum(bytes), 0)::bigint FROM uploads WHERE account_id = $1 AND expires_at > now()';
+
 /** The rows of kept images. Whoever asks names an account, and sees nothing of another's. */
 export class UploadStore {
-  constructor(private readonly database: Database) {}
+  /** `bytesPerAccount` bytes an account may have that have not expired; 0 = any number. */
+  constructor(
+    private readonly database: Database,
+    private readonly bytesPerAccount: number,
+  ) {}
 
-  /** Throws AppError `server_is_overloaded`; then there is no row. */
+  /** Throws AppError `upload_quota_exceeded` or `server_is_overloaded`; then there is no row. */
   async insert(upload: NewUpload, caller: Caller, hours: number): Promise<{ createdAt: Date; expiresAt: Date }> {
-    const { rows } = await this.query<{ created_at: Date; expires_at: Date }>(
-      `INSERT INTO uploads (id, account_id, api_key_id, content_type, bytes, expires_at)
-       VALUES ($1, $2, $3, $4, $5, now() + $6 * interval '1 hour') RETURNING created_at, expires_at`,
-      [upload.id, caller.accountId, caller.keyId, upload.contentType, upload.bytes, hours],
+    const row = await this.answered(
+      inTransaction(this.database.pool, async (client) => {
+        // Of two uploads at once the second must count the first.
+        await client.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [caller.accountId]);
+        const { rows } = await client.query<{ created_at: Date; expires_at: Date }>(
+          `INSERT INTO uploads (account_id, id, api_key_id, content_type, bytes, expires_at)
+           SELECT $1, $2, $3, $4, $5::int, now() + $6 * interval '1 hour'
+           WHERE $7::bigint = 0 OR (${KEPT}) + $5::int <= $7::bigint RETURNING created_at, expires_at`,
+          [
+            ...[caller.accountId, upload.id, caller.keyId, upload.contentType, upload.bytes, hours],
+            this.bytesPerAccount,
+          ],
+        );
+        return rows[0];
+      }),
     );
-    const row = rows[0];
-    if (row === undefined) throw new Error('the database did not answer with the row');
+    if (row === undefined) throw this.quotaExceeded();
     return { createdAt: row.created_at, expiresAt: row.expires_at };
+  }
+
+  /** Spares an account without any room the sending. Throws AppError `upload_quota_exceeded` or `server_is_overloaded`. */
+  async assertRoom({ accountId }: Caller): Promise<void> {
+    if (this.bytesPerAccount === 0) return;
+    const { rows } = await this.query<{ kept: string }>(`SELECT (${KEPT}) AS kept`, [accountId]);
+    if (Number(rows[0]?.kept) >= this.bytesPerAccount) throw this.quotaExceeded();
   }
 
   /** Bytes of those of the uploads that are the account's and not over, by id. Throws AppError `server_is_overloaded`. */
@@ -36,7 +61,16 @@ export class UploadStore {
   }
 
   private async query<T extends object>(text: string, values: unknown[]): Promise<{ rows: T[] }> {
-    return this.database.pool.query<T>(text, values).catch((cause: unknown) => {
+    return this.answered(this.database.pool.query<T>(text, values));
+  }
+
+  private quotaExceeded(): AppError {
+    const most = `${this.bytesPerAccount / 1e6} MB`;
+    return new AppError('upload_quota_exceeded', `The uploads of this account may take ${most} until they expire.`);
+  }
+
+  private async answered<T>(answer: Promise<T>): Promise<T> {
+    return answer.catch((cause: unknown) => {
       throw new AppError('server_is_overloaded', 'The service cannot take requests right now.', {
         retryAfter: 2,
         cause,

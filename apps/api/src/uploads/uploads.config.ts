@@ -9,4 +9,12 @@ export class UploadsConfig {
   @Min(1)
   @Max(8_760)
   readonly retentionHours: number = 72;
+
+  @Setting('UPLOADS_PER_ACCOUNT_BYTES', 'Bytes of uploads an account may have that have not expired; 0 = unlimited.', {
+    unit: 'bytes',
+  })
+  @IsInt()
+  @Min(0)
+  @Max(Number.MAX_SAFE_INTEGER)
+  readonly bytesPerAccount: number = 5_000_000_000;
 }

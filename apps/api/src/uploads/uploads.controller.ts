@@ -4,21 +4,30 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { ignoredParamsHeader } from '#contract/request-fields.js';
-import { Public } from '../auth/api-key.guard.js';
+import { callerOf, Public } from '../auth/api-key.guard.js';
 import { goneSignal } from '../http/gone-signal.js';
+import { discardRest } from '../http/request-stream.js';
 import { KeepImage } from './keep-image.js';
+import { UploadStore } from './upload-store.js';
 import { DescribeUpload, DescribeUploadLink } from './uploads.openapi.js';
 
 /** Reference images that are sent once and named in many requests. */
 @ApiTags('Uploads')
 @Controller()
 export class UploadsController {
-  constructor(@Inject(KeepImage) private readonly keepImage: KeepImage) {}
+  constructor(
+    @Inject(KeepImage) private readonly keepImage: KeepImage,
+    @Inject(UploadStore) private readonly uploads: UploadStore,
+  ) {}
 
   @Post('v1/uploads/images')
   @RouteConfig({ multipart: 'only', scope: 'images', counted: 'submits' })
   @DescribeUpload()
   async upload(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.uploads.assertRoom(callerOf(request)).catch((error: unknown) => {
+      discardRest(request.raw);
+      throw error;
+    });
     const { answer, ignored } = await this.keepImage.keep(request, goneSignal(reply));
     const ignoredParams = ignoredParamsHeader(ignored);
     if (ignoredParams !== undefined) void reply.header('x-ignored-params', ignoredParams);
