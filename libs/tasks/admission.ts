@@ -47,7 +47,7 @@ export class Admission {
       const { priority, before } = await queue.takeTurn(command, most);
       if (priority !== undefined) return { place: { priority, estimatedMs: estimates.total(command, before) } };
       slots.free(command.apiKeyId, command.id);
-      return refuse(queueFull(estimates.passing(before - (most ?? before))));
+      return refuse(queueFull(estimates.passing(command, before - (most ?? before))));
     } catch (error) {
       this.health.reportFailure();
       this.logger.warn('task.not_counted', { taskId: command.id, error });
