@@ -30,8 +30,13 @@ export class ByteCollector {
 
   /** All of it in one buffer, copied in slices. */
   async joined(): Promise<Buffer> {
+    return joined(this.pieces());
+  }
+
+  /** All of it in the buffers that hold it. */
+  pieces(): readonly Buffer[] {
     this.closeBlock();
-    return joined(this.parts);
+    return this.parts;
   }
 
   private closeBlock(): void {

@@ -71,13 +71,14 @@ function checkMaskFits(header: ImageHeader, firstImage: { width: number; height:
 
 async function keepPixels(bytes: Buffer, header: ImageHeader): Promise<Buffer> {
   const clean = await stripMetadata(bytes, header.type);
-  await checkDecodes(clean);
+  await checkDecodes(clean, header);
   return clean;
 }
 
 async function redraw(bytes: Buffer, header: ImageHeader): Promise<Buffer> {
   try {
-    return await inTurn(() => encodeAs(openImage(bytes).autoOrient(), header.type, INPUT_QUALITY).toBuffer());
+    const pixels = header.width * header.height;
+    return await inTurn(() => encodeAs(openImage(bytes).autoOrient(), header.type, INPUT_QUALITY).toBuffer(), pixels);
   } catch (cause) {
     throw undecodable(cause);
   }

@@ -14,23 +14,37 @@ sharp.cache(false);
 // One thread per picture: pictures run beside each other, as many as there are cores.
 sharp.concurrency(1);
 
-const free = { slots: Math.max(1, Math.min(3, availableParallelism())) };
-const waiting: (() => void)[] = [];
+/** Pixels above which pictures are worked on one at a time: decoders may hold all of them, at eight bytes each. */
+const LARGE_PIXELS = 16_777_216;
+
+class Turns {
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(private free: number) {}
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.free > 0) this.free -= 1;
+    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.waiting.shift();
+      if (next === undefined) this.free += 1;
+      else next();
+    }
+  }
+}
+
+const all = new Turns(Math.max(1, Math.min(3, availableParallelism())));
+const large = new Turns(1);
 
 /**
  * Runs image work when one of this process's slots is free. There are as many as cores and never all four threads
- * of Node's pool, which also serve files and name look-ups.
+ * of Node's pool, which also serve files and name look-ups. Of large pictures (64 megapixels may take half a gigabyte)
+ * there is one at a time, so `pixels` is named wherever they are decoded.
  */
-export async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (free.slots > 0) free.slots -= 1;
-  else await new Promise<void>((resolve) => waiting.push(resolve));
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) free.slots += 1;
-    else next();
-  }
+export async function inTurn<T>(work: () => Promise<T>, pixels = 0): Promise<T> {
+  return pixels > LARGE_PIXELS ? large.run(() => all.run(work)) : all.run(work);
 }
 
 /**

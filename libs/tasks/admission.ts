@@ -47,7 +47,7 @@ export class Admission {
       const { turn, before } = await queue.takeTurn(command, most);
       if (turn !== undefined) return { place: { turn, estimatedMs: estimates.total(command, before) } };
       slots.free(command);
-      return refuse(queueFull(estimates.passing(before - (most ?? before))));
+      return refuse(queueFull(estimates.passing(command, before - (most ?? before))));
     } catch (error) {
       if (!(error instanceof AppError)) this.health.reportFailure();
       this.logger.warn('task.not_counted', { taskId: command.id, error });

@@ -1,7 +1,7 @@
 import { measuredServiceMs, mostBefore, passingMs, serviceMs, waitMs } from './estimate.js';
 import { tierOf } from './service-kind.js';
 
-const square = { model: 'gpt-image-2', tier: '1k' } as const;
+const square = { model: 'gpt-image-2', tier: '1k', quality: 'auto' } as const;
 
 function record(changes: { slots?: number; all?: number[]; kinds?: Record<string, [number, number[]]> } = {}) {
   const kinds = Object.entries(changes.kinds ?? {}).map(
@@ -12,7 +12,7 @@ function record(changes: { slots?: number; all?: number[]; kinds?: Record<string
 
 describe('service times', () => {
   it('are the median of what the provider did, so that one that hung changes little', () => {
-    const kinds = { 'gpt-image-2 1k slow': [10, [900, 1_000, 1_100, 600_000, 1_050]] } as Record<
+    const kinds = { 'gpt-image-2 1k auto slow': [10, [900, 1_000, 1_100, 600_000, 1_050]] } as Record<
       string,
       [number, number[]]
     >;
@@ -22,10 +22,10 @@ describe('service times', () => {
   it('are those of the provider that worked last while nobody knows which one it will be', () => {
     const times = record({
       kinds: {
-        'gpt-image-2 1k old': [10, [9_000]],
-        'gpt-image-2 1k new': [11, [2_000]],
-        'gpt-image-2 4k new': [12, [70_000]],
-        'other 1k new': [12, [80_000]],
+        'gpt-image-2 1k auto old': [10, [9_000]],
+        'gpt-image-2 1k auto new': [11, [2_000]],
+        'gpt-image-2 4k auto new': [12, [70_000]],
+        'other 1k auto new': [12, [80_000]],
       },
     });
     expect(measuredServiceMs(times, square)).toBe(2_000);
@@ -43,22 +43,37 @@ describe('the wait', () => {
 
   it('is nothing while a slot is free, and then a share of a service time for each task before', () => {
     const times = record({ slots: 4, all });
-    expect([0, 3, 4, 7, 43].map((before) => waitMs(times, before, 0))).toEqual([0, 0, 250, 1_000, 10_000]);
-    expect(passingMs(times, 8)).toBe(2_000);
+    expect([0, 3, 4, 7, 43].map((before) => waitMs(times, before, square))).toEqual([0, 0, 250, 1_000, 10_000]);
+    expect(passingMs(times, 8, square)).toBe(2_000);
   });
 
   it('is that of all kinds together, without the shortest and the longest', () => {
-    expect(waitMs(record({ slots: 1, all: [10, ...Array<number>(8).fill(2_000), 999_000] }), 1, 0)).toBe(2_000);
+    expect(waitMs(record({ slots: 1, all: [10, ...Array<number>(8).fill(2_000), 999_000] }), 1, square)).toBe(2_000);
   });
 
   it('is not known without a worker', () => {
-    expect(waitMs(record({ slots: 0, all }), 0, 0)).toBeUndefined();
+    expect(waitMs(record({ slots: 0, all }), 0, square)).toBeUndefined();
+  });
+
+  it('follows the times of its own kind, then of its model, whatever was finished of late', () => {
+    const kinds: Record<string, [number, number[]]> = {
+      'gpt-image-2 1k auto any': [1, [1_000]],
+      'gpt-image-2 1k high any': [2, [4_000]],
+      'slow 2k auto any': [9, [60_000]],
+    };
+    const times = record({ slots: 1, all: [60_000, 60_000, 60_000], kinds });
+    expect(mostBefore(times, square, 10_000)).toBe(9);
+    expect(mostBefore(times, { ...square, quality: 'high' }, 10_000)).toBe(1);
+    expect(mostBefore(times, { ...square, tier: '4k', quality: 'low' }, 10_000)).toBe(1);
+    expect(mostBefore(record({ slots: 1, all: [1, 1, 1], kinds }), { ...square, model: 'slow' }, 120_000)).toBe(1);
+    expect(waitMs(times, 10, square)).toBe(10_000);
+    expect(waitMs(times, 10, { ...square, model: 'new' })).toBe(600_000);
   });
 
   it('may be as long as leaves time to make the picture', () => {
-    const times = record({ slots: 2, all, kinds: { 'gpt-image-2 1k any': [1, [1_000]] } });
+    const times = record({ slots: 2, all, kinds: { 'gpt-image-2 1k auto any': [1, [1_000]] } });
     const most = mostBefore(times, square, 10_000) ?? NaN;
-    const end = (before: number): number => (waitMs(times, before, 0) ?? NaN) + 1_000;
+    const end = (before: number): number => (waitMs(times, before, square) ?? NaN) + 1_000;
     expect([end(most) <= 10_000, end(most + 1) <= 10_000]).toEqual([true, false]);
     expect(mostBefore(times, square, 500)).toBe(1); // what starts at once is never too late
   });
@@ -66,7 +81,7 @@ describe('the wait', () => {
   it('bounds nothing where nothing was measured or no worker is there', () => {
     expect(mostBefore(record({ all }), square, 10)).toBeUndefined();
     expect(
-      mostBefore(record({ slots: 0, all, kinds: { 'gpt-image-2 1k any': [1, [1_000]] } }), square, 10),
+      mostBefore(record({ slots: 0, all, kinds: { 'gpt-image-2 1k auto any': [1, [1_000]] } }), square, 10),
     ).toBeUndefined();
   });
 });

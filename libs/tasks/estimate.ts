@@ -1,28 +1,35 @@
 import type { ServiceRecord } from '#queue/service-times.js';
-import { serviceKind, UNMEASURED_MS, type SizeTier } from './service-kind.js';
+import { serviceKind, UNMEASURED_MS, type TaskKind } from './service-kind.js';
 
 /** Share of the times that is left out at each end before the rest is averaged. */
 const TRIMMED = 0.1;
 
 /** A task that wants to know how long it takes. */
-interface Estimated {
-  readonly model: string;
-  readonly tier: SizeTier;
+interface Estimated extends TaskKind {
   /** Who makes its picture, once that is known. */
   readonly provider?: string | undefined;
 }
 
 /**
- * The median of the last tasks of its model, tier and provider, in ms; while its provider is not known, of the one that
- * finished such a task last. Undefined when none was measured.
+ * The last times of the tasks that were most like this one, in ms: of its model, tier, quality and provider (while that
+ * is not known, of the one that finished such a task last), else of its tier in any quality, else of its model.
  */
-export function measuredServiceMs(record: ServiceRecord, { model, tier, provider }: Estimated): number | undefined {
-  if (provider !== undefined) return medianOf(record.kinds.get(serviceKind(model, tier, provider))?.times ?? []);
-  let latest: { readonly latestAt: number; readonly times: readonly number[] } | undefined;
-  for (const [kind, measured] of record.kinds) {
-    if (kind.startsWith(serviceKind(model, tier)) && measured.latestAt >= (latest?.latestAt ?? 0)) latest = measured;
+function timesOf(record: ServiceRecord, task: Estimated): readonly number[] {
+  const exact = task.provider === undefined ? [] : record.kinds.get(serviceKind(task, task.provider))?.times;
+  if (exact !== undefined && exact.length > 0) return exact;
+  for (const start of [serviceKind(task), `${task.model} ${task.tier} `, `${task.model} `]) {
+    let latest: { readonly latestAt: number; readonly times: readonly number[] } | undefined;
+    for (const [kind, measured] of record.kinds) {
+      if (kind.startsWith(start) && measured.latestAt >= (latest?.latestAt ?? 0)) latest = measured;
+    }
+    if (latest !== undefined) return latest.times;
   }
-  return medianOf(latest?.times ?? []);
+  return [];
+}
+
+/** The median of the last tasks most like it, in ms. Undefined when none of its model was measured. */
+export function measuredServiceMs(record: ServiceRecord, task: Estimated): number | undefined {
+  return medianOf(timesOf(record, task));
 }
 
 /** Like `measuredServiceMs`, with what is usual where nothing was measured. */
@@ -32,27 +39,33 @@ export function serviceMs(record: ServiceRecord, task: Estimated): number {
 
 /**
  * How long until a slot is free for a task with so many before it (running ones included), in ms. Each slot is free again
- * after one service time of the tasks of late, whatever their kind. Undefined while no worker is there.
+ * after one service time of tasks like it, since a line is mostly made of those. Undefined while no worker is there.
  */
-export function waitMs(record: ServiceRecord, before: number, usualMs: number): number | undefined {
+export function waitMs(record: ServiceRecord, before: number, task: Estimated): number | undefined {
   if (record.slots === 0) return undefined;
-  return passingMs(record, Math.max(0, before + 1 - record.slots), usualMs);
+  return passingMs(record, Math.max(0, before + 1 - record.slots), task);
 }
 
 /** How long until so many tasks have ended while all slots are busy, in ms. Undefined while no worker is there. */
-export function passingMs(record: ServiceRecord, tasks: number, usualMs = 0): number | undefined {
-  return record.slots === 0 ? undefined : (tasks * (trimmedMean(record.all) ?? usualMs)) / record.slots;
+export function passingMs(record: ServiceRecord, tasks: number, task: Estimated): number | undefined {
+  if (record.slots === 0) return undefined;
+  return (tasks * (turnMs(record, task) ?? UNMEASURED_MS[task.tier])) / record.slots;
 }
 
 /**
  * How many tasks may be before one that still ends within `deadlineMs`; one that starts at once is never too late.
- * Undefined = any number: nothing was measured, or no worker is there, so nobody can say.
+ * Undefined = any number: nothing of its model was measured, or no worker is there, so nobody can say.
  */
 export function mostBefore(record: ServiceRecord, task: Estimated, deadlineMs: number): number | undefined {
-  const [mean, service] = [trimmedMean(record.all), measuredServiceMs(record, task)];
-  if (mean === undefined || service === undefined || record.slots === 0) return undefined;
-  const rounds = Math.max(0, deadlineMs - service) / Math.max(1, mean);
+  const [turn, service] = [turnMs(record, task), measuredServiceMs(record, task)];
+  if (turn === undefined || service === undefined || record.slots === 0) return undefined;
+  const rounds = Math.max(0, deadlineMs - service) / Math.max(1, turn);
   return record.slots - 1 + Math.floor(rounds * record.slots);
+}
+
+/** How long a task holds a slot: by those like it, else by those of late. */
+function turnMs(record: ServiceRecord, task: Estimated): number | undefined {
+  return trimmedMean(timesOf(record, task)) ?? trimmedMean(record.all);
 }
 
 function medianOf(times: readonly number[]): number | undefined {

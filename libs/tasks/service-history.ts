@@ -1,6 +1,6 @@
 import type { Database } from '#database/database.js';
 import type { ServiceSample } from '#queue/service-times.js';
-import { serviceKind, tierOf } from './service-kind.js';
+import { kindOf, serviceKind } from './service-kind.js';
 import type { TaskOptions } from './task.js';
 
 /** More than the shared record keeps of all kinds together. */
@@ -13,7 +13,5 @@ export async function recentServiceTimes(database: Database): Promise<ServiceSam
      WHERE status <> 'pending' AND status = 'completed' AND provider IS NOT NULL AND started_at IS NOT NULL
      ORDER BY finished_at DESC LIMIT ${MOST}`,
   );
-  return rows
-    .reverse()
-    .map(({ model, options, provider, ms }) => ({ kind: serviceKind(model, tierOf(options), provider), ms }));
+  return rows.reverse().map(({ provider, ms, ...task }) => ({ kind: serviceKind(kindOf(task), provider), ms }));
 }

@@ -17,7 +17,19 @@ export function tierOf({ pixels }: Pick<TaskOptions, 'pixels'>): SizeTier {
   return pixels === null ? 'auto' : tierOfPixels(pixels);
 }
 
+/** A task that wants to know how long it takes, or has told. */
+export interface TaskKind {
+  readonly model: string;
+  readonly tier: SizeTier;
+  /** As it was asked for; `auto` leaves it to the provider. */
+  readonly quality: string;
+}
+
+export function kindOf({ model, options }: { readonly model: string; readonly options: TaskOptions }): TaskKind {
+  return { model, tier: tierOf(options), quality: options.quality ?? 'auto' };
+}
+
 /** The name under which service times of such tasks are kept; without a provider, how all of them begin. */
-export function serviceKind(model: string, tier: SizeTier, provider = ''): string {
-  return `${model} ${tier} ${provider}`;
+export function serviceKind({ model, tier, quality }: TaskKind, provider = ''): string {
+  return `${model} ${tier} ${quality} ${provider}`;
 }

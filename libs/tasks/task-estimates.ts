@@ -3,7 +3,7 @@ import type { QueuePlace } from '#queue/fair-order.js';
 import type { QueueLine } from '#queue/queue-line.js';
 import type { ServiceRecord, ServiceTimes } from '#queue/service-times.js';
 import { mostBefore, passingMs, serviceMs, waitMs } from './estimate.js';
-import { tierOf } from './service-kind.js';
+import { kindOf } from './service-kind.js';
 import type { TaskCommand, TaskSummary } from './task.js';
 
 /** How often a process reads the record that all share. */
@@ -48,20 +48,21 @@ export class TaskEstimates {
 
   /** How many jobs may be before the task's so that it ends in time; undefined = any number. */
   mostBefore(command: TaskCommand, deadlineMs: number): number | undefined {
-    return this.record && mostBefore(this.record, { model: command.model, tier: tierOf(command.options) }, deadlineMs);
+    return this.record && mostBefore(this.record, kindOf(command), deadlineMs);
   }
 
   /** From acceptance to the end of a task that has so many before it, in ms. */
   total(command: Pick<TaskCommand, 'model' | 'options'>, before: number): number | undefined {
     if (this.record === undefined) return undefined;
-    const service = serviceMs(this.record, { model: command.model, tier: tierOf(command.options) });
-    const wait = waitMs(this.record, before, service);
+    const kind = kindOf(command);
+    const service = serviceMs(this.record, kind);
+    const wait = waitMs(this.record, before, kind);
     return wait === undefined ? undefined : Math.round(wait + service);
   }
 
-  /** How long until so many tasks have gone, in ms. */
-  passing(tasks: number): number {
-    return (this.record && passingMs(this.record, tasks)) ?? 0;
+  /** How long until so many tasks like this one have gone, in ms. */
+  passing(command: TaskCommand, tasks: number): number {
+    return (this.record && passingMs(this.record, tasks, kindOf(command))) ?? 0;
   }
 
   /** Where those of the tasks that wait are in the queue, with one command for all, and none when none waits. */
@@ -99,7 +100,8 @@ export class TaskEstimates {
   }
 
   private rest(record: ServiceRecord, task: TaskSummary): number {
-    const kind = { model: task.model, tier: tierOf(task.options), provider: task.openProvider ?? undefined };
-    return serviceMs(record, kind) - (task.underway?.runningMs ?? 0);
+    return (
+      serviceMs(record, { ...kindOf(task), provider: task.openProvider ?? undefined }) - (task.underway?.runningMs ?? 0)
+    );
   }
 }

@@ -22,7 +22,7 @@ describe('what an account may keep here', () => {
   }
 
   async function stored(): Promise<number> {
-    const store = createObjectStore(loadConfig([StorageConfig], platform.settings)[0]);
+    const store = await createObjectStore(loadConfig([StorageConfig], platform.settings)[0]);
     let count = 0;
     for await (const _key of store.list('uploads/')) count++;
     return count;

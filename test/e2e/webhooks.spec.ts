@@ -84,6 +84,12 @@ describe('webhooks', () => {
     const [, third] = await receiver.arrived(hook, 2);
     expect(third?.event.data.id).toBe(submitted.headers.get('x-task-id'));
     await endpoints.remove(TEST_ACCOUNT, endpoint);
+    // That dialect has one path only, so it names its callback there.
+    const named = freshPath();
+    const asked = await platform.call(GENERATIONS, { key: dialect, body: { ...body, callback_url: receiver.url(named) } });
+    expect(asked.headers.get('x-ignored-params')).toBeNull();
+    const [told] = await receiver.arrived(named);
+    expect(told?.event.data.id).toBe(asked.headers.get('x-task-id'));
 
     const event = await unwrapped(first as Received);
     expect(await unwrapped(second as Received)).toMatchObject({ id: event.id, data: { id } });

@@ -287,7 +287,9 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
     ['JSON nested without end', text('['.repeat(5_000), 'application/json'), invalid],
     ['an empty body', text('', 'application/json'), invalid],
     ['an empty list', json({ data: [] }), invalid],
-    ['an empty picture', json({ data: [{ b64_json: '' }] }), invalid],
+    ['an empty picture', json({ data: [{ b64_json: '' }] }), { ...invalid, charged: 'yes' }],
+    ['an entry without a picture', json({ data: [{ revised_prompt: 'a cat' }] }), { ...invalid, charged: 'yes' }],
+    ['a million tokens', text(`{"data":[${'{},'.repeat(1_000_000)}{}]}`, 'application/json'), invalid],
     ['an error with status 200', json({ error: { code: 'moderation_blocked' } }), { code: 'moderation_blocked' }],
     ['an error as a text', json({ error: `failed: ${PROMPT}` }), server],
     ['a cut body', cut('{"data":[{"b64_json":"iVBOR', 5_000), unclear],
@@ -325,7 +327,7 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
       }
       response.end();
     };
-    expect(await failureOf(generate(endless))).toMatchObject(invalid);
+    expect(await failureOf(generate(endless))).toMatchObject({ ...invalid, charged: 'yes' });
     await lastCall().closed;
     expect(sent).toBeLessThan(130);
   });

@@ -83,7 +83,6 @@ describe('ordering a picture', () => {
     it.each([
       ['a failure that cost nothing', failing('no')],
       ['a key that is not let in', failing('no', { retryable: false, keyRefused: true })],
-      ['an answer that is no picture', () => Promise.resolve(pictureOf(Buffer.from('<html>')))],
     ])('asks the next one within the same attempt after %s', async (_what, first: Generate) => {
       const id = await accepted();
       const asked: string[] = [];
@@ -147,10 +146,22 @@ describe('ordering a picture', () => {
       expect(await callsOf(plain)).toMatchObject([{ provider: 'first' }]);
     });
 
+    it.each([
+      ['an SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')],
+      ['an empty picture', Buffer.alloc(0)],
+      ['one beyond all limits', Buffer.alloc(64_000_001, png)],
+    ])('does not order again after %s, which is charged as a picture is', async (_what, bytes: Buffer) => {
+      const id = await accepted();
+      await worker({ first: () => Promise.resolve(pictureOf(bytes)), second: mustNotBeCalled }).run(id);
+      const error = { code: 'upstream_invalid_response', http_status: 502 };
+      expect(await read(id)).toMatchObject({ status: 'failed', error });
+      expect(await callsOf(id)).toMatchObject([{ provider: 'first', outcome: 'failed', charged: 'yes' }]);
+    });
+
     it('fails a task whose model is served no more', async () => {
       const id = await accepted({ model: 'gone' });
       await worker({}).run(id);
-      expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'model_not_found', param: 'model' } });
+      expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'interrupted', http_status: 500 } });
     });
   });
 
@@ -254,17 +265,14 @@ describe('ordering a picture', () => {
       expect(await callsOf(lost)).toMatchObject([{ outcome: 'failed', charged: 'maybe' }]);
     });
 
-    it('that is finished and no usable picture is ordered elsewhere: it bought nothing', async () => {
+    it('that is finished and no usable picture is ordered nowhere else: it was charged', async () => {
       const id = await accepted();
       await worker({ first: slow(1) }).run(id);
       await due(id);
       const garbage: Generate = () => Promise.resolve(pictureOf(Buffer.from('<html>')));
-      await worker({ first: garbage, second: picture }).run(id);
-      expect(await read(id)).toMatchObject({ status: 'completed' });
-      expect(await callsOf(id)).toMatchObject([
-        { provider: 'first', outcome: 'failed', charged: 'no' },
-        { provider: 'second', outcome: 'succeeded' },
-      ]);
+      await worker({ first: garbage, second: mustNotBeCalled }).run(id);
+      expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'upstream_invalid_response' } });
+      expect(await callsOf(id)).toMatchObject([{ provider: 'first', outcome: 'failed', charged: 'yes' }]);
     });
 
     it('notes the name of the job as soon as the database takes it', async () => {

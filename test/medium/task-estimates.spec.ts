@@ -6,7 +6,7 @@ import { ServiceReport } from '../../apps/worker/src/service-report.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
-const KIND = 'gpt-image-2 1k sandbox';
+const KIND = 'gpt-image-2 1k auto sandbox';
 
 describe('estimates', () => {
   let room: TaskRoom;
@@ -51,8 +51,8 @@ describe('estimates', () => {
     await measured(two, 4_000, 40);
     const [a, b] = [await process(), await process()];
     expect([a.total(command(), 0), b.total(command(), 0)]).toEqual([4_000, 4_000]);
-    // Five slots, and the mean of the last 104 tasks of all kinds, the shortest and longest tenth left out.
-    const mean = (64 * 8_000 + 40 * 4_000 - 10 * 12_000) / 84;
+    // Five slots, and the mean of the last 64 tasks of its kind, the shortest and longest tenth left out.
+    const mean = (24 * 8_000 + 40 * 4_000 - 6 * 12_000) / 52;
     expect(a.total(command(), 9)).toBe(Math.round(mean + 4_000));
     await measured(two, 4_000, 200);
     const later = await process();

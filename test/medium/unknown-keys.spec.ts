@@ -19,7 +19,7 @@ describe('a flood of unknown keys', () => {
   beforeEach(async () => {
     room = await openTaskRoom();
     uses = new KeyUses(room.database.pool, room.logger);
-    store = new ApiKeyStore(room.database, SECRET_KEY, uses);
+    store = new ApiKeyStore(room.database, { secretKey: SECRET_KEY }, uses);
   });
   afterEach(async () => {
     await uses.close();

@@ -17,11 +17,14 @@ export async function finishAsOrdered(bytes: Buffer, attempt: Attempt): Promise<
   });
 }
 
-/** An answer without a usable picture is the provider's failure, and bought nothing. */
+/**
+ * What was delivered is no usable picture: the provider's failure. It is charged all the same, so only one that charges
+ * nothing is asked again.
+ */
 export function unusable(cause: Error): ProviderError {
   return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
     retryable: true,
-    charged: 'no',
+    charged: 'yes',
     cause,
   });
 }

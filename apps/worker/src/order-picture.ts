@@ -136,7 +136,8 @@ function planOf({ claimed, starts }: Attempt, catalogue: Catalogue): Candidate[]
   const { task, inputs, mask } = claimed;
   const model = modelOf(catalogue, 'image', task.model);
   if (model === undefined) {
-    throw new AppError('model_not_found', `The model ${task.model} is no longer served here.`, { param: 'model' });
+    // It was served when the task was accepted, so its end is not the caller's fault.
+    throw new AppError('interrupted', `The model ${task.model} was taken out of service before the picture was begun.`);
   }
   const { onlyProvider } = task.options;
   const needs = { images: inputs.length, mask: mask !== null, onlyProvider };

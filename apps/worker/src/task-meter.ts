@@ -1,6 +1,6 @@
 import type { AppError } from '#contract/app-error.js';
 import { ProviderError } from '#providers/provider-error.js';
-import { serviceKind, tierOf } from '#tasks/service-kind.js';
+import { kindOf, serviceKind, tierOf } from '#tasks/service-kind.js';
 import type { ClaimedTask } from '#tasks/task-moves.js';
 import type { Metrics } from '#telemetry/metrics.js';
 import type { ServiceReport } from './service-report.js';
@@ -24,7 +24,7 @@ export class TaskMeter {
     const [tier, sinceClaim] = [tierOf(task.options), performance.now() - claimedAt];
     const serviceMs = (underway.runningMs ?? 0) + sinceClaim;
     this.metrics.taskService.observe({ model, tier, provider }, serviceMs / 1_000);
-    this.report.add({ kind: serviceKind(model, tier, provider), ms: serviceMs });
+    this.report.add({ kind: serviceKind(kindOf(task), provider), ms: serviceMs });
     if (estimatedMs === null) return;
     this.metrics.estimateRatio.observe({ model }, (underway.ageMs + sinceClaim) / Math.max(1, estimatedMs));
   }

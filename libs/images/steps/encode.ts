@@ -9,7 +9,7 @@ export const encode: Step = {
   name: 'encode',
   async run(picture, order) {
     if (picture.changes === undefined && picture.header.type === order.format) {
-      await checkDecodes(picture.bytes);
+      await checkDecodes(picture.bytes, picture.header);
       return picture;
     }
     const bytes = await write(picture, order);
@@ -19,7 +19,8 @@ export const encode: Step = {
 
 async function write(picture: PictureInWork, order: FinishOrder): Promise<Buffer> {
   try {
-    return await inTurn(() => encodeAs(changesOf(picture), order.format, order.compression).toBuffer());
+    const { width, height } = picture.header;
+    return await inTurn(() => encodeAs(changesOf(picture), order.format, order.compression).toBuffer(), width * height);
   } catch (cause) {
     throw undecodable(cause);
   }

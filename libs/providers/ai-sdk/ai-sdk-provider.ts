@@ -11,7 +11,7 @@ import type {
 import { ProviderError } from '../provider-error.js';
 import { blocked, libraryFailed, withoutPicture } from './failures.js';
 import { GuardedFetch } from './guarded-fetch.js';
-import type { LibraryAnswer, LibraryOrder, LibraryVendor, ModelInput } from './library-vendor.js';
+import type { LibraryAnswer, LibraryCall, LibraryOrder, LibraryVendor, ModelInput } from './library-vendor.js';
 
 export interface AiSdkSettings extends UpstreamSettings {
   readonly name: string;
@@ -21,6 +21,8 @@ export interface AiSdkSettings extends UpstreamSettings {
   /** What the model takes beside a prompt. */
   readonly takes: readonly ModelInput[];
 }
+
+type LibraryFile = NonNullable<LibraryCall['mask']>;
 
 /** A vendor that the library of the AI SDK speaks to: one call, which is answered when the picture is there. */
 export class AiSdkProvider implements ImageProvider {
@@ -47,14 +49,16 @@ export class AiSdkProvider implements ImageProvider {
     const order = vendor.order(request, takes);
     context.signal.throwIfAborted();
     context.onProgress(1);
-    const answer = await this.ask(request, order, context.signal);
+    const { upstream, fetcher } = this;
+    const guarded = new GuardedFetch({ upstream, baseUrl: this.settings.baseUrl, fetcher, vendor }, context.signal);
+    const answer = await this.ask(request, order, guarded, context.signal);
     if (vendor.isBlocked(answer)) throw blocked();
     const [image] = answer.images;
-    if (image === undefined || image.length === 0) throw withoutPicture();
+    if (image === undefined) throw withoutPicture();
     context.onProgress(100);
     const usage = usageOf(answer);
     return {
-      image: Readable.from([typeof image === 'string' ? Buffer.from(image, 'base64') : Buffer.from(image)]),
+      image: Readable.from(guarded.pictureOf(image)),
       ...(usage === undefined ? {} : { usage }),
       sentSize: order.size,
       warnings: [...order.warnings, ...answer.warnings.map(inPlainWords)],
@@ -64,16 +68,19 @@ export class AiSdkProvider implements ImageProvider {
   private async ask(
     { model, prompt }: ProviderImageRequest,
     { call }: LibraryOrder,
+    guarded: GuardedFetch,
     signal: AbortSignal,
   ): Promise<LibraryAnswer> {
     const { vendor, baseUrl } = this.settings;
-    const ways = { upstream: this.upstream, baseUrl, fetcher: this.fetcher, vendor };
-    const guarded = new GuardedFetch(ways, signal);
-    const unset = { size: undefined, aspectRatio: undefined, seed: undefined, files: undefined, mask: undefined };
+    const named = (file: LibraryFile): LibraryFile =>
+      'data' in file && Buffer.isBuffer(file.data) ? { ...file, data: guarded.aside.put([file.data]) } : file;
+    const files = call.files?.map(named);
+    const mask = call.mask === undefined ? undefined : named(call.mask);
+    const unset = { size: undefined, aspectRatio: undefined, seed: undefined };
     try {
       return await vendor
         .model(model, baseUrl, guarded.fetch)
-        .doGenerate({ prompt, n: 1, providerOptions: {}, ...unset, ...call, abortSignal: signal });
+        .doGenerate({ prompt, n: 1, providerOptions: {}, ...unset, ...call, files, mask, abortSignal: signal });
     } catch (error) {
       signal.throwIfAborted();
       throw error instanceof ProviderError ? error : libraryFailed(error, guarded.hasOrdered);

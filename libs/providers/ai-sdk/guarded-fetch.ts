@@ -1,11 +1,14 @@
+import { AnswerTooLarge } from '../http/base64-sink.js';
 import { refusal, unusable } from '../http/failures.js';
 import { fetchPicture, MAX_PICTURE_BYTES, type PictureFetcher } from '../http/fetch-picture.js';
+import { readAnswer, type JsonAnswer } from '../http/json-answer.js';
 import { readJson } from '../http/json-value.js';
 import type { Upstream, UpstreamAnswer } from '../http/upstream.js';
-import type { ProviderError } from '../provider-error.js';
+import { ProviderError } from '../provider-error.js';
 import type { Fetch, LibraryVendor } from './library-vendor.js';
+import { SetAside } from './set-aside.js';
 
-/** Bytes of an answer at most: the library holds it whole, so a picture of 36 MB as base64. */
+/** Bytes of an answer at most: a picture of 36 MB as base64. */
 const MAX_ANSWER_BYTES = 48_000_000;
 const MAX_ERROR_BYTES = 65_536;
 
@@ -20,10 +23,14 @@ interface Ways {
 /**
  * The only way out for one call of the library. An order goes to the operator's server, once, with a key that the
  * library never sees; every other address is one of the vendor's answers and is opened as such, without any header.
+ * Of images the library sees only names, on both ways.
  */
 export class GuardedFetch {
   /** Whether the order was handed on, so that it may have been bought. */
   hasOrdered = false;
+  readonly aside = new SetAside();
+  private answer: JsonAnswer | undefined;
+  private hasFetched = false;
 
   constructor(
     private readonly ways: Ways,
@@ -34,19 +41,29 @@ export class GuardedFetch {
   readonly fetch: Fetch = async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
     if (typeof init?.body === 'string') return this.order(url, init.body);
-    return new Response(new Uint8Array(await this.picture(url)));
+    // One picture was ordered. Whatever else the answer names is not wanted.
+    if (this.hasFetched) return new Response('');
+    this.hasFetched = true;
+    return new Response(this.aside.put(await this.picture(url)));
   };
+
+  /** A picture as the library hands it over: a name, base64, or bytes that are a name. */
+  pictureOf(image: string | Uint8Array): readonly Buffer[] {
+    const text = typeof image === 'string' ? image : Buffer.from(image).toString('latin1');
+    return this.aside.find(text) ?? this.answer?.bytesOf(text) ?? [];
+  }
 
   private async order(url: string, body: string): Promise<Response> {
     const { upstream, baseUrl } = this.ways;
     if (!url.startsWith(`${baseUrl}/`)) throw new Error('an order would have gone to another server');
     if (this.hasOrdered) throw new Error('an order would have been repeated');
     this.hasOrdered = true;
-    const bytes = Buffer.from(body);
+    const pieces = await this.aside.filled(body);
+    const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
     return upstream.call(
       {
         path: url.slice(baseUrl.length),
-        body: { contentType: 'application/json', bytes: bytes.length, pieces: [bytes] },
+        body: { contentType: 'application/json', bytes, pieces },
         accept: 'application/json',
         signal: this.signal,
         maxBytes: MAX_ANSWER_BYTES,
@@ -57,9 +74,13 @@ export class GuardedFetch {
 
   private async read(answer: UpstreamAnswer): Promise<Response> {
     if (answer.status >= 300) throw await this.refusalOf(answer);
-    const pieces: Buffer[] = [];
-    for await (const piece of answer.body) pieces.push(piece);
-    return new Response(Buffer.concat(pieces), { headers: { 'content-type': answer.contentType } });
+    this.answer = await readAnswer(answer.body, MAX_PICTURE_BYTES).catch((error: unknown) => {
+      if (error instanceof ProviderError) throw error;
+      throw error instanceof AnswerTooLarge
+        ? unusable('the picture is too large', 'yes')
+        : unusable('no JSON', 'maybe');
+    });
+    return new Response(this.answer.text, { headers: { 'content-type': answer.contentType } });
   }
 
   private async refusalOf({ status, retryAfter, body }: UpstreamAnswer): Promise<ProviderError> {
@@ -69,11 +90,11 @@ export class GuardedFetch {
     return refusal({ status: said.status ?? status, fields: said.fields, retryAfter: retryAfter ?? said.retryAfter });
   }
 
-  private async picture(url: string): Promise<Buffer> {
-    if (!url.startsWith('data:')) return fetchPicture(this.ways.fetcher, url, this.signal);
-    const bytes = Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
-    if (bytes.length > MAX_PICTURE_BYTES) throw unusable('the picture is too large');
-    return bytes;
+  private async picture(url: string): Promise<readonly Buffer[]> {
+    if (this.answer !== undefined && (url.startsWith('data:') || this.answer.isLong(url))) {
+      return this.answer.bytesOf(url);
+    }
+    return [await fetchPicture(this.ways.fetcher, url, this.signal)];
   }
 }
 

@@ -1,5 +1,8 @@
-import { createHash } from 'node:crypto';
-import { readJson, textAt, UnusableAnswer, valueAt } from '../http/json-value.js';
+import { ByteCollector } from '#bytes/byte-collector.js';
+import { sha256Of } from '#bytes/slices.js';
+import { AnswerTooLarge } from '../http/base64-sink.js';
+import { UnusableAnswer } from '../http/json-answer.js';
+import { readJson, textAt, valueAt } from '../http/json-value.js';
 import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
 import { Upstream, type UpstreamAnswer, type UpstreamSettings } from '../http/upstream.js';
 import { MAX_PICTURE_BYTES } from '../http/fetch-picture.js';
@@ -37,7 +40,7 @@ export class ComfyServer {
 
   /** The name to load the image by. The same bytes have the same name, so that repeated uploads take no space. */
   async upload(image: ProviderInputImage, signal: AbortSignal): Promise<string> {
-    const name = createHash('sha256').update(image.bytes).digest('hex').slice(0, 32);
+    const name = (await sha256Of(image.bytes)).slice(0, 32);
     const fields = { type: 'input', subfolder: SUBFOLDER, overwrite: 'true' };
     const answer = await this.json('/upload/image', signal, formBody(fields, [imagePart('image', name, image)]));
     const [file, subfolder] = [textAt(answer, 'name'), textAt(answer, 'subfolder')];
@@ -68,9 +71,9 @@ export class ComfyServer {
     const call = { path: `/view?${query.toString()}`, signal, accept: 'image/*', maxBytes: MAX_PICTURE_BYTES };
     return this.upstream.call(call, async ({ status, body }) => {
       if (status !== 200) throw refused(status, undefined);
-      const pieces: Buffer[] = [];
-      for await (const piece of body) pieces.push(piece);
-      return Buffer.concat(pieces);
+      const collected = new ByteCollector();
+      for await (const piece of body) collected.add(piece);
+      return collected.joined();
     });
   }
 
@@ -102,7 +105,8 @@ export class ComfyServer {
       try {
         return await readJson(answer.body);
       } catch (error) {
-        throw error instanceof UnusableAnswer ? unusable(error.message) : error;
+        const isUnusable = error instanceof UnusableAnswer || error instanceof AnswerTooLarge;
+        throw isUnusable ? unusable(error.message) : error;
       }
     });
   }

@@ -92,7 +92,8 @@ export class ComfyUiProvider implements ImageProvider {
     for (const image of request.images) images.push(await this.server.upload(image, signal));
     // A workflow with a place for a mask can't do without one.
     const [first] = request.images;
-    const given = request.mask ?? (order.workflow.takesMask && first !== undefined ? clearMask(first) : undefined);
+    const given =
+      request.mask ?? (order.workflow.takesMask && first !== undefined ? await clearMask(first) : undefined);
     const mask = given === undefined ? undefined : await this.server.upload(given, signal);
     const values = { ...order, prompt: request.prompt, seed: seedOf(idempotencyKey), images, mask };
     let jobId = randomUUID() as string;

@@ -1,4 +1,4 @@
-import { refusal } from '../http/failures.js';
+import { refusal, unusable } from '../http/failures.js';
 import { textAt, valueAt } from '../http/json-value.js';
 import { ProviderError } from '../provider-error.js';
 
@@ -59,11 +59,7 @@ export function lostJob(fate: Fate): ProviderError {
 
 /** A finished job that saved no picture. */
 export function withoutPicture(): ProviderError {
-  return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
-    retryable: true,
-    charged: 'no',
-    cause: new Error('the workflow saved no picture'),
-  });
+  return unusable('the workflow saved no picture');
 }
 
 function make(text: string, cause: string, fate: Fate): ProviderError {

@@ -8,6 +8,8 @@ const CLOSE_TIMEOUT_MS = 1_000;
 /** Binary messages begin with the number of their kind; a picture has the number of its format next. */
 const PREVIEW = 1;
 const PREVIEW_HEADER_BYTES = 8;
+/** What is of interest here is said in fewer characters. */
+const MAX_TEXT_CHARACTERS = 65_536;
 const ENDS: ReadonlySet<string> = new Set(['execution_success', 'execution_error', 'execution_interrupted']);
 
 export interface JobListener {
@@ -80,6 +82,7 @@ function hearPicture(message: Buffer, { onPreview }: JobListener): void {
 }
 
 function hearText(text: string, { onProgress, onEnd }: JobListener): void {
+  if (text.length > MAX_TEXT_CHARACTERS) return;
   let message: unknown;
   try {
     message = JSON.parse(text);

@@ -100,11 +100,14 @@ export function errorInside(fields: ErrorFields): ProviderError {
   return refusal({ status: isRefusal ? 400 : /rate_limit/.test(text) ? 429 : 500, fields });
 }
 
-/** An answer without a picture, or that cannot be read: the provider's failure, and nothing that it could charge for. */
-export function unusable(what: string): ProviderError {
+/**
+ * An answer without a usable picture: the provider's failure. `charged`: `no` when there is none that it could charge for,
+ * `yes` when it delivered something, whatever that is, and `maybe` when nobody can read what it answered.
+ */
+export function unusable(what: string, charged: 'no' | 'maybe' | 'yes' = 'no'): ProviderError {
   return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
     retryable: true,
-    charged: 'no',
+    charged,
     cause: new Error(what),
   });
 }

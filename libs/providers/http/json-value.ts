@@ -1,7 +1,4 @@
-/** An answer that is not what was promised: a proxy's page, or text that breaks off. */
-export class UnusableAnswer extends Error {
-  override readonly name = 'UnusableAnswer';
-}
+import { readAnswer, UnusableAnswer, type JsonAnswer } from './json-answer.js';
 
 /** What lies at a path in parsed JSON; undefined when the path leads nowhere. */
 export function valueAt(value: unknown, ...path: readonly (string | number)[]): unknown {
@@ -19,14 +16,17 @@ export function textAt(value: unknown, ...path: readonly (string | number)[]): s
   return typeof found === 'string' && found !== '' ? found : undefined;
 }
 
-/** Reads a whole answer. Throws UnusableAnswer when it is no JSON, and what the body throws. */
-export async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
-  const pieces: Buffer[] = [];
-  for await (const piece of body) pieces.push(piece);
+/** Throws UnusableAnswer when it is no JSON. */
+export function valueOf({ text }: JsonAnswer): unknown {
   try {
-    return JSON.parse(Buffer.concat(pieces).toString());
+    return JSON.parse(text);
   } catch {
     // The parser quotes the text in its error.
     throw new UnusableAnswer('the answer is no JSON');
   }
+}
+
+/** Reads a whole answer that has no picture in it. Throws UnusableAnswer when it is no JSON, and what the body throws. */
+export async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
+  return valueOf(await readAnswer(body, Infinity));
 }

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
+import { inSlices } from '#bytes/slices.js';
 import { ProviderError } from '../provider-error.js';
 import { broken, unusable } from './failures.js';
 import type { RequestBody } from './request-body.js';
@@ -119,11 +120,15 @@ class TotalTimeout extends Error {
   override readonly name = 'TotalTimeout';
 }
 
-/** Until its last piece is on the way a request can't have been carried out. */
+/** Until its last slice is on the way a request can't have been carried out. Whole images would be encrypted at once. */
 async function* sending(pieces: readonly Buffer[], state: { sent: boolean }): AsyncGenerator<Buffer> {
-  for (const [index, piece] of pieces.entries()) {
-    if (index === pieces.length - 1) state.sent = true;
-    yield piece;
+  let rest = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  for (const piece of pieces) {
+    for await (const slice of inSlices(piece)) {
+      rest -= slice.length;
+      if (rest === 0) state.sent = true;
+      yield slice;
+    }
   }
 }
 
@@ -132,7 +137,7 @@ async function* capped(body: AsyncIterable<Buffer>, maxBytes: number, stop: Abor
   try {
     for await (const chunk of body) {
       bytes += chunk.length;
-      if (bytes > maxBytes) throw unusable('the answer is too long');
+      if (bytes > maxBytes) throw unusable('the answer is too long', 'yes');
       yield chunk;
     }
   } catch (error) {

@@ -1,4 +1,6 @@
 import type { ImageUsage } from '#contract/image-usage.js';
+import { joined } from '#bytes/slices.js';
+import { AnswerTooLarge } from '../http/base64-sink.js';
 import { errorInside, refusal, unusable, type ErrorFields } from '../http/failures.js';
 import type { UpstreamAnswer } from '../http/upstream.js';
 import { ProviderError } from '../provider-error.js';
@@ -38,14 +40,14 @@ async function readStream(answer: UpstreamAnswer, options: ReadingOptions): Prom
     if (document.type?.endsWith('.partial_image') === true) {
       const index = document.partialIndex ?? partials;
       partials += 1;
-      if (document.picture !== undefined) options.onPartial(Buffer.concat(document.picture), index);
+      if (document.picture !== undefined) options.onPartial(await joined(document.picture), index);
       continue;
     }
     const picture = pictureOf(document);
     if (picture !== undefined) return picture;
     if (document.error !== undefined || document.type === 'error') throw errorInside(document.error ?? {});
   }
-  throw unusable('the stream ended without a picture');
+  throw unusable('the stream ended without a picture', partials === 0 ? 'no' : 'maybe');
 }
 
 function pictureOf({ picture, url, usage }: AnswerDocument): AnsweredPicture | undefined {
@@ -53,8 +55,9 @@ function pictureOf({ picture, url, usage }: AnswerDocument): AnsweredPicture | u
   return url === undefined || url === '' ? undefined : { url, usage };
 }
 
-function noPicture({ error }: AnswerDocument): never {
-  throw error === undefined ? unusable('the answer has no picture') : errorInside(error);
+/** An entry without a picture in it was drawn, and charged, like one with a picture; where there is none nothing was. */
+function noPicture({ error, hasEntry }: AnswerDocument): never {
+  throw error === undefined ? unusable('the answer has no picture', hasEntry ? 'yes' : 'no') : errorInside(error);
 }
 
 /** Failures of the network pass; everything else says that the text is not what was promised. */
@@ -63,7 +66,8 @@ async function readOrRefuse(source: AsyncIterable<Buffer>, maxPictureBytes: numb
     return await readDocument(source, maxPictureBytes);
   } catch (error) {
     if (error instanceof ProviderError) throw error;
-    throw unusable('the answer is no JSON or too large');
+    if (error instanceof AnswerTooLarge) throw unusable('the picture is too large', 'yes');
+    throw unusable('the answer is no JSON');
   }
 }
 

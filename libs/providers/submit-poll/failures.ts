@@ -1,4 +1,4 @@
-import { refusal } from '../http/failures.js';
+import { refusal, unusable } from '../http/failures.js';
 import { textAt, valueAt } from '../http/json-value.js';
 import { ProviderError } from '../provider-error.js';
 
@@ -82,13 +82,9 @@ export function withoutJob(cause: unknown): ProviderError {
   });
 }
 
-/** A finished job without a picture in it. */
-export function withoutPicture(): ProviderError {
-  return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
-    retryable: true,
-    charged: 'no',
-    cause: new Error("the provider's job is complete and has no picture"),
-  });
+/** A finished job with no entry for a picture; or with one and nothing in it, which was charged like any other. */
+export function withoutPicture(hasEntry: boolean): ProviderError {
+  return unusable("the provider's job is complete and has no picture", hasEntry ? 'yes' : 'no');
 }
 
 function blocked(cause: Error): ProviderError {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
-import { fetchPicture, MAX_PICTURE_BYTES, type PictureFetcher } from '../http/fetch-picture.js';
+import { fetchPicture, type PictureFetcher } from '../http/fetch-picture.js';
 import { textAt, valueAt } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
@@ -15,7 +15,7 @@ import { ProviderError } from '../provider-error.js';
 import type { Dialect, ModelOption } from './dialect.js';
 import { cancelledJob, failedJob, lostJob, vendorError, withoutPicture } from './failures.js';
 import { orderFor, refuseMask, type Order } from './order.js';
-import { Vendor } from './vendor.js';
+import { Vendor, type Look } from './vendor.js';
 
 export interface SubmitPollSettings extends UpstreamSettings {
   readonly name: string;
@@ -27,6 +27,8 @@ export interface SubmitPollSettings extends UpstreamSettings {
   /** Instead of where the dialect uploads to. */
   readonly uploadUrl?: string | undefined;
 }
+
+type FinishedJob = Extract<Look, { kind: 'task' }>;
 
 const DONE = /^(completed|succeeded|success)$/i;
 const FAILED = /^(failed|failure|error)$/i;
@@ -106,12 +108,12 @@ export class SubmitPollProvider implements ImageProvider {
       context.onProgress(progressOf(found.task));
       return waiting(waitedMs, undefined);
     }
-    const image = await this.pictureOf(found.task, context);
+    const image = await this.pictureOf(found, context);
     if (image === undefined) return waiting(waitedMs, undefined);
     context.onProgress(100);
     const usage = tokenUsage((name) => valueAt(found.task, 'usage', ...name.split('.')));
     return {
-      image: Readable.from([image]),
+      image: Readable.from(image),
       ...(usage === undefined ? {} : { usage }),
       sentSize: order.size,
       warnings: order.warnings,
@@ -119,12 +121,15 @@ export class SubmitPollProvider implements ImageProvider {
   }
 
   /** Undefined when its address can't be reached just now: the picture is paid for and stays there for a day. */
-  private async pictureOf(task: unknown, { signal, waitedMs }: ProviderCallContext): Promise<Buffer | undefined> {
+  private async pictureOf(
+    { task, bytesOf }: FinishedJob,
+    { signal, waitedMs }: ProviderCallContext,
+  ): Promise<readonly Buffer[] | undefined> {
     const picture = this.settings.dialect.picture(task);
-    if (typeof picture !== 'string' || picture === '') throw withoutPicture();
-    if (!/^https?:/i.test(picture)) return decoded(picture);
+    if (typeof picture !== 'string' || picture === '') throw withoutPicture(picture === '');
+    if (!/^https?:/i.test(picture)) return bytesOf(picture);
     try {
-      return await fetchPicture(this.fetcher, picture, signal);
+      return [await fetchPicture(this.fetcher, picture, signal)];
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       const isForbidden = error.cause instanceof AppError && error.cause.code === 'invalid_image_url';
@@ -154,10 +159,4 @@ function progressOf(task: unknown): number {
   const percent =
     typeof progress === 'number' ? progress : Number.parseInt(typeof progress === 'string' ? progress : '', 10);
   return Number.isFinite(percent) ? Math.min(Math.max(1, percent), 95) : 1;
-}
-
-function decoded(text: string): Buffer {
-  const bytes = Buffer.from(text.replace(/^data:[^,]{0,200},/, ''), 'base64');
-  if (bytes.length === 0 || bytes.length > MAX_PICTURE_BYTES) throw withoutPicture();
-  return bytes;
 }

@@ -1,5 +1,8 @@
 import { unusable } from '../http/failures.js';
-import { readJson, textAt, UnusableAnswer, valueAt } from '../http/json-value.js';
+import { AnswerTooLarge } from '../http/base64-sink.js';
+import { MAX_PICTURE_BYTES } from '../http/fetch-picture.js';
+import { readAnswer as readJsonAnswer, UnusableAnswer, type JsonAnswer } from '../http/json-answer.js';
+import { textAt, valueAt, valueOf } from '../http/json-value.js';
 import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
 import type { Upstream } from '../http/upstream.js';
 import { type UpstreamAnswer } from '../http/upstream.js';
@@ -20,11 +23,12 @@ interface Answer {
   readonly retryAfter: number | undefined;
   /** Undefined when it was no JSON. */
   readonly value: unknown;
+  readonly json: JsonAnswer | undefined;
 }
 
 /** A status look: what the vendor said, or that it can't be asked just now. */
 export type Look =
-  | { readonly kind: 'task'; readonly task: unknown }
+  | { readonly kind: 'task'; readonly task: unknown; readonly bytesOf: JsonAnswer['bytesOf'] }
   | { readonly kind: 'unknown'; readonly status: number }
   | { readonly kind: 'unanswered'; readonly retryAfter: number | undefined };
 
@@ -76,11 +80,12 @@ export class Vendor {
       if (error instanceof ProviderError) return { kind: 'unanswered', retryAfter: error.retryAfter };
       throw error;
     }
-    const { status, retryAfter, value } = answer;
+    const { status, retryAfter, value, json } = answer;
     if (status === 404 || (status === 400 && isUnknownJob(value))) return { kind: 'unknown', status };
     if (status < 300) {
       const task = this.dialect.task(value);
-      return textAt(task, 'status') === undefined ? { kind: 'unanswered', retryAfter } : { kind: 'task', task };
+      if (json === undefined || textAt(task, 'status') === undefined) return { kind: 'unanswered', retryAfter };
+      return { kind: 'task', task, bytesOf: (text) => json.bytesOf(text) };
     }
     const error = refusalOf(answer);
     if (error.retryable || status >= 500) return { kind: 'unanswered', retryAfter };
@@ -103,10 +108,12 @@ export class Vendor {
 
 async function readAnswer({ status, retryAfter, body }: UpstreamAnswer): Promise<Answer> {
   try {
-    return { status, retryAfter, value: await readJson(status < 300 ? body : firstBytes(body)) };
+    const json = await readJsonAnswer(status < 300 ? body : firstBytes(body), MAX_PICTURE_BYTES);
+    return { status, retryAfter, value: valueOf(json), json };
   } catch (error) {
     // The status of a refusal says enough.
-    if (error instanceof UnusableAnswer || status >= 300) return { status, retryAfter, value: undefined };
+    const isUnusable = error instanceof UnusableAnswer || error instanceof AnswerTooLarge;
+    if (isUnusable || status >= 300) return { status, retryAfter, value: undefined, json: undefined };
     throw error;
   }
 }

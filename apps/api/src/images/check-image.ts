@@ -67,7 +67,8 @@ export class CheckImage {
   async generation(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<CheckedImage> {
     const caller = callerOf(request);
     const mark = requestMark(request.headers);
-    const requestClass = asynchronous ? AsyncImageGenerationRequest : ImageGenerationRequest;
+    const isTask = asynchronous || answersWithTask(request.body, caller);
+    const requestClass = isTask ? AsyncImageGenerationRequest : ImageGenerationRequest;
     const { request: fields, ignored } = readFields<AsyncImageGenerationRequest>(requestClass, request.body);
     normalizeSpelling(fields, caller.allowPixelSize || this.config.allowPixelSize);
     this.assertAll(fields, caller, asynchronous);
@@ -77,7 +78,7 @@ export class CheckImage {
       const inputs = await storeReferences(found, upload);
       const command = generationCommand(fields, {
         ...this.contextOf(request, caller, upload, ignored),
-        ...{ inputs, mask: null, asynchronous: asynchronous || answersWithTask(fields, caller) },
+        ...{ inputs, mask: null, asynchronous: isTask },
       });
       this.rules.assertExact(command);
       const identity = mark && { ...mark, fingerprint: await fingerprintOf('generations', request.body) };
@@ -191,8 +192,8 @@ function editParam(index: number): string {
 }
 
 /** Keys of the dialect get the task from the sync path, too. */
-function answersWithTask(fields: { stream?: boolean }, caller: Caller): boolean {
-  return caller.submitMode === 'apimart' && fields.stream !== true;
+function answersWithTask(body: unknown, caller: Caller): boolean {
+  return caller.submitMode === 'apimart' && (body as { stream?: unknown } | null | undefined)?.stream !== true;
 }
 
 function signsOf(

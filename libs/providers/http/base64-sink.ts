@@ -1,0 +1,62 @@
+/** Characters decoded at a time. */
+const BLOCK = 65_536;
+/** An escape that may go on in the next piece. */
+const OPEN_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/;
+
+/** An answer has more in it than any picture. */
+export class AnswerTooLarge extends Error {
+  override readonly name = 'AnswerTooLarge';
+}
+
+/**
+ * Decodes base64 as it stands in a JSON text, in pieces of any length, so that the whole of it never exists as a text.
+ * What is no base64 becomes bytes that are no picture.
+ */
+export class Base64Sink {
+  readonly pieces: Buffer[] = [];
+  bytes = 0;
+  private text = '';
+  private written = 0;
+  private begun = false;
+
+  constructor(private readonly maxBytes: number) {}
+
+  /** Throws AnswerTooLarge. */
+  write(text: string): void {
+    this.text += text;
+    this.written += text.length;
+    // Four characters for three bytes, line breaks and escapes; what has more of those is something else.
+    if (this.written > 2 * this.maxBytes + BLOCK) throw new AnswerTooLarge();
+    if (this.text.length >= BLOCK) this.decode(false);
+  }
+
+  /** Throws AnswerTooLarge. */
+  end(): void {
+    this.decode(true);
+  }
+
+  private decode(all: boolean): void {
+    const open = all ? '' : (OPEN_ESCAPE.exec(this.text.slice(-6))?.[0] ?? '');
+    const text = this.clean(open === '' ? this.text : this.text.slice(0, -open.length));
+    // Four characters are three bytes; what is left over waits for the next piece.
+    const length = all ? text.length : text.length - (text.length % 4);
+    this.text = text.slice(length) + open;
+    const piece = Buffer.from(text.slice(0, length), 'base64');
+    this.bytes += piece.length;
+    if (this.bytes > this.maxBytes) throw new AnswerTooLarge();
+    if (piece.length > 0) this.pieces.push(piece);
+  }
+
+  /** Some servers escape what needs none, some send a data URI, and some break lines. */
+  private clean(raw: string): string {
+    const plain = raw.includes('\\') ? raw.replace(/\\(?:u([0-9a-fA-F]{4})|(.))/g, unescaped) : raw;
+    const text = this.begun ? plain : plain.replace(/^data:[^,]{0,200},/, '');
+    this.begun = true;
+    return /\s/.test(text) ? text.replace(/\s+/g, '') : text;
+  }
+}
+
+function unescaped(_escape: string, code: string | undefined, letter: string | undefined): string {
+  if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
+  return letter === undefined || /[bfnrt]/.test(letter) ? ' ' : letter;
+}

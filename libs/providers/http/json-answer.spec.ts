@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import { Readable } from 'node:stream';
+import { AnswerTooLarge } from './base64-sink.js';
+import { MAX_TEXT_BYTES, MAX_TOKENS, readAnswer, UnusableAnswer } from './json-answer.js';
+import { readJson, textAt, valueOf } from './json-value.js';
+
+function cut(text: string, size: number): AsyncIterable<Buffer> {
+  const bytes = Buffer.from(text);
+  const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, n) =>
+    bytes.subarray(n * size, (n + 1) * size),
+  );
+  return Readable.from(pieces, { objectMode: true }) as AsyncIterable<Buffer>;
+}
+
+/** Counts what is taken of an answer that never ends. */
+function endless(head: string, filler: string): { source: AsyncIterable<Buffer>; taken: () => number } {
+  const piece = Buffer.from(filler.repeat(Math.ceil(65_536 / filler.length)));
+  let taken = 0;
+  async function* pieces(): AsyncGenerator<Buffer> {
+    yield await Promise.resolve(Buffer.from(head));
+    for (; taken < 100_000_000; taken += piece.length) yield piece;
+  }
+  return { source: pieces(), taken: () => taken };
+}
+
+describe("a provider's answer", () => {
+  test('is the JSON that it is, however it comes in pieces', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.jsonValue({ stringUnit: 'binary', maxDepth: 4 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (value, size) => {
+          const text = JSON.stringify(value);
+          expect(await readJson(cut(text, size))).toEqual(JSON.parse(text));
+        },
+      ),
+    );
+  });
+
+  test('gives its picture as bytes, whatever a server escapes, and never as a text', async () => {
+    const picture = Buffer.from(Array.from({ length: 120_000 }, (_, n) => (n * 7 + (n >> 8)) % 256));
+    const base64 = picture.toString('base64');
+    const forms = [
+      base64,
+      `data:image\\/png;base64,${base64}`,
+      base64.replaceAll('/', '\\/'),
+      base64.replaceAll('+', '\\u002B'),
+      base64.replaceAll(/.{76}/g, '$&\\r\\n'),
+    ];
+    for (const form of forms) {
+      for (const size of [7, 1_000, 65_536]) {
+        const answer = await readAnswer(cut(`{"data":[{"b64_json":"${form}","n":1}],"x":"a\\"b"}`, size), 200_000);
+        expect(answer.text.length).toBeLessThan(200);
+        const value = valueOf(answer);
+        const name = textAt(value, 'data', 0, 'b64_json') ?? '';
+        expect([answer.isLong(name), textAt(value, 'x')]).toEqual([true, 'a"b']);
+        expect(Buffer.concat(answer.bytesOf(name)).equals(picture)).toBe(true);
+      }
+    }
+    const short = await readAnswer(cut('{"b64_json":"aGVsbG8="}', 4), 10);
+    expect(Buffer.concat(short.bytesOf('aGVsbG8=')).toString()).toBe('hello');
+  });
+
+  test.each([
+    ['lists', '[', '[],', UnusableAnswer],
+    ['depth', '', '[', UnusableAnswer],
+    ['members', '{', '"a":1,', UnusableAnswer],
+    ['texts', '', '""', UnusableAnswer],
+    ['a number', '', '1', AnswerTooLarge],
+    ['nothing', '{', ' ', AnswerTooLarge],
+    ['base64', '{"a":"', 'A', AnswerTooLarge],
+    ['escapes', '{"a":"', '\\"', AnswerTooLarge],
+  ])(
+    'H3: without end of %s is left after a bounded part, before anything is parsed',
+    async (_of, head, filler, error) => {
+      const { source, taken } = endless(head, filler);
+      await expect(readAnswer(source, 1_000_000)).rejects.toThrow(error);
+      expect(taken()).toBeLessThanOrEqual(Math.max(4_200_000, 8 * MAX_TOKENS));
+    },
+  );
+
+  test('keeps a text of 64 KB in its place, and refuses one that breaks off', async () => {
+    const text = 'y'.repeat(MAX_TEXT_BYTES);
+    expect(await readJson(cut(JSON.stringify({ text }), 10_000))).toEqual({ text });
+    await expect(readJson(cut('{"text":"yes', 5))).rejects.toThrow(UnusableAnswer);
+    await expect(readJson(cut('', 5))).rejects.toThrow(UnusableAnswer);
+  });
+});
