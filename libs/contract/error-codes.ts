@@ -68,7 +68,6 @@ export const ERROR_KINDS = {
   idempotency_in_progress: { status: 409, type: 'conflict_error' },
   task_cancelled: { status: 409, type: 'conflict_error', retry: false },
   already_exists: { status: 409, type: 'conflict_error' },
-  limit_reached: { status: 409, type: 'conflict_error' },
   last_admin: { status: 409, type: 'conflict_error' },
   account_limit_reached: { status: 409, type: 'conflict_error', retry: false },
   link_used: { status: 410, type: 'invalid_request_error' },

@@ -38,7 +38,7 @@ export async function withAccountKeys<T>(
 
 /**
  * To be asked within `withAccountKeys`, before a key is created. Counts the keys that work; a rotated key and the one in
- * its place count as one. Throws AppError `limit_reached` when the account has as many as it may: its own limit, or else
+ * its place count as one. Throws AppError `account_limit_reached` when the account has as many as it may: its own limit, or else
  * `keysPerAccount`; 0 = unlimited.
  */
 export async function assertRoomForKey(database: Queryable, accountId: string, keysPerAccount: number): Promise<void> {
@@ -52,5 +52,5 @@ export async function assertRoomForKey(database: Queryable, accountId: string, k
   const { most = 0, keys = 0 } = rows[0] ?? {};
   if (most === 0 || keys < most) return;
   const held = most === 1 ? 'a key already, and may have 1' : `${keys} keys, and may have ${most}`;
-  throw new AppError('limit_reached', `The account has ${held}. Revoke one, or ask an operator to raise the limit.`);
+  throw new AppError('account_limit_reached', `The account has ${held}. Revoke one, or ask an operator to raise the limit.`);
 }

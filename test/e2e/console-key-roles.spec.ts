@@ -215,7 +215,7 @@ describe('who may do what with keys', () => {
       Array.from({ length: 60 }, async () => await answerOf(await member.call('/keys', { body: { name: 'flood' } }))),
     );
     const outcomes = answers.map(([status, code]) => `${status} ${code}`).sort();
-    expect(outcomes).toEqual([...Array(20).fill('201 done'), ...Array(40).fill('409 limit_reached')]);
+    expect(outcomes).toEqual([...Array(20).fill('201 done'), ...Array(40).fill('409 account_limit_reached')]);
     expect(await count(WORKS)).toBe(before + 20);
     const refused = await admin.call('/keys', { body: { name: 'admin too' } });
     expect(await refused.json()).toMatchObject({
@@ -232,7 +232,7 @@ describe('who may do what with keys', () => {
     expect(first.status).toBe(201);
     expect(await answerOf(await rotate(own.id))).toEqual([400, 'invalid_value']);
     expect(await count(WORKS)).toBe(full + 1);
-    expect(await answerOf(await member.call('/keys', { body: { name: 'one' } }))).toEqual([409, 'limit_reached']);
+    expect(await answerOf(await member.call('/keys', { body: { name: 'one' } }))).toEqual([409, 'account_limit_reached']);
     let last = ((await first.json()) as MadeKey).key.id;
     for (const _ of Array(3)) last = ((await (await rotate(last)).json()) as MadeKey).key.id;
     expect(await count(WORKS)).toBe(full + 1);

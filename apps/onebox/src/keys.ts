@@ -139,7 +139,7 @@ function parse(args: readonly string[]): KeysCommand {
   throw new SetupError(USAGE);
 }
 
-/** An operator's answer to `limit_reached` is another one than a tenant's. */
+/** An operator's answer to `account_limit_reached` is another one than a tenant's. */
 function tellHowToRaise(account: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof AppError)) throw error;

@@ -57,7 +57,7 @@ export class AccountKeys {
     return (await listApiKeys(this.database.pool, accountId)).map(({ id, name }) => ({ id, name }));
   }
 
-  /** Throws AppError `limit_reached` when the account has as many keys as it may. */
+  /** Throws AppError `account_limit_reached` when the account has as many keys as it may. */
   async create(who: Manager, body: NewKeyBody): Promise<NewKeyView> {
     const { accountId, personId: createdBy, role } = who;
     this.assertModels(body.models ?? []);

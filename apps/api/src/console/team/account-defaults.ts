@@ -5,9 +5,6 @@ import { TasksConfig } from '#tasks/tasks.config.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
 import type { AccountDefaultsView, AccountLimitsView } from './account-views.js';
 
-/** An account may do as much as so many keys, unless operators say otherwise. */
-const KEYS_WORTH = 5;
-
 /** What holds for an account whose operators have set nothing; 0 = unlimited. */
 @Injectable()
 export class AccountDefaults {
@@ -20,10 +17,10 @@ export class AccountDefaults {
   ) {
     this.view = {
       weight: 1,
-      submits_per_minute: KEYS_WORTH * limits.submitsPerMinute,
-      polls_per_minute: KEYS_WORTH * limits.pollsPerMinute,
-      chats_per_minute: KEYS_WORTH * limits.chatsPerMinute,
-      tasks_in_flight: KEYS_WORTH * tasks.maxTasksInFlight,
+      submits_per_minute: limits.account.submits,
+      polls_per_minute: limits.account.polls,
+      chats_per_minute: limits.account.chats,
+      tasks_in_flight: tasks.accountTasksInFlight,
       max_keys: accounts.keysPerAccount,
     };
   }
