@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 
 /** Answers an orchestrator's probes; a worker has no other door. */
 export class HealthServer {
@@ -27,14 +28,13 @@ export class HealthServer {
     this.server.requestTimeout = 5_000;
   }
 
-  /** Rejects when the port is taken. */
-  async listen(port: number): Promise<void> {
+  /** Where it listens now. Rejects when the port is taken. */
+  async listen(port: number, host: string): Promise<AddressInfo> {
     await new Promise<void>((resolve, reject) => {
       this.server.once('error', reject);
-      this.server.listen(port, () => {
-        resolve();
-      });
+      this.server.listen(port, host, resolve);
     });
+    return this.server.address() as AddressInfo;
   }
 
   close(): void {

@@ -24,13 +24,17 @@ async function main(): Promise<void> {
 
   const retention = app.get(Retention);
   retention.start();
-  const [database, queue, { healthPort }] = [app.get(Database), app.get(QueueHealth), app.get(WorkerConfig)];
+  const [database, queue, { healthPort, healthHost }] = [
+    app.get(Database),
+    app.get(QueueHealth),
+    app.get(WorkerConfig),
+  ];
   if (healthPort > 0) {
     const health = new HealthServer(async () => {
       await database.ping();
       await queue.check();
     });
-    await health.listen(healthPort);
+    await health.listen(healthPort, healthHost);
   }
   logger.info('worker.ready', { pid: process.pid, port: healthPort });
 }

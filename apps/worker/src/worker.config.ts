@@ -1,4 +1,4 @@
-import { IsBoolean, IsInt, IsUrl, Max, Min } from 'class-validator';
+import { IsBoolean, IsInt, IsIP, IsUrl, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
 export class WorkerConfig {
@@ -19,6 +19,13 @@ export class WorkerConfig {
   @Min(0)
   @Max(65_535)
   readonly healthPort: number = 0;
+
+  @Setting(
+    'WORKER_HEALTH_HOST',
+    'Address /healthz and /readyz of a worker listen on. Probes from outside its host or container need 0.0.0.0.',
+  )
+  @IsIP()
+  readonly healthHost: string = '127.0.0.1';
 
   @Setting(
     'PUBLIC_URL',
