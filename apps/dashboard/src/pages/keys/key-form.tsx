@@ -112,7 +112,7 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
               <Limit field={form.getInputProps('tasks_in_flight')} label="Tasks at the same time" />
               <NumberInput
                 label="Weight"
-                description="2 gets twice the turns in the queue"
+                description="2 gets twice the turns of the account’s other keys"
                 min={1}
                 max={100}
                 allowDecimal={false}
