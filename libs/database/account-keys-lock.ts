@@ -52,5 +52,8 @@ export async function assertRoomForKey(database: Queryable, accountId: string, k
   const { most = 0, keys = 0 } = rows[0] ?? {};
   if (most === 0 || keys < most) return;
   const held = most === 1 ? 'a key already, and may have 1' : `${keys} keys, and may have ${most}`;
-  throw new AppError('account_limit_reached', `The account has ${held}. Revoke one, or ask an operator to raise the limit.`);
+  throw new AppError(
+    'account_limit_reached',
+    `The account has ${held}. Revoke one, or ask an operator to raise the limit.`,
+  );
 }

@@ -232,7 +232,10 @@ describe('who may do what with keys', () => {
     expect(first.status).toBe(201);
     expect(await answerOf(await rotate(own.id))).toEqual([400, 'invalid_value']);
     expect(await count(WORKS)).toBe(full + 1);
-    expect(await answerOf(await member.call('/keys', { body: { name: 'one' } }))).toEqual([409, 'account_limit_reached']);
+    expect(await answerOf(await member.call('/keys', { body: { name: 'one' } }))).toEqual([
+      409,
+      'account_limit_reached',
+    ]);
     let last = ((await first.json()) as MadeKey).key.id;
     for (const _ of Array(3)) last = ((await (await rotate(last)).json()) as MadeKey).key.id;
     expect(await count(WORKS)).toBe(full + 1);

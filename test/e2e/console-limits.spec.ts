@@ -1,4 +1,4 @@
-import type { Browser} from '../support/console.js';
+import type { Browser } from '../support/console.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { insertFailed } from '../support/failed-task.js';
 import { startPlatform, type Platform } from '../support/platform.js';

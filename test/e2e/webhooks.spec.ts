@@ -86,7 +86,10 @@ describe('webhooks', () => {
     await endpoints.remove(TEST_ACCOUNT, endpoint);
     // That dialect has one path only, so it names its callback there.
     const named = freshPath();
-    const asked = await platform.call(GENERATIONS, { key: dialect, body: { ...body, callback_url: receiver.url(named) } });
+    const asked = await platform.call(GENERATIONS, {
+      key: dialect,
+      body: { ...body, callback_url: receiver.url(named) },
+    });
     expect(asked.headers.get('x-ignored-params')).toBeNull();
     const [told] = await receiver.arrived(named);
     expect(told?.event.data.id).toBe(asked.headers.get('x-task-id'));

@@ -40,7 +40,11 @@ describe('estimates', () => {
   async function queued(apiKeyId: string): Promise<Task> {
     const made = command();
     const task = await room.store.insert({ ...made, apiKeyId }, DEADLINE_MS);
-    await room.queue.add({ taskId: task.id, epoch: 0, caller: { accountId: apiKeyId, accountWeight: 1, apiKeyId, weight: 1 } });
+    await room.queue.add({
+      taskId: task.id,
+      epoch: 0,
+      caller: { accountId: apiKeyId, accountWeight: 1, apiKeyId, weight: 1 },
+    });
     return task;
   }
 
