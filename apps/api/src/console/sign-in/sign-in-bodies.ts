@@ -1,11 +1,11 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
 import { IsDefined, IsString, Matches } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { textProblem } from '#contract/text-rules.js';
 import { storedEmailOf } from '#people/person-rules.js';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '#people/passwords.js';
+import { SpelledBy } from '../console-body.js';
 import { IsName } from '../name-body.js';
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
@@ -13,7 +13,7 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 /** The same for everyone who names somebody: a handler gets the address in its one spelling. */
 export const IsEmailAddress = () =>
   applyDecorators(
-    Transform(({ value }: { value: unknown }) => storedEmailOf(value) ?? value),
+    SpelledBy((value) => storedEmailOf(value) ?? value),
     Rule('isEmailAddress', emailProblem),
   );
 const IsLinkToken = () => Matches(TOKEN, { message: 'token must be the token of a link' });
