@@ -2,9 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { Database } from '#database/database.js';
 import { FailedTasks, isWorthRedriving, type FailedOrder } from '#tasks/failed-tasks.js';
-import { ordererOf, type Caller } from '../../auth/caller.js';
-import { RequestLimits } from '../../limits/limit-requests.js';
-import { DrawAgain } from '../tasks/draw-again.js';
+import { DrawAgain, type Payer } from '../tasks/draw-again.js';
 
 /** Orders that are given at a time, and how long until no more are begun. */
 const AT_ONCE = 4;
@@ -38,7 +36,6 @@ export class Redrive {
   constructor(
     @Inject(Database) database: Database,
     @Inject(DrawAgain) private readonly again: DrawAgain,
-    @Inject(RequestLimits) private readonly limits: RequestLimits,
   ) {
     this.failed = new FailedTasks(database.pool);
   }
@@ -66,17 +63,12 @@ export class Redrive {
 
   private async order(order: FailedOrder, requestId: string): Promise<string> {
     const { id, callbackUrl, asynchronous } = order;
-    const caller = ownerOf(order);
-    await this.limits.admit('submits', caller);
-    return await this.again.order(order, {
-      ...ordererOf(caller),
-      ...{ requestId, callbackUrl, asynchronous, redriveOf: id },
-    });
+    return await this.again.order(order, ownerOf(order), { requestId, callbackUrl, asynchronous, redriveOf: id });
   }
 }
 
 /** Whose order it was, and is counted as again. */
-function ownerOf(order: FailedOrder): Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 'limits'> {
+function ownerOf(order: FailedOrder): Payer {
   const { accountId, apiKeyId: keyId, weight } = order;
   const own = { submits: order.submitsPerMinute ?? undefined, tasksInFlight: order.tasksInFlight ?? undefined };
   const all = {

@@ -8,14 +8,18 @@ import { SubmitTask } from '#tasks/submit-task.js';
 import { TaskDetails, type TaskOrder } from '#tasks/task-details.js';
 import { newTaskId } from '#tasks/task-id.js';
 import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/task.js';
-import { ordererOf, type Caller, type Orderer } from '../../auth/caller.js';
+import { ordererOf, type Caller } from '../../auth/caller.js';
 import { RequestRules } from '../../images/request-rules.js';
+import { RequestLimits } from '../../limits/limit-requests.js';
 
 /** Images of one kind of object are read back and stored anew under this type; what they are is seen when they are used. */
 const CONTENT_TYPE = 'application/octet-stream';
 
-/** Whom an old order is given again for, and who is told of its end. */
-type Terms = Orderer & Pick<TaskCommand, 'requestId' | 'callbackUrl' | 'asynchronous' | 'redriveOf'>;
+/** Whom an old order is given again for. */
+export type Payer = Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 'limits'>;
+
+/** Who is told of its end, and what it repeats. */
+type Terms = Pick<TaskCommand, 'requestId' | 'callbackUrl' | 'asynchronous' | 'redriveOf'>;
 
 /** Makes a new task of an old one's order, at today's price. */
 @Injectable()
@@ -27,25 +31,31 @@ export class DrawAgain {
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     @Inject(SubmitTask) private readonly tasks: SubmitTask,
     @Inject(RequestRules) private readonly rules: RequestRules,
+    @Inject(RequestLimits) private readonly limits: RequestLimits,
   ) {
     this.details = new TaskDetails(database.pool);
   }
 
-  /** For the caller's own account, with the caller's key. Answers and throws like `order`; `task_not_found` besides. */
-  async run(caller: Caller, id: string, requestId: string): Promise<string> {
-    const order = await this.details.order(caller.accountId, id);
+  /** For the account's own people, with its caller. Answers and throws like `order`; `task_not_found` besides. */
+  async run(accountId: string, id: string, caller: () => Promise<Caller>, requestId: string): Promise<string> {
+    const order = await this.details.order(accountId, id);
     if (order === undefined) throw new AppError('task_not_found', 'There is no such task.');
-    return await this.order(order, { ...ordererOf(caller), requestId, callbackUrl: null, asynchronous: false });
+    return await this.order(order, await caller(), { requestId, callbackUrl: null, asynchronous: false });
   }
 
-  /** The id of the new task. Throws AppError: `model_not_found`, `invalid_value` when its images are gone, as SubmitTask. */
-  async order({ action, model, prompt, options: old, ...images }: TaskOrder, terms: Terms): Promise<string> {
+  /**
+   * The id of the new task, which counts as one that the payer submits. Throws AppError: `rate_limit_exceeded`,
+   * `model_not_found`, `invalid_value` when its images are gone, as SubmitTask.
+   */
+  async order(order: TaskOrder, payer: Payer, terms: Terms): Promise<string> {
+    const { action, model, prompt, options: old, ...images } = order;
+    await this.limits.admit('submits', payer);
     this.rules.assertModel({ model });
     const id = newTaskId();
     const { inputs, mask } = await this.copyInputs(id, images);
     const options = withoutProvider(old);
     const cost = this.rules.costOf(model, options);
-    await this.tasks.submit({ ...terms, id, action, model, prompt, options, inputs, mask, cost });
+    await this.tasks.submit({ ...terms, ...ordererOf(payer), id, action, model, prompt, options, inputs, mask, cost });
     return id;
   }
 

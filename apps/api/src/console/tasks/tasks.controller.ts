@@ -9,7 +9,6 @@ import { ConsoleCaller } from './console-caller.js';
 import { ConsoleController } from '../console-controller.js';
 import { DrawAgain } from './draw-again.js';
 import { OwnTasks } from './own-tasks.js';
-import { callerOf } from '../../auth/api-key.guard.js';
 import { sessionOf } from '../session.guard.js';
 import { consoleTaskQuery } from './task-query.js';
 import { AcceptedTaskView, ConsoleTaskPage, ConsoleTaskView, PartialPictureView } from './task-views.js';
@@ -82,13 +81,13 @@ export class ConsoleTasksController {
   }
 
   @Post(':taskId/again')
-  @RouteConfig({ bodyless: true, counted: 'submits' })
+  @RouteConfig({ bodyless: true })
   @HttpCode(202)
   @ApiResponse({ status: 202, type: AcceptedTaskView })
   async runAgain(@Req() request: FastifyRequest): Promise<AcceptedTaskView> {
     const { accountId, personId } = sessionOf(request);
     const { taskId } = request.params as { taskId: string };
-    const id = await this.again.run(callerOf(request), taskId, request.id);
+    const id = await this.again.run(accountId, taskId, () => this.callers.of(accountId), request.id);
     request.taskId = id;
     await this.audit.write({ accountId, personId, action: 'task.made_again', target: id, details: { from: taskId } });
     return { task_id: id };
