@@ -96,7 +96,7 @@ describe('bodies that were found to exhaust the API', () => {
     300_000,
   );
 
-  it('H2: three images of 20 MB in one body are taken without holding up the API, and their memory comes back', async () => {
+  it('H2, section 4, 10: three images of 20 MB in one body are taken without holding up the API, and their memory comes back', async () => {
     const png = await gradientImage(64, 64, 'png');
     const image = Buffer.concat([png, Buffer.alloc(15_000_000)]).toString('base64');
     const image_urls = ['', ';charset=utf-8', ';name=a.png'].map((more) => `data:image/png${more};base64,${image}`);

@@ -41,6 +41,7 @@ import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiKeyStore } from './auth/api-key-store.js';
 import { KeyUses } from './auth/key-uses.js';
+import { laneLimits, StrangerLane } from './auth/stranger-lane.js';
 import { AccountsConfig } from '#people/accounts.config.js';
 import { SignInConfig } from '#people/sign-in.config.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
@@ -133,8 +134,9 @@ const providers = [
   },
   {
     provide: ApiKeyStore,
-    inject: [Database, SecretsConfig, KeyUses],
-    useFactory: (database: Database, secrets: SecretsConfig, uses: KeyUses) => new ApiKeyStore(database, secrets, uses),
+    inject: [Database, SecretsConfig, KeyUses, ApiConfig],
+    useFactory: (database: Database, secrets: SecretsConfig, uses: KeyUses, config: ApiConfig) =>
+      new ApiKeyStore(database, secrets, uses, new StrangerLane(laneLimits(config))),
   },
   {
     provide: UploadStore,

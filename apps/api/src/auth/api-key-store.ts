@@ -31,12 +31,12 @@ export class ApiKeyStore {
   private readonly found = new LRUCache<string, KnownKey>({ max: MAX_KEYS, ttl: KEY_TTL_MS, noDeleteOnStaleGet: true });
   private readonly unknown = new LRUCache<string, true>({ max: MAX_KEYS, ttl: KEY_TTL_MS });
   private readonly asking = new Map<string, Promise<KnownKey | undefined>>();
-  private readonly strangers = new StrangerLane();
 
   constructor(
     private readonly database: Database,
     private readonly secrets: Pick<SecretsConfig, 'secretKey' | 'secretKeyPrevious'>,
     private readonly uses: KeyUses,
+    private readonly strangers: StrangerLane = new StrangerLane(),
   ) {}
 
   /**

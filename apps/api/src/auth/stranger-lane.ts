@@ -1,4 +1,5 @@
 import { AppError } from '#contract/app-error.js';
+import type { ApiConfig } from '../http/api.config.js';
 import { networkOf } from '../http/network-of.js';
 
 /** Look-ups that this process has under way at once for keys it has not met, and how many wait for them. */
@@ -14,6 +15,12 @@ export interface LaneLimits {
 
 /** Who floods waits, too: long lines slow a flood down, while refusals at once would only make room for more of it. */
 export const LANE_LIMITS: LaneLimits = { atOnce: 4, perNetwork: 2_500, inAll: 5_000, patienceMs: 10_000 };
+
+/** The usual limits, but for what an operator sets. */
+export function laneLimits(config: Pick<ApiConfig, 'unknownKeyLookUps' | 'unknownKeysWaiting'>): LaneLimits {
+  const { unknownKeyLookUps: atOnce, unknownKeysWaiting: perNetwork } = config;
+  return { ...LANE_LIMITS, atOnce, perNetwork, inAll: 2 * perNetwork };
+}
 
 const RETRY_SECONDS = 5;
 

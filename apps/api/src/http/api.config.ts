@@ -89,6 +89,24 @@ export class ApiConfig {
   readonly unauthenticatedConnections: number = 4_096;
 
   @Setting(
+    'UNKNOWN_KEY_LOOKUPS',
+    'Look-ups that a process has under way at once for API keys it has not met; one of each network.',
+  )
+  @IsInt()
+  @Min(1)
+  @Max(100)
+  readonly unknownKeyLookUps: number = 4;
+
+  @Setting(
+    'UNKNOWN_KEYS_WAITING',
+    'Requests of one network that may wait for such a look-up, and half of those of all networks; more are answered 429 or 503.',
+  )
+  @IsInt()
+  @Min(1)
+  @Max(100_000)
+  readonly unknownKeysWaiting: number = 2_500;
+
+  @Setting(
     'TRUSTED_PROXIES',
     'Addresses and networks (10.0.0.0/8) of proxies whose X-Forwarded-For names the caller, where attempts to sign in, unknown keys and bodies are counted; empty = nobody is believed.',
     { list: true },
