@@ -30,10 +30,7 @@ async function main(): Promise<void> {
     app.get(WorkerConfig),
   ];
   if (healthPort > 0) {
-    const health = new HealthServer(async () => {
-      await database.ping();
-      await queue.check();
-    });
+    const health = new HealthServer({ database: () => database.ping(), queue: () => queue.check() }, logger);
     await health.listen(healthPort, healthHost);
   }
   logger.info('worker.ready', { pid: process.pid, port: healthPort });
