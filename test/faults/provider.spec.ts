@@ -31,8 +31,16 @@ const FATES: [string, Plan, { status: string; code?: string; starts: number }][]
   ['answers with a page', { faults: ['html'] }, { status: 'completed', starts: 2 }],
   ['answers without a picture', { faults: ['empty-list'] }, { status: 'completed', starts: 2 }],
   ['answers with other JSON', { faults: ['wrong-json'] }, { status: 'completed', starts: 2 }],
-  ['answers with what is no picture', { faults: ['not-an-image'] }, { status: 'completed', starts: 2 }],
-  ['answers with 200 MB', { faults: ['huge'] }, { status: 'completed', starts: 2 }],
+  [
+    'answers with what is no picture, which it charges',
+    { faults: ['not-an-image'] },
+    { status: 'failed', code: 'upstream_invalid_response', starts: 1 },
+  ],
+  [
+    'answers with 200 MB, which it charges',
+    { faults: ['huge'] },
+    { status: 'failed', code: 'upstream_invalid_response', starts: 1 },
+  ],
   ['refuses the prompt', { faults: ['moderation'] }, { status: 'failed', code: 'moderation_blocked', starts: 1 }],
   ['does not know our key', { faults: ['http-401'] }, { status: 'failed', code: 'upstream_error', starts: 1 }],
 ];

@@ -21,6 +21,7 @@ const TAKEN = [
   ...[PNG, JPEG, WEBP].flatMap((bytes) => [
     `data:image/png;base64,${base64(bytes)}`,
     `data:image/jpeg;base64,${bare(bytes)}`,
+    `data:image/png;charset=utf-8;base64,${base64(bytes).replace(/.{76}/g, '$&\r\n')}`,
     `DATA:IMAGE/WEBP;BASE64,${base64(bytes)}`,
   ]),
   ...['http://nowhere.invalid/a.png', 'https://nowhere.invalid:443/?a=b#c', 'HTTPS://NOWHERE.INVALID'],
@@ -29,12 +30,7 @@ const TAKEN = [
 const REFUSED: Readonly<Record<string, readonly unknown[]>> = {
   invalid_type: [1, true, {}, [], [`data:image/png;base64,${base64(PNG)}`], { url: 'http://nowhere.invalid/' }],
   invalid_base64_image: [
-    ...[
-      'data:image/png;base64,',
-      'data:image/png,abc',
-      'data:image/png;base64',
-      'data:image/png;charset=x;base64,AA==',
-    ],
+    ...['data:image/png;base64,', 'data:image/png,abc', 'data:image/png;base64'],
     ...[`data:image/png;base64,${base64(PNG).slice(0, 41)}`, `data:image/png;base64,${base64(PNG)}*`],
     ...[`data:image/png;base64, ${base64(PNG)}`, `data:image/png;base64,${base64(PNG)}====`],
     `data:image/png;base64,${base64(PNG).replace(/.{20}/, '$&%3D')}`,
@@ -42,7 +38,7 @@ const REFUSED: Readonly<Record<string, readonly unknown[]>> = {
   unsupported_image_media_type: [
     ...['data:image/svg+xml;base64,PHN2Zy8+PHN2Zy8+PHN2Zy8+', 'data:image/gif;base64,R0lGODlhAQABAAAAACw='],
     `data:image/png;base64,${base64(Buffer.from('<html><script>alert(1)</script></html>'))}`,
-    'data:image/;base64,AAAA',
+    ...['data:image/;base64,AAAA', 'data:image/png;charset=x;base64,AA=='],
   ],
   invalid_image_url: [
     ...[

@@ -3,7 +3,6 @@ import { AppError } from '#contract/app-error.js';
 import { Passwords } from '#people/passwords.js';
 import { PersonStore, type Person } from '#people/person-store.js';
 import type { Session } from '#people/session-store.js';
-import { SignInConfig } from '#people/sign-in.config.js';
 import { networkOf } from '../../http/network-of.js';
 import { FailedSignIns } from './failed-sign-ins.js';
 import type { ChangePasswordBody, FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './sign-in-bodies.js';
@@ -11,8 +10,7 @@ import { SignInLimits } from './sign-in-limits.js';
 
 /**
  * Coming in with a password, as far as it is not HTTP. `address` is where the request comes from, by which attempts are
- * counted before any work is done. Everything throws AppError: `not_permitted` where nobody signs in with a password,
- * `rate_limit_exceeded`, and `server_is_overloaded` when too many passwords are waiting to be hashed.
+ * counted before any work is done. Everything throws AppError: `rate_limit_exceeded`, and `server_is_overloaded` when too many passwords are waiting to be hashed.
  */
 @Injectable()
 export class PasswordSignIn {
@@ -21,7 +19,6 @@ export class PasswordSignIn {
     @Inject(Passwords) private readonly passwords: Passwords,
     @Inject(SignInLimits) private readonly limits: SignInLimits,
     @Inject(FailedSignIns) private readonly failures: FailedSignIns,
-    @Inject(SignInConfig) private readonly config: SignInConfig,
   ) {}
 
   /** Throws AppError `link_used`. */
@@ -75,8 +72,6 @@ export class PasswordSignIn {
   }
 
   private async admit(address: string, email?: string): Promise<void> {
-    const { passwordSignIn, oidcName } = this.config;
-    if (!passwordSignIn) throw new AppError('not_permitted', `Passwords are switched off: sign in with ${oidcName}.`);
     await this.limits.admit(address, email);
   }
 

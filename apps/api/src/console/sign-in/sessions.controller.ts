@@ -1,4 +1,4 @@
-import { Delete, Get, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { Delete, Get, HttpCode, Inject, Post, Req, UseGuards } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
@@ -8,6 +8,7 @@ import { SessionStore } from '#people/session-store.js';
 import { consoleBody } from '../console-body.js';
 import { ConsoleController } from '../console-controller.js';
 import { sessionOf } from '../session.guard.js';
+import { PasswordGuard } from './password.guard.js';
 import { PasswordSignIn } from './password-sign-in.js';
 import { SessionListView, sessionListView } from './session-views.js';
 import { ChangePasswordBody } from './sign-in-bodies.js';
@@ -39,6 +40,7 @@ export class SessionsController {
   }
 
   @Post('password')
+  @UseGuards(PasswordGuard)
   @HttpCode(204)
   @ApiBody({ type: ChangePasswordBody })
   async changePassword(@Req() request: FastifyRequest): Promise<void> {

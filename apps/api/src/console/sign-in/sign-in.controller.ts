@@ -1,4 +1,4 @@
-import { Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import { Get, HttpCode, Inject, Post, Req, Res, UseGuards } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -6,6 +6,7 @@ import { Public } from '../../auth/api-key.guard.js';
 import { consoleBody } from '../console-body.js';
 import { ConsoleController } from '../console-controller.js';
 import { OpenSession } from './open-session.js';
+import { PasswordGuard } from './password.guard.js';
 import { PasswordSignIn } from './password-sign-in.js';
 import { sessionOf } from '../session.guard.js';
 import { SessionView } from './session-views.js';
@@ -27,6 +28,7 @@ export class SignInController {
 
   @Post('first-admin')
   @Public()
+  @UseGuards(PasswordGuard)
   @ApiBody({ type: FirstAdminBody })
   @ApiResponse({ status: 201, type: SessionView })
   async firstAdmin(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
@@ -36,6 +38,7 @@ export class SignInController {
 
   @Post('join')
   @Public()
+  @UseGuards(PasswordGuard)
   @ApiBody({ type: JoinBody })
   @ApiResponse({ status: 201, type: SessionView })
   async join(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
@@ -45,6 +48,7 @@ export class SignInController {
 
   @Post('reset-password')
   @Public()
+  @UseGuards(PasswordGuard)
   @ApiBody({ type: ResetPasswordBody })
   @ApiResponse({ status: 201, type: SessionView })
   async resetPassword(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
@@ -54,6 +58,7 @@ export class SignInController {
 
   @Post('sign-in')
   @Public()
+  @UseGuards(PasswordGuard)
   @HttpCode(200)
   @ApiBody({ type: SignInBody })
   @ApiResponse({ status: 200, type: SessionView })

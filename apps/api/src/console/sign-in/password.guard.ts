@@ -1,0 +1,15 @@
+import { Inject, Injectable, type CanActivate } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import { SignInConfig } from '#people/sign-in.config.js';
+
+/** Lets requests with passwords in where people sign in with them. Throws AppError `not_permitted` elsewhere. */
+@Injectable()
+export class PasswordGuard implements CanActivate {
+  constructor(@Inject(SignInConfig) private readonly config: SignInConfig) {}
+
+  canActivate(): true {
+    const { passwordSignIn, oidcName } = this.config;
+    if (!passwordSignIn) throw new AppError('not_permitted', `Passwords are switched off: sign in with ${oidcName}.`);
+    return true;
+  }
+}
