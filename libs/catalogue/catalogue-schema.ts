@@ -93,6 +93,13 @@ export const CHAT_EXTRAS = [
   'provider',
   'audio',
   'modalities',
+  'extra_body',
+  'fallbacks',
+  'enable_search',
+  'speed',
+  'num_completions',
+  'best_of',
+  'mcp_servers',
 ];
 
 const price = {

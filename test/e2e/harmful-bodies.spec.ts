@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import { signInFirstAdmin } from '../support/console.js';
@@ -49,6 +50,24 @@ describe('bodies that were found to exhaust the API', () => {
     tell('12 connections x 1,000,000 one-byte chunks', seen);
     expect(seen.grownMb).toBeLessThan(200);
     expect(codes.filter((code) => code !== 400 && code !== 413)).toEqual([]);
+  }, 300_000);
+
+  it('H1: thousands of requests in one piece, whose answers nobody reads, cost no more than a few', async () => {
+    const { hostname, port, host } = new URL(platform.url);
+    const requests = `GET /openapi.json HTTP/1.1\r\nhost: ${host}\r\n\r\n`.repeat(2_300);
+    const seen = await watched(platform.api, async () => {
+      await Promise.all(
+        Array.from({ length: 10 }, async () => {
+          const socket = connect(Number(port), hostname).on('error', () => undefined);
+          // The connection ends by itself: who sends so many does not wait for answers.
+          socket.on('data', () => undefined).write(requests);
+          await new Promise((resolve) => socket.once('close', resolve));
+        }),
+      );
+    });
+    tell('10 connections x 2,300 requests in one piece', seen);
+    expectCalm(seen);
+    expect((await platform.call('/v1/models')).status).toBe(200);
   }, 300_000);
 
   it('H1: a stranger may send the console 16 KiB, its people 64 KiB, and nobody anything to no address', async () => {

@@ -12,10 +12,22 @@ const line = (content: string): string => `data: {"choices":[{"delta":{"content"
 
 describe('the estimate of a chat', () => {
   it('takes four bytes of the request for a token, and a picture for 1,500, however large it is', () => {
-    expect(estimatedInput(Buffer.alloc(401))).toBe(101);
-    const pictures = `"data:image/png;base64,${'A'.repeat(100_000)}"`.repeat(2);
-    expect(estimatedInput(Buffer.from(pictures))).toBe(3_000 + Math.ceil((2 * 16) / 4));
-    expect(estimatedInput(Buffer.from(`";base64,${'A'.repeat(400)}`))).toBeGreaterThanOrEqual(100);
+    const plain = chat(`,"x":"${'a'.repeat(401)}"`);
+    expect(estimatedInput(plain)).toBe(Math.ceil(plain.bytes.length / 4));
+    const picture = `{"image_url": {"url" : "data:image/png;base64,${'A'.repeat(100_000)}"}}`;
+    const asked = readChatRequest(Buffer.from(`{"model":"m","messages":[${picture},${picture}]}`));
+    expect(estimatedInput(asked)).toBe(3_000 + Math.ceil((asked.bytes.length - 2 * 100_023) / 4));
+  });
+
+  it('H4: takes no text for a picture, whatever it begins with and wherever it stands', () => {
+    const prose = `data:image/png;base64,${'word/'.repeat(20_000)}`;
+    for (const text of [
+      `{"model":"m","messages":[{"role":"user","content":"${prose}"}]}`,
+      `{"model":"m","messages":[{"role":"user","content":"\\"url\\":\\"${prose}"}]}`,
+      `{"model":"m","messages":["a"],"tools":[{"url":"${prose}"}]}`,
+    ]) {
+      expect(estimatedInput(readChatRequest(Buffer.from(text)))).toBe(Math.ceil(text.length / 4));
+    }
   });
 
   it('takes each event of a stream for a token, and more of what is longer, wherever it is cut', () => {
@@ -31,12 +43,12 @@ describe('the estimate of a chat', () => {
     expect(expectedOutput(chat())).toBe(4_096);
     expect(expectedOutput(chat(',"max_tokens":10,"max_completion_tokens":7,"n":3'))).toBe(21);
     expect(expectedOutput(chat(',"max_tokens":-1,"n":"9"'))).toBe(4_096);
-    expect(expectedOutput(chat(',"max_tokens":1e300'))).toBe(2_147_483_647);
-    expect(reserveOf(chat(',"max_tokens":10'), PRICES)).toBe(estimatedInput(chat(',"max_tokens":10').bytes) + 10);
+    expect(expectedOutput(chat(',"max_tokens":1e300'))).toBe(131_072);
+    expect(reserveOf(chat(',"max_tokens":10'), PRICES)).toBe(estimatedInput(chat(',"max_tokens":10')) + 10);
   });
 
   const SEEN = { usage: undefined, whole: false, output: 5, unseenSeconds: 0 };
-  const input = estimatedInput(chat().bytes);
+  const input = estimatedInput(chat());
 
   it.each([
     ['what was counted of a whole answer', { whole: true, usage: { input: 3, output: 2, cached: null } }, 5],

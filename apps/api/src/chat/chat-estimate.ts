@@ -12,6 +12,8 @@ const MAX_PICTURES = 500;
 /** Tokens that an answer without a limit of its own is expected to have at most. */
 const USUAL_OUTPUT = 4_096;
 const MAX_CHOICES = 128;
+/** No model writes more; a caller who names a larger limit would set aside what others have left. */
+const MAX_OUTPUT = 131_072;
 /** Tokens that a provider writes in a second at least, while nobody sees them. */
 const TOKENS_PER_SECOND = 50;
 /** What is longer in one piece holds a picture or a sound. */
@@ -22,19 +24,29 @@ const MAX_COUNT = 2_147_483_647;
 /** Bytes that a number may be written with. */
 const MAX_NUMBER = 20;
 const [LF, QUOTE] = [0x0a, 0x22];
-const PICTURE = Buffer.from(';base64,');
+const PICTURE = Buffer.from('"data:image/');
+/** Bytes before an address in which its name is looked for. */
+const MAX_NAME = 64;
 
-/** Tokens of a request, by its bytes; pictures within it count as such. */
-export function estimatedInput(bytes: Buffer): number {
+/** Tokens of a request, by its bytes; pictures among its messages count as such. */
+export function estimatedInput({ bytes, members }: Pick<ChatRequest, 'bytes' | 'members'>): number {
+  const { start, end: last } = members.get('messages') ?? { start: 0, end: 0 };
   let [length, pictures] = [bytes.length, 0];
-  for (let at = bytes.indexOf(PICTURE); at !== -1 && pictures < MAX_PICTURES; at = bytes.indexOf(PICTURE, at)) {
-    const end = bytes.indexOf(QUOTE, at);
+  for (let at = bytes.indexOf(PICTURE, start); at !== -1 && at < last && pictures < MAX_PICTURES;) {
+    const end = bytes.indexOf(QUOTE, at + 1);
     if (end === -1) break;
-    length -= end - at;
-    pictures++;
-    at = end;
+    if (isAddress(bytes, at)) {
+      length -= end - at;
+      pictures++;
+    }
+    at = bytes.indexOf(PICTURE, end);
   }
   return Math.ceil(length / BYTES_PER_TOKEN) + pictures * TOKENS_PER_PICTURE;
+}
+
+/** Whether the text at `at` is the address of a picture: any other text costs its bytes, whatever it begins with. */
+function isAddress(bytes: Buffer, at: number): boolean {
+  return /"(?:image_)?url"\s*:\s*$/.test(bytes.toString('latin1', Math.max(0, at - MAX_NAME), at));
 }
 
 /** Counts an answer on its way, for when its provider does not say what it has used. */
@@ -80,12 +92,12 @@ export class OutputMeter {
 export function expectedOutput(chat: ChatRequest): number {
   const limit = numberOf(chat, 'max_completion_tokens') ?? numberOf(chat, 'max_tokens') ?? USUAL_OUTPUT;
   const choices = Math.min(numberOf(chat, 'n') ?? 1, MAX_CHOICES);
-  return Math.min(limit * choices, MAX_COUNT);
+  return Math.min(limit * choices, MAX_OUTPUT);
 }
 
 /** What is set aside for a chat, in millionths. */
 export function reserveOf(chat: ChatRequest, prices: TokenPrices): number {
-  const tokens = { input: estimatedInput(chat.bytes), output: expectedOutput(chat), cached: null };
+  const tokens = { input: estimatedInput(chat), output: expectedOutput(chat), cached: null };
   return tokenCost(prices, tokens) ?? 0;
 }
 
@@ -109,7 +121,7 @@ export function costOfChat(chat: ChatRequest, prices: TokenPrices, seen: SeenCha
   }
   const unseen = Math.min(Math.ceil(seen.unseenSeconds * TOKENS_PER_SECOND), expectedOutput(chat));
   const output = Math.max(seen.output, unseen, usage?.output ?? 0);
-  const input = usage?.input ?? estimatedInput(chat.bytes);
+  const input = usage?.input ?? estimatedInput(chat);
   return tokenCost(prices, { input, output: Math.min(output, MAX_COUNT), cached: usage?.cached ?? null }) ?? 0;
 }
 

@@ -31,11 +31,18 @@ export function prepareDocs(server: FastifyInstance): void {
   });
 }
 
-/** Serves the document and a reference page made from it; both are made at the first request. */
+/** Serves the document and a reference page made from it; both are made at the first request, and kept. */
 export function serveDocs(app: NestFastifyApplication): void {
+  let bytes: Buffer | undefined;
+  app
+    .getHttpAdapter()
+    .getInstance()
+    .get(DOCUMENT, (_request, reply) => {
+      bytes ??= Buffer.from(JSON.stringify(openApiDocument(app)));
+      return reply.type('application/json; charset=utf-8').send(bytes);
+    });
   SwaggerModule.setup(DOCS, app, () => openApiDocument(app), {
-    jsonDocumentUrl: DOCUMENT,
-    raw: ['json'],
+    raw: false,
     customSiteTitle: 'Darkroom API',
     swaggerOptions: { validatorUrl: null, tryItOutEnabled: true },
   });

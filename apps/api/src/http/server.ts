@@ -13,6 +13,7 @@ import { appErrorOf } from './framework-error.js';
 import { readBody, readJsonBody } from './json-body.js';
 import { discardBody, discardRest } from './request-stream.js';
 import type { KnownRoutes } from './known-routes.js';
+import { boundPipelining } from './pipelining.js';
 import './fastify-types.js';
 
 const MAX_HEADER_BYTES = 16_384;
@@ -106,6 +107,7 @@ export function prepareServer(
     done();
   });
   limitArrival(server.server, config);
+  boundPipelining(server.server);
   takeBodies(server, config, memory);
   answerOddRequests(server);
 }
