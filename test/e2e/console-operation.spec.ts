@@ -194,6 +194,10 @@ describe('providers and queue in the console', () => {
   });
 
   it('counts what ended minute by minute', async () => {
+    // What the tests before ordered and did not wait for would end between the two counts.
+    const pending = `SELECT count(*)::int AS count FROM tasks WHERE status = 'pending'`;
+    const areOver = async () => (await platform.pool.query<{ count: number }>(pending)).rows[0]?.count === 0;
+    expect(await waitUntil(areOver, { timeoutMs: 30_000 })).toBe(true);
     const { data } = await ada.ask<{ data: { completed: number; failed: number }[] }>('/queue/history');
     expect(data).toHaveLength(60);
     const { rows } = await platform.pool.query<Json>(

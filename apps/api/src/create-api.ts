@@ -52,7 +52,7 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   protectConsole(server, app.get(SessionStore), publicUrlOf(app.get(ApiConfig)));
   new ConnectionCap(app.get(ApiConfig).unauthenticatedConnections, trustedProxies, logger).watch(server);
   const consoleCallers = app.get(ConsoleCaller);
-  limitRequests(server, app.get(RequestLimits), (accountId) => consoleCallers.of(accountId));
+  limitRequests(server, app.get(RequestLimits), (session) => consoleCallers.of(session));
   logRequests(server, logger);
   countRequests(server, app.get(Metrics));
   serveDocs(app);

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { QueueHealth } from '#queue/queue-health.js';
+import type { Session } from '#people/session-store.js';
 import type { Caller } from '../auth/caller.js';
 import type { LimitsConfig } from './limits.config.js';
 import { WINDOW_SECONDS, type Counted, type RateCounter, type RateWindow } from './rate-counter.js';
@@ -113,7 +114,7 @@ function tell({ policy, limit, left, resetSeconds }: Standing, reply: FastifyRep
 export function limitRequests(
   server: FastifyInstance,
   limits: RequestLimits,
-  consoleCaller: (accountId: string) => Promise<Caller>,
+  consoleCaller: (session: Session) => Promise<Caller>,
 ): void {
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { counted: kind, console: isConsole } = request.routeOptions.config;
@@ -121,7 +122,7 @@ export function limitRequests(
     if (isConsole === true) {
       if (session === undefined) return;
       if (kind === undefined) return limits.admitPages(session.personId, reply);
-      request.caller = await consoleCaller(session.accountId);
+      request.caller = await consoleCaller(session);
     }
     if (kind !== undefined && request.caller !== undefined) await limits.admit(kind, request.caller, reply);
   };

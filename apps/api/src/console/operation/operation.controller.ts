@@ -74,7 +74,7 @@ export class OperationController {
   })
   async test(@Req() request: FastifyRequest): Promise<AcceptedTaskView> {
     const { model } = consoleBody(TestBody, request.body ?? {});
-    const id = await this.trial.run(sessionOf(request).accountId, nameOf(request), model ?? undefined, request.id);
+    const id = await this.trial.run(sessionOf(request), nameOf(request), model ?? undefined, request.id);
     request.taskId = id;
     await this.log(request, 'provider.tested', { task: id });
     return { task_id: id };

@@ -8,6 +8,7 @@ import { newTaskId } from '#tasks/task-id.js';
 import type { TaskOptions } from '#tasks/task.js';
 import { ordererOf } from '../../auth/caller.js';
 import { RequestRules } from '../../images/request-rules.js';
+import type { Session } from '#people/session-store.js';
 import { ConsoleCaller } from '../tasks/console-caller.js';
 
 /** Whoever tries a provider out waits for no longer than this, in ms. */
@@ -48,14 +49,14 @@ export class ProviderTest {
    * The id of the new task of the account; without a model it is of the provider's first.
    * Throws AppError: `not_found`, `model_not_found`, as SubmitTask.
    */
-  async run(accountId: string, provider: string, asked: string | undefined, requestId: string): Promise<string> {
+  async run(session: Session, provider: string, asked: string | undefined, requestId: string): Promise<string> {
     if (!this.source.current.providers.has(provider)) throw new AppError('not_found', 'There is no such provider.');
     const models = this.modelsOf(provider);
     const model = asked ?? models[0];
     if (model === undefined || !models.includes(model)) {
       throw new AppError('model_not_found', 'The provider makes no pictures of that model.', { param: 'model' });
     }
-    const orderer = ordererOf(await this.callers.of(accountId));
+    const orderer = ordererOf(await this.callers.of(session));
     const [id, options] = [newTaskId(), { ...OPTIONS, onlyProvider: provider }];
     await this.tasks.submit({
       ...{ ...orderer, id, requestId, action: 'generation', model, prompt: PROMPT, options },

@@ -1,27 +1,39 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ensureHiddenKey } from '#database/api-keys.js';
 import { Database } from '#database/database.js';
+import type { Session } from '#people/session-store.js';
 import { ACCOUNT_SHARE, accountShare, type Caller } from '../../auth/caller.js';
+
+/** Who orders something in the console. */
+type Orderer = Pick<Session, 'accountId' | 'personId' | 'role'>;
 
 /** Name of the key that an account's playground draws with. */
 const PLAYGROUND_KEY = 'Playground';
 
-/** Who the pictures of the playground are made for: a hidden key of the account, that nobody holds. */
+/**
+ * Who the pictures of the console are made for: a hidden key of the account, that nobody holds. A member whom an admin
+ * has limited draws on the key that was limited, so that no page lifts what holds for its keys.
+ */
 @Injectable()
 export class ConsoleCaller {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  async of(accountId: string): Promise<Caller> {
+  async of({ accountId, personId, role }: Orderer): Promise<Caller> {
     const account = await this.database.prisma.account.findUniqueOrThrow({
       where: { id: accountId },
       select: ACCOUNT_SHARE,
     });
+    const key = role === 'member' ? await this.limitedKey(accountId, personId) : undefined;
     return {
       accountId,
-      keyId: await this.keyId(accountId),
+      keyId: key?.id ?? (await this.keyId(accountId)),
       account: accountShare(account),
-      weight: 1,
-      limits: { submits: undefined, polls: undefined, tasksInFlight: undefined },
+      weight: key?.weight ?? 1,
+      limits: {
+        submits: key?.submitsPerMinute ?? undefined,
+        polls: key?.pollsPerMinute ?? undefined,
+        tasksInFlight: key?.tasksInFlight ?? undefined,
+      },
       models: [],
       scopes: [],
       defaultResponseFormat: undefined,
@@ -34,5 +46,17 @@ export class ConsoleCaller {
   /** Made at first need. */
   async keyId(accountId: string): Promise<string> {
     return await ensureHiddenKey(this.database.pool, accountId, PLAYGROUND_KEY);
+  }
+
+  /** The newest key of the person that an admin gave a budget or a limit, ended ones included. */
+  private async limitedKey(accountId: string, personId: string) {
+    const { apiKey, budget } = this.database.prisma;
+    const keys = await apiKey.findMany({ where: { accountId, createdBy: personId }, orderBy: { createdAt: 'desc' } });
+    const owners = keys.map(({ id, budgetId }) => budgetId ?? id);
+    const budgets = await budget.findMany({ where: { ownerId: { in: owners } }, select: { ownerId: true } });
+    return keys.find(({ id, budgetId, submitsPerMinute, pollsPerMinute, tasksInFlight }) => {
+      const hasBudget = budgets.some(({ ownerId }) => ownerId === (budgetId ?? id));
+      return hasBudget || [submitsPerMinute, pollsPerMinute, tasksInFlight].some((limit) => (limit ?? 0) > 0);
+    });
   }
 }

@@ -85,9 +85,10 @@ export class ConsoleTasksController {
   @HttpCode(202)
   @ApiResponse({ status: 202, type: AcceptedTaskView })
   async runAgain(@Req() request: FastifyRequest): Promise<AcceptedTaskView> {
-    const { accountId, personId } = sessionOf(request);
+    const session = sessionOf(request);
+    const { accountId, personId } = session;
     const { taskId } = request.params as { taskId: string };
-    const id = await this.again.run(accountId, taskId, () => this.callers.of(accountId), request.id);
+    const id = await this.again.run(accountId, taskId, () => this.callers.of(session), request.id);
     request.taskId = id;
     await this.audit.write({ accountId, personId, action: 'task.made_again', target: id, details: { from: taskId } });
     return { task_id: id };
