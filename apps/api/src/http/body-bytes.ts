@@ -3,6 +3,8 @@ import type { BodyHold } from './body-memory.js';
 const FIRST_BYTES = 4_096;
 /** Larger buffers are parts of address space that are filled and given back in place. */
 const LARGE_BYTES = 65_536;
+/** A body that has brought so many bytes is accounted whole, so that of several in step the first get in, not none. */
+const WHOLE_BYTES = 1_048_576;
 /** Given back at a time: the system's part of it takes its time. */
 const FREED_BYTES = 8_388_608;
 const EMPTY: Buffer = Buffer.alloc(0);
@@ -16,6 +18,8 @@ export class BodyBytes {
   private buffer = EMPTY;
   private space: ArrayBuffer | undefined;
   private size = 0;
+  /** Bytes that were accounted, at least those of the buffer. */
+  private held = 0;
   private users = 0;
   private isOver = false;
 
@@ -44,7 +48,7 @@ export class BodyBytes {
   /** Throws AppError `server_is_overloaded` before it keeps what does not fit into the memory for bodies. */
   append(chunk: Buffer): void {
     if (this.size === 0 && chunk.length === this.announced && chunk.length <= LARGE_BYTES) {
-      this.hold.take(chunk.length);
+      this.account(chunk.length);
       this.buffer = chunk;
     } else {
       if (this.size + chunk.length > this.buffer.length) this.grow(this.size + chunk.length);
@@ -85,10 +89,15 @@ export class BodyBytes {
       });
   }
 
+  private account(bytes: number): void {
+    if (bytes > this.held) this.hold.take(bytes - this.held);
+    this.held = Math.max(this.held, bytes);
+  }
+
   private grow(needed: number): void {
     const most = this.announced >= needed ? this.announced : this.limit;
     const capacity = Math.max(needed, Math.min(Math.max(FIRST_BYTES, 2 * this.buffer.length), most));
-    this.hold.take(capacity - this.buffer.length);
+    this.account(needed > WHOLE_BYTES ? Math.max(capacity, most === this.announced ? most : 0) : capacity);
     const before = this.buffer;
     if (capacity <= LARGE_BYTES) {
       this.buffer = Buffer.allocUnsafeSlow(capacity);
