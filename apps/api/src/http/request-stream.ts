@@ -95,8 +95,8 @@ export function turnsOf(payload: IncomingMessage): (chunk: Buffer) => void {
     payload.socket.pause();
     setImmediate(() => {
       resting = false;
-      // A reader that is behind lets it go on itself.
-      if (payload.readableLength < payload.readableHighWaterMark) payload.socket.resume();
+      // A reader that is behind lets it go on itself, unless all is there: then the connection's next request is waited for.
+      if (payload.complete || payload.readableLength < payload.readableHighWaterMark) payload.socket.resume();
     });
   };
 }
