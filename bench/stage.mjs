@@ -20,8 +20,8 @@ export const RESULTS = join(ROOT, 'bench', 'results');
 
 const READY_MS = 30_000;
 const STOP = [['SIGTERM', 10_000]];
-const API = join(ROOT, 'dist/apps/api/src/main.js');
-const WORKER = join(ROOT, 'dist/apps/worker/src/main.js');
+const API = join(ROOT, 'dist/bin/api.js');
+const WORKER = join(ROOT, 'dist/bin/worker.js');
 const INSTANT_WORKER = join(ROOT, 'bench/instant-worker.mjs');
 const PROBE = join(ROOT, 'bench/probe.mjs');
 const floorProgram = (name) => join(ROOT, 'bench/floor', name);

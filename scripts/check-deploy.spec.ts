@@ -80,7 +80,7 @@ const faults: readonly Fault[] = [
   [DOCKERFILE, 'USER node\n', '', 'the last USER must not be root'],
   [DOCKERFILE, 'USER node\n', 'USER node\nUSER 0:0\n', 'the last USER must not be root'],
   [DOCKERFILE, /CMD \["node", "dist.*/, 'CMD ["npm", "start"]', 'CMD must be ["node", ...]'],
-  [DOCKERFILE, /CMD \["node", "dist.*/, 'CMD node dist/apps/api/src/main.js', 'CMD must be ["node", ...]'],
+  [DOCKERFILE, /CMD \["node", "dist.*/, 'CMD node dist/bin/api.js', 'CMD must be ["node", ...]'],
   [DOCKERFILE, /HEALTHCHECK.*/, '', 'it needs a HEALTHCHECK'],
   [DOCKERFILE, /LABEL (.|\n)*1\.0\.0"\n/, '', 'it needs OCI labels'],
   [DOCKERFILE, 'COPY package.json ./', 'ADD https://host.test/package.json ./', 'ADD fetches and unpacks'],

@@ -124,18 +124,20 @@ export async function ensureBuilt(tell = say) {
   const sources = digest([
     ...filesIn(join(ROOT, 'apps')).filter((file) => !file.startsWith(pages)),
     ...filesIn(join(ROOT, 'libs')),
-    ...['.swcrc', 'package.json', 'package-lock.json'].map((name) => join(ROOT, name)),
+    ...['.swcrc', 'package.json', 'package-lock.json', join('scripts', 'bundle.mjs')].map((name) => join(ROOT, name)),
   ]);
   const dashboard = digest([...filesIn(pages), join(ROOT, 'package-lock.json')]);
-  const compile = generate || known.sources !== sources || !existsSync(join(ROOT, 'dist', 'apps'));
-  const bundle = known.dashboard !== dashboard || !existsSync(join(ROOT, 'dist', 'dashboard', 'index.html'));
-  if (!compile && !bundle) return false;
+  const compile = generate || known.sources !== sources || !existsSync(join(ROOT, 'dist', 'bin'));
+  const pack = known.dashboard !== dashboard || !existsSync(join(ROOT, 'dist', 'dashboard', 'index.html'));
+  if (!compile && !pack) return false;
   tell('Building ...');
-  if (compile)
+  if (compile) {
     await runNode(join('node_modules', '@swc', 'cli', 'bin', 'swc.js'), [
       ...['apps/api', 'apps/onebox', 'apps/worker', 'libs', '--extensions', '.ts', '--out-dir', 'dist', '--quiet'],
     ]);
-  if (bundle)
+    await runNode(join('scripts', 'bundle.mjs'), []);
+  }
+  if (pack)
     await runNode(join('node_modules', 'vite', 'bin', 'vite.js'), [
       ...['build', '--config', join('apps', 'dashboard', 'vite.config.mjs'), '--logLevel', 'warn'],
     ]);

@@ -18,7 +18,10 @@ const PROJECTS = ['unit', 'medium', 'e2e', 'browser', 'balancer', 'property', 'f
 const LONG = 'long-faults';
 /** Programs that not every machine has which tests the service: without one, the tests in need of it are left out. */
 const PROGRAMS = {
-  browser: ['TEST_CHROMIUM', ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']],
+  browser: [
+    'TEST_CHROMIUM',
+    ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
+  ],
   balancer: ['TEST_HAPROXY', ['haproxy']],
 };
 const stops = [];

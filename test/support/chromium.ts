@@ -26,15 +26,18 @@ export interface Screen {
   readonly page: Page;
   /** Dialogs, errors of scripts and breaches of the Content-Security-Policy; a good page has none. */
   readonly troubles: string[];
-  /** Keeps a picture of the page in both colours, wide and on a phone, and answers what axe finds serious there. */
+  /**
+   * Looks at the page in both colours, wide and on a phone, and answers what axe finds serious there. Keeps a picture of
+   * each in TEST_SCREENSHOTS, when that names a folder.
+   */
   inspect(name: string): Promise<string[]>;
   close(): Promise<void>;
 }
 
-/** Opens Debian's Chromium, as scripts/test.mjs found it. Pictures go to TEST_SCREENSHOTS, or to screenshots/. */
+/** Opens Debian's Chromium, as scripts/test.mjs found it. */
 export async function openScreen(url: string): Promise<Screen> {
-  const folder = process.env['TEST_SCREENSHOTS'] ?? 'screenshots';
-  mkdirSync(folder, { recursive: true });
+  const folder = process.env['TEST_SCREENSHOTS'];
+  if (folder !== undefined) mkdirSync(folder, { recursive: true });
   const browser: Browser = await chromium.launch({
     executablePath: process.env['TEST_CHROMIUM'] ?? '/usr/bin/chromium',
     // As root there is no sandbox to be had; the only pages opened are our own.
@@ -66,7 +69,9 @@ export async function openScreen(url: string): Promise<Screen> {
         for (const [width, size] of Object.entries({ wide: WIDE, phone: PHONE })) {
           await page.setViewportSize(size);
           await page.evaluate(SETTLE);
-          await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+          if (folder !== undefined) {
+            await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+          }
           const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
           if (Number(overflow) > 1) found.push(`${name}, ${width}: ${String(overflow)} px wider than the screen`);
           const seen = await violations(page);

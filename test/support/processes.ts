@@ -64,7 +64,7 @@ async function start(
   const log = join(folder, `${app}-${port}-${Date.now()}.log`);
   const child = await startChild({
     command: process.execPath,
-    args: [ownScript ?? resolve('dist', 'apps', app, 'src', 'main.js')],
+    args: [ownScript ?? resolve('dist', 'bin', `${app}.js`)],
     env: { PATH: process.env['PATH'], DATA_DIR: folder, LOG_LEVEL: 'debug', ...settings },
     log,
     deathSignal: 'SIGKILL',

@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { join } from 'node:path';
 import { loadConfig } from '#config/load-config.js';
+import { PACKAGE_ROOT } from '#config/package-root.js';
 import { SessionStore } from '#people/session-store.js';
 import { foreignLinkOrigin } from '#storage/result-links.js';
 import { StorageConfig } from '#storage/storage.config.js';
@@ -28,7 +29,7 @@ import { askForHttps } from './http/strict-transport.js';
 import { limitRequests, RequestLimits } from './limits/limit-requests.js';
 
 /** What the build makes of apps/dashboard. */
-const CONSOLE_PAGES = join(import.meta.dirname, '../../../dashboard');
+const CONSOLE_PAGES = join(PACKAGE_ROOT, 'dist', 'dashboard');
 
 /** The whole API, ready to listen. Throws ConfigError when settings are missing or wrong. */
 export async function createApi(env: Readonly<Record<string, string | undefined>>): Promise<NestFastifyApplication> {

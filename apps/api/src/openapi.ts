@@ -3,11 +3,11 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PACKAGE_ROOT } from '#config/package-root.js';
 import { ApiModule } from './api.module.js';
 import { consoleDocument, openApiDocument } from './docs/openapi-document.js';
 import { createAdapter } from './http/server.js';
 
-const ROOT = join(import.meta.dirname, '../../../..');
 /** Nothing is connected to: the document needs the classes, not their instances. */
 const SETTINGS = {
   DATABASE_URL: 'postgresql://nobody@localhost/none',
@@ -25,10 +25,10 @@ const documents = { 'openapi.json': openApiDocument(app), 'console-openapi.json'
 for (const [name, document] of Object.entries(documents)) {
   const lines = `${JSON.stringify(document, null, 2)}\n`;
   if (!process.argv.includes('--check')) {
-    await writeFile(join(ROOT, name), lines);
+    await writeFile(join(PACKAGE_ROOT, name), lines);
     continue;
   }
-  const committed = await readFile(join(ROOT, name), 'utf8').catch(() => '');
+  const committed = await readFile(join(PACKAGE_ROOT, name), 'utf8').catch(() => '');
   const difference = firstDifference(committed.split('\n'), lines.split('\n'));
   if (difference === undefined) continue;
   process.stderr.write(`${name} is not what the code says; run: npm run openapi\n${difference}\n`);

@@ -1,13 +1,10 @@
 import { constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { access, chmod, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { PACKAGE_ROOT } from '#config/package-root.js';
 import { SetupError } from '#embedded/setup-error.js';
 
-/** The repository: its dist, its migrations, its node_modules. */
-export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
-
-export const MIGRATIONS = join(ROOT, 'prisma', 'migrations');
+export const MIGRATIONS = join(PACKAGE_ROOT, 'prisma', 'migrations');
 
 /** Where everything lies below DATA_DIR. */
 export class DataFolder {
@@ -49,7 +46,7 @@ export class DataFolder {
 
   /** Fetched programs: beside the packages where that can be written, so that several data folders share them. */
   get toolFolders(): string[] {
-    return [join(ROOT, 'node_modules', '.cache', 'darkroom'), join(this.path, 'tools')];
+    return [join(PACKAGE_ROOT, 'node_modules', '.cache', 'darkroom'), join(this.path, 'tools')];
   }
 
   /** Makes the folder, mode 0700. Throws SetupError. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import { PACKAGE_ROOT } from '#config/package-root.js';
 import { startChild, type StopStep } from '#embedded/child.js';
 import { SetupError } from '#embedded/setup-error.js';
-import { ROOT } from './data-folder.js';
 import type { Running } from './supervised.js';
 
 export type Role = 'api' | 'worker';
@@ -16,9 +16,9 @@ interface RoleOptions {
   readonly hurry: AbortSignal;
 }
 
-/** Starts `dist/apps/<role>`. It dies with us: without its database it could finish nothing anyway. */
+/** Starts `dist/bin/<role>.js`. It dies with us: without its database it could finish nothing anyway. */
 export async function startRole(role: Role, { env, log, hurry }: RoleOptions): Promise<Running> {
-  const main = join(ROOT, 'dist', 'apps', role, 'src', 'main.js');
+  const main = join(PACKAGE_ROOT, 'dist', 'bin', `${role}.js`);
   const child = await startChild({ command: process.execPath, args: [main], env, log, deathSignal: 'SIGKILL' });
   const kill = (): void => {
     child.kill('SIGKILL');

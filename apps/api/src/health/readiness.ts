@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { join } from 'node:path';
+import { PACKAGE_ROOT } from '#config/package-root.js';
 import { Database } from '#database/database.js';
 import { pendingMigrations } from '#database/migrate.js';
 import { QueueHealth } from '#queue/queue-health.js';
@@ -11,7 +12,7 @@ import { Draining } from '../http/draining.js';
 /** How long one check may take, and how long its outcome stands for probes that come after, in ms. */
 const CHECK_TIMEOUT_MS = 5_000;
 const REUSE_MS = 1_000;
-const MIGRATIONS = join(import.meta.dirname, '../../../../../prisma/migrations');
+const MIGRATIONS = join(PACKAGE_ROOT, 'prisma', 'migrations');
 
 /** What may keep a process from its work. Anyone may ask, so it is words of ours and never an error's. */
 export const UNREADY_REASONS = ['stopping', 'database', 'migrations', 'queue', 'storage'] as const;
