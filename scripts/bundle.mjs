@@ -20,6 +20,8 @@ const input = Object.fromEntries(
 const bundle = await rolldown({
   input,
   platform: 'node',
+  // It takes calls such as decodeURIComponent() for pure, and drops those that are made to see whether they throw.
+  treeshake: false,
   external: (id) =>
     LEFT_OUTSIDE.some((name) => id === name || id.startsWith(`${name}/`)) || OPTIONAL.some((it) => it.test(id)),
   onLog: (level, log) => {
@@ -31,6 +33,7 @@ await bundle.write({
   dir: join(ROOT, 'dist', 'bin'),
   format: 'esm',
   keepNames: true,
+  minify: false,
   cleanDir: true,
   chunkFileNames: 'chunks/[name]-[hash].js',
 });

@@ -85,6 +85,7 @@ const route = {
 /** Fields of a chat that order more than tokens, dearer tokens, or another model. */
 export const CHAT_EXTRAS = [
   'service_tier',
+  'tools',
   'web_search_options',
   'search_parameters',
   'plugins',

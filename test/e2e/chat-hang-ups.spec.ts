@@ -243,6 +243,8 @@ models:
     ['"service_tier":["priority"]', 'service_tier'],
     ['"web_search_options":{}', 'web_search_options'],
     ['"modalities":["text","audio"]', 'modalities'],
+    ['"tools":[{"type":"function","function":{"name":"f"}},{"type":"web_search"}]', 'tools'],
+    ['"tools":[{"name":"f"}]', 'tools'],
     ['"models":["x/dear"]', 'models'],
   ])('M6: %s is refused, and nobody is asked', async (fields, param) => {
     const body = `{"model":"talk","messages":[{"role":"user","content":"x"}],${fields}}`;
@@ -258,6 +260,7 @@ models:
     upstream.answer = json({ id: 'c', choices: [], usage: USAGE });
     for (const fields of [
       { service_tier: 'flex', modalities: ['text'], web_search_options: null },
+      { tools: [{ type: 'function', function: { name: 'f' } }] },
       { model: 'any-tier', service_tier: 'priority' },
       { model: 'own-talk', service_tier: 'priority', models: ['x'] },
     ]) {

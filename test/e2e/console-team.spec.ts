@@ -99,6 +99,22 @@ describe('the people of an account', () => {
     ]);
   });
 
+  it('are invited up to a hundred at a time; who was asked before gets a new link all the same', async () => {
+    const invite = (n: number) => ada.call('/people', { body: { email: `guest${n}@example.org`, role: 'member' } });
+    expect((await invite(0)).status).toBe(201);
+    await platform.pool.query(
+      `INSERT INTO sign_in_links (id, token_hash, purpose, account_id, email, role, expires_at)
+       SELECT id || n, token_hash || int4send(n), purpose, account_id, 'guest' || n || '@example.org', role, expires_at
+       FROM sign_in_links, generate_series(1, 99) AS n WHERE email = 'guest0@example.org'`,
+    );
+    const refused = await invite(100);
+    expect([refused.status, await refused.json()]).toMatchObject([409, { error: { code: 'account_limit_reached' } }]);
+    expect((await invite(0)).status).toBe(201);
+    await platform.pool.query(`DELETE FROM sign_in_links WHERE email LIKE 'guest%'`);
+    expect((await invite(100)).status).toBe(201);
+    await platform.pool.query(`DELETE FROM sign_in_links WHERE email LIKE 'guest%'`);
+  });
+
   it('are signed out everywhere, and can come in again', async () => {
     const other = await signInInvited(platform, { email: 'lee@example.org', role: 'member' });
     const id = await idOf('lee@example.org');

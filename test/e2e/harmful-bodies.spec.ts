@@ -26,10 +26,9 @@ describe('bodies that were found to exhaust the API', () => {
   afterAll(() => platform.close());
 
   function send(path: string, body: Buffer) {
-    // A connection that closes at once would take the answer along.
-    const alive = { connection: 'keep-alive', authorization: `Bearer ${platform.key}` };
+    const own = { authorization: `Bearer ${platform.key}`, 'content-length': String(body.length) };
     return sendBody(platform.url, {
-      ...{ method: 'POST', path, headers: { ...JSON_TYPE, ...alive, 'content-length': String(body.length) } },
+      ...{ method: 'POST', path, headers: { ...JSON_TYPE, ...own } },
       pieces: inPieces(body),
     });
   }
@@ -75,8 +74,7 @@ describe('bodies that were found to exhaust the API', () => {
     const ask = async (method: string, path: string, bytes: number, headers: Record<string, string> = {}) => {
       const own = { origin: platform.url, 'x-darkroom-csrf': '1', 'content-length': String(bytes) };
       const answer = await sendBody(platform.url, {
-        // A connection that closes at once would take the answer along.
-        ...{ method, path, headers: { ...JSON_TYPE, ...own, connection: 'keep-alive', ...headers } },
+        ...{ method, path, headers: { ...JSON_TYPE, ...own, ...headers } },
         pieces: inPieces(Buffer.from('{"name":"'.padEnd(bytes - 2, 'a').concat('"}'))),
       });
       return [answer?.status, (JSON.parse(answer?.text ?? '{}') as { error?: { code: string } }).error?.code];

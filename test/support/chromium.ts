@@ -2,6 +2,7 @@ import { jest } from '@jest/globals';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { waitUntil } from '#embedded/wait-until.js';
 import { chromium, type Browser, type Page } from 'playwright-core';
 
 const PATIENCE_MS = 60_000;
@@ -10,8 +11,11 @@ jest.setTimeout(600_000);
 
 const WIDE = { width: 1280, height: 860 };
 const PHONE = { width: 390, height: 844 };
-/** Waits until pictures are there and nothing moves but what moves for ever. */
+const FITS = 'document.documentElement.scrollWidth <= innerWidth + 1';
+const FITS_MS = 5_000;
+/** Waits until the page was drawn anew, pictures are there and nothing moves but what moves for ever. */
 const SETTLE = `Promise.all([
+  new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
   ...[...document.images]
     .filter(({ complete, loading }) => !complete && loading !== 'lazy')
     .map((image) => new Promise((resolve) => { image.onload = image.onerror = resolve; })),
@@ -72,8 +76,9 @@ export async function openScreen(url: string): Promise<Screen> {
           if (folder !== undefined) {
             await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`), fullPage: true });
           }
-          const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-          if (Number(overflow) > 1) found.push(`${name}, ${width}: ${String(overflow)} px wider than the screen`);
+          // The page hears of its new width in its own time.
+          const fits = await waitUntil(() => page.evaluate<boolean>(FITS), { timeoutMs: FITS_MS });
+          if (!fits) found.push(`${name}, ${width}: wider than the screen`);
           const seen = await violations(page);
           found.push(...seen.map((violation) => `${name}, ${width}, ${colorScheme}: ${violation}`));
         }

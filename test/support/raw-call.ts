@@ -5,8 +5,9 @@ import type { Answer } from './contract-answer.js';
 const HANG_MS = 20_000;
 
 /**
- * Writes bytes to the socket as they are and reads the first answer. For requests that no HTTP client would send;
- * they should ask for `connection: close`. Throws when no whole answer came in time. `undefined` = closed without a byte.
+ * Writes bytes to the socket as they are and reads the first answer, to its announced end or that of the connection. For
+ * requests that no HTTP client would send; they should ask for `connection: close`. Throws when no whole answer came in
+ * time. `undefined` = closed without a byte.
  */
 export function rawCall(url: string, bytes: Buffer | string): Promise<Answer | undefined> {
   const { hostname, port } = new URL(url);
@@ -18,7 +19,11 @@ export function rawCall(url: string, bytes: Buffer | string): Promise<Answer | u
       socket.destroy(new Error(`nothing came for ${HANG_MS / 1000} s`));
       reject(new Error(`no whole answer; so far: ${Buffer.concat(received).toString('latin1')}`));
     });
-    socket.on('data', (chunk) => received.push(chunk));
+    socket.on('data', (chunk) => {
+      received.push(chunk);
+      // The server still reads what was announced, though it wants none of it.
+      if (isWhole(Buffer.concat(received))) socket.destroy();
+    });
     // A reset after the answer loses nothing; one before it leaves no bytes, which the caller judges.
     socket.on('error', () => undefined);
     socket.on('close', () => {
@@ -30,6 +35,12 @@ export function rawCall(url: string, bytes: Buffer | string): Promise<Answer | u
     });
     socket.write(bytes);
   });
+}
+
+function isWhole(received: Buffer): boolean {
+  const end = received.indexOf('\r\n\r\n');
+  const [, length] = /^content-length: (\d+)\r$/im.exec(received.toString('latin1', 0, end + 2)) ?? [];
+  return end !== -1 && length !== undefined && received.length >= end + 4 + Number(length);
 }
 
 /** An answer as it came over a socket. Throws when it is none. */

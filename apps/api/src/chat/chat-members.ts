@@ -15,7 +15,9 @@ const BY_SPELLING = new Map([...READ, ...CHAT_EXTRAS, 'include_usage'].map((name
 /** Longer names are no spelling of these, however they are written. */
 const MAX_NAME = 200;
 /** Bytes of what may be usual. */
-const MAX_VALUE = 1_024;
+const MAX_VALUE = 262_144;
+/** Tools that the caller runs; all others the vendor runs, and bills by the call. */
+const OWN_TOOLS = ['function', 'custom'];
 /** Values that cost no more than what is usual. */
 const USUAL: Readonly<Record<string, readonly string[]>> = {
   service_tier: ['auto', 'default', 'flex'],
@@ -52,11 +54,15 @@ export function assertCovered({ bytes, members }: ChatMembers, { covers = [] }: 
     const span = members.get(name);
     if (span === undefined || covers.includes(name)) continue;
     const value = span.end - span.start > MAX_VALUE ? undefined : valueAt(bytes, span);
-    const usual = USUAL[name] ?? [];
-    if (value === null || [value].flat().every((one) => usual.includes(one as string))) continue;
+    if (value === null || [value].flat().every((one) => isUsual(name, one))) continue;
     const text = `${name} may change what this chat costs, and the price of the model does not cover that.`;
     throw new AppError('unsupported_parameter', text, { param: name });
   }
+}
+
+function isUsual(name: string, value: unknown): boolean {
+  if (name !== 'tools') return (USUAL[name] ?? []).includes(value as string);
+  return OWN_TOOLS.includes((value as { type?: string } | null)?.type ?? '');
 }
 
 /** The letters and digits of a name, whatever their case and form. */

@@ -1,3 +1,6 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errorDetail, type AppError, type ErrorBody } from '#contract/app-error.js';
 import { errorKind } from '#contract/error-codes.js';
@@ -6,6 +9,8 @@ import { discardBody } from './request-stream.js';
 /** Seconds named when an error that may be tried again does not know better. */
 const DEFAULT_RETRY_AFTER = 5;
 const MAX_RETRY_AFTER = 60;
+/** How long the rest of a refused body is read before its connection is closed. */
+const LINGER_MS = 5_000;
 
 /** The contract's one error body. */
 export function errorBody(error: AppError, requestId: string, path = ''): ErrorBody {
@@ -36,11 +41,26 @@ export function sendError(error: AppError, request: FastifyRequest, reply: Fasti
   if (error.taskId !== undefined) request.taskId = error.taskId;
   discardBody(request);
   // Fastify closes the connection after a refused body; a caller that still sends would see a reset, not the answer.
+  const text = JSON.stringify(errorBody(error, request.id, request.url));
   void reply
     .removeHeader('connection')
     .code(error.status)
     .headers(errorHeaders(error))
     .header('cache-control', 'no-store')
-    .type('application/json')
-    .send(JSON.stringify(errorBody(error, request.id, request.url)));
+    .header('content-length', Buffer.byteLength(text))
+    .type('application/json; charset=utf-8')
+    .send(isClosedAfterwards(request) ? Readable.from(untilRead(text, request.raw)) : text);
+}
+
+/** Whether the end of the answer is the end of a connection on which a body still arrives. */
+function isClosedAfterwards({ raw }: FastifyRequest): boolean {
+  if (raw.complete || raw.method === 'HEAD') return false;
+  return raw.httpVersion === '1.0' || /\bclose\b/i.test(raw.headers.connection ?? '');
+}
+
+/** An answer that is whole at once, and ends with the body that nobody wants: closed before, the caller sees a reset. */
+async function* untilRead(text: string, payload: IncomingMessage): AsyncGenerator<string> {
+  yield text;
+  const patience = AbortSignal.timeout(LINGER_MS);
+  await finished(payload, { writable: false, signal: patience }).catch(() => undefined);
 }

@@ -3,6 +3,9 @@ import { AppError } from '#contract/app-error.js';
 import { LinkStore, type Invitation } from '#people/link-store.js';
 import { PersonStore, type Role } from '#people/person-store.js';
 
+/** Open invitations that an account may have at a time; a link works for a day. */
+const MOST_OPEN = 100;
+
 /** Who is asked to join an account. Another account's invitation is none: `not_found`. */
 @Injectable()
 export class Invitations {
@@ -17,11 +20,17 @@ export class Invitations {
 
   /**
    * The link for somebody new; an older one for them ends. Whether another account knows the address makes no
-   * difference. Throws AppError `already_exists` when somebody of this account has it.
+   * difference. Throws AppError `already_exists` when somebody of this account has it, `account_limit_reached` when too
+   * many others are asked already.
    */
   async invite(accountId: string, email: string, role: Role): Promise<string> {
     if (await this.people.hasEmail(accountId, email)) {
       throw new AppError('already_exists', 'Somebody of this account has this e-mail address.', { param: 'email' });
+    }
+    const others = (await this.list(accountId)).filter((invitation) => invitation.email !== email);
+    if (others.length >= MOST_OPEN) {
+      const text = `The account has ${MOST_OPEN} open invitations. Withdraw one before you invite somebody else.`;
+      throw new AppError('account_limit_reached', text);
     }
     return await this.links.invite(accountId, { email, role });
   }
