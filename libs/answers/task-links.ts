@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ImageLink } from '#contract/image-result.js';
 import type { QueuePlace } from '#queue/fair-order.js';
 import { RESULT_LIFE_SECONDS, ResultLinks } from '#storage/result-links.js';
@@ -10,8 +10,8 @@ import type { TaskImage, TaskSummary } from '#tasks/task.js';
 @Injectable()
 export class TaskLinks {
   constructor(
-    @Inject(ResultLinks) private readonly links: ResultLinks,
-    @Inject(TaskEstimates) private readonly estimates: TaskEstimates,
+    private readonly links: ResultLinks,
+    private readonly estimates: TaskEstimates,
   ) {}
 
   /** The tasks as every answer channel shows them; those that wait with their places in the queue. */

@@ -1,4 +1,4 @@
-import { Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
+import { Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
 import { Logger } from '#telemetry/logger.js';
 import { CatalogueConfig } from './catalogue.config.js';
 import { CatalogueSource } from './catalogue-source.js';
@@ -6,7 +6,7 @@ import { CatalogueSource } from './catalogue-source.js';
 /** Gives every room of a process the one catalogue. */
 @Module({})
 export class CatalogueModule implements OnApplicationShutdown {
-  constructor(@Inject(CatalogueSource) private readonly source: CatalogueSource) {}
+  constructor(private readonly source: CatalogueSource) {}
 
   /** `env` holds the secrets that a catalogue names. */
   static forRoot(env: Readonly<Record<string, string | undefined>>): DynamicModule {

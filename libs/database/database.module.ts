@@ -1,4 +1,4 @@
-import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Logger } from '#telemetry/logger.js';
 import { DatabaseConfig } from './database.config.js';
 import { Database } from './database.js';
@@ -12,7 +12,7 @@ const database = {
 /** The last room to close: queue and tasks still write while they stop. */
 @Module({ providers: [database], exports: [database] })
 export class DatabaseModule implements OnApplicationShutdown {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   async onApplicationShutdown(): Promise<void> {
     await this.database.close();

@@ -44,9 +44,9 @@ const providers = [producer, queue, webhooks, health, line, times];
 export class QueueModule implements OnApplicationShutdown {
   constructor(
     @Inject(PRODUCER_REDIS) private readonly redis: Redis,
-    @Inject(ImageQueue) private readonly queue: ImageQueue,
-    @Inject(WebhookQueue) private readonly webhooks: WebhookQueue,
-    @Inject(QueueHealth) private readonly health: QueueHealth,
+    private readonly queue: ImageQueue,
+    private readonly webhooks: WebhookQueue,
+    private readonly health: QueueHealth,
   ) {}
 
   async onApplicationShutdown(): Promise<void> {

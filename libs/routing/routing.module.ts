@@ -1,4 +1,4 @@
-import { Inject, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { Database } from '#database/database.js';
@@ -46,8 +46,8 @@ const providers = [
 @Module({ imports: [DatabaseModule, QueueModule], providers, exports: [ProviderGate, GateState, DrainedProviders] })
 export class RoutingModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
-    @Inject(DrainedProviders) private readonly drained: DrainedProviders,
-    @Inject(ProviderGate) private readonly gate: ProviderGate,
+    private readonly drained: DrainedProviders,
+    private readonly gate: ProviderGate,
   ) {}
 
   /** No call is begun before it is known which providers are drained. */

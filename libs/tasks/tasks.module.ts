@@ -1,4 +1,4 @@
-import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { Database } from '#database/database.js';
 import { DatabaseModule } from '#database/database.module.js';
@@ -122,7 +122,7 @@ const providers = [
   exports: [...providers, DatabaseModule, QueueModule, WebhooksModule],
 })
 export class TasksModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  constructor(@Inject(Sweeper) private readonly sweeper: Sweeper) {}
+  constructor(private readonly sweeper: Sweeper) {}
 
   onApplicationBootstrap(): void {
     this.sweeper.start();

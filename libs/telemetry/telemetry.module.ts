@@ -1,10 +1,4 @@
-import {
-  Inject,
-  Module,
-  type DynamicModule,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Module, type DynamicModule, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Logger } from './logger.js';
 import { MetricsConfig } from './metrics.config.js';
 import { MetricsServer } from './metrics-server.js';
@@ -14,7 +8,7 @@ import { TelemetryConfig } from './telemetry.config.js';
 /** Gives every room of a process the one logger, named after the process, and the one place to count in. */
 @Module({})
 export class TelemetryModule implements OnApplicationBootstrap, OnApplicationShutdown {
-  constructor(@Inject(MetricsServer) private readonly server: MetricsServer) {}
+  constructor(private readonly server: MetricsServer) {}
 
   static forRoot(service: string): DynamicModule {
     const logger = {

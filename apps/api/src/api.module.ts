@@ -232,10 +232,10 @@ interface Closable {
 @Module({})
 export class ApiModule implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   constructor(
-    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
-    @Inject(Draining) private readonly draining: Draining,
+    private readonly host: HttpAdapterHost,
+    private readonly draining: Draining,
     @Inject(TO_CLOSE) private readonly toClose: readonly Closable[],
-    @Inject(TaskEstimates) private readonly estimates: TaskEstimates,
+    private readonly estimates: TaskEstimates,
   ) {}
 
   /** Throws ConfigError when settings are missing or wrong. */

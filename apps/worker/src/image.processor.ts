@@ -1,5 +1,5 @@
 import { Processor, WorkerHost } from '@nestjs/bullmq';
-import { Inject, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { DelayedError, type Job } from 'bullmq';
 import { FIRST_PRIORITY, type NextTask } from '#queue/fair-order.js';
 import { ImageQueue } from '#queue/image-queue.js';
@@ -17,11 +17,11 @@ const DATABASE_RETRY_MS = 1_000;
 @Processor(IMAGE_QUEUE, JOB_WORKER_OPTIONS)
 export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(
-    @Inject(RunImageTask) private readonly tasks: RunImageTask,
-    @Inject(Holds) private readonly holds: Holds,
-    @Inject(WorkerConfig) private readonly config: WorkerConfig,
-    @Inject(ImageQueue) private readonly queue: ImageQueue,
-    @Inject(Logger) private readonly logger: Logger,
+    private readonly tasks: RunImageTask,
+    private readonly holds: Holds,
+    private readonly config: WorkerConfig,
+    private readonly queue: ImageQueue,
+    private readonly logger: Logger,
   ) {
     super();
   }

@@ -1,5 +1,5 @@
 import { Processor, WorkerHost } from '@nestjs/bullmq';
-import { Inject, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { DelayedError, type Job } from 'bullmq';
 import { parseDeliverWebhook, WEBHOOK_QUEUE } from '#queue/job-catalog.js';
 import { JOB_WORKER_OPTIONS, runJobs } from '#queue/job-worker.js';
@@ -15,10 +15,10 @@ const DATABASE_RETRY_MS = 1_000;
 @Processor(WEBHOOK_QUEUE, JOB_WORKER_OPTIONS)
 export class WebhookProcessor extends WorkerHost implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(
-    @Inject(DeliverWebhook) private readonly deliveries: DeliverWebhook,
-    @Inject(WebhooksConfig) private readonly config: WebhooksConfig,
-    @Inject(WorkerConfig) private readonly workerConfig: WorkerConfig,
-    @Inject(Logger) private readonly logger: Logger,
+    private readonly deliveries: DeliverWebhook,
+    private readonly config: WebhooksConfig,
+    private readonly workerConfig: WorkerConfig,
+    private readonly logger: Logger,
   ) {
     super();
   }

@@ -1,6 +1,5 @@
 import { BullModule } from '@nestjs/bullmq';
 import {
-  Inject,
   Module,
   type DynamicModule,
   type OnApplicationBootstrap,
@@ -231,11 +230,11 @@ const providers = [
 @Module({})
 export class WorkerModule implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   constructor(
-    @Inject(TaskBellListener) private readonly bell: TaskBellListener,
-    @Inject(ServiceReport) private readonly report: ServiceReport,
-    @Inject(Holds) private readonly holds: Holds,
-    @Inject(WorkerConfig) private readonly config: WorkerConfig,
-    @Inject(Metrics) private readonly metrics: Metrics,
+    private readonly bell: TaskBellListener,
+    private readonly report: ServiceReport,
+    private readonly holds: Holds,
+    private readonly config: WorkerConfig,
+    private readonly metrics: Metrics,
   ) {}
 
   /** `registry` says who makes the pictures; absent, the catalogue does. Throws ConfigError when settings are wrong. */

@@ -1,4 +1,4 @@
-import { Controller, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Post, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -18,10 +18,10 @@ import { PassChat } from './pass-chat.js';
 @Controller()
 export class ChatController {
   constructor(
-    @Inject(CatalogueSource) private readonly source: CatalogueSource,
-    @Inject(PassChat) private readonly chats: PassChat,
-    @Inject(DrawInChat) private readonly pictures: DrawInChat,
-    @Inject(ChatBudget) private readonly budget: ChatBudget,
+    private readonly source: CatalogueSource,
+    private readonly chats: PassChat,
+    private readonly pictures: DrawInChat,
+    private readonly budget: ChatBudget,
   ) {}
 
   /** A model that the key may not use is answered like one that does not exist. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
@@ -16,7 +16,7 @@ export const ForRole = Reflector.createDecorator<Role | 'operator'>();
 /** Lets admins alone to what is for admins, and operators alone to what is for them. */
 @Injectable()
 export class RolesGuard implements CanActivate {
-  constructor(@Inject(Reflector) private readonly reflector: Reflector) {}
+  constructor(private readonly reflector: Reflector) {}
 
   canActivate(context: ExecutionContext): boolean {
     const role = this.reflector.getAllAndOverride(ForRole, [context.getHandler(), context.getClass()]);

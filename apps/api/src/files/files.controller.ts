@@ -16,7 +16,7 @@ import { DescribeFile } from './files.openapi.js';
 export class FilesController {
   constructor(
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
-    @Inject(LinkSigner) private readonly signer: LinkSigner,
+    private readonly signer: LinkSigner,
   ) {}
 
   @Get(':name')

@@ -26,11 +26,11 @@ export class Readiness {
   private readonly told = new Set<UnreadyReason>();
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(QueueHealth) private readonly queue: QueueHealth,
+    private readonly database: Database,
+    private readonly queue: QueueHealth,
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
-    @Inject(Draining) private readonly draining: Draining,
-    @Inject(Logger) private readonly logger: Logger,
+    private readonly draining: Draining,
+    private readonly logger: Logger,
   ) {}
 
   /** Empty when all is well. Probes in quick succession share one check; what is wrong with a part is logged once. */

@@ -1,4 +1,4 @@
-import { Catch, HttpException, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { isDatabaseAway } from '#database/away.js';
@@ -11,8 +11,8 @@ import { KnownRoutes } from './known-routes.js';
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(
-    @Inject(Logger) private readonly logger: Logger,
-    @Inject(KnownRoutes) private readonly routes: KnownRoutes,
+    private readonly logger: Logger,
+    private readonly routes: KnownRoutes,
   ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {

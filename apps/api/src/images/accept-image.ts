@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { SubmitTask } from '#tasks/submit-task.js';
 import type { Intake } from '#tasks/task-intake.js';
@@ -11,8 +11,8 @@ export interface Accepted extends Intake, RequestSigns {}
 @Injectable()
 export class AcceptImage {
   constructor(
-    @Inject(SubmitTask) private readonly tasks: SubmitTask,
-    @Inject(CheckImage) private readonly check: CheckImage,
+    private readonly tasks: SubmitTask,
+    private readonly check: CheckImage,
   ) {}
 
   /** `signal` ends uploads whose caller is gone. Throws AppError; then nothing is left behind. */

@@ -25,10 +25,10 @@ const FIRST_POLL_SECONDS = '5';
 @Injectable()
 export class AnswerImage {
   constructor(
-    @Inject(HeldCalls) private readonly calls: HeldCalls,
+    private readonly calls: HeldCalls,
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
-    @Inject(TaskLinks) private readonly links: TaskLinks,
-    @Inject(DeliveryMarks) private readonly marks: DeliveryMarks,
+    private readonly links: TaskLinks,
+    private readonly marks: DeliveryMarks,
   ) {}
 
   /** Throws the AppError of a task that failed or still runs when its time is over. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { assertFields } from '#contract/field-rule.js';
@@ -57,10 +57,10 @@ export interface CheckedImage extends RequestSigns {
 @Injectable()
 export class CheckImage {
   constructor(
-    @Inject(ReferenceImages) private readonly references: ReferenceImages,
-    @Inject(ApiConfig) private readonly config: ApiConfig,
-    @Inject(RequestRules) private readonly rules: RequestRules,
-    @Inject(BodyMemory) private readonly memory: BodyMemory,
+    private readonly references: ReferenceImages,
+    private readonly config: ApiConfig,
+    private readonly rules: RequestRules,
+    private readonly memory: BodyMemory,
   ) {}
 
   /** Throws AppError; then nothing is left behind. */

@@ -1,4 +1,4 @@
-import { Controller, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Post, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -19,11 +19,11 @@ const TAKES_FORMS = RouteConfig({ largeBody: true, multipart: true, scope: 'imag
 @Controller()
 export class ImagesController {
   constructor(
-    @Inject(AcceptImage) private readonly accept: AcceptImage,
-    @Inject(AnswerImage) private readonly answer: AnswerImage,
-    @Inject(StreamImage) private readonly streams: StreamImage,
-    @Inject(QuoteImage) private readonly quotes: QuoteImage,
-    @Inject(ApiConfig) private readonly config: ApiConfig,
+    private readonly accept: AcceptImage,
+    private readonly answer: AnswerImage,
+    private readonly streams: StreamImage,
+    private readonly quotes: QuoteImage,
+    private readonly config: ApiConfig,
   ) {}
 
   @Post('v1/images/generations')

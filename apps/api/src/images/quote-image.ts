@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
@@ -26,9 +26,9 @@ export function isDryRun(request: FastifyRequest): boolean {
 @Injectable()
 export class QuoteImage {
   constructor(
-    @Inject(CheckImage) private readonly check: CheckImage,
-    @Inject(Database) private readonly database: Database,
-    @Inject(CatalogueSource) private readonly source: CatalogueSource,
+    private readonly check: CheckImage,
+    private readonly database: Database,
+    private readonly source: CatalogueSource,
   ) {}
 
   /** Throws AppError as the request itself would; `insufficient_quota` is told in the quote instead. */

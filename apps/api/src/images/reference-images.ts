@@ -25,9 +25,9 @@ export interface FoundReference {
 export class ReferenceImages {
   constructor(
     @Inject(OBJECT_STORE) private readonly objects: ObjectStore,
-    @Inject(UploadStore) private readonly uploads: UploadStore,
-    @Inject(LinkSigner) private readonly signer: LinkSigner,
-    @Inject(EgressConfig) private readonly egress: EgressConfig,
+    private readonly uploads: UploadStore,
+    private readonly signer: LinkSigner,
+    private readonly egress: EgressConfig,
   ) {}
 
   /** A place for what the request of a task brings along. */

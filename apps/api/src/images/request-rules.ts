@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { adaptationsFor } from '#catalogue/adaptations.js';
 import { imageModelsOf } from '#catalogue/catalogue.js';
@@ -14,8 +14,8 @@ import type { TaskCommand, TaskOptions } from '#tasks/task.js';
 @Injectable()
 export class RequestRules {
   constructor(
-    @Inject(EgressConfig) private readonly egress: EgressConfig,
-    @Inject(CatalogueSource) private readonly source: CatalogueSource,
+    private readonly egress: EgressConfig,
+    private readonly source: CatalogueSource,
   ) {}
 
   /** Throws AppError `model_not_found` unless the model is a served one; what is no text is left to other rules. */

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import { Controller, Get, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -18,8 +18,8 @@ const FOR_EVERY_KEY = RouteConfig({ scope: 'any' });
 @Controller('v1/models')
 export class ModelsController {
   constructor(
-    @Inject(CatalogueSource) private readonly source: CatalogueSource,
-    @Inject(LimitsConfig) private readonly limits: LimitsConfig,
+    private readonly source: CatalogueSource,
+    private readonly limits: LimitsConfig,
   ) {}
 
   @Get()

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ProviderGate } from '#routing/provider-gate.js';
 import { CancelTask } from '#tasks/cancel-task.js';
 import { TaskStore } from '#tasks/task-store.js';
@@ -9,10 +9,10 @@ import { Logger } from '#telemetry/logger.js';
 @Injectable()
 export class CancelOwnTask {
   constructor(
-    @Inject(CancelTask) private readonly cancelTask: CancelTask,
-    @Inject(TaskStore) private readonly tasks: TaskStore,
-    @Inject(ProviderGate) private readonly gate: ProviderGate,
-    @Inject(Logger) private readonly logger: Logger,
+    private readonly cancelTask: CancelTask,
+    private readonly tasks: TaskStore,
+    private readonly gate: ProviderGate,
+    private readonly logger: Logger,
   ) {}
 
   /** As CancelTask; the slot is given back beside the answer. */

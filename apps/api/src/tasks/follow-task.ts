@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { QueuePlace } from '#queue/fair-order.js';
 import { isFinal } from '#tasks/task-status.js';
@@ -20,10 +20,10 @@ export interface Shown {
 @Injectable()
 export class FollowTask {
   constructor(
-    @Inject(TaskWatchers) private readonly watchers: TaskWatchers,
-    @Inject(Draining) private readonly draining: Draining,
-    @Inject(TaskLinks) private readonly links: TaskLinks,
-    @Inject(ApiConfig) private readonly config: ApiConfig,
+    private readonly watchers: TaskWatchers,
+    private readonly draining: Draining,
+    private readonly links: TaskLinks,
+    private readonly config: ApiConfig,
   ) {}
 
   /**

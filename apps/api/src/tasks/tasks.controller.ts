@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -33,11 +33,11 @@ const COUNTS_AS_POLL = RouteConfig({ scope: 'tasks', counted: 'polls' });
 @Controller('v1/tasks')
 export class TasksController {
   constructor(
-    @Inject(TaskStore) private readonly tasks: TaskStore,
-    @Inject(TaskLinks) private readonly links: TaskLinks,
-    @Inject(FollowTask) private readonly follow: FollowTask,
-    @Inject(CancelOwnTask) private readonly cancelTask: CancelOwnTask,
-    @Inject(TaskEstimates) private readonly estimates: TaskEstimates,
+    private readonly tasks: TaskStore,
+    private readonly links: TaskLinks,
+    private readonly follow: FollowTask,
+    private readonly cancelTask: CancelOwnTask,
+    private readonly estimates: TaskEstimates,
   ) {}
 
   @Get()

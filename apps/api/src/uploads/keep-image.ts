@@ -31,10 +31,10 @@ export interface KeptImage {
 export class KeepImage {
   constructor(
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
-    @Inject(UploadStore) private readonly uploads: UploadStore,
-    @Inject(LinkSigner) private readonly signer: LinkSigner,
-    @Inject(UploadsConfig) private readonly config: UploadsConfig,
-    @Inject(BodyMemory) private readonly memory: BodyMemory,
+    private readonly uploads: UploadStore,
+    private readonly signer: LinkSigner,
+    private readonly config: UploadsConfig,
+    private readonly memory: BodyMemory,
   ) {}
 
   /** `signal` ends an upload whose caller is gone. Throws AppError; then nothing is left behind. */

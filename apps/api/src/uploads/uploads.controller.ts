@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -16,8 +16,8 @@ import { DescribeUpload, DescribeUploadLink } from './uploads.openapi.js';
 @Controller()
 export class UploadsController {
   constructor(
-    @Inject(KeepImage) private readonly keepImage: KeepImage,
-    @Inject(UploadStore) private readonly uploads: UploadStore,
+    private readonly keepImage: KeepImage,
+    private readonly uploads: UploadStore,
   ) {}
 
   @Post('v1/uploads/images')

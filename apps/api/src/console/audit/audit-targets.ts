@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { Database } from '#database/database.js';
 import type { AuditEntry } from '#people/audit-log.js';
@@ -7,8 +7,8 @@ import type { AuditEntry } from '#people/audit-log.js';
 @Injectable()
 export class AuditTargets {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CatalogueSource) private readonly source: CatalogueSource,
+    private readonly database: Database,
+    private readonly source: CatalogueSource,
   ) {}
 
   /** The targets that an account still has. Ids begin with their kind, so each can be one thing only. */

@@ -1,4 +1,4 @@
-import { Get, Inject, Req, Res } from '@nestjs/common';
+import { Get, Req, Res } from '@nestjs/common';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { actionsOf, AUDIT_KINDS, auditSentence } from '#people/audit-actions.js';
@@ -22,8 +22,8 @@ const FILTERS = ['who', 'kind'];
 @ApiQuery({ name: 'kind', required: false, enum: AUDIT_KINDS })
 export class AuditController {
   constructor(
-    @Inject(AuditLog) private readonly audit: AuditLog,
-    @Inject(AuditTargets) private readonly targets: AuditTargets,
+    private readonly audit: AuditLog,
+    private readonly targets: AuditTargets,
   ) {}
 
   @Get('audit')

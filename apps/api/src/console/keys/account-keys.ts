@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
 import { assertRoomForKey, withAccountKeys } from '#database/account-keys-lock.js';
@@ -33,11 +33,11 @@ type Manager = Pick<Session, 'accountId' | 'personId' | 'role'>;
 @Injectable()
 export class AccountKeys {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SecretsConfig) private readonly secrets: SecretsConfig,
-    @Inject(CatalogueSource) private readonly source: CatalogueSource,
-    @Inject(AccountStore) private readonly accounts: AccountStore,
-    @Inject(AccountDefaults) private readonly defaults: AccountDefaults,
+    private readonly database: Database,
+    private readonly secrets: SecretsConfig,
+    private readonly source: CatalogueSource,
+    private readonly accounts: AccountStore,
+    private readonly defaults: AccountDefaults,
   ) {}
 
   async list(who: Manager): Promise<KeyView[]> {

@@ -1,4 +1,4 @@
-import { Get, HttpCode, Inject, Patch, Post, Req } from '@nestjs/common';
+import { Get, HttpCode, Patch, Post, Req } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
@@ -15,8 +15,8 @@ import { sessionOf } from '../session.guard.js';
 @ConsoleController('Keys', 'keys')
 export class KeysController {
   constructor(
-    @Inject(AccountKeys) private readonly keys: AccountKeys,
-    @Inject(AuditLog) private readonly audit: AuditLog,
+    private readonly keys: AccountKeys,
+    private readonly audit: AuditLog,
   ) {}
 
   @Get()

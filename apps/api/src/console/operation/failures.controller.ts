@@ -1,4 +1,4 @@
-import { Get, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { Get, HttpCode, Post, Req } from '@nestjs/common';
 import { ApiBody, ApiQuery, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
@@ -33,9 +33,9 @@ export class FailuresController {
   private readonly failed: FailedTasks;
 
   constructor(
-    @Inject(Database) { pool }: Database,
-    @Inject(Redrive) private readonly redriving: Redrive,
-    @Inject(AuditLog) private readonly audit: AuditLog,
+    { pool }: Database,
+    private readonly redriving: Redrive,
+    private readonly audit: AuditLog,
   ) {
     this.failed = new FailedTasks(pool);
   }

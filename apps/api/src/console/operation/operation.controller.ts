@@ -1,4 +1,4 @@
-import { Get, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { Get, HttpCode, Post, Req } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
@@ -26,9 +26,9 @@ import { AcceptedTaskView } from '../tasks/task-views.js';
 @ForRole('operator')
 export class OperationController {
   constructor(
-    @Inject(Operation) private readonly operation: Operation,
-    @Inject(ProviderTest) private readonly trial: ProviderTest,
-    @Inject(AuditLog) private readonly audit: AuditLog,
+    private readonly operation: Operation,
+    private readonly trial: ProviderTest,
+    private readonly audit: AuditLog,
   ) {}
 
   @Get('providers')

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import type { Catalogue } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
@@ -21,11 +21,11 @@ import {
 @Injectable()
 export class Operation {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CatalogueSource) private readonly source: CatalogueSource,
-    @Inject(QueueLine) private readonly line: QueueLine,
-    @Inject(GateState) private readonly gate: GateState,
-    @Inject(ServiceTimes) private readonly times: ServiceTimes,
+    private readonly database: Database,
+    private readonly source: CatalogueSource,
+    private readonly line: QueueLine,
+    private readonly gate: GateState,
+    private readonly times: ServiceTimes,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
 import { costView, type CostView } from '#contract/cost-view.js';
@@ -31,10 +31,10 @@ export interface Trial {
 @Injectable()
 export class ProviderTest {
   constructor(
-    @Inject(CatalogueSource) private readonly source: CatalogueSource,
-    @Inject(SubmitTask) private readonly tasks: SubmitTask,
-    @Inject(RequestRules) private readonly rules: RequestRules,
-    @Inject(ConsoleCaller) private readonly callers: ConsoleCaller,
+    private readonly source: CatalogueSource,
+    private readonly tasks: SubmitTask,
+    private readonly rules: RequestRules,
+    private readonly callers: ConsoleCaller,
   ) {}
 
   /** The image models that a provider has routes of, in the catalogue's order. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { Database } from '#database/database.js';
 import { FailedTasks, isWorthRedriving, type FailedOrder } from '#tasks/failed-tasks.js';
@@ -34,8 +34,8 @@ export class Redrive {
   private readonly failed: FailedTasks;
 
   constructor(
-    @Inject(Database) database: Database,
-    @Inject(DrawAgain) private readonly again: DrawAgain,
+    database: Database,
+    private readonly again: DrawAgain,
   ) {
     this.failed = new FailedTasks(database.pool);
   }

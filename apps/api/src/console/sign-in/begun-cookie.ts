@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Checks } from '#people/openid-provider.js';
 import { TextSealer } from '#secrets/sealed-text.js';
@@ -29,7 +29,7 @@ export class BegunCookie {
   private readonly sealer: TextSealer;
   private readonly cookie: ConsoleCookie;
 
-  constructor(@Inject(SecretsConfig) secrets: SecretsConfig, @Inject(ApiConfig) config: ApiConfig) {
+  constructor(secrets: SecretsConfig, config: ApiConfig) {
     this.sealer = new TextSealer(secrets, 'openid sign-in');
     const scope = { path: `${CONSOLE_API}/oidc`, sameSite: 'lax' } as const;
     this.cookie = new ConsoleCookie(publicUrlOf(config), 'darkroom_openid', scope);

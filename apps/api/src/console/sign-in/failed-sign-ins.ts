@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { AuditLog } from '#people/audit-log.js';
 import type { Person } from '#people/person-store.js';
 import { Logger } from '#telemetry/logger.js';
@@ -10,8 +10,8 @@ const QUIET_MS = 900_000;
 @Injectable()
 export class FailedSignIns {
   constructor(
-    @Inject(AuditLog) private readonly audit: AuditLog,
-    @Inject(Logger) private readonly logger: Logger,
+    private readonly audit: AuditLog,
+    private readonly logger: Logger,
   ) {}
 
   /** Never fails, and takes no time: a known address must be refused as fast as an unknown one. */

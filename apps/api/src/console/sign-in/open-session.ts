@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import type { AuditAction } from '#people/audit-actions.js';
@@ -17,10 +17,10 @@ export class OpenSession {
   private readonly cookie: SessionCookie;
 
   constructor(
-    @Inject(SessionStore) private readonly sessions: SessionStore,
-    @Inject(AuditLog) private readonly audit: AuditLog,
-    @Inject(CatalogueSource) private readonly source: CatalogueSource,
-    @Inject(ApiConfig) config: ApiConfig,
+    private readonly sessions: SessionStore,
+    private readonly audit: AuditLog,
+    private readonly source: CatalogueSource,
+    config: ApiConfig,
   ) {
     this.cookie = new SessionCookie(publicUrlOf(config));
   }

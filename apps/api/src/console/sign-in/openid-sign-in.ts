@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import type { AuditAction } from '#people/audit-actions.js';
 import { OpenIdPeople } from '#people/openid-people.js';
@@ -26,10 +26,10 @@ export class OpenIdSignIn {
   readonly offer: { readonly name: string; readonly url: string } | null;
 
   constructor(
-    @Inject(PersonStore) private readonly people: PersonStore,
-    @Inject(OpenIdPeople) private readonly known: OpenIdPeople,
-    @Inject(SignInConfig) config: SignInConfig,
-    @Inject(ApiConfig) api: ApiConfig,
+    private readonly people: PersonStore,
+    private readonly known: OpenIdPeople,
+    config: SignInConfig,
+    api: ApiConfig,
   ) {
     this.console = `${publicUrlOf(api)}/console`;
     const url = `${publicUrlOf(api)}${CONSOLE_API}/oidc`;

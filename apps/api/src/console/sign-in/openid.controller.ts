@@ -1,4 +1,4 @@
-import { Get, HttpCode, Inject, Post, Redirect, Req, Res } from '@nestjs/common';
+import { Get, HttpCode, Post, Redirect, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiProperty, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
@@ -29,11 +29,11 @@ class ProviderView {
 @ConsoleController('Sign-in', 'oidc')
 export class OpenIdController {
   constructor(
-    @Inject(OpenIdSignIn) private readonly signIn: OpenIdSignIn,
-    @Inject(OpenSession) private readonly session: OpenSession,
-    @Inject(SignInLimits) private readonly limits: SignInLimits,
-    @Inject(BegunCookie) private readonly cookie: BegunCookie,
-    @Inject(Logger) private readonly logger: Logger,
+    private readonly signIn: OpenIdSignIn,
+    private readonly session: OpenSession,
+    private readonly limits: SignInLimits,
+    private readonly cookie: BegunCookie,
+    private readonly logger: Logger,
   ) {}
 
   @Get()

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { Passwords } from '#people/passwords.js';
 import { PersonStore, type Person } from '#people/person-store.js';
@@ -15,10 +15,10 @@ import { SignInLimits } from './sign-in-limits.js';
 @Injectable()
 export class PasswordSignIn {
   constructor(
-    @Inject(PersonStore) private readonly people: PersonStore,
-    @Inject(Passwords) private readonly passwords: Passwords,
-    @Inject(SignInLimits) private readonly limits: SignInLimits,
-    @Inject(FailedSignIns) private readonly failures: FailedSignIns,
+    private readonly people: PersonStore,
+    private readonly passwords: Passwords,
+    private readonly limits: SignInLimits,
+    private readonly failures: FailedSignIns,
   ) {}
 
   /** Throws AppError `link_used`. */

@@ -1,11 +1,11 @@
-import { Inject, Injectable, type CanActivate } from '@nestjs/common';
+import { Injectable, type CanActivate } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { SignInConfig } from '#people/sign-in.config.js';
 
 /** Lets requests with passwords in where people sign in with them. Throws AppError `not_permitted` elsewhere. */
 @Injectable()
 export class PasswordGuard implements CanActivate {
-  constructor(@Inject(SignInConfig) private readonly config: SignInConfig) {}
+  constructor(private readonly config: SignInConfig) {}
 
   canActivate(): true {
     const { passwordSignIn, oidcName } = this.config;

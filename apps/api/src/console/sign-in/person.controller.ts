@@ -1,4 +1,4 @@
-import { Inject, Patch, Req } from '@nestjs/common';
+import { Patch, Req } from '@nestjs/common';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { AuditLog } from '#people/audit-log.js';
@@ -14,9 +14,9 @@ import { SessionView } from './session-views.js';
 @ConsoleController('Sessions', 'person')
 export class PersonController {
   constructor(
-    @Inject(PersonStore) private readonly people: PersonStore,
-    @Inject(OpenSession) private readonly session: OpenSession,
-    @Inject(AuditLog) private readonly audit: AuditLog,
+    private readonly people: PersonStore,
+    private readonly session: OpenSession,
+    private readonly audit: AuditLog,
   ) {}
 
   @Patch()

@@ -1,4 +1,4 @@
-import { Delete, Get, HttpCode, Inject, Post, Req, UseGuards } from '@nestjs/common';
+import { Delete, Get, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
@@ -17,9 +17,9 @@ import { ChangePasswordBody } from './sign-in-bodies.js';
 @ConsoleController('Sessions')
 export class SessionsController {
   constructor(
-    @Inject(SessionStore) private readonly sessions: SessionStore,
-    @Inject(PasswordSignIn) private readonly passwords: PasswordSignIn,
-    @Inject(AuditLog) private readonly audit: AuditLog,
+    private readonly sessions: SessionStore,
+    private readonly passwords: PasswordSignIn,
+    private readonly audit: AuditLog,
   ) {}
 
   @Get('sessions')

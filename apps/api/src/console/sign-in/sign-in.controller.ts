@@ -1,4 +1,4 @@
-import { Get, HttpCode, Inject, Post, Req, Res, UseGuards } from '@nestjs/common';
+import { Get, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -16,8 +16,8 @@ import { FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './sign-
 @ConsoleController('Sign-in')
 export class SignInController {
   constructor(
-    @Inject(PasswordSignIn) private readonly passwords: PasswordSignIn,
-    @Inject(OpenSession) private readonly session: OpenSession,
+    private readonly passwords: PasswordSignIn,
+    private readonly session: OpenSession,
   ) {}
 
   @Get('session')

@@ -1,4 +1,4 @@
-import { Get, Inject } from '@nestjs/common';
+import { Get } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import { PersonStore } from '#people/person-store.js';
 import { SignInConfig } from '#people/sign-in.config.js';
@@ -11,9 +11,9 @@ import { SignInView } from './session-views.js';
 @ConsoleController('Sign-in', 'sign-in')
 export class WaysInController {
   constructor(
-    @Inject(PersonStore) private readonly people: PersonStore,
-    @Inject(OpenIdSignIn) private readonly openId: OpenIdSignIn,
-    @Inject(SignInConfig) private readonly config: SignInConfig,
+    private readonly people: PersonStore,
+    private readonly openId: OpenIdSignIn,
+    private readonly config: SignInConfig,
   ) {}
 
   @Get()

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TaskLinks } from '#answers/task-links.js';
 import { timelineOf } from '#answers/task-timeline.js';
 import type { TaskView } from '#contract/task-view.js';
@@ -35,10 +35,10 @@ export class AccountTasks {
   private readonly origin: string;
 
   constructor(
-    @Inject(TaskStore) private readonly tasks: TaskStore,
-    @Inject(TaskLinks) private readonly links: TaskLinks,
-    @Inject(Database) database: Database,
-    @Inject(ApiConfig) config: ApiConfig,
+    private readonly tasks: TaskStore,
+    private readonly links: TaskLinks,
+    database: Database,
+    config: ApiConfig,
   ) {
     this.details = new TaskDetails(database.pool);
     this.deliveryLog = new DeliveryLogStore(database.pool);

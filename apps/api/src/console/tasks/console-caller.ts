@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ensureHiddenKey } from '#database/api-keys.js';
 import { Database } from '#database/database.js';
 import type { Session } from '#people/session-store.js';
@@ -16,7 +16,7 @@ const PLAYGROUND_KEY = 'Playground';
  */
 @Injectable()
 export class ConsoleCaller {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   async of({ accountId, personId, role }: Orderer): Promise<Caller> {
     const account = await this.database.prisma.account.findUniqueOrThrow({

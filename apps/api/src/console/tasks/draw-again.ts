@@ -27,11 +27,11 @@ export class DrawAgain {
   private readonly details: TaskDetails;
 
   constructor(
-    @Inject(Database) database: Database,
+    database: Database,
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
-    @Inject(SubmitTask) private readonly tasks: SubmitTask,
-    @Inject(RequestRules) private readonly rules: RequestRules,
-    @Inject(RequestLimits) private readonly limits: RequestLimits,
+    private readonly tasks: SubmitTask,
+    private readonly rules: RequestRules,
+    private readonly limits: RequestLimits,
   ) {
     this.details = new TaskDetails(database.pool);
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { TaskPartialsListener } from '#tasks/task-partials.js';
 import type { TaskSummary } from '#tasks/task.js';
@@ -10,8 +10,8 @@ import type { PartialPictureView } from './task-views.js';
 @Injectable()
 export class Following {
   constructor(
-    @Inject(FollowTask) private readonly tasks: FollowTask,
-    @Inject(TaskPartialsListener) private readonly partials: TaskPartialsListener,
+    private readonly tasks: FollowTask,
+    private readonly partials: TaskPartialsListener,
   ) {}
 
   stream(task: TaskSummary, reply: FastifyReply, dataOf: () => Promise<object>): void {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { CancelTask } from '#tasks/cancel-task.js';
@@ -17,11 +17,11 @@ import type { ConsoleTaskView } from './task-views.js';
 @Injectable()
 export class OwnTasks {
   constructor(
-    @Inject(TaskStore) private readonly store: TaskStore,
-    @Inject(AccountTasks) private readonly tasks: AccountTasks,
-    @Inject(CancelTask) private readonly cancelTask: CancelTask,
-    @Inject(TaskEstimates) private readonly estimates: TaskEstimates,
-    @Inject(Following) private readonly following: Following,
+    private readonly store: TaskStore,
+    private readonly tasks: AccountTasks,
+    private readonly cancelTask: CancelTask,
+    private readonly estimates: TaskEstimates,
+    private readonly following: Following,
   ) {}
 
   async find(request: FastifyRequest): Promise<TaskSummary> {

@@ -1,4 +1,4 @@
-import { Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import { Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiConsumes, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -18,10 +18,10 @@ import { AcceptedTaskView } from './task-views.js';
 @ConsoleController('Playground')
 export class PlaygroundController {
   constructor(
-    @Inject(AcceptImage) private readonly accept: AcceptImage,
-    @Inject(CatalogueSource) private readonly source: CatalogueSource,
-    @Inject(LimitsConfig) private readonly limits: LimitsConfig,
-    @Inject(AuditLog) private readonly audit: AuditLog,
+    private readonly accept: AcceptImage,
+    private readonly source: CatalogueSource,
+    private readonly limits: LimitsConfig,
+    private readonly audit: AuditLog,
   ) {}
 
   @Get('models')

@@ -1,4 +1,4 @@
-import { Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import { Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -19,11 +19,11 @@ const PLAYGROUND = 'playground';
 @ConsoleController('Tasks', 'tasks')
 export class ConsoleTasksController {
   constructor(
-    @Inject(AccountTasks) private readonly tasks: AccountTasks,
-    @Inject(OwnTasks) private readonly own: OwnTasks,
-    @Inject(DrawAgain) private readonly again: DrawAgain,
-    @Inject(ConsoleCaller) private readonly callers: ConsoleCaller,
-    @Inject(AuditLog) private readonly audit: AuditLog,
+    private readonly tasks: AccountTasks,
+    private readonly own: OwnTasks,
+    private readonly again: DrawAgain,
+    private readonly callers: ConsoleCaller,
+    private readonly audit: AuditLog,
   ) {}
 
   @Get()

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { AccountLimits } from '#people/account-store.js';
 import { AccountsConfig } from '#people/accounts.config.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
@@ -10,11 +10,7 @@ import type { AccountDefaultsView, AccountLimitsView } from './account-views.js'
 export class AccountDefaults {
   readonly view: AccountDefaultsView;
 
-  constructor(
-    @Inject(LimitsConfig) limits: LimitsConfig,
-    @Inject(TasksConfig) tasks: TasksConfig,
-    @Inject(AccountsConfig) accounts: AccountsConfig,
-  ) {
+  constructor(limits: LimitsConfig, tasks: TasksConfig, accounts: AccountsConfig) {
     this.view = {
       weight: 1,
       submits_per_minute: limits.account.submits,

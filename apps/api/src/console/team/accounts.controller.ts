@@ -1,4 +1,4 @@
-import { Get, Inject, Patch, Post, Req } from '@nestjs/common';
+import { Get, Patch, Post, Req } from '@nestjs/common';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import type { AuditAction } from '#people/audit-actions.js';
@@ -20,9 +20,9 @@ import { LinkView, linkView } from './team-views.js';
 @ForRole('operator')
 export class AccountsController {
   constructor(
-    @Inject(Accounts) private readonly accounts: Accounts,
-    @Inject(Invitations) private readonly invitations: Invitations,
-    @Inject(AuditLog) private readonly audit: AuditLog,
+    private readonly accounts: Accounts,
+    private readonly invitations: Invitations,
+    private readonly audit: AuditLog,
   ) {}
 
   @Get()

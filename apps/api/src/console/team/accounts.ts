@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
 import { decimalOf } from '#contract/money.js';
@@ -18,10 +18,10 @@ import { budgetView } from '../budget-view.js';
 @Injectable()
 export class Accounts {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CatalogueSource) private readonly source: CatalogueSource,
-    @Inject(AccountStore) private readonly accounts: AccountStore,
-    @Inject(AccountDefaults) private readonly defaults: AccountDefaults,
+    private readonly database: Database,
+    private readonly source: CatalogueSource,
+    private readonly accounts: AccountStore,
+    private readonly defaults: AccountDefaults,
   ) {}
 
   /** All accounts, or the one with this id. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { LinkStore, type Invitation } from '#people/link-store.js';
 import { PersonStore, type Role } from '#people/person-store.js';
@@ -10,8 +10,8 @@ const MOST_OPEN = 100;
 @Injectable()
 export class Invitations {
   constructor(
-    @Inject(PersonStore) private readonly people: PersonStore,
-    @Inject(LinkStore) private readonly links: LinkStore,
+    private readonly people: PersonStore,
+    private readonly links: LinkStore,
   ) {}
 
   async list(accountId: string): Promise<Invitation[]> {

@@ -1,4 +1,4 @@
-import { Get, Inject, Patch, Req } from '@nestjs/common';
+import { Get, Patch, Req } from '@nestjs/common';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { AuditLog } from '#people/audit-log.js';
@@ -15,8 +15,8 @@ import { sessionOf } from '../session.guard.js';
 @ForRole('admin')
 export class OwnAccountController {
   constructor(
-    @Inject(Accounts) private readonly accounts: Accounts,
-    @Inject(AuditLog) private readonly audit: AuditLog,
+    private readonly accounts: Accounts,
+    private readonly audit: AuditLog,
   ) {}
 
   @Get()

@@ -1,4 +1,4 @@
-import { Delete, Get, HttpCode, Inject, Patch, Post, Req } from '@nestjs/common';
+import { Delete, Get, HttpCode, Patch, Post, Req } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
@@ -21,10 +21,10 @@ import { TeamPersonView, TeamView } from './team-views.js';
 @ForRole('admin')
 export class TeamController {
   constructor(
-    @Inject(PersonStore) private readonly people: PersonStore,
-    @Inject(LinkStore) private readonly links: LinkStore,
-    @Inject(Invitations) private readonly invitations: Invitations,
-    @Inject(AuditLog) private readonly audit: AuditLog,
+    private readonly people: PersonStore,
+    private readonly links: LinkStore,
+    private readonly invitations: Invitations,
+    private readonly audit: AuditLog,
   ) {}
 
   @Get('people')

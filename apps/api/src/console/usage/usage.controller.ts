@@ -1,4 +1,4 @@
-import { Get, Inject, Req, Res } from '@nestjs/common';
+import { Get, Req, Res } from '@nestjs/common';
 import { ApiProperty, ApiQuery, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
@@ -51,8 +51,8 @@ const rounded = (ms: number | null): number | null => (ms === null ? null : Math
 @ApiQuery({ name: 'group', required: false, enum: USAGE_GROUPS })
 export class UsageController {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CatalogueSource) private readonly source: CatalogueSource,
+    private readonly database: Database,
+    private readonly source: CatalogueSource,
   ) {}
 
   @Get('usage')

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
 import { Database } from '#database/database.js';
@@ -39,11 +39,11 @@ export class AccountWebhooks {
   private readonly deliveryLog: DeliveryLogStore;
 
   constructor(
-    @Inject(Database) { pool }: Database,
-    @Inject(SecretsConfig) { secretKey, secretKeyPrevious }: SecretsConfig,
-    @Inject(EgressConfig) private readonly egress: EgressConfig,
-    @Inject(WebhooksConfig) { endpointsPerAccount }: WebhooksConfig,
-    @Inject(SendDeliveries) private readonly send: SendDeliveries,
+    { pool }: Database,
+    { secretKey, secretKeyPrevious }: SecretsConfig,
+    private readonly egress: EgressConfig,
+    { endpointsPerAccount }: WebhooksConfig,
+    private readonly send: SendDeliveries,
   ) {
     this.store = new WebhookEndpointStore(pool, endpointsPerAccount);
     this.secretStore = new WebhookSecretStore(pool, new TextSealer({ secretKey, secretKeyPrevious }, WEBHOOK_SECRETS));

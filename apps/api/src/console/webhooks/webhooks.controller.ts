@@ -1,4 +1,4 @@
-import { Delete, Get, HttpCode, Inject, Patch, Post, Req } from '@nestjs/common';
+import { Delete, Get, HttpCode, Patch, Post, Req } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiQuery, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
@@ -23,8 +23,8 @@ const FILTERS = ['limit', 'after', 'status', 'endpoint', 'task'];
 @ConsoleController('Webhooks', 'webhooks')
 export class WebhooksController {
   constructor(
-    @Inject(AccountWebhooks) private readonly webhooks: AccountWebhooks,
-    @Inject(AuditLog) private readonly audit: AuditLog,
+    private readonly webhooks: AccountWebhooks,
+    private readonly audit: AuditLog,
   ) {}
 
   @Get('endpoints')
