@@ -17,6 +17,7 @@ const steps = [
   ['console', process.execPath, ['scripts/console-types.mjs', '--check']],
   ['imports', process.execPath, ['scripts/check-imports.mjs']],
   ['size', process.execPath, ['scripts/check-size.mjs']],
+  ['shape', process.execPath, ['scripts/check-shape.mjs']],
   ['deploy', process.execPath, ['scripts/check-deploy.mjs']],
   ['settings', process.execPath, ['scripts/settings.mjs', '--check']],
 ];

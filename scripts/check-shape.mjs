@@ -1,0 +1,76 @@
+// Counts what scripts/shape-limits.mjs bounds in apps/ and libs/, tests and the console's pages aside, and says where it is.
+// usage: node scripts/check-shape.mjs [root [limits]] [--list]
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, posix, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import ts from 'typescript';
+
+const MAX_PARAMETERS = 5;
+const args = process.argv.slice(2);
+const [root = join(import.meta.dirname, '..'), limits = join(import.meta.dirname, 'shape-limits.mjs')] = args.filter(
+  (arg) => !arg.startsWith('--'),
+);
+const { LIMITS } = await import(pathToFileURL(resolve(limits)).href);
+const found = Object.fromEntries(Object.keys(LIMITS).map((name) => [name, []]));
+
+for (const file of ['apps', 'libs'].flatMap(listSources)) {
+  const source = ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true);
+  const note = (name, node) => {
+    const { line } = source.getLineAndCharacterOfPosition(node.getStart(source));
+    found[name]?.push(`${file}:${line + 1}`);
+  };
+  const visit = (node) => {
+    if (isStatement(node)) note(file.endsWith('.sql.ts') ? 'sqlStatements' : 'rawStatements', node);
+    if (ts.isPropertyAssignment(node) && node.name.getText(source) === 'useFactory') note('factories', node);
+    if (ts.isDecorator(node)) {
+      const [name, argument] = decoratorOf(node);
+      if (name === 'Inject' && /^[A-Z][a-z]/.test(argument)) note('injectedClasses', node);
+      if (name === 'Req' || name === 'Res') note('rawRequests', node);
+    }
+    if (ts.isConstructorDeclaration(node) && node.parameters.length > MAX_PARAMETERS) note('longConstructors', node);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+}
+
+let broken = 0;
+for (const [name, { limit, goal, what, why }] of Object.entries(LIMITS)) {
+  const count = found[name].length;
+  console.log(`${String(count).padStart(4)}  ${what}; limit ${limit}, goal ${goal}`);
+  if (args.includes('--list')) for (const place of found[name]) console.log(`      ${place}`);
+  if (count === limit) continue;
+  broken++;
+  if (count < limit)
+    console.error(`Fewer ${what} than the limit: lower ${name} in scripts/shape-limits.mjs to ${count}.`);
+  else console.error(`${count} ${what}, ${limit} at most. ${why}\n${found[name].map((at) => `  ${at}`).join('\n')}`);
+}
+process.exitCode = broken === 0 ? 0 : 1;
+
+/** Calls of pg's query() and of Prisma's raw methods, as functions and as tags. */
+function isStatement(node) {
+  const called = ts.isCallExpression(node)
+    ? node.expression
+    : ts.isTaggedTemplateExpression(node)
+      ? node.tag
+      : undefined;
+  return (
+    called !== undefined &&
+    ts.isPropertyAccessExpression(called) &&
+    /^(query|\$queryRaw|\$queryRawUnsafe|\$executeRaw|\$executeRawUnsafe)$/.test(called.name.text)
+  );
+}
+
+function decoratorOf({ expression }) {
+  if (!ts.isCallExpression(expression)) return [expression.getText(), ''];
+  return [expression.expression.getText(), expression.arguments[0]?.getText() ?? ''];
+}
+
+function listSources(folder) {
+  if (!existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .map((entry) => posix.join(folder, entry.parentPath.slice(join(root, folder).length), entry.name))
+    .filter(
+      (file) => /\.ts$/.test(file) && !/\.(spec|fixture)\.ts$|\/(generated|node_modules|dist|dashboard)\//.test(file),
+    )
+    .sort();
+}

@@ -1,0 +1,64 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const script = join(process.cwd(), 'scripts', 'check-shape.mjs');
+const root = mkdtempSync(join(tmpdir(), 'check-shape-'));
+
+afterAll(() => {
+  rmSync(root, { recursive: true });
+});
+
+function write(file: string, text: string): void {
+  mkdirSync(dirname(join(root, file)), { recursive: true });
+  writeFileSync(join(root, file), text);
+}
+
+it('finds what the house should have less of, and nothing in comments, tests or texts', () => {
+  write('libs/a/a.ts', `// pool.query('x')\nconst text = "useFactory: 1";\nawait pool.query('SELECT 1');\n`);
+  write('libs/a/a.sql.ts', 'export const b = () => prisma.$queryRaw`SELECT 1`;\n');
+  write('libs/a/a.spec.ts', `await pool.query('SELECT 1');\n`);
+  write(
+    'apps/api/src/a.module.ts',
+    `@Module({ providers: [{ provide: A, useFactory: () => new A() }] })\nclass M {}\n`,
+  );
+  write(
+    'apps/api/src/b.ts',
+    `class B {
+  constructor(@Inject(Logger) logger: Logger, @Inject(STORE) store: Store, a: A, b: B, c: C, d: D) {}
+  get(@Req() request: Request) {}
+}
+`,
+  );
+  const { stdout } = spawnSync(process.execPath, [script, root, '--list'], { encoding: 'utf8' });
+  const places = stdout.split('\n').flatMap((line) => /^ {6}(\S.*)$/.exec(line)?.[1] ?? []);
+  expect(places).toEqual([
+    'libs/a/a.ts:3',
+    'libs/a/a.sql.ts:1',
+    'apps/api/src/a.module.ts:1',
+    'apps/api/src/b.ts:2',
+    'apps/api/src/b.ts:2',
+    'apps/api/src/b.ts:3',
+  ]);
+  expect(stdout).toMatch(/^ {3}1 {2}SQL statements outside/m);
+});
+
+it('fails when there is more than the limit, and when there is less', () => {
+  const check = (factories: number) => {
+    const limits = join(root, `limits-${factories}.mjs`);
+    const limit = { limit: factories, goal: 0, what: 'useFactory', why: 'Because.' };
+    writeFileSync(limits, `export const LIMITS = { factories: ${JSON.stringify(limit)} };`);
+    const { status, stderr } = spawnSync(process.execPath, [script, root, limits], { encoding: 'utf8' });
+    return { status, stderr: stderr.trim() };
+  };
+  expect(check(1)).toEqual({ status: 0, stderr: '' });
+  expect(check(2)).toEqual({
+    status: 1,
+    stderr: 'Fewer useFactory than the limit: lower factories in scripts/shape-limits.mjs to 1.',
+  });
+  expect(check(0)).toEqual({
+    status: 1,
+    stderr: '1 useFactory, 0 at most. Because.\n  apps/api/src/a.module.ts:1',
+  });
+});
