@@ -18,7 +18,7 @@ const mayImport = {
   queue: below,
   storage: below,
   egress: [...below, 'bytes'],
-  catalogue: below,
+  catalogue: [...below, 'providers'],
   providers: [...below, 'bytes', 'egress', 'catalogue'],
   'providers/sandbox': [...below, 'bytes', 'egress', 'images'],
   routing: [...below, 'queue', 'database', 'catalogue', 'providers'],

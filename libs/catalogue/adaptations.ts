@@ -1,4 +1,7 @@
-import type { ProviderEntry, ProviderType, Route } from './catalogue.js';
+import { DESCRIPTORS } from '#providers/descriptors.js';
+import type { SupportedOptions } from '#providers/provider-descriptor.js';
+import type { ProviderEntry } from '#providers/provider-entry.js';
+import type { Route } from './catalogue.js';
 
 /** What of a request decides whether a route can do it as it is. */
 export interface AskedImage {
@@ -39,32 +42,28 @@ export function adaptationsFor(route: Route, provider: ProviderEntry | undefined
   if (ask.images > 0 && !route.edits) add(references, 'Reference images would be ignored.');
   else if (ask.images > route.images) add(references, `Only ${route.images} reference images would be used.`);
   if (ask.mask && !route.masks) add('mask', 'The mask would be ignored.');
-  if (size !== null && provider?.type === 'google')
-    add('size', 'Of a picture’s size only its ratio would be asked for.');
-  if (provider !== undefined) found.push(...optionsLeftOut(provider.type, ask));
-  return found;
+  const takes = provider && DESCRIPTORS[provider.type]?.takes;
+  if (takes === undefined) return found;
+  if (size !== null && takes.size === 'ratio') add('size', 'Of a picture’s size only its ratio would be asked for.');
+  return [...found, ...optionsLeftOut(takes, ask)];
 }
 
-/** Options of requests that providers of a type don't take, as their adapters know it. */
-function optionsLeftOut(type: ProviderType, ask: AskedImage): Adaptation[] {
+/** Options of requests that providers of a type don't take. */
+function optionsLeftOut(takes: SupportedOptions, ask: AskedImage): Adaptation[] {
   const found: Adaptation[] = [];
   const leaveOut = (param: string, value: string | null, why = ''): void => {
     if (value !== null && value !== 'auto') found.push({ param, what: `${param} ${value} would be left out${why}.` });
   };
-  if (type === 'sandbox') return found;
-  if (OLD_QUALITIES.includes(ask.quality)) {
+  if (takes.quality !== 'any' && OLD_QUALITIES.includes(ask.quality)) {
     found.push({ param: 'quality', what: `The quality ${ask.quality} would be asked for by another name.` });
   }
-  if (type === 'openai') {
-    if (ask.images > 0) leaveOut('moderation', ask.moderation, ', as there are images');
-    else leaveOut('input_fidelity', ask.inputFidelity, ', as there are no images');
-    return found;
-  }
-  leaveOut('input_fidelity', ask.inputFidelity);
-  if (ask.background === 'transparent') leaveOut('background', ask.background);
-  if (type === 'comfyui' || type === 'fal' || type === 'google') {
-    leaveOut('quality', ask.quality);
-    leaveOut('moderation', ask.moderation);
-  }
+  if (takes.inputFidelity === 'never') leaveOut('input_fidelity', ask.inputFidelity);
+  else if (takes.inputFidelity === 'with images' && ask.images === 0)
+    leaveOut('input_fidelity', ask.inputFidelity, ', as there are no images');
+  if (!takes.transparency && ask.background === 'transparent') leaveOut('background', ask.background);
+  if (takes.quality === 'none') leaveOut('quality', ask.quality);
+  if (takes.moderation === 'never') leaveOut('moderation', ask.moderation);
+  else if (takes.moderation === 'without images' && ask.images > 0)
+    leaveOut('moderation', ask.moderation, ', as there are images');
   return found;
 }

@@ -1,3 +1,5 @@
+import { DESCRIPTORS } from '#providers/descriptors.js';
+
 const name = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$' } as const;
 const amount = { type: 'number', minimum: 0, description: 'In units of the currency.' } as const;
 
@@ -20,7 +22,7 @@ const provider = {
   additionalProperties: false,
   properties: {
     type: {
-      enum: ['sandbox', 'openai', 'apimart', 'evolink', 'toapis', 'comfyui', 'fal', 'google'],
+      enum: Object.keys(DESCRIPTORS),
       description: 'Which protocol it speaks.',
     },
     base_url: { type: 'string', pattern: '^https?://[^\\s?#@]+$', description: 'Without query and credentials.' },
@@ -183,7 +185,7 @@ export interface CatalogueFile {
 }
 
 export interface ProviderSource {
-  type: 'sandbox' | 'openai' | 'apimart' | 'evolink' | 'toapis' | 'comfyui' | 'fal' | 'google';
+  type: string;
   base_url?: string;
   keys?: { name?: string; env: string }[];
   limits?: { concurrency?: number; starts_per_minute?: number };

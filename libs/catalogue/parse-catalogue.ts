@@ -1,6 +1,9 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { isCollection, isMap, LineCounter, parseDocument, type Document, type Node } from 'yaml';
-import { CatalogueError, type Catalogue, type ModelEntry, type ProviderEntry, type Route } from './catalogue.js';
+import { DESCRIPTORS } from '#providers/descriptors.js';
+import type { ProviderDescriptor } from '#providers/provider-descriptor.js';
+import type { ProviderEntry } from '#providers/provider-entry.js';
+import { CatalogueError, type Catalogue, type ModelEntry, type Route } from './catalogue.js';
 import {
   CATALOGUE_SCHEMA,
   type CatalogueFile,
@@ -15,19 +18,6 @@ type Path = readonly (string | number)[];
 
 const matchesSchema = new Ajv({ allErrors: true, allowUnionTypes: true }).compile<CatalogueFile>(CATALOGUE_SCHEMA);
 
-/** Where each type is when the file does not say. */
-const BASE_URLS: Partial<Record<ProviderSource['type'], string>> = {
-  openai: 'https://api.openai.com/v1',
-  apimart: 'https://api.apimart.ai/v1',
-  evolink: 'https://api.evolink.ai/v1',
-  toapis: 'https://toapis.com/v1',
-  fal: 'https://fal.run',
-  google: 'https://generativelanguage.googleapis.com/v1beta',
-};
-const NEEDS_KEY: readonly ProviderSource['type'][] = ['apimart', 'evolink', 'toapis', 'fal', 'google'];
-/** Hardware of one's own, unless the file says otherwise. */
-const FREE_TYPES: readonly ProviderSource['type'][] = ['sandbox', 'comfyui'];
-const CHAT_TYPES: readonly ProviderSource['type'][] = ['sandbox', 'openai'];
 const MICROS = 1_000_000;
 
 /**
@@ -91,8 +81,9 @@ function contradictions(file: CatalogueFile, env: Environment | undefined): { pa
   const say = (path: Path, text: string): void => void problems.push({ path, text: `${path.join('.')} ${text}` });
   for (const [name, provider] of Object.entries(file.providers)) {
     const path = ['providers', name];
-    if (provider.type === 'comfyui' && provider.base_url === undefined) say(path, 'needs a base_url');
-    if (NEEDS_KEY.includes(provider.type) && provider.keys === undefined) say(path, 'needs keys');
+    for (const field of descriptorOf(provider).needs) {
+      if (provider[field] === undefined) say(path, field === 'keys' ? 'needs keys' : `needs a ${field}`);
+    }
     for (const [index, key] of (provider.keys ?? []).entries()) {
       if (env && !env[key.env])
         say([...path, 'keys', index], `names the environment variable ${key.env}, which is not set`);
@@ -105,7 +96,7 @@ function contradictions(file: CatalogueFile, env: Environment | undefined): { pa
       const path = ['models', name, 'routes', index];
       const provider = file.providers[route.provider];
       if (provider === undefined) say(path, `names the provider ${route.provider}, which is not listed`);
-      else if (model.kind === 'chat' && !CHAT_TYPES.includes(provider.type))
+      else if (model.kind === 'chat' && !descriptorOf(provider).chat)
         say(path, `goes to ${route.provider}, which has no chat`);
     }
     for (const [index, price] of (model.prices ?? []).entries()) {
@@ -128,22 +119,23 @@ function keyName({ name, env }: { name?: string; env: string }): string {
 
 function toProvider(name: string, entry: ProviderSource, env: Environment): ProviderEntry {
   const { concurrency, starts_per_minute: startsPerMinute } = entry.limits ?? {};
-  const free = entry.free ?? FREE_TYPES.includes(entry.type);
+  const { baseUrl, free: isFreeType, interruptedSetting = '' } = descriptorOf(entry);
+  const free = entry.free ?? isFreeType;
   return {
     name,
     type: entry.type,
-    baseUrl: (entry.base_url ?? BASE_URLS[entry.type])?.replace(/\/+$/, ''),
+    baseUrl: (entry.base_url ?? baseUrl)?.replace(/\/+$/, ''),
     keys: (entry.keys ?? []).map((key) => ({ name: keyName(key), secret: env[key.env] ?? '' })),
     limits: { concurrency, startsPerMinute },
-    interrupted: entry.interrupted ?? (free || boldByDefault(entry, env) ? 'retry' : 'fail'),
+    interrupted: entry.interrupted ?? (free || env[interruptedSetting] === 'retry' ? 'retry' : 'fail'),
     free,
     options: entry.options ?? {},
   };
 }
 
-/** OPENAI_INTERRUPTED is for every entry of its type that says nothing of its own. */
-function boldByDefault({ type }: ProviderSource, env: Environment): boolean {
-  return type === 'openai' && env.OPENAI_INTERRUPTED === 'retry';
+/** The schema knows no other types. */
+function descriptorOf({ type }: ProviderSource): ProviderDescriptor {
+  return DESCRIPTORS[type] as ProviderDescriptor;
 }
 
 function toModel(name: string, entry: ModelSource): ModelEntry {

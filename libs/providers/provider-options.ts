@@ -1,5 +1,5 @@
 import { Ajv, type ErrorObject } from 'ajv';
-import type { ProviderEntry } from '#catalogue/catalogue.js';
+import type { ProviderEntry } from './provider-entry.js';
 
 /** The options of a provider can't be used; every problem is named. */
 export class ProviderOptionsError extends Error {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Catalogue, ModelEntry, ProviderEntry, ProviderKey } from '#catalogue/catalogue.js';
+import type { Catalogue, ModelEntry } from '#catalogue/catalogue.js';
+import type { ProviderEntry, ProviderKey } from './provider-entry.js';
 import type { ImageProvider } from './image-provider.js';
 
 /** Makes the adapter of one key of a provider; the key is absent where the provider has none. */

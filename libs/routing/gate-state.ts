@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { ProviderEntry } from '#catalogue/catalogue.js';
+import type { ProviderEntry } from '#providers/provider-entry.js';
 import { ENTER, FORGET, LEAVE, LOOK, PARK, RENEW } from './gate-scripts.js';
 import type { CallOutcome, GateRefusal, RefusalReason } from './gate.js';
 import type { RoutingConfig } from './routing.config.js';

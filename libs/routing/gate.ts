@@ -1,4 +1,4 @@
-import type { ProviderEntry } from '#catalogue/catalogue.js';
+import type { ProviderEntry } from '#providers/provider-entry.js';
 
 /**
  * Why a call may not begin now:

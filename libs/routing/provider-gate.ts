@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ProviderEntry } from '#catalogue/catalogue.js';
+import type { ProviderEntry } from '#providers/provider-entry.js';
 import type { QueueHealth } from '#queue/queue-health.js';
 import type { Logger } from '#telemetry/logger.js';
 import type { Metrics } from '#telemetry/metrics.js';

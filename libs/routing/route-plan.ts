@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { adaptationsFor, type AskedImage } from '#catalogue/adaptations.js';
-import type { Catalogue, ModelEntry, ProviderEntry, ProviderKey, Route } from '#catalogue/catalogue.js';
+import type { Catalogue, ModelEntry, Route } from '#catalogue/catalogue.js';
+import type { ProviderEntry, ProviderKey } from '#providers/provider-entry.js';
 import { AppError } from '#contract/app-error.js';
 
 /** One provider, with one of its keys, that may be called. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
-import type { ProviderEntry } from '#catalogue/catalogue.js';
+import type { ProviderEntry } from '#providers/provider-entry.js';
 import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { ComfyUiProvider } from '#providers/comfyui/comfyui-provider.js';

@@ -2,14 +2,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CatalogueConfig } from '#catalogue/catalogue.config.js';
-import type { ProviderEntry } from '#catalogue/catalogue.js';
+import type { ProviderEntry } from '#providers/provider-entry.js';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { adapterProblems, makeProviderFrom } from '#providers/make-provider.js';
+import { adapterProblems, loadAdapters } from '#providers/make-provider.js';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
 import { openAiSettings } from '#providers/openai/openai-settings.js';
-import { ProviderRegistry } from '#providers/registry.js';
+import { ProviderRegistry, type MakeProvider } from '#providers/registry.js';
 import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
 import { Logger } from '#telemetry/logger.js';
 
@@ -32,7 +32,10 @@ describe('the adapters of the catalogue', () => {
   let log = '';
   const configs = loadConfig([SandboxConfig, OpenAiConfig], { OPENAI_STREAM: 'false', OPENAI_PROJECT: 'ours' });
   const [sandbox, openai] = configs;
-  const make = makeProviderFrom({ sandbox, openai, fetcher: { get: () => Promise.reject(new Error('not here')) } });
+  let make: MakeProvider;
+  beforeAll(async () => {
+    make = await loadAdapters({ sandbox, openai, fetcher: { get: () => Promise.reject(new Error('not here')) } });
+  });
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-registry-'));

@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import type { ProviderEntry } from '#catalogue/catalogue.js';
+import type { ProviderEntry } from '#providers/provider-entry.js';
 import { loadConfig } from '#config/load-config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { Redis } from 'ioredis';
-import type { ProviderEntry } from '#catalogue/catalogue.js';
+import type { ProviderEntry } from '#providers/provider-entry.js';
 import { loadConfig } from '#config/load-config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { Database } from '#database/database.js';

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { CatalogueConfig } from '#catalogue/catalogue.config.js';
 import { readCatalogue } from '#catalogue/catalogue-source.js';
-import type { ProviderEntry } from '#catalogue/catalogue.js';
+import type { ProviderEntry } from '#providers/provider-entry.js';
 import { loadConfig } from '#config/load-config.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { QueueConfig } from '#queue/queue.config.js';

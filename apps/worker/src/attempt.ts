@@ -1,4 +1,5 @@
-import type { Catalogue, ProviderEntry } from '#catalogue/catalogue.js';
+import type { Catalogue } from '#catalogue/catalogue.js';
+import type { ProviderEntry } from '#providers/provider-entry.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { unknownEnd, type CallEnd } from '#tasks/provider-call.js';
 import type { ClaimedTask } from '#tasks/task-moves.js';

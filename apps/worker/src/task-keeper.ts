@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '#contract/app-error.js';
-import type { ProviderEntry } from '#catalogue/catalogue.js';
+import type { ProviderEntry } from '#providers/provider-entry.js';
 import type { ProviderError } from '#providers/provider-error.js';
 import type { ImageQueue, QueueEntry } from '#queue/image-queue.js';
 import type { Candidate } from '#routing/route-plan.js';

@@ -20,7 +20,7 @@ import { PublicFetcher } from '#egress/fetch-public-url.js';
 import { PublicPoster } from '#egress/post-public-url.js';
 import { MAX_PICTURE_BYTES } from '#images/limits.js';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
-import { adapterProblems, makeProviderFrom } from '#providers/make-provider.js';
+import { adapterProblems, loadAdapters } from '#providers/make-provider.js';
 import { ProviderRegistry } from '#providers/registry.js';
 import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
 import { ImageQueue } from '#queue/image-queue.js';
@@ -282,14 +282,14 @@ export class WorkerModule implements OnApplicationBootstrap, OnModuleDestroy, On
 }
 
 /** The adapters of the catalogue; one that holds an entry of which none can be made is refused. */
-function registryOf(
+async function registryOf(
   source: CatalogueSource,
   sandbox: SandboxConfig,
   openai: OpenAiConfig,
   egress: EgressConfig,
-): ProviderRegistry {
+): Promise<ProviderRegistry> {
   const fetcher = new PublicFetcher({ ...egress, maxBytes: MAX_PICTURE_BYTES });
-  const make = makeProviderFrom({ sandbox, openai, fetcher });
+  const make = await loadAdapters({ sandbox, openai, fetcher });
   source.check((catalogue) => adapterProblems(catalogue, make));
   return new ProviderRegistry(source, make);
 }

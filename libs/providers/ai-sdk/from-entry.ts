@@ -1,4 +1,4 @@
-import type { ProviderEntry, ProviderKey } from '#catalogue/catalogue.js';
+import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
 import type { PictureFetcher } from '../http/fetch-picture.js';
 import { readOptions } from '../provider-options.js';
 import { AiSdkProvider } from './ai-sdk-provider.js';
@@ -33,8 +33,13 @@ function optionsOf({ inputs }: LibraryVendor): object {
 }
 
 /** The provider of an entry of type fal or google. Throws ProviderOptionsError. */
-export function aiSdkProvider(entry: ProviderEntry, key: ProviderKey, fetcher: PictureFetcher): AiSdkProvider {
+export function aiSdkProvider(
+  entry: ProviderEntry,
+  key: ProviderKey | undefined,
+  fetcher: PictureFetcher,
+): AiSdkProvider {
   const { name, type, baseUrl, free, interrupted } = entry;
+  if (key === undefined) throw new Error('keys: at least one is needed');
   if (baseUrl === undefined || !isVendor(type)) throw new Error(`provider ${name} is of another family`);
   const vendor: LibraryVendor = VENDORS[type];
   const options = readOptions<Options>(entry, optionsOf(vendor));

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { ProviderEntry, ProviderKey } from '#catalogue/catalogue.js';
+import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
 
 /** One chat completion, as it goes to a provider. */
 export interface ChatCall {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Agent } from 'undici';
-import type { ProviderEntry } from '#catalogue/catalogue.js';
+import type { ProviderEntry } from '../provider-entry.js';
 import { ChatNotSent, type ChatAnswer, type ChatCall, type ChatProvider } from './chat-provider.js';
 
 /** Nothing is written to a connection that failed in one of these ways. */

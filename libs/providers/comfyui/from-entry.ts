@@ -1,4 +1,4 @@
-import type { ProviderEntry, ProviderKey } from '#catalogue/catalogue.js';
+import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
 import { ProviderOptionsError, readOptions } from '../provider-options.js';
 import { ComfyUiProvider } from './comfyui-provider.js';
 import { Workflow, type Slots } from './workflow.js';

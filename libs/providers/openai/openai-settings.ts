@@ -1,4 +1,4 @@
-import type { ProviderEntry, ProviderKey } from '#catalogue/catalogue.js';
+import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
 import type { OpenAiConfig } from './openai.config.js';
 import type { OpenAiSettings } from './openai-provider.js';
 

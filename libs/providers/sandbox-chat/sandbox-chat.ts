@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ProviderEntry } from '#catalogue/catalogue.js';
+import type { ProviderEntry } from '../provider-entry.js';
 import { AppError } from '#contract/app-error.js';
 import {
   chatChunk,

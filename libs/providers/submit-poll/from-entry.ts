@@ -1,4 +1,4 @@
-import type { ProviderEntry, ProviderKey } from '#catalogue/catalogue.js';
+import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
 import type { PictureFetcher } from '../http/fetch-picture.js';
 import { ProviderOptionsError, readOptions } from '../provider-options.js';
 import { MODEL_OPTIONS, type ModelOption } from './dialect.js';
@@ -28,11 +28,12 @@ const TIMEOUT_MS = 60_000;
 /** The provider of an entry of type apimart, evolink or toapis. Throws ProviderOptionsError. */
 export function submitPollProvider(
   entry: ProviderEntry,
-  key: ProviderKey,
+  key: ProviderKey | undefined,
   fetcher: PictureFetcher,
 ): SubmitPollProvider {
   const { accepts, upload_url: uploadUrl, timeout_ms: timeoutMs = TIMEOUT_MS } = readOptions<Options>(entry, OPTIONS);
   const { name, type, baseUrl, free, interrupted } = entry;
+  if (key === undefined) throw new Error('keys: at least one is needed');
   if (baseUrl === undefined || !isFamily(type)) throw new Error(`provider ${name} is of another family`);
   const dialect = DIALECTS[type];
   if (uploadUrl === undefined && isForeign(dialect.uploadPath, baseUrl)) {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Catalogue, ModelEntry, ProviderType } from '#catalogue/catalogue.js';
+import type { Catalogue, ModelEntry } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
 import { ChatNotSent, type ChatAnswer, type ChatProvider } from '#providers/chat/chat-provider.js';
 import type { GatePass } from '#routing/gate.js';
@@ -46,7 +46,7 @@ interface CallContext {
 export class CallUpstreams {
   constructor(
     private readonly plan: ChatPlan,
-    private readonly protocols: Partial<Record<ProviderType, ChatProvider>>,
+    private readonly protocols: Readonly<Record<string, ChatProvider>>,
     private readonly gate: ChatGate,
     private readonly logger: Logger,
   ) {}

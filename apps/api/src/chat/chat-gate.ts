@@ -1,4 +1,4 @@
-import type { ProviderEntry } from '#catalogue/catalogue.js';
+import type { ProviderEntry } from '#providers/provider-entry.js';
 import type { Gate, GatePass, GateRefusal } from '#routing/gate.js';
 
 /** The right to a call that nobody counts. */

@@ -1,0 +1,27 @@
+import type { MakeAdapter, ProviderDescriptor, SupportedOptions } from '../provider-descriptor.js';
+
+const takes: SupportedOptions = {
+  size: 'exact',
+  quality: 'none',
+  moderation: 'never',
+  inputFidelity: 'never',
+  transparency: false,
+};
+
+async function load(): Promise<MakeAdapter> {
+  const { aiSdkProvider } = await import('./from-entry.js');
+  return (entry, key, { fetcher }) => aiSdkProvider(entry, key, fetcher);
+}
+
+/** Vendors whose own libraries for the AI SDK are used. */
+export const AI_SDK = {
+  fal: { baseUrl: 'https://fal.run', needs: ['keys'], free: false, chat: false, takes, load },
+  google: {
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+    needs: ['keys'],
+    free: false,
+    chat: false,
+    takes: { ...takes, size: 'ratio' },
+    load,
+  },
+} as const satisfies Record<string, ProviderDescriptor>;

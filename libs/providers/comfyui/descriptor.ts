@@ -1,0 +1,15 @@
+import type { ProviderDescriptor } from '../provider-descriptor.js';
+
+/** A ComfyUI server of one's own. */
+export const COMFYUI = {
+  comfyui: {
+    needs: ['base_url'],
+    free: true,
+    chat: false,
+    takes: { size: 'exact', quality: 'none', moderation: 'never', inputFidelity: 'never', transparency: false },
+    load: async () => {
+      const { comfyUiProvider } = await import('./from-entry.js');
+      return comfyUiProvider;
+    },
+  },
+} as const satisfies Record<string, ProviderDescriptor>;

@@ -1,0 +1,26 @@
+import type { ProviderDescriptor } from '../provider-descriptor.js';
+
+/** OpenAI, and every server that speaks its protocol. */
+export const OPENAI = {
+  openai: {
+    baseUrl: 'https://api.openai.com/v1',
+    needs: [],
+    free: false,
+    chat: true,
+    interruptedSetting: 'OPENAI_INTERRUPTED',
+    takes: {
+      size: 'exact',
+      quality: 'current',
+      moderation: 'without images',
+      inputFidelity: 'with images',
+      transparency: true,
+    },
+    load: async () => {
+      const [{ OpenAiProvider }, { openAiSettings }] = await Promise.all([
+        import('./openai-provider.js'),
+        import('./openai-settings.js'),
+      ]);
+      return (entry, key, { openai, fetcher }) => new OpenAiProvider(openAiSettings(entry, key, openai), fetcher);
+    },
+  },
+} as const satisfies Record<string, ProviderDescriptor>;

@@ -1,0 +1,47 @@
+import type { PictureFetcher } from './http/fetch-picture.js';
+import type { ImageProvider } from './image-provider.js';
+import type { OpenAiConfig } from './openai/openai.config.js';
+import type { ProviderEntry, ProviderKey } from './provider-entry.js';
+import type { SandboxConfig } from './sandbox/sandbox.config.js';
+
+/** What adapters are made of, besides their entry. */
+export interface AdapterParts {
+  readonly sandbox: SandboxConfig;
+  readonly openai: OpenAiConfig;
+  /** Opens the addresses that providers answer with. */
+  readonly fetcher: PictureFetcher;
+}
+
+/** Makes the adapter of an entry for one of its keys. Throws Error when the entry's options are wrong. */
+export type MakeAdapter = (entry: ProviderEntry, key: ProviderKey | undefined, parts: AdapterParts) => ImageProvider;
+
+/** Which options of a request a type of provider takes as they are; `strict` refuses the others. */
+export interface SupportedOptions {
+  /** `exact`: pixels are asked for; `ratio`: only their proportions are. */
+  readonly size: 'exact' | 'ratio';
+  /** `any`; `current`: not the older names standard and hd; `none`. */
+  readonly quality: 'any' | 'current' | 'none';
+  readonly moderation: 'always' | 'without images' | 'never';
+  readonly inputFidelity: 'always' | 'with images' | 'never';
+  readonly transparency: boolean;
+}
+
+/**
+ * A type of provider: all that is known of it before it is called. The catalogue's schema and defaults, the answers to
+ * `strict` and the registry of adapters are derived from it. It stands in the adapter's folder, and in `descriptors.ts`.
+ */
+export interface ProviderDescriptor {
+  /** Where it is when the catalogue does not say. */
+  readonly baseUrl?: string;
+  /** What its entry must name. */
+  readonly needs: readonly ('base_url' | 'keys')[];
+  /** Whether its calls cost nothing, unless the entry says otherwise: it runs on hardware of one's own. */
+  readonly free: boolean;
+  /** Whether it answers chats, too. */
+  readonly chat: boolean;
+  /** The setting with which all entries of the type are told what becomes of interrupted calls. */
+  readonly interruptedSetting?: string;
+  readonly takes: SupportedOptions;
+  /** Loads the adapter, which only workers need. */
+  readonly load: () => Promise<MakeAdapter>;
+}

@@ -1,0 +1,18 @@
+import type { ProviderDescriptor } from '../provider-descriptor.js';
+
+/** Draws by itself: nothing to connect, nothing to pay. */
+export const SANDBOX = {
+  sandbox: {
+    needs: [],
+    free: true,
+    chat: true,
+    takes: { size: 'exact', quality: 'any', moderation: 'always', inputFidelity: 'always', transparency: true },
+    load: async () => {
+      const [{ SandboxProvider }, { obeysDirectives }] = await Promise.all([
+        import('./sandbox-provider.js'),
+        import('./sandbox.config.js'),
+      ]);
+      return (_entry, _key, { sandbox }) => new SandboxProvider(obeysDirectives(sandbox));
+    },
+  },
+} as const satisfies Record<string, ProviderDescriptor>;

@@ -1,0 +1,21 @@
+import type { MakeAdapter, ProviderDescriptor, SupportedOptions } from '../provider-descriptor.js';
+
+const takes: SupportedOptions = {
+  size: 'exact',
+  quality: 'current',
+  moderation: 'always',
+  inputFidelity: 'never',
+  transparency: false,
+};
+
+async function load(): Promise<MakeAdapter> {
+  const { submitPollProvider } = await import('./from-entry.js');
+  return (entry, key, { fetcher }) => submitPollProvider(entry, key, fetcher);
+}
+
+/** Vendors that take a job and are asked for its result. */
+export const SUBMIT_POLL = {
+  apimart: { baseUrl: 'https://api.apimart.ai/v1', needs: ['keys'], free: false, chat: false, takes, load },
+  evolink: { baseUrl: 'https://api.evolink.ai/v1', needs: ['keys'], free: false, chat: false, takes, load },
+  toapis: { baseUrl: 'https://toapis.com/v1', needs: ['keys'], free: false, chat: false, takes, load },
+} as const satisfies Record<string, ProviderDescriptor>;
