@@ -183,7 +183,7 @@ function testEnvironment(services) {
 function runJest(args, services) {
   const counts = join(folder, 'counts.json');
   const reporters = ['--reporters=default', `--reporters=${join(ROOT, 'scripts', 'count-reporter.mjs')}`];
-  const workers = args.some((arg) => /^(--maxWorkers|-w|--runInBand|-i)\b/.test(arg)) ? [] : ['--maxWorkers=3'];
+  const workers = args.some((arg) => /^(--maxWorkers|-w|--runInBand|-i)\b/.test(arg)) ? [] : ['--maxWorkers=4'];
   return new Promise((resolve, reject) => {
     const jest = spawn(
       process.execPath,

@@ -1,9 +1,9 @@
 import { openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 describe('keys of members, admins and operators in a browser', () => {
-  let platform: Platform;
+  let platform: ApiPlatform;
   let accountId: string;
   /** The operator's browser, that of the second account's admin, and that of its member. */
   let ada: Screen;
@@ -42,7 +42,7 @@ describe('keys of members, admins and operators in a browser', () => {
   };
 
   beforeAll(async () => {
-    platform = await startPlatform({ RATE_SUBMITS_PER_MINUTE: '60' });
+    platform = await startApiPlatform({ RATE_SUBMITS_PER_MINUTE: '60' });
     accountId = await platform.newAccount();
     const first = `/first-run#token=${await linkToken(platform, { purpose: 'first_admin' })}`;
     ada = await join(first, 'ada@example.org', 'Ada');

@@ -2,7 +2,7 @@ import { openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
 import { freePort } from '../support/free-port.js';
 import { CLIENT, TestOpenIdProvider } from '../support/openid-provider.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 
 const NAME = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
@@ -10,7 +10,7 @@ const PROVIDER = 'Ex<b>ample SSO';
 
 describe('signing in with OpenID Connect in a browser', () => {
   let op: TestOpenIdProvider;
-  let platform: Platform;
+  let platform: ApiPlatform;
   /** The same service where nobody has a password. */
   let strict: TestProcess;
   let screen: Screen;
@@ -26,7 +26,7 @@ describe('signing in with OpenID Connect in a browser', () => {
       ...{ issuer, port, publicClient: true },
       services: [`http://127.0.0.1:${own}`, `http://127.0.0.1:${other}`],
     });
-    platform = await startPlatform({
+    platform = await startApiPlatform({
       PORT: String(own),
       OIDC_ISSUER: issuer,
       OIDC_CLIENT_ID: CLIENT.id,

@@ -5,13 +5,13 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { drainProvider, resumeProvider } from '#routing/provider-switches.js';
 import { freePort } from '../support/free-port.js';
 import { json, pieces, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const GOOD = json({ id: 'good', choices: [] });
 
 /** Two servers, the first with two keys, and before them one that is not there. */
 describe('a chat whose provider fails', () => {
-  let platform: Platform;
+  let platform: ApiPlatform;
   let [first, second]: ChatUpstream[] = [];
   let folder: string;
 
@@ -41,7 +41,7 @@ models:
   });
   // Keys that were refused rest in the memory of the process: each test begins with a fresh one.
   beforeEach(async () => {
-    platform = await startPlatform({
+    platform = await startApiPlatform({
       MODELS_FILE: join(folder, 'models.yaml'),
       KEY_A: 'key-a',
       KEY_B: 'key-b',

@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, startPlatform, type Platform } from '../support/platform.js';
 
 const PNG =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAMAAACdt4HsAAAAA1BMVEV6XP/FEC2JAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAG0lEQVRYw+3BgQAAAADDoPlT3+AEVQEAAAB8AxBAAAEZszF2AAAAAElFTkSuQmCC';
@@ -101,7 +101,7 @@ describe('a chat without any provider', () => {
   });
 
   it('counts chats against their own limit', async () => {
-    const limited = await startPlatform({ RATE_CHATS_PER_MINUTE: '2', RATE_SUBMITS_PER_MINUTE: '1' });
+    const limited = await startApiPlatform({ RATE_CHATS_PER_MINUTE: '2', RATE_SUBMITS_PER_MINUTE: '1' });
     const send = (model: string): Promise<Response> =>
       limited.call('/v1/chat/completions', { body: { ...ask('a tree'), model } });
     expect([(await send('gpt-5.5')).status, (await send('gpt-5.5')).status]).toEqual([200, 200]);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import OpenAI, { APIError } from 'openai';
 import { waitUntil } from '#embedded/wait-until.js';
 import { event, json, pieces, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const CHATS = '/v1/chat/completions';
 const SECRET = 'upstream-secret-1';
@@ -27,7 +27,7 @@ const delta = (content: string): object =>
 const STREAM = [event(delta('a')), event(delta('b')), event(chunk({ choices: [], usage: USAGE })), event('[DONE]')];
 
 describe('a chat through a real provider', () => {
-  let platform: Platform;
+  let platform: ApiPlatform;
   let upstream: ChatUpstream;
   let folder: string;
   let client: OpenAI;
@@ -45,7 +45,7 @@ models:
   renamed: { kind: chat, routes: [{ provider: up, model: "their/name" }] }
 `,
     );
-    platform = await startPlatform({
+    platform = await startApiPlatform({
       MODELS_FILE: join(folder, 'models.yaml'),
       UP_KEY: SECRET,
       CHAT_FIRST_BYTE_TIMEOUT_MS: '1500',

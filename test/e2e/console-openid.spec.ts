@@ -4,7 +4,7 @@ import { Browser, linkToken, PASSWORD } from '../support/console.js';
 import { FaultProxy, httpAnswer } from '../support/fault-proxy.js';
 import { freePort } from '../support/free-port.js';
 import { CLIENT, TestOpenIdProvider, Visitor, type ProviderPerson } from '../support/openid-provider.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { createTestRedis, type TestRedis } from '../support/redis.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 
@@ -16,7 +16,7 @@ const person = (name: string, changes: Partial<ProviderPerson> = {}): ProviderPe
 describe('signing in to the console with OpenID Connect', () => {
   let op: TestOpenIdProvider;
   let line: FaultProxy;
-  let platform: Platform;
+  let platform: ApiPlatform;
   /** What the APIs that only some tests need count in. */
   let fresh: TestRedis;
   const begin = (): string => `${platform.url}/console/api/oidc`;
@@ -26,7 +26,7 @@ describe('signing in to the console with OpenID Connect', () => {
     const [port, own] = [await freePort(), await freePort()];
     line = await FaultProxy.start(`http://127.0.0.1:${port}`);
     op = await TestOpenIdProvider.start({ issuer: line.url, port, services: [`http://127.0.0.1:${own}`] });
-    platform = await startPlatform({
+    platform = await startApiPlatform({
       PORT: String(own),
       OIDC_ISSUER: line.url,
       OIDC_CLIENT_ID: CLIENT.id,

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { Browser, linkToken, PASSWORD } from '../support/console.js';
 import { FaultProxy } from '../support/fault-proxy.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 
 interface Refusal {
@@ -9,13 +9,13 @@ interface Refusal {
 }
 
 describe('the console when Postgres is away', () => {
-  let platform: Platform;
+  let platform: ApiPlatform;
   let line: FaultProxy;
   let api: TestProcess;
   let browser: Browser;
 
   beforeAll(async () => {
-    platform = await startPlatform();
+    platform = await startApiPlatform();
     line = await FaultProxy.start(platform.settings['DATABASE_URL']!);
     api = await startApi({
       ...platform.settings,

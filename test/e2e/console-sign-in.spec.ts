@@ -1,17 +1,17 @@
 import { Browser, linkToken, PASSWORD, signInInvited } from '../support/console.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const codeOf = async (response: Response): Promise<string> =>
   ((await response.json()) as { error: { code: string } }).error.code;
 
 describe('signing in to the console', () => {
-  let platform: Platform;
+  let platform: ApiPlatform;
   const browser = (): Browser => new Browser(platform.url);
   const signIn = (email: string, password: string, who = browser()): Promise<Response> =>
     who.call('/sign-in', { body: { email, password } });
 
   beforeAll(async () => {
-    platform = await startPlatform();
+    platform = await startApiPlatform();
   }, 120_000);
   afterAll(() => platform.close());
 

@@ -1,7 +1,7 @@
 import { Browser, linkToken, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { freePort } from '../support/free-port.js';
 import { CLIENT, TestOpenIdProvider, Visitor } from '../support/openid-provider.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const OTHER_PASSWORD = 'squatters know this one';
 const sharedAnswer = async (response: Response): Promise<unknown> => {
@@ -13,7 +13,7 @@ const sharedAnswer = async (response: Response): Promise<unknown> => {
 /** Eve administers an account of her own, and claims addresses that are not hers. */
 describe('M1: an e-mail address that a stranger claims', () => {
   let op: TestOpenIdProvider;
-  let platform: Platform;
+  let platform: ApiPlatform;
   let ada: Browser;
   let eve: Browser;
   let evesAccount: string;
@@ -23,7 +23,7 @@ describe('M1: an e-mail address that a stranger claims', () => {
     op = await TestOpenIdProvider.start({
       ...{ issuer: `http://127.0.0.1:${port}`, port, services: [`http://127.0.0.1:${own}`] },
     });
-    platform = await startPlatform({
+    platform = await startApiPlatform({
       ...{ PORT: String(own), OIDC_ISSUER: `http://127.0.0.1:${port}` },
       ...{ OIDC_CLIENT_ID: CLIENT.id, OIDC_CLIENT_SECRET: CLIENT.secret, OIDC_DOMAINS: 'corp.example' },
     });

@@ -1,6 +1,6 @@
 import { Browser, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { waitForLockWait } from '../support/lock-waits.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 interface Person {
   readonly id: string;
@@ -15,7 +15,7 @@ interface Link {
 type List<Item = Record<string, unknown>> = { readonly data: Item[] };
 
 describe('the people of an account', () => {
-  let platform: Platform;
+  let platform: ApiPlatform;
   let ada: Browser;
   let bob: Browser;
   let eve: Browser;
@@ -40,7 +40,7 @@ describe('the people of an account', () => {
       .map(({ action, target, details }) => [action, target, details]);
 
   beforeAll(async () => {
-    platform = await startPlatform();
+    platform = await startApiPlatform();
     ada = await signInFirstAdmin(platform);
     bob = await signInInvited(platform, { email: 'bob@example.org', role: 'admin' });
     member = await signInInvited(platform, { email: 'nia@example.org', role: 'member' });

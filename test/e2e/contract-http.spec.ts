@@ -1,7 +1,13 @@
 import { connect, type Socket } from 'node:net';
 import { ApiConfig } from '../../apps/api/src/http/api.config.js';
 import { createAdapter, limitArrival } from '../../apps/api/src/http/server.js';
-import { startPlatform, type CallOptions, type Platform } from '../support/platform.js';
+import {
+  startApiPlatform,
+  startPlatform,
+  type ApiPlatform,
+  type CallOptions,
+  type Platform,
+} from '../support/platform.js';
 import { startApi } from '../support/processes.js';
 
 const GENERATIONS = '/v1/images/generations';
@@ -174,9 +180,9 @@ describe('the HTTP server', () => {
 });
 
 describe('connections without a key', () => {
-  let platform: Platform;
+  let platform: ApiPlatform;
   beforeAll(async () => {
-    platform = await startPlatform();
+    platform = await startApiPlatform();
   }, 120_000);
   afterAll(() => platform.close());
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin, type Browser } from '../support/console.js';
 import { FaultProxy } from '../support/fault-proxy.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi } from '../support/processes.js';
 
 interface Schema {
@@ -58,10 +58,10 @@ function operationsWithIds(file: string): [string, string, unknown][] {
 const IDS = ['%00', 'task_%00', 'a%00b', '%1b', '%7f', '%E2%80%8B', '%C2%85'];
 
 describe('addresses that nobody of good will writes', () => {
-  let platform: Platform;
+  let platform: ApiPlatform;
   let ada: Browser;
   beforeAll(async () => {
-    platform = await startPlatform();
+    platform = await startApiPlatform();
     ada = await signInFirstAdmin(platform);
   }, 120_000);
   afterAll(() => platform.close());

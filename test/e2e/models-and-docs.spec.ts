@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 describe('models, health and documents', () => {
-  let platform: Platform;
+  let platform: ApiPlatform;
 
   beforeAll(async () => {
-    platform = await startPlatform();
+    platform = await startApiPlatform();
   }, 120_000);
   afterAll(() => platform.close());
 

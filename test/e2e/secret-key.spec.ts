@@ -1,15 +1,15 @@
 import { hashApiKey } from '#database/api-keys.js';
 import { Browser, linkToken, PASSWORD, signInFirstAdmin } from '../support/console.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi } from '../support/processes.js';
 
 const NEXT = 'the next one 5c8d1f'.padEnd(40, 'y');
 
 describe('O14: another SECRET_KEY', () => {
-  let platform: Platform;
+  let platform: ApiPlatform;
   let ada: Browser;
   beforeAll(async () => {
-    platform = await startPlatform();
+    platform = await startApiPlatform();
     ada = await signInFirstAdmin(platform);
   }, 120_000);
   afterAll(() => platform.close());

@@ -1,12 +1,12 @@
 import { newApiKey } from '#database/api-keys.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const CALLS = 400;
 
 describe('unknown keys', () => {
-  let platform: Platform;
+  let platform: ApiPlatform;
   beforeAll(async () => {
-    platform = await startPlatform({ TRUSTED_PROXIES: '127.0.0.0/8' });
+    platform = await startApiPlatform({ TRUSTED_PROXIES: '127.0.0.0/8' });
   }, 120_000);
   afterAll(() => platform.close());
 

@@ -4,7 +4,7 @@ import { signInFirstAdmin, type Browser } from '../support/console.js';
 import { contractError, type Answer } from '../support/contract-answer.js';
 import { LONG, PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { byteByByte, HARMFUL_BODIES, inPieces } from '../support/harmful-bodies.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { sendBody } from '../support/raw-body.js';
 import { watched, type Seen } from '../support/watch-process.js';
 
@@ -18,11 +18,11 @@ const ROUTES = bodyRoutes();
 const REFUSED = ['invalid_json', 'request_too_large', 'server_is_overloaded', 'unsupported_media_type'];
 
 describe('H1, H2: bodies of any shape', () => {
-  let platform: Platform;
+  let platform: ApiPlatform;
   let admin: Browser;
 
   beforeAll(async () => {
-    platform = await startPlatform();
+    platform = await startApiPlatform();
     // The first look at the database loads what reads it, which has nothing to do with any body.
     await platform.call('/v1/models');
     admin = await signInFirstAdmin(platform);

@@ -1,6 +1,6 @@
 import { createSignInLink } from '#people/sign-in-links.js';
 import { assertDescribed } from './console-document.js';
-import type { Platform } from './platform.js';
+import type { ApiPlatform } from './platform.js';
 
 export const PASSWORD = 'correct horse battery';
 
@@ -54,7 +54,7 @@ export class Browser {
 
 /** The token of a new link. */
 export async function linkToken(
-  platform: Pick<Platform, 'pool' | 'secretKey' | 'url'>,
+  platform: Pick<ApiPlatform, 'pool' | 'secretKey' | 'url'>,
   link: Parameters<typeof createSignInLink>[3],
 ): Promise<string> {
   const url = await createSignInLink(platform.pool, platform.secretKey, platform.url, link);
@@ -62,7 +62,7 @@ export async function linkToken(
 }
 
 /** The first admin of a platform, signed in. */
-export async function signInFirstAdmin(platform: Platform): Promise<Browser> {
+export async function signInFirstAdmin(platform: ApiPlatform): Promise<Browser> {
   const browser = new Browser(platform.url);
   const token = await linkToken(platform, { purpose: 'first_admin' });
   await browser.ask('/first-admin', { body: { token, email: 'ada@example.org', name: 'Ada', password: PASSWORD } });
@@ -71,7 +71,7 @@ export async function signInFirstAdmin(platform: Platform): Promise<Browser> {
 
 /** Somebody who was invited, signed in. */
 export async function signInInvited(
-  platform: Platform,
+  platform: ApiPlatform,
   person: { email: string; role: 'admin' | 'member'; accountId?: string },
 ): Promise<Browser> {
   const browser = new Browser(platform.url);

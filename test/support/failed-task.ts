@@ -2,7 +2,7 @@ import { AppError } from '#contract/app-error.js';
 import type { ErrorCode } from '#contract/error-codes.js';
 import { taskError } from '#tasks/task-error.js';
 import { newTaskId } from '#tasks/task-id.js';
-import type { Platform } from './platform.js';
+import type { ApiPlatform } from './platform.js';
 
 /** Columns of the row that are not as usual; objects are written as JSON. */
 type Columns = Readonly<Record<string, unknown>>;
@@ -10,7 +10,7 @@ type Columns = Readonly<Record<string, unknown>>;
 type FailedColumns = Columns & { readonly code?: ErrorCode; readonly message?: string };
 
 /** The id of a new task of the default account's key named `e2e` that has failed a moment ago, as it is in the database. */
-export async function insertFailed({ pool }: Pick<Platform, 'pool'>, columns: FailedColumns = {}): Promise<string> {
+export async function insertFailed({ pool }: Pick<ApiPlatform, 'pool'>, columns: FailedColumns = {}): Promise<string> {
   const { code = 'upstream_error', message = 'The provider could not be reached.', ...rest } = columns;
   const { rows } = await pool.query<{ id: string }>(`SELECT id FROM api_keys WHERE name = 'e2e'`);
   const id = newTaskId();

@@ -9,16 +9,15 @@ import { createTestRedis } from './redis.js';
 
 const SECRET_KEY = 'e2e-1f7b0c52d9a84e6fb3c8';
 
-/** What an API and a worker need to be one platform, and what a test may look at behind their backs. */
-export interface Platform {
+/** An API that works, and what a test may look at behind its back. */
+export interface ApiPlatform {
   readonly url: string;
   /** A key of the default account. */
   readonly key: string;
   readonly secretKey: string;
-  /** The environment of both processes, to start more of them. */
+  /** The environment of its processes, to start more of them. */
   readonly settings: Readonly<Record<string, string>>;
   readonly api: TestProcess;
-  readonly worker: TestProcess;
   readonly pool: pg.Pool;
   /** Another key, with columns of its row changed. */
   newKey(columns?: Readonly<Record<string, unknown>>, accountId?: string): Promise<string>;
@@ -26,6 +25,11 @@ export interface Platform {
   /** Calls the API; the first key is sent unless another or none (null) is given. */
   call(path: string, options?: CallOptions): Promise<Response>;
   close(): Promise<void>;
+}
+
+/** With a worker, so that tasks end. */
+export interface Platform extends ApiPlatform {
+  readonly worker: TestProcess;
 }
 
 export interface CallOptions {
@@ -38,19 +42,41 @@ export interface CallOptions {
 }
 
 /** A real API and a real worker on a database, a Redis prefix and a folder of their own. */
-export async function startPlatform(changes: Readonly<Record<string, string>> = {}): Promise<Platform> {
+export async function startPlatform(changes: Settings = {}): Promise<Platform> {
+  const room = await prepareRoom(changes);
+  const [api, worker] = await Promise.all([startApi(room.settings), startWorker(room.settings)]);
+  const platform = await platformOf(room, api);
+  return {
+    ...platform,
+    worker,
+    close: async () => {
+      await Promise.all([api.stop(), worker.stop()]);
+      await platform.close();
+    },
+  };
+}
+
+/** A real API on a database, a Redis prefix and a folder of its own, for tests in which nothing is drawn. */
+export async function startApiPlatform(changes: Settings = {}): Promise<ApiPlatform> {
+  const room = await prepareRoom(changes);
+  return await platformOf(room, await startApi(room.settings));
+}
+
+type Settings = Readonly<Record<string, string>>;
+type Room = Awaited<ReturnType<typeof prepareRoom>>;
+
+async function prepareRoom(changes: Settings) {
   const [database, redis, folder] = [
     await createTestDatabase(),
     createTestRedis(),
     await mkdtemp(join(tmpdir(), 'darkroom-e2e-')),
   ];
-  const secretKey = SECRET_KEY.padEnd(40, 'x');
-  const settings = {
+  const settings: Settings = {
     DATABASE_URL: database.url,
     REDIS_URL: redis.url,
     REDIS_PREFIX: redis.prefix,
     DATA_DIR: folder,
-    SECRET_KEY: secretKey,
+    SECRET_KEY: SECRET_KEY.padEnd(40, 'x'),
     MAX_TASKS_IN_FLIGHT: '0',
     RATE_SUBMITS_PER_MINUTE: '0',
     RATE_POLLS_PER_MINUTE: '0',
@@ -59,11 +85,15 @@ export async function startPlatform(changes: Readonly<Record<string, string>> = 
     PROVIDER_FAILURES: '1000',
     ...changes,
   };
+  return { database, redis, folder, settings };
+}
+
+async function platformOf({ database, redis, folder, settings }: Room, api: TestProcess): Promise<ApiPlatform> {
+  const secretKey = settings['SECRET_KEY'] ?? '';
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
   // A connection that is still closing when its database is dropped reports that, and nobody else would hear it.
   pool.on('error', () => undefined);
   const { key } = await createApiKey(pool, secretKey, { name: 'e2e' });
-  const [api, worker] = await Promise.all([startApi(settings), startWorker(settings)]);
   let count = 0;
   return {
     url: api.url,
@@ -71,7 +101,6 @@ export async function startPlatform(changes: Readonly<Record<string, string>> = 
     secretKey,
     settings,
     api,
-    worker,
     pool,
     newKey: async (columns = {}, accountId) => {
       const made = await createApiKey(pool, secretKey, {
@@ -90,7 +119,7 @@ export async function startPlatform(changes: Readonly<Record<string, string>> = 
     },
     call: (path, options = {}) => call(api.url + path, key, options),
     close: async () => {
-      await Promise.all([api.stop(), worker.stop()]);
+      await api.stop();
       await pool.end();
       await redis.clean();
       await database.drop();
