@@ -90,7 +90,8 @@ async function ask(source: string, path = '/'): Promise<Answer> {
   socket.write(`GET ${path} HTTP/1.1\r\nHost: darkroom\r\nConnection: close\r\n\r\n`);
   let text = '';
   socket.setEncoding('utf8').on('data', (part: string) => (text += part));
-  await once(socket, 'close');
+  // A reset is a close, too.
+  await new Promise((resolve) => socket.once('close', resolve));
   const [head = '', body = ''] = text.split(/\r\n\r\n(.*)/s);
   const [line = '', ...fields] = head.split('\r\n');
   const headers = new Map(

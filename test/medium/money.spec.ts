@@ -11,6 +11,7 @@ import { TaskStore } from '#tasks/task-store.js';
 import { AppError } from '#contract/app-error.js';
 import type { TaskCommand } from '#tasks/task.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { retried } from '../support/retried.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -42,8 +43,11 @@ describe('money', () => {
   });
 
   const keyId = (): string => `key_money_${++count}`;
-  const take = (changes: Partial<TaskCommand>, identity?: Parameters<TaskIntake['take']>[2]) =>
-    intakes[count++ % 2 === 0 ? 0 : 1].take(command({ cost: COST, ...changes }), DEADLINE_MS, identity);
+  const take = (changes: Partial<TaskCommand>, identity?: Parameters<TaskIntake['take']>[2]) => {
+    const intake = intakes[count++ % 2 === 0 ? 0 : 1];
+    const order = command({ cost: COST, ...changes });
+    return retried(() => intake.take(order, DEADLINE_MS, identity));
+  };
   const budgetOf = async (ownerId: string) => (await findBudgets(room.database.pool, [ownerId]))[0];
   const keyBudget = (ownerId: string, limit: number, period: 'month' | 'total' = 'total') =>
     setBudget(room.database.pool, { ownerId, owner: 'key' }, { limit, period });
@@ -267,13 +271,10 @@ describe('money', () => {
   });
 
   describe('of a chat', () => {
-    const reserve = (keyId: string, amount: number | null, requestId = `req_${++count}`, lifeMs = 60_000) =>
-      reserveChat(
-        count % 2 === 0 ? room.database.pool : other.pool,
-        { requestId, accountId: TEST_ACCOUNT, keyId },
-        amount,
-        lifeMs,
-      );
+    const reserve = (keyId: string, amount: number | null, requestId = `req_${++count}`, lifeMs = 60_000) => {
+      const { pool } = count % 2 === 0 ? room.database : other;
+      return retried(() => reserveChat(pool, { requestId, accountId: TEST_ACCOUNT, keyId }, amount, lifeMs));
+    };
     const written = (requestId: string, apiKeyId: string, cost: number) =>
       room.sql(
         `INSERT INTO chat_usage VALUES ($1, $2, $3, 'm', 'p', NULL, 'm', false, 200, 'completed', 1, 1, 0, 1, 1, now(), $4)`,

@@ -7,6 +7,7 @@ import type { RequestIdentity } from '#tasks/request-identity.js';
 import { ExpireKeys } from '../../apps/worker/src/expire-keys.js';
 import { ExpireObjects } from '../../apps/worker/src/expire-objects.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
+import { retried } from '../support/retried.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -29,8 +30,11 @@ describe('taking requests in', () => {
     retry,
     fingerprint,
   });
-  const take = (identity?: RequestIdentity, changes = {}) =>
-    intakes[count++ % 2 === 0 ? 0 : 1].take(command(changes), DEADLINE_MS, identity);
+  const take = (identity?: RequestIdentity, changes = {}) => {
+    const intake = intakes[count++ % 2 === 0 ? 0 : 1];
+    const order = command(changes);
+    return retried(() => intake.take(order, DEADLINE_MS, identity));
+  };
   const taskCount = (): Promise<number> => room.database.prisma.task.count();
 
   it.each([
