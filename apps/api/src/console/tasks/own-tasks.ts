@@ -9,8 +9,8 @@ import { TaskStore } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
 
 import { Following } from './following.js';
-import { AccountTasks } from './account-tasks.js';
 import { sessionOf } from '../session.guard.js';
+import { ShownTasks } from './shown-tasks.js';
 import type { ConsoleTaskView } from './task-views.js';
 
 /** One task that a request of the console names. Another account's is none: `task_not_found`. */
@@ -18,7 +18,7 @@ import type { ConsoleTaskView } from './task-views.js';
 export class OwnTasks {
   constructor(
     private readonly store: TaskStore,
-    private readonly tasks: AccountTasks,
+    private readonly shown: ShownTasks,
     private readonly cancelTask: CancelTask,
     private readonly estimates: TaskEstimates,
     private readonly following: Following,
@@ -34,7 +34,7 @@ export class OwnTasks {
   }
 
   async view(accountId: string, task: TaskSummary): Promise<ConsoleTaskView> {
-    return await this.tasks.view(accountId, task, (await this.estimates.places([task])).get(task.id));
+    return await this.shown.view(accountId, task, (await this.estimates.places([task])).get(task.id));
   }
 
   /** Streams the task as it moves, with its partial pictures, to its end. */

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { Database } from '#database/database.js';
 import { FailedTasks, isWorthRedriving, type FailedOrder } from '#tasks/failed-tasks.js';
 import { DrawAgain, type Payer } from '../tasks/draw-again.js';
 
@@ -31,14 +30,10 @@ export interface RedriveOutcome {
  */
 @Injectable()
 export class Redrive {
-  private readonly failed: FailedTasks;
-
   constructor(
-    database: Database,
+    private readonly failed: FailedTasks,
     private readonly again: DrawAgain,
-  ) {
-    this.failed = new FailedTasks(database.pool);
-  }
+  ) {}
 
   /** One after the other; what stands in the way of one stops none of the others. */
   async run(ids: readonly string[], requestId: string): Promise<RedriveOutcome> {

@@ -6,13 +6,13 @@ import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { ImageGenerationRequest } from '#contract/image-request.js';
 import { ModelListResponse } from '#contract/model-view.js';
 import { AuditLog } from '#people/audit-log.js';
-import { goneSignal } from '../../http/gone-signal.js';
+import { goneSignal } from '../../common/gone-signal.js';
 import { AcceptImage, type Accepted } from '../../images/accept-image.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
 import { modelViewOf } from '../../models/model-view-of.js';
 import { ConsoleController } from '../console-controller.js';
 import { sessionOf } from '../session.guard.js';
-import { AcceptedTaskView } from './task-views.js';
+import { AcceptedTaskView } from '../tasks/task-views.js';
 
 /** Draws with the account's own hidden key, in the very way that keys of callers do. */
 @ConsoleController('Playground')

@@ -1,8 +1,8 @@
 import type { KeyScope } from '#database/api-keys.js';
-import type { Caller } from '../auth/caller.js';
+import type { Caller } from '../../auth/caller.js';
 import type { Session } from '#people/session-store.js';
 import type { BodyBytes } from './body-bytes.js';
-import type { CountedKind } from '../limits/limit-requests.js';
+import type { CountedKind } from '../../limits/limit-requests.js';
 
 declare module 'fastify' {
   interface FastifyRequest {

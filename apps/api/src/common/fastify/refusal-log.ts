@@ -1,5 +1,5 @@
 import type { Logger } from '#telemetry/logger.js';
-import { networkOf } from './network-of.js';
+import { networkOf } from '../network-of.js';
 
 const WINDOW_MS = 60_000;
 /** Networks that are told apart in one minute; the others share lines. */

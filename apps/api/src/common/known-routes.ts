@@ -1,6 +1,8 @@
+import { Injectable } from '@nestjs/common';
 import type { RouteOptions } from 'fastify';
 
 /** The routes as they were registered, to tell a wrong method from an unknown address. */
+@Injectable()
 export class KnownRoutes {
   private readonly routes: { readonly pattern: RegExp; readonly methods: Set<string> }[] = [];
 

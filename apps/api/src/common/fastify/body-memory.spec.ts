@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { AppError } from '#contract/app-error.js';
+import { ApiConfig } from '../api.config.js';
 import { BodyBytes } from './body-bytes.js';
 import { BodyHold, BodyMemory } from './body-memory.js';
+
+/** A memory of so many bytes. */
+function memoryOf(bytes: number): BodyMemory {
+  return new BodyMemory({ ...new ApiConfig(), bodyMemory: bytes, jsonBodyLimit: 0 });
+}
 
 /** How much of it one source gets in steps of so many bytes. */
 function filled(memory: BodyMemory, source: string, step = 1): number {
@@ -17,7 +23,7 @@ function filled(memory: BodyMemory, source: string, step = 1): number {
 
 describe('BodyMemory', () => {
   it('H1: one source gets two thirds, and whoever comes next still something', () => {
-    const memory = new BodyMemory(900);
+    const memory = memoryOf(900);
     expect(filled(memory, 'one')).toBe(600);
     expect(filled(memory, 'two')).toBe(200);
     expect(filled(memory, 'three')).toBe(66);
@@ -29,7 +35,7 @@ describe('BodyMemory', () => {
     const step = fc.record({ source: fc.constantFrom('a', 'b', 'c'), bytes: fc.integer({ min: 0, max: 700 }) });
     fc.assert(
       fc.property(fc.array(step), (steps) => {
-        const memory = new BodyMemory(1_000);
+        const memory = memoryOf(1_000);
         const holds = steps.flatMap(({ source, bytes }) => {
           const hold = new BodyHold(memory, source);
           try {
@@ -54,7 +60,7 @@ describe('BodyBytes', () => {
     });
     fc.assert(
       fc.property(sizes, fc.boolean(), (list, isAnnounced) => {
-        const memory = new BodyMemory(1e9);
+        const memory = memoryOf(1e9);
         const total = list.reduce((sum, size) => sum + size, 0);
         const body = new BodyBytes(60 * 90_000, isAnnounced ? total : 0, new BodyHold(memory, 'a'));
         for (const [at, size] of list.entries()) body.append(Buffer.alloc(size, at));
@@ -67,7 +73,7 @@ describe('BodyBytes', () => {
   });
 
   it('H1: of large bodies that arrive in step the first get in, and not none', () => {
-    const memory = new BodyMemory(24e6);
+    const memory = memoryOf(24e6);
     const bodies = Array.from({ length: 8 }, () => new BodyBytes(6e6, 6e6, new BodyHold(memory, 'a')));
     const left = new Set(bodies);
     for (let step = 0; step < 12; step++) {
@@ -84,7 +90,7 @@ describe('BodyBytes', () => {
   });
 
   it('keeps its bytes while somebody uses them', async () => {
-    const body = new BodyBytes(100, 0, new BodyHold(new BodyMemory(1e6), 'a'));
+    const body = new BodyBytes(100, 0, new BodyHold(memoryOf(1e6), 'a'));
     body.append(Buffer.from('abc'));
     await body.during(async () => {
       body.free();

@@ -2,8 +2,8 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { AppError } from '#contract/app-error.js';
 import { newRequestId } from '#tasks/task-id.js';
-import { errorBody, errorHeaders } from './error-reply.js';
-import { appErrorOf } from './framework-error.js';
+import { errorBody, errorHeaders } from '../error-reply.js';
+import { appErrorOf } from '../framework-error.js';
 
 /** Answers what Node could not parse as a request: there is no request or reply object, only the socket. */
 export function answerClientError(thrown: Error & { code?: string }, socket: Socket): void {

@@ -1,4 +1,6 @@
+import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
+import { ApiConfig, bodyMemoryOf } from '../api.config.js';
 
 /** How many times of what is left free one source may hold. */
 const SHARE = 2;
@@ -7,12 +9,16 @@ const SHARE = 2;
  * Keeps the bodies of one process within a fixed number of bytes, and leaves room whoever sends them: one source may
  * hold twice of what then is left, so one alone gets two thirds, and two of them two fifths each.
  */
+@Injectable()
 export class BodyMemory {
   private total = 0;
   private readonly bySource = new Map<string, number>();
+  /** In bytes; the largest body needs two thirds of it. */
+  private readonly limit: number;
 
-  /** `limit` in bytes; the largest body needs two thirds of it. */
-  constructor(private readonly limit: number) {}
+  constructor(config: ApiConfig) {
+    this.limit = bodyMemoryOf(config);
+  }
 
   /** Bytes held just now. */
   get held(): number {

@@ -2,7 +2,6 @@ import { Get, HttpCode, Post, Req } from '@nestjs/common';
 import { ApiBody, ApiQuery, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import { Database } from '#database/database.js';
 import { AuditLog } from '#people/audit-log.js';
 import { FailedTasks } from '#tasks/failed-tasks.js';
 import { consoleBody } from '../console-body.js';
@@ -30,15 +29,11 @@ const Days = () =>
 @ConsoleController('Operation', 'failures')
 @ForRole('operator')
 export class FailuresController {
-  private readonly failed: FailedTasks;
-
   constructor(
-    { pool }: Database,
+    private readonly failed: FailedTasks,
     private readonly redriving: Redrive,
     private readonly audit: AuditLog,
-  ) {
-    this.failed = new FailedTasks(pool);
-  }
+  ) {}
 
   @Get()
   @Days()

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { publicUrlOf, type ApiConfig } from './api.config.js';
+import { publicUrlOf, type ApiConfig } from '../api.config.js';
 
 /** Where PUBLIC_URL is https, browsers are told to come by no other way from now on. */
 export function askForHttps(server: FastifyInstance, config: ApiConfig): void {

@@ -1,20 +1,29 @@
+import { Injectable, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiConfig } from './api.config.js';
+import { ApiConfig } from './api.config.js';
 
 /** Held callers are answered this long before the grace time ends, so that their answers still get out. */
 const ANSWER_MARGIN_MS = 1_000;
 /** How often connections that have become idle are closed while stopping. */
 const IDLE_CHECK_MS = 250;
 
-/** The end of a process: running requests may finish, and what can't is answered rather than cut off. */
-export class Draining {
+/**
+ * The end of a process: running requests may finish, and what can't is answered rather than cut off. It begins before
+ * anything is closed, and Nest closes the server before what the requests still use.
+ */
+@Injectable()
+export class Draining implements OnModuleDestroy, OnApplicationShutdown {
   private readonly held = new Set<AbortController>();
   private readonly passing = new Set<AbortController>();
   private timers: NodeJS.Timeout[] = [];
   private announced = false;
 
-  constructor(private readonly config: Pick<ApiConfig, 'shutdownGraceMs' | 'shutdownDelayMs'>) {}
+  constructor(
+    private readonly config: ApiConfig,
+    private readonly host: HttpAdapterHost,
+  ) {}
 
   /** The controller is aborted when its caller must be answered now; call `letGo` once it has been. */
   hold(call: AbortController): void {
@@ -38,11 +47,12 @@ export class Draining {
   }
 
   /** Not ready at once, so that load balancers turn away; the door closes after the delay. */
-  async start(server: Server): Promise<void> {
+  async onModuleDestroy(): Promise<void> {
     if (this.announced) return;
     this.announced = true;
     await delay(this.config.shutdownDelayMs);
     const { shutdownGraceMs: graceMs } = this.config;
+    const server = this.host.httpAdapter.getHttpServer() as Server;
     this.timers = [
       setInterval(() => {
         server.closeIdleConnections();
@@ -65,7 +75,7 @@ export class Draining {
     for (const call of this.held) call.abort();
   }
 
-  stop(): void {
+  onApplicationShutdown(): void {
     for (const timer of this.timers) clearTimeout(timer);
   }
 }

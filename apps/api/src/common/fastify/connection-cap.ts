@@ -1,26 +1,30 @@
+import { Injectable } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import type { Socket } from 'node:net';
-import type { Logger } from '#telemetry/logger.js';
-import { networkOf, networksMatcher } from './network-of.js';
+import { Logger } from '#telemetry/logger.js';
+import { ApiConfig } from '../api.config.js';
+import { networkOf, networksMatcher } from '../network-of.js';
 
 /**
  * Bounds the connections that one network address holds without having shown a key. A connection is counted from when
  * it is taken until its first request with a valid key, or its end.
  */
+@Injectable()
 export class ConnectionCap {
   private readonly counted = new Map<Socket, string>();
   private readonly counts = new Map<string, number>();
   private readonly refused = new Set<string>();
-
+  /** 0 lets everyone in. */
+  private readonly limit: number;
+  /** The proxies are always let in: many callers share a connection of theirs. */
   private readonly isProxy: (address: string | undefined) => boolean;
 
-  /** `limit` 0 lets everyone in, and the proxies are always let in: many callers share a connection of theirs. */
   constructor(
-    private readonly limit: number,
-    trustedProxies: readonly string[],
+    config: ApiConfig,
     private readonly logger: Logger,
   ) {
-    this.isProxy = networksMatcher(trustedProxies);
+    this.limit = config.unauthenticatedConnections;
+    this.isProxy = networksMatcher(config.trustedProxies);
   }
 
   /** To be called before the server listens. */
