@@ -10,7 +10,7 @@ import { ConsoleController } from '../console-controller.js';
 import { csv } from '../csv.js';
 import { assertFilters, queryChoice, queryText } from '../query-text.js';
 import { ForRole } from '../roles.guard.js';
-import { sessionOf } from '../session.guard.js';
+import { Session } from '../session.decorator.js';
 
 const MAX_EXPORTED = 10_000;
 const FILTERS = ['who', 'kind'];
@@ -30,9 +30,8 @@ export class AuditController {
   @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
   @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
   @ApiResponse({ status: 200, type: AuditPageView })
-  async list(@Req() request: FastifyRequest): Promise<AuditPageView> {
+  async list(@Session() { accountId }: Session, @Req() request: FastifyRequest): Promise<AuditPageView> {
     const { query } = request;
-    const { accountId } = sessionOf(request);
     assertFilters(query, ['limit', 'after', ...FILTERS]);
     const limit = readLimit((query as { limit?: unknown }).limit);
     const asked = { ...auditFilters(query), after: queryText(query, 'after'), limit };
@@ -47,10 +46,14 @@ export class AuditController {
 
   @Get('audit.csv')
   @ApiResponse({ status: 200, description: `The newest ${MAX_EXPORTED} entries as comma-separated text.` })
-  async table(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
+  async table(
+    @Session() session: Session,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<string> {
     assertFilters(request.query, FILTERS);
     const asked = { ...auditFilters(request.query), limit: MAX_EXPORTED };
-    const { entries } = await this.audit.list(sessionOf(request).accountId, asked);
+    const { entries } = await this.audit.list(session.accountId, asked);
     void reply
       .type('text/csv; charset=utf-8')
       .header('content-disposition', 'attachment; filename="darkroom-audit-log.csv"');

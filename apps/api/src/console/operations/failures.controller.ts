@@ -1,10 +1,9 @@
-import { Get, HttpCode, Post, Req } from '@nestjs/common';
-import { ApiBody, ApiQuery, ApiResponse } from '@nestjs/swagger';
+import { Body, Get, HttpCode, Post, Req } from '@nestjs/common';
+import { ApiQuery, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { AuditLog } from '#people/audit-log.js';
 import { FailedTasks } from '#tasks/failed-tasks.js';
-import { consoleBody } from '../console-body.js';
 import { ConsoleController } from '../console-controller.js';
 import { daysAgo, failureQuery, sinceQuery } from './failure-query.js';
 import {
@@ -20,7 +19,7 @@ import {
 } from './failure-views.js';
 import { Redrive, type RedriveOutcome } from './redrive.js';
 import { ForRole } from '../roles.guard.js';
-import { sessionOf } from '../session.guard.js';
+import { Session } from '../session.decorator.js';
 
 const Days = () =>
   ApiQuery({ name: 'days', required: false, schema: { type: 'integer', minimum: 1, maximum: MOST_DAYS, default: 7 } });
@@ -58,12 +57,15 @@ export class FailuresController {
 
   @Post('redrive')
   @HttpCode(200)
-  @ApiBody({ type: RedriveBody })
   @ApiResponse({ status: 200, type: RedriveView, description: 'A failed task is drawn anew once at most.' })
-  async redrive(@Req() request: FastifyRequest): Promise<RedriveView> {
-    const { ids, next } = await this.chosen(consoleBody(RedriveBody, request.body));
+  async redrive(
+    @Session() session: Session,
+    @Body() body: RedriveBody,
+    @Req() request: FastifyRequest,
+  ): Promise<RedriveView> {
+    const { ids, next } = await this.chosen(body);
     const outcome = await this.redriving.run(ids, request.id);
-    await this.log(request, outcome);
+    await this.log(session, outcome);
     return redriveView(outcome, next);
   }
 
@@ -78,9 +80,9 @@ export class FailuresController {
   }
 
   /** The accounts that pay for it are told as well, without the names of people they don't know. */
-  private async log(request: FastifyRequest, { redriven, refused }: RedriveOutcome): Promise<void> {
+  private async log(session: Session, { redriven, refused }: RedriveOutcome): Promise<void> {
     if (redriven.length === 0) return;
-    const { accountId, personId } = sessionOf(request);
+    const { accountId, personId } = session;
     const action = 'tasks.redriven';
     const details = { count: redriven.length, refused: refused.length };
     await this.audit.write({ accountId, personId, action, details });

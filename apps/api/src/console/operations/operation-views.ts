@@ -3,6 +3,7 @@ import { IsOptional, IsString, Matches } from 'class-validator';
 import { CostView } from '#contract/cost-view.js';
 import type { LiveWorker } from '#queue/service-times.js';
 import { DRAIN_REASON } from '#routing/provider-switches.js';
+import { MayBeMissing } from '../../common/contract-fields.js';
 
 class DrainedView {
   @ApiProperty({ format: 'date-time' })
@@ -164,6 +165,7 @@ export class FinishedMinutesView {
   data!: FinishedMinuteView[];
 }
 
+@MayBeMissing()
 export class DrainBody {
   @ApiPropertyOptional({ type: String, description: 'Why, in 1 to 200 visible characters.' })
   @IsOptional()
@@ -172,6 +174,7 @@ export class DrainBody {
   reason?: string | null;
 }
 
+@MayBeMissing()
 export class TestBody {
   @ApiPropertyOptional({ type: String, description: 'One of its image models; its first unless it is said.' })
   @IsOptional()

@@ -1,11 +1,10 @@
-import { Get, HttpCode, Post, Req } from '@nestjs/common';
+import { Body, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { AuditAction } from '#people/audit-actions.js';
 import { AuditLog } from '#people/audit-log.js';
-import { consoleBody } from '../console-body.js';
 import { ConsoleController } from '../console-controller.js';
 import {
   DrainBody,
@@ -18,8 +17,9 @@ import {
 import { Operation } from './operation.js';
 import { ProviderTest } from './provider-test.js';
 import { ForRole } from '../roles.guard.js';
-import { sessionOf } from '../session.guard.js';
+import { Session } from '../session.decorator.js';
 import { AcceptedTaskView } from '../tasks/task-views.js';
+import { NameParam } from '../../common/params.js';
 
 /** What concerns the whole installation, whosever tasks they are: for its operators. */
 @ConsoleController('Operation')
@@ -47,20 +47,18 @@ export class OperationController {
   @Post('providers/:name/drain')
   @HttpCode(204)
   @ApiBody({ type: DrainBody, required: false })
-  async drain(@Req() request: FastifyRequest): Promise<void> {
-    const { reason } = consoleBody(DrainBody, request.body ?? {});
-    const by = `by ${sessionOf(request).email} in the console`;
-    const name = nameOf(request);
+  async drain(@Session() session: Session, @Param() { name }: NameParam, @Body() { reason }: DrainBody): Promise<void> {
+    const by = `by ${session.email} in the console`;
     if (!(await this.operation.drain(name, reason ? `${reason} (${by})` : by))) throw noSuchProvider();
-    await this.log(request, 'provider.drained', reason ? { reason } : {});
+    await this.log(session, name, 'provider.drained', reason ? { reason } : {});
   }
 
   @Post('providers/:name/resume')
   @RouteConfig({ bodyless: true })
   @HttpCode(204)
-  async resume(@Req() request: FastifyRequest): Promise<void> {
-    if (!(await this.operation.resume(nameOf(request)))) throw noSuchProvider();
-    await this.log(request, 'provider.resumed');
+  async resume(@Session() session: Session, @Param() { name }: NameParam): Promise<void> {
+    if (!(await this.operation.resume(name))) throw noSuchProvider();
+    await this.log(session, name, 'provider.resumed');
   }
 
   @Post('providers/:name/test')
@@ -72,11 +70,15 @@ export class OperationController {
     type: AcceptedTaskView,
     description: 'Draws one small picture by this provider alone, drained or not; the task ends within two minutes.',
   })
-  async test(@Req() request: FastifyRequest): Promise<AcceptedTaskView> {
-    const { model } = consoleBody(TestBody, request.body ?? {});
-    const id = await this.trial.run(sessionOf(request), nameOf(request), model ?? undefined, request.id);
+  async test(
+    @Session() session: Session,
+    @Param() { name }: NameParam,
+    @Body() { model }: TestBody,
+    @Req() request: FastifyRequest,
+  ): Promise<AcceptedTaskView> {
+    const id = await this.trial.run(session, name, model ?? undefined, request.id);
     request.taskId = id;
-    await this.log(request, 'provider.tested', { task: id });
+    await this.log(session, name, 'provider.tested', { task: id });
     return { task_id: id };
   }
 
@@ -92,14 +94,10 @@ export class OperationController {
     return { data: await this.operation.history() };
   }
 
-  private async log(request: FastifyRequest, action: AuditAction, details = {}): Promise<void> {
-    const { accountId, personId } = sessionOf(request);
-    await this.audit.write({ accountId, personId, action, target: nameOf(request), details });
+  private async log(session: Session, target: string, action: AuditAction, details = {}): Promise<void> {
+    const { accountId, personId } = session;
+    await this.audit.write({ accountId, personId, action, target, details });
   }
-}
-
-function nameOf(request: FastifyRequest): string {
-  return (request.params as { name: string }).name;
 }
 
 function noSuchProvider(): AppError {

@@ -1,4 +1,4 @@
-import { Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -9,9 +9,10 @@ import { ConsoleCaller } from './console-caller.js';
 import { ConsoleController } from '../console-controller.js';
 import { DrawAgain } from './draw-again.js';
 import { OwnTasks } from './own-tasks.js';
-import { sessionOf } from '../session.guard.js';
+import { Session } from '../session.decorator.js';
 import { consoleTaskQuery } from './task-query.js';
 import { AcceptedTaskView, ConsoleTaskPage, ConsoleTaskView, PartialPictureView } from './task-views.js';
+import { TaskIdParam } from '../../common/params.js';
 
 /** The word that stands for the playground's own key in filters. */
 const PLAYGROUND = 'playground';
@@ -39,8 +40,7 @@ export class ConsoleTasksController {
     schema: { type: 'string' },
   })
   @ApiResponse({ status: 200, type: ConsoleTaskPage })
-  async list(@Req() request: FastifyRequest): Promise<ConsoleTaskPage> {
-    const { accountId } = sessionOf(request);
+  async list(@Session() { accountId }: Session, @Req() request: FastifyRequest): Promise<ConsoleTaskPage> {
     const { key, ...query } = consoleTaskQuery(request.query);
     const apiKeyId = key === PLAYGROUND ? await this.callers.keyId(accountId) : key;
     return await this.tasks.list(accountId, { ...query, apiKeyId });
@@ -48,8 +48,8 @@ export class ConsoleTasksController {
 
   @Get(':taskId')
   @ApiResponse({ status: 200, type: ConsoleTaskView })
-  async find(@Req() request: FastifyRequest): Promise<ConsoleTaskView> {
-    return await this.own.view(sessionOf(request).accountId, await this.own.find(request));
+  async find(@Session() session: Session, @Req() request: FastifyRequest): Promise<ConsoleTaskView> {
+    return await this.own.view(session.accountId, await this.own.find(request));
   }
 
   @Get(':taskId/events')
@@ -73,8 +73,7 @@ export class ConsoleTasksController {
   @RouteConfig({ bodyless: true })
   @HttpCode(200)
   @ApiResponse({ status: 200, type: ConsoleTaskView })
-  async cancel(@Req() request: FastifyRequest): Promise<ConsoleTaskView> {
-    const { accountId, personId } = sessionOf(request);
+  async cancel(@Session() { accountId, personId }: Session, @Req() request: FastifyRequest): Promise<ConsoleTaskView> {
     const task = await this.own.cancel(request);
     await this.audit.write({ accountId, personId, action: 'task.cancelled', target: task.id });
     return await this.own.view(accountId, task);
@@ -84,10 +83,12 @@ export class ConsoleTasksController {
   @RouteConfig({ bodyless: true })
   @HttpCode(202)
   @ApiResponse({ status: 202, type: AcceptedTaskView })
-  async runAgain(@Req() request: FastifyRequest): Promise<AcceptedTaskView> {
-    const session = sessionOf(request);
+  async runAgain(
+    @Session() session: Session,
+    @Param() { taskId }: TaskIdParam,
+    @Req() request: FastifyRequest,
+  ): Promise<AcceptedTaskView> {
     const { accountId, personId } = session;
-    const { taskId } = request.params as { taskId: string };
     const id = await this.again.run(accountId, taskId, () => this.callers.of(session), request.id);
     request.taskId = id;
     await this.audit.write({ accountId, personId, action: 'task.made_again', target: id, details: { from: taskId } });

@@ -3,7 +3,10 @@ import { assertFields } from '#contract/field-rule.js';
 import { fieldsOf, shownNames } from '#contract/request-fields.js';
 
 const SPELLING = Symbol('spelling');
+const MAY_BE_MISSING = Symbol('may be missing');
+
 type Spell = (value: unknown) => unknown;
+type Fields<T extends object> = new () => T;
 
 /** Brings a field to its one spelling before it is checked. */
 export function SpelledBy(spell: Spell): PropertyDecorator {
@@ -12,11 +15,19 @@ export function SpelledBy(spell: Spell): PropertyDecorator {
   };
 }
 
+/** A body that nobody has to send: none is one without fields. */
+export function MayBeMissing(): ClassDecorator {
+  return (target) => {
+    Reflect.defineMetadata(MAY_BE_MISSING, true, target);
+  };
+}
+
 /**
- * A checked instance of a class made from a body, or from a query. Throws AppError for the first thing wrong; a field
- * the class does not know is wrong too. `null` is kept where the class allows it: it takes a setting back.
+ * A checked instance of a class made from a body. Throws AppError for the first thing wrong; a field the class does not
+ * know is wrong too. `null` is kept where the class allows it: it takes a setting back.
  */
-export function consoleBody<T extends object>(bodyClass: new () => T, body: unknown): T {
+export function checkedBody<T extends object>(bodyClass: Fields<T>, sent: unknown): T {
+  const body = Reflect.hasMetadata(MAY_BE_MISSING, bodyClass) ? (sent ?? {}) : sent;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new AppError('invalid_json', 'The request body must be a JSON object.');
   }
@@ -27,9 +38,13 @@ export function consoleBody<T extends object>(bodyClass: new () => T, body: unkn
     if (!known.includes(name)) {
       throw new AppError('unsupported_parameter', `There is no field ${shown} here.`, { param: shown });
     }
-    const spell = Reflect.getMetadata(SPELLING, read, name) as Spell | undefined;
-    if (value !== undefined) Reflect.set(read, name, spell === undefined ? value : spell(value));
+    if (value !== undefined) Reflect.set(read, name, spelled(read, name, value));
   }
   assertFields(read);
   return read;
+}
+
+function spelled(fields: object, name: string, value: unknown): unknown {
+  const spell = Reflect.getMetadata(SPELLING, fields, name) as Spell | undefined;
+  return spell === undefined ? value : spell(value);
 }
