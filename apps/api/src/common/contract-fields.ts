@@ -4,6 +4,7 @@ import { fieldsOf, shownNames } from '#contract/request-fields.js';
 
 const SPELLING = Symbol('spelling');
 const MAY_BE_MISSING = Symbol('may be missing');
+const KNOWN_ONLY = Symbol('known only');
 
 type Spell = (value: unknown) => unknown;
 type Fields<T extends object> = new () => T;
@@ -19,6 +20,13 @@ export function SpelledBy(spell: Spell): PropertyDecorator {
 export function MayBeMissing(): ClassDecorator {
   return (target) => {
     Reflect.defineMetadata(MAY_BE_MISSING, true, target);
+  };
+}
+
+/** A query in which a parameter that its class does not know is wrong; in any other it means nothing. */
+export function KnownFiltersOnly(): ClassDecorator {
+  return (target) => {
+    Reflect.defineMetadata(KNOWN_ONLY, true, target);
   };
 }
 
@@ -39,6 +47,21 @@ export function checkedBody<T extends object>(bodyClass: Fields<T>, sent: unknow
       throw new AppError('unsupported_parameter', `There is no field ${shown} here.`, { param: shown });
     }
     if (value !== undefined) Reflect.set(read, name, spelled(read, name, value));
+  }
+  assertFields(read);
+  return read;
+}
+
+/** A checked instance of a class made from a query; what is absent stays as the class has it. Throws AppError. */
+export function checkedQuery<T extends object>(queryClass: Fields<T>, query: object): T {
+  const known = fieldsOf(queryClass);
+  if (Reflect.hasMetadata(KNOWN_ONLY, queryClass) && !Object.keys(query).every((name) => known.includes(name))) {
+    throw new AppError('unsupported_parameter', 'There is no such filter.', { param: 'query' });
+  }
+  const read = new queryClass();
+  for (const [name, text] of Object.entries(query)) {
+    const value = known.includes(name) ? spelled(read, name, text) : undefined;
+    if (value !== undefined) Reflect.set(read, name, value);
   }
   assertFields(read);
   return read;

@@ -1,6 +1,6 @@
 import { Injectable, type ArgumentMetadata, type PipeTransform } from '@nestjs/common';
 import { fieldsOf } from '#contract/request-fields.js';
-import { checkedBody } from './contract-fields.js';
+import { checkedBody, checkedQuery } from './contract-fields.js';
 
 /**
  * Checks what handlers take by the class of their parameter, and tells the first thing wrong in the contract's words.
@@ -11,7 +11,8 @@ export class ContractPipe implements PipeTransform {
   /** Throws AppError with a code and the field at fault. */
   transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
     const fields: (new () => object) | undefined = metatype;
-    if (type !== 'body' || fields === undefined || fieldsOf(fields).length === 0) return value;
-    return checkedBody(fields, value);
+    if (fields === undefined || fieldsOf(fields).length === 0) return value;
+    if (type === 'body') return checkedBody(fields, value);
+    return type === 'query' ? checkedQuery(fields, Object(value) as object) : value;
   }
 }

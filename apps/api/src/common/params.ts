@@ -12,3 +12,8 @@ export class NameParam {
 export class TaskIdParam {
   readonly taskId!: string;
 }
+
+/** The path of a model. */
+export class ModelIdParam {
+  readonly modelId!: string;
+}

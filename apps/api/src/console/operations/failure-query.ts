@@ -1,6 +1,8 @@
-import { AppError } from '#contract/app-error.js';
-import type { FailureKind } from '#tasks/failed-tasks.js';
-import { listQuery } from '../../tasks/list-query.js';
+import { applyDecorators } from '@nestjs/common';
+import { IsOptional } from 'class-validator';
+import { Rule, type FieldProblem } from '#contract/field-rule.js';
+import { SpelledBy } from '../../common/contract-fields.js';
+import { AfterTask, DEFAULT_LIMIT, orAbsent, PageLimit } from '../../common/query-fields.js';
 import { MOST_DAYS } from './failure-views.js';
 
 const DAY_MS = 86_400_000;
@@ -12,32 +14,53 @@ export function daysAgo(days: number | null | undefined): Date {
   return new Date(Date.now() - (days ?? USUAL_DAYS) * DAY_MS);
 }
 
-/** How far back a query asks. Throws AppError. */
-export function sinceQuery(query: unknown): Date {
-  const { days } = query as { days?: unknown };
-  if (days === undefined || days === '') return daysAgo(undefined);
-  const count = typeof days === 'string' && /^\d{1,3}$/.test(days) ? Number(days) : 0;
-  if (count >= 1 && count <= MOST_DAYS) return daysAgo(count);
-  throw new AppError('invalid_value', `days must be a number from 1 to ${MOST_DAYS}`, { param: 'days' });
+function orDays(value: unknown): unknown {
+  return typeof value === 'string' && /^\d{1,3}$/.test(value) ? Number(value) : orAbsent(value);
 }
 
-/** Which failures a query asks for. Throws AppError. */
-export function failureQuery(query: unknown): FailureKind & { since: Date; limit: number; after: string | undefined } {
-  const { code, provider, model, ...rest } = query as Record<string, unknown>;
-  const { limit, after } = listQuery({ limit: rest['limit'], after: rest['after'] });
-  const called = provider === undefined || provider === '' ? null : text(provider, 'provider');
-  return {
-    code: text(code, 'code'),
-    provider: called,
-    model: text(model, 'model'),
-    since: sinceQuery(query),
-    limit,
-    after,
-  };
+function daysProblem(value: unknown, name: string): FieldProblem | undefined {
+  if (typeof value === 'number' && value >= 1 && value <= MOST_DAYS) return undefined;
+  return { code: 'invalid_value', message: `${name} must be a number from 1 to ${MOST_DAYS}` };
 }
 
-function text(value: unknown, param: string): string {
-  if (typeof value === 'string' && value !== '' && value.length <= MAX_LENGTH && !value.includes('\u0000'))
-    return value;
-  throw new AppError('invalid_value', `${param} must be a text of 1 to ${MAX_LENGTH} characters`, { param });
+/** How far back a query asks. */
+function Days(): PropertyDecorator {
+  return applyDecorators(SpelledBy(orDays), IsOptional(), Rule('isDays', daysProblem));
+}
+
+function textProblem(value: unknown, name: string): FieldProblem | undefined {
+  if (typeof value === 'string' && value !== '' && value.length <= MAX_LENGTH && !value.includes('\u0000')) {
+    return undefined;
+  }
+  return { code: 'invalid_value', message: `${name} must be a text of 1 to ${MAX_LENGTH} characters` };
+}
+
+/** The query of failures by kind. */
+export class FailuresQuery {
+  @Days()
+  readonly days?: number;
+}
+
+/** The query of the failures of one kind. */
+export class FailedTasksQuery {
+  @PageLimit()
+  readonly limit: number = DEFAULT_LIMIT;
+
+  @AfterTask()
+  readonly after?: string;
+
+  /** Who was called last; absent: nobody. */
+  @SpelledBy(orAbsent)
+  @IsOptional()
+  @Rule('isProviderName', textProblem)
+  readonly provider?: string;
+
+  @Rule('isFailureText', textProblem)
+  readonly code!: string;
+
+  @Rule('isFailureText', textProblem)
+  readonly model!: string;
+
+  @Days()
+  readonly days?: number;
 }

@@ -1,11 +1,11 @@
-import { Body, Get, HttpCode, Post, Req } from '@nestjs/common';
+import { Body, Get, HttpCode, Post, Query, Req } from '@nestjs/common';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { AuditLog } from '#people/audit-log.js';
 import { FailedTasks } from '#tasks/failed-tasks.js';
 import { ConsoleController } from '../console-controller.js';
-import { daysAgo, failureQuery, sinceQuery } from './failure-query.js';
+import { daysAgo, FailedTasksQuery, FailuresQuery } from './failure-query.js';
 import {
   FailedTaskPage,
   failedTaskView,
@@ -37,8 +37,8 @@ export class FailuresController {
   @Get()
   @Days()
   @ApiResponse({ status: 200, type: FailureListView })
-  async groups(@Req() request: FastifyRequest): Promise<FailureListView> {
-    return { data: (await this.failed.groups(sinceQuery(request.query))).map(groupView) };
+  async groups(@Query() { days }: FailuresQuery): Promise<FailureListView> {
+    return { data: (await this.failed.groups(daysAgo(days))).map(groupView) };
   }
 
   @Get('tasks')
@@ -49,8 +49,8 @@ export class FailuresController {
   @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
   @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
   @ApiResponse({ status: 200, type: FailedTaskPage })
-  async tasks(@Req() request: FastifyRequest): Promise<FailedTaskPage> {
-    const { tasks, hasMore } = await this.failed.page(failureQuery(request.query));
+  async tasks(@Query() { days, provider, ...query }: FailedTasksQuery): Promise<FailedTaskPage> {
+    const { tasks, hasMore } = await this.failed.page({ ...query, provider: provider ?? null, since: daysAgo(days) });
     const next = hasMore ? (tasks.at(-1)?.id ?? null) : null;
     return { data: tasks.map(failedTaskView), has_more: hasMore, next };
   }

@@ -1,11 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { SearchTasks } from '#tasks/search-tasks.js';
-import { TaskStore } from '#tasks/task-store.js';
+import { TaskStore, type TaskListQuery } from '#tasks/task-store.js';
 import { ShownTasks } from './shown-tasks.js';
-import type { ConsoleTaskQuery } from './task-query.js';
 import type { ConsoleTaskPage } from './task-views.js';
 
 const EMPTY: ConsoleTaskPage = { data: [], has_more: false, next: null, searched_until: null };
+
+/** What a list of tasks is narrowed to. */
+export interface TaskFilters extends TaskListQuery {
+  /** Part of the prompt, in any case of letters, or the whole id of a task or of its request. */
+  readonly text?: string | undefined;
+}
 
 /** Pages of an account's tasks. */
 @Injectable()
@@ -16,14 +21,14 @@ export class AccountTasks {
     private readonly shown: ShownTasks,
   ) {}
 
-  async list(accountId: string, { text, ...query }: ConsoleTaskQuery): Promise<ConsoleTaskPage> {
+  async list(accountId: string, { text, ...query }: TaskFilters): Promise<ConsoleTaskPage> {
     if (text !== undefined) return await this.search(accountId, { ...query, text });
     const { tasks, hasMore } = await this.tasks.list(accountId, query);
     const next = hasMore ? (tasks.at(-1)?.id ?? null) : null;
     return { data: await this.shown.rows(accountId, tasks), has_more: hasMore, next, searched_until: null };
   }
 
-  private async search(accountId: string, query: ConsoleTaskQuery & { text: string }): Promise<ConsoleTaskPage> {
+  private async search(accountId: string, query: TaskFilters & { text: string }): Promise<ConsoleTaskPage> {
     const [after] = query.after === undefined ? [] : await this.tasks.findAll(accountId, [query.after]);
     // The place is gone: as in a list, nothing follows it.
     if (query.after !== undefined && after === undefined) return EMPTY;

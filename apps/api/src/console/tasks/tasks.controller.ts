@@ -1,4 +1,4 @@
-import { Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -10,7 +10,7 @@ import { ConsoleController } from '../console-controller.js';
 import { DrawAgain } from './draw-again.js';
 import { OwnTasks } from './own-tasks.js';
 import { Session } from '../session.decorator.js';
-import { consoleTaskQuery } from './task-query.js';
+import { ConsoleTaskQuery } from './task-query.js';
 import { AcceptedTaskView, ConsoleTaskPage, ConsoleTaskView, PartialPictureView } from './task-views.js';
 import { TaskIdParam } from '../../common/params.js';
 
@@ -40,8 +40,10 @@ export class ConsoleTasksController {
     schema: { type: 'string' },
   })
   @ApiResponse({ status: 200, type: ConsoleTaskPage })
-  async list(@Session() { accountId }: Session, @Req() request: FastifyRequest): Promise<ConsoleTaskPage> {
-    const { key, ...query } = consoleTaskQuery(request.query);
+  async list(
+    @Session() { accountId }: Session,
+    @Query() { key, ...query }: ConsoleTaskQuery,
+  ): Promise<ConsoleTaskPage> {
     const apiKeyId = key === PLAYGROUND ? await this.callers.keyId(accountId) : key;
     return await this.tasks.list(accountId, { ...query, apiKeyId });
   }

@@ -1,15 +1,13 @@
-import { Body, Delete, Get, HttpCode, Param, Patch, Post, Req } from '@nestjs/common';
+import { Body, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
 import type { AuditAction } from '#people/audit-actions.js';
 import { AuditLog } from '#people/audit-log.js';
 import { DELIVERY_STATES } from '#webhooks/next-step.js';
 import { shownUrl } from '#webhooks/shown-url.js';
-import { readLimit } from '../../tasks/list-query.js';
 import { AccountWebhooks } from './account-webhooks.js';
+import { DeliveryPageQuery } from './delivery-query.js';
 import { ConsoleController } from '../console-controller.js';
-import { assertFilters, queryChoice, queryText } from '../query-text.js';
 import { ForRole } from '../roles.guard.js';
 import { Session } from '../session.decorator.js';
 import { EndpointChangeBody, NewEndpointBody, RotateSecretBody } from './webhook-bodies.js';
@@ -17,7 +15,6 @@ import { DeliveryPage, EndpointListView, EndpointView, SecretListView, SentTestV
 import { IdParam } from '../../common/params.js';
 
 const OVERLAP_HOURS = 24;
-const FILTERS = ['limit', 'after', 'status', 'endpoint', 'task'];
 
 /** Where an account is told of the ends of its tasks. Whom to tell, and what it is signed with, is for admins. */
 @ConsoleController('Webhooks', 'webhooks')
@@ -112,16 +109,11 @@ export class WebhooksController {
   @ApiQuery({ name: 'endpoint', required: false, description: 'Id of an endpoint.', schema: { type: 'string' } })
   @ApiQuery({ name: 'task', required: false, description: 'Id of a task.', schema: { type: 'string' } })
   @ApiResponse({ status: 200, type: DeliveryPage })
-  async deliveries(@Session() session: Session, @Req() request: FastifyRequest): Promise<DeliveryPage> {
-    const { query } = request;
-    assertFilters(query, FILTERS);
-    return await this.webhooks.deliveries(session.accountId, {
-      limit: readLimit((query as { limit?: unknown }).limit),
-      after: queryText(query, 'after'),
-      state: queryChoice(query, 'status', DELIVERY_STATES),
-      endpointId: queryText(query, 'endpoint'),
-      taskId: queryText(query, 'task'),
-    });
+  async deliveries(
+    @Session() { accountId }: Session,
+    @Query() { limit, after, status: state, endpoint: endpointId, task: taskId }: DeliveryPageQuery,
+  ): Promise<DeliveryPage> {
+    return await this.webhooks.deliveries(accountId, { limit, after, state, endpointId, taskId });
   }
 
   @Post('deliveries/:id/resend')
