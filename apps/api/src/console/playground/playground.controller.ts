@@ -11,7 +11,7 @@ import { AcceptImage, type Accepted } from '../../images/accept-image.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
 import { modelViewOf } from '../../models/model-view-of.js';
 import { ConsoleController } from '../console-controller.js';
-import { sessionOf } from '../session.guard.js';
+import { Session } from '../session.decorator.js';
 import { AcceptedTaskView } from '../tasks/task-views.js';
 
 /** Draws with the account's own hidden key, in the very way that keys of callers do. */
@@ -37,9 +37,13 @@ export class PlaygroundController {
   @HttpCode(202)
   @ApiBody({ type: ImageGenerationRequest })
   @ApiResponse({ status: 202, type: AcceptedTaskView })
-  async draw(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+  async draw(
+    @Session() session: Session,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<AcceptedTaskView> {
     request.body = withPartials(request.body);
-    return await this.submit(request, () => this.accept.generation(request, false, goneSignal(reply)));
+    return await this.submit(session, request, () => this.accept.generation(request, false, goneSignal(reply)));
   }
 
   @Post('edits')
@@ -47,13 +51,20 @@ export class PlaygroundController {
   @HttpCode(202)
   @ApiConsumes('multipart/form-data')
   @ApiResponse({ status: 202, type: AcceptedTaskView, description: 'With partial_images, stream must be true.' })
-  async edit(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
-    return await this.submit(request, () => this.accept.edit(request, false, goneSignal(reply)));
+  async edit(
+    @Session() session: Session,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<AcceptedTaskView> {
+    return await this.submit(session, request, () => this.accept.edit(request, false, goneSignal(reply)));
   }
 
   /** The answer is the task, however the request would be answered elsewhere; its events are another address. */
-  private async submit(request: FastifyRequest, accept: () => Promise<Accepted>): Promise<AcceptedTaskView> {
-    const { accountId, personId } = sessionOf(request);
+  private async submit(
+    { accountId, personId }: Session,
+    request: FastifyRequest,
+    accept: () => Promise<Accepted>,
+  ): Promise<AcceptedTaskView> {
     const { task } = await accept();
     request.taskId = task.id;
     await this.audit.write({

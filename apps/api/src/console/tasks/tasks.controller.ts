@@ -50,8 +50,14 @@ export class ConsoleTasksController {
 
   @Get(':taskId')
   @ApiResponse({ status: 200, type: ConsoleTaskView })
-  async find(@Session() session: Session, @Req() request: FastifyRequest): Promise<ConsoleTaskView> {
-    return await this.own.view(session.accountId, await this.own.find(request));
+  async find(
+    @Session() { accountId }: Session,
+    @Param() { taskId }: TaskIdParam,
+    @Req() request: FastifyRequest,
+  ): Promise<ConsoleTaskView> {
+    const task = await this.own.find(accountId, taskId);
+    request.taskId = task.id;
+    return await this.own.view(accountId, task);
   }
 
   @Get(':taskId/events')
@@ -67,16 +73,28 @@ export class ConsoleTasksController {
       },
     },
   })
-  async events(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.own.follow(request, reply);
+  async events(
+    @Session() { accountId }: Session,
+    @Param() { taskId }: TaskIdParam,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const task = await this.own.find(accountId, taskId);
+    request.taskId = task.id;
+    this.own.follow(accountId, task, reply);
   }
 
   @Post(':taskId/cancel')
   @RouteConfig({ bodyless: true })
   @HttpCode(200)
   @ApiResponse({ status: 200, type: ConsoleTaskView })
-  async cancel(@Session() { accountId, personId }: Session, @Req() request: FastifyRequest): Promise<ConsoleTaskView> {
-    const task = await this.own.cancel(request);
+  async cancel(
+    @Session() { accountId, personId }: Session,
+    @Param() { taskId }: TaskIdParam,
+    @Req() request: FastifyRequest,
+  ): Promise<ConsoleTaskView> {
+    const task = await this.own.cancel(accountId, taskId);
+    request.taskId = task.id;
     await this.audit.write({ accountId, personId, action: 'task.cancelled', target: task.id });
     return await this.own.view(accountId, task);
   }
