@@ -53,13 +53,14 @@ export function checkedBody<T extends object>(bodyClass: Fields<T>, sent: unknow
 }
 
 /** A checked instance of a class made from a query; what is absent stays as the class has it. Throws AppError. */
-export function checkedQuery<T extends object>(queryClass: Fields<T>, query: object): T {
+export function checkedQuery<T extends object>(queryClass: Fields<T>, query: unknown): T {
   const known = fieldsOf(queryClass);
-  if (Reflect.hasMetadata(KNOWN_ONLY, queryClass) && !Object.keys(query).every((name) => known.includes(name))) {
+  const sent = Object.entries(query ?? {});
+  if (Reflect.hasMetadata(KNOWN_ONLY, queryClass) && !sent.every(([name]) => known.includes(name))) {
     throw new AppError('unsupported_parameter', 'There is no such filter.', { param: 'query' });
   }
   const read = new queryClass();
-  for (const [name, text] of Object.entries(query)) {
+  for (const [name, text] of sent) {
     const value = known.includes(name) ? spelled(read, name, text) : undefined;
     if (value !== undefined) Reflect.set(read, name, value);
   }

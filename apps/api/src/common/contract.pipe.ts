@@ -11,8 +11,7 @@ export class ContractPipe implements PipeTransform {
   /** Throws AppError with a code and the field at fault. */
   transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
     const fields: (new () => object) | undefined = metatype;
-    if (fields === undefined || fieldsOf(fields).length === 0) return value;
-    if (type === 'body') return checkedBody(fields, value);
-    return type === 'query' ? checkedQuery(fields, Object(value) as object) : value;
+    if ((type !== 'body' && type !== 'query') || fields === undefined || fieldsOf(fields).length === 0) return value;
+    return type === 'body' ? checkedBody(fields, value) : checkedQuery(fields, value);
   }
 }
