@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
-import { ApiConfig } from '../../apps/api/src/http/api.config.js';
-import { createAdapter, limitArrival } from '../../apps/api/src/http/server.js';
+import { ApiConfig } from '../../apps/api/src/common/api.config.js';
+import { createAdapter, limitArrival } from '../../apps/api/src/common/fastify/server.js';
 import {
   startApiPlatform,
   startPlatform,

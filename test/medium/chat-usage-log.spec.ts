@@ -48,7 +48,7 @@ describe('ChatUsageLog', () => {
     log.record(row(7));
     expect(await waitUntil(async () => (await count()) === 1_200, { timeoutMs: 10_000 })).toBe(true);
     log.record(row(5_000));
-    await log.close();
+    await log.onApplicationShutdown();
     expect(await count()).toBe(1_201);
     const { rows } = await room.sql(`SELECT * FROM chat_usage WHERE request_id = 'req_7'`);
     expect(await findBudgets(room.database.pool, ['key_1'])).toMatchObject([{ spent: 3 * 1_201 }]);
@@ -64,7 +64,7 @@ describe('ChatUsageLog', () => {
     );
     const log = new ChatUsageLog(away, logger);
     for (let n = 0; n < 20_010; n++) log.record(row(n));
-    await log.close();
+    await log.onApplicationShutdown();
     await away.close();
     const lost = lines.map((line) => JSON.parse(line) as { event: string; count?: number });
     expect(lost.filter(({ event }) => event === 'chat.usage_lost').map(({ count: rows }) => rows)).toEqual([

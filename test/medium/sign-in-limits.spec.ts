@@ -1,3 +1,4 @@
+import { QueueConfig } from '#queue/queue.config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { SignInLimits } from '../../apps/api/src/console/sign-in/sign-in-limits.js';
 import { RateCounter } from '../../apps/api/src/limits/rate-counter.js';
@@ -16,7 +17,7 @@ describe('the limits of signing in, with windows of two seconds', () => {
     room = await openTaskRoom(line.url);
   });
   beforeEach(() => {
-    limits = new SignInLimits(new RateCounter(room.redis, room.prefix, WINDOW_SECONDS), WINDOW_SECONDS);
+    limits = limitsOf(WINDOW_SECONDS);
   });
   afterAll(async () => {
     line.fault = 'pass';
@@ -24,6 +25,10 @@ describe('the limits of signing in, with windows of two seconds', () => {
     await line.close();
   });
 
+  const limitsOf = (windowSeconds: number): SignInLimits => {
+    const config = { ...new QueueConfig(), redisPrefix: room.prefix };
+    return new SignInLimits(new RateCounter(room.redis, config), windowSeconds);
+  };
   const admitted = (email: string, from = '203.0.113.1'): Promise<boolean> =>
     limits.admit(from, email).then(
       () => true,
@@ -57,7 +62,7 @@ describe('the limits of signing in, with windows of two seconds', () => {
         );
       expect(await waitUntil(async () => (await away()) === (fault === 'reset'), { timeoutMs: 20_000 })).toBe(true);
       // A window that does not end meanwhile.
-      const long = new SignInLimits(new RateCounter(room.redis, room.prefix, 600), 600);
+      const long = limitsOf(600);
       const tries = async (from: string, count: number): Promise<number> => {
         let good = 0;
         for (let attempt = 0; attempt < count; attempt++) {

@@ -1,4 +1,5 @@
 import { TaskWatchers } from '../../apps/api/src/tasks/task-watchers.js';
+import { Metrics } from '#telemetry/metrics.js';
 import type { TaskSummary } from '#tasks/task.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
@@ -10,13 +11,13 @@ describe('watching tasks', () => {
   let watchers: TaskWatchers;
   beforeAll(async () => {
     room = await openTaskRoom();
-    watchers = new TaskWatchers(room.store, room.listener, room.logger);
+    watchers = new TaskWatchers(room.store, room.listener, room.logger, new Metrics());
   });
   afterEach(() => {
     expect(watchers.size).toBe(0);
   });
   afterAll(async () => {
-    watchers.close();
+    watchers.onApplicationShutdown();
     await room.close();
   });
 

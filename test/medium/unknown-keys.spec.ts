@@ -2,7 +2,7 @@ import { createApiKey, newApiKey } from '#database/api-keys.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { ApiKeyStore } from '../../apps/api/src/auth/api-key-store.js';
 import { KeyUses } from '../../apps/api/src/auth/key-uses.js';
-import { LANE_LIMITS } from '../../apps/api/src/auth/stranger-lane.js';
+import { LANE_LIMITS, StrangerLane } from '../../apps/api/src/auth/stranger-lane.js';
 import { openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const SECRET_KEY = 'k'.repeat(40);
@@ -18,11 +18,11 @@ describe('a flood of unknown keys', () => {
 
   beforeEach(async () => {
     room = await openTaskRoom();
-    uses = new KeyUses(room.database.pool, room.logger);
-    store = new ApiKeyStore(room.database, { secretKey: SECRET_KEY }, uses);
+    uses = new KeyUses(room.database, room.logger);
+    store = new ApiKeyStore(room.database, { secretKey: SECRET_KEY }, uses, new StrangerLane());
   });
   afterEach(async () => {
-    await uses.close();
+    await uses.onApplicationShutdown();
     await room.close();
   });
 

@@ -1,3 +1,4 @@
+import { Metrics } from '#telemetry/metrics.js';
 import { WaitForTask } from '../../apps/api/src/images/wait-for-task.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
@@ -9,13 +10,13 @@ describe('waiting for a task', () => {
   let wait: WaitForTask;
   beforeAll(async () => {
     room = await openTaskRoom();
-    wait = new WaitForTask(room.store, room.listener, room.logger);
+    wait = new WaitForTask(room.store, room.listener, room.logger, new Metrics());
   });
   afterEach(() => {
     expect(wait.size).toBe(0);
   });
   afterAll(async () => {
-    wait.close();
+    wait.onApplicationShutdown();
     await room.close();
   });
 

@@ -9,7 +9,7 @@ import {
 } from '#images/limits.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
-import { ApiConfig } from './http/api.config.js';
+import { ApiConfig } from './common/api.config.js';
 import { LimitsConfig } from './limits/limits.config.js';
 import { UploadsConfig } from './uploads/uploads.config.js';
 

@@ -3,10 +3,10 @@ import { ConfigError, unknownSettings } from '#config/load-config.js';
 import { Database } from '#database/database.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { Logger } from '#telemetry/logger.js';
-import { API_CONFIGS } from './api.module.js';
+import { API_CONFIGS } from './api-configs.js';
 import { refuseGuessableSecrets, SecretsConfig } from '#secrets/secrets.config.js';
 import { createApi } from './create-api.js';
-import { ApiConfig } from './http/api.config.js';
+import { ApiConfig } from './common/api.config.js';
 
 async function main(): Promise<void> {
   const app = await createApi(process.env);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { PACKAGE_ROOT } from '#config/package-root.js';
 import { ApiModule } from './api.module.js';
 import { consoleDocument, openApiDocument } from './docs/openapi-document.js';
-import { createAdapter } from './http/server.js';
+import { createAdapter } from './common/fastify/server.js';
 
 /** Nothing is connected to: the document needs the classes, not their instances. */
 const SETTINGS = {

@@ -1,11 +1,12 @@
+import { Injectable } from '@nestjs/common';
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '#contract/app-error.js';
 import { hashApiKey, KEY_SCOPES, renewApiKeyHash } from '#database/api-keys.js';
-import type { Database } from '#database/database.js';
-import type { SecretsConfig } from '#secrets/secrets.config.js';
+import { Database } from '#database/database.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
 import { ACCOUNT_SHARE, accountShare, type Caller } from './caller.js';
-import type { KeyUses } from './key-uses.js';
+import { KeyUses } from './key-uses.js';
 import { StrangerLane } from './stranger-lane.js';
 
 /** How long a looked-up key is believed; a revocation or a new limit takes effect everywhere within this time. */
@@ -26,6 +27,7 @@ interface KnownKey {
  * Tells who a key belongs to. The database is asked once per key and 5 seconds, however many requests arrive, and about
  * keys that were never found only through a narrow lane.
  */
+@Injectable()
 export class ApiKeyStore {
   /** What is older than its time stays, as a sign that the key is one. */
   private readonly found = new LRUCache<string, KnownKey>({ max: MAX_KEYS, ttl: KEY_TTL_MS, noDeleteOnStaleGet: true });
@@ -34,9 +36,9 @@ export class ApiKeyStore {
 
   constructor(
     private readonly database: Database,
-    private readonly secrets: Pick<SecretsConfig, 'secretKey' | 'secretKeyPrevious'>,
+    private readonly secrets: SecretsConfig,
     private readonly uses: KeyUses,
-    private readonly strangers: StrangerLane = new StrangerLane(),
+    private readonly strangers: StrangerLane,
   ) {}
 
   /**

@@ -1,5 +1,6 @@
-import type { Queryable } from '#database/queryable.js';
-import type { Logger } from '#telemetry/logger.js';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Database } from '#database/database.js';
+import { Logger } from '#telemetry/logger.js';
 
 /** A key's last use is written at most this often, in ms. */
 const INTERVAL_MS = 60_000;
@@ -7,13 +8,14 @@ const INTERVAL_MS = 60_000;
 const GATHER_MS = 1_000;
 
 /** Keeps `api_keys.last_used_at`: one statement for all keys in use, and one write per key, process and minute. */
-export class KeyUses {
+@Injectable()
+export class KeyUses implements OnApplicationShutdown {
   private readonly written = new Map<string, number>();
   private waiting = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly database: Queryable,
+    private readonly database: Database,
     private readonly logger: Logger,
   ) {}
 
@@ -24,7 +26,7 @@ export class KeyUses {
   }
 
   /** Writes what waits. */
-  async close(): Promise<void> {
+  async onApplicationShutdown(): Promise<void> {
     await this.write();
   }
 
@@ -39,7 +41,7 @@ export class KeyUses {
     for (const [id, at] of this.written) if (now - at >= INTERVAL_MS) this.written.delete(id);
     for (const id of ids) this.written.set(id, now);
     try {
-      await this.database.query(
+      await this.database.pool.query(
         `UPDATE api_keys SET last_used_at = now()
          WHERE id IN (SELECT id FROM api_keys WHERE id = ANY($1) FOR UPDATE SKIP LOCKED)`,
         [ids],

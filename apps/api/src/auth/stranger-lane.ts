@@ -1,6 +1,6 @@
 import { AppError } from '#contract/app-error.js';
-import type { ApiConfig } from '../http/api.config.js';
-import { networkOf } from '../http/network-of.js';
+import type { ApiConfig } from '../common/api.config.js';
+import { networkOf } from '../common/network-of.js';
 
 /** Look-ups that this process has under way at once for keys it has not met, and how many wait for them. */
 export interface LaneLimits {

@@ -1,11 +1,13 @@
+import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { Catalogue, ModelEntry } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
-import { ChatNotSent, type ChatAnswer, type ChatProvider } from '#providers/chat/chat-provider.js';
+import { ChatNotSent, type ChatAnswer } from '#providers/chat/chat-provider.js';
 import type { GatePass } from '#routing/gate.js';
-import type { Logger } from '#telemetry/logger.js';
-import type { ChatGate } from './chat-gate.js';
-import type { Attempt, ChatPlan } from './chat-plan.js';
+import { Logger } from '#telemetry/logger.js';
+import { ChatGate } from './chat-gate.js';
+import { ChatPlan, type Attempt } from './chat-plan.js';
+import { ChatProtocols } from './chat-protocols.js';
 import { bodyFor, valueFor, type ChatRequest } from './chat-request.js';
 import { isOurFault, mayAskAnother, readRefusal, secondsToWait, type Refusal } from './upstream-refusal.js';
 
@@ -43,10 +45,11 @@ interface CallContext {
 }
 
 /** Asks one provider after the other for a chat, as long as nothing can have been generated. */
+@Injectable()
 export class CallUpstreams {
   constructor(
     private readonly plan: ChatPlan,
-    private readonly protocols: Readonly<Record<string, ChatProvider>>,
+    private readonly protocols: ChatProtocols,
     private readonly gate: ChatGate,
     private readonly logger: Logger,
   ) {}
@@ -90,7 +93,7 @@ export class CallUpstreams {
 
   private async try(attempt: Attempt, pass: GatePass, chat: ChatRequest, context: CallContext): Promise<Outcome> {
     const { provider, key, model } = attempt;
-    const protocol = this.protocols[provider.type];
+    const protocol = this.protocols.of(provider.type);
     if (protocol === undefined) throw new ChatNotSent(`${provider.type} has no chat`);
     const askUsage = provider.options['stream_usage'] !== false;
     const answer = await protocol.call(provider, {

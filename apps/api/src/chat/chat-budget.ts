@@ -1,12 +1,13 @@
+import { Injectable } from '@nestjs/common';
 import type { TokenPrices } from '#catalogue/catalogue.js';
-import type { Database } from '#database/database.js';
+import { Database } from '#database/database.js';
 import { refusalOf } from '#money/budget-refusal.js';
 import { releaseChat, reserveChat } from '#money/chat-reserves.js';
 import { overloaded } from '#tasks/refusals.js';
-import type { Logger } from '#telemetry/logger.js';
+import { Logger } from '#telemetry/logger.js';
 import type { Caller } from '../auth/caller.js';
 import { reserveOf } from './chat-estimate.js';
-import type { ChatConfig } from './chat.config.js';
+import { ChatConfig } from './chat.config.js';
 import type { ChatRequest } from './chat-request.js';
 
 /** How long after its last moment a chat may wait to be written down before what was set aside for it is given back. */
@@ -16,6 +17,7 @@ const WRITTEN_LATE_MS = 600_000;
  * Turns chats away whose budget is used up, and sets aside what the others may cost until that is known: however many
  * begin at a time, a budget is exceeded by no more than the last of them, and by what they cost above their estimates.
  */
+@Injectable()
 export class ChatBudget {
   constructor(
     private readonly database: Database,

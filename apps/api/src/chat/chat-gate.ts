@@ -1,5 +1,8 @@
+import { Injectable } from '@nestjs/common';
 import type { ProviderEntry } from '#providers/provider-entry.js';
-import type { Gate, GatePass, GateRefusal } from '#routing/gate.js';
+import { DrainedProviders } from '#routing/drained-providers.js';
+import type { GatePass, GateRefusal } from '#routing/gate.js';
+import { ProviderGate } from '#routing/provider-gate.js';
 
 /** The right to a call that nobody counts. */
 const UNCOUNTED: GatePass = { end: () => undefined, park: () => undefined };
@@ -8,10 +11,11 @@ const UNCOUNTED: GatePass = { end: () => undefined, park: () => undefined };
  * Which chats may begin: none at a drained provider, and at one with limits only within them, together with its
  * pictures. Where there are no limits nobody outside of this process is asked, so that they cost a chat nothing.
  */
+@Injectable()
 export class ChatGate {
   constructor(
-    private readonly gate: Gate,
-    private readonly drained: { has(provider: string): boolean },
+    private readonly gate: ProviderGate,
+    private readonly drained: DrainedProviders,
   ) {}
 
   readonly isDrained = (provider: string): boolean => this.drained.has(provider);

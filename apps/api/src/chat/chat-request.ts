@@ -1,6 +1,6 @@
 import { AppError } from '#contract/app-error.js';
-import { ScannedBody } from '../http/json-body.js';
-import type { ScanLimits } from '../http/json-scan.js';
+import { ScannedBody } from '../common/fastify/json-body.js';
+import type { ScanLimits } from '../common/fastify/json-scan.js';
 import { assertMemberNames, assertStreamOptions } from './chat-members.js';
 import { skipSpace, valueAt, type Span } from './json-members.js';
 

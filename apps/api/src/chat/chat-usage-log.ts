@@ -1,5 +1,6 @@
-import type { Database } from '#database/database.js';
-import type { Logger } from '#telemetry/logger.js';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Database } from '#database/database.js';
+import { Logger } from '#telemetry/logger.js';
 
 const TICK_MS = 1_000;
 const BATCH = 500;
@@ -39,7 +40,8 @@ const INSERT = `INSERT INTO chat_usage
  * Writes down what chats have used: in batches, off every request's path; a trigger counts it into the budgets. Without the database rows wait, as many as
  * fit; what is lost is counted in the log.
  */
-export class ChatUsageLog {
+@Injectable()
+export class ChatUsageLog implements OnApplicationShutdown {
   private waiting: ChatUsageRow[] = [];
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> | undefined;
@@ -60,7 +62,7 @@ export class ChatUsageLog {
   }
 
   /** Writes what is left, if the database takes it. */
-  async close(): Promise<void> {
+  async onApplicationShutdown(): Promise<void> {
     await this.flush();
     await this.flush();
     clearInterval(this.timer);

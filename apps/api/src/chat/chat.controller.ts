@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { chatPrices } from '#money/quote.js';
 import { AppError } from '#contract/app-error.js';
-import { callerOf } from '../auth/api-key.guard.js';
+import { Caller } from '../auth/caller.decorator.js';
 import { mayUseModel } from '../auth/caller.js';
 import { assertCovered } from './chat-members.js';
 import { ChatBudget } from './chat-budget.js';
@@ -28,11 +28,11 @@ export class ChatController {
   @Post('v1/chat/completions')
   @RouteConfig({ largeBody: true, rawBody: true, scope: 'chat', counted: 'chats' })
   @DescribeChat()
-  async complete(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+  async complete(@Caller() caller: Caller, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const chat = readChatRequest(request.body);
     const catalogue = this.source.current;
     const model = catalogue.models.get(chat.model);
-    if (model === undefined || !mayUseModel(callerOf(request), chat.model)) {
+    if (model === undefined || !mayUseModel(caller, chat.model)) {
       throw new AppError('unknown_model', 'The model does not exist, or this API key may not use it.', {
         param: 'model',
       });
@@ -40,7 +40,6 @@ export class ChatController {
     if (model.kind === 'image') return this.pictures.draw(request, reply, chat);
     const prices = chatPrices(catalogue, model, new Date());
     if (prices) assertCovered(chat, prices);
-    const caller = callerOf(request);
     await this.budget.admit(request.id, caller, chat, prices);
     const unused = (): void => {
       this.budget.release(request.id, caller);

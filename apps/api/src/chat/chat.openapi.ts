@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiExtraModels, ApiOperation, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { ChatCompletionBody, ChatCompletionView } from '#contract/chat-request-view.js';
-import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../http/describe.js';
+import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/describe.js';
 
 export function DescribeChat(): MethodDecorator {
   return applyDecorators(

@@ -1,4 +1,4 @@
-import { invalidJson, JsonScan, type Span } from '../http/json-scan.js';
+import { invalidJson, JsonScan, type Span } from '../common/fastify/json-scan.js';
 
 export type { Span };
 

@@ -1,14 +1,15 @@
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalogue, ModelEntry, TokenPrices } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
-import type { Logger } from '#telemetry/logger.js';
+import { Logger } from '#telemetry/logger.js';
 import { callerOf } from '../auth/api-key.guard.js';
-import type { Draining } from '../http/draining.js';
-import type { Asked, CallUpstreams, Outcome } from './call-upstreams.js';
+import { Draining } from '../common/draining.js';
+import { CallUpstreams, type Asked, type Outcome } from './call-upstreams.js';
 import { costOfChat } from './chat-estimate.js';
-import type { ChatConfig } from './chat.config.js';
+import { ChatConfig } from './chat.config.js';
 import type { ChatRequest } from './chat-request.js';
-import type { ChatUsageLog, ChatUsageRow } from './chat-usage-log.js';
+import { ChatUsageLog, type ChatUsageRow } from './chat-usage-log.js';
 import { relayAnswer, type Relayed } from './relay-answer.js';
 import { sendRefusal } from './upstream-refusal.js';
 
@@ -50,6 +51,7 @@ const MAX_ALONE = 64;
 const MAX_ALONE_BYTES = 262_144;
 
 /** Carries a chat to a provider and its answer back. */
+@Injectable()
 export class PassChat {
   private alone = 0;
 

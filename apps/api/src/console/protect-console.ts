@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { SessionStore } from '#people/session-store.js';
-import { SessionCookie } from './sign-in/session-cookie.js';
+import type { SessionCookie } from './sign-in/session-cookie.js';
 
 /** Every route of the console's API begins so. */
 export const CONSOLE_API = '/console/api';
@@ -19,9 +19,13 @@ export function markConsole(server: FastifyInstance): void {
  * Finds the session of every request to the console before its body is read, and refuses those that another site may
  * have sent. Without one only the public routes are for anybody, and no body is read.
  */
-export function protectConsole(server: FastifyInstance, sessions: SessionStore, publicUrl: string): void {
+export function protectConsole(
+  server: FastifyInstance,
+  sessions: SessionStore,
+  cookie: SessionCookie,
+  publicUrl: string,
+): void {
   const { origin } = new URL(publicUrl);
-  const cookie = new SessionCookie(publicUrl);
   server.addHook('onRequest', (request, reply, done) => {
     if (request.routeOptions.config.console !== true) {
       done();

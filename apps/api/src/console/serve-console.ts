@@ -4,7 +4,7 @@ import { extname, join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { AppError } from '#contract/app-error.js';
-import { sendError } from '../http/error-reply.js';
+import { sendError } from '../common/error-reply.js';
 
 const compress = promisify(gzip);
 

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
@@ -8,7 +8,14 @@ import { ObjectNotFound, type ObjectStore, type StoredObject } from '#storage/ob
 import { LinkSigner } from '#storage/signed-link.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { Public } from '../auth/api-key.guard.js';
+import { NameParam } from '../common/params.js';
 import { DescribeFile } from './files.openapi.js';
+
+/** What a link was signed with, as it came: the signer says what is wrong with it. */
+class SignatureQuery {
+  readonly exp?: unknown;
+  readonly sig?: unknown;
+}
 
 /** Serves finished pictures to whoever holds a signed link; an Authorization header makes no difference. */
 @ApiTags('Files')
@@ -22,9 +29,12 @@ export class FilesController {
   @Get(':name')
   @Public()
   @DescribeFile()
-  async serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const { name } = request.params as { name: string };
-    const { exp, sig } = request.query as { exp?: unknown; sig?: unknown };
+  async serve(
+    @Param() { name }: NameParam,
+    @Query() { exp, sig }: SignatureQuery,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
     const verdict = this.signer.verify(name, exp, sig);
     if (verdict !== 'ok') {
       throw new AppError('invalid_link', verdict === 'expired' ? 'The link has expired.' : 'The link is not valid.');

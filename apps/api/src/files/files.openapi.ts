@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiQuery, ApiResponse } from '@nestjs/swagger';
-import { DescribeErrors, REQUEST_ID_HEADER } from '../http/describe.js';
+import { DescribeErrors, REQUEST_ID_HEADER } from '../common/describe.js';
 
 const BYTES = { schema: { type: 'string' as const, format: 'binary' } };
 

@@ -1,9 +1,9 @@
-import { Controller, Get, Res } from '@nestjs/common';
+import { Controller, Get, Header, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../auth/api-key.guard.js';
 import { DescribeHealth, DescribeReadiness } from './health.openapi.js';
-import { Readiness } from './readiness.js';
+import { Readiness, type UnreadyReason } from './readiness.js';
 
 /** For load balancers and orchestrators. */
 @ApiTags('Health')
@@ -13,20 +13,19 @@ export class HealthController {
 
   @Get('healthz')
   @Public()
+  @Header('cache-control', 'no-store')
   @DescribeHealth()
-  alive(@Res() reply: FastifyReply): void {
-    void reply.header('cache-control', 'no-store').send({ status: 'ok' });
+  alive(): { status: 'ok' } {
+    return { status: 'ok' };
   }
 
   @Get('readyz')
   @Public()
+  @Header('cache-control', 'no-store')
   @DescribeReadiness()
-  async ready(@Res() reply: FastifyReply): Promise<void> {
+  async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<{ status: string; reasons: UnreadyReason[] }> {
     const reasons = await this.readiness.problems();
-    const status = reasons.length === 0 ? 'ready' : 'not ready';
-    void reply
-      .code(reasons.length === 0 ? 200 : 503)
-      .header('cache-control', 'no-store')
-      .send({ status, reasons });
+    void reply.code(reasons.length === 0 ? 200 : 503);
+    return { status: reasons.length === 0 ? 'ready' : 'not ready', reasons };
   }
 }

@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiOperation, ApiProperty, ApiResponse } from '@nestjs/swagger';
-import { REQUEST_ID_HEADER } from '../http/describe.js';
+import { REQUEST_ID_HEADER } from '../common/describe.js';
 import { UNREADY_REASONS, type UnreadyReason } from './readiness.js';
 
 class HealthResponse {

@@ -7,7 +7,7 @@ import { QueueHealth } from '#queue/queue-health.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { Logger } from '#telemetry/logger.js';
-import { Draining } from '../http/draining.js';
+import { Draining } from '../common/draining.js';
 
 /** How long one check may take, and how long its outcome stands for probes that come after, in ms. */
 const CHECK_TIMEOUT_MS = 5_000;

@@ -1,6 +1,7 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Database } from '#database/database.js';
-import type { Logger } from '#telemetry/logger.js';
+import { Database } from '#database/database.js';
+import { Logger } from '#telemetry/logger.js';
 
 /** A connection that breaks so soon after its answer has most likely lost it on the way. */
 const TICK_MS = 1_000;
@@ -15,7 +16,8 @@ interface Written {
  * One statement for all of a moment, off every request's path. A mark that is lost does no harm: an SDK that comes
  * back within 15 minutes would get the same picture once more.
  */
-export class DeliveryMarks {
+@Injectable()
+export class DeliveryMarks implements OnApplicationShutdown {
   private fresh: Written[] = [];
   private settled: Written[] = [];
   private timer: NodeJS.Timeout | undefined;
@@ -35,7 +37,7 @@ export class DeliveryMarks {
   }
 
   /** Marks what is left. */
-  async close(): Promise<void> {
+  async onApplicationShutdown(): Promise<void> {
     await this.tick();
     await this.tick();
   }

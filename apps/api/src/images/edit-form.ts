@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { MAX_REFERENCE_IMAGES } from '#contract/image-reference.js';
 import type { TaskInput } from '#tasks/task.js';
-import { passBy, readForm, type FormParts, type FormSource } from '../http/read-form.js';
+import { passBy, readForm, type FormParts, type FormSource } from '../common/fastify/read-form.js';
 import type { InputUpload } from './input-upload.js';
 
 const IMAGE_PART = /^images?(?:\[(\d{0,6})\])?$/;

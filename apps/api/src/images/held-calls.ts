@@ -1,10 +1,12 @@
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Task } from '#tasks/task.js';
-import type { Draining } from '../http/draining.js';
+import { Draining } from '../common/draining.js';
 import type { Accepted } from './accept-image.js';
-import type { WaitForTask } from './wait-for-task.js';
+import { WaitForTask } from './wait-for-task.js';
 
 /** Holds a caller until its task has ended. */
+@Injectable()
 export class HeldCalls {
   constructor(
     private readonly wait: WaitForTask,

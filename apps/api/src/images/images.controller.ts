@@ -2,9 +2,9 @@ import { Controller, Post, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { callerOf } from '../auth/api-key.guard.js';
-import { ApiConfig } from '../http/api.config.js';
-import { goneSignal } from '../http/gone-signal.js';
+import { Caller } from '../auth/caller.decorator.js';
+import { ApiConfig } from '../common/api.config.js';
+import { goneSignal } from '../common/gone-signal.js';
 import { AcceptImage } from './accept-image.js';
 import { AnswerImage } from './answer-image.js';
 import { ASYNC_PATH, callMode, type CallMode } from './call-mode.js';
@@ -29,8 +29,8 @@ export class ImagesController {
   @Post('v1/images/generations')
   @TAKES_IMAGES
   @DescribeGeneration('generateImage')
-  async generate(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    if (callerOf(request).submitMode === 'apimart' && !isDryRun(request)) {
+  async generate(@Caller() caller: Caller, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    if (caller.submitMode === 'apimart' && !isDryRun(request)) {
       const accepted = await this.accept.generation(request, false, goneSignal(reply));
       if (accepted.streamed) await this.streams.stream(request, reply, accepted);
       else this.answer.answerSubmitted(request, reply, accepted);
@@ -42,8 +42,12 @@ export class ImagesController {
   @Post('images/generations')
   @TAKES_IMAGES
   @DescribeGeneration('generateImageUnprefixed')
-  async generateUnprefixed(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.generate(request, reply);
+  async generateUnprefixed(
+    @Caller() caller: Caller,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    await this.generate(caller, request, reply);
   }
 
   @Post('v1/images/generations/async')

@@ -22,7 +22,7 @@ import {
 import { ImageResponse } from '#contract/image-response.js';
 import { SubmittedResponse, TaskAcceptance } from '#contract/task-acceptance.js';
 import { DescribeBodies } from '../docs/finish-document.js';
-import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER, TASK_HEADERS } from '../http/describe.js';
+import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER, TASK_HEADERS } from '../common/describe.js';
 
 const IMAGE_ERRORS = [400, 402, 409, 413, 415, 422, 429, 502, 504];
 

@@ -8,8 +8,8 @@ import { Database } from '#database/database.js';
 import { findBudgets, leftOf } from '#money/budgets.js';
 import { billedTier } from '#money/quote.js';
 import { callerOf } from '../auth/api-key.guard.js';
-import { goneSignal } from '../http/gone-signal.js';
-import { discardRest } from '../http/request-stream.js';
+import { goneSignal } from '../common/gone-signal.js';
+import { discardRest } from '../common/fastify/request-stream.js';
 import { CheckImage, type CheckedImage } from './check-image.js';
 
 /** Whether only the price is asked for. Throws AppError `invalid_value` for what is neither yes nor no. */

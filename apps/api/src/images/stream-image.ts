@@ -1,28 +1,32 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { completedEvent, partialEvent } from '#contract/image-event.js';
 import type { ObjectStore } from '#storage/object-store.js';
-import type { TaskPartialsListener } from '#tasks/task-partials.js';
+import { OBJECT_STORE } from '#storage/storage.module.js';
+import { TaskPartialsListener } from '#tasks/task-partials.js';
 import type { Task } from '#tasks/task.js';
-import { errorBody } from '../http/error-reply.js';
-import { EventStream } from '../http/event-stream.js';
+import { ApiConfig } from '../common/api.config.js';
+import { errorBody } from '../common/error-reply.js';
+import { EventStream } from '../common/event-stream.js';
 import type { Accepted } from './accept-image.js';
 import { failureOf, nameTask, openPicture, stillRunning } from './answer-parts.js';
 import { base64Body, BASE64_PLACE } from './base64-body.js';
-import type { DeliveryMarks } from './delivery-marks.js';
-import type { HeldCalls } from './held-calls.js';
+import { DeliveryMarks } from './delivery-marks.js';
+import { HeldCalls } from './held-calls.js';
 
 /** How long after its deadline a task is failed at the latest, when nothing else works: a few sweeps. */
 const DEADLINE_SLACK_MS = 60_000;
 
 /** Answers an accepted image request with events: partial pictures, then the picture or what went wrong. */
+@Injectable()
 export class StreamImage {
   constructor(
     private readonly calls: HeldCalls,
     private readonly partials: TaskPartialsListener,
-    private readonly store: ObjectStore,
+    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     private readonly marks: DeliveryMarks,
-    private readonly config: { readonly streamPingMs: number },
+    private readonly config: ApiConfig,
   ) {}
 
   /**

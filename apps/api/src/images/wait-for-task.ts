@@ -1,7 +1,9 @@
-import type { TaskBellListener } from '#tasks/task-events.js';
-import type { TaskStore } from '#tasks/task-store.js';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { TaskBellListener } from '#tasks/task-events.js';
+import { TaskStore } from '#tasks/task-store.js';
 import type { Task } from '#tasks/task.js';
-import type { Logger } from '#telemetry/logger.js';
+import { Logger } from '#telemetry/logger.js';
+import { Metrics } from '#telemetry/metrics.js';
 
 /** How often all waiting tasks are looked at together, for bells that were not heard. */
 const RECHECK_MS = 1_500;
@@ -13,7 +15,8 @@ type Waiter = (task: Task) => void;
  * Lets callers wait for their task: one subscription and one map for the whole process.
  * The bell only says where to look; the answer is always the row, so a lost message costs a second and a half.
  */
-export class WaitForTask {
+@Injectable()
+export class WaitForTask implements OnApplicationShutdown {
   private readonly waiters = new Map<string, Set<Waiter>>();
   private heard = new Set<string>();
   /** Bells that rang before anyone waited: a quick task may end before its caller has turned to waiting. */
@@ -25,7 +28,9 @@ export class WaitForTask {
     private readonly store: TaskStore,
     bell: TaskBellListener,
     private readonly logger: Logger,
+    metrics: Metrics,
   ) {
+    metrics.gauge('held_tasks', 'Tasks whose sync callers this process holds.', () => this.size);
     bell.onSettled((taskId) => {
       if (this.waiters.has(taskId)) this.hear(taskId);
       else this.early.add(taskId);
@@ -69,7 +74,7 @@ export class WaitForTask {
     });
   }
 
-  close(): void {
+  onApplicationShutdown(): void {
     clearInterval(this.recheck);
   }
 

@@ -1,10 +1,11 @@
+import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import type { QueueHealth } from '#queue/queue-health.js';
+import { QueueHealth } from '#queue/queue-health.js';
 import type { Session } from '#people/session-store.js';
 import type { Caller } from '../auth/caller.js';
-import type { LimitsConfig } from './limits.config.js';
-import { WINDOW_SECONDS, type Counted, type RateCounter, type RateWindow } from './rate-counter.js';
+import { LimitsConfig } from './limits.config.js';
+import { RateCounter, WINDOW_SECONDS, type Counted, type RateWindow } from './rate-counter.js';
 
 export type CountedKind = 'submits' | 'polls' | 'chats';
 
@@ -24,6 +25,7 @@ interface Limit extends RateWindow {
  * Counts requests of routes that say so and refuses those above a limit: of their key, or of all keys of its account.
  * Each may have its own, or else has the deployment's.
  */
+@Injectable()
 export class RequestLimits {
   private readonly limits: Readonly<Record<CountedKind, number>>;
   private readonly accountLimits: Readonly<Record<CountedKind, number>>;

@@ -1,4 +1,7 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { QueueConfig } from '#queue/queue.config.js';
+import { PRODUCER_REDIS } from '#queue/queue.module.js';
 import { RedisScript } from '#queue/redis-script.js';
 
 export const WINDOW_SECONDS = 60;
@@ -42,48 +45,54 @@ interface Waiting {
 }
 
 /**
- * Counts requests in windows (of a minute unless told) that begin with the first, exactly, at all processes together.
+ * Counts requests in windows (of a minute unless told) that begin with the first, exactly, at all processes together. Names
+ * that are counted together have windows of one length.
  * However many requests of one caller come at a time, this process has one command for them on its way and one that waits.
  */
+@Injectable()
 export class RateCounter {
   private readonly underway = new Map<string, Promise<unknown>>();
   private readonly waiting = new Map<string, Waiting>();
 
   constructor(
-    private readonly redis: Redis,
-    private readonly prefix: string,
-    private readonly windowSeconds = WINDOW_SECONDS,
+    @Inject(PRODUCER_REDIS) private readonly redis: Redis,
+    private readonly config: QueueConfig,
   ) {}
 
   /** Throws when Redis does not answer. */
-  async count(name: string): Promise<Counted> {
-    const [counted] = await this.countAll([{ name, limit: 0 }]);
+  async count(name: string, windowSeconds = WINDOW_SECONDS): Promise<Counted> {
+    const [counted] = await this.countAll([{ name, limit: 0 }], windowSeconds);
     return counted as Counted;
   }
 
   /** The same in several windows with one command: in each one only while all before it leave room. Throws like `count`. */
-  async countAll(windows: readonly RateWindow[]): Promise<Counted[]> {
+  async countAll(windows: readonly RateWindow[], windowSeconds = WINDOW_SECONDS): Promise<Counted[]> {
     const group = windows.map(({ name }) => name).join(' ');
     const together = this.waiting.get(group) ?? { count: 0, answer: undefined };
     const index = together.count++;
     if (together.answer === undefined) {
       this.waiting.set(group, together);
-      together.answer = this.send(group, windows, together);
+      together.answer = this.send(group, windows, windowSeconds, together);
     }
     const answers = await together.answer;
     return answers.map(([count, added, restMs]) => ({
       place: index < added ? count - added + 1 + index : count,
-      resetSeconds: Math.min(Math.max(1, Math.ceil(restMs / 1_000)), this.windowSeconds),
+      resetSeconds: Math.min(Math.max(1, Math.ceil(restMs / 1_000)), windowSeconds),
     }));
   }
 
-  private async send(group: string, windows: readonly RateWindow[], together: Waiting): Promise<readonly Answer[]> {
+  private async send(
+    group: string,
+    windows: readonly RateWindow[],
+    windowSeconds: number,
+    together: Waiting,
+  ): Promise<readonly Answer[]> {
     await this.underway.get(group)?.catch(() => undefined);
     this.waiting.delete(group);
     const command = COUNT.run(
       this.redis,
-      windows.map(({ name }) => `${this.prefix}:rate:${name}`),
-      [together.count, this.windowSeconds * 1_000, ...windows.map(({ limit }) => limit)],
+      windows.map(({ name }) => `${this.config.redisPrefix}:rate:${name}`),
+      [together.count, windowSeconds * 1_000, ...windows.map(({ limit }) => limit)],
     );
     this.underway.set(group, command);
     try {

@@ -1,12 +1,12 @@
-import { Controller, Get, Req, Res } from '@nestjs/common';
+import { Controller, Get, Param } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
-import type { ModelView } from '#contract/model-view.js';
-import { callerOf } from '../auth/api-key.guard.js';
+import type { ModelListResponse, ModelView } from '#contract/model-view.js';
+import { Caller } from '../auth/caller.decorator.js';
 import { mayUseModel } from '../auth/caller.js';
+import { ModelIdParam } from '../common/params.js';
 import { LimitsConfig } from '../limits/limits.config.js';
 import { modelViewOf } from './model-view-of.js';
 import { DescribeModel, DescribeModelList } from './models.openapi.js';
@@ -25,22 +25,20 @@ export class ModelsController {
   @Get()
   @FOR_EVERY_KEY
   @DescribeModelList()
-  list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    void reply.send({ object: 'list', data: this.modelsOf(request) });
+  list(@Caller() caller: Caller): ModelListResponse {
+    return { object: 'list', data: this.modelsOf(caller) };
   }
 
   @Get(':modelId')
   @FOR_EVERY_KEY
   @DescribeModel()
-  find(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    const { modelId } = request.params as { modelId: string };
-    const model = this.modelsOf(request).find(({ id }) => id === modelId);
+  find(@Caller() caller: Caller, @Param() { modelId }: ModelIdParam): ModelView {
+    const model = this.modelsOf(caller).find(({ id }) => id === modelId);
     if (model === undefined) throw new AppError('unknown_model', 'The model does not exist.', { param: 'model' });
-    void reply.send(model);
+    return model;
   }
 
-  private modelsOf(request: FastifyRequest): ModelView[] {
-    const caller = callerOf(request);
+  private modelsOf(caller: Caller): ModelView[] {
     const catalogue = this.source.current;
     const models = [...catalogue.models.values()].filter(({ name }) => mayUseModel(caller, name));
     return models.map((model) => modelViewOf(model, catalogue, this.limits, new Date()));

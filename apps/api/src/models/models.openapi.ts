@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import { ModelListResponse, ModelView } from '#contract/model-view.js';
-import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../http/describe.js';
+import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/describe.js';
 
 export function DescribeModelList(): MethodDecorator {
   return applyDecorators(

@@ -1,5 +1,9 @@
+import { checkedQuery } from '../common/contract-fields.js';
 import { batchBody } from './batch-body.js';
-import { waitQuery } from './wait-query.js';
+import { PollQuery } from './poll-query.js';
+
+/** In milliseconds. */
+const waitQuery = (query: object): number => (checkedQuery(PollQuery, query).wait ?? 0) * 1_000;
 
 describe('batchBody', () => {
   it('keeps the order and each id once', () => {

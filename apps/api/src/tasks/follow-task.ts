@@ -3,9 +3,9 @@ import type { FastifyReply } from 'fastify';
 import type { QueuePlace } from '#queue/fair-order.js';
 import { isFinal } from '#tasks/task-status.js';
 import type { TaskSummary } from '#tasks/task.js';
-import { ApiConfig } from '../http/api.config.js';
-import { Draining } from '../http/draining.js';
-import { EventStream } from '../http/event-stream.js';
+import { ApiConfig } from '../common/api.config.js';
+import { Draining } from '../common/draining.js';
+import { EventStream } from '../common/event-stream.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { TaskWatchers } from './task-watchers.js';
 

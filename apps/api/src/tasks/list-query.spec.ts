@@ -1,4 +1,7 @@
-import { listQuery } from './list-query.js';
+import { checkedQuery } from '../common/contract-fields.js';
+import { ListQuery } from './list-query.js';
+
+const listQuery = (query: object): ListQuery => checkedQuery(ListQuery, query);
 
 const ID = 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A';
 

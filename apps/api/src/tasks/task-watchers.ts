@@ -1,7 +1,9 @@
-import type { TaskBellListener } from '#tasks/task-events.js';
-import type { TaskStore } from '#tasks/task-store.js';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { TaskBellListener } from '#tasks/task-events.js';
+import { TaskStore } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
-import type { Logger } from '#telemetry/logger.js';
+import { Logger } from '#telemetry/logger.js';
+import { Metrics } from '#telemetry/metrics.js';
 
 /** How often all watched tasks are looked at together, for bells that were not heard. */
 const RECHECK_MS = 1_500;
@@ -14,7 +16,8 @@ export type Watcher = (task: TaskSummary | undefined) => void;
  * Lets callers watch their tasks move: one map and one look at a time for the whole process, on the subscription that
  * it has anyway. Bells only say where to look, so a lost one costs a second and a half.
  */
-export class TaskWatchers {
+@Injectable()
+export class TaskWatchers implements OnApplicationShutdown {
   private readonly watchers = new Map<string, Set<Watcher>>();
   private readonly heard = new Set<string>();
   private looking = false;
@@ -24,7 +27,9 @@ export class TaskWatchers {
     private readonly store: TaskStore,
     bell: TaskBellListener,
     private readonly logger: Logger,
+    metrics: Metrics,
   ) {
+    metrics.gauge('followed_tasks', 'Tasks that long polls and event streams follow at this process.', () => this.size);
     const hear = (taskId: string): void => {
       this.hear(taskId);
     };
@@ -53,7 +58,7 @@ export class TaskWatchers {
     };
   }
 
-  close(): void {
+  onApplicationShutdown(): void {
     clearInterval(this.recheck);
   }
 

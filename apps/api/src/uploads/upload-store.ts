@@ -1,7 +1,9 @@
+import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import type { Database } from '#database/database.js';
+import { Database } from '#database/database.js';
 import { inTransaction } from '#database/in-transaction.js';
 import type { Caller } from '../auth/caller.js';
+import { UploadsConfig } from './uploads.config.js';
 
 /** An image that was stored to be kept. */
 export interface NewUpload {
@@ -14,12 +16,17 @@ export interface NewUpload {
 const KEPT = 'SELECT COALESCE(sum(bytes), 0)::bigint FROM uploads WHERE account_id = $1 AND expires_at > now()';
 
 /** The rows of kept images. Whoever asks names an account, and sees nothing of another's. */
+@Injectable()
 export class UploadStore {
-  /** `bytesPerAccount` bytes an account may have that have not expired; 0 = any number. */
+  /** Bytes an account may have that have not expired; 0 = any number. */
+  private readonly bytesPerAccount: number;
+
   constructor(
     private readonly database: Database,
-    private readonly bytesPerAccount: number,
-  ) {}
+    config: UploadsConfig,
+  ) {
+    this.bytesPerAccount = config.bytesPerAccount;
+  }
 
   /** Throws AppError `upload_quota_exceeded` or `server_is_overloaded`; then there is no row. */
   async insert(upload: NewUpload, caller: Caller, hours: number): Promise<{ createdAt: Date; expiresAt: Date }> {

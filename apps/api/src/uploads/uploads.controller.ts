@@ -4,9 +4,10 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { ignoredParamsHeader } from '#contract/request-fields.js';
-import { callerOf, Public } from '../auth/api-key.guard.js';
-import { goneSignal } from '../http/gone-signal.js';
-import { discardRest } from '../http/request-stream.js';
+import { Public } from '../auth/api-key.guard.js';
+import { Caller } from '../auth/caller.decorator.js';
+import { goneSignal } from '../common/gone-signal.js';
+import { discardRest } from '../common/fastify/request-stream.js';
 import { KeepImage } from './keep-image.js';
 import { UploadStore } from './upload-store.js';
 import { DescribeUpload, DescribeUploadLink } from './uploads.openapi.js';
@@ -23,8 +24,8 @@ export class UploadsController {
   @Post('v1/uploads/images')
   @RouteConfig({ multipart: 'only', scope: 'images', counted: 'submits' })
   @DescribeUpload()
-  async upload(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.uploads.assertRoom(callerOf(request)).catch((error: unknown) => {
+  async upload(@Caller() caller: Caller, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.uploads.assertRoom(caller).catch((error: unknown) => {
       discardRest(request.raw);
       throw error;
     });

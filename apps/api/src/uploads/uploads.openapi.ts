@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import { UploadResponse } from '#contract/upload-response.js';
 import { DescribeBodies } from '../docs/finish-document.js';
-import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../http/describe.js';
+import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/describe.js';
 
 export function DescribeUpload(): MethodDecorator {
   const file = { type: 'string', format: 'binary', description: 'PNG, JPEG or WebP, up to 20 MB.' };

@@ -1,19 +1,17 @@
-import { Get, Req, Res } from '@nestjs/common';
+import { Get, Query, Res } from '@nestjs/common';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { actionsOf, AUDIT_KINDS, auditSentence } from '#people/audit-actions.js';
-import { AuditLog, type AuditQuery } from '#people/audit-log.js';
-import { readLimit } from '../../tasks/list-query.js';
+import { AuditLog } from '#people/audit-log.js';
+import { AuditFilter, AuditPageQuery } from './audit-query.js';
 import { AuditTargets } from './audit-targets.js';
 import { auditEntryView, AuditPageView, whoOf } from './audit-views.js';
 import { ConsoleController } from '../console-controller.js';
 import { csv } from '../csv.js';
-import { assertFilters, queryChoice, queryText } from '../query-text.js';
 import { ForRole } from '../roles.guard.js';
-import { sessionOf } from '../session.guard.js';
+import { Session } from '../session.decorator.js';
 
 const MAX_EXPORTED = 10_000;
-const FILTERS = ['who', 'kind'];
 
 /** Who did what in an account. */
 @ConsoleController('Audit log')
@@ -30,13 +28,16 @@ export class AuditController {
   @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
   @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
   @ApiResponse({ status: 200, type: AuditPageView })
-  async list(@Req() request: FastifyRequest): Promise<AuditPageView> {
-    const { query } = request;
-    const { accountId } = sessionOf(request);
-    assertFilters(query, ['limit', 'after', ...FILTERS]);
-    const limit = readLimit((query as { limit?: unknown }).limit);
-    const asked = { ...auditFilters(query), after: queryText(query, 'after'), limit };
-    const { entries, hasMore } = await this.audit.list(accountId, asked);
+  async list(
+    @Session() { accountId }: Session,
+    @Query() { limit, kind, who, after }: AuditPageQuery,
+  ): Promise<AuditPageView> {
+    const { entries, hasMore } = await this.audit.list(accountId, {
+      limit,
+      who,
+      after,
+      actions: kind && actionsOf(kind),
+    });
     const existing = await this.targets.existing(accountId, entries);
     return {
       data: entries.map((entry) => auditEntryView(entry, entry.target !== null && existing.has(entry.target))),
@@ -47,10 +48,13 @@ export class AuditController {
 
   @Get('audit.csv')
   @ApiResponse({ status: 200, description: `The newest ${MAX_EXPORTED} entries as comma-separated text.` })
-  async table(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
-    assertFilters(request.query, FILTERS);
-    const asked = { ...auditFilters(request.query), limit: MAX_EXPORTED };
-    const { entries } = await this.audit.list(sessionOf(request).accountId, asked);
+  async table(
+    @Session() { accountId }: Session,
+    @Query() { kind, who }: AuditFilter,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<string> {
+    const asked = { limit: MAX_EXPORTED, who, actions: kind && actionsOf(kind) };
+    const { entries } = await this.audit.list(accountId, asked);
     void reply
       .type('text/csv; charset=utf-8')
       .header('content-disposition', 'attachment; filename="darkroom-audit-log.csv"');
@@ -71,9 +75,4 @@ export class AuditController {
       }),
     ]);
   }
-}
-
-function auditFilters(query: unknown): Pick<AuditQuery, 'who' | 'actions'> {
-  const kind = queryChoice(query, 'kind', AUDIT_KINDS);
-  return { who: queryText(query, 'who'), actions: kind === undefined ? undefined : actionsOf(kind) };
 }

@@ -1,15 +1,14 @@
-import { Get, HttpCode, Patch, Post, Req } from '@nestjs/common';
+import { Body, Get, HttpCode, Param, Patch, Post } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiBody, ApiResponse } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
+import { ApiResponse } from '@nestjs/swagger';
 import type { AuditAction } from '#people/audit-actions.js';
 import { AuditLog } from '#people/audit-log.js';
 import { AccountKeys } from './account-keys.js';
-import { consoleBody } from '../console-body.js';
 import { ConsoleController } from '../console-controller.js';
 import { KeyChangeBody, NewKeyBody, RotateKeyBody } from './key-bodies.js';
 import { KeyListView, KeyNameListView, KeyView, NewKeyView } from './key-view.js';
-import { sessionOf } from '../session.guard.js';
+import { Session } from '../session.decorator.js';
+import { IdParam } from '../../common/params.js';
 
 /** The key management page: admins manage all keys of their account, members those that they made. */
 @ConsoleController('Keys', 'keys')
@@ -21,44 +20,41 @@ export class KeysController {
 
   @Get()
   @ApiResponse({ status: 200, type: KeyListView })
-  async list(@Req() request: FastifyRequest): Promise<KeyListView> {
-    return { data: await this.keys.list(sessionOf(request)) };
+  async list(@Session() session: Session): Promise<KeyListView> {
+    return { data: await this.keys.list(session) };
   }
 
   @Get('names')
   @ApiResponse({ status: 200, type: KeyNameListView, description: 'All keys of the account, to find tasks by.' })
-  async names(@Req() request: FastifyRequest): Promise<KeyNameListView> {
-    return { data: await this.keys.names(sessionOf(request).accountId) };
+  async names(@Session() session: Session): Promise<KeyNameListView> {
+    return { data: await this.keys.names(session.accountId) };
   }
 
   @Post()
-  @ApiBody({ type: NewKeyBody })
   @ApiResponse({ status: 201, type: NewKeyView })
-  async create(@Req() request: FastifyRequest): Promise<NewKeyView> {
-    const body = consoleBody(NewKeyBody, request.body);
-    const made = await this.keys.create(sessionOf(request), body);
-    await this.log(request, 'key.created', made.key.id, { ...body });
+  async create(@Session() session: Session, @Body() body: NewKeyBody): Promise<NewKeyView> {
+    const made = await this.keys.create(session, body);
+    await this.log(session, 'key.created', made.key.id, { ...body });
     return made;
   }
 
   @Patch(':id')
-  @ApiBody({ type: KeyChangeBody })
   @ApiResponse({ status: 200, type: KeyView })
-  async change(@Req() request: FastifyRequest): Promise<KeyView> {
-    const body = consoleBody(KeyChangeBody, request.body);
-    const key = await this.keys.change(sessionOf(request), idOf(request), body);
-    await this.log(request, 'key.changed', key.id, { name: key.name, changes: body });
+  async change(@Session() session: Session, @Param() { id }: IdParam, @Body() body: KeyChangeBody): Promise<KeyView> {
+    const key = await this.keys.change(session, id, body);
+    await this.log(session, 'key.changed', key.id, { name: key.name, changes: body });
     return key;
   }
 
   @Post(':id/rotate')
-  @ApiBody({ type: RotateKeyBody })
   @ApiResponse({ status: 201, type: NewKeyView })
-  async rotate(@Req() request: FastifyRequest): Promise<NewKeyView> {
-    const body = consoleBody(RotateKeyBody, request.body);
-    const made = await this.keys.rotate(sessionOf(request), idOf(request), body.overlap_hours);
-    const { name, id } = made.key;
-    await this.log(request, 'key.rotated', idOf(request), { name, ...body, new_key: id });
+  async rotate(
+    @Session() session: Session,
+    @Param() { id }: IdParam,
+    @Body() body: RotateKeyBody,
+  ): Promise<NewKeyView> {
+    const made = await this.keys.rotate(session, id, body.overlap_hours);
+    await this.log(session, 'key.rotated', id, { name: made.key.name, ...body, new_key: made.key.id });
     return made;
   }
 
@@ -66,18 +62,14 @@ export class KeysController {
   @RouteConfig({ bodyless: true })
   @HttpCode(200)
   @ApiResponse({ status: 200, type: KeyView })
-  async revoke(@Req() request: FastifyRequest): Promise<KeyView> {
-    const key = await this.keys.revoke(sessionOf(request), idOf(request));
-    await this.log(request, 'key.revoked', key.id, { name: key.name });
+  async revoke(@Session() session: Session, @Param() { id }: IdParam): Promise<KeyView> {
+    const key = await this.keys.revoke(session, id);
+    await this.log(session, 'key.revoked', key.id, { name: key.name });
     return key;
   }
 
-  private async log(request: FastifyRequest, action: AuditAction, target: string, details: object): Promise<void> {
-    const { accountId, personId } = sessionOf(request);
+  private async log(session: Session, action: AuditAction, target: string, details: object): Promise<void> {
+    const { accountId, personId } = session;
     await this.audit.write({ accountId, personId, action, target, details: { ...details } });
   }
-}
-
-function idOf(request: FastifyRequest): string {
-  return (request.params as { id: string }).id;
 }

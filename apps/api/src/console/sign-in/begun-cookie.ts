@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Checks } from '#people/openid-provider.js';
 import { TextSealer } from '#secrets/sealed-text.js';
-import { SecretsConfig } from '#secrets/secrets.config.js';
-import { ApiConfig, publicUrlOf } from '../../http/api.config.js';
+import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import { CONSOLE_API } from '../protect-console.js';
-import { ConsoleCookie } from './console-cookie.js';
+import { clearCookie, consoleCookie, readCookie, setCookie, type ConsoleCookie } from './console-cookie.js';
 
 const MINUTES = 10;
 /** Longer texts can't be ours. */
@@ -26,25 +25,26 @@ export interface Begun {
  */
 @Injectable()
 export class BegunCookie {
-  private readonly sealer: TextSealer;
   private readonly cookie: ConsoleCookie;
 
-  constructor(secrets: SecretsConfig, config: ApiConfig) {
-    this.sealer = new TextSealer(secrets, 'openid sign-in');
+  constructor(
+    private readonly sealer: TextSealer,
+    config: ApiConfig,
+  ) {
     const scope = { path: `${CONSOLE_API}/oidc`, sameSite: 'lax' } as const;
-    this.cookie = new ConsoleCookie(publicUrlOf(config), 'darkroom_openid', scope);
+    this.cookie = consoleCookie(publicUrlOf(config), 'darkroom_openid', scope);
   }
 
   set(reply: FastifyReply, begun: Begun): void {
     const { keyId, sealed } = this.sealer.seal(ROW, JSON.stringify({ ...begun, until: Date.now() + MINUTES * 60_000 }));
     const value = `${keyId}.${sealed.toString('base64url')}`;
-    this.cookie.set(reply, value, MINUTES * 60);
+    setCookie(reply, this.cookie, value, MINUTES * 60);
   }
 
   /** Takes it from the browser: it is good for one return. Undefined when there is none of ours, or it is too old. */
   take(request: FastifyRequest, reply: FastifyReply): Begun | undefined {
-    this.cookie.clear(reply);
-    const text = this.cookie.read(request);
+    clearCookie(reply, this.cookie);
+    const text = readCookie(request, this.cookie);
     if (text === undefined || text.length > MAX_LENGTH) return undefined;
     const [keyId = '', sealed = ''] = text.split('.');
     try {

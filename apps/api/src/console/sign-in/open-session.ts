@@ -5,7 +5,6 @@ import type { AuditAction } from '#people/audit-actions.js';
 import { AuditLog } from '#people/audit-log.js';
 import type { Person } from '#people/person-store.js';
 import { SessionStore, type Session } from '#people/session-store.js';
-import { ApiConfig, publicUrlOf } from '../../http/api.config.js';
 import { SessionCookie } from './session-cookie.js';
 import { sessionOf } from '../session.guard.js';
 import { sessionView, type SessionView } from './session-views.js';
@@ -14,16 +13,12 @@ import { signInFailed } from './password-sign-in.js';
 /** Begins and ends the session of a browser. */
 @Injectable()
 export class OpenSession {
-  private readonly cookie: SessionCookie;
-
   constructor(
     private readonly sessions: SessionStore,
     private readonly audit: AuditLog,
     private readonly source: CatalogueSource,
-    config: ApiConfig,
-  ) {
-    this.cookie = new SessionCookie(publicUrlOf(config));
-  }
+    private readonly cookie: SessionCookie,
+  ) {}
 
   /**
    * Always a new session with a new token, whatever cookie came with the request; the one it belonged to ends.

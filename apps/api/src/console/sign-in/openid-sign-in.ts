@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import type { AuditAction } from '#people/audit-actions.js';
 import { OpenIdPeople } from '#people/openid-people.js';
@@ -6,8 +6,8 @@ import { OpenIdProvider, type Checks, type Claims } from '#people/openid-provide
 import { OpenIdRefusal, type RefusalReason } from '#people/openid-refusal.js';
 import { PersonStore, type Person } from '#people/person-store.js';
 import { SignInConfig } from '#people/sign-in.config.js';
-import { ApiConfig, publicUrlOf } from '../../http/api.config.js';
-import { CONSOLE_API } from '../protect-console.js';
+import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
+import { openIdUrl } from './openid-url.js';
 
 /** Who signed in with the provider, and what is written down of it. */
 export interface SignedIn {
@@ -19,7 +19,6 @@ export interface SignedIn {
 /** Signing in with the OpenID Connect provider, as far as it is not HTTP. */
 @Injectable()
 export class OpenIdSignIn {
-  private readonly provider: OpenIdProvider | undefined;
   private readonly domains: readonly string[];
   private readonly console: string;
   /** What the sign-in page offers: the button's words and where it leads, under the address that the provider knows. */
@@ -28,13 +27,12 @@ export class OpenIdSignIn {
   constructor(
     private readonly people: PersonStore,
     private readonly known: OpenIdPeople,
+    @Inject(OpenIdProvider) private readonly provider: OpenIdProvider | null,
     config: SignInConfig,
     api: ApiConfig,
   ) {
     this.console = `${publicUrlOf(api)}/console`;
-    const url = `${publicUrlOf(api)}${CONSOLE_API}/oidc`;
-    this.provider = config.oidcIssuer === undefined ? undefined : new OpenIdProvider(config, `${url}/callback`);
-    this.offer = this.provider === undefined ? null : { name: config.oidcName, url };
+    this.offer = this.provider === null ? null : { name: config.oidcName, url: openIdUrl(api) };
     this.domains = config.oidcDomains.map((domain) => domain.toLowerCase());
   }
 
@@ -79,7 +77,7 @@ export class OpenIdSignIn {
   }
 
   private asked(): OpenIdProvider {
-    if (this.provider !== undefined) return this.provider;
+    if (this.provider !== null) return this.provider;
     throw new AppError('unknown_url', 'This service knows no OpenID Connect provider.');
   }
 }

@@ -1,12 +1,11 @@
-import { Get, HttpCode, Post, Redirect, Req, Res } from '@nestjs/common';
-import { ApiBody, ApiProperty, ApiResponse } from '@nestjs/swagger';
+import { Body, Get, HttpCode, Ip, Post, Redirect, Req, Res } from '@nestjs/common';
+import { ApiProperty, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { OpenIdRefusal } from '#people/openid-refusal.js';
 import { Logger } from '#telemetry/logger.js';
 import { Public } from '../../auth/api-key.guard.js';
 import { BegunCookie } from './begun-cookie.js';
-import { consoleBody } from '../console-body.js';
 import { ConsoleController } from '../console-controller.js';
 import { OpenIdSignIn } from './openid-sign-in.js';
 import { OpenSession } from './open-session.js';
@@ -48,13 +47,12 @@ export class OpenIdController {
   @Post()
   @Public()
   @HttpCode(200)
-  @ApiBody({ type: LinkBody })
   @ApiResponse({ status: 200, type: ProviderView })
   async beginWithLink(
+    @Body() { token }: LinkBody,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ProviderView> {
-    const { token } = consoleBody(LinkBody, request.body);
     try {
       return { url: await this.send(request, reply, token) };
     } catch (error) {
@@ -68,10 +66,14 @@ export class OpenIdController {
   @Public()
   @Redirect()
   @ApiResponse({ status: SEE_OTHER, description: 'Into the console, or to the sign-in page with the reason.' })
-  async finish(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<Elsewhere> {
+  async finish(
+    @Ip() address: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Elsewhere> {
     const begun = this.cookie.take(request, reply);
     return await this.orToSignIn(request, async () => {
-      await this.limits.admit(request.ip);
+      await this.limits.admit(address);
       if (begun === undefined) throw new OpenIdRefusal('not_begun');
       const query = new URL(request.url, 'http://localhost').search;
       const { person, action, details } = await this.signIn.finish(query, begun.checks, begun.link);

@@ -3,7 +3,7 @@ import { AppError } from '#contract/app-error.js';
 import { Passwords } from '#people/passwords.js';
 import { PersonStore, type Person } from '#people/person-store.js';
 import type { Session } from '#people/session-store.js';
-import { networkOf } from '../../http/network-of.js';
+import { networkOf } from '../../common/network-of.js';
 import { FailedSignIns } from './failed-sign-ins.js';
 import type { ChangePasswordBody, FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './sign-in-bodies.js';
 import { SignInLimits } from './sign-in-limits.js';

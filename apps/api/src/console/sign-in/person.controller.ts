@@ -1,13 +1,11 @@
-import { Patch, Req } from '@nestjs/common';
-import { ApiBody, ApiResponse } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
+import { Body, Patch } from '@nestjs/common';
+import { ApiResponse } from '@nestjs/swagger';
 import { AuditLog } from '#people/audit-log.js';
 import { PersonStore } from '#people/person-store.js';
-import { consoleBody } from '../console-body.js';
 import { ConsoleController } from '../console-controller.js';
 import { NameBody } from '../name-body.js';
 import { OpenSession } from './open-session.js';
-import { sessionOf } from '../session.guard.js';
+import { Session } from '../session.decorator.js';
 import { SessionView } from './session-views.js';
 
 /** What people say of themselves. */
@@ -20,12 +18,9 @@ export class PersonController {
   ) {}
 
   @Patch()
-  @ApiBody({ type: NameBody })
   @ApiResponse({ status: 200, type: SessionView })
-  async rename(@Req() request: FastifyRequest): Promise<SessionView> {
-    const session = sessionOf(request);
+  async rename(@Session() session: Session, @Body() { name }: NameBody): Promise<SessionView> {
     const { accountId, personId, name: from, email } = session;
-    const { name } = consoleBody(NameBody, request.body);
     await this.people.rename(accountId, personId, name);
     const details = { name, email, from };
     await this.audit.write({ accountId, personId, action: 'person.changed', target: personId, details });

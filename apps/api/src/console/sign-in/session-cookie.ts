@@ -1,29 +1,32 @@
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MAX_AGE_DAYS } from '#people/session-store.js';
-import { ConsoleCookie } from './console-cookie.js';
+import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
+import { clearCookie, consoleCookie, readCookie, setCookie, type ConsoleCookie } from './console-cookie.js';
 
 /** Longer texts can't be tokens of ours. */
 const MAX_TOKEN_LENGTH = 64;
 
 /** The cookie with a session's token; no other site sends it. */
+@Injectable()
 export class SessionCookie {
   private readonly cookie: ConsoleCookie;
 
-  constructor(publicUrl: string) {
-    this.cookie = new ConsoleCookie(publicUrl, 'darkroom_session', { path: '/console', sameSite: 'strict' });
+  constructor(config: ApiConfig) {
+    this.cookie = consoleCookie(publicUrlOf(config), 'darkroom_session', { path: '/console', sameSite: 'strict' });
   }
 
   /** The session token a browser sent. */
   read(request: FastifyRequest): string | undefined {
-    const token = this.cookie.read(request);
+    const token = readCookie(request, this.cookie);
     return token === undefined || token.length > MAX_TOKEN_LENGTH ? undefined : token;
   }
 
   set(reply: FastifyReply, token: string): void {
-    this.cookie.set(reply, token, MAX_AGE_DAYS * 86_400);
+    setCookie(reply, this.cookie, token, MAX_AGE_DAYS * 86_400);
   }
 
   clear(reply: FastifyReply): void {
-    this.cookie.clear(reply);
+    clearCookie(reply, this.cookie);
   }
 }

@@ -1,17 +1,16 @@
-import { Delete, Get, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
+import { Body, Delete, Get, HttpCode, Ip, Param, Post, UseGuards } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiBody, ApiResponse } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
+import { ApiResponse } from '@nestjs/swagger';
 import { AppError } from '#contract/app-error.js';
 import { AuditLog } from '#people/audit-log.js';
 import { SessionStore } from '#people/session-store.js';
-import { consoleBody } from '../console-body.js';
 import { ConsoleController } from '../console-controller.js';
-import { sessionOf } from '../session.guard.js';
+import { Session } from '../session.decorator.js';
 import { PasswordGuard } from './password.guard.js';
 import { PasswordSignIn } from './password-sign-in.js';
 import { SessionListView, sessionListView } from './session-views.js';
 import { ChangePasswordBody } from './sign-in-bodies.js';
+import { IdParam } from '../../common/params.js';
 
 /** What a person sees and changes of their own. */
 @ConsoleController('Sessions')
@@ -24,17 +23,14 @@ export class SessionsController {
 
   @Get('sessions')
   @ApiResponse({ status: 200, type: SessionListView })
-  async list(@Req() request: FastifyRequest): Promise<SessionListView> {
-    const { id, personId } = sessionOf(request);
+  async list(@Session() { id, personId }: Session): Promise<SessionListView> {
     return sessionListView(await this.sessions.list(personId), id);
   }
 
   @Delete('sessions/:id')
   @RouteConfig({ bodyless: true })
   @HttpCode(204)
-  async end(@Req() request: FastifyRequest): Promise<void> {
-    const { accountId, personId } = sessionOf(request);
-    const { id } = request.params as { id: string };
+  async end(@Session() { accountId, personId }: Session, @Param() { id }: IdParam): Promise<void> {
     if (!(await this.sessions.end(personId, id))) throw new AppError('not_found', 'There is no such session.');
     await this.audit.write({ accountId, personId, action: 'session.ended', target: id });
   }
@@ -42,11 +38,13 @@ export class SessionsController {
   @Post('password')
   @UseGuards(PasswordGuard)
   @HttpCode(204)
-  @ApiBody({ type: ChangePasswordBody })
-  async changePassword(@Req() request: FastifyRequest): Promise<void> {
-    const session = sessionOf(request);
+  async changePassword(
+    @Session() session: Session,
+    @Ip() address: string,
+    @Body() body: ChangePasswordBody,
+  ): Promise<void> {
     const { accountId, personId } = session;
-    await this.passwords.changePassword(request.ip, session, consoleBody(ChangePasswordBody, request.body));
+    await this.passwords.changePassword(address, session, body);
     await this.audit.write({ accountId, personId, action: 'person.changed_password', target: personId });
   }
 }

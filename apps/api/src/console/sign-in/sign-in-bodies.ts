@@ -5,7 +5,7 @@ import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { textProblem } from '#contract/text-rules.js';
 import { storedEmailOf } from '#people/person-rules.js';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '#people/passwords.js';
-import { SpelledBy } from '../console-body.js';
+import { SpelledBy } from '../../common/contract-fields.js';
 import { IsName } from '../name-body.js';
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;

@@ -1,11 +1,12 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { createHash } from 'node:crypto';
 import { AppError } from '#contract/app-error.js';
-import { networkOf } from '../../http/network-of.js';
-import type { RateCounter } from '../../limits/rate-counter.js';
+import { networkOf } from '../../common/network-of.js';
+import { RateCounter } from '../../limits/rate-counter.js';
 
-/** Attempts are counted in windows of this many seconds. */
-export const SIGN_IN_WINDOW_SECONDS = 900;
+/** Injection token: attempts are counted in windows of this many seconds. */
+export const SIGN_IN_WINDOW_SECONDS = Symbol('seconds of a window of sign-ins');
 /**
  * Attempts in a window: for one e-mail address from one network address and from all of them, and from one network
  * address for anybody. The first is the narrowest, so that whoever guesses keeps the person out only from where they do.
@@ -18,13 +19,13 @@ const SHARE_ALONE = 1 / 2;
 const MAX_NAMES = 10_000;
 
 /** Turns away whoever tries to sign in too often. Attempts count before the password is looked at, good ones too. */
+@Injectable()
 export class SignInLimits {
   private readonly alone: LRUCache<string, number>;
 
-  /** `counter` must count in windows of the same length. */
   constructor(
     private readonly counter: RateCounter,
-    windowSeconds = SIGN_IN_WINDOW_SECONDS,
+    @Inject(SIGN_IN_WINDOW_SECONDS) private readonly windowSeconds: number,
   ) {
     this.alone = new LRUCache<string, number>({ max: MAX_NAMES, ttl: windowSeconds * 1_000 });
   }
@@ -49,10 +50,10 @@ export class SignInLimits {
     // Counted here too, so that Redis failing in the middle of an attack resets nothing.
     const here = (this.alone.get(name) ?? 0) + 1;
     this.alone.set(name, here, { noUpdateTTL: true });
-    const counted = await this.counter.count(name).catch(() => undefined);
+    const counted = await this.counter.count(name, this.windowSeconds).catch(() => undefined);
     if (counted === undefined ? here <= limit * SHARE_ALONE : counted.place <= limit) return;
     throw new AppError('rate_limit_exceeded', 'Too many attempts. Try again later.', {
-      retryAfter: counted?.resetSeconds ?? SIGN_IN_WINDOW_SECONDS,
+      retryAfter: counted?.resetSeconds ?? this.windowSeconds,
     });
   }
 }

@@ -1,14 +1,13 @@
-import { Get, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
+import { Body, Get, HttpCode, Ip, Post, Req, Res, UseGuards } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiBody, ApiResponse } from '@nestjs/swagger';
+import { ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../auth/api-key.guard.js';
-import { consoleBody } from '../console-body.js';
 import { ConsoleController } from '../console-controller.js';
 import { OpenSession } from './open-session.js';
 import { PasswordGuard } from './password.guard.js';
 import { PasswordSignIn } from './password-sign-in.js';
-import { sessionOf } from '../session.guard.js';
+import { Session } from '../session.decorator.js';
 import { SessionView } from './session-views.js';
 import { FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './sign-in-bodies.js';
 
@@ -22,37 +21,49 @@ export class SignInController {
 
   @Get('session')
   @ApiResponse({ status: 200, type: SessionView })
-  current(@Req() request: FastifyRequest): SessionView {
-    return this.session.view(sessionOf(request));
+  current(@Session() session: Session): SessionView {
+    return this.session.view(session);
   }
 
   @Post('first-admin')
   @Public()
   @UseGuards(PasswordGuard)
-  @ApiBody({ type: FirstAdminBody })
   @ApiResponse({ status: 201, type: SessionView })
-  async firstAdmin(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
-    const person = await this.passwords.firstAdmin(request.ip, consoleBody(FirstAdminBody, request.body));
+  async firstAdmin(
+    @Ip() address: string,
+    @Body() body: FirstAdminBody,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const person = await this.passwords.firstAdmin(address, body);
     return await this.session.open(request, reply, person, 'person.became_first_admin');
   }
 
   @Post('join')
   @Public()
   @UseGuards(PasswordGuard)
-  @ApiBody({ type: JoinBody })
   @ApiResponse({ status: 201, type: SessionView })
-  async join(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
-    const person = await this.passwords.join(request.ip, consoleBody(JoinBody, request.body));
+  async join(
+    @Ip() address: string,
+    @Body() body: JoinBody,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const person = await this.passwords.join(address, body);
     return await this.session.open(request, reply, person, 'person.joined');
   }
 
   @Post('reset-password')
   @Public()
   @UseGuards(PasswordGuard)
-  @ApiBody({ type: ResetPasswordBody })
   @ApiResponse({ status: 201, type: SessionView })
-  async resetPassword(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
-    const person = await this.passwords.resetPassword(request.ip, consoleBody(ResetPasswordBody, request.body));
+  async resetPassword(
+    @Ip() address: string,
+    @Body() body: ResetPasswordBody,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const person = await this.passwords.resetPassword(address, body);
     return await this.session.open(request, reply, person, 'person.reset_password');
   }
 
@@ -60,10 +71,14 @@ export class SignInController {
   @Public()
   @UseGuards(PasswordGuard)
   @HttpCode(200)
-  @ApiBody({ type: SignInBody })
   @ApiResponse({ status: 200, type: SessionView })
-  async signIn(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
-    const person = await this.passwords.signIn(request.ip, consoleBody(SignInBody, request.body));
+  async signIn(
+    @Ip() address: string,
+    @Body() body: SignInBody,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const person = await this.passwords.signIn(address, body);
     return await this.session.open(request, reply, person, 'person.signed_in');
   }
 

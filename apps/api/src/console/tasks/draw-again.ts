@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { Database } from '#database/database.js';
 import { inputKey } from '#storage/object-key.js';
 import { ObjectNotFound, type ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
@@ -24,17 +23,13 @@ type Terms = Pick<TaskCommand, 'requestId' | 'callbackUrl' | 'asynchronous' | 'r
 /** Makes a new task of an old one's order, at today's price. */
 @Injectable()
 export class DrawAgain {
-  private readonly details: TaskDetails;
-
   constructor(
-    database: Database,
+    private readonly details: TaskDetails,
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     private readonly tasks: SubmitTask,
     private readonly rules: RequestRules,
     private readonly limits: RequestLimits,
-  ) {
-    this.details = new TaskDetails(database.pool);
-  }
+  ) {}
 
   /** For the account's own people, with its caller. Answers and throws like `order`; `task_not_found` besides. */
   async run(accountId: string, id: string, caller: () => Promise<Caller>, requestId: string): Promise<string> {

@@ -1,16 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { CancelTask } from '#tasks/cancel-task.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';
 import { isTaskId } from '#tasks/task-id.js';
-
 import { TaskStore } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
-
 import { Following } from './following.js';
-import { AccountTasks } from './account-tasks.js';
-import { sessionOf } from '../session.guard.js';
+import { ShownTasks } from './shown-tasks.js';
 import type { ConsoleTaskView } from './task-views.js';
 
 /** One task that a request of the console names. Another account's is none: `task_not_found`. */
@@ -18,29 +15,27 @@ import type { ConsoleTaskView } from './task-views.js';
 export class OwnTasks {
   constructor(
     private readonly store: TaskStore,
-    private readonly tasks: AccountTasks,
+    private readonly shown: ShownTasks,
     private readonly cancelTask: CancelTask,
     private readonly estimates: TaskEstimates,
     private readonly following: Following,
   ) {}
 
-  async find(request: FastifyRequest): Promise<TaskSummary> {
-    return await this.lookUp(request, (accountId, id) => this.store.find(accountId, id));
+  async find(accountId: string, id: string): Promise<TaskSummary> {
+    return known(isTaskId(id) ? await this.store.find(accountId, id) : undefined);
   }
 
   /** The task as it is afterwards. */
-  async cancel(request: FastifyRequest): Promise<TaskSummary> {
-    return await this.lookUp(request, (accountId, id) => this.cancelTask.cancel(accountId, id));
+  async cancel(accountId: string, id: string): Promise<TaskSummary> {
+    return known(isTaskId(id) ? await this.cancelTask.cancel(accountId, id) : undefined);
   }
 
   async view(accountId: string, task: TaskSummary): Promise<ConsoleTaskView> {
-    return await this.tasks.view(accountId, task, (await this.estimates.places([task])).get(task.id));
+    return await this.shown.view(accountId, task, (await this.estimates.places([task])).get(task.id));
   }
 
   /** Streams the task as it moves, with its partial pictures, to its end. */
-  async follow(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { accountId } = sessionOf(request);
-    const task = await this.find(request);
+  follow(accountId: string, task: TaskSummary, reply: FastifyReply): void {
     this.following.stream(task, reply, () => this.latest(accountId, task));
   }
 
@@ -48,15 +43,9 @@ export class OwnTasks {
   private async latest(accountId: string, task: TaskSummary): Promise<ConsoleTaskView> {
     return await this.view(accountId, (await this.store.find(accountId, task.id)) ?? task);
   }
+}
 
-  private async lookUp(
-    request: FastifyRequest,
-    find: (accountId: string, id: string) => Promise<TaskSummary | undefined>,
-  ): Promise<TaskSummary> {
-    const { taskId } = request.params as { taskId: string };
-    const task = isTaskId(taskId) ? await find(sessionOf(request).accountId, taskId) : undefined;
-    if (task === undefined) throw new AppError('task_not_found', 'There is no such task.');
-    request.taskId = task.id;
-    return task;
-  }
+function known(task: TaskSummary | undefined): TaskSummary {
+  if (task === undefined) throw new AppError('task_not_found', 'There is no such task.');
+  return task;
 }

@@ -1,22 +1,31 @@
-import type { TaskListQuery } from '#tasks/task-store.js';
-import { listQuery } from '../../tasks/list-query.js';
-import { assertFilters, queryText } from '../query-text.js';
+import type { TaskStatus } from '#tasks/task-status.js';
+import { KnownFiltersOnly } from '../../common/contract-fields.js';
+import { AfterTask, DEFAULT_LIMIT, PageLimit, QueryText } from '../../common/query-fields.js';
+import { StatusOfTask, UnixSecond } from '../../tasks/list-query.js';
 
-const FILTERS = ['limit', 'after', 'status', 'since', 'model', 'key', 'text'];
+/** The query of the console's list of tasks. */
+@KnownFiltersOnly()
+export class ConsoleTaskQuery {
+  @PageLimit()
+  readonly limit: number = DEFAULT_LIMIT;
 
-/** What the list of tasks is narrowed to. */
-export interface ConsoleTaskQuery extends TaskListQuery {
+  @AfterTask()
+  readonly after?: string;
+
+  @StatusOfTask()
+  readonly status?: TaskStatus;
+
+  @UnixSecond()
+  readonly since?: Date;
+
+  @QueryText()
+  readonly model?: string;
+
   /** Part of the prompt, in any case of letters, or the whole id of a task or of its request. */
-  readonly text: string | undefined;
-}
+  @QueryText()
+  readonly text?: string;
 
-/** The query of the console's list of tasks; `key` is an id, or the word `playground`. Throws AppError. */
-export function consoleTaskQuery(query: unknown): ConsoleTaskQuery & { readonly key: string | undefined } {
-  assertFilters(query, FILTERS);
-  return {
-    ...listQuery(query),
-    model: queryText(query, 'model'),
-    text: queryText(query, 'text'),
-    key: queryText(query, 'key'),
-  };
+  /** Id of a key, or the word `playground`. */
+  @QueryText()
+  readonly key?: string;
 }

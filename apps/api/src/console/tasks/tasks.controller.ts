@@ -1,4 +1,4 @@
-import { Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -9,9 +9,10 @@ import { ConsoleCaller } from './console-caller.js';
 import { ConsoleController } from '../console-controller.js';
 import { DrawAgain } from './draw-again.js';
 import { OwnTasks } from './own-tasks.js';
-import { sessionOf } from '../session.guard.js';
-import { consoleTaskQuery } from './task-query.js';
+import { Session } from '../session.decorator.js';
+import { ConsoleTaskQuery } from './task-query.js';
 import { AcceptedTaskView, ConsoleTaskPage, ConsoleTaskView, PartialPictureView } from './task-views.js';
+import { TaskIdParam } from '../../common/params.js';
 
 /** The word that stands for the playground's own key in filters. */
 const PLAYGROUND = 'playground';
@@ -39,17 +40,24 @@ export class ConsoleTasksController {
     schema: { type: 'string' },
   })
   @ApiResponse({ status: 200, type: ConsoleTaskPage })
-  async list(@Req() request: FastifyRequest): Promise<ConsoleTaskPage> {
-    const { accountId } = sessionOf(request);
-    const { key, ...query } = consoleTaskQuery(request.query);
+  async list(
+    @Session() { accountId }: Session,
+    @Query() { key, ...query }: ConsoleTaskQuery,
+  ): Promise<ConsoleTaskPage> {
     const apiKeyId = key === PLAYGROUND ? await this.callers.keyId(accountId) : key;
     return await this.tasks.list(accountId, { ...query, apiKeyId });
   }
 
   @Get(':taskId')
   @ApiResponse({ status: 200, type: ConsoleTaskView })
-  async find(@Req() request: FastifyRequest): Promise<ConsoleTaskView> {
-    return await this.own.view(sessionOf(request).accountId, await this.own.find(request));
+  async find(
+    @Session() { accountId }: Session,
+    @Param() { taskId }: TaskIdParam,
+    @Req() request: FastifyRequest,
+  ): Promise<ConsoleTaskView> {
+    const task = await this.own.find(accountId, taskId);
+    request.taskId = task.id;
+    return await this.own.view(accountId, task);
   }
 
   @Get(':taskId/events')
@@ -65,17 +73,28 @@ export class ConsoleTasksController {
       },
     },
   })
-  async events(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.own.follow(request, reply);
+  async events(
+    @Session() { accountId }: Session,
+    @Param() { taskId }: TaskIdParam,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const task = await this.own.find(accountId, taskId);
+    request.taskId = task.id;
+    this.own.follow(accountId, task, reply);
   }
 
   @Post(':taskId/cancel')
   @RouteConfig({ bodyless: true })
   @HttpCode(200)
   @ApiResponse({ status: 200, type: ConsoleTaskView })
-  async cancel(@Req() request: FastifyRequest): Promise<ConsoleTaskView> {
-    const { accountId, personId } = sessionOf(request);
-    const task = await this.own.cancel(request);
+  async cancel(
+    @Session() { accountId, personId }: Session,
+    @Param() { taskId }: TaskIdParam,
+    @Req() request: FastifyRequest,
+  ): Promise<ConsoleTaskView> {
+    const task = await this.own.cancel(accountId, taskId);
+    request.taskId = task.id;
     await this.audit.write({ accountId, personId, action: 'task.cancelled', target: task.id });
     return await this.own.view(accountId, task);
   }
@@ -84,10 +103,12 @@ export class ConsoleTasksController {
   @RouteConfig({ bodyless: true })
   @HttpCode(202)
   @ApiResponse({ status: 202, type: AcceptedTaskView })
-  async runAgain(@Req() request: FastifyRequest): Promise<AcceptedTaskView> {
-    const session = sessionOf(request);
+  async runAgain(
+    @Session() session: Session,
+    @Param() { taskId }: TaskIdParam,
+    @Req() request: FastifyRequest,
+  ): Promise<AcceptedTaskView> {
     const { accountId, personId } = session;
-    const { taskId } = request.params as { taskId: string };
     const id = await this.again.run(accountId, taskId, () => this.callers.of(session), request.id);
     request.taskId = id;
     await this.audit.write({ accountId, personId, action: 'task.made_again', target: id, details: { from: taskId } });

@@ -1,17 +1,15 @@
-import { Get, Patch, Post, Req } from '@nestjs/common';
-import { ApiBody, ApiResponse } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
+import { Body, Get, Param, Patch, Post } from '@nestjs/common';
+import { ApiResponse } from '@nestjs/swagger';
 import type { AuditAction } from '#people/audit-actions.js';
 import { AuditLog } from '#people/audit-log.js';
-import type { Account } from '#people/account-store.js';
 import { AccountChangeBody, NewAccountBody } from './account-bodies.js';
 import { AccountListView, AccountRowView, NewAccountView, type AccountLimitsView } from './account-views.js';
 import { Accounts } from './accounts.js';
-import { consoleBody } from '../console-body.js';
 import { ConsoleController } from '../console-controller.js';
 import { Invitations } from './invitations.js';
 import { ForRole } from '../roles.guard.js';
-import { sessionOf } from '../session.guard.js';
+import { Session } from '../session.decorator.js';
+import { IdParam } from '../../common/params.js';
 import { InviteAdminBody } from './team-bodies.js';
 import { LinkView, linkView } from './team-views.js';
 
@@ -32,67 +30,65 @@ export class AccountsController {
   }
 
   @Post()
-  @ApiBody({ type: NewAccountBody })
   @ApiResponse({ status: 201, type: NewAccountView, description: 'The link is for its first admin.' })
-  async create(@Req() request: FastifyRequest): Promise<NewAccountView> {
-    const { email, ...body } = consoleBody(NewAccountBody, request.body);
+  async create(@Session() session: Session, @Body() { email, ...body }: NewAccountBody): Promise<NewAccountView> {
     const id = await this.accounts.create(body);
     const link = await this.invitations.invite(id, email, 'admin');
-    await this.write(request, id, 'account.created', { name: body.name, email });
+    await this.write(session, id, 'account.created', { name: body.name, email });
     const account = await this.accounts.view(id);
-    if (account.budget !== null) await this.writeBudget(request, account);
-    await this.writeLimits(request, account, body);
+    if (account.budget !== null) await this.writeBudget(session, account);
+    await this.writeLimits(session, account, body);
     return { account, ...linkView(link) };
   }
 
   @Patch(':id')
-  @ApiBody({ type: AccountChangeBody })
   @ApiResponse({ status: 200, type: AccountRowView })
-  async change(@Req() request: FastifyRequest): Promise<AccountRowView> {
-    const body = consoleBody(AccountChangeBody, request.body);
-    const before = await this.find(request);
+  async change(
+    @Session() session: Session,
+    @Param() { id }: IdParam,
+    @Body() body: AccountChangeBody,
+  ): Promise<AccountRowView> {
+    const before = await this.accounts.find(id);
     const account = await this.accounts.change(before, body);
-    const { id, name } = account;
-    if (name !== before.name) await this.write(request, id, 'account.renamed', { name, from: before.name });
-    if (body.budget !== undefined || body.budget_period !== undefined) await this.writeBudget(request, account);
-    await this.writeLimits(request, account, body);
+    const { name } = account;
+    if (name !== before.name) await this.write(session, id, 'account.renamed', { name, from: before.name });
+    if (body.budget !== undefined || body.budget_period !== undefined) await this.writeBudget(session, account);
+    await this.writeLimits(session, account, body);
     const isDisabled = account.disabled_at !== null;
     if (isDisabled !== (before.disabledAt !== null)) {
-      await this.write(request, id, isDisabled ? 'account.disabled' : 'account.enabled', { name });
+      await this.write(session, id, isDisabled ? 'account.disabled' : 'account.enabled', { name });
     }
     return account;
   }
 
   /** For an account that nobody manages yet, or any more. */
   @Post(':id/admins')
-  @ApiBody({ type: InviteAdminBody })
   @ApiResponse({ status: 201, type: LinkView })
-  async inviteAdmin(@Req() request: FastifyRequest): Promise<LinkView> {
-    const { email } = consoleBody(InviteAdminBody, request.body);
-    const { id, name } = await this.find(request);
+  async inviteAdmin(
+    @Session() session: Session,
+    @Param() { id }: IdParam,
+    @Body() { email }: InviteAdminBody,
+  ): Promise<LinkView> {
+    const { name } = await this.accounts.find(id);
     const link = await this.invitations.invite(id, email, 'admin');
-    await this.write(request, id, 'person.invited', { email, role: 'admin', account: name }, email);
+    await this.write(session, id, 'person.invited', { email, role: 'admin', account: name }, email);
     return linkView(link);
   }
 
-  private async find(request: FastifyRequest): Promise<Account> {
-    return await this.accounts.find((request.params as { id: string }).id);
-  }
-
-  private async writeBudget(request: FastifyRequest, { id, name, budget }: AccountRowView): Promise<void> {
+  private async writeBudget(session: Session, { id, name, budget }: AccountRowView): Promise<void> {
     const set = { budget: budget?.amount ?? null, period: budget?.period ?? null };
-    await this.write(request, id, 'account.budget_set', { name, ...set });
+    await this.write(session, id, 'account.budget_set', { name, ...set });
   }
 
   private async writeLimits(
-    request: FastifyRequest,
+    session: Session,
     { id, name, limits }: AccountRowView,
     body: AccountChangeBody | Omit<NewAccountBody, 'email'>,
   ): Promise<void> {
     const changes = Object.fromEntries(
       Object.entries(limits).filter(([limit]) => body[limit as keyof AccountLimitsView] !== undefined),
     );
-    if (Object.keys(changes).length > 0) await this.write(request, id, 'account.limits_set', { name, changes });
+    if (Object.keys(changes).length > 0) await this.write(session, id, 'account.limits_set', { name, changes });
   }
 
   /**
@@ -100,13 +96,13 @@ export class AccountsController {
    * accounts are none of its business.
    */
   private async write(
-    request: FastifyRequest,
+    session: Session,
     id: string,
     action: AuditAction,
     details: Readonly<Record<string, unknown>>,
     target = id,
   ): Promise<void> {
-    const { accountId, personId } = sessionOf(request);
+    const { accountId, personId } = session;
     await this.audit.write({ accountId, personId, action, target, details });
     if (id !== accountId) await this.audit.write({ accountId: id, personId: null, action, target, details });
   }

@@ -1,37 +1,54 @@
+import { applyDecorators } from '@nestjs/common';
+import { IsIn, IsOptional } from 'class-validator';
 import { AppError } from '#contract/app-error.js';
+import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { USAGE_GROUPS, type UsageGroup } from '#tasks/usage.js';
+import { SpelledBy } from '../../common/contract-fields.js';
+import { orAbsent } from '../../common/query-fields.js';
 
 const DAY_MS = 86_400_000;
 /** Longest time that is asked for at once, and the usual one, in days. */
 const DAYS = { day: { most: 366, usual: 30 }, hour: { most: 31, usual: 2 } } as const;
 
-interface AskedUsage {
-  readonly from: Date;
-  readonly to: Date;
-  readonly by: 'day' | 'hour';
-  readonly group: UsageGroup;
+/** A time as ISO 8601 writes it, which becomes a Date. */
+function IsoTime(): PropertyDecorator {
+  return applyDecorators(SpelledBy(orDate), IsOptional(), Rule('isIsoTime', timeProblem));
 }
 
-/** The query of usage figures. Throws AppError naming the first wrong parameter. */
-export function usageQuery(query: unknown, now: Date): AskedUsage {
-  const { from, to, by = 'day', group = 'model' } = query as Record<string, unknown>;
-  if (by !== 'day' && by !== 'hour') throw wrong('by', 'must be day or hour');
-  const known = USAGE_GROUPS.find((one) => one === group);
-  if (known === undefined) throw wrong('group', `must be one of ${USAGE_GROUPS.join(', ')}`);
-  const end = readTime(to, 'to') ?? now;
-  const start = readTime(from, 'from') ?? new Date(end.getTime() - DAYS[by].usual * DAY_MS);
+function orDate(value: unknown): unknown {
+  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value) ? Date.parse(value) : NaN;
+  return Number.isNaN(time) ? orAbsent(value) : new Date(time);
+}
+
+function timeProblem(value: unknown, name: string): FieldProblem | undefined {
+  if (value instanceof Date) return undefined;
+  return { code: 'invalid_value', message: `${name} must be a time as ISO 8601 writes it` };
+}
+
+/** The query of usage figures. */
+export class UsageQuery {
+  @IsIn(['day', 'hour'], { message: 'by must be day or hour' })
+  readonly by: 'day' | 'hour' = 'day';
+
+  @IsIn(USAGE_GROUPS, { message: `group must be one of ${USAGE_GROUPS.join(', ')}` })
+  readonly group: UsageGroup = 'model';
+
+  @IsoTime()
+  readonly to?: Date;
+
+  @IsoTime()
+  readonly from?: Date;
+}
+
+/** The time that a query asks for. Throws AppError `invalid_value` when it is too long, or none. */
+export function usageSpan({ by, from, to }: UsageQuery, now: Date): { readonly from: Date; readonly to: Date } {
+  const end = to ?? now;
+  const start = from ?? new Date(end.getTime() - DAYS[by].usual * DAY_MS);
   if (start >= end) throw wrong('from', 'must be before to');
   if (end.getTime() - start.getTime() > DAYS[by].most * DAY_MS) {
     throw wrong('from', `must be at most ${DAYS[by].most} days before to`);
   }
-  return { from: start, to: end, by, group: known };
-}
-
-function readTime(value: unknown, param: string): Date | undefined {
-  if (value === undefined || value === '') return undefined;
-  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value) ? Date.parse(value) : NaN;
-  if (Number.isNaN(time)) throw wrong(param, 'must be a time as ISO 8601 writes it');
-  return new Date(time);
+  return { from: start, to: end };
 }
 
 function wrong(param: string, what: string): AppError {

@@ -1,14 +1,14 @@
-import { Get, Req, Res } from '@nestjs/common';
+import { Get, Query, Res } from '@nestjs/common';
 import { ApiProperty, ApiQuery, ApiResponse } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { decimalOf } from '#contract/money.js';
 import { Database } from '#database/database.js';
 import { USAGE_GROUPS, usageOf } from '#tasks/usage.js';
 import { ConsoleController } from '../console-controller.js';
 import { csv } from '../csv.js';
-import { sessionOf } from '../session.guard.js';
-import { usageQuery } from './usage-query.js';
+import { Session } from '../session.decorator.js';
+import { UsageQuery, usageSpan } from './usage-query.js';
 
 class UsageView {
   @ApiProperty({ format: 'date-time' })
@@ -57,10 +57,11 @@ export class UsageController {
 
   @Get('usage')
   @ApiResponse({ status: 200, type: UsageListView })
-  async usage(@Req() request: FastifyRequest): Promise<UsageListView> {
+  async usage(@Session() { accountId }: Session, @Query() query: UsageQuery): Promise<UsageListView> {
     const { currency } = this.source.current;
-    const asked = { ...usageQuery(request.query, new Date()), currency };
-    const rows = await usageOf(this.database.pool, sessionOf(request).accountId, asked);
+    const { by, group: groupedBy } = query;
+    const asked = { ...usageSpan(query, new Date()), by, group: groupedBy, currency };
+    const rows = await usageOf(this.database.pool, accountId, asked);
     const data = rows.map(({ time, group, pictures, failed, spend, p50Ms, p95Ms }) => ({
       ...{ time: time.toISOString(), group, pictures, failed, spend: decimalOf(spend) },
       ...{ p50_ms: rounded(p50Ms), p95_ms: rounded(p95Ms) },
@@ -70,8 +71,12 @@ export class UsageController {
 
   @Get('usage.csv')
   @ApiResponse({ status: 200, description: 'The same as comma-separated text.' })
-  async table(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
-    const { data, currency } = await this.usage(request);
+  async table(
+    @Session() session: Session,
+    @Query() query: UsageQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<string> {
+    const { data, currency } = await this.usage(session, query);
     void reply
       .type('text/csv; charset=utf-8')
       .header('content-disposition', 'attachment; filename="darkroom-usage.csv"');

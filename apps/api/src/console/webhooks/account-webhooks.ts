@@ -1,16 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
-import { Database } from '#database/database.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
-import { TextSealer } from '#secrets/sealed-text.js';
-import { SecretsConfig } from '#secrets/secrets.config.js';
 import { DeliveryLogStore, type DeliveryQuery } from '#webhooks/delivery-log-store.js';
 import { WebhookEndpointStore, type WebhookEndpoint } from '#webhooks/endpoint-store.js';
-import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
+import { WebhookSecretStore } from '#webhooks/secret-store.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
-import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import type { EndpointChangeBody, NewEndpointBody } from './webhook-bodies.js';
 import {
   deliveryView,
@@ -34,21 +30,13 @@ interface Resent {
 /** An account's webhooks as its people manage them. What another account owns is none: `not_found`. */
 @Injectable()
 export class AccountWebhooks {
-  private readonly store: WebhookEndpointStore;
-  private readonly secretStore: WebhookSecretStore;
-  private readonly deliveryLog: DeliveryLogStore;
-
   constructor(
-    { pool }: Database,
-    { secretKey, secretKeyPrevious }: SecretsConfig,
+    private readonly store: WebhookEndpointStore,
+    private readonly secretStore: WebhookSecretStore,
+    private readonly deliveryLog: DeliveryLogStore,
     private readonly egress: EgressConfig,
-    { endpointsPerAccount }: WebhooksConfig,
     private readonly send: SendDeliveries,
-  ) {
-    this.store = new WebhookEndpointStore(pool, endpointsPerAccount);
-    this.secretStore = new WebhookSecretStore(pool, new TextSealer({ secretKey, secretKeyPrevious }, WEBHOOK_SECRETS));
-    this.deliveryLog = new DeliveryLogStore(pool);
-  }
+  ) {}
 
   async endpoints(accountId: string): Promise<EndpointListView> {
     const [endpoints, records] = [await this.store.list(accountId), await this.store.records(accountId)];

@@ -1,23 +1,20 @@
-import { Delete, Get, HttpCode, Patch, Post, Req } from '@nestjs/common';
+import { Body, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiBody, ApiQuery, ApiResponse } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
+import { ApiQuery, ApiResponse } from '@nestjs/swagger';
 import type { AuditAction } from '#people/audit-actions.js';
 import { AuditLog } from '#people/audit-log.js';
 import { DELIVERY_STATES } from '#webhooks/next-step.js';
 import { shownUrl } from '#webhooks/shown-url.js';
-import { readLimit } from '../../tasks/list-query.js';
 import { AccountWebhooks } from './account-webhooks.js';
-import { consoleBody } from '../console-body.js';
+import { DeliveryPageQuery } from './delivery-query.js';
 import { ConsoleController } from '../console-controller.js';
-import { assertFilters, queryChoice, queryText } from '../query-text.js';
 import { ForRole } from '../roles.guard.js';
-import { sessionOf } from '../session.guard.js';
+import { Session } from '../session.decorator.js';
 import { EndpointChangeBody, NewEndpointBody, RotateSecretBody } from './webhook-bodies.js';
 import { DeliveryPage, EndpointListView, EndpointView, SecretListView, SentTestView } from './webhook-views.js';
+import { IdParam } from '../../common/params.js';
 
 const OVERLAP_HOURS = 24;
-const FILTERS = ['limit', 'after', 'status', 'endpoint', 'task'];
 
 /** Where an account is told of the ends of its tasks. Whom to tell, and what it is signed with, is for admins. */
 @ConsoleController('Webhooks', 'webhooks')
@@ -29,34 +26,34 @@ export class WebhooksController {
 
   @Get('endpoints')
   @ApiResponse({ status: 200, type: EndpointListView })
-  async endpoints(@Req() request: FastifyRequest): Promise<EndpointListView> {
-    return await this.webhooks.endpoints(sessionOf(request).accountId);
+  async endpoints(@Session() session: Session): Promise<EndpointListView> {
+    return await this.webhooks.endpoints(session.accountId);
   }
 
   @Post('endpoints')
   @ForRole('admin')
-  @ApiBody({ type: NewEndpointBody })
   @ApiResponse({ status: 201, type: EndpointView })
-  async add(@Req() request: FastifyRequest): Promise<EndpointView> {
-    const body = consoleBody(NewEndpointBody, request.body);
-    const endpoint = await this.webhooks.add(sessionOf(request).accountId, body);
+  async add(@Session() session: Session, @Body() body: NewEndpointBody): Promise<EndpointView> {
+    const endpoint = await this.webhooks.add(session.accountId, body);
     const { id, url, events } = endpoint;
-    await this.log(request, 'webhook_endpoint.added', id, { url: shownUrl(url), events });
+    await this.log(session, 'webhook_endpoint.added', id, { url: shownUrl(url), events });
     return endpoint;
   }
 
   @Patch('endpoints/:id')
   @ForRole('admin')
-  @ApiBody({ type: EndpointChangeBody })
   @ApiResponse({ status: 200, type: EndpointView })
-  async change(@Req() request: FastifyRequest): Promise<EndpointView> {
-    const body = consoleBody(EndpointChangeBody, request.body);
-    const endpoint = await this.webhooks.change(sessionOf(request).accountId, idOf(request), body);
-    const { id, events } = endpoint;
+  async change(
+    @Session() session: Session,
+    @Param() { id }: IdParam,
+    @Body() body: EndpointChangeBody,
+  ): Promise<EndpointView> {
+    const endpoint = await this.webhooks.change(session.accountId, id, body);
+    const { events } = endpoint;
     const url = shownUrl(endpoint.url);
-    if (Array.isArray(body.events)) await this.log(request, 'webhook_endpoint.changed', id, { url, events });
-    if (body.active === true) await this.log(request, 'webhook_endpoint.enabled', id, { url });
-    if (body.active === false) await this.log(request, 'webhook_endpoint.disabled', id, { url });
+    if (Array.isArray(body.events)) await this.log(session, 'webhook_endpoint.changed', id, { url, events });
+    if (body.active === true) await this.log(session, 'webhook_endpoint.enabled', id, { url });
+    if (body.active === false) await this.log(session, 'webhook_endpoint.disabled', id, { url });
     return endpoint;
   }
 
@@ -64,11 +61,11 @@ export class WebhooksController {
   @ForRole('admin')
   @RouteConfig({ bodyless: true })
   @HttpCode(204)
-  async remove(@Req() request: FastifyRequest): Promise<void> {
-    const { accountId } = sessionOf(request);
-    const { id, url } = await this.webhooks.endpoint(accountId, idOf(request));
+  async remove(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
+    const { accountId } = session;
+    const { url } = await this.webhooks.endpoint(accountId, id);
     await this.webhooks.remove(accountId, id);
-    await this.log(request, 'webhook_endpoint.removed', id, { url: shownUrl(url) });
+    await this.log(session, 'webhook_endpoint.removed', id, { url: shownUrl(url) });
   }
 
   @Post('endpoints/:id/test')
@@ -76,31 +73,32 @@ export class WebhooksController {
   @RouteConfig({ bodyless: true })
   @HttpCode(202)
   @ApiResponse({ status: 202, type: SentTestView })
-  async test(@Req() request: FastifyRequest): Promise<SentTestView> {
-    const { accountId } = sessionOf(request);
-    const { id, url } = await this.webhooks.endpoint(accountId, idOf(request));
+  async test(@Session() session: Session, @Param() { id }: IdParam): Promise<SentTestView> {
+    const { accountId } = session;
+    const { url } = await this.webhooks.endpoint(accountId, id);
     const deliveryId = await this.webhooks.test(accountId, id);
-    await this.log(request, 'webhook_endpoint.tested', id, { url: shownUrl(url), delivery: deliveryId });
+    await this.log(session, 'webhook_endpoint.tested', id, { url: shownUrl(url), delivery: deliveryId });
     return { id: deliveryId };
   }
 
   @Get('secrets')
   @ForRole('admin')
   @ApiResponse({ status: 200, type: SecretListView })
-  async secrets(@Req() request: FastifyRequest): Promise<SecretListView> {
-    return await this.webhooks.secrets(sessionOf(request).accountId);
+  async secrets(@Session() session: Session): Promise<SecretListView> {
+    return await this.webhooks.secrets(session.accountId);
   }
 
   @Post('secrets/rotate')
   @ForRole('admin')
   @HttpCode(200)
-  @ApiBody({ type: RotateSecretBody })
   @ApiResponse({ status: 200, type: SecretListView, description: 'The one before stays valid for overlap_hours.' })
-  async rotate(@Req() request: FastifyRequest): Promise<SecretListView> {
-    const { overlap_hours: hours } = consoleBody(RotateSecretBody, request.body ?? {});
+  async rotate(
+    @Session() session: Session,
+    @Body() { overlap_hours: hours }: RotateSecretBody,
+  ): Promise<SecretListView> {
     const overlapHours = hours ?? OVERLAP_HOURS;
-    const secrets = await this.webhooks.rotate(sessionOf(request).accountId, overlapHours);
-    await this.log(request, 'webhook_secret.rotated', secrets.data[0]?.id, { overlap_hours: overlapHours });
+    const secrets = await this.webhooks.rotate(session.accountId, overlapHours);
+    await this.log(session, 'webhook_secret.rotated', secrets.data[0]?.id, { overlap_hours: overlapHours });
     return secrets;
   }
 
@@ -111,38 +109,28 @@ export class WebhooksController {
   @ApiQuery({ name: 'endpoint', required: false, description: 'Id of an endpoint.', schema: { type: 'string' } })
   @ApiQuery({ name: 'task', required: false, description: 'Id of a task.', schema: { type: 'string' } })
   @ApiResponse({ status: 200, type: DeliveryPage })
-  async deliveries(@Req() request: FastifyRequest): Promise<DeliveryPage> {
-    const { query } = request;
-    assertFilters(query, FILTERS);
-    return await this.webhooks.deliveries(sessionOf(request).accountId, {
-      limit: readLimit((query as { limit?: unknown }).limit),
-      after: queryText(query, 'after'),
-      state: queryChoice(query, 'status', DELIVERY_STATES),
-      endpointId: queryText(query, 'endpoint'),
-      taskId: queryText(query, 'task'),
-    });
+  async deliveries(
+    @Session() { accountId }: Session,
+    @Query() { limit, after, status: state, endpoint: endpointId, task: taskId }: DeliveryPageQuery,
+  ): Promise<DeliveryPage> {
+    return await this.webhooks.deliveries(accountId, { limit, after, state, endpointId, taskId });
   }
 
   @Post('deliveries/:id/resend')
   @RouteConfig({ bodyless: true })
   @HttpCode(202)
   @ApiResponse({ status: 202, description: 'It is sent at once, under the same webhook-id.' })
-  async resend(@Req() request: FastifyRequest): Promise<void> {
-    const id = idOf(request);
-    const { taskId, url } = await this.webhooks.resend(sessionOf(request).accountId, id);
+  async resend(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
+    const { taskId, url } = await this.webhooks.resend(session.accountId, id);
     const details = { task: taskId, ...(url === undefined ? {} : { url: shownUrl(url) }) };
-    await this.log(request, 'webhook_delivery.resent', id, details);
+    await this.log(session, 'webhook_delivery.resent', id, details);
   }
 
-  private async log(request: FastifyRequest, action: AuditAction, target: string | undefined, details: object) {
-    const { accountId, personId } = sessionOf(request);
+  private async log(session: Session, action: AuditAction, target: string | undefined, details: object) {
+    const { accountId, personId } = session;
     await this.audit.write({
       ...{ accountId, personId, action, details: { ...details } },
       ...(target === undefined ? {} : { target }),
     });
   }
-}
-
-function idOf(request: FastifyRequest): string {
-  return (request.params as { id: string }).id;
 }

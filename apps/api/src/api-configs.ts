@@ -1,0 +1,40 @@
+import { CatalogueConfig } from '#catalogue/catalogue.config.js';
+import { DatabaseConfig } from '#database/database.config.js';
+import { EgressConfig } from '#egress/egress.config.js';
+import { AccountsConfig } from '#people/accounts.config.js';
+import { SignInConfig } from '#people/sign-in.config.js';
+import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
+import { QueueConfig } from '#queue/queue.config.js';
+import { RoutingConfig } from '#routing/routing.config.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
+import { StorageConfig } from '#storage/storage.config.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
+import { MetricsConfig } from '#telemetry/metrics.config.js';
+import { TelemetryConfig } from '#telemetry/telemetry.config.js';
+import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { ChatConfig } from './chat/chat.config.js';
+import { ApiConfig } from './common/api.config.js';
+import { LimitsConfig } from './limits/limits.config.js';
+import { UploadsConfig } from './uploads/uploads.config.js';
+
+/** The settings that the API reads. */
+export const API_CONFIGS = [
+  TelemetryConfig,
+  MetricsConfig,
+  DatabaseConfig,
+  QueueConfig,
+  TasksConfig,
+  StorageConfig,
+  EgressConfig,
+  SecretsConfig,
+  SignInConfig,
+  AccountsConfig,
+  ApiConfig,
+  LimitsConfig,
+  UploadsConfig,
+  WebhooksConfig,
+  CatalogueConfig,
+  RoutingConfig,
+  SandboxConfig,
+  ChatConfig,
+] as const;

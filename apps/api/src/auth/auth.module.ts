@@ -1,0 +1,21 @@
+import { Module } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { DatabaseModule } from '#database/database.module.js';
+import { ApiConfig } from '../common/api.config.js';
+import { ApiKeyGuard } from './api-key.guard.js';
+import { ApiKeyStore } from './api-key-store.js';
+import { KeyUses } from './key-uses.js';
+import { laneLimits, StrangerLane } from './stranger-lane.js';
+
+const strangers = {
+  provide: StrangerLane,
+  inject: [ApiConfig],
+  useFactory: (config: ApiConfig) => new StrangerLane(laneLimits(config)),
+};
+
+/** Who calls the public API, and what they may do. */
+@Module({
+  imports: [DatabaseModule],
+  providers: [{ provide: APP_GUARD, useClass: ApiKeyGuard }, ApiKeyStore, KeyUses, strangers],
+})
+export class AuthModule {}

@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { TaskLinks } from '#answers/task-links.js';
+import { AppError } from '#contract/app-error.js';
+import {
+  chatChunk,
+  chatCompletion,
+  STREAM_END,
+  usageChunk,
+  type ChatHead,
+  type ChatUsage,
+} from '#contract/chat-completion.js';
+import type { Task } from '#tasks/task.js';
+import { ApiConfig } from '../common/api.config.js';
+import { errorBody } from '../common/error-reply.js';
+import { EventStream } from '../common/event-stream.js';
+import type { Accepted } from '../images/accept-image.js';
+import { notYet } from '../images/answer-image.js';
+import { failureOf, stillRunning } from '../images/answer-parts.js';
+import { DeliveryMarks } from '../images/delivery-marks.js';
+import { HeldCalls } from '../images/held-calls.js';
+import { patienceFor } from '../images/stream-image.js';
+import type { ChatRequest } from './chat-request.js';
+import { inChat } from './picture-request.js';
+
+/** Answers a chat with the picture of its task, as a link that chat clients show. */
+@Injectable()
+export class AnswerInChat {
+  constructor(
+    private readonly calls: HeldCalls,
+    private readonly links: TaskLinks,
+    private readonly marks: DeliveryMarks,
+    private readonly config: ApiConfig,
+  ) {}
+
+  /** Throws AppError as an image request does. */
+  async answer(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): Promise<void> {
+    const settled = await this.calls.settled(accepted, reply, this.config.syncWaitMs);
+    if (reply.raw.destroyed) return;
+    void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
+    if (settled === undefined) throw notYet(request, reply, accepted.task);
+    this.watch(request, reply, accepted);
+    const content = this.pictureOf(settled);
+    void reply.code(200).send(chatCompletion(headOf(settled), [{ content, finish: 'stop' }], usageOf(settled)));
+  }
+
+  /** A failure is an event, because the status is long sent; it is thrown too, for the log. */
+  async stream(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    accepted: Accepted,
+    { wantsUsage }: ChatRequest,
+  ): Promise<void> {
+    const events = new EventStream(this.config.streamPingMs);
+    const head = headOf(accepted.task);
+    const say = (chunk: object): void => {
+      events.data(JSON.stringify(chunk));
+    };
+    try {
+      events.open(reply);
+      say(chatChunk(head, 0, { role: 'assistant', content: '' }));
+      const settled = await this.calls.settled(accepted, reply, patienceFor(accepted.task));
+      if (reply.raw.destroyed) return;
+      if (settled === undefined) throw stillRunning(accepted.task.id);
+      this.watch(request, reply, accepted);
+      say(chatChunk(head, 0, { content: this.pictureOf(settled) }));
+      say(chatChunk(head, 0, {}, 'stop'));
+      const usage = usageOf(settled);
+      if (wantsUsage && usage !== undefined) say(usageChunk(head, usage));
+      events.data(STREAM_END);
+    } catch (error) {
+      const told = inChat(error);
+      if (told instanceof AppError) events.data(JSON.stringify(errorBody(told, request.id)));
+      throw error;
+    } finally {
+      events.end();
+    }
+  }
+
+  /** Only who counts its tries can come back for an answer that did not arrive. */
+  private watch(request: FastifyRequest, reply: FastifyReply, { mark, task }: Accepted): void {
+    if (mark?.kind === 'attempt') this.marks.watch(request, reply, task.id);
+  }
+
+  private pictureOf(task: Task): string {
+    const image = task.images?.[0];
+    if (task.status !== 'completed' || image === undefined) throw failureOf(task);
+    return `![picture](${this.links.linkTo(task, image).url ?? ''})`;
+  }
+}
+
+function headOf({ id, createdAt, model }: Task): ChatHead {
+  return { id: `chatcmpl-${id}`, created: Math.floor(createdAt.getTime() / 1000), model, fingerprint: 'darkroom' };
+}
+
+function usageOf({ usage }: Task): ChatUsage | undefined {
+  return usage
+    ? {
+        prompt_tokens: usage.input_tokens,
+        completion_tokens: usage.output_tokens,
+        total_tokens: usage.total_tokens,
+      }
+    : undefined;
+}

@@ -1,0 +1,23 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import type { ChatProvider } from '#providers/chat/chat-provider.js';
+import { OpenAiChat } from '#providers/chat/openai-chat.js';
+import { SandboxChat } from '#providers/sandbox-chat/sandbox-chat.js';
+
+/** How providers of each type are asked for a chat. */
+@Injectable()
+export class ChatProtocols implements OnApplicationShutdown {
+  constructor(
+    private readonly openai: OpenAiChat,
+    private readonly sandbox: SandboxChat,
+  ) {}
+
+  /** Undefined for a type that has no chat. */
+  of(type: string): ChatProvider | undefined {
+    if (type === 'openai') return this.openai;
+    return type === 'sandbox' ? this.sandbox : undefined;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.openai.close();
+  }
+}

@@ -1,0 +1,54 @@
+import { Module } from '@nestjs/common';
+import { DatabaseModule } from '#database/database.module.js';
+import { OpenAiChat } from '#providers/chat/openai-chat.js';
+import { SandboxChat } from '#providers/sandbox-chat/sandbox-chat.js';
+import { obeysDirectives, SandboxConfig } from '#providers/sandbox/sandbox.config.js';
+import { RoutingModule } from '#routing/routing.module.js';
+import { CommonModule } from '../common/common.module.js';
+import { LinksModule } from '../common/links.module.js';
+import { ImagesModule } from '../images/images.module.js';
+import { LimitsModule } from '../limits/limits.module.js';
+import { AnswerInChat } from './answer-in-chat.js';
+import { CallUpstreams } from './call-upstreams.js';
+import { ChatBudget } from './chat-budget.js';
+import { ChatGate } from './chat-gate.js';
+import { ChatPlan } from './chat-plan.js';
+import { ChatProtocols } from './chat-protocols.js';
+import { ChatUsageLog } from './chat-usage-log.js';
+import { ChatConfig } from './chat.config.js';
+import { ChatController } from './chat.controller.js';
+import { DrawInChat } from './draw-in-chat.js';
+import { PassChat } from './pass-chat.js';
+
+const openai = {
+  provide: OpenAiChat,
+  inject: [ChatConfig],
+  useFactory: ({ connectMs }: ChatConfig) => new OpenAiChat(connectMs),
+};
+const sandbox = {
+  provide: SandboxChat,
+  inject: [SandboxConfig],
+  useFactory: (config: SandboxConfig) => new SandboxChat(obeysDirectives(config)),
+};
+/** With the chance and the clock of the process. */
+const plan = { provide: ChatPlan, useFactory: () => new ChatPlan() };
+
+/** `/v1/chat/completions`: chats are passed on to their provider, pictures in a chat are image requests. */
+@Module({
+  imports: [CommonModule, DatabaseModule, ImagesModule, LimitsModule, LinksModule, RoutingModule],
+  controllers: [ChatController],
+  providers: [
+    PassChat,
+    CallUpstreams,
+    plan,
+    ChatGate,
+    ChatProtocols,
+    openai,
+    sandbox,
+    ChatBudget,
+    ChatUsageLog,
+    DrawInChat,
+    AnswerInChat,
+  ],
+})
+export class ChatModule {}

@@ -1,0 +1,22 @@
+import { Module } from '@nestjs/common';
+import { APP_FILTER, APP_PIPE } from '@nestjs/core';
+import { ContractPipe } from './contract.pipe.js';
+import { Draining } from './draining.js';
+import { ErrorFilter } from './error.filter.js';
+import { BodyMemory } from './fastify/body-memory.js';
+import { ConnectionCap } from './fastify/connection-cap.js';
+import { KnownRoutes } from './known-routes.js';
+
+/** What requests share, whichever feature they are for: checks, the error body, the memory for bodies, and the end of a process. */
+@Module({
+  providers: [
+    { provide: APP_FILTER, useClass: ErrorFilter },
+    { provide: APP_PIPE, useClass: ContractPipe },
+    BodyMemory,
+    ConnectionCap,
+    Draining,
+    KnownRoutes,
+  ],
+  exports: [BodyMemory, Draining],
+})
+export class CommonModule {}

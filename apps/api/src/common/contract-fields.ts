@@ -1,0 +1,74 @@
+import { AppError } from '#contract/app-error.js';
+import { assertFields } from '#contract/field-rule.js';
+import { fieldsOf, shownNames } from '#contract/request-fields.js';
+
+const SPELLING = Symbol('spelling');
+const MAY_BE_MISSING = Symbol('may be missing');
+const KNOWN_ONLY = Symbol('known only');
+
+type Spell = (value: unknown) => unknown;
+type Fields<T extends object> = new () => T;
+
+/** Brings a field to its one spelling before it is checked. */
+export function SpelledBy(spell: Spell): PropertyDecorator {
+  return (target, property) => {
+    Reflect.defineMetadata(SPELLING, spell, target, property);
+  };
+}
+
+/** A body that nobody has to send: none is one without fields. */
+export function MayBeMissing(): ClassDecorator {
+  return (target) => {
+    Reflect.defineMetadata(MAY_BE_MISSING, true, target);
+  };
+}
+
+/** A query in which a parameter that its class does not know is wrong; in any other it means nothing. */
+export function KnownFiltersOnly(): ClassDecorator {
+  return (target) => {
+    Reflect.defineMetadata(KNOWN_ONLY, true, target);
+  };
+}
+
+/**
+ * A checked instance of a class made from a body. Throws AppError for the first thing wrong; a field the class does not
+ * know is wrong too. `null` is kept where the class allows it: it takes a setting back.
+ */
+export function checkedBody<T extends object>(bodyClass: Fields<T>, sent: unknown): T {
+  const body = Reflect.hasMetadata(MAY_BE_MISSING, bodyClass) ? (sent ?? {}) : sent;
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new AppError('invalid_json', 'The request body must be a JSON object.');
+  }
+  const known = fieldsOf(bodyClass);
+  const read = new bodyClass();
+  for (const [name, value] of Object.entries(body)) {
+    const [shown = ''] = shownNames([name]);
+    if (!known.includes(name)) {
+      throw new AppError('unsupported_parameter', `There is no field ${shown} here.`, { param: shown });
+    }
+    if (value !== undefined) Reflect.set(read, name, spelled(read, name, value));
+  }
+  assertFields(read);
+  return read;
+}
+
+/** A checked instance of a class made from a query; what is absent stays as the class has it. Throws AppError. */
+export function checkedQuery<T extends object>(queryClass: Fields<T>, query: unknown): T {
+  const known = fieldsOf(queryClass);
+  const sent = Object.entries(query ?? {});
+  if (Reflect.hasMetadata(KNOWN_ONLY, queryClass) && !sent.every(([name]) => known.includes(name))) {
+    throw new AppError('unsupported_parameter', 'There is no such filter.', { param: 'query' });
+  }
+  const read = new queryClass();
+  for (const [name, text] of sent) {
+    const value = known.includes(name) ? spelled(read, name, text) : undefined;
+    if (value !== undefined) Reflect.set(read, name, value);
+  }
+  assertFields(read);
+  return read;
+}
+
+function spelled(fields: object, name: string, value: unknown): unknown {
+  const spell = Reflect.getMetadata(SPELLING, fields, name) as Spell | undefined;
+  return spell === undefined ? value : spell(value);
+}

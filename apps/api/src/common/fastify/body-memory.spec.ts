@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { AppError } from '#contract/app-error.js';
+import { ApiConfig } from '../api.config.js';
+import { BodyBytes } from './body-bytes.js';
+import { BodyHold, BodyMemory } from './body-memory.js';
+
+/** A memory of so many bytes. */
+function memoryOf(bytes: number): BodyMemory {
+  return new BodyMemory({ ...new ApiConfig(), bodyMemory: bytes, jsonBodyLimit: 0 });
+}
+
+/** How much of it one source gets in steps of so many bytes. */
+function filled(memory: BodyMemory, source: string, step = 1): number {
+  for (let taken = 0; ; taken += step) {
+    try {
+      memory.take(step, source);
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'server_is_overloaded', retryAfter: 2 });
+      return taken;
+    }
+  }
+}
+
+describe('BodyMemory', () => {
+  it('H1: one source gets two thirds, and whoever comes next still something', () => {
+    const memory = memoryOf(900);
+    expect(filled(memory, 'one')).toBe(600);
+    expect(filled(memory, 'two')).toBe(200);
+    expect(filled(memory, 'three')).toBe(66);
+    memory.give(600, 'one');
+    expect(filled(memory, 'three')).toBeGreaterThan(300);
+  });
+
+  it('never holds more than its limit, and nothing once all is given back', () => {
+    const step = fc.record({ source: fc.constantFrom('a', 'b', 'c'), bytes: fc.integer({ min: 0, max: 700 }) });
+    fc.assert(
+      fc.property(fc.array(step), (steps) => {
+        const memory = memoryOf(1_000);
+        const holds = steps.flatMap(({ source, bytes }) => {
+          const hold = new BodyHold(memory, source);
+          try {
+            hold.take(bytes);
+          } catch (error) {
+            if (!(error instanceof AppError)) throw error;
+          }
+          expect(memory.held).toBeLessThanOrEqual(1_000);
+          return hold;
+        });
+        for (const hold of [...holds, ...holds]) hold.give();
+        expect(memory.held).toBe(0);
+      }),
+    );
+  });
+});
+
+describe('BodyBytes', () => {
+  it('H1: pieces of any size cost their bytes and as much again, and stay what they were', () => {
+    const sizes = fc.array(fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 90_000 })), {
+      maxLength: 60,
+    });
+    fc.assert(
+      fc.property(sizes, fc.boolean(), (list, isAnnounced) => {
+        const memory = memoryOf(1e9);
+        const total = list.reduce((sum, size) => sum + size, 0);
+        const body = new BodyBytes(60 * 90_000, isAnnounced ? total : 0, new BodyHold(memory, 'a'));
+        for (const [at, size] of list.entries()) body.append(Buffer.alloc(size, at));
+        expect(body.whole.equals(Buffer.concat(list.map((size, at) => Buffer.alloc(size, at))))).toBe(true);
+        expect(memory.held).toBeLessThanOrEqual(Math.max(4_096, 2 * total));
+        body.free();
+        expect([memory.held, body.length]).toEqual([0, 0]);
+      }),
+    );
+  });
+
+  it('H1: of large bodies that arrive in step the first get in, and not none', () => {
+    const memory = memoryOf(24e6);
+    const bodies = Array.from({ length: 8 }, () => new BodyBytes(6e6, 6e6, new BodyHold(memory, 'a')));
+    const left = new Set(bodies);
+    for (let step = 0; step < 12; step++) {
+      for (const body of left) {
+        try {
+          body.append(Buffer.alloc(500_000));
+        } catch {
+          body.free();
+          left.delete(body);
+        }
+      }
+    }
+    expect([...left].map(({ length }) => length)).toEqual([6e6, 6e6]);
+  });
+
+  it('keeps its bytes while somebody uses them', async () => {
+    const body = new BodyBytes(100, 0, new BodyHold(memoryOf(1e6), 'a'));
+    body.append(Buffer.from('abc'));
+    await body.during(async () => {
+      body.free();
+      await Promise.resolve();
+      expect(body.whole.toString()).toBe('abc');
+    });
+    expect(body.length).toBe(0);
+  });
+});

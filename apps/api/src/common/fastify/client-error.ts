@@ -1,0 +1,33 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { AppError } from '#contract/app-error.js';
+import { newRequestId } from '#tasks/task-id.js';
+import { errorBody, errorHeaders } from '../error-reply.js';
+import { appErrorOf } from '../framework-error.js';
+
+/** Answers what Node could not parse as a request: there is no request or reply object, only the socket. */
+export function answerClientError(thrown: Error & { code?: string }, socket: Socket): void {
+  if (thrown.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
+    socket.destroy();
+    return;
+  }
+  const known = appErrorOf(thrown);
+  const error = known.status < 500 ? known : new AppError('invalid_value', 'The request is not valid HTTP.');
+  answerOnSocket(error, socket);
+}
+
+/** Writes a whole error response to a bare socket and closes it. */
+export function answerOnSocket(error: AppError, socket: Socket): void {
+  const requestId = newRequestId();
+  const body = JSON.stringify(errorBody(error, requestId));
+  const headers = {
+    ...errorHeaders(error),
+    'x-request-id': requestId,
+    'access-control-allow-origin': '*',
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? 'Error'}\r\n${lines.join('')}\r\n${body}`);
+}

@@ -1,0 +1,168 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyError, FastifyHttpOptions, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import { newRequestId } from '#tasks/task-id.js';
+import type { ApiConfig } from '../api.config.js';
+import { answerClientError, answerOnSocket } from './client-error.js';
+import type { BodyMemory } from './body-memory.js';
+import { allowEveryOrigin, answerPreflight, isPreflight } from './cors.js';
+import { sendError } from '../error-reply.js';
+import { appErrorOf } from '../framework-error.js';
+import { readBody, readJsonBody } from './json-body.js';
+import { discardBody, discardRest } from './request-stream.js';
+import type { KnownRoutes } from '../known-routes.js';
+import { boundPipelining } from './pipelining.js';
+import './fastify-types.js';
+
+const MAX_HEADER_BYTES = 16_384;
+const HEADERS_TIMEOUT_MS = 15_000;
+/** Largest JSON bodies, in bytes: of whoever has no session at the console, of its people, and of routes without images. */
+const STRANGERS_LIMIT = 16_384;
+const CONSOLE_LIMIT = 65_536;
+const SMALL_LIMIT = 1_048_576;
+
+/**
+ * Fastify with our limits, time limits and error answers (reliability: HTTP server). Of what proxies add to requests
+ * only the caller's address is used, and only from trusted ones; whether links and cookies are of https says PUBLIC_URL.
+ */
+export function createAdapter(trustedProxies: string[] = []): FastifyAdapter {
+  const options: FastifyHttpOptions<Server> & { skipMiddie: true } = {
+    logger: false,
+    skipMiddie: true,
+    trustProxy: trustedProxies.length > 0 && trustedProxies,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    return503OnClosing: false,
+    keepAliveTimeout: 75_000,
+    routerOptions: { maxParamLength: MAX_HEADER_BYTES },
+    http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      connectionsCheckingInterval: 5_000,
+      requireHostHeader: false,
+    },
+    rewriteUrl: (request: IncomingMessage) => readableUrl(request.url ?? '/'),
+    frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+      beginReply(request, reply);
+      sendError(appErrorOf(error), request, reply);
+    },
+    clientErrorHandler: answerClientError,
+  };
+  return new FastifyAdapter(options);
+}
+
+const TASKS = '/v1/tasks/';
+
+/** A task id that can't even be decoded is answered like any other unknown one, whatever follows it. */
+function readableUrl(url: string): string {
+  if (!url.startsWith(TASKS) || !url.includes('%')) return url;
+  const [id = ''] = url.slice(TASKS.length).split(/[/?]/, 1);
+  try {
+    decodeURIComponent(id);
+    return url;
+  } catch {
+    return `${TASKS}-${url.slice(TASKS.length + id.length)}`;
+  }
+}
+
+function beginReply(request: FastifyRequest, reply: FastifyReply): void {
+  void reply.header('x-request-id', request.id);
+  allowEveryOrigin(request, reply);
+}
+
+/** What every request goes through before it is routed to a controller, besides authentication. */
+export function prepareServer(
+  server: FastifyInstance,
+  config: ApiConfig,
+  routes: KnownRoutes,
+  memory: BodyMemory,
+): void {
+  server.decorateRequest('caller', undefined);
+  server.decorateRequest('taskId', undefined);
+  server.decorateRequest('attached', false);
+  server.decorateRequest('received', undefined);
+  server.addHook('onRoute', (route) => {
+    routes.add(route);
+  });
+  server.addHook('onRequest', (request, reply, done) => {
+    beginReply(request, reply);
+    // Whatever is sent to an address that is none, that is what must be said.
+    if (request.is404) delete request.headers['content-type'];
+    // Many clients name a type even when they send nothing.
+    if (request.routeOptions.config.bodyless === true && request.headers['content-length'] === '0') {
+      delete request.headers['content-type'];
+    }
+    // What nobody will look at is read to no purpose, but at a pace.
+    if (request.method === 'GET' || request.method === 'HEAD') discardBody(request);
+    if (isPreflight(request)) answerPreflight(request, reply);
+    else done();
+  });
+  server.addHook('onResponse', (request, _reply, done) => {
+    request.received?.free();
+    done();
+  });
+  server.addHook('onRequestAbort', (request, done) => {
+    request.received?.free();
+    done();
+  });
+  limitArrival(server.server, config);
+  boundPipelining(server.server);
+  takeBodies(server, config, memory);
+  answerOddRequests(server);
+}
+
+/** How long requests may take to arrive; those that take longer are answered 408. */
+export function limitArrival(server: Server, { requestTimeoutMs }: Pick<ApiConfig, 'requestTimeoutMs'>): void {
+  server.requestTimeout = requestTimeoutMs;
+  server.headersTimeout = Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs);
+}
+
+/** JSON everywhere, multipart where the route says so, nothing else. */
+function takeBodies(server: FastifyInstance, config: ApiConfig, memory: BodyMemory): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage) => {
+    if (request.routeOptions.config.multipart === 'only') throw formsOnly();
+    const encoding = request.headers['content-encoding'] ?? 'identity';
+    if (encoding !== 'identity') throw unsupported('Compressed request bodies are not supported.');
+    const source = { request, payload, limit: jsonLimit(request, config), memory };
+    return request.routeOptions.config.rawBody === true ? readBody(source) : readJsonBody(source);
+  });
+  server.addContentTypeParser('multipart/form-data', (request: FastifyRequest, _payload, done) => {
+    // The body stays unread: the controller takes it apart as it arrives.
+    if (request.routeOptions.config.multipart !== undefined) done(null, undefined);
+    else done(unsupported('This address takes application/json only.'));
+  });
+  server.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage, done) => {
+    if (!request.is404) {
+      done(unsupported('The Content-Type of the request is not supported.'));
+      return;
+    }
+    discardRest(payload);
+    done(null, undefined);
+  });
+}
+
+function jsonLimit(request: FastifyRequest, { jsonBodyLimit }: ApiConfig): number {
+  const { largeBody, console: isConsole } = request.routeOptions.config;
+  if (largeBody === true) return jsonBodyLimit;
+  if (request.caller !== undefined) return SMALL_LIMIT;
+  return isConsole === true && request.session !== undefined ? CONSOLE_LIMIT : STRANGERS_LIMIT;
+}
+
+/** What is told to whoever sends something else to a route for forms. */
+export function formsOnly(): AppError {
+  return unsupported('This address takes multipart/form-data only.');
+}
+
+function unsupported(message: string): AppError {
+  return new AppError('unsupported_media_type', message);
+}
+
+function answerOddRequests(server: FastifyInstance): void {
+  server.server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    answerOnSocket(new AppError('method_not_allowed', 'CONNECT is not supported.'), socket);
+  });
+  // An expectation other than 100-continue is ignored; Node would answer it with an empty 417.
+  server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
+}

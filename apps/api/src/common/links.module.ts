@@ -1,0 +1,24 @@
+import { Module } from '@nestjs/common';
+import { TaskLinks } from '#answers/task-links.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
+import { ResultLinks } from '#storage/result-links.js';
+import { LinkSigner } from '#storage/signed-link.js';
+import { StorageConfig } from '#storage/storage.config.js';
+import { TasksModule } from '#tasks/tasks.module.js';
+import { ApiConfig, publicUrlOf } from './api.config.js';
+
+const signer = {
+  provide: LinkSigner,
+  inject: [SecretsConfig, ApiConfig],
+  useFactory: ({ secretKey, secretKeyPrevious }: SecretsConfig, config: ApiConfig) =>
+    new LinkSigner({ secretKey, previousSecretKey: secretKeyPrevious }, publicUrlOf(config)),
+};
+const results = {
+  provide: ResultLinks,
+  inject: [StorageConfig, LinkSigner],
+  useFactory: (config: StorageConfig, links: LinkSigner) => new ResultLinks(config, links),
+};
+
+/** The signed links that callers get, and tasks with theirs. */
+@Module({ imports: [TasksModule], providers: [signer, results, TaskLinks], exports: [LinkSigner, TaskLinks] })
+export class LinksModule {}

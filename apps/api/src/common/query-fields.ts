@@ -1,0 +1,58 @@
+import { applyDecorators } from '@nestjs/common';
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { Rule, type FieldProblem } from '#contract/field-rule.js';
+import { isTaskId } from '#tasks/task-id.js';
+import { SpelledBy } from './contract-fields.js';
+
+const MAX_TEXT = 200;
+const MAX_LIMIT = 100;
+/** How long a page is unless it is said. */
+export const DEFAULT_LIMIT = 20;
+
+/** An empty parameter counts as none. */
+export const orAbsent = (value: unknown): unknown => (value === '' ? undefined : value);
+
+/** A parameter that is a whole number becomes one; anything else is left to the rules of its field. */
+export const orInteger = (value: unknown): unknown =>
+  typeof value === 'string' && /^-?\d{1,11}$/.test(value) ? Number(value) : orAbsent(value);
+
+/** How long a page is to be: 1 to 100. */
+export function PageLimit(): PropertyDecorator {
+  return applyDecorators(
+    SpelledBy(orInteger),
+    IsInt(),
+    Min(1, { message: 'limit must be at least 1' }),
+    Max(MAX_LIMIT, { message: `limit must be at most ${MAX_LIMIT}` }),
+  );
+}
+
+/** Id of the last task of the page before. */
+export function AfterTask(): PropertyDecorator {
+  return applyDecorators(SpelledBy(orAbsent), IsOptional(), Rule('isAfterTask', afterProblem));
+}
+
+function afterProblem(value: unknown, name: string): FieldProblem | undefined {
+  if (typeof value === 'string' && isTaskId(value)) return undefined;
+  return { code: 'invalid_value', message: `${name} must be the id of a task` };
+}
+
+/** A text of 200 characters at most. */
+export function QueryText(): PropertyDecorator {
+  return applyDecorators(SpelledBy(orAbsent), IsOptional(), Rule('isQueryText', textProblem));
+}
+
+function textProblem(value: unknown, name: string): FieldProblem | undefined {
+  if (typeof value !== 'string') return { code: 'invalid_type', message: `${name} must be a text` };
+  if (value.length <= MAX_TEXT && !value.includes('\u0000')) return undefined;
+  return { code: 'invalid_value', message: `${name} must be at most ${MAX_TEXT} characters long` };
+}
+
+/** Like QueryText, but one of the choices. */
+export function QueryChoice(choices: readonly string[]): PropertyDecorator {
+  const problem = (value: unknown, name: string): FieldProblem | undefined =>
+    textProblem(value, name) ??
+    (choices.some((choice) => choice === value)
+      ? undefined
+      : { code: 'invalid_value', message: `${name} must be one of ${choices.join(', ')}` });
+  return applyDecorators(SpelledBy(orAbsent), IsOptional(), Rule(`isOneOf ${choices.join(' ')}`, problem));
+}

@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { AuditModule } from './audit/audit.module.js';
+import { KeysModule } from './keys/keys.module.js';
+import { OperationsModule } from './operations/operations.module.js';
+import { PlaygroundModule } from './playground/playground.module.js';
+import { SignInModule } from './sign-in/sign-in.module.js';
+import { ConsoleTasksModule } from './tasks/tasks.module.js';
+import { AccountsModule } from './team/accounts.module.js';
+import { TeamModule } from './team/team.module.js';
+import { UsageModule } from './usage/usage.module.js';
+import { ConsoleWebhooksModule } from './webhooks/webhooks.module.js';
+
+/** The console's API, at `/console/api`. The console's document lists it in this order. */
+@Module({
+  imports: [
+    SignInModule,
+    KeysModule,
+    PlaygroundModule,
+    ConsoleTasksModule,
+    UsageModule,
+    OperationsModule,
+    TeamModule,
+    AuditModule,
+    AccountsModule,
+    ConsoleWebhooksModule,
+  ],
+})
+export class ConsoleModule {}

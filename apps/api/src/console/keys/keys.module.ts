@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { DatabaseModule } from '#database/database.module.js';
+import { PeopleModule } from '../../common/people.module.js';
+import { AccountDefaultsModule } from '../team/account-defaults.module.js';
+import { AccountKeys } from './account-keys.js';
+import { KeysController } from './keys.controller.js';
+
+/** The API keys of an account. */
+@Module({
+  imports: [AccountDefaultsModule, DatabaseModule, PeopleModule],
+  controllers: [KeysController],
+  providers: [AccountKeys],
+})
+export class KeysModule {}

@@ -1,0 +1,66 @@
+import { applyDecorators } from '@nestjs/common';
+import { IsOptional } from 'class-validator';
+import { Rule, type FieldProblem } from '#contract/field-rule.js';
+import { SpelledBy } from '../../common/contract-fields.js';
+import { AfterTask, DEFAULT_LIMIT, orAbsent, PageLimit } from '../../common/query-fields.js';
+import { MOST_DAYS } from './failure-views.js';
+
+const DAY_MS = 86_400_000;
+const USUAL_DAYS = 7;
+const MAX_LENGTH = 200;
+
+/** The time so many days ago, a week unless it is said. */
+export function daysAgo(days: number | null | undefined): Date {
+  return new Date(Date.now() - (days ?? USUAL_DAYS) * DAY_MS);
+}
+
+function orDays(value: unknown): unknown {
+  return typeof value === 'string' && /^\d{1,3}$/.test(value) ? Number(value) : orAbsent(value);
+}
+
+function daysProblem(value: unknown, name: string): FieldProblem | undefined {
+  if (typeof value === 'number' && value >= 1 && value <= MOST_DAYS) return undefined;
+  return { code: 'invalid_value', message: `${name} must be a number from 1 to ${MOST_DAYS}` };
+}
+
+/** How far back a query asks. */
+function Days(): PropertyDecorator {
+  return applyDecorators(SpelledBy(orDays), IsOptional(), Rule('isDays', daysProblem));
+}
+
+function textProblem(value: unknown, name: string): FieldProblem | undefined {
+  if (typeof value === 'string' && value !== '' && value.length <= MAX_LENGTH && !value.includes('\u0000')) {
+    return undefined;
+  }
+  return { code: 'invalid_value', message: `${name} must be a text of 1 to ${MAX_LENGTH} characters` };
+}
+
+/** The query of failures by kind. */
+export class FailuresQuery {
+  @Days()
+  readonly days?: number;
+}
+
+/** The query of the failures of one kind. */
+export class FailedTasksQuery {
+  @PageLimit()
+  readonly limit: number = DEFAULT_LIMIT;
+
+  @AfterTask()
+  readonly after?: string;
+
+  /** Who was called last; absent: nobody. */
+  @SpelledBy(orAbsent)
+  @IsOptional()
+  @Rule('isProviderName', textProblem)
+  readonly provider?: string;
+
+  @Rule('isFailureText', textProblem)
+  readonly code!: string;
+
+  @Rule('isFailureText', textProblem)
+  readonly model!: string;
+
+  @Days()
+  readonly days?: number;
+}

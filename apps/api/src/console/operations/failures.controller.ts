@@ -1,0 +1,96 @@
+import { Body, Get, HttpCode, Post, Query, Req } from '@nestjs/common';
+import { ApiQuery, ApiResponse } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import { AuditLog } from '#people/audit-log.js';
+import { FailedTasks } from '#tasks/failed-tasks.js';
+import { ConsoleController } from '../console-controller.js';
+import { daysAgo, FailedTasksQuery, FailuresQuery } from './failure-query.js';
+import {
+  FailedTaskPage,
+  failedTaskView,
+  FailureListView,
+  groupView,
+  MOST_DAYS,
+  MOST_REDRIVEN,
+  RedriveBody,
+  RedriveView,
+  redriveView,
+} from './failure-views.js';
+import { Redrive, type RedriveOutcome } from './redrive.js';
+import { ForRole } from '../roles.guard.js';
+import { Session } from '../session.decorator.js';
+
+const Days = () =>
+  ApiQuery({ name: 'days', required: false, schema: { type: 'integer', minimum: 1, maximum: MOST_DAYS, default: 7 } });
+
+/** What failed in all accounts, and its second chance. What was asked for stays its owner's: no prompt is shown. */
+@ConsoleController('Operation', 'failures')
+@ForRole('operator')
+export class FailuresController {
+  constructor(
+    private readonly failed: FailedTasks,
+    private readonly redriving: Redrive,
+    private readonly audit: AuditLog,
+  ) {}
+
+  @Get()
+  @Days()
+  @ApiResponse({ status: 200, type: FailureListView })
+  async groups(@Query() { days }: FailuresQuery): Promise<FailureListView> {
+    return { data: (await this.failed.groups(daysAgo(days))).map(groupView) };
+  }
+
+  @Get('tasks')
+  @Days()
+  @ApiQuery({ name: 'code', schema: { type: 'string' } })
+  @ApiQuery({ name: 'provider', required: false, description: 'None: nobody was called.', schema: { type: 'string' } })
+  @ApiQuery({ name: 'model', schema: { type: 'string' } })
+  @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
+  @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
+  @ApiResponse({ status: 200, type: FailedTaskPage })
+  async tasks(@Query() { days, provider, ...query }: FailedTasksQuery): Promise<FailedTaskPage> {
+    const { tasks, hasMore } = await this.failed.page({ ...query, provider: provider ?? null, since: daysAgo(days) });
+    const next = hasMore ? (tasks.at(-1)?.id ?? null) : null;
+    return { data: tasks.map(failedTaskView), has_more: hasMore, next };
+  }
+
+  @Post('redrive')
+  @HttpCode(200)
+  @ApiResponse({ status: 200, type: RedriveView, description: 'A failed task is drawn anew once at most.' })
+  async redrive(
+    @Session() session: Session,
+    @Body() body: RedriveBody,
+    @Req() request: FastifyRequest,
+  ): Promise<RedriveView> {
+    const { ids, next } = await this.chosen(body);
+    const outcome = await this.redriving.run(ids, request.id);
+    await this.log(session, outcome);
+    return redriveView(outcome, next);
+  }
+
+  /** Throws AppError unless it is said what to draw anew. */
+  private async chosen({ tasks, code, provider, model, days, after }: RedriveBody) {
+    if (tasks) return { ids: tasks, next: null };
+    if (!code || !model) throw new AppError('missing_required_parameter', 'tasks, or code and model, must be given');
+    const kind = { code, provider: provider ?? null, model, since: daysAgo(days), open: true };
+    const page = await this.failed.page({ ...kind, limit: MOST_REDRIVEN, after: after ?? undefined });
+    const ids = page.tasks.map(({ id }) => id);
+    return { ids, next: page.hasMore ? (ids.at(-1) ?? null) : null };
+  }
+
+  /** The accounts that pay for it are told as well, without the names of people they don't know. */
+  private async log(session: Session, { redriven, refused }: RedriveOutcome): Promise<void> {
+    if (redriven.length === 0) return;
+    const { accountId, personId } = session;
+    const action = 'tasks.redriven';
+    const details = { count: redriven.length, refused: refused.length };
+    await this.audit.write({ accountId, personId, action, details });
+    const counts = new Map<string, number>();
+    for (const one of redriven) counts.set(one.accountId, (counts.get(one.accountId) ?? 0) + 1);
+    counts.delete(accountId);
+    for (const [owner, count] of counts) {
+      await this.audit.write({ accountId: owner, personId: null, action, details: { count, by: 'operator' } });
+    }
+  }
+}

@@ -1,0 +1,187 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsOptional, IsString, Matches } from 'class-validator';
+import { CostView } from '#contract/cost-view.js';
+import type { LiveWorker } from '#queue/service-times.js';
+import { DRAIN_REASON } from '#routing/provider-switches.js';
+import { MayBeMissing } from '../../common/contract-fields.js';
+
+class DrainedView {
+  @ApiProperty({ format: 'date-time' })
+  since!: string;
+
+  @ApiProperty({ type: String, nullable: true })
+  reason!: string | null;
+}
+
+class RestingKeyView {
+  @ApiProperty({ description: 'Name of the key, never the key.' })
+  key!: string;
+
+  @ApiProperty({ type: 'integer', description: 'How long it still rests.' })
+  rests_ms!: number;
+}
+
+class TrialView {
+  @ApiProperty()
+  model!: string;
+
+  @ApiProperty({ type: CostView, nullable: true, description: 'Null when nothing is charged.' })
+  cost!: CostView | null;
+}
+
+export class ProviderStateView {
+  @ApiProperty()
+  name!: string;
+
+  @ApiProperty({ type: String, nullable: true, example: 'openai', description: 'Null: not in the catalogue any more.' })
+  type!: string | null;
+
+  @ApiProperty({ type: [String], description: 'Models it has routes of.' })
+  models!: string[];
+
+  @ApiProperty({ type: [TrialView], description: 'Image models that it can be tried out with, and what that costs.' })
+  trials!: TrialView[];
+
+  @ApiProperty({ description: 'False when it needs a key and the API has been given none.' })
+  has_key!: boolean;
+
+  @ApiProperty({ type: [String], description: 'Names of keys that the API was started without.' })
+  unset_keys!: string[];
+
+  @ApiProperty({ enum: ['closed', 'half-open', 'open'] })
+  breaker!: 'closed' | 'half-open' | 'open';
+
+  @ApiProperty({ type: 'integer', description: 'Until an open breaker lets a call pass.' })
+  open_ms!: number;
+
+  @ApiProperty({ type: 'integer', description: 'Calls that run or are parked.' })
+  calls!: number;
+
+  @ApiProperty({ type: 'integer', nullable: true })
+  concurrency!: number | null;
+
+  @ApiProperty({ type: 'integer', description: 'Calls begun in the last minute.' })
+  starts!: number;
+
+  @ApiProperty({ type: 'integer', nullable: true })
+  starts_per_minute!: number | null;
+
+  @ApiProperty({ type: [RestingKeyView] })
+  resting_keys!: RestingKeyView[];
+
+  @ApiProperty({ type: DrainedView, nullable: true })
+  drained!: DrainedView | null;
+}
+
+export class ProviderListView {
+  @ApiProperty({ type: [ProviderStateView] })
+  data!: ProviderStateView[];
+}
+
+export class ProviderFiguresView {
+  @ApiProperty()
+  name!: string;
+
+  @ApiProperty({ type: 'integer' })
+  calls!: number;
+
+  @ApiProperty({ type: 'integer' })
+  failed!: number;
+
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Of calls that succeeded, in milliseconds.' })
+  median_ms!: number | null;
+}
+
+export class ProviderFiguresListView {
+  @ApiProperty({
+    type: [ProviderFiguresView],
+    description: 'Calls for pictures in the last hour; of a busy hour, those of its newest 5000 tasks.',
+  })
+  data!: ProviderFiguresView[];
+}
+
+class WorkerView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty()
+  host!: string;
+
+  @ApiProperty({ type: 'integer' })
+  pid!: number;
+
+  @ApiProperty({ example: '1.0.0' })
+  version!: string;
+
+  @ApiProperty({ type: 'integer', description: 'Tasks it has in hand at most.' })
+  slots!: number;
+
+  @ApiProperty({ type: 'integer', description: 'Tasks it has in hand.' })
+  running!: number;
+
+  @ApiProperty({ format: 'date-time' })
+  started_at!: string;
+
+  @ApiProperty({ format: 'date-time', description: 'Its last sign of life; without one for 15 s it is gone.' })
+  last_seen_at!: string;
+}
+
+export class QueueView {
+  @ApiProperty({ type: 'integer' })
+  waiting!: number;
+
+  @ApiProperty({ type: 'integer' })
+  active!: number;
+
+  @ApiProperty({ type: 'integer', description: 'To be tried again later.' })
+  delayed!: number;
+
+  @ApiProperty({ type: 'integer', description: 'Age of the oldest task that waits to be started.' })
+  oldest_waiting_seconds!: number;
+
+  @ApiProperty({ type: 'integer' })
+  completed_last_minute!: number;
+
+  @ApiProperty({ type: 'integer' })
+  failed_last_hour!: number;
+
+  @ApiProperty({ type: [WorkerView], description: 'Those that take tasks, in the order in which they started.' })
+  workers!: WorkerView[];
+}
+
+export class FinishedMinuteView {
+  @ApiProperty({ format: 'date-time' })
+  time!: string;
+
+  @ApiProperty({ type: 'integer' })
+  completed!: number;
+
+  @ApiProperty({ type: 'integer' })
+  failed!: number;
+}
+
+export class FinishedMinutesView {
+  @ApiProperty({ type: [FinishedMinuteView], description: 'The last sixty minutes, oldest first.' })
+  data!: FinishedMinuteView[];
+}
+
+@MayBeMissing()
+export class DrainBody {
+  @ApiPropertyOptional({ type: String, description: 'Why, in 1 to 200 visible characters.' })
+  @IsOptional()
+  @IsString()
+  @Matches(DRAIN_REASON, { message: 'reason must have 1 to 200 visible characters' })
+  reason?: string | null;
+}
+
+@MayBeMissing()
+export class TestBody {
+  @ApiPropertyOptional({ type: String, description: 'One of its image models; its first unless it is said.' })
+  @IsOptional()
+  @IsString()
+  model?: string | null;
+}
+
+export function workerView({ silentMs, startedAt, ...worker }: LiveWorker, now: number): WorkerView {
+  return { ...worker, started_at: startedAt, last_seen_at: new Date(now - silentMs).toISOString() };
+}

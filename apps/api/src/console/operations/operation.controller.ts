@@ -1,0 +1,105 @@
+import { Body, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import { ApiBody, ApiResponse } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import type { AuditAction } from '#people/audit-actions.js';
+import { AuditLog } from '#people/audit-log.js';
+import { ConsoleController } from '../console-controller.js';
+import {
+  DrainBody,
+  FinishedMinutesView,
+  ProviderFiguresListView,
+  ProviderListView,
+  QueueView,
+  TestBody,
+} from './operation-views.js';
+import { Operation } from './operation.js';
+import { ProviderTest } from './provider-test.js';
+import { ForRole } from '../roles.guard.js';
+import { Session } from '../session.decorator.js';
+import { AcceptedTaskView } from '../tasks/task-views.js';
+import { NameParam } from '../../common/params.js';
+
+/** What concerns the whole installation, whosever tasks they are: for its operators. */
+@ConsoleController('Operation')
+@ForRole('operator')
+export class OperationController {
+  constructor(
+    private readonly operation: Operation,
+    private readonly trial: ProviderTest,
+    private readonly audit: AuditLog,
+  ) {}
+
+  @Get('providers')
+  @ApiResponse({ status: 200, type: ProviderListView })
+  async providers(): Promise<ProviderListView> {
+    const states = await this.operation.providers();
+    return { data: states.map((state) => ({ ...state, trials: this.trial.trials(state.name) })) };
+  }
+
+  @Get('providers/figures')
+  @ApiResponse({ status: 200, type: ProviderFiguresListView })
+  async figures(): Promise<ProviderFiguresListView> {
+    return { data: await this.operation.figures() };
+  }
+
+  @Post('providers/:name/drain')
+  @HttpCode(204)
+  @ApiBody({ type: DrainBody, required: false })
+  async drain(@Session() session: Session, @Param() { name }: NameParam, @Body() { reason }: DrainBody): Promise<void> {
+    const by = `by ${session.email} in the console`;
+    if (!(await this.operation.drain(name, reason ? `${reason} (${by})` : by))) throw noSuchProvider();
+    await this.log(session, name, 'provider.drained', reason ? { reason } : {});
+  }
+
+  @Post('providers/:name/resume')
+  @RouteConfig({ bodyless: true })
+  @HttpCode(204)
+  async resume(@Session() session: Session, @Param() { name }: NameParam): Promise<void> {
+    if (!(await this.operation.resume(name))) throw noSuchProvider();
+    await this.log(session, name, 'provider.resumed');
+  }
+
+  @Post('providers/:name/test')
+  @RouteConfig({ counted: 'submits' })
+  @HttpCode(202)
+  @ApiBody({ type: TestBody, required: false })
+  @ApiResponse({
+    status: 202,
+    type: AcceptedTaskView,
+    description: 'Draws one small picture by this provider alone, drained or not; the task ends within two minutes.',
+  })
+  async test(
+    @Session() session: Session,
+    @Param() { name }: NameParam,
+    @Body() { model }: TestBody,
+    @Req() request: FastifyRequest,
+  ): Promise<AcceptedTaskView> {
+    const id = await this.trial.run(session, name, model ?? undefined, request.id);
+    request.taskId = id;
+    await this.log(session, name, 'provider.tested', { task: id });
+    return { task_id: id };
+  }
+
+  @Get('queue')
+  @ApiResponse({ status: 200, type: QueueView })
+  async queue(): Promise<QueueView> {
+    return await this.operation.queue();
+  }
+
+  @Get('queue/history')
+  @ApiResponse({ status: 200, type: FinishedMinutesView })
+  async history(): Promise<FinishedMinutesView> {
+    return { data: await this.operation.history() };
+  }
+
+  private async log(session: Session, target: string, action: AuditAction, details = {}): Promise<void> {
+    const { accountId, personId } = session;
+    await this.audit.write({ accountId, personId, action, target, details });
+  }
+}
+
+function noSuchProvider(): AppError {
+  return new AppError('not_found', 'There is no such provider.');
+}

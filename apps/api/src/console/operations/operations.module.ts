@@ -1,0 +1,20 @@
+import { Module } from '@nestjs/common';
+import { RoutingModule } from '#routing/routing.module.js';
+import { TasksModule } from '#tasks/tasks.module.js';
+import { PeopleModule } from '../../common/people.module.js';
+import { TaskStoresModule } from '../../common/task-stores.module.js';
+import { ImagesModule } from '../../images/images.module.js';
+import { ConsoleTasksModule } from '../tasks/tasks.module.js';
+import { FailuresController } from './failures.controller.js';
+import { OperationController } from './operation.controller.js';
+import { Operation } from './operation.js';
+import { ProviderTest } from './provider-test.js';
+import { Redrive } from './redrive.js';
+
+/** What concerns the whole installation: providers, queue and failures, for its operators. */
+@Module({
+  imports: [ConsoleTasksModule, ImagesModule, PeopleModule, RoutingModule, TaskStoresModule, TasksModule],
+  controllers: [OperationController, FailuresController],
+  providers: [Operation, ProviderTest, Redrive],
+})
+export class OperationsModule {}

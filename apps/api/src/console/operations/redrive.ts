@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import { FailedTasks, isWorthRedriving, type FailedOrder } from '#tasks/failed-tasks.js';
+import { DrawAgain, type Payer } from '../tasks/draw-again.js';
+
+/** Orders that are given at a time, and how long until no more are begun. */
+const AT_ONCE = 4;
+const TIME_MS = 30_000;
+
+interface Redriven {
+  readonly id: string;
+  readonly newId: string;
+  readonly accountId: string;
+}
+
+interface NotRedriven {
+  readonly id: string;
+  readonly reason: AppError;
+}
+
+/** What became of failed tasks that were to be drawn anew. */
+export interface RedriveOutcome {
+  readonly redriven: readonly Redriven[];
+  readonly refused: readonly NotRedriven[];
+}
+
+/**
+ * Gives the orders of failed tasks once more, for the accounts and keys whose they were. The database lets one new task
+ * in for each, however many ask at once.
+ */
+@Injectable()
+export class Redrive {
+  constructor(
+    private readonly failed: FailedTasks,
+    private readonly again: DrawAgain,
+  ) {}
+
+  /** One after the other; what stands in the way of one stops none of the others. */
+  async run(ids: readonly string[], requestId: string): Promise<RedriveOutcome> {
+    const orders = await this.failed.orders(ids);
+    const [redriven, refused]: [Redriven[], NotRedriven[]] = [[], []];
+    const until = Date.now() + TIME_MS;
+    const waiting = [...new Set(ids)];
+    const work = async (): Promise<void> => {
+      for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
+        try {
+          const order = judged(orders.get(id));
+          if (Date.now() > until) throw new AppError('server_is_overloaded', 'There was no time for it; try again.');
+          redriven.push({ id, newId: await this.order(order, requestId), accountId: order.accountId });
+        } catch (error) {
+          refused.push({ id, reason: error instanceof AppError ? error : internal(error) });
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    return { redriven, refused };
+  }
+
+  private async order(order: FailedOrder, requestId: string): Promise<string> {
+    const { id, callbackUrl, asynchronous } = order;
+    return await this.again.order(order, ownerOf(order), { requestId, callbackUrl, asynchronous, redriveOf: id });
+  }
+}
+
+/** Whose order it was, and is counted as again. */
+function ownerOf(order: FailedOrder): Payer {
+  const { accountId, apiKeyId: keyId, weight } = order;
+  const own = { submits: order.submitsPerMinute ?? undefined, tasksInFlight: order.tasksInFlight ?? undefined };
+  const all = {
+    submits: order.accountSubmitsPerMinute ?? undefined,
+    tasksInFlight: order.accountTasksInFlight ?? undefined,
+  };
+  return {
+    ...{ accountId, keyId, weight },
+    limits: { ...own, polls: undefined },
+    account: { weight: order.accountWeight, limits: { ...all, polls: undefined, chats: undefined } },
+  };
+}
+
+/** Why failures of a kind are not drawn anew; undefined where they are. */
+export function whyNot(code: string): string | undefined {
+  if (isWorthRedriving(code)) return undefined;
+  if (code === 'moderation_blocked') return 'The provider refused what was asked for, and would again.';
+  return 'The request itself was at fault, and would fail again.';
+}
+
+/** The order, when it may be given again. Throws AppError. */
+function judged(order: FailedOrder | undefined): FailedOrder {
+  if (order === undefined) throw new AppError('task_not_found', 'There is no such failed task any more.');
+  if (order.redrivenAs !== null) throw new AppError('already_exists', 'It was re-driven already.');
+  const problem = whyNot(order.code);
+  if (problem !== undefined) throw new AppError('invalid_value', problem);
+  if (order.accountDisabled) throw new AppError('account_disabled', 'Its account is disabled.');
+  if (order.keyEnded) throw new AppError('invalid_api_key', 'Its key is revoked or has expired.');
+  if (order.models.length > 0 && !order.models.includes(order.model)) {
+    throw new AppError('model_not_allowed', 'Its key may not use the model any more.');
+  }
+  if (order.scopes.length > 0 && !order.scopes.includes('images')) {
+    throw new AppError('endpoint_not_allowed', 'Its key may not make pictures any more.');
+  }
+  return order;
+}
+
+function internal(cause: unknown): AppError {
+  return new AppError('internal_error', 'It could not be ordered because of an internal error.', { cause });
+}

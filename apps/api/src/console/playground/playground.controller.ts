@@ -1,0 +1,85 @@
+import { Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import { ApiBody, ApiConsumes, ApiResponse } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { ImageGenerationRequest } from '#contract/image-request.js';
+import { ModelListResponse } from '#contract/model-view.js';
+import { AuditLog } from '#people/audit-log.js';
+import { goneSignal } from '../../common/gone-signal.js';
+import { AcceptImage, type Accepted } from '../../images/accept-image.js';
+import { LimitsConfig } from '../../limits/limits.config.js';
+import { modelViewOf } from '../../models/model-view-of.js';
+import { ConsoleController } from '../console-controller.js';
+import { Session } from '../session.decorator.js';
+import { AcceptedTaskView } from '../tasks/task-views.js';
+
+/** Draws with the account's own hidden key, in the very way that keys of callers do. */
+@ConsoleController('Playground')
+export class PlaygroundController {
+  constructor(
+    private readonly accept: AcceptImage,
+    private readonly source: CatalogueSource,
+    private readonly limits: LimitsConfig,
+    private readonly audit: AuditLog,
+  ) {}
+
+  @Get('models')
+  @ApiResponse({ status: 200, type: ModelListResponse })
+  models(): ModelListResponse {
+    const catalogue = this.source.current;
+    const models = [...catalogue.models.values()].filter(({ kind }) => kind === 'image');
+    return { object: 'list', data: models.map((model) => modelViewOf(model, catalogue, this.limits, new Date())) };
+  }
+
+  @Post('pictures')
+  @RouteConfig({ largeBody: true, counted: 'submits' })
+  @HttpCode(202)
+  @ApiBody({ type: ImageGenerationRequest })
+  @ApiResponse({ status: 202, type: AcceptedTaskView })
+  async draw(
+    @Session() session: Session,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<AcceptedTaskView> {
+    request.body = withPartials(request.body);
+    return await this.submit(session, request, () => this.accept.generation(request, false, goneSignal(reply)));
+  }
+
+  @Post('edits')
+  @RouteConfig({ largeBody: true, multipart: true, counted: 'submits' })
+  @HttpCode(202)
+  @ApiConsumes('multipart/form-data')
+  @ApiResponse({ status: 202, type: AcceptedTaskView, description: 'With partial_images, stream must be true.' })
+  async edit(
+    @Session() session: Session,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<AcceptedTaskView> {
+    return await this.submit(session, request, () => this.accept.edit(request, false, goneSignal(reply)));
+  }
+
+  /** The answer is the task, however the request would be answered elsewhere; its events are another address. */
+  private async submit(
+    { accountId, personId }: Session,
+    request: FastifyRequest,
+    accept: () => Promise<Accepted>,
+  ): Promise<AcceptedTaskView> {
+    const { task } = await accept();
+    request.taskId = task.id;
+    await this.audit.write({
+      accountId,
+      personId,
+      action: 'task.made',
+      target: task.id,
+      details: { model: task.model },
+    });
+    return { task_id: task.id };
+  }
+}
+
+/** Partial pictures are made for streams only, and this answer stands for one. */
+function withPartials(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('partial_images' in body)) return body;
+  return body.partial_images === 0 || body.partial_images === null ? body : { ...body, stream: true };
+}

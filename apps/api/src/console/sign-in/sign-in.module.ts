@@ -1,0 +1,52 @@
+import { Module } from '@nestjs/common';
+import { OpenIdProvider } from '#people/openid-provider.js';
+import { SignInConfig } from '#people/sign-in.config.js';
+import { TextSealer } from '#secrets/sealed-text.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
+import { ApiConfig } from '../../common/api.config.js';
+import { PeopleModule } from '../../common/people.module.js';
+import { LimitsModule } from '../../limits/limits.module.js';
+import { BegunCookie } from './begun-cookie.js';
+import { FailedSignIns } from './failed-sign-ins.js';
+import { OpenSession } from './open-session.js';
+import { OpenIdSignIn } from './openid-sign-in.js';
+import { openIdUrl } from './openid-url.js';
+import { OpenIdController } from './openid.controller.js';
+import { PasswordSignIn } from './password-sign-in.js';
+import { PersonController } from './person.controller.js';
+import { SessionCookie } from './session-cookie.js';
+import { SessionsController } from './sessions.controller.js';
+import { SIGN_IN_WINDOW_SECONDS, SignInLimits } from './sign-in-limits.js';
+import { SignInController } from './sign-in.controller.js';
+import { WaysInController } from './ways-in.controller.js';
+
+const openIdProvider = {
+  provide: OpenIdProvider,
+  inject: [SignInConfig, ApiConfig],
+  useFactory: (config: SignInConfig, api: ApiConfig) =>
+    config.oidcIssuer === undefined ? null : new OpenIdProvider(config, `${openIdUrl(api)}/callback`),
+};
+const sealer = {
+  provide: TextSealer,
+  inject: [SecretsConfig],
+  useFactory: (secrets: SecretsConfig) => new TextSealer(secrets, 'openid sign-in'),
+};
+
+/** How people come into the console and out of it, and what they change of their own. */
+@Module({
+  imports: [LimitsModule, PeopleModule],
+  controllers: [WaysInController, SignInController, OpenIdController, SessionsController, PersonController],
+  providers: [
+    OpenSession,
+    SessionCookie,
+    PasswordSignIn,
+    FailedSignIns,
+    OpenIdSignIn,
+    openIdProvider,
+    BegunCookie,
+    sealer,
+    SignInLimits,
+    { provide: SIGN_IN_WINDOW_SECONDS, useValue: 900 },
+  ],
+})
+export class SignInModule {}

@@ -1,0 +1,117 @@
+import { Injectable } from '@nestjs/common';
+import { TaskLinks } from '#answers/task-links.js';
+import { timelineOf } from '#answers/task-timeline.js';
+import type { TaskView } from '#contract/task-view.js';
+import { MAX_PROMPT_LENGTH } from '#contract/text-rules.js';
+import type { QueuePlace } from '#queue/fair-order.js';
+import { thumbnailKey } from '#storage/object-key.js';
+import { TaskDetails, type TaskDetail } from '#tasks/task-details.js';
+import { TaskStore } from '#tasks/task-store.js';
+import type { TaskSummary } from '#tasks/task.js';
+import { DeliveryLogStore, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
+import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
+import {
+  optionsView,
+  taskRow,
+  type ConsoleTaskRow,
+  type ConsoleTaskView,
+  type TaskDeliveryView,
+} from './task-views.js';
+
+const SHOWN_PROMPT = 200;
+const MAX_DELIVERIES = 100;
+
+/** What an account's people see of its tasks. */
+@Injectable()
+export class ShownTasks {
+  private readonly origin: string;
+
+  constructor(
+    private readonly tasks: TaskStore,
+    private readonly details: TaskDetails,
+    private readonly deliveryLog: DeliveryLogStore,
+    private readonly links: TaskLinks,
+    config: ApiConfig,
+  ) {
+    this.origin = publicUrlOf(config);
+  }
+
+  /** Rows of a list, with their prompts cut short. */
+  async rows(accountId: string, tasks: readonly TaskSummary[]): Promise<ConsoleTaskRow[]> {
+    const details = await this.details.of(
+      accountId,
+      tasks.map(({ id }) => id),
+      SHOWN_PROMPT,
+    );
+    return tasks.map((task) => {
+      const detail = details.get(task.id) ?? lost(task.id);
+      return taskRow(task, this.links.view(task), detail, this.thumbnailOf(task, detail));
+    });
+  }
+
+  /** A whole task; its place in the queue is given, if it has one. */
+  async view(accountId: string, task: TaskSummary, place?: QueuePlace): Promise<ConsoleTaskView> {
+    const [details, history, deliveries, redrivenAs] = await Promise.all([
+      this.details.of(accountId, [task.id], MAX_PROMPT_LENGTH),
+      this.tasks.history(accountId, task.id),
+      this.deliveryLog.list(accountId, { taskId: task.id, limit: MAX_DELIVERIES }),
+      task.status === 'failed' ? this.details.redrivenAs(accountId, task.id) : undefined,
+    ]);
+    const detail = details.get(task.id) ?? lost(task.id);
+    const view = this.links.view(task, place);
+    return {
+      ...taskRow(task, view, detail, this.thumbnailOf(task, detail)),
+      request_id: task.requestId,
+      options: optionsView(task.options),
+      ...(view.queue_position === undefined ? {} : { queue_position: view.queue_position }),
+      ...(view.estimated_time === undefined ? {} : { estimated_time: view.estimated_time }),
+      ...(view.sizes === undefined ? {} : { sizes: view.sizes }),
+      images: detail.objectsDeletedAt === null ? this.picturesOf(view) : [],
+      reference_images: detail.inputs,
+      masked: detail.masked,
+      warnings: view.warnings ?? [],
+      redrive_of: detail.redriveOf,
+      redriven_as: redrivenAs ?? null,
+      ...(view.error === undefined ? {} : { error: view.error }),
+      timeline: history === undefined ? [] : timelineOf(history),
+      webhook_deliveries: deliveries.map(deliveryOfTask),
+    };
+  }
+
+  private picturesOf({ result }: TaskView): ConsoleTaskView['images'] {
+    return (result?.images ?? []).flatMap(({ url: [url], size, content_type }) =>
+      url === undefined ? [] : [{ url: this.ownPath(url), size, content_type }],
+    );
+  }
+
+  /** The picture itself where it has no small copy: it may be small, or its worker was killed. */
+  private thumbnailOf(task: TaskSummary, detail: TaskDetail): string | undefined {
+    const [image] = task.status === 'completed' && detail.objectsDeletedAt === null ? (task.images ?? []) : [];
+    if (image === undefined) return undefined;
+    const { url } = this.links.linkTo(task, detail.hasThumbnail ? { key: thumbnailKey(image.key) } : image);
+    return url === undefined ? undefined : this.ownPath(url);
+  }
+
+  /** A link to this service without its name: pages may be open under another one, which their policy asks for. */
+  private ownPath(url: string): string {
+    return url.startsWith(`${this.origin}/`) ? url.slice(this.origin.length) : url;
+  }
+}
+
+function deliveryOfTask({ id, url, state, createdAt, attempts }: LoggedDelivery): TaskDeliveryView {
+  const last = attempts.at(-1);
+  const end = last === undefined ? undefined : new Date(last.startedAt.getTime() + (last.durationMs ?? 0));
+  return {
+    ...{ id, url, status: state, attempts: attempts.length, last_status: last?.status ?? null },
+    created_at: createdAt.toISOString(),
+    delivered_at: state === 'delivered' ? (end?.toISOString() ?? null) : null,
+  };
+}
+
+/** What is shown of a task whose row went between two reads. */
+function lost(id: string): TaskDetail {
+  return {
+    ...{ id, prompt: '', keyId: '', keyName: '', inputs: 0, masked: false },
+    ...{ hasThumbnail: false, objectsDeletedAt: null, redriveOf: null },
+  };
+}

@@ -1,0 +1,38 @@
+import { Module } from '@nestjs/common';
+import { StorageModule } from '#storage/storage.module.js';
+import { TasksModule } from '#tasks/tasks.module.js';
+import { LinksModule } from '../../common/links.module.js';
+import { ListenersModule } from '../../common/listeners.module.js';
+import { PeopleModule } from '../../common/people.module.js';
+import { TaskStoresModule } from '../../common/task-stores.module.js';
+import { WebhookStoresModule } from '../../common/webhook-stores.module.js';
+import { ImagesModule } from '../../images/images.module.js';
+import { LimitsModule } from '../../limits/limits.module.js';
+import { TasksApiModule } from '../../tasks/tasks.module.js';
+import { AccountTasks } from './account-tasks.js';
+import { ConsoleCaller } from './console-caller.js';
+import { DrawAgain } from './draw-again.js';
+import { Following } from './following.js';
+import { OwnTasks } from './own-tasks.js';
+import { ShownTasks } from './shown-tasks.js';
+import { ConsoleTasksController } from './tasks.controller.js';
+
+/** An account's tasks as its people see them, and their second chance. */
+@Module({
+  imports: [
+    ImagesModule,
+    LimitsModule,
+    LinksModule,
+    ListenersModule,
+    PeopleModule,
+    StorageModule,
+    TasksApiModule,
+    TasksModule,
+    TaskStoresModule,
+    WebhookStoresModule,
+  ],
+  controllers: [ConsoleTasksController],
+  providers: [AccountTasks, ConsoleCaller, DrawAgain, Following, OwnTasks, ShownTasks],
+  exports: [ConsoleCaller, DrawAgain],
+})
+export class ConsoleTasksModule {}

@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { DatabaseModule } from '#database/database.module.js';
+import { PeopleModule } from '../../common/people.module.js';
+import { AccountDefaultsModule } from './account-defaults.module.js';
+import { AccountsController } from './accounts.controller.js';
+import { Accounts } from './accounts.js';
+import { OwnAccountController } from './own-account.controller.js';
+import { TeamModule } from './team.module.js';
+
+/** Accounts: the own one for its admins, all of them for operators. */
+@Module({
+  imports: [AccountDefaultsModule, DatabaseModule, PeopleModule, TeamModule],
+  controllers: [OwnAccountController, AccountsController],
+  providers: [Accounts],
+})
+export class AccountsModule {}

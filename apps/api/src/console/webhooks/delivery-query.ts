@@ -1,0 +1,25 @@
+import { DELIVERY_STATES, type DeliveryState } from '#webhooks/next-step.js';
+import { KnownFiltersOnly } from '../../common/contract-fields.js';
+import { DEFAULT_LIMIT, PageLimit, QueryChoice, QueryText } from '../../common/query-fields.js';
+
+/** The query of the log of deliveries. */
+@KnownFiltersOnly()
+export class DeliveryPageQuery {
+  @PageLimit()
+  readonly limit: number = DEFAULT_LIMIT;
+
+  /** Id of the last delivery of the page before. */
+  @QueryText()
+  readonly after?: string;
+
+  @QueryChoice(DELIVERY_STATES)
+  readonly status?: DeliveryState;
+
+  /** Id of an endpoint. */
+  @QueryText()
+  readonly endpoint?: string;
+
+  /** Id of a task. */
+  @QueryText()
+  readonly task?: string;
+}

@@ -1,0 +1,39 @@
+import { Module } from '@nestjs/common';
+import { DatabaseModule } from '#database/database.module.js';
+import { StorageModule } from '#storage/storage.module.js';
+import { TasksModule } from '#tasks/tasks.module.js';
+import { CommonModule } from '../common/common.module.js';
+import { LinksModule } from '../common/links.module.js';
+import { ListenersModule } from '../common/listeners.module.js';
+import { UploadStoreModule } from '../uploads/upload-store.module.js';
+import { AcceptImage } from './accept-image.js';
+import { AnswerImage } from './answer-image.js';
+import { CheckImage } from './check-image.js';
+import { DeliveryMarks } from './delivery-marks.js';
+import { HeldCalls } from './held-calls.js';
+import { ImagesController } from './images.controller.js';
+import { QuoteImage } from './quote-image.js';
+import { ReferenceImages } from './reference-images.js';
+import { RequestRules } from './request-rules.js';
+import { StreamImage } from './stream-image.js';
+import { WaitForTask } from './wait-for-task.js';
+
+/** `/v1/images`: requests become tasks, and their callers are answered with the picture or with the task. */
+@Module({
+  imports: [CommonModule, DatabaseModule, LinksModule, ListenersModule, StorageModule, TasksModule, UploadStoreModule],
+  controllers: [ImagesController],
+  providers: [
+    AcceptImage,
+    CheckImage,
+    ReferenceImages,
+    RequestRules,
+    QuoteImage,
+    AnswerImage,
+    StreamImage,
+    HeldCalls,
+    WaitForTask,
+    DeliveryMarks,
+  ],
+  exports: [AcceptImage, DeliveryMarks, HeldCalls, RequestRules],
+})
+export class ImagesModule {}

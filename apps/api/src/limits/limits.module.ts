@@ -1,0 +1,8 @@
+import { Module } from '@nestjs/common';
+import { QueueModule } from '#queue/queue.module.js';
+import { RequestLimits } from './limit-requests.js';
+import { RateCounter } from './rate-counter.js';
+
+/** How many requests a key, an account or a network may send. */
+@Module({ imports: [QueueModule], providers: [RateCounter, RequestLimits], exports: [RateCounter, RequestLimits] })
+export class LimitsModule {}

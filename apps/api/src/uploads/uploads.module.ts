@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { StorageModule } from '#storage/storage.module.js';
+import { CommonModule } from '../common/common.module.js';
+import { LinksModule } from '../common/links.module.js';
+import { KeepImage } from './keep-image.js';
+import { UploadStoreModule } from './upload-store.module.js';
+import { UploadsController } from './uploads.controller.js';
+
+/** `/v1/uploads/images`: reference images that are sent once and named in many requests. */
+@Module({
+  imports: [CommonModule, LinksModule, StorageModule, UploadStoreModule],
+  controllers: [UploadsController],
+  providers: [KeepImage],
+})
+export class UploadsModule {}
