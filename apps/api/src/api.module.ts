@@ -151,12 +151,12 @@ const providers = [
   {
     provide: TaskBellListener,
     inject: [LISTENING_REDIS, QueueConfig],
-    useFactory: (redis: Redis, config: QueueConfig) => new TaskBellListener(redis, config.redisPrefix),
+    useFactory: (redis: Redis, config: QueueConfig) => new TaskBellListener(redis, config),
   },
   {
     provide: TaskPartialsListener,
     inject: [LISTENING_REDIS, QueueConfig],
-    useFactory: (redis: Redis, config: QueueConfig) => new TaskPartialsListener(redis, config.redisPrefix),
+    useFactory: (redis: Redis, config: QueueConfig) => new TaskPartialsListener(redis, config),
   },
   {
     provide: HeldCalls,
