@@ -4,7 +4,7 @@ import type { QueueConfig } from './queue.config.js';
 
 /**
  * Names of the queues' sending ends, for @InjectQueue. They are not the queues' own names, because @Processor would take
- * the sender's connection for its worker, and that gives up where a worker has to wait.
+ * the sender's connection for its worker, and that gives up where a worker has to wait (docs/decisions, 2026-11-22-queue-senders).
  */
 export const IMAGE_SENDER = 'images sender';
 export const WEBHOOK_SENDER = 'webhooks sender';
