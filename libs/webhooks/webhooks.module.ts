@@ -5,20 +5,29 @@ import { QueueModule } from '#queue/queue.module.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { DeliveryLine } from './delivery-line.js';
+import { DeliveryLogStore } from './delivery-log-store.js';
 import { DeliveryMoves } from './delivery-moves.js';
+import { WebhookEndpointStore } from './endpoint-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from './secret-store.js';
 import { SendDeliveries } from './send-deliveries.js';
+import { WebhooksConfig } from './webhooks.config.js';
 
-/** The operator's commands make it of a pool of their own, so it takes what it is made of. */
-const secrets = {
-  provide: WebhookSecretStore,
-  inject: [Database, SecretsConfig],
-  useFactory: ({ pool }: Database, config: SecretsConfig) =>
-    new WebhookSecretStore(pool, new TextSealer(config, WEBHOOK_SECRETS)),
+/** This room's own: its key is no other room's. */
+const sealer = {
+  provide: TextSealer,
+  inject: [SecretsConfig],
+  useFactory: (secrets: SecretsConfig) => new TextSealer(secrets, WEBHOOK_SECRETS),
+};
+/** How many an account may have is a setting. */
+const endpoints = {
+  provide: WebhookEndpointStore,
+  inject: [Database, WebhooksConfig],
+  useFactory: ({ pool }: Database, config: WebhooksConfig) =>
+    new WebhookEndpointStore(pool, config.endpointsPerAccount),
 };
 
-const parts = [DeliveryMoves, DeliveryLine, SendDeliveries, secrets];
+const parts = [DeliveryMoves, DeliveryLine, SendDeliveries, WebhookSecretStore, DeliveryLogStore, endpoints];
 
 /** What every process does for webhooks: ring for what is due. Who delivers is the worker. */
-@Module({ imports: [DatabaseModule, QueueModule], providers: parts, exports: parts })
+@Module({ imports: [DatabaseModule, QueueModule], providers: [...parts, sealer], exports: parts })
 export class WebhooksModule {}
