@@ -4,7 +4,6 @@ import { NestFactory } from '@nestjs/core';
 import { ProviderRegistry } from '#providers/registry.js';
 import { Logger } from '#telemetry/logger.js';
 import { NestLogger } from '#telemetry/nest-logger.js';
-import { Retention } from '../dist/apps/worker/src/retention.js';
 import { WorkerModule } from '../dist/apps/worker/src/worker.module.js';
 import { instantProvider } from './instant-provider.mjs';
 
@@ -15,5 +14,4 @@ const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(proc
 const logger = app.get(Logger);
 app.useLogger(new NestLogger(logger));
 app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
-app.get(Retention).start();
 logger.info('worker.ready', { pid: process.pid });

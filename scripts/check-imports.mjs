@@ -25,7 +25,8 @@ const mayImport = {
   money: [...below, 'catalogue', 'database'],
   people: [...below, 'database'],
   webhooks: [...below, 'queue', 'database', 'secrets'],
-  tasks: [...below, 'queue', 'database', 'webhooks', 'money'],
+  tasks: [...below, 'queue', 'database', 'storage', 'webhooks', 'money'],
+  uploads: [...below, 'database', 'storage', 'tasks'],
   answers: [...below, 'queue', 'storage', 'tasks'],
 };
 
@@ -42,7 +43,7 @@ const fences = [
   { packages: ['@aws-sdk/', '@smithy/'], allowed: /^libs\/storage\// },
   { packages: ['pg'], allowed: /^libs\/(database|embedded)\/|^apps\/onebox\/|-store\.ts$/ },
   { packages: ['@prisma/', '#database/generated/'], allowed: /^libs\/database\/|-store\.ts$/ },
-  { packages: ['@nestjs/'], allowed: /^(apps|test)\/|^libs\/(?!bytes|images|providers|egress|embedded)|\.module\.ts$/ },
+  { packages: ['@nestjs/'], allowed: /^(apps|test)\/|^libs\/(?!bytes|images|providers|embedded)|\.module\.ts$/ },
 ];
 
 const root = process.argv[2] ?? join(import.meta.dirname, '..');

@@ -1,3 +1,4 @@
+import type { OnApplicationShutdown } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Logger } from '#telemetry/logger.js';
@@ -15,7 +16,7 @@ type ProblemsOf = (catalogue: Catalogue) => readonly string[];
  * The catalogue in force. A file is read again and again; when it has changed, it replaces the old one whole, or is
  * refused whole with the reason in the log. Whoever asks should ask anew each time.
  */
-export class CatalogueSource {
+export class CatalogueSource implements OnApplicationShutdown {
   private held: Catalogue;
   private text: string;
   private timer: NodeJS.Timeout | undefined;
@@ -54,6 +55,10 @@ export class CatalogueSource {
         this.logger.warn('catalogue.unreadable', { error });
       });
     }, reloadMs).unref();
+  }
+
+  onApplicationShutdown(): void {
+    this.close();
   }
 
   close(): void {

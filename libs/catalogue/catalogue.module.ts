@@ -1,13 +1,11 @@
-import { Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
+import { Module, type DynamicModule } from '@nestjs/common';
 import { Logger } from '#telemetry/logger.js';
 import { CatalogueConfig } from './catalogue.config.js';
 import { CatalogueSource } from './catalogue-source.js';
 
 /** Gives every room of a process the one catalogue. */
 @Module({})
-export class CatalogueModule implements OnApplicationShutdown {
-  constructor(private readonly source: CatalogueSource) {}
-
+export class CatalogueModule {
   /** `env` holds the secrets that a catalogue names. */
   static forRoot(env: Readonly<Record<string, string | undefined>>): DynamicModule {
     const source = {
@@ -20,9 +18,5 @@ export class CatalogueModule implements OnApplicationShutdown {
       },
     };
     return { module: CatalogueModule, global: true, providers: [source], exports: [source] };
-  }
-
-  onApplicationShutdown(): void {
-    this.source.close();
   }
 }

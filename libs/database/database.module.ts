@@ -1,20 +1,9 @@
-import { Module, type OnApplicationShutdown } from '@nestjs/common';
-import { Logger } from '#telemetry/logger.js';
-import { DatabaseConfig } from './database.config.js';
+import { Module } from '@nestjs/common';
 import { Database } from './database.js';
+import { POOL } from './queryable.js';
 
-const database = {
-  provide: Database,
-  inject: [DatabaseConfig, Logger],
-  useFactory: (config: DatabaseConfig, logger: Logger) => new Database(config, logger),
-};
+const pool = { provide: POOL, inject: [Database], useFactory: ({ pool: ours }: Database) => ours };
 
-/** The last room to close: queue and tasks still write while they stop. */
-@Module({ providers: [database], exports: [database] })
-export class DatabaseModule implements OnApplicationShutdown {
-  constructor(private readonly database: Database) {}
-
-  async onApplicationShutdown(): Promise<void> {
-    await this.database.close();
-  }
-}
+/** Among the last rooms to close, since Nest stops a module before those that it imports: queue and tasks still write while they stop. */
+@Module({ providers: [Database, pool], exports: [Database, pool] })
+export class DatabaseModule {}

@@ -1,14 +1,16 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
-import type { Logger } from '#telemetry/logger.js';
-import type { DatabaseConfig } from './database.config.js';
+import { Logger } from '#telemetry/logger.js';
+import { DatabaseConfig } from './database.config.js';
 import { PrismaClient } from './generated/client.js';
 
 /**
  * One pool for Prisma and for the few hot statements written by hand.
  * Every query has a time limit on both sides: without one a frozen server holds its callers for ever.
  */
-export class Database {
+@Injectable()
+export class Database implements OnApplicationShutdown {
   readonly pool: pg.Pool;
   readonly prisma: PrismaClient;
   /** Milliseconds after which a statement has been answered or given up, the wait for a connection included. */
@@ -50,6 +52,10 @@ export class Database {
    */
   async warm(): Promise<void> {
     await this.prisma.apiKey.findUnique({ where: { id: '' } }).catch(() => undefined);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.close();
   }
 
   async close(): Promise<void> {

@@ -1,9 +1,10 @@
+import { Injectable, Optional } from '@nestjs/common';
 import { request, type Dispatcher } from 'undici';
 import { AppError } from '#contract/app-error.js';
 import { readCappedBody } from './capped-body.js';
 import { checkedAgent } from './checked-agent.js';
 import { systemResolve, type Network } from './checked-connect.js';
-import type { EgressConfig } from './egress.config.js';
+import { EgressConfig } from './egress.config.js';
 import { assertPublicUrlShape } from './public-url.js';
 
 const MAX_REDIRECTS = 3;
@@ -25,10 +26,11 @@ export interface FetchOptions {
  * Brings what lies at a URL that came from outside (a caller, or a provider's answer).
  * Reaches public addresses alone, checked at connect time and again after every redirect.
  */
+@Injectable()
 export class PublicFetcher {
   constructor(
     private readonly config: EgressConfig,
-    private readonly network: Network = { resolve: systemResolve },
+    @Optional() private readonly network: Network = { resolve: systemResolve },
   ) {}
 
   /**

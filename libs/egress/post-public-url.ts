@@ -1,7 +1,8 @@
+import { Injectable, Optional } from '@nestjs/common';
 import { request } from 'undici';
 import { checkedAgent } from './checked-agent.js';
 import { systemResolve, type Network } from './checked-connect.js';
-import type { EgressConfig } from './egress.config.js';
+import { EgressConfig } from './egress.config.js';
 import { assertPublicUrlShape } from './public-url.js';
 
 /** An answer is read so far, for the receiver's sake alone: one that is cut off in the middle of writing complains. */
@@ -25,10 +26,11 @@ export type PostResult =
   { readonly status: number } | { readonly failure: 'timeout' | 'tls' | 'unreachable'; readonly cause: unknown };
 
 /** Sends messages to https addresses that users gave: public ones alone, checked at connect time, without redirects. */
+@Injectable()
 export class PublicPoster {
   constructor(
     private readonly config: EgressConfig,
-    private readonly network: Network = { resolve: systemResolve },
+    @Optional() private readonly network: Network = { resolve: systemResolve },
   ) {}
 
   /** Throws the signal's reason when it aborts, and nothing else. */

@@ -1,6 +1,9 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { GIVE_BACK, JOIN, LEAVE, MISSING, NEXT, PLACES, STEPS, TAKE_TURNS } from './fair-scripts.js';
 import { IMAGE_QUEUE } from './job-catalog.js';
+import { PRODUCER_REDIS } from './producer-redis.module.js';
+import { QueueConfig } from './queue.config.js';
 import type { RedisScript } from './redis-script.js';
 
 export { FIRST_PRIORITY } from './fair-scripts.js';
@@ -57,13 +60,16 @@ const ANY = -1;
  * is for is decided when it is served, since a key may come later than the jobs of its siblings.
  * Each method is one script; they throw like RedisScript.
  */
+@Injectable()
 export class FairOrder {
+  private readonly prefix: string;
   private readonly keys: readonly string[];
 
   constructor(
-    private readonly redis: Redis,
-    private readonly prefix: string,
+    @Inject(PRODUCER_REDIS) private readonly redis: Redis,
+    { redisPrefix: prefix }: QueueConfig,
   ) {
+    this.prefix = prefix;
     this.keys = [
       ...['rounds', 'accounts', 'handed'].map((name) => `${prefix}:${name}`),
       ...['prioritized', 'wait', 'active'].map((name) => `${prefix}:${IMAGE_QUEUE}:${name}`),

@@ -1,7 +1,11 @@
+import { InjectQueue } from '@nestjs/bullmq';
+import { Inject, Injectable } from '@nestjs/common';
+import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { FairOrder, FIRST_PRIORITY, type NextTask, type QueueCaller, type Turn, type TurnOffer } from './fair-order.js';
-import { IMAGE_QUEUE, imageJobId, RUN_IMAGE_TASK } from './job-catalog.js';
-import { JobSender } from './job-sender.js';
+import { imageJobId, RUN_IMAGE_TASK } from './job-catalog.js';
+import { PRODUCER_REDIS } from './producer-redis.module.js';
+import { IMAGE_SENDER, whileConnected } from './queue-sender.js';
 
 /** A task that wants a place in the queue. */
 export interface QueueEntry {
@@ -23,13 +27,14 @@ export interface QueueEntry {
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true } as const;
 
 /** The sending end of the queue. */
+@Injectable()
 export class ImageQueue {
-  private readonly sender: JobSender;
-  private readonly order: FairOrder;
-
-  constructor(redis: Redis, prefix: string) {
-    this.sender = new JobSender(redis, prefix, IMAGE_QUEUE);
-    this.order = new FairOrder(redis, prefix);
+  constructor(
+    @InjectQueue(IMAGE_SENDER) private readonly queue: Queue,
+    @Inject(PRODUCER_REDIS) private readonly redis: Redis,
+    private readonly order: FairOrder,
+  ) {
+    queue.on('error', () => undefined); // reported by the connection itself
   }
 
   /** Throws when Redis refuses, is down, or does not answer within the command timeout. */
@@ -53,7 +58,7 @@ export class ImageQueue {
   /** Throws like `add`. */
   async addAll(entries: readonly QueueEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    const queue = await this.sender.open();
+    const queue = whileConnected(this.queue, this.redis);
     const turns = await this.order.takeTurns(entries.flatMap(({ caller, turn }) => (turn ? [] : (caller ?? []))));
     const jobs = entries.map((entry) => {
       const turn = entry.turn ?? (entry.caller && turns.shift());
@@ -73,7 +78,7 @@ export class ImageQueue {
 
   /** Takes a waiting task out; a job that a worker has already finds nothing to do. Throws like `add`. */
   async remove(entry: QueueEntry): Promise<void> {
-    const queue = await this.sender.open();
+    const queue = whileConnected(this.queue, this.redis);
     const jobId = await this.order.leave(imageJobId(entry.taskId, entry.epoch));
     if (jobId !== undefined) await queue.remove(jobId);
   }
@@ -99,10 +104,6 @@ export class ImageQueue {
   async missing<T extends QueueEntry>(entries: readonly T[]): Promise<T[]> {
     const lost = await this.order.missing(entries.map(({ taskId, epoch }) => imageJobId(taskId, epoch)));
     return entries.filter((_entry, index) => lost[index]);
-  }
-
-  async close(): Promise<void> {
-    await this.sender.close();
   }
 }
 

@@ -35,6 +35,10 @@ export function webhookJobId(deliveryId: string, epoch: number): string {
   return `${deliveryId}-${epoch}`;
 }
 
+/** Every job there is, with its queue. A worker does not start unless each has exactly one handler (JobHandlers). */
+export const QUEUE_OF_JOB = { [RUN_IMAGE_TASK]: IMAGE_QUEUE, [DELIVER_WEBHOOK]: WEBHOOK_QUEUE } as const;
+export type JobName = keyof typeof QUEUE_OF_JOB;
+
 /** Throws on a payload that is not exactly what we put in. */
 export function parseRunImageTask(data: unknown): RunImageTaskJob {
   return parse(RunImageTaskJob, data);

@@ -1,24 +1,23 @@
-import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { BullModule } from '@nestjs/bullmq';
+import { Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
 import type { Redis } from 'ioredis';
-import { Logger } from '#telemetry/logger.js';
-import { patientConnection } from './connections.js';
+import { JobHandlers } from './job-handlers.js';
+import { JOBS_REDIS, JobsRedisModule } from './jobs-redis.module.js';
 import { QueueConfig } from './queue.config.js';
 
-export const JOBS_REDIS = Symbol('jobs redis');
-
-const redis = {
-  provide: JOBS_REDIS,
-  inject: [QueueConfig, Logger],
-  useFactory: (config: QueueConfig, logger: Logger) => patientConnection(config, 'jobs', logger),
-};
-
-/** The one connection that all workers of a process share; each has another for its blocking reads. */
-@Module({ providers: [redis], exports: [redis] })
-export class JobsModule implements OnApplicationShutdown {
-  constructor(@Inject(JOBS_REDIS) private readonly connection: Redis) {}
-
-  /** The workers have closed by then, and leave what they share to its owner. */
-  onApplicationShutdown(): void {
-    this.connection.disconnect();
-  }
-}
+/** For processes that take jobs: lets @Processor make their workers, once every job has its handler. */
+@Module({
+  imports: [
+    DiscoveryModule,
+    BullModule.forRootAsync({
+      imports: [JobsRedisModule],
+      inject: [JOBS_REDIS, QueueConfig],
+      useFactory: (connection: Redis, config: QueueConfig) => ({ connection, prefix: config.redisPrefix }),
+    }),
+    // Without it there is no queue to send to here, but what finds the processors.
+    BullModule.registerQueue(),
+  ],
+  providers: [JobHandlers],
+})
+export class JobsModule {}

@@ -1,16 +1,20 @@
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { PRODUCER_REDIS } from './producer-redis.module.js';
+import { QueueConfig } from './queue.config.js';
 
 /** How long after a failed command Redis is taken for down without asking again. */
 const PROBE_INTERVAL_MS = 500;
 
 /** Knows whether Redis can take work now, so that a request is turned away before a row is written. */
-export class QueueHealth {
+@Injectable()
+export class QueueHealth implements OnApplicationShutdown {
   private failing = false;
   private probe: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly redis: Redis,
-    private readonly prefix: string,
+    @Inject(PRODUCER_REDIS) private readonly redis: Redis,
+    private readonly config: QueueConfig,
   ) {}
 
   /** False while Redis is disconnected, frozen or refusing writes. Costs nothing to ask. */
@@ -36,6 +40,10 @@ export class QueueHealth {
     if (!this.accepting) throw new Error('Redis refuses writes');
   }
 
+  onApplicationShutdown(): void {
+    this.stop();
+  }
+
   stop(): void {
     clearInterval(this.probe);
     this.probe = undefined;
@@ -43,7 +51,7 @@ export class QueueHealth {
 
   private async tryAgain(): Promise<void> {
     // A write is refused exactly when an enqueue would be: without memory, read-only, frozen or gone.
-    const healthy = await this.redis.set(`${this.prefix}:probe`, '', 'EX', 60).then(
+    const healthy = await this.redis.set(`${this.config.redisPrefix}:probe`, '', 'EX', 60).then(
       () => true,
       () => false,
     );

@@ -1,7 +1,10 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { FairOrder, type QueuePlace } from './fair-order.js';
 import type { QueueEntry } from './image-queue.js';
 import { IMAGE_QUEUE, imageJobId } from './job-catalog.js';
+import { PRODUCER_REDIS } from './producer-redis.module.js';
+import { QueueConfig } from './queue.config.js';
 
 /** Jobs by what they wait for. */
 export interface QueueDepths {
@@ -12,16 +15,16 @@ export interface QueueDepths {
 }
 
 /** The queue as those who wait in it see it. */
+@Injectable()
 export class QueueLine {
   private readonly keyPrefix: string;
-  private readonly order: FairOrder;
 
   constructor(
-    private readonly redis: Redis,
-    prefix: string,
+    @Inject(PRODUCER_REDIS) private readonly redis: Redis,
+    { redisPrefix }: QueueConfig,
+    private readonly order: FairOrder,
   ) {
-    this.keyPrefix = `${prefix}:${IMAGE_QUEUE}:`;
-    this.order = new FairOrder(redis, prefix);
+    this.keyPrefix = `${redisPrefix}:${IMAGE_QUEUE}:`;
   }
 
   /** The places of those that are in line, by task id, with one command for all. Throws when Redis does not answer. */

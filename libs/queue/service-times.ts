@@ -1,4 +1,7 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { PRODUCER_REDIS } from './producer-redis.module.js';
+import { QueueConfig } from './queue.config.js';
 import { RedisScript } from './redis-script.js';
 
 /** Samples kept of each kind of task, and of all tasks together. */
@@ -109,12 +112,13 @@ const WORKERS = new RedisScript(`
  * How long tasks take and how many can run at once, told by the workers and shared by all processes. No record of
  * anything: what Redis loses is taken from the rows again.
  */
+@Injectable()
 export class ServiceTimes {
   private readonly keys: readonly [times: string, workers: string, facts: string];
 
   constructor(
-    private readonly redis: Redis,
-    prefix: string,
+    @Inject(PRODUCER_REDIS) private readonly redis: Redis,
+    { redisPrefix: prefix }: QueueConfig,
   ) {
     this.keys = [`${prefix}:service-times`, `${prefix}:workers`, `${prefix}:worker-facts`];
   }

@@ -1,6 +1,11 @@
+import { InjectQueue } from '@nestjs/bullmq';
+import { Inject, Injectable } from '@nestjs/common';
+import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { DELIVER_WEBHOOK, WEBHOOK_QUEUE, webhookJobId } from './job-catalog.js';
-import { JobSender } from './job-sender.js';
+import { PRODUCER_REDIS } from './producer-redis.module.js';
+import { WEBHOOK_SENDER, whileConnected } from './queue-sender.js';
+import { QueueConfig } from './queue.config.js';
 
 /** A delivery that wants to be attempted. */
 export interface WebhookEntry {
@@ -14,17 +19,20 @@ export interface WebhookEntry {
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true } as const;
 
 /** The sending end of the queue of webhook deliveries, apart from the pictures so that neither waits for the other. */
+@Injectable()
 export class WebhookQueue {
-  private readonly sender: JobSender;
-
-  constructor(redis: Redis, prefix: string) {
-    this.sender = new JobSender(redis, prefix, WEBHOOK_QUEUE);
+  constructor(
+    @InjectQueue(WEBHOOK_SENDER) private readonly queue: Queue,
+    @Inject(PRODUCER_REDIS) private readonly redis: Redis,
+    private readonly config: QueueConfig,
+  ) {
+    queue.on('error', () => undefined); // reported by the connection itself
   }
 
   /** Throws when Redis refuses, is down, or does not answer within the command timeout. */
   async addAll(entries: readonly WebhookEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    const queue = await this.sender.open();
+    const queue = whileConnected(this.queue, this.redis);
     await queue.addBulk(
       entries.map(({ deliveryId, epoch, delayMs }) => ({
         name: DELIVER_WEBHOOK,
@@ -40,10 +48,14 @@ export class WebhookQueue {
 
   /** Those of the entries that have no job: never added, or lost with Redis. Throws like `addAll`. */
   async missing<T extends WebhookEntry>(entries: readonly T[]): Promise<T[]> {
-    return this.sender.missing(entries, ({ deliveryId, epoch }) => webhookJobId(deliveryId, epoch));
-  }
-
-  async close(): Promise<void> {
-    await this.sender.close();
+    const pipeline = this.redis.pipeline();
+    const jobs = `${this.config.redisPrefix}:${WEBHOOK_QUEUE}`;
+    for (const { deliveryId, epoch } of entries) pipeline.exists(`${jobs}:${webhookJobId(deliveryId, epoch)}`);
+    const replies = (await pipeline.exec()) ?? [];
+    return entries.filter((_entry, index) => {
+      const [error, exists] = replies[index] ?? [new Error('no reply'), 1];
+      if (error) throw error;
+      return exists === 0;
+    });
   }
 }

@@ -1,23 +1,34 @@
-import type { Queryable } from '#database/queryable.js';
-import type { Logger } from '#telemetry/logger.js';
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Database } from '#database/database.js';
+import { Logger } from '#telemetry/logger.js';
 import { listDrained } from './provider-switches.js';
-import type { RoutingConfig } from './routing.config.js';
+import { RoutingConfig } from './routing.config.js';
 
 /** Which providers are switched off, read again and again. While Postgres does not answer, the last answer holds. */
-export class DrainedProviders {
+@Injectable()
+export class DrainedProviders implements OnApplicationBootstrap, OnApplicationShutdown {
   private names: ReadonlySet<string> = new Set();
   private timer: NodeJS.Timeout | undefined;
   private reading = false;
   private unreadable = false;
 
   constructor(
-    private readonly database: Queryable,
+    private readonly database: Database,
     private readonly config: RoutingConfig,
     private readonly logger: Logger,
   ) {}
 
   has(provider: string): boolean {
     return this.names.has(provider);
+  }
+
+  /** No call is begun before it is known which providers are drained: Nest starts those who call later. */
+  async onApplicationBootstrap(): Promise<void> {
+    await this.start();
+  }
+
+  onApplicationShutdown(): void {
+    this.close();
   }
 
   /** Returns once the switches were read, or could not be. */
@@ -34,7 +45,7 @@ export class DrainedProviders {
     if (this.reading) return;
     this.reading = true;
     try {
-      this.names = new Set((await listDrained(this.database)).map(({ provider }) => provider));
+      this.names = new Set((await listDrained(this.database.pool)).map(({ provider }) => provider));
       this.unreadable = false;
     } catch (error) {
       if (!this.unreadable) this.logger.warn('provider_switches.unreadable', { error });

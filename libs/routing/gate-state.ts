@@ -1,8 +1,11 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { ProviderEntry } from '#providers/provider-entry.js';
+import { PRODUCER_REDIS } from '#queue/producer-redis.module.js';
+import { QueueConfig } from '#queue/queue.config.js';
 import { ENTER, FORGET, LEAVE, LOOK, PARK, RENEW } from './gate-scripts.js';
 import type { CallOutcome, GateRefusal, RefusalReason } from './gate.js';
-import type { RoutingConfig } from './routing.config.js';
+import { RoutingConfig } from './routing.config.js';
 
 /** Neither a slot nor a pause is kept for longer than this, in ms, whatever a provider says. */
 const LONGEST_MS = 3_600_000;
@@ -35,10 +38,11 @@ type Part = 'calls' | 'owners' | 'starts' | 'breaker' | 'failures' | 'keys';
  * Calls, starts and trouble of providers, in Redis and by its clock, so that limits hold for all processes together and
  * what one of them learns the others know at once. Each method is one command. All throw like RedisScript.
  */
+@Injectable()
 export class GateState {
   constructor(
-    private readonly redis: Redis,
-    private readonly prefix: string,
+    @Inject(PRODUCER_REDIS) private readonly redis: Redis,
+    private readonly queue: QueueConfig,
     private readonly config: RoutingConfig,
   ) {}
 
@@ -104,7 +108,7 @@ export class GateState {
   }
 
   private keys(provider: string, ...parts: Part[]): string[] {
-    return parts.map((part) => `${this.prefix}:gate:${provider}:${part}`);
+    return parts.map((part) => `${this.queue.redisPrefix}:gate:${provider}:${part}`);
   }
 }
 

@@ -33,6 +33,10 @@ export interface GatePass {
   park(ms: number): void;
 }
 
+/** Injection token of the Gate; for a process it is the ProviderGate. */
+export const GATE = Symbol('gate');
+
+/** The door to the providers, for those who call them. */
 export interface Gate {
   /**
    * Asks for one call with a key of a provider, by the key's name; the empty name where there are no keys. A task has

@@ -1,39 +1,33 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { ProviderEntry } from '#providers/provider-entry.js';
-import type { QueueHealth } from '#queue/queue-health.js';
-import type { Logger } from '#telemetry/logger.js';
-import type { Metrics } from '#telemetry/metrics.js';
-import type { DrainedProviders } from './drained-providers.js';
+import { Metrics } from '#telemetry/metrics.js';
+import { DrainedProviders } from './drained-providers.js';
 import type { GateState, ProviderCall } from './gate-state.js';
 import type { CallOutcome, Gate, GatePass, GateRefusal } from './gate.js';
+import { RoutingConfig } from './routing.config.js';
+import { SharedGate } from './shared-gate.js';
 
 /** How soon a drained provider is worth another look: nobody knows when it is switched on. */
 const DRAINED_RETRY_MS = 5_000;
 /** Slots are renewed so often in the time of their lease that one lost try does no harm. */
 const RENEWALS_PER_LEASE = 3;
 
-/** Where calls of this process are kept, and what holds for all processes. */
-interface Parts {
-  readonly state: GateState;
-  readonly drained: DrainedProviders;
-  readonly health: QueueHealth;
-}
-
 /**
  * The door to the providers: every process asks at its own, and they decide together. Without Redis nobody can count:
  * then calls pass, because a wrong refusal would stop all work and a limit that is exceeded costs a refusal at worst.
  */
-export class ProviderGate implements Gate {
+@Injectable()
+export class ProviderGate implements Gate, OnApplicationShutdown {
   private readonly calls = new Set<ProviderCall>();
   private readonly leaving = new Set<Promise<unknown>>();
   private readonly timer: NodeJS.Timeout;
-  private blind = false;
 
   constructor(
-    private readonly parts: Parts,
-    slotLeaseMs: number,
+    private readonly shared: SharedGate,
+    private readonly drained: DrainedProviders,
+    { slotLeaseMs }: RoutingConfig,
     private readonly metrics: Metrics,
-    private readonly logger: Logger,
   ) {
     this.timer = setInterval(() => void this.renew(), slotLeaseMs / RENEWALS_PER_LEASE).unref();
   }
@@ -44,17 +38,17 @@ export class ProviderGate implements Gate {
     taskId: string,
     { resume = false, evenDrained = false }: { readonly resume?: boolean; readonly evenDrained?: boolean } = {},
   ): Promise<GatePass | GateRefusal> {
-    if (!resume && !evenDrained && this.parts.drained.has(entry.name))
+    if (!resume && !evenDrained && this.drained.has(entry.name))
       return this.refuse(entry, { reason: 'drained', retryAfterMs: DRAINED_RETRY_MS });
     const call = { pass: randomUUID(), provider: entry.name, keyName, taskId };
-    const answer = await this.tell((state) => state.enter(call, entry.limits, resume));
+    const answer = await this.shared.tell((state) => state.enter(call, entry.limits, resume));
     if (answer !== undefined && 'reason' in answer) return this.refuse(entry, answer);
     return this.pass(call, answer?.startedAt ?? 0);
   }
 
   /** Gives back the slot of a task that has ended, with nobody there who would: it was parked. Never throws. */
   async forget(provider: string, taskId: string): Promise<void> {
-    await this.tell((state) => state.forget(provider, taskId));
+    await this.shared.tell((state) => state.forget(provider, taskId));
   }
 
   /** Calls that this process has in hand, by provider. */
@@ -67,6 +61,10 @@ export class ProviderGate implements Gate {
   /** Returns when what passes have told so far has arrived, or can't. */
   async settled(): Promise<void> {
     await Promise.all(this.leaving);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.close();
   }
 
   /** Renews nothing more, and settles. */
@@ -84,7 +82,7 @@ export class ProviderGate implements Gate {
     this.calls.add(call);
     const leave = (work: (state: GateState) => Promise<void>): void => {
       if (!this.calls.delete(call)) return;
-      const told = this.tell(work).finally(() => this.leaving.delete(told));
+      const told = this.shared.tell(work).finally(() => this.leaving.delete(told));
       this.leaving.add(told);
     };
     return {
@@ -99,32 +97,6 @@ export class ProviderGate implements Gate {
 
   private async renew(): Promise<void> {
     const calls = [...this.calls];
-    if (calls.length > 0) await this.tell((state) => state.renew(calls));
-  }
-
-  /** Undefined without Redis, which is told once per outage. */
-  private async tell<T>(work: (state: GateState) => Promise<T>): Promise<T | undefined> {
-    const { state, health } = this.parts;
-    if (!health.accepting) return this.withoutRedis();
-    try {
-      const answer = await work(state);
-      this.withRedis();
-      return answer;
-    } catch (error) {
-      health.reportFailure();
-      return this.withoutRedis(error);
-    }
-  }
-
-  /** A late answer while Redis is taken for down does not mean that the next call is counted. */
-  private withRedis(): void {
-    if (!this.blind || !this.parts.health.accepting) return;
-    this.logger.info('gate.counts_again');
-    this.blind = false;
-  }
-
-  private withoutRedis(error?: unknown): undefined {
-    if (!this.blind) this.logger.warn('gate.without_redis', { error });
-    this.blind = true;
+    if (calls.length > 0) await this.shared.tell((state) => state.renew(calls));
   }
 }

@@ -1,7 +1,8 @@
+import { Injectable, Optional } from '@nestjs/common';
 import { resultFileName } from './object-key.js';
 import { presignGet } from './presign.js';
-import type { LinkSigner, ResultLink } from './signed-link.js';
-import type { StorageConfig } from './storage.config.js';
+import { LinkSigner, type ResultLink } from './signed-link.js';
+import { StorageConfig } from './storage.config.js';
 
 /** How long a finished picture is kept, in seconds; no link promises more. */
 export const RESULT_LIFE_SECONDS = 72 * 3_600;
@@ -16,12 +17,13 @@ export interface LinkedResult {
  * Makes links to finished pictures, anew at every read: served by this service, or by the store itself
  * where the settings say so. A link lives as long as the settings allow, but never longer than its object.
  */
+@Injectable()
 export class ResultLinks {
   /** `now` gives ms since 1970. */
   constructor(
     private readonly config: StorageConfig,
     private readonly signer: LinkSigner,
-    private readonly now: () => number = Date.now,
+    @Optional() private readonly now: () => number = Date.now,
   ) {}
 
   /** Throws on an object that is no result. Undefined once the object's life is over: there is nothing to link. */

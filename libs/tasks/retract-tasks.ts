@@ -1,5 +1,6 @@
-import type { Database } from '#database/database.js';
-import type { Logger } from '#telemetry/logger.js';
+import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Database } from '#database/database.js';
+import { Logger } from '#telemetry/logger.js';
 
 const INTERVAL_MS = 1_000;
 /** A statement may arrive that late: a lost packet is sent again for about two minutes after its sender has left. */
@@ -25,7 +26,8 @@ const RETRACT = {
  * Takes back tasks whose callers were turned away because the database had not answered in time: the statement may
  * have been carried out all the same, or may yet be when a frozen server thaws, and nobody asked for that picture.
  */
-export class RetractTasks {
+@Injectable()
+export class RetractTasks implements BeforeApplicationShutdown {
   /** By id, until when to look for the task; counted from the first look that the database answered. */
   private readonly doubtful = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
@@ -44,7 +46,7 @@ export class RetractTasks {
     return this.doubtful.has(taskId);
   }
 
-  /** Called by Nest: a last look, for what nobody looks for afterwards. */
+  /** A last look, for what nobody looks for afterwards. */
   async beforeApplicationShutdown(): Promise<void> {
     clearTimeout(this.timer);
     if (this.doubtful.size > 0) await this.look();

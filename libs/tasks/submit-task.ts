@@ -1,14 +1,17 @@
+import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import type { Metrics } from '#telemetry/metrics.js';
-import type { Admission, Place } from './admission.js';
+import { Metrics } from '#telemetry/metrics.js';
+import { Admission } from './admission.js';
 import { overloaded } from './refusals.js';
 import type { RequestIdentity } from './request-identity.js';
-import type { RetractTasks } from './retract-tasks.js';
-import type { Intake, TaskIntake } from './task-intake.js';
-import { deadlineOf, type TasksConfig } from './tasks.config.js';
+import { RetractTasks } from './retract-tasks.js';
+import { TaskIntake, type Intake } from './task-intake.js';
+import type { Place } from './task-turns.js';
+import { deadlineOf, TasksConfig } from './tasks.config.js';
 import type { TaskCommand } from './task.js';
 
 /** Accepts a task, or finds the one that the request repeats: row first, queue second. */
+@Injectable()
 export class SubmitTask {
   constructor(
     private readonly intake: TaskIntake,

@@ -1,9 +1,10 @@
+import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import type { Database } from '#database/database.js';
-import type { ImageQueue, QueueEntry } from '#queue/image-queue.js';
-import type { Logger } from '#telemetry/logger.js';
-import type { TaskBell } from './task-events.js';
-import type { TaskSlots } from './task-slots.js';
+import { Database } from '#database/database.js';
+import { ImageQueue, type QueueEntry } from '#queue/image-queue.js';
+import { Logger } from '#telemetry/logger.js';
+import { TaskBell } from './task-events.js';
+import { TaskSlots } from './task-slots.js';
 import { taskError } from './task-error.js';
 
 const BATCH = 500;
@@ -22,6 +23,7 @@ const ALONE = `(SELECT pg_try_advisory_xact_lock(hashtext('budgets of many')))`;
  * Finds tasks that nobody is looking after. Runs in every process, without a leader: rows are locked with
  * SKIP LOCKED, each move is conditional, and doing one twice does no harm.
  */
+@Injectable()
 export class SweepTasks {
   /** Where the last look at the queue ended, so that a long backlog is walked through page by page. */
   private cursor = '';

@@ -1,10 +1,13 @@
-import type { Logger } from '#telemetry/logger.js';
-import type { Metrics } from '#telemetry/metrics.js';
-import type { SendDeliveries } from '#webhooks/send-deliveries.js';
-import type { SweepTasks } from './sweep-tasks.js';
+import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Logger } from '#telemetry/logger.js';
+import { Metrics } from '#telemetry/metrics.js';
+import { SendDeliveries } from '#webhooks/send-deliveries.js';
+import { SweepTasks } from './sweep-tasks.js';
+import { TasksConfig } from './tasks.config.js';
 
 /** Runs the sweep again and again, at slightly different times in each process. */
-export class Sweeper {
+@Injectable()
+export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private stopped = false;
@@ -12,16 +15,17 @@ export class Sweeper {
   constructor(
     private readonly sweep: SweepTasks,
     private readonly deliveries: SendDeliveries,
-    private readonly intervalMs: number,
+    private readonly config: TasksConfig,
     private readonly logger: Logger,
     private readonly metrics: Metrics,
   ) {}
 
-  start(): void {
-    this.schedule(Math.random() * this.intervalMs);
+  onApplicationBootstrap(): void {
+    this.schedule(Math.random() * this.config.sweepIntervalMs);
   }
 
-  async stop(): Promise<void> {
+  /** Before anything closes, since a sweep that has begun still writes. */
+  async beforeApplicationShutdown(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.timer);
     await this.running;
@@ -31,7 +35,7 @@ export class Sweeper {
     if (this.stopped) return;
     this.timer = setTimeout(() => {
       this.running = this.run().finally(() => {
-        this.schedule(this.sweep.midway ? 50 : this.intervalMs * (0.75 + Math.random() / 2));
+        this.schedule(this.sweep.midway ? 50 : this.config.sweepIntervalMs * (0.75 + Math.random() / 2));
       });
     }, delayMs);
   }

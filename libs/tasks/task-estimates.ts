@@ -1,7 +1,8 @@
-import type { QueueHealth } from '#queue/queue-health.js';
+import { Injectable } from '@nestjs/common';
+import { QueueHealth } from '#queue/queue-health.js';
 import type { QueuePlace } from '#queue/fair-order.js';
-import type { QueueLine } from '#queue/queue-line.js';
-import type { ServiceRecord, ServiceTimes } from '#queue/service-times.js';
+import { QueueLine } from '#queue/queue-line.js';
+import { ServiceTimes, type ServiceRecord } from '#queue/service-times.js';
 import { mostBefore, passingMs, serviceMs, waitMs } from './estimate.js';
 import { kindOf } from './service-kind.js';
 import type { TaskCommand, TaskSummary } from './task.js';
@@ -20,6 +21,7 @@ export interface Outlook {
 const NOTHING: Outlook = { estimatedMs: undefined, queuePosition: undefined };
 
 /** Says how long tasks will take, from what the workers measured and from the queue. Nothing is guessed without Redis. */
+@Injectable()
 export class TaskEstimates {
   private record: ServiceRecord | undefined;
   private timer: NodeJS.Timeout | undefined;

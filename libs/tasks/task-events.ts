@@ -1,4 +1,8 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { PRODUCER_REDIS } from '#queue/producer-redis.module.js';
+import { QueueConfig } from '#queue/queue.config.js';
+import { LISTENING_REDIS } from './listening-redis.module.js';
 
 /**
  * What can be rung: `settled` when a task has ended, `changed` when its phase or progress moved, `cancelled` when the
@@ -10,10 +14,11 @@ type Bell = 'settled' | 'changed' | 'cancelled';
  * The bells: tell other processes that something happened to a task. A message is only the id; who hears it reads the
  * row. Messages may be lost, so nobody may depend on hearing one.
  */
+@Injectable()
 export class TaskBell {
   constructor(
-    private readonly redis: Redis,
-    private readonly prefix: string,
+    @Inject(PRODUCER_REDIS) private readonly redis: Redis,
+    private readonly config: QueueConfig,
   ) {}
 
   /** The task has ended. Never fails: a caller that misses the bell finds the row at its next look. */
@@ -32,17 +37,18 @@ export class TaskBell {
   }
 
   private publish(bell: Bell, taskId: string): void {
-    this.redis.publish(channelOf(this.prefix, bell), taskId).catch(() => undefined);
+    this.redis.publish(channelOf(this.config, bell), taskId).catch(() => undefined);
   }
 }
 
 /** Hears bells on a connection of its own, because a subscribed connection can do nothing else. */
+@Injectable()
 export class TaskBellListener {
   private readonly listeners = new Map<string, Set<(taskId: string) => void>>();
 
   constructor(
-    private readonly redis: Redis,
-    private readonly prefix: string,
+    @Inject(LISTENING_REDIS) private readonly redis: Redis,
+    private readonly config: QueueConfig,
   ) {
     redis.on('message', (channel: string, taskId: string) => {
       for (const listener of this.listeners.get(channel) ?? []) listener(taskId);
@@ -68,7 +74,7 @@ export class TaskBellListener {
 
   /** Only bells that somebody here listens to are subscribed to. */
   private listen(bell: Bell, listener: (taskId: string) => void): void {
-    const channel = channelOf(this.prefix, bell);
+    const channel = channelOf(this.config, bell);
     const others = this.listeners.get(channel);
     if (others !== undefined) {
       others.add(listener);
@@ -80,6 +86,6 @@ export class TaskBellListener {
   }
 }
 
-function channelOf(prefix: string, bell: Bell): string {
-  return `${prefix}:tasks:${bell}`;
+function channelOf({ redisPrefix }: QueueConfig, bell: Bell): string {
+  return `${redisPrefix}:tasks:${bell}`;
 }

@@ -1,10 +1,11 @@
+import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import type { Database } from '#database/database.js';
+import { Database } from '#database/database.js';
 import { refusalOf } from '#money/budget-refusal.js';
 import { insertKeyedTask, insertTask, redrivenAlready } from './insert-task.js';
 import type { RequestIdentity } from './request-identity.js';
 import { TASK_COLUMNS, toTask, type TaskRow } from './task-columns.js';
-import type { TaskStore } from './task-store.js';
+import { TaskStore } from './task-store.js';
 import type { Task, TaskCommand } from './task.js';
 
 /** A key that is taken but has expired when it is read is tried again; more than once is no accident. */
@@ -47,6 +48,7 @@ export interface Intake {
  * The door to the tasks table: a request that repeats another one gets that one's task, and never makes a second.
  * The database decides, so it holds for parallel calls at any number of processes.
  */
+@Injectable()
 export class TaskIntake {
   constructor(
     private readonly database: Database,

@@ -1,5 +1,6 @@
+import { Injectable } from '@nestjs/common';
 import type { ImageUsage } from '#contract/image-usage.js';
-import type { Database } from '#database/database.js';
+import { Database } from '#database/database.js';
 import type { QueueEntry } from '#queue/image-queue.js';
 import type { CallEnd, CallStart, ProviderCall } from './provider-call.js';
 import { TASK_COLUMNS, toTask, type ClaimedRow } from './task-columns.js';
@@ -97,6 +98,7 @@ const LET_GO = `lease_until = NULL, lease_owner = NULL, epoch = epoch + 1, next_
  * worker no longer holds the task. All times are the database's. Those that answer true or false throw MoveUnanswered
  * and nothing else.
  */
+@Injectable()
 export class TaskMoves {
   constructor(private readonly database: Database) {}
 

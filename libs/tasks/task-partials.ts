@@ -1,4 +1,8 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { PRODUCER_REDIS } from '#queue/producer-redis.module.js';
+import { QueueConfig } from '#queue/queue.config.js';
+import { LISTENING_REDIS } from './listening-redis.module.js';
 
 /** A partial picture on its way from a worker to the caller that streams its task. */
 export interface TaskPartial {
@@ -12,29 +16,31 @@ export interface TaskPartial {
 const MAX_BASE64_LENGTH = 1_500_000;
 
 /** Sends partial pictures through one channel per task. Redis passes them on and keeps nothing. */
+@Injectable()
 export class TaskPartials {
   constructor(
-    private readonly redis: Redis,
-    private readonly prefix: string,
+    @Inject(PRODUCER_REDIS) private readonly redis: Redis,
+    private readonly config: QueueConfig,
   ) {}
 
   /** Never fails: a partial that is too large or can't be sent is left out. */
   send(taskId: string, index: number, format: TaskPartial['format'], image: Buffer): void {
     if (4 * Math.ceil(image.length / 3) > MAX_BASE64_LENGTH) return;
     const partial: TaskPartial = { index, format, base64: image.toString('base64') };
-    this.redis.publish(partialChannel(this.prefix, taskId), JSON.stringify(partial)).catch(() => undefined);
+    this.redis.publish(partialChannel(this.config, taskId), JSON.stringify(partial)).catch(() => undefined);
   }
 }
 
 type PartialListener = (partial: TaskPartial) => void;
 
 /** Hears the partial pictures of chosen tasks, on the subscribed connection that the bell uses too. */
+@Injectable()
 export class TaskPartialsListener {
   private readonly listeners = new Map<string, Set<PartialListener>>();
 
   constructor(
-    private readonly redis: Redis,
-    private readonly prefix: string,
+    @Inject(LISTENING_REDIS) private readonly redis: Redis,
+    private readonly config: QueueConfig,
   ) {
     redis.on('message', (channel: string, message: string) => {
       const listeners = this.listeners.get(channel);
@@ -46,7 +52,7 @@ export class TaskPartialsListener {
 
   /** Hears what is sent from now on, until the returned function is called. */
   listen(taskId: string, listener: PartialListener): () => void {
-    const channel = partialChannel(this.prefix, taskId);
+    const channel = partialChannel(this.config, taskId);
     const others = this.listeners.get(channel);
     if (others === undefined) {
       this.listeners.set(channel, new Set([listener]));
@@ -62,6 +68,6 @@ export class TaskPartialsListener {
   }
 }
 
-function partialChannel(prefix: string, taskId: string): string {
-  return `${prefix}:tasks:partial:${taskId}`;
+function partialChannel({ redisPrefix }: QueueConfig, taskId: string): string {
+  return `${redisPrefix}:tasks:partial:${taskId}`;
 }

@@ -1,8 +1,11 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import type { Queryable } from '#database/queryable.js';
+import { Database } from '#database/database.js';
+import { PRODUCER_REDIS } from '#queue/producer-redis.module.js';
+import { QueueConfig } from '#queue/queue.config.js';
 import { RedisScript } from '#queue/redis-script.js';
 import { overloaded } from './refusals.js';
-import type { TasksConfig } from './tasks.config.js';
+import { TasksConfig } from './tasks.config.js';
 
 /** A full account or key is looked up in the rows before it is refused, unless that was done so lately. */
 const TRUSTED_MS = 2_000;
@@ -88,17 +91,20 @@ interface PendingRow {
  * rows say: a caller is refused when the rows agree, an account that Redis does not know is looked up in them, and all
  * are now and again. So neither a lost command nor a lost Redis locks anybody out, or lets more in for long.
  */
+@Injectable()
 export class TaskSlots {
+  private readonly prefix: string;
   private readonly known: string;
   /** Accounts that are being looked up, so that a flood asks once. */
   private readonly correcting = new Map<string, Promise<void>>();
 
   constructor(
-    private readonly redis: Redis,
-    private readonly prefix: string,
+    @Inject(PRODUCER_REDIS) private readonly redis: Redis,
+    { redisPrefix: prefix }: QueueConfig,
     private readonly config: TasksConfig,
-    private readonly database: Queryable,
+    private readonly database: Database,
   ) {
+    this.prefix = prefix;
     this.known = `${prefix}:in-flight`;
   }
 
@@ -160,7 +166,7 @@ export class TaskSlots {
   private async correct(accounts: readonly string[], forget = false): Promise<void> {
     const counted = await Promise.all(accounts.map((account) => this.counted(account)));
     const ids = counted.flatMap(({ names }) => [...names.keys()].map((name) => name.slice(name.indexOf(' ') + 1)));
-    const { rows } = await this.database
+    const { rows } = await this.database.pool
       .query<PendingRow>(
         `SELECT account_id AS account, api_key_id || ' ' || id AS name, finished_at IS NULL AS pending FROM tasks
        WHERE finished_at IS NULL AND account_id = ANY($1) OR id = ANY($2)`,

@@ -1,5 +1,6 @@
+import { Injectable } from '@nestjs/common';
 import DataLoader from 'dataloader';
-import type { Database } from '#database/database.js';
+import { Database } from '#database/database.js';
 import { insertTask } from './insert-task.js';
 import { SUMMARY_COLUMNS, TASK_COLUMNS, toSummary, toTask, type SummaryRow, type TaskRow } from './task-columns.js';
 import type { Task, TaskCommand, TaskHistory, TaskSummary } from './task.js';
@@ -60,6 +61,7 @@ const CANCEL = {
  * Hand-written statements on the same pool as Prisma: these run once or more per request, and Prisma costs them
  * 60 % of their rate. Every query on behalf of a caller names the account.
  */
+@Injectable()
 export class TaskStore {
   /** Polls that arrive at one moment share a query: its way through the driver costs more than the rows. */
   private readonly finds: DataLoader<{ accountId: string; id: string }, TaskSummary | undefined>;

@@ -1,12 +1,14 @@
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { MetricsConfig } from './metrics.config.js';
-import type { Metrics } from './metrics.js';
+import { MetricsConfig } from './metrics.config.js';
+import { Metrics } from './metrics.js';
 
 const PATH = '/metrics';
 
 /** The one door to the metrics: a port of its own, so that no caller of the API ever reaches them. */
-export class MetricsServer {
+@Injectable()
+export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly server: Server;
 
   constructor(
@@ -33,7 +35,7 @@ export class MetricsServer {
   }
 
   /** Opens the port that the settings name, if they name one. Rejects when it is taken. */
-  async listen(): Promise<void> {
+  async onApplicationBootstrap(): Promise<void> {
     const { metricsPort, metricsHost } = this.config;
     if (metricsPort === 0) return;
     this.metrics.watchProcess();
@@ -48,7 +50,7 @@ export class MetricsServer {
     return (this.server.address() as AddressInfo | null)?.port;
   }
 
-  close(): void {
+  onApplicationShutdown(): void {
     this.server.close();
     this.server.closeAllConnections();
   }

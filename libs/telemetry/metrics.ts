@@ -1,3 +1,4 @@
+import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** From a poll to the longest call that is held, in seconds. */
@@ -10,6 +11,7 @@ const RATIO_BUCKETS = [0.1, 0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2, 4, 10];
  * Everything a process counts, in one place (docs/operations.md lists it). Labels take few values that we choose
  * ourselves: never an id, an address, or a word of a caller.
  */
+@Injectable()
 export class Metrics {
   readonly registry = new Registry();
 

@@ -1,6 +1,8 @@
-import type { Queryable } from '#database/queryable.js';
+import { Injectable } from '@nestjs/common';
+import { Database } from '#database/database.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import { SLOW_AFTER } from './delivery-moves.js';
+import { WebhooksConfig } from './webhooks.config.js';
 
 /**
  * The deliveries that may be attempted now: the heads of each account's line, so many that with those being sent they
@@ -49,29 +51,29 @@ const OF_ALL = { name: 'webhook_heads', text: headsOf('true') };
  * lines are in the queue: so the queue holds at most an account's places of each account, and however many deliveries
  * one of them has waiting, the first of another comes right after those.
  */
+@Injectable()
 export class DeliveryLine {
-  /** `most` deliveries of one account are sent at once, by all workers together. */
   constructor(
-    private readonly database: Queryable,
-    private readonly most: number,
+    private readonly database: Database,
+    private readonly config: WebhooksConfig,
   ) {}
 
   /** What may be attempted now of the account of a task; nothing when nobody is told of the task. */
   async headsOfTask(taskId: string): Promise<WebhookEntry[]> {
-    return this.read({ ...OF_TASK, values: [this.most, taskId] });
+    return this.read({ ...OF_TASK, values: [this.config.concurrencyPerAccount, taskId] });
   }
 
   /** What may be attempted now of an account. */
   async headsOfAccount(accountId: string): Promise<WebhookEntry[]> {
-    return this.read({ ...OF_ACCOUNT, values: [this.most, accountId] });
+    return this.read({ ...OF_ACCOUNT, values: [this.config.concurrencyPerAccount, accountId] });
   }
 
   /** What may be attempted now of every account. */
   async heads(): Promise<WebhookEntry[]> {
-    return this.read({ ...OF_ALL, values: [this.most] });
+    return this.read({ ...OF_ALL, values: [this.config.concurrencyPerAccount] });
   }
 
   private async read(query: { name: string; text: string; values: unknown[] }): Promise<WebhookEntry[]> {
-    return (await this.database.query<WebhookEntry>(query)).rows;
+    return (await this.database.pool.query<WebhookEntry>(query)).rows;
   }
 }

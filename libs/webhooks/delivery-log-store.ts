@@ -1,5 +1,6 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { WEBHOOK_TEST, type SentEventType } from '#contract/webhook-event.js';
-import type { Queryable } from '#database/queryable.js';
+import { POOL, type Queryable } from '#database/queryable.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import type { AttemptError, DeliveryState } from './next-step.js';
 
@@ -45,8 +46,9 @@ export interface DeliveryQuery {
 }
 
 /** What was delivered, what was tried, and once more on request. Every query names the account. */
+@Injectable()
 export class DeliveryLogStore {
-  constructor(private readonly database: Queryable) {}
+  constructor(@Inject(POOL) private readonly database: Queryable) {}
 
   /** Newest first. After a delivery that is no more comes nothing: what is older went with it. */
   async list(accountId: string, { taskId, endpointId, state, after, limit }: DeliveryQuery): Promise<LoggedDelivery[]> {

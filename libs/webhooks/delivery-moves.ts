@@ -1,7 +1,10 @@
+import { Injectable } from '@nestjs/common';
 import type { SentEventType } from '#contract/webhook-event.js';
-import { inTransaction, type Pool } from '#database/in-transaction.js';
+import { Database } from '#database/database.js';
+import { inTransaction } from '#database/in-transaction.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import type { AttemptResult, NextStep } from './next-step.js';
+import { WebhooksConfig } from './webhooks.config.js';
 
 /** Clocks of Redis and the database may differ by this much, in ms. */
 const TOLERANCE_MS = 1_000;
@@ -88,11 +91,11 @@ const FINISH = {
  * The moves of a delivery: one statement each, fenced by the attempt like those of a task, by the database's clock.
  * That there is a delivery at all is the doing of a trigger on the tasks, or of who tests an endpoint.
  */
+@Injectable()
 export class DeliveryMoves {
-  /** `most` deliveries of one account are sent at once, by all workers together. */
   constructor(
-    private readonly database: Pool,
-    private readonly most: number,
+    private readonly database: Database,
+    private readonly config: WebhooksConfig,
   ) {}
 
   /**
@@ -100,9 +103,12 @@ export class DeliveryMoves {
    * endpoint has no place free. For the last reason it comes again when one of the account has ended (DeliveryLine).
    */
   async claim(id: string, leaseMs: number): Promise<ClaimedDelivery | undefined> {
-    const claimed = await inTransaction(this.database, async (client) => {
+    const claimed = await inTransaction(this.database.pool, async (client) => {
       await client.query({ ...LOCK, values: [id] });
-      const { rows } = await client.query<ClaimedRow>({ ...CLAIM, values: [id, leaseMs, this.most] });
+      const { rows } = await client.query<ClaimedRow>({
+        ...CLAIM,
+        values: [id, leaseMs, this.config.concurrencyPerAccount],
+      });
       return rows[0];
     });
     return claimed && { ...claimed, url: claimed.url ?? undefined };
@@ -116,7 +122,7 @@ export class DeliveryMoves {
     durationMs: number,
   ): Promise<WebhookEntry | undefined> {
     const [status, error] = 'status' in result ? [result.status, null] : [null, result.error];
-    const { rows } = await this.database.query<{ epoch: number }>({
+    const { rows } = await this.database.pool.query<{ epoch: number }>({
       ...FINISH,
       values: [
         ...[claimed.id, claimed.attempt, status, error, Math.round(durationMs)],

@@ -1,7 +1,8 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
-import type { Queryable } from '#database/queryable.js';
-import type { SealedText, TextSealer } from '#secrets/sealed-text.js';
+import { POOL, type Queryable } from '#database/queryable.js';
+import { TextSealer, type SealedText } from '#secrets/sealed-text.js';
 
 /** For the TextSealer of this store. */
 export const WEBHOOK_SECRETS = 'webhook secrets';
@@ -26,9 +27,10 @@ interface SecretRow extends SealedText {
 const COLUMNS = `id, key_id AS "keyId", sealed, created_at AS "createdAt", expires_at AS "expiresAt"`;
 
 /** The signing secrets of accounts: one that is current, and after a rotation the one before it for a while. */
+@Injectable()
 export class WebhookSecretStore {
   constructor(
-    private readonly database: Queryable,
+    @Inject(POOL) private readonly database: Queryable,
     private readonly sealer: TextSealer,
   ) {}
 

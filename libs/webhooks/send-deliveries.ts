@@ -1,8 +1,10 @@
-import type { WebhookEntry, WebhookQueue } from '#queue/webhook-queue.js';
-import type { Logger } from '#telemetry/logger.js';
-import type { DeliveryLine } from './delivery-line.js';
+import { Injectable } from '@nestjs/common';
+import { WebhookQueue, type WebhookEntry } from '#queue/webhook-queue.js';
+import { Logger } from '#telemetry/logger.js';
+import { DeliveryLine } from './delivery-line.js';
 
 /** Rings for deliveries. Nothing depends on being heard: the row says what is due, and the sweep asks it. */
+@Injectable()
 export class SendDeliveries {
   constructor(
     private readonly line: DeliveryLine,

@@ -2,31 +2,32 @@ import { Module } from '@nestjs/common';
 import { Database } from '#database/database.js';
 import { DatabaseModule } from '#database/database.module.js';
 import { QueueModule } from '#queue/queue.module.js';
-import { WebhookQueue } from '#queue/webhook-queue.js';
-import { Logger } from '#telemetry/logger.js';
+import { TextSealer } from '#secrets/sealed-text.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
 import { DeliveryLine } from './delivery-line.js';
+import { DeliveryLogStore } from './delivery-log-store.js';
 import { DeliveryMoves } from './delivery-moves.js';
+import { WebhookEndpointStore } from './endpoint-store.js';
+import { WEBHOOK_SECRETS, WebhookSecretStore } from './secret-store.js';
 import { SendDeliveries } from './send-deliveries.js';
 import { WebhooksConfig } from './webhooks.config.js';
 
-const providers = [
-  {
-    provide: DeliveryMoves,
-    inject: [Database, WebhooksConfig],
-    useFactory: ({ pool }: Database, config: WebhooksConfig) => new DeliveryMoves(pool, config.concurrencyPerAccount),
-  },
-  {
-    provide: DeliveryLine,
-    inject: [Database, WebhooksConfig],
-    useFactory: ({ pool }: Database, config: WebhooksConfig) => new DeliveryLine(pool, config.concurrencyPerAccount),
-  },
-  {
-    provide: SendDeliveries,
-    inject: [DeliveryLine, WebhookQueue, Logger],
-    useFactory: (...parts: ConstructorParameters<typeof SendDeliveries>) => new SendDeliveries(...parts),
-  },
-];
+/** This room's own: its key is no other room's. */
+const sealer = {
+  provide: TextSealer,
+  inject: [SecretsConfig],
+  useFactory: (secrets: SecretsConfig) => new TextSealer(secrets, WEBHOOK_SECRETS),
+};
+/** How many an account may have is a setting. */
+const endpoints = {
+  provide: WebhookEndpointStore,
+  inject: [Database, WebhooksConfig],
+  useFactory: ({ pool }: Database, config: WebhooksConfig) =>
+    new WebhookEndpointStore(pool, config.endpointsPerAccount),
+};
+
+const parts = [DeliveryMoves, DeliveryLine, SendDeliveries, WebhookSecretStore, DeliveryLogStore, endpoints];
 
 /** What every process does for webhooks: ring for what is due. Who delivers is the worker. */
-@Module({ imports: [DatabaseModule, QueueModule], providers, exports: providers })
+@Module({ imports: [DatabaseModule, QueueModule], providers: [...parts, sealer], exports: parts })
 export class WebhooksModule {}

@@ -3,15 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { loadConfig } from '#config/load-config.js';
+import { ExpireChatUsage } from '#money/expire-chat-usage.js';
+import { ExpireSignIns } from '#people/expire-sign-ins.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey, resultKey, uploadKey } from '#storage/object-key.js';
+import { ExpireObjects } from '#tasks/expire-objects.js';
 import { newUploadId } from '#tasks/task-id.js';
+import { TaskObjects } from '#tasks/task-objects.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
-import { CollectOrphans } from '../../apps/worker/src/collect-orphans.js';
-import { ExpireChatUsage } from '../../apps/worker/src/expire-chat-usage.js';
-import { ExpireObjects } from '../../apps/worker/src/expire-objects.js';
-import { ExpireSignIns } from '../../apps/worker/src/expire-sign-ins.js';
-import { ExpireUploads } from '../../apps/worker/src/expire-uploads.js';
+import { ExpireUploads } from '#uploads/expire-uploads.js';
+import { UploadObjects } from '#uploads/upload-objects.js';
+import { CollectOrphans } from '../../apps/worker/src/maintenance/collect-orphans.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -60,6 +62,10 @@ describe('retention', () => {
     return keys.sort();
   }
 
+  function orphanCollector(): CollectOrphans {
+    return new CollectOrphans(store, new TaskObjects(room.database), new UploadObjects(room.database), room.logger);
+  }
+
   async function finishedHoursAgo(id: string, hours: number): Promise<void> {
     await room.sql(`UPDATE tasks SET finished_at = now() - $2 * interval '1 hour' WHERE id = $1`, [id, hours]);
   }
@@ -68,7 +74,7 @@ describe('retention', () => {
     const [config] = loadConfig([WorkerConfig], { CHAT_USAGE_RETENTION_DAYS: '31' });
     await room.sql(`INSERT INTO chat_usage SELECT 'req_' || age, 'acct_default', 'key', 'm', 'p', NULL, 'm', false, 200,
       'completed', 1, 1, 0, 1, 1, now() - age * interval '1 hour', 1 FROM generate_series(1, 2000) age`);
-    await new ExpireChatUsage(room.database, config, room.logger).run();
+    await new ExpireChatUsage(room.database, room.logger).run(config);
     const { rows } = await room.sql('SELECT count(*)::int AS count FROM chat_usage');
     expect(rows).toEqual([{ count: 31 * 24 - 1 }]);
   });
@@ -100,24 +106,24 @@ describe('retention', () => {
 
   it('removes pictures and uploads first, the task later, and nothing before its time', async () => {
     const [config] = loadConfig([WorkerConfig], {});
-    const expire = new ExpireObjects(room.database, store, config, room.logger);
+    const expire = new ExpireObjects(room.database, store, room.logger);
     const [fresh, stale, gone] = [await completed(), await completed(), await completed()];
     await finishedHoursAgo(fresh.id, 71);
     await finishedHoursAgo(stale.id, 73);
     await finishedHoursAgo(gone.id, 169);
     await room.store.insert(command(), DEADLINE_MS);
-    await expire.run();
+    await expire.run(config);
     expect(await stored()).toEqual([fresh.input, fresh.result].sort());
     expect(await room.store.find(TEST_ACCOUNT, stale.id)).toMatchObject({ status: 'completed' });
     expect(await room.store.find(TEST_ACCOUNT, gone.id)).toBeUndefined();
     const { rows } = await room.sql('SELECT id FROM tasks');
     expect(rows).toHaveLength(3);
-    await expire.run();
+    await expire.run(config);
     expect(await stored()).toHaveLength(2);
   });
 
   it('collects what no row knows, and leaves alone what one does or may yet', async () => {
-    const orphans = new CollectOrphans(room.database, store, room.logger);
+    const orphans = orphanCollector();
     const known = await completed();
     const pending = command();
     await room.store.insert(pending, DEADLINE_MS);
@@ -163,11 +169,11 @@ describe('retention', () => {
     await room.sql(`UPDATE tasks SET status = 'failed', finished_at = now() - interval '80 hours' WHERE id = $1`, [
       wanted.id,
     ]);
-    await new ExpireObjects(room.database, store, workerConfig, room.logger).run();
+    await new ExpireObjects(room.database, store, room.logger).run(workerConfig);
     const { rows } = await room.sql('SELECT 1 FROM tasks WHERE objects_deleted_at IS NOT NULL');
     expect(rows).toHaveLength(1);
     await put(uploadKey(newUploadId()));
-    const orphans = new CollectOrphans(room.database, store, room.logger);
+    const orphans = orphanCollector();
     expect(await orphans.run(Date.now())).toBe(0);
     expect(await orphans.run(Date.now() + 2 * DAY_MS)).toBe(1);
     expect(await stored()).toEqual([key]);

@@ -1,8 +1,11 @@
-import { QueueLine } from '#queue/queue-line.js';
-import { ServiceTimes } from '#queue/service-times.js';
+import { loadConfig } from '#config/load-config.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';
 import type { Task } from '#tasks/task.js';
-import { ServiceReport } from '../../apps/worker/src/service-report.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
+import { Holds } from '../../apps/worker/src/images/hold.js';
+import { ServiceReport } from '../../apps/worker/src/images/service-report.js';
+import { ThisWorker } from '../../apps/worker/src/images/this-worker.js';
+import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -17,19 +20,16 @@ describe('estimates', () => {
 
   /** What one API process knows. */
   async function process(): Promise<TaskEstimates> {
-    const estimates = new TaskEstimates(
-      new ServiceTimes(room.redis, room.prefix),
-      new QueueLine(room.redis, room.prefix),
-      room.health,
-    );
+    const estimates = new TaskEstimates(room.times, room.line, room.health);
     await estimates.refresh();
     return estimates;
   }
 
   /** What one worker process tells. */
   function worker(owner: string, concurrency = 2): ServiceReport {
-    const times = new ServiceTimes(room.redis, room.prefix);
-    return new ServiceReport(times, room.database, { owner, concurrency, running: () => 0 }, room.logger);
+    const [tasks, config] = loadConfig([TasksConfig, WorkerConfig], { WORKER_CONCURRENCY: String(concurrency) });
+    const worker = new ThisWorker(config, new Holds(room.moves, tasks, room.listener, room.logger), owner);
+    return new ServiceReport(room.times, room.database, worker, room.logger);
   }
 
   async function measured(report: ServiceReport, ms: number, count: number): Promise<void> {
@@ -77,7 +77,7 @@ describe('estimates', () => {
   });
 
   it('come with what each worker tells of itself, for as long as it is there', async () => {
-    const times = new ServiceTimes(room.redis, room.prefix);
+    const { times } = room;
     const [one, two] = [worker('one'), worker('two', 3)];
     await one.report();
     await two.report();
@@ -110,7 +110,7 @@ describe('estimates', () => {
     await measured(report, 9_000, 20);
     await worker('two').report();
     expect((await process()).total(command(), 0)).toBe(9_000);
-    const { all } = await new ServiceTimes(room.redis, room.prefix).read();
+    const { all } = await room.times.read();
     expect(all.slice(0, 4)).toEqual([3_000, 4_000, 5_000, 9_000]);
     expect(all).toHaveLength(23);
   });

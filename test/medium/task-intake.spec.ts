@@ -4,8 +4,8 @@ import { loadConfig } from '#config/load-config.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { TaskIntake } from '#tasks/task-intake.js';
 import type { RequestIdentity } from '#tasks/request-identity.js';
-import { ExpireKeys } from '../../apps/worker/src/expire-keys.js';
-import { ExpireObjects } from '../../apps/worker/src/expire-objects.js';
+import { ExpireKeys } from '#tasks/expire-keys.js';
+import { ExpireObjects } from '#tasks/expire-objects.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { retried } from '../support/retried.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
@@ -103,11 +103,11 @@ describe('taking requests in', () => {
       [task.id],
     );
     const [config] = loadConfig([WorkerConfig], { TASK_RETENTION_HOURS: '1' });
-    const expire = new ExpireObjects(room.database, new DiskStore(tmpdir()), config, room.logger);
-    await expire.run();
+    const expire = new ExpireObjects(room.database, new DiskStore(tmpdir()), room.logger);
+    await expire.run(config);
     expect(await take(identity)).toMatchObject({ attached: true, task: { id: task.id, status: 'failed' } });
     await room.sql(`UPDATE idempotency_keys SET expires_at = now() WHERE key = $1`, [identity.key]);
-    await expire.run();
+    await expire.run(config);
     expect(await room.store.find(task.accountId, task.id)).toBeUndefined();
   });
 

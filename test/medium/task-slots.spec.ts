@@ -5,11 +5,10 @@ import { Redis } from 'ioredis';
 import { loadConfig } from '#config/load-config.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { QueueLine } from '#queue/queue-line.js';
-import { ServiceTimes } from '#queue/service-times.js';
 import { Admission } from '#tasks/admission.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';
 import { TaskSlots } from '#tasks/task-slots.js';
+import { TaskTurns } from '#tasks/task-turns.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import type { TaskCommand } from '#tasks/task.js';
 import { freePort } from '../support/free-port.js';
@@ -90,17 +89,8 @@ describe('tasks in flight', () => {
     if (known !== undefined) room.slots.free(known);
     await room.sql('DELETE FROM tasks');
     const [config] = loadConfig([TasksConfig], {});
-    const estimates = new TaskEstimates(
-      new ServiceTimes(room.redis, room.prefix),
-      new QueueLine(room.redis, room.prefix),
-      room.health,
-    );
-    const admission = new Admission(
-      { queue: room.queue, slots: room.slots, estimates },
-      room.health,
-      config,
-      room.logger,
-    );
+    const estimates = new TaskEstimates(room.times, room.line, room.health);
+    const admission = new Admission(room.slots, new TaskTurns(room.queue, estimates), room.health, config, room.logger);
     process.kill(service.pid, 'SIGSTOP');
     const refused = await Promise.all(Array.from({ length: 8 }, () => admission.take(capped())));
     process.kill(service.pid, 'SIGCONT');
@@ -143,7 +133,7 @@ describe('tasks in flight', () => {
     await admin.del(`${room.prefix}:in-flight:checked`);
     await admin.zadd(`${room.prefix}:in-flight`, 1, TEST_ACCOUNT);
     const [config] = loadConfig([TasksConfig], {});
-    const second = new TaskSlots(room.redis, room.prefix, config, room.database.pool);
+    const second = new TaskSlots(room.redis, room.queueConfig, config, room.database);
     expect((await Promise.all([room.slots.check(), second.check()])).sort()).toEqual([0, 1]);
     expect(await keys()).toBe(3);
     await end(taken);

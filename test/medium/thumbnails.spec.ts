@@ -10,9 +10,11 @@ import { gradientImage } from '#images/sample-images.fixture.js';
 import { ProviderRegistry } from '#providers/registry.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
+import { ExpireObjects } from '#tasks/expire-objects.js';
+import { TaskObjects } from '#tasks/task-objects.js';
 import type { TaskOptions } from '#tasks/task.js';
-import { CollectOrphans } from '../../apps/worker/src/collect-orphans.js';
-import { ExpireObjects } from '../../apps/worker/src/expire-objects.js';
+import { UploadObjects } from '#uploads/upload-objects.js';
+import { CollectOrphans } from '../../apps/worker/src/maintenance/collect-orphans.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { imageWorker, pictureOf, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
@@ -69,7 +71,7 @@ describe('thumbnails', () => {
   }
 
   const expire = (): Promise<void> =>
-    new ExpireObjects(room.database, store, loadConfig([WorkerConfig], {})[0], room.logger).run();
+    new ExpireObjects(room.database, store, room.logger).run(loadConfig([WorkerConfig], {})[0]);
 
   it('lie beside the picture, small, and as transparent as it is', async () => {
     const id = await accepted({ pixels: { width: 1536, height: 864 } });
@@ -149,7 +151,12 @@ describe('thumbnails', () => {
     await store.put('results/task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A-1.thumb.webp', Readable.from(['x']), {
       contentType: 'image/webp',
     });
-    const orphans = new CollectOrphans(room.database, store, room.logger);
+    const orphans = new CollectOrphans(
+      store,
+      new TaskObjects(room.database),
+      new UploadObjects(room.database),
+      room.logger,
+    );
     expect(await orphans.run(Date.now() + 2 * DAY_MS)).toBe(3);
     expect(await stored()).toEqual(
       [`results/${noted}-1.png`, `results/${noted}-1.thumb.webp`, `results/${unnoted}-1.png`].sort(),

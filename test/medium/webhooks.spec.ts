@@ -7,8 +7,6 @@ import { TaskLinks } from '#answers/task-links.js';
 import { loadConfig } from '#config/load-config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicPoster } from '#egress/post-public-url.js';
-import { QueueLine } from '#queue/queue-line.js';
-import { ServiceTimes } from '#queue/service-times.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { resultKey } from '#storage/object-key.js';
 import { ResultLinks } from '#storage/result-links.js';
@@ -19,11 +17,12 @@ import { newTaskId } from '#tasks/task-id.js';
 import type { TaskCommand } from '#tasks/task.js';
 import { DeliveryLogStore, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
 import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
+import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
-import { DeliverWebhook } from '../../apps/worker/src/deliver-webhook.js';
-import { ExpireWebhooks } from '../../apps/worker/src/expire-webhooks.js';
-import { WebhookMessages } from '../../apps/worker/src/webhook-message.js';
+import { AttemptDelivery } from '../../apps/worker/src/webhooks/attempt-delivery.js';
+import { DeliverWebhook } from '../../apps/worker/src/webhooks/deliver-webhook.js';
+import { WebhookMessages } from '../../apps/worker/src/webhooks/webhook-message.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 import { TEST_CERTIFICATE } from '../support/test-certificate.js';
@@ -73,16 +72,15 @@ describe('webhooks', () => {
       resolve: () => Promise.resolve([{ address: resolved, family: 4 }]),
       ca: TEST_CERTIFICATE.cert,
     };
-    const [times, line] = [new ServiceTimes(room.redis, room.prefix), new QueueLine(room.redis, room.prefix)];
-    const estimates = new TaskEstimates(times, line, room.health);
+    const estimates = new TaskEstimates(room.times, room.line, room.health);
     const signer = new LinkSigner({ secretKey: SECRET_KEY }, 'https://darkroom.example');
     const messages = new WebhookMessages(
       room.store,
       new TaskLinks(new ResultLinks(storage, signer), estimates),
       secrets,
     );
-    const deliveries = { moves: room.deliveryMoves, send: room.deliveries };
-    return new DeliverWebhook(deliveries, messages, new PublicPoster(egressConfig, network), config, room.logger);
+    const attempts = new AttemptDelivery(messages, new PublicPoster(egressConfig, network), config, room.logger);
+    return new DeliverWebhook(room.deliveryMoves, room.deliveries, attempts, config, room.logger);
   }
 
   /** A task of an asynchronous call that has just been completed. */
@@ -428,14 +426,15 @@ describe('webhooks', () => {
     expect(await endpoints.disable('acct_other', endpoint)).toBe(false);
     expect(await log.list(TEST_ACCOUNT, { taskId: newTaskId(), limit: 10 })).toEqual([]);
 
-    const expire = new ExpireWebhooks(room.database, loadConfig([WorkerConfig], {})[0], room.logger);
+    const expire = new ExpireWebhooks(room.database, room.logger);
+    const [retention] = loadConfig([WorkerConfig], {});
     await deliverer().run((await onlyDelivery(id)).id);
     await secrets.rotate(TEST_ACCOUNT, 0);
     await sql(`UPDATE webhook_deliveries SET created_at = now() - interval '167 hours'`);
-    await expire.run();
+    await expire.run(retention);
     expect(await deliveriesOf(id)).toHaveLength(1);
     await sql(`UPDATE webhook_deliveries SET created_at = now() - interval '169 hours'`);
-    await expire.run();
+    await expire.run(retention);
     const { rows } = await room.sql(`SELECT (SELECT count(*) FROM webhook_deliveries)::int AS deliveries,
       (SELECT count(*) FROM webhook_attempts)::int AS attempts, (SELECT count(*) FROM webhook_secrets)::int AS secrets`);
     expect(rows).toEqual([{ deliveries: 0, attempts: 0, secrets: 1 }]);

@@ -13,6 +13,7 @@ import { GateState } from '#routing/gate-state.js';
 import type { GatePass, GateRefusal } from '#routing/gate.js';
 import { ProviderGate } from '#routing/provider-gate.js';
 import { RoutingConfig } from '#routing/routing.config.js';
+import { SharedGate } from '#routing/shared-gate.js';
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { createTestDatabase } from './postgres.js';
@@ -51,11 +52,11 @@ export async function openGateRoom() {
     const logger = new Logger('test', 'info', lines);
     const redis = producerConnection(queueConfig, logger);
     const database = new Database(databaseConfig, logger);
-    const state = new GateState(redis, testRedis.prefix, config);
-    const health = new QueueHealth(redis, testRedis.prefix);
-    const drained = new DrainedProviders(database.pool, config, logger);
+    const state = new GateState(redis, queueConfig, config);
+    const health = new QueueHealth(redis, queueConfig);
+    const drained = new DrainedProviders(database, config, logger);
     const metrics = new Metrics();
-    const asked = new ProviderGate({ state, drained, health }, config.slotLeaseMs, metrics, logger);
+    const asked = new ProviderGate(new SharedGate(state, health, logger), drained, config, metrics);
     await waitUntil(() => redis.status === 'ready', { timeoutMs: 10_000 });
     await drained.start();
     const opened = {

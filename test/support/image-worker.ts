@@ -6,17 +6,27 @@ import type { ImageProvider } from '#providers/image-provider.js';
 import type { ProviderRegistry } from '#providers/registry.js';
 import type { Gate } from '#routing/gate.js';
 import type { ObjectStore } from '#storage/object-store.js';
+import { TaskEnds } from '#tasks/task-ends.js';
 import { TaskPartials } from '#tasks/task-partials.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Metrics } from '#telemetry/metrics.js';
-import { CallProvider } from '../../apps/worker/src/call-provider.js';
-import { Holds } from '../../apps/worker/src/hold.js';
-import { KeepThumbnail } from '../../apps/worker/src/keep-thumbnail.js';
-import { LoadInputs } from '../../apps/worker/src/load-inputs.js';
-import { OrderPicture } from '../../apps/worker/src/order-picture.js';
-import { RunImageTask } from '../../apps/worker/src/run-image-task.js';
-import { TaskKeeper } from '../../apps/worker/src/task-keeper.js';
-import { TaskMeter } from '../../apps/worker/src/task-meter.js';
+import { CallProvider } from '../../apps/worker/src/images/call-provider.js';
+import { ClaimTask } from '../../apps/worker/src/images/claim-task.js';
+import { CompleteTask } from '../../apps/worker/src/images/complete-task.js';
+import { DeliverPicture } from '../../apps/worker/src/images/deliver-picture.js';
+import { Holds } from '../../apps/worker/src/images/hold.js';
+import { KeepThumbnail } from '../../apps/worker/src/images/keep-thumbnail.js';
+import { LoadInputs } from '../../apps/worker/src/images/load-inputs.js';
+import { OrderPicture } from '../../apps/worker/src/images/order-picture.js';
+import { ProviderStarts } from '../../apps/worker/src/images/provider-starts.js';
+import { RequeueTask } from '../../apps/worker/src/images/requeue-task.js';
+import { RunImageTask } from '../../apps/worker/src/images/run-image-task.js';
+import { ServiceReport } from '../../apps/worker/src/images/service-report.js';
+import { SettleAttempt } from '../../apps/worker/src/images/settle-attempt.js';
+import { TaskMeter } from '../../apps/worker/src/images/task-meter.js';
+import { TaskProgress } from '../../apps/worker/src/images/task-progress.js';
+import { ThisWorker } from '../../apps/worker/src/images/this-worker.js';
+import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import type { TaskRoom } from './task-room.js';
 
 /** Lets every call pass. */
@@ -39,16 +49,25 @@ export function imageWorker(
   room: TaskRoom,
   { store, thumbnailStore = store, registry, gate = OPEN_GATE, leaseMs = '1000', ports = ['80'] }: WorkerParts,
 ) {
-  const [config] = loadConfig([TasksConfig], { LEASE_MS: leaseMs });
+  const [config, workerConfig] = loadConfig([TasksConfig, WorkerConfig], { LEASE_MS: leaseMs });
   const [egress] = loadConfig([EgressConfig], { EGRESS_ALLOW_CIDRS: '127.0.0.0/8', EGRESS_PORTS: ports.join() });
-  const holds = new Holds(room.moves, config.leaseMs, room.logger);
-  const { bell, queue, slots, deliveries } = room;
-  const meter = new TaskMeter(new Metrics(), { add: () => undefined });
-  const keeper = new TaskKeeper(room.moves, holds, { bell, queue, slots, deliveries, meter }, config, room.logger);
-  const calls = new CallProvider(keeper, registry, gate, new TaskPartials(room.redis, room.prefix));
+  const { bell, queue, slots, deliveries, moves, logger } = room;
+  const holds = new Holds(moves, config, room.listener, logger);
+  const metrics = new Metrics();
+  const report = new ServiceReport(room.times, room.database, new ThisWorker(workerConfig, holds), logger);
+  const meter = new TaskMeter(metrics, report);
+  const [starts, progress] = [new ProviderStarts(moves, meter, config, logger), new TaskProgress(moves, bell, logger)];
+  const ends = new TaskEnds(slots, bell, deliveries, metrics);
+  const partials = new TaskPartials(room.redis, room.queueConfig);
+  const calls = new CallProvider(starts, progress, registry, gate, partials);
   const inputs = new LoadInputs(store, new PublicFetcher(egress));
-  const thumbnails = new KeepThumbnail(room.moves, thumbnailStore, holds, room.logger);
-  const run = new RunImageTask(keeper, new OrderPicture(keeper, registry, calls, inputs), store, thumbnails);
+  const run = new RunImageTask(
+    new ClaimTask(holds, bell, meter, config, logger),
+    new OrderPicture(starts, registry, calls, inputs),
+    new DeliverPicture(store, progress, new CompleteTask(moves, ends, meter, logger)),
+    new SettleAttempt(moves, new RequeueTask(queue, bell), ends, config, logger),
+    new KeepThumbnail(moves, thumbnailStore, holds, workerConfig, logger),
+  );
   return { holds, run: (id: string) => run.run(id).finally(() => holds.close()) };
 }
 

@@ -1,11 +1,17 @@
+import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { Database } from '#database/database.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { loadConfig } from '#config/load-config.js';
 import { patientConnection, producerConnection } from '#queue/connections.js';
+import { FairOrder } from '#queue/fair-order.js';
 import { ImageQueue } from '#queue/image-queue.js';
+import { IMAGE_QUEUE, WEBHOOK_QUEUE } from '#queue/job-catalog.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { QueueHealth } from '#queue/queue-health.js';
+import { QueueLine } from '#queue/queue-line.js';
+import { senderOptions } from '#queue/queue-sender.js';
+import { ServiceTimes } from '#queue/service-times.js';
 import { WebhookQueue } from '#queue/webhook-queue.js';
 import { SweepTasks } from '#tasks/sweep-tasks.js';
 import { TaskBell, TaskBellListener } from '#tasks/task-events.js';
@@ -19,6 +25,7 @@ import { Logger } from '#telemetry/logger.js';
 import { DeliveryLine } from '#webhooks/delivery-line.js';
 import { DeliveryMoves } from '#webhooks/delivery-moves.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
+import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { createTestDatabase } from './postgres.js';
 import { createTestRedis } from './redis.js';
 
@@ -31,26 +38,31 @@ export const DELIVERIES_AT_ONCE = 4;
 export async function openTaskRoom(redisUrl?: string) {
   const testDatabase = await createTestDatabase();
   const testRedis = createTestRedis();
-  const [databaseConfig, queueConfig, tasksConfig] = loadConfig([DatabaseConfig, QueueConfig, TasksConfig], {
+  const classes = [DatabaseConfig, QueueConfig, TasksConfig, WebhooksConfig] as const;
+  const [databaseConfig, queueConfig, tasksConfig, webhooksConfig] = loadConfig(classes, {
     DATABASE_URL: testDatabase.url,
     REDIS_URL: redisUrl ?? testRedis.url,
     REDIS_PREFIX: testRedis.prefix,
     // A Redis of the test's own is one that falls silent; the shared one is only ever slow, beside other tests.
     REDIS_COMMAND_TIMEOUT_MS: redisUrl === undefined ? '20000' : '500',
+    WEBHOOK_CONCURRENCY_PER_ACCOUNT: String(DELIVERIES_AT_ONCE),
   });
   const logger = new Logger('test', 'silent');
   const database = new Database(databaseConfig, logger);
   const redis = producerConnection(queueConfig, logger);
   await ready(redis);
   const listening = patientConnection(queueConfig, 'bell', logger);
-  const queue = new ImageQueue(redis, testRedis.prefix);
-  const webhookQueue = new WebhookQueue(redis, testRedis.prefix);
-  const deliveryMoves = new DeliveryMoves(database.pool, DELIVERIES_AT_ONCE);
-  const deliveryLine = new DeliveryLine(database.pool, DELIVERIES_AT_ONCE);
-  const slots = new TaskSlots(redis, testRedis.prefix, tasksConfig, database.pool);
-  const health = new QueueHealth(redis, testRedis.prefix);
-  const bell = new TaskBell(redis, testRedis.prefix);
-  const listener = new TaskBellListener(listening, testRedis.prefix);
+  const senders = [IMAGE_QUEUE, WEBHOOK_QUEUE].map((name) => new Queue(name, senderOptions(redis, queueConfig)));
+  const [images, webhooks] = senders as [Queue, Queue];
+  const order = new FairOrder(redis, queueConfig);
+  const queue = new ImageQueue(images, redis, order);
+  const webhookQueue = new WebhookQueue(webhooks, redis, queueConfig);
+  const deliveryMoves = new DeliveryMoves(database, webhooksConfig);
+  const deliveryLine = new DeliveryLine(database, webhooksConfig);
+  const slots = new TaskSlots(redis, queueConfig, tasksConfig, database);
+  const health = new QueueHealth(redis, queueConfig);
+  const bell = new TaskBell(redis, queueConfig);
+  const listener = new TaskBellListener(listening, queueConfig);
   await database.pool.query(
     `INSERT INTO api_keys (id, account_id, name, prefix, hash) VALUES ($1, $2, 'test', 'sk-dr-test', '\\x00')`,
     [TEST_KEY, TEST_ACCOUNT],
@@ -59,11 +71,14 @@ export async function openTaskRoom(redisUrl?: string) {
     database,
     redis,
     queue,
+    line: new QueueLine(redis, queueConfig, order),
+    times: new ServiceTimes(redis, queueConfig),
     health,
     bell,
     listener,
     logger,
     prefix: testRedis.prefix,
+    queueConfig,
     redisUrl: queueConfig.redisUrl,
     databaseUrl: testDatabase.url,
     store: new TaskStore(database),
@@ -78,8 +93,7 @@ export async function openTaskRoom(redisUrl?: string) {
     async close(): Promise<void> {
       listener.close();
       health.stop();
-      await queue.close();
-      await webhookQueue.close();
+      for (const sender of senders) await sender.close();
       redis.disconnect();
       await database.close();
       if (redisUrl === undefined) await testRedis.clean();

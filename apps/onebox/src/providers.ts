@@ -116,7 +116,7 @@ async function look(
   const { redisUrl } = findRunning(config);
   try {
     const [queue, routing] = loadConfig([QueueConfig, RoutingConfig], { ...env, REDIS_URL: redisUrl });
-    return await withRedis(queue.redisUrl, (redis) => new GateState(redis, queue.redisPrefix, routing).look(names));
+    return await withRedis(queue.redisUrl, (redis) => new GateState(redis, queue, routing).look(names));
   } catch (error) {
     say(`Calls, breakers and resting keys are not known, because Redis can't be asked: ${reasonOf(error)}\n`);
     return undefined;

@@ -8,9 +8,9 @@ import { refuseGuessableSecrets, SecretsConfig } from '#secrets/secrets.config.j
 import { Logger } from '#telemetry/logger.js';
 import { NestLogger } from '#telemetry/nest-logger.js';
 import { HealthServer } from './health-server.js';
-import { Retention } from './retention.js';
+import { WORKER_CONFIGS } from './worker-configs.js';
 import { WorkerConfig } from './worker.config.js';
-import { WORKER_CONFIGS, WorkerModule } from './worker.module.js';
+import { WorkerModule } from './worker.module.js';
 
 async function main(): Promise<void> {
   const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(process.env), { bufferLogs: true });
@@ -22,8 +22,6 @@ async function main(): Promise<void> {
     logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });
   }
 
-  const retention = app.get(Retention);
-  retention.start();
   const [database, queue, { healthPort, healthHost }] = [
     app.get(Database),
     app.get(QueueHealth),

@@ -4,7 +4,7 @@ import { StorageModule } from '#storage/storage.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { CommonModule } from '../common/common.module.js';
 import { LinksModule } from '../common/links.module.js';
-import { ListenersModule } from '../common/listeners.module.js';
+import { TaskListenersModule } from '#tasks/task-listeners.module.js';
 import { UploadStoreModule } from '../uploads/upload-store.module.js';
 import { AcceptImage } from './accept-image.js';
 import { AnswerImage } from './answer-image.js';
@@ -20,7 +20,15 @@ import { WaitForTask } from './wait-for-task.js';
 
 /** `/v1/images`: requests become tasks, and their callers are answered with the picture or with the task. */
 @Module({
-  imports: [CommonModule, DatabaseModule, LinksModule, ListenersModule, StorageModule, TasksModule, UploadStoreModule],
+  imports: [
+    CommonModule,
+    DatabaseModule,
+    LinksModule,
+    TaskListenersModule,
+    StorageModule,
+    TasksModule,
+    UploadStoreModule,
+  ],
   controllers: [ImagesController],
   providers: [
     AcceptImage,

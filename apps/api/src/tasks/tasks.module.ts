@@ -4,7 +4,7 @@ import { TaskEstimates } from '#tasks/task-estimates.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { CommonModule } from '../common/common.module.js';
 import { LinksModule } from '../common/links.module.js';
-import { ListenersModule } from '../common/listeners.module.js';
+import { TaskListenersModule } from '#tasks/task-listeners.module.js';
 import { CancelOwnTask } from './cancel-own-task.js';
 import { FollowTask } from './follow-task.js';
 import { TaskWatchers } from './task-watchers.js';
@@ -12,7 +12,7 @@ import { TasksController } from './tasks.controller.js';
 
 /** `/v1/tasks`. The rows are those of the library's TasksModule; this is what callers see of them. */
 @Module({
-  imports: [CommonModule, LinksModule, ListenersModule, RoutingModule, TasksModule],
+  imports: [CommonModule, LinksModule, TaskListenersModule, RoutingModule, TasksModule],
   controllers: [TasksController],
   providers: [CancelOwnTask, FollowTask, TaskWatchers],
   exports: [FollowTask],

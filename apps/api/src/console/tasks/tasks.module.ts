@@ -2,10 +2,10 @@ import { Module } from '@nestjs/common';
 import { StorageModule } from '#storage/storage.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { LinksModule } from '../../common/links.module.js';
-import { ListenersModule } from '../../common/listeners.module.js';
+import { TaskListenersModule } from '#tasks/task-listeners.module.js';
 import { PeopleModule } from '../../common/people.module.js';
 import { TaskStoresModule } from '../../common/task-stores.module.js';
-import { WebhookStoresModule } from '../../common/webhook-stores.module.js';
+import { WebhooksModule } from '#webhooks/webhooks.module.js';
 import { ImagesModule } from '../../images/images.module.js';
 import { LimitsModule } from '../../limits/limits.module.js';
 import { TasksApiModule } from '../../tasks/tasks.module.js';
@@ -23,13 +23,13 @@ import { ConsoleTasksController } from './tasks.controller.js';
     ImagesModule,
     LimitsModule,
     LinksModule,
-    ListenersModule,
+    TaskListenersModule,
     PeopleModule,
     StorageModule,
     TasksApiModule,
     TasksModule,
     TaskStoresModule,
-    WebhookStoresModule,
+    WebhooksModule,
   ],
   controllers: [ConsoleTasksController],
   providers: [AccountTasks, ConsoleCaller, DrawAgain, Following, OwnTasks, ShownTasks],

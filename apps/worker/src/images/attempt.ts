@@ -1,0 +1,68 @@
+import type { Catalogue } from '#catalogue/catalogue.js';
+import type { ProviderEntry } from '#providers/provider-entry.js';
+import { ProviderError } from '#providers/provider-error.js';
+import { unknownEnd, type CallEnd } from '#tasks/provider-call.js';
+import type { ClaimedTask } from '#tasks/task-moves.js';
+import { StartNotCounted } from './failure-verdict.js';
+import type { HeldTask } from './hold.js';
+
+/** A call of this attempt, or the one that an earlier attempt left open. */
+export interface AttemptedCall {
+  readonly provider: Pick<ProviderEntry, 'name' | 'free' | 'interrupted'>;
+  /** The provider's own name of the job, once it has told. */
+  jobId: string | undefined;
+  /** Known before the row is told, while the attempt goes on elsewhere. */
+  end: CallEnd | undefined;
+}
+
+/** One worker's try of a task, and how far it has come. */
+export class Attempt {
+  /** Calls of the task so far, this attempt's included. */
+  starts: number;
+  /** The call that began last. */
+  call: AttemptedCall | undefined;
+
+  constructor(
+    readonly claimed: ClaimedTask,
+    readonly held: HeldTask,
+  ) {
+    this.starts = claimed.providerStarts;
+  }
+
+  /** The call that an earlier attempt left open. A provider that is no longer known is trusted with nothing. */
+  takeUp({ providers }: Catalogue): AttemptedCall | undefined {
+    const { providerCallOpen, providerJobId, lastCall } = this.claimed;
+    if (!providerCallOpen) return undefined;
+    const { provider: name = 'unknown', free = false } = lastCall ?? {};
+    const { interrupted = 'fail' } = providers.get(name) ?? {};
+    this.call = { provider: { name, free, interrupted }, jobId: providerJobId ?? undefined, end: undefined };
+    return this.call;
+  }
+
+  /** Whether the last call's job can be asked for again instead of being ordered anew. */
+  get resumable(): boolean {
+    return this.call?.jobId !== undefined && this.call.end?.charged !== 'no';
+  }
+
+  /** How the last call is to be written down when the attempt ends with this error; undefined without one. */
+  endWith(error: unknown): CallEnd | undefined {
+    if (this.call === undefined) return undefined;
+    return this.call.end ?? endOf(this.call.provider.free, error, this.held.signal.aborted);
+  }
+}
+
+/** How a call ended that ended with this error. What is free is never charged. */
+export function endOf(free: boolean, error: unknown, aborted: boolean): CallEnd {
+  if (error instanceof StartNotCounted) return { outcome: 'not_called', charged: 'no' };
+  if (aborted || !(error instanceof ProviderError)) return unknownEnd(free);
+  return { outcome: 'failed', code: error.code, charged: free ? 'no' : error.charged };
+}
+
+/** Names a task in the log. */
+export function identity({ task }: ClaimedTask): { taskId: string; requestId: string } {
+  return { taskId: task.id, requestId: task.requestId };
+}
+
+export function successOf(free: boolean): CallEnd {
+  return { outcome: 'succeeded', charged: free ? 'no' : 'yes' };
+}

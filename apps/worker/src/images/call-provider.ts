@@ -1,0 +1,130 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { errorKind } from '#contract/error-codes.js';
+import { MAX_PICTURE_BYTES } from '#images/limits.js';
+import { sniffImageType } from '#images/sniff.js';
+import { whiteMask } from '#images/white-mask.js';
+import type { ImageProvider, ProviderImageResult, ProviderPending } from '#providers/image-provider.js';
+import { ProviderError } from '#providers/provider-error.js';
+import { ProviderRegistry } from '#providers/registry.js';
+import { GATE, type Gate, type GatePass, type GateRefusal } from '#routing/gate.js';
+import type { Candidate } from '#routing/route-plan.js';
+import { TaskPartials } from '#tasks/task-partials.js';
+import type { ClaimedTask } from '#tasks/task-moves.js';
+import { successOf, type Attempt } from './attempt.js';
+import { unusable } from './finish-as-ordered.js';
+import type { LoadedInputs } from './load-inputs.js';
+import { toProviderRequest } from './provider-request.js';
+import { ProviderStarts } from './provider-starts.js';
+import { readCapped, TooManyBytes } from './read-capped.js';
+import { TaskProgress } from './task-progress.js';
+
+/** A parked call keeps its slot that much longer than it waits, for the way back through the queue. */
+const PARK_MARGIN_MS = 10_000;
+
+/** What a provider made, with the bytes in memory. */
+export type MadePicture = Omit<ProviderImageResult, 'image'> & {
+  readonly bytes: Buffer;
+  readonly provider: Candidate['provider'];
+};
+
+/** One call, and whose it is. */
+export interface OrderedCall {
+  readonly candidate: Candidate;
+  readonly inputs: LoadedInputs;
+  /** The provider named its job in an earlier attempt and is asked for that, instead of for another. */
+  readonly resume: boolean;
+}
+
+/** Makes one call to a provider: through the gate, counted before it begins, and read to its end. */
+@Injectable()
+export class CallProvider {
+  constructor(
+    private readonly starts: ProviderStarts,
+    private readonly progress: TaskProgress,
+    private readonly providers: ProviderRegistry,
+    @Inject(GATE) private readonly gate: Gate,
+    private readonly partials: TaskPartials,
+  ) {}
+
+  /** Throws what `generate` and `ProviderStarts.start` throw. */
+  async call(attempt: Attempt, order: OrderedCall): Promise<MadePicture | ProviderPending | GateRefusal> {
+    const { provider, key } = order.candidate;
+    const { id, options } = attempt.claimed.task;
+    const evenDrained = options.onlyProvider === provider.name;
+    const pass = await this.gate.enter(provider, key?.name ?? '', id, { resume: order.resume, evenDrained });
+    if ('reason' in pass) return pass;
+    try {
+      if (!order.resume) await this.starts.start(attempt, order.candidate);
+      const answer = await this.ask(attempt, order);
+      if ('pending' in answer) pass.park(answer.pending.checkAfterMs + PARK_MARGIN_MS);
+      else pass.end('succeeded');
+      return answer;
+    } catch (error) {
+      endPass(pass, error, attempt.held.signal.aborted);
+      throw error;
+    }
+  }
+
+  private async ask(attempt: Attempt, order: OrderedCall): Promise<MadePicture | ProviderPending> {
+    const { claimed, held } = attempt;
+    const { candidate } = order;
+    const { provider, key } = candidate;
+    const adapter = this.providers.imageProvider(provider, key);
+    const inputs = await asItTakes(adapter, order);
+    const progress = this.progress.writer(held);
+    const call = adapter.generate(toProviderRequest(claimed, candidate, inputs), {
+      signal: held.signal,
+      idempotencyKey: claimed.task.id,
+      resumeJobId: attempt.call?.jobId,
+      startNumber: attempt.starts,
+      waitedMs: order.resume ? claimed.waitedMs : 0,
+      onAccepted: (providerJobId) => this.starts.accepted(attempt, providerJobId),
+      onProgress: (percent) => {
+        progress.provider(percent);
+      },
+      onPartial: (image, index) => {
+        this.passOn(claimed, image, index);
+      },
+    });
+    const answer = await this.starts.called(held, provider.name, call);
+    if ('pending' in answer) {
+      if (attempt.call?.jobId === undefined) throw new Error(`${provider.name} works on a job without a name`);
+      return answer;
+    }
+    const bytes = await read(answer, attempt);
+    if (attempt.call !== undefined) attempt.call.end = successOf(provider.free);
+    return { ...answer, provider, bytes };
+  }
+
+  /** Nothing is published for a caller that asked for no partial pictures, whatever the provider sends. */
+  private passOn({ task }: ClaimedTask, image: Buffer, index: number): void {
+    if (index >= (task.options.partialImages ?? 0)) return;
+    const format = sniffImageType(image);
+    if (format !== undefined) this.partials.send(task.id, index, format, image);
+  }
+}
+
+/** The mask in the form the provider says; a job that is only asked for has had it. */
+async function asItTakes({ maskForm }: ImageProvider, { inputs, resume }: OrderedCall): Promise<LoadedInputs> {
+  if (inputs.mask === undefined || maskForm !== 'white' || resume) return inputs;
+  return { ...inputs, mask: await whiteMask(inputs.mask) };
+}
+
+async function read({ image }: ProviderImageResult, attempt: Attempt): Promise<Buffer> {
+  return readCapped(image, MAX_PICTURE_BYTES, attempt.held.signal).catch((error: unknown) => {
+    throw error instanceof TooManyBytes ? unusable(error) : error;
+  });
+}
+
+/** Tells the other processes what the failure says of the provider; a bad request says nothing of it. */
+function endPass(pass: GatePass, error: unknown, aborted: boolean): void {
+  if (aborted || !(error instanceof ProviderError)) pass.end('neutral');
+  else if (error.keyRefused) {
+    pass.end('key_refused', error.retryAfter === undefined ? undefined : error.retryAfter * 1_000);
+  } else pass.end(isOfTheProvider(error) ? 'failed' : 'neutral');
+}
+
+/** Whether a failure is the provider's own, so that another one may do better: the caller's faults are of class 400. */
+export function isOfTheProvider({ code }: ProviderError): boolean {
+  return errorKind(code).status >= 500;
+}

@@ -1,0 +1,68 @@
+import { Readable } from 'node:stream';
+import { Inject, Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import type { FinishedPicture } from '#images/finish-picture.js';
+import { resultKey } from '#storage/object-key.js';
+import { StorageError, type ObjectStore } from '#storage/object-store.js';
+import { OBJECT_STORE } from '#storage/storage.module.js';
+import type { ClaimedTask } from '#tasks/task-moves.js';
+import { adaptations, sizesOf } from './adaptations.js';
+import type { Attempt } from './attempt.js';
+import { CompleteTask } from './complete-task.js';
+import { PictureNotStored } from './failure-verdict.js';
+import type { KeptPicture } from './keep-thumbnail.js';
+import type { OrderedPicture } from './order-picture.js';
+import { putWithRetries } from './put-with-retries.js';
+import { TaskProgress } from './task-progress.js';
+
+/** Stores a picture and makes it the task's. */
+@Injectable()
+export class DeliverPicture {
+  constructor(
+    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+    private readonly progress: TaskProgress,
+    private readonly tasks: CompleteTask,
+  ) {}
+
+  /**
+   * The picture, if it is the task's now; its object is deleted if it is not. Throws AppError when a strict caller may
+   * not be given it, PictureNotStored, and the reason of the attempt's signal.
+   */
+  async deliver(attempt: Attempt, { made, picture }: OrderedPicture): Promise<KeptPicture | undefined> {
+    const { claimed, held } = attempt;
+    const warnings = [...made.warnings, ...adaptations(picture)];
+    refuseAdapted(claimed, warnings);
+    const key = resultKey(claimed.task.id, claimed.attempt, picture.format);
+    await this.progress.whileStoring(held, () => this.keep(key, picture, held.signal));
+    const { contentType, width, height, sha256 } = picture;
+    const sizes = sizesOf(claimed.task.options, made.sentSize, picture);
+    const image = { key, contentType, width, height, bytes: picture.bytes.length, sha256, sizes };
+    const won = await this.tasks.complete(attempt, made.provider, {
+      images: [image],
+      usage: made.usage,
+      warnings,
+    });
+    if (won) return { ...picture, key };
+    await this.store.delete(key);
+    return undefined;
+  }
+
+  private async keep(key: string, picture: FinishedPicture, signal: AbortSignal): Promise<void> {
+    try {
+      await putWithRetries(this.store, key, () => Readable.from([picture.bytes]), picture.contentType, signal);
+    } catch (error) {
+      // The store may have taken it before it heard of the end; retention finds what stays after this.
+      if (signal.aborted) await this.store.delete(key).catch(() => undefined);
+      throw error instanceof StorageError ? new PictureNotStored('not stored', { cause: error }) : error;
+    }
+  }
+}
+
+/** The picture was paid for, and still not what a strict caller may be given: no second one would be another. */
+function refuseAdapted({ task }: ClaimedTask, warnings: readonly string[]): void {
+  if (task.options.strict !== true || warnings.length === 0) return;
+  throw new AppError(
+    'upstream_invalid_response',
+    `The request is strict, and the provider did not make exactly what it asks for: ${warnings.join(' ')}`,
+  );
+}

@@ -1,0 +1,111 @@
+import { AppError } from '#contract/app-error.js';
+import { ImageError } from '#images/image-error.js';
+import { mayBuyAgain, type ImageProvider } from '#providers/image-provider.js';
+import { ProviderError } from '#providers/provider-error.js';
+import { StorageError } from '#storage/object-store.js';
+import { MoveUnanswered } from '#tasks/task-moves.js';
+import { DeadlinePassed, HoldLost, ShuttingDown } from './hold.js';
+
+/** The picture was made, and maybe paid for, but the store did not take it. */
+export class PictureNotStored extends Error {
+  override readonly name = 'PictureNotStored';
+}
+
+/** The start was not written down for certain, so the provider was not called. */
+export class StartNotCounted extends Error {
+  override readonly name = 'StartNotCounted';
+}
+
+/** Everybody who could make the picture refuses calls for now: a limit is reached, or it is being left alone. */
+export class NobodyFree extends Error {
+  override readonly name = 'NobodyFree';
+
+  /** Milliseconds after which one of them may be free. */
+  constructor(readonly retryAfterMs: number) {
+    super('no provider is free');
+  }
+}
+
+/** The task has had all its starts, or has taken as many workers with it. */
+export function givenUp(): AppError {
+  return new AppError('interrupted', 'The picture was begun too often without being finished, so it was given up.');
+}
+
+/** What becomes of a task after an attempt that brought no picture. */
+export type Verdict =
+  | { readonly kind: 'walk-away' }
+  /** `wait`: it was no try of the task, since nobody was free to take it. */
+  | { readonly kind: 'give-back'; readonly delayMs: number; readonly wait?: true }
+  /** Its provider works on, and is asked for the job again. */
+  | { readonly kind: 'park'; readonly delayMs: number }
+  | { readonly kind: 'fail'; readonly error: AppError };
+
+interface AttemptFacts {
+  /** Provider calls of this task so far, this attempt's included. */
+  readonly starts: number;
+  readonly maxStarts: number;
+  /** Tries so far, including those that failed before the provider. */
+  readonly tries: number;
+  /** Whose call was the last, if there was one. */
+  readonly provider: Pick<ImageProvider, 'free' | 'interrupted'> | undefined;
+  /** The provider has named the job, and can be asked for it without buying again. */
+  readonly resumable: boolean;
+}
+
+const FIRST_DELAY_MS = 1_000;
+const LONGEST_DELAY_MS = 30_000;
+const NOBODY = { free: false, interrupted: 'fail' } as const;
+/** Tries that never reach a provider (the store is away, say) are bounded by the deadline and by this. */
+const MAX_ATTEMPTS = 20;
+
+/** Decides by what the error itself says. A start that may have been charged is never followed by another by luck. */
+export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
+  if (error instanceof HoldLost) return { kind: 'walk-away' };
+  if (error instanceof ShuttingDown) return { kind: facts.resumable ? 'park' : 'give-back', delayMs: 0 };
+  if (error instanceof NobodyFree) {
+    const delayMs = Math.min(Math.max(Math.ceil(error.retryAfterMs), FIRST_DELAY_MS), LONGEST_DELAY_MS);
+    return facts.resumable ? { kind: 'park', delayMs } : { kind: 'give-back', delayMs, wait: true };
+  }
+  if (error instanceof StartNotCounted) return { kind: 'give-back', delayMs: FIRST_DELAY_MS };
+  // What else the database left unanswered is found out by whoever takes the task when the lease has run out.
+  if (error instanceof MoveUnanswered) return { kind: 'walk-away' };
+  if (error instanceof DeadlinePassed) {
+    return fail(new AppError('generation_timeout', 'The picture was not finished before the deadline.'));
+  }
+  if (error instanceof ProviderError) return onProviderError(error, facts);
+  if (error instanceof AppError) return fail(error);
+  if (error instanceof ImageError) return fail(new AppError(error.code, error.message, { cause: error }));
+  if (error instanceof PictureNotStored) {
+    return onStore(error, mayBuyAgain(facts.provider ?? NOBODY, 'yes') && facts.starts < facts.maxStarts, facts);
+  }
+  if (error instanceof StorageError) return onStore(error, facts.tries < MAX_ATTEMPTS, facts);
+  return fail(
+    new AppError('internal_error', 'The picture could not be made because of an internal error.', { cause: error }),
+  );
+}
+
+function onStore(error: Error, again: boolean, facts: AttemptFacts): Verdict {
+  if (again) return { kind: 'give-back', delayMs: delayAfter(facts.tries) };
+  return fail(new AppError('storage_error', 'The picture could not be stored.', { cause: error }));
+}
+
+function onProviderError(error: ProviderError, facts: AttemptFacts): Verdict {
+  if (error.retryable && mayBuyAgain(facts.provider ?? NOBODY, error.charged) && facts.starts < facts.maxStarts) {
+    const delayMs = error.retryAfter === undefined ? delayAfter(facts.starts) : error.retryAfter * 1_000;
+    return { kind: 'give-back', delayMs: Math.min(delayMs, LONGEST_DELAY_MS) };
+  }
+  return fail(
+    new AppError(error.code, error.message, {
+      cause: error,
+      ...(error.param === undefined ? {} : { param: error.param }),
+    }),
+  );
+}
+
+function delayAfter(tries: number): number {
+  return Math.min(FIRST_DELAY_MS * 2 ** Math.max(0, tries - 1), LONGEST_DELAY_MS);
+}
+
+function fail(error: AppError): Verdict {
+  return { kind: 'fail', error };
+}

@@ -1,0 +1,128 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { TaskBellListener } from '#tasks/task-events.js';
+import { TaskMoves, type ClaimedTask, type Hold } from '#tasks/task-moves.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
+import { Logger } from '#telemetry/logger.js';
+
+/** A cancel that was not heard of is found out at the next renewal, so that comes soon, however long the lease is. */
+const RENEW_MS = 2_000;
+
+/** Another worker, a cancel or the deadline took the task away: nothing of it may be written any more. */
+export class HoldLost extends Error {
+  override readonly name = 'HoldLost';
+}
+
+/** The process is stopping and its grace is used up. */
+export class ShuttingDown extends Error {
+  override readonly name = 'ShuttingDown';
+}
+
+/** The task's own time is over. */
+export class DeadlinePassed extends Error {
+  override readonly name = 'DeadlinePassed';
+}
+
+/** One claimed task: `signal` is aborted with one of the reasons above. */
+export interface HeldTask extends Hold {
+  readonly signal: AbortSignal;
+  release(): void;
+}
+
+interface Entry extends Hold {
+  readonly abort: AbortController;
+  renewedAt: number;
+}
+
+/** Keeps the leases of all tasks of this process alive, with one statement for all of them. */
+@Injectable()
+export class Holds implements OnModuleInit {
+  private readonly entries = new Set<Entry>();
+  private readonly timer: NodeJS.Timeout;
+  private readonly stop = new AbortController();
+  private readonly leaseMs: number;
+
+  constructor(
+    private readonly moves: TaskMoves,
+    { leaseMs }: TasksConfig,
+    private readonly cancels: TaskBellListener,
+    private readonly logger: Logger,
+  ) {
+    this.leaseMs = leaseMs;
+    this.timer = setInterval(() => void this.renew(), Math.min(leaseMs / 4, RENEW_MS)).unref();
+  }
+
+  onModuleInit(): void {
+    this.cancels.onCancelled((taskId) => {
+      this.lose(taskId);
+    });
+  }
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  /** Aborted with ShuttingDown when the process has used up its grace. */
+  get stopping(): AbortSignal {
+    return this.stop.signal;
+  }
+
+  /** Takes a task, or answers undefined when it is not to be had. Throws when the database does not answer. */
+  async claim(taskId: string, owner: string): Promise<ClaimedTask | undefined> {
+    return this.moves.claim(taskId, owner, this.leaseMs);
+  }
+
+  /** Begins to renew a lease that was just claimed. `remainingMs` is the time to the task's deadline. */
+  keep(hold: Hold, remainingMs: number): HeldTask {
+    const abort = new AbortController();
+    const entry: Entry = { id: hold.id, attempt: hold.attempt, abort, renewedAt: Date.now() };
+    this.entries.add(entry);
+    const deadline = setTimeout(() => {
+      abort.abort(new DeadlinePassed());
+    }, remainingMs);
+    return {
+      id: hold.id,
+      attempt: hold.attempt,
+      signal: abort.signal,
+      release: () => {
+        clearTimeout(deadline);
+        this.entries.delete(entry);
+      },
+    };
+  }
+
+  /** Aborts what runs of a task that was taken away, sooner than the next renewal would find out. */
+  lose(taskId: string): void {
+    for (const entry of this.entries) if (entry.id === taskId) entry.abort.abort(new HoldLost());
+  }
+
+  /** Aborts all that is still running, so that it is given back. */
+  abortAll(): void {
+    this.stop.abort(new ShuttingDown());
+    for (const entry of this.entries) entry.abort.abort(new ShuttingDown());
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private async renew(): Promise<void> {
+    const entries = [...this.entries];
+    if (entries.length === 0) return;
+    try {
+      const asked = Date.now();
+      const standing = new Set(
+        (await this.moves.renew(entries, this.leaseMs)).map(({ id, attempt }) => `${id}-${attempt}`),
+      );
+      for (const entry of entries) {
+        if (standing.has(`${entry.id}-${entry.attempt}`)) entry.renewedAt = asked;
+        else entry.abort.abort(new HoldLost());
+      }
+    } catch (error) {
+      this.logger.warn('lease.not_renewed', { count: entries.length, error });
+      // Once a lease may have run out, another worker may have begun: stop before both call the provider.
+      for (const entry of entries) {
+        if (Date.now() - entry.renewedAt > this.leaseMs) entry.abort.abort(new HoldLost());
+      }
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import { Module } from '@nestjs/common';
+import { EgressModule } from '#egress/egress.module.js';
+import { JobsModule } from '#queue/jobs.module.js';
+import { RoutingModule } from '#routing/routing.module.js';
+import { StorageModule } from '#storage/storage.module.js';
+import { TaskListenersModule } from '#tasks/task-listeners.module.js';
+import { TasksModule } from '#tasks/tasks.module.js';
+import { CallProvider } from './call-provider.js';
+import { ClaimTask } from './claim-task.js';
+import { CompleteTask } from './complete-task.js';
+import { DeliverPicture } from './deliver-picture.js';
+import { Holds } from './hold.js';
+import { ImageProcessor } from './image.processor.js';
+import { KeepThumbnail } from './keep-thumbnail.js';
+import { LoadInputs } from './load-inputs.js';
+import { OrderPicture } from './order-picture.js';
+import { ProviderStarts } from './provider-starts.js';
+import { RequeueTask } from './requeue-task.js';
+import { RunImageTask } from './run-image-task.js';
+import { ServiceReport } from './service-report.js';
+import { SettleAttempt } from './settle-attempt.js';
+import { TaskMeter } from './task-meter.js';
+import { TaskProgress } from './task-progress.js';
+import { ThisWorker } from './this-worker.js';
+import { WorkerGauges } from './worker-gauges.js';
+
+const claimed = [Holds, ClaimTask];
+const ordered = [OrderPicture, CallProvider, ProviderStarts, LoadInputs];
+const ended = [DeliverPicture, CompleteTask, SettleAttempt, RequeueTask, KeepThumbnail];
+const told = [TaskProgress, TaskMeter, ServiceReport, ThisWorker, WorkerGauges];
+
+/** Makes pictures of tasks. Needs a ProviderRegistryModule. */
+@Module({
+  imports: [JobsModule, TasksModule, TaskListenersModule, RoutingModule, StorageModule, EgressModule],
+  providers: [ImageProcessor, RunImageTask, ...claimed, ...ordered, ...ended, ...told],
+})
+export class ImagesModule {}

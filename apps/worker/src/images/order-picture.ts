@@ -1,0 +1,153 @@
+import { Injectable } from '@nestjs/common';
+import { modelOf, type Catalogue } from '#catalogue/catalogue.js';
+import { AppError } from '#contract/app-error.js';
+import type { FinishedPicture } from '#images/finish-picture.js';
+import { mayBuyAgain, type ProviderPending } from '#providers/image-provider.js';
+import { ProviderError } from '#providers/provider-error.js';
+import { ProviderRegistry } from '#providers/registry.js';
+import { routePlan, type Candidate } from '#routing/route-plan.js';
+import type { ClaimedTask } from '#tasks/task-moves.js';
+import { endOf, type Attempt } from './attempt.js';
+import { CallProvider, isOfTheProvider, type MadePicture, type OrderedCall } from './call-provider.js';
+import { NobodyFree } from './failure-verdict.js';
+import { finishAsOrdered } from './finish-as-ordered.js';
+import { LoadInputs, type LoadedInputs } from './load-inputs.js';
+import { ProviderStarts } from './provider-starts.js';
+
+/** A picture as it was ordered, and what its provider told of it. */
+export interface OrderedPicture {
+  readonly made: MadePicture;
+  readonly picture: FinishedPicture;
+}
+
+/** Has the picture made: by the provider that works on it already, else by the first that can. */
+@Injectable()
+export class OrderPicture {
+  constructor(
+    private readonly starts: ProviderStarts,
+    private readonly providers: ProviderRegistry,
+    private readonly calls: CallProvider,
+    private readonly inputs: LoadInputs,
+  ) {}
+
+  /**
+   * The picture, or word that its provider still works on it. Whoever fails without charging for it is followed by the
+   * next at once. Throws what `verdictOn` judges.
+   */
+  async run(attempt: Attempt): Promise<OrderedPicture | ProviderPending> {
+    const { catalogue } = this.providers;
+    const passed = new PassedOver();
+    const resumed = toResume(attempt, catalogue);
+    if (resumed === undefined) refuseSecondPurchase(attempt);
+    else {
+      const order = { candidate: resumed, inputs: notLoaded(attempt.claimed), resume: true };
+      const answer = await this.try(attempt, order, passed);
+      if (answer !== undefined) return answer;
+      if (attempt.call?.end === undefined) throw passed.reason();
+    }
+    const plan = planOf(attempt, catalogue).filter((candidate) => !isSame(candidate, resumed));
+    const inputs = await this.inputs.load(attempt.claimed, attempt.held.signal);
+    for (const candidate of plan) {
+      if (passed.hasFailed && !this.starts.mayStart(attempt)) break;
+      const answer = await this.try(attempt, { candidate, inputs, resume: false }, passed);
+      if (answer !== undefined) return answer;
+    }
+    throw passed.reason();
+  }
+
+  /** Undefined when the candidate is not free, or has failed by itself and proven not to have charged. */
+  private async try(
+    attempt: Attempt,
+    order: OrderedCall,
+    passed: PassedOver,
+  ): Promise<OrderedPicture | ProviderPending | undefined> {
+    try {
+      const answer = await this.calls.call(attempt, order);
+      if ('pending' in answer) return answer;
+      if (!('reason' in answer)) return { made: answer, picture: await finishAsOrdered(answer.bytes, attempt) };
+      passed.refused(answer.retryAfterMs);
+    } catch (error) {
+      const { call, held } = attempt;
+      if (held.signal.aborted || call === undefined || !(error instanceof ProviderError)) throw error;
+      call.end = endOf(call.provider.free, error, false);
+      if (call.end.charged !== 'no' || !isOfTheProvider(error)) throw error;
+      passed.failed(error);
+      this.starts.failedOver(attempt, error);
+    }
+    return undefined;
+  }
+}
+
+/** Why nobody made the picture: what is worth another try later comes before what is not. */
+class PassedOver {
+  private failure: ProviderError | undefined;
+  private retryAfterMs = Infinity;
+
+  get hasFailed(): boolean {
+    return this.failure !== undefined;
+  }
+
+  failed(error: ProviderError): void {
+    if (this.failure === undefined || error.retryable) this.failure = error;
+  }
+
+  refused(retryAfterMs: number): void {
+    this.retryAfterMs = Math.min(this.retryAfterMs, retryAfterMs);
+  }
+
+  reason(): Error {
+    if (this.failure !== undefined && (this.failure.retryable || this.retryAfterMs === Infinity)) return this.failure;
+    return new NobodyFree(this.retryAfterMs);
+  }
+}
+
+/** Who named a job for the task and is to be asked for it. Throws AppError `interrupted` when that is impossible. */
+function toResume(attempt: Attempt, catalogue: Catalogue): Candidate | undefined {
+  const { lastCall, task } = attempt.claimed;
+  if (attempt.takeUp(catalogue)?.jobId === undefined || lastCall === undefined) return undefined;
+  const provider = catalogue.providers.get(lastCall.provider);
+  const key = provider?.keys.find(({ name }) => name === lastCall.key);
+  if (provider === undefined || (key === undefined && lastCall.key !== '')) {
+    throw new AppError(
+      'interrupted',
+      'The provider that was making the picture, or its key, is no longer set up here, so the picture could not be fetched.',
+    );
+  }
+  const { model } = lastCall;
+  const routes = catalogue.models.get(task.model)?.ranks.flat() ?? [];
+  const sizes = routes.find((route) => route.provider === provider.name && route.model === model)?.sizes;
+  return { provider, key, model, sizes };
+}
+
+/** An earlier attempt called a provider and never learned how that ended. */
+function refuseSecondPurchase({ call }: Attempt): void {
+  if (call === undefined || mayBuyAgain(call.provider, 'maybe')) return;
+  throw new AppError(
+    'interrupted',
+    'The worker was interrupted while the provider was making the picture. It is not known whether it was made, so it was not ordered a second time.',
+  );
+}
+
+/** What came along, without its bytes: who has the job has had them, and their addresses may be gone by now. */
+function notLoaded({ inputs, mask }: ClaimedTask): LoadedInputs {
+  const image = { bytes: Buffer.alloc(0), contentType: 'image/png', width: 0, height: 0, hasAlpha: false } as const;
+  return { images: inputs.map(() => image), mask: mask === null ? undefined : image };
+}
+
+function planOf({ claimed, starts }: Attempt, catalogue: Catalogue): Candidate[] {
+  const { task, inputs, mask } = claimed;
+  const model = modelOf(catalogue, 'image', task.model);
+  if (model === undefined) {
+    // It was served when the task was accepted, so its end is not the caller's fault.
+    throw new AppError('interrupted', `The model ${task.model} was taken out of service before the picture was begun.`);
+  }
+  const { onlyProvider } = task.options;
+  const needs = { images: inputs.length, mask: mask !== null, onlyProvider };
+  const exactly = { ...task.options, action: task.action, ...needs };
+  const all = task.options.strict === true ? { ...needs, exactly } : needs;
+  return routePlan(model, catalogue, all, `${task.id} ${starts + 1}`);
+}
+
+function isSame(one: Candidate, other: Candidate | undefined): boolean {
+  return one.provider.name === other?.provider.name && one.key?.name === other.key?.name;
+}

@@ -1,0 +1,36 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { EgressConfig } from '#egress/egress.config.js';
+import { PublicFetcher } from '#egress/fetch-public-url.js';
+import { MAX_PICTURE_BYTES } from '#images/limits.js';
+import { adapterProblems, loadAdapters } from '#providers/make-provider.js';
+import { OpenAiConfig } from '#providers/openai/openai.config.js';
+import { ProviderRegistry } from '#providers/registry.js';
+import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
+
+/** Who makes the pictures. */
+@Module({})
+export class ProviderRegistryModule {
+  /** The given registry; absent, the adapters of the catalogue. */
+  static forRoot(registry?: ProviderRegistry): DynamicModule {
+    const provider = {
+      provide: ProviderRegistry,
+      inject: [CatalogueSource, SandboxConfig, OpenAiConfig, EgressConfig],
+      useFactory: (...parts: Parameters<typeof registryOf>) => registry ?? registryOf(...parts),
+    };
+    return { module: ProviderRegistryModule, global: true, providers: [provider], exports: [provider] };
+  }
+}
+
+/** The adapters of the catalogue; one that holds an entry of which none can be made is refused. */
+async function registryOf(
+  source: CatalogueSource,
+  sandbox: SandboxConfig,
+  openai: OpenAiConfig,
+  egress: EgressConfig,
+): Promise<ProviderRegistry> {
+  const fetcher = new PublicFetcher({ ...egress, maxBytes: MAX_PICTURE_BYTES });
+  const make = await loadAdapters({ sandbox, openai, fetcher });
+  source.check((catalogue) => adapterProblems(catalogue, make));
+  return new ProviderRegistry(source, make);
+}

@@ -1,0 +1,91 @@
+import { hostname } from 'node:os';
+import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Database } from '#database/database.js';
+import { ServiceTimes, WORKER_TTL_MS, type ServiceSample, type WorkerSlots } from '#queue/service-times.js';
+import { recentServiceTimes } from '#tasks/service-history.js';
+import { Logger } from '#telemetry/logger.js';
+import { VERSION } from '#telemetry/version.js';
+import { ThisWorker } from './this-worker.js';
+
+/** How often a worker says that it is there and what it has measured. */
+const REPORT_EVERY_MS = 2_000;
+/** Samples kept while Redis is away. */
+const MOST_SAMPLES = 500;
+
+/** Tells all processes how long tasks take and how many this worker can run, with one command for many tasks. */
+@Injectable()
+export class ServiceReport implements OnApplicationBootstrap, OnModuleDestroy {
+  private samples: ServiceSample[] = [];
+  private timer: NodeJS.Timeout | undefined;
+  private readonly startedAt = new Date().toISOString();
+
+  constructor(
+    private readonly times: ServiceTimes,
+    private readonly database: Database,
+    private readonly worker: ThisWorker,
+    private readonly logger: Logger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.start();
+  }
+
+  /** Before the worker finishes what it has in hand, so that nobody counts on it for more. */
+  async onModuleDestroy(): Promise<void> {
+    await this.stop();
+  }
+
+  /** Reports now and again and again until `stop`. */
+  start(everyMs = REPORT_EVERY_MS): void {
+    if (everyMs >= WORKER_TTL_MS) throw new Error('a worker would be forgotten between two reports');
+    this.timer ??= setInterval(() => void this.report(), everyMs).unref();
+    void this.report();
+  }
+
+  /** A task has completed; told with the next report. */
+  add(sample: ServiceSample): void {
+    this.samples.push(sample);
+    if (this.samples.length > MOST_SAMPLES) this.samples.shift();
+  }
+
+  /** Says that this worker takes no more. Never fails. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.send(0);
+  }
+
+  /** Never fails; what could not be told is told with the next report. */
+  async report(): Promise<void> {
+    const known = await this.send(this.worker.slots);
+    if (known === false) await this.restore();
+  }
+
+  private async send(slots: number): Promise<boolean | undefined> {
+    const samples = this.samples;
+    this.samples = [];
+    try {
+      return await this.times.report(this.told(slots), samples);
+    } catch (error) {
+      this.samples = [...samples, ...this.samples].slice(-MOST_SAMPLES);
+      this.logger.debug('service_times.not_reported', { error });
+      return undefined;
+    }
+  }
+
+  /** Nothing was measured yet, or Redis lost it: the rows know. */
+  private async restore(): Promise<void> {
+    try {
+      const samples = await recentServiceTimes(this.database);
+      if (samples.length > 0) await this.times.restore(this.told(this.worker.slots), samples);
+    } catch (error) {
+      this.logger.debug('service_times.not_restored', { error });
+    }
+  }
+
+  private told(slots: number): WorkerSlots {
+    const { id, running } = this.worker;
+    const { startedAt } = this;
+    const facts = { host: hostname(), pid: process.pid, version: VERSION, startedAt, running };
+    return { worker: id, slots, facts };
+  }
+}

@@ -1,0 +1,73 @@
+import { Injectable } from '@nestjs/common';
+import { TaskEnds } from '#tasks/task-ends.js';
+import { taskError } from '#tasks/task-error.js';
+import { MoveUnanswered, TaskMoves } from '#tasks/task-moves.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
+import { Logger } from '#telemetry/logger.js';
+import { identity, type Attempt } from './attempt.js';
+import { verdictOn } from './failure-verdict.js';
+import { RequeueTask } from './requeue-task.js';
+
+/** What becomes of a task whose attempt has brought no picture. */
+@Injectable()
+export class SettleAttempt {
+  constructor(
+    private readonly moves: TaskMoves,
+    private readonly queue: RequeueTask,
+    private readonly ends: TaskEnds,
+    private readonly config: TasksConfig,
+    private readonly logger: Logger,
+  ) {}
+
+  /**
+   * Lets the task go while its provider works on, and asks for it again in `delayMs`. Throws MoveUnanswered when the
+   * database does not answer: then the lease runs out, and whoever takes the task asks for the job.
+   */
+  async park({ claimed, held, call }: Attempt, delayMs: number): Promise<void> {
+    const entry = await this.moves.park(held, delayMs).catch((cause: unknown) => {
+      throw new MoveUnanswered('not parked', { cause });
+    });
+    const line = { ...identity(claimed), attempt: held.attempt, provider: call?.provider.name, durationMs: delayMs };
+    this.logger.info(entry === undefined ? 'task.hold_lost' : 'task.parked', line);
+    if (entry !== undefined) await this.queue.requeue(entry);
+  }
+
+  /** Decides by the error and carries it out. A database that does not answer leaves the lease to run out. */
+  async failed(attempt: Attempt, thrown: unknown): Promise<void> {
+    const { claimed, held, call } = attempt;
+    const error: unknown = held.signal.aborted ? held.signal.reason : thrown;
+    const verdict = verdictOn(error, {
+      starts: attempt.starts,
+      maxStarts: this.config.maxProviderStarts,
+      tries: claimed.tries,
+      provider: call?.provider,
+      resumable: attempt.resumable,
+    });
+    const end = attempt.endWith(error);
+    const line = { ...identity(claimed), attempt: held.attempt, provider: call?.provider.name };
+    switch (verdict.kind) {
+      case 'walk-away':
+        this.logger.warn('task.hold_lost', line);
+        return;
+      case 'park':
+        this.logger.warn('task.asked_later', { ...line, error });
+        return this.park(attempt, verdict.delayMs);
+      case 'give-back': {
+        const entry = await this.moves.giveBack(held, verdict.delayMs, end, verdict.wait);
+        this.logger.warn('task.given_back', { ...line, durationMs: verdict.delayMs, error });
+        if (entry !== undefined) await this.queue.requeue(entry);
+        return;
+      }
+      case 'fail':
+        if (await this.moves.fail(held, taskError(verdict.error), end)) {
+          this.ends.failed(claimed.task, claimed.asynchronous, verdict.error.code);
+        }
+        this.logger.warn('task.failed', {
+          ...line,
+          code: verdict.error.code,
+          error: verdict.error.cause ?? verdict.error,
+        });
+        return;
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { ExpireChatUsage } from '#money/expire-chat-usage.js';
+import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
+import { WorkerConfig } from '../worker.config.js';
+import { EXPIRE_EVERY_MS, Retention } from './retention.js';
+
+/** When goes what was written down of chats and deliveries. */
+@Injectable()
+export class LogRetention implements OnApplicationBootstrap {
+  constructor(
+    private readonly retention: Retention,
+    private readonly chats: ExpireChatUsage,
+    private readonly webhooks: ExpireWebhooks,
+    private readonly config: WorkerConfig,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.retention.every(EXPIRE_EVERY_MS, () => this.chats.run(this.config));
+    this.retention.every(EXPIRE_EVERY_MS, () => this.webhooks.run(this.config));
+  }
+}

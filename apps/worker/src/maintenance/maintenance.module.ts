@@ -1,0 +1,35 @@
+import { Module } from '@nestjs/common';
+import { DatabaseModule } from '#database/database.module.js';
+import { ExpireChatUsage } from '#money/expire-chat-usage.js';
+import { ExpireSignIns } from '#people/expire-sign-ins.js';
+import { StorageModule } from '#storage/storage.module.js';
+import { ExpireKeys } from '#tasks/expire-keys.js';
+import { ExpireObjects } from '#tasks/expire-objects.js';
+import { TaskObjects } from '#tasks/task-objects.js';
+import { ExpireUploads } from '#uploads/expire-uploads.js';
+import { UploadObjects } from '#uploads/upload-objects.js';
+import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
+import { CollectOrphans } from './collect-orphans.js';
+import { LogRetention } from './log-retention.js';
+import { ObjectRetention } from './object-retention.js';
+import { Retention } from './retention.js';
+import { TokenRetention } from './token-retention.js';
+
+/** What expires is known to those who own the tables. No other process needs these classes, so they are provided here. */
+const owners = [
+  ExpireObjects,
+  ExpireKeys,
+  TaskObjects,
+  ExpireUploads,
+  UploadObjects,
+  ExpireWebhooks,
+  ExpireSignIns,
+  ExpireChatUsage,
+];
+
+/** When expired rows and objects are removed. */
+@Module({
+  imports: [DatabaseModule, StorageModule],
+  providers: [Retention, ObjectRetention, LogRetention, TokenRetention, CollectOrphans, ...owners],
+})
+export class MaintenanceModule {}

@@ -1,0 +1,26 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { ExpireObjects } from '#tasks/expire-objects.js';
+import { ExpireUploads } from '#uploads/expire-uploads.js';
+import { WorkerConfig } from '../worker.config.js';
+import { CollectOrphans } from './collect-orphans.js';
+import { EXPIRE_EVERY_MS, Retention } from './retention.js';
+
+const COLLECT_EVERY_MS = 24 * 3_600_000;
+
+/** When objects go, and the rows that they belong to. */
+@Injectable()
+export class ObjectRetention implements OnApplicationBootstrap {
+  constructor(
+    private readonly retention: Retention,
+    private readonly tasks: ExpireObjects,
+    private readonly uploads: ExpireUploads,
+    private readonly orphans: CollectOrphans,
+    private readonly config: WorkerConfig,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.retention.every(EXPIRE_EVERY_MS, () => this.tasks.run(this.config));
+    this.retention.every(EXPIRE_EVERY_MS, () => this.uploads.run());
+    this.retention.every(COLLECT_EVERY_MS, () => this.orphans.run(Date.now()));
+  }
+}

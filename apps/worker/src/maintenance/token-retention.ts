@@ -1,0 +1,19 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { ExpireSignIns } from '#people/expire-sign-ins.js';
+import { ExpireKeys } from '#tasks/expire-keys.js';
+import { EXPIRE_EVERY_MS, Retention } from './retention.js';
+
+/** When goes what carries its own time: Idempotency-Keys, links and sessions. */
+@Injectable()
+export class TokenRetention implements OnApplicationBootstrap {
+  constructor(
+    private readonly retention: Retention,
+    private readonly keys: ExpireKeys,
+    private readonly signIns: ExpireSignIns,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.retention.every(EXPIRE_EVERY_MS, () => this.keys.run());
+    this.retention.every(EXPIRE_EVERY_MS, () => this.signIns.run());
+  }
+}

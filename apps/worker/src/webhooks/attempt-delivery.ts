@@ -1,0 +1,49 @@
+import { Injectable } from '@nestjs/common';
+import { PublicPoster } from '#egress/post-public-url.js';
+import { UnreadableSecret } from '#secrets/sealed-text.js';
+import { Logger } from '#telemetry/logger.js';
+import type { ClaimedDelivery } from '#webhooks/delivery-moves.js';
+import type { AttemptResult } from '#webhooks/next-step.js';
+import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { WebhookMessages } from './webhook-message.js';
+
+/** Sends what is to be told once. */
+@Injectable()
+export class AttemptDelivery {
+  private readonly stopping = new AbortController();
+
+  constructor(
+    private readonly messages: WebhookMessages,
+    private readonly poster: PublicPoster,
+    private readonly config: WebhooksConfig,
+    private readonly logger: Logger,
+  ) {}
+
+  /** What came of it. Throws only when the database does not answer. */
+  async attempt(claimed: ClaimedDelivery): Promise<AttemptResult> {
+    const { id, url, disabled } = claimed;
+    if (url === undefined) return { error: 'removed' };
+    if (disabled) return { error: 'endpoint_disabled' };
+    const message = await this.messages.of(claimed).catch((error: unknown) => {
+      if (error instanceof UnreadableSecret) return error;
+      throw error;
+    });
+    if (message === undefined) return { error: 'removed' };
+    if (message instanceof UnreadableSecret) {
+      this.logger.error('webhook.secret_unreadable', { deliveryId: id, error: message });
+      return { error: 'secret_unreadable' };
+    }
+    const { signal } = this.stopping;
+    const { timeoutMs } = this.config;
+    const answer = await this.poster.post(url, { ...message, timeoutMs, signal }).catch(() => undefined);
+    if (answer === undefined) return { error: 'interrupted' };
+    if ('status' in answer) return answer;
+    this.logger.debug('webhook.no_answer', { deliveryId: id, reason: answer.failure, error: answer.cause });
+    return { error: answer.failure };
+  }
+
+  /** Cuts short what is being sent, so that it is sent anew by another process. */
+  stop(): void {
+    this.stopping.abort(new Error('the process is stopping'));
+  }
+}

@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import { WEBHOOK_TEST, webhookEventId } from '#contract/webhook-event.js';
+import { Logger } from '#telemetry/logger.js';
+import { DeliveryMoves } from '#webhooks/delivery-moves.js';
+import { nextStep } from '#webhooks/next-step.js';
+import { SendDeliveries } from '#webhooks/send-deliveries.js';
+import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { AttemptDelivery } from './attempt-delivery.js';
+
+/** What an attempt may take beside its request: reading the task and the secrets, and noting the outcome. */
+const MARGIN_MS = 10_000;
+
+/** One attempt of one delivery, from claim to the next place in the queue. */
+@Injectable()
+export class DeliverWebhook {
+  private readonly retrySeconds: readonly number[];
+
+  constructor(
+    private readonly moves: DeliveryMoves,
+    private readonly deliveries: SendDeliveries,
+    private readonly attempts: AttemptDelivery,
+    private readonly config: WebhooksConfig,
+    private readonly logger: Logger,
+  ) {
+    this.retrySeconds = config.retrySeconds.map(Number);
+  }
+
+  /**
+   * Throws only when the database does not answer. Then, as when this process dies, the delivery is attempted again
+   * once its lease is over: a receiver may get an event twice, but never not at all.
+   */
+  async run(deliveryId: string): Promise<void> {
+    const claimed = await this.moves.claim(deliveryId, this.config.timeoutMs + MARGIN_MS);
+    if (claimed === undefined) return;
+    const begun = performance.now();
+    const result = await this.attempts.attempt(claimed);
+    const durationMs = Math.round(performance.now() - begun);
+    // Who tests an endpoint looks at the answer, and tries again themselves.
+    const step = nextStep(result, claimed.tries, claimed.event === WEBHOOK_TEST ? [] : this.retrySeconds);
+    const entry = await this.moves.finish(claimed, result, step, durationMs);
+    this.logger.info(step.state === 'pending' ? 'webhook.postponed' : `webhook.${step.state}`, {
+      deliveryId,
+      eventId: webhookEventId(claimed.taskId ?? claimed.id),
+      ...(claimed.taskId === null ? {} : { taskId: claimed.taskId }),
+      accountId: claimed.accountId,
+      attempt: claimed.attempt,
+      durationMs,
+      ...('status' in result ? { status: result.status } : { reason: result.error }),
+    });
+    if (entry !== undefined && step.state === 'pending') await this.deliveries.enqueue(entry);
+    await this.deliveries.follow(claimed.accountId);
+  }
+
+  /** Cuts short what is being sent. */
+  stop(): void {
+    this.attempts.stop();
+  }
+}

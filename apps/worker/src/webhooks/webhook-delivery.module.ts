@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import { TaskLinks } from '#answers/task-links.js';
+import { EgressModule } from '#egress/egress.module.js';
+import { JobsModule } from '#queue/jobs.module.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
+import { ResultLinks } from '#storage/result-links.js';
+import { LinkSigner } from '#storage/signed-link.js';
+import { TasksModule } from '#tasks/tasks.module.js';
+import { WebhooksModule } from '#webhooks/webhooks.module.js';
+import { WorkerConfig } from '../worker.config.js';
+import { AttemptDelivery } from './attempt-delivery.js';
+import { DeliverWebhook } from './deliver-webhook.js';
+import { WebhookMessages } from './webhook-message.js';
+import { WebhookProcessor } from './webhook.processor.js';
+
+/** Each process knows in its own settings where callers reach the API. */
+const signer = {
+  provide: LinkSigner,
+  inject: [SecretsConfig, WorkerConfig],
+  useFactory: ({ secretKey, secretKeyPrevious: previousSecretKey }: SecretsConfig, { publicUrl }: WorkerConfig) =>
+    new LinkSigner({ secretKey, previousSecretKey }, publicUrl),
+};
+
+/** Tells receivers of tasks that have ended. */
+@Module({
+  imports: [JobsModule, TasksModule, WebhooksModule, EgressModule],
+  providers: [WebhookProcessor, DeliverWebhook, AttemptDelivery, WebhookMessages, TaskLinks, ResultLinks, signer],
+})
+export class WebhookDeliveryModule {}

@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import { TaskLinks } from '#answers/task-links.js';
+import {
+  WEBHOOK_TEST,
+  webhookEvent,
+  webhookTestEvent,
+  type WebhookEvent,
+  type WebhookTestEvent,
+} from '#contract/webhook-event.js';
+import { TaskStore } from '#tasks/task-store.js';
+import type { ClaimedDelivery } from '#webhooks/delivery-moves.js';
+import { WebhookSecretStore } from '#webhooks/secret-store.js';
+import { signedHeaders } from '#webhooks/signed-headers.js';
+
+/** What is sent to a receiver. */
+export interface WebhookMessage {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+type ToldDelivery = Pick<ClaimedDelivery, 'id' | 'accountId' | 'taskId' | 'endpointId' | 'event' | 'createdAt'>;
+
+/** Writes and signs what is told of a task: from the row, as a poll would answer at this moment, so it is never kept. */
+@Injectable()
+export class WebhookMessages {
+  constructor(
+    private readonly tasks: TaskStore,
+    private readonly links: TaskLinks,
+    private readonly secrets: WebhookSecretStore,
+  ) {}
+
+  /** Undefined when the task is no more. Throws UnreadableSecret, and when the database does not answer. */
+  async of(delivery: ToldDelivery): Promise<WebhookMessage | undefined> {
+    const event = await this.eventOf(delivery);
+    if (event === undefined) return undefined;
+    const secrets = await this.secrets.valid(delivery.accountId);
+    const body = JSON.stringify(event);
+    const signed = signedHeaders(
+      secrets.map(({ secret }) => secret),
+      { id: event.id, at: new Date(), body },
+    );
+    return { headers: { 'content-type': 'application/json', ...signed }, body };
+  }
+
+  private async eventOf(delivery: ToldDelivery): Promise<WebhookEvent | WebhookTestEvent | undefined> {
+    const { id, accountId, taskId, endpointId, event, createdAt } = delivery;
+    if (event === WEBHOOK_TEST) return webhookTestEvent(id, endpointId ?? '', createdAt);
+    const task = taskId === null ? undefined : await this.tasks.find(accountId, taskId);
+    if (task === undefined || task.finishedAt === null) return undefined;
+    return webhookEvent(event, task.finishedAt, this.links.view(task));
+  }
+}

@@ -1,0 +1,52 @@
+import { Processor, WorkerHost } from '@nestjs/bullmq';
+import { type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { DelayedError, type Job } from 'bullmq';
+import { DELIVER_WEBHOOK, parseDeliverWebhook, WEBHOOK_QUEUE } from '#queue/job-catalog.js';
+import { HandlesJob } from '#queue/job-handlers.js';
+import { JOB_WORKER_OPTIONS, runJobs } from '#queue/job-worker.js';
+import { Logger } from '#telemetry/logger.js';
+import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { DeliverWebhook } from './deliver-webhook.js';
+import { WorkerConfig } from '../worker.config.js';
+
+/** How long a job waits when the database did not answer. */
+const DATABASE_RETRY_MS = 1_000;
+
+/** Delivers webhooks beside the pictures: places of its own, so that a slow receiver takes none from a task. */
+@Processor(WEBHOOK_QUEUE, JOB_WORKER_OPTIONS)
+@HandlesJob(DELIVER_WEBHOOK)
+export class WebhookProcessor extends WorkerHost implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  constructor(
+    private readonly deliveries: DeliverWebhook,
+    private readonly config: WebhooksConfig,
+    private readonly workerConfig: WorkerConfig,
+    private readonly logger: Logger,
+  ) {
+    super();
+  }
+
+  onApplicationBootstrap(): void {
+    runJobs(this.worker, this.config.concurrency, this.logger);
+  }
+
+  async process(job: Job<unknown>, token?: string): Promise<void> {
+    const { deliveryId } = parseDeliverWebhook(job.data);
+    try {
+      await this.deliveries.run(deliveryId);
+    } catch (error) {
+      this.logger.warn('webhook.not_run', { deliveryId, error });
+      await job.moveToDelayed(Date.now() + DATABASE_RETRY_MS, token);
+      throw new DelayedError();
+    }
+  }
+
+  /** Takes no more jobs, lets those in hand finish for the grace time, then cuts them short. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.worker.pause(true);
+    const grace = setTimeout(() => {
+      this.deliveries.stop();
+    }, this.workerConfig.shutdownGraceMs);
+    await this.worker.close();
+    clearTimeout(grace);
+  }
+}

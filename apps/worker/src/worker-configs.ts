@@ -1,0 +1,32 @@
+import { CatalogueConfig } from '#catalogue/catalogue.config.js';
+import { DatabaseConfig } from '#database/database.config.js';
+import { EgressConfig } from '#egress/egress.config.js';
+import { OpenAiConfig } from '#providers/openai/openai.config.js';
+import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
+import { QueueConfig } from '#queue/queue.config.js';
+import { RoutingConfig } from '#routing/routing.config.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
+import { StorageConfig } from '#storage/storage.config.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
+import { MetricsConfig } from '#telemetry/metrics.config.js';
+import { TelemetryConfig } from '#telemetry/telemetry.config.js';
+import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { WorkerConfig } from './worker.config.js';
+
+/** The settings of a worker. */
+export const WORKER_CONFIGS = [
+  TelemetryConfig,
+  MetricsConfig,
+  DatabaseConfig,
+  QueueConfig,
+  TasksConfig,
+  StorageConfig,
+  EgressConfig,
+  CatalogueConfig,
+  SandboxConfig,
+  OpenAiConfig,
+  RoutingConfig,
+  SecretsConfig,
+  WebhooksConfig,
+  WorkerConfig,
+] as const;

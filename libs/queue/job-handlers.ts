@@ -1,0 +1,37 @@
+import { WorkerHost } from '@nestjs/bullmq';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import { QUEUE_OF_JOB, type JobName } from './job-catalog.js';
+
+/** Says which job of the catalog a processor handles. */
+export const HandlesJob = DiscoveryService.createDecorator<JobName>();
+
+/** Refuses to start a worker that would leave jobs lying, or do them in two ways. */
+@Injectable()
+export class JobHandlers implements OnModuleInit {
+  constructor(private readonly discovery: DiscoveryService) {}
+
+  /** Before any job is taken. Throws with a line for every job that has not exactly one handler on its queue. */
+  onModuleInit(): void {
+    const problems = Object.entries(QUEUE_OF_JOB).flatMap(([job, queue]) => {
+      const served = this.queuesServing(job);
+      if (served.length !== 1) return [`the job ${job} has ${served.length} handlers, not one`];
+      return served[0] === queue ? [] : [`the handler of ${job} does not serve the queue ${queue}`];
+    });
+    if (problems.length > 0) throw new Error(problems.join('; '));
+  }
+
+  /** One for each processor that handles the job. */
+  private queuesServing(job: string): string[] {
+    return this.discovery
+      .getProviders({ metadataKey: HandlesJob.KEY })
+      .filter((provider) => this.discovery.getMetadataByDecorator(HandlesJob, provider) === job)
+      .map(({ instance }) => instance as unknown)
+      .filter(isProcessor)
+      .map(({ worker }) => worker.name);
+  }
+}
+
+function isProcessor(instance: unknown): instance is WorkerHost {
+  return instance instanceof WorkerHost;
+}

@@ -1,0 +1,24 @@
+import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { patientConnection } from '#queue/connections.js';
+import { QueueConfig } from '#queue/queue.config.js';
+import { Logger } from '#telemetry/logger.js';
+
+/** The one connection of a process that is subscribed: it can do nothing else. */
+export const LISTENING_REDIS = Symbol('listening redis');
+
+const redis = {
+  provide: LISTENING_REDIS,
+  inject: [QueueConfig, Logger],
+  useFactory: (config: QueueConfig, logger: Logger) => patientConnection(config, 'bell', logger),
+};
+
+/** Owns the connection on which a process hears of tasks. */
+@Module({ providers: [redis], exports: [redis] })
+export class ListeningRedisModule implements OnApplicationShutdown {
+  constructor(@Inject(LISTENING_REDIS) private readonly connection: Redis) {}
+
+  onApplicationShutdown(): void {
+    this.connection.disconnect();
+  }
+}

@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import { Metrics } from '#telemetry/metrics.js';
+import { SendDeliveries } from '#webhooks/send-deliveries.js';
+import { TaskBell } from './task-events.js';
+import { TaskSlots, type SlotTaker } from './task-slots.js';
+
+type EndedTask = Pick<SlotTaker, 'id' | 'accountId' | 'apiKeyId'>;
+
+/** Tells everyone whom it concerns that a task has ended, once its row says so. Never fails: all of them can read the row. */
+@Injectable()
+export class TaskEnds {
+  constructor(
+    private readonly slots: TaskSlots,
+    private readonly bell: TaskBell,
+    private readonly deliveries: SendDeliveries,
+    private readonly metrics: Metrics,
+  ) {}
+
+  completed(task: EndedTask, asynchronous: boolean): void {
+    this.metrics.tasksEnded.inc({ outcome: 'completed', code: '' });
+    this.tell(task, asynchronous);
+  }
+
+  failed(task: EndedTask, asynchronous: boolean, code: string): void {
+    this.metrics.tasksEnded.inc({ outcome: 'failed', code });
+    this.tell(task, asynchronous);
+  }
+
+  /** Its worker, if it has one, stops too. */
+  cancelled(task: EndedTask): void {
+    this.metrics.tasksEnded.inc({ outcome: 'cancelled', code: '' });
+    this.tell(task, true);
+    this.bell.ringCancelled(task.id);
+  }
+
+  /** Of a task that is not asynchronous no webhook is sent, so none is looked for. */
+  private tell(task: EndedTask, asynchronous: boolean): void {
+    this.slots.free(task);
+    this.bell.ring(task.id);
+    if (asynchronous) this.deliveries.announce(task.id);
+  }
+}

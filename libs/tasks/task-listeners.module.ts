@@ -1,0 +1,10 @@
+import { Module } from '@nestjs/common';
+import { ListeningRedisModule } from './listening-redis.module.js';
+import { TaskBellListener } from './task-events.js';
+import { TaskPartialsListener } from './task-partials.js';
+
+const listeners = [TaskBellListener, TaskPartialsListener];
+
+/** For processes that hear of tasks: workers of cancels, the API of everything. */
+@Module({ imports: [ListeningRedisModule], providers: listeners, exports: listeners })
+export class TaskListenersModule {}

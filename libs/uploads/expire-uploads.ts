@@ -1,0 +1,44 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Database } from '#database/database.js';
+import { uploadKey } from '#storage/object-key.js';
+import type { ObjectStore } from '#storage/object-store.js';
+import { OBJECT_STORE } from '#storage/storage.module.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
+import { Logger } from '#telemetry/logger.js';
+
+const BATCH = 200;
+/** From the look at an upload to the row of the task that names it: far more than storing its other images takes. */
+const ACCEPTING_MS = 3_600_000;
+
+/**
+ * Removes uploads that no task can need any more. A task may name one until the moment it expires, and ends at its
+ * deadline; so an upload goes only when it has been over for longer than a task can take.
+ */
+@Injectable()
+export class ExpireUploads {
+  constructor(
+    private readonly database: Database,
+    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+    private readonly config: TasksConfig,
+    private readonly logger: Logger,
+  ) {}
+
+  /** One round over everything that is due. Throws when the database or the store fails; the next round goes on. */
+  async run(): Promise<void> {
+    while ((await this.remove()) === BATCH);
+  }
+
+  /** The object first: a row without one is removed in the next round, an object without a row only a day later. */
+  private async remove(): Promise<number> {
+    const { rows } = await this.database.pool.query<{ id: string }>({
+      text: `SELECT id FROM uploads WHERE expires_at < now() - $1 * interval '1 ms' ORDER BY expires_at LIMIT ${BATCH}`,
+      values: [this.config.deadlineMs + ACCEPTING_MS],
+    });
+    const ids = rows.map(({ id }) => id);
+    for (const id of ids) await this.store.delete(uploadKey(id));
+    if (ids.length === 0) return 0;
+    await this.database.pool.query({ text: 'DELETE FROM uploads WHERE id = ANY($1)', values: [ids] });
+    this.logger.info('retention.uploads_deleted', { count: ids.length });
+    return ids.length;
+  }
+}
