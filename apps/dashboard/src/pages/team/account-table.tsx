@@ -26,7 +26,7 @@ export function AccountTable({ accounts, onAct }: AccountTableProps) {
               Keys
             </Table.Th>
             <Table.Th visibleFrom="md" ta="right" className="nowrap">
-              Active tasks
+              In flight
             </Table.Th>
             <Table.Th className="nowrap">This month</Table.Th>
             <Table.Th visibleFrom="sm">Budget</Table.Th>
