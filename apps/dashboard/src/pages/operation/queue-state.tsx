@@ -31,7 +31,7 @@ export function QueueState() {
             name="Oldest waiting"
             value={queue.oldest_waiting_seconds === 0 ? '–' : duration(queue.oldest_waiting_seconds * 1000)}
           />
-          <Figure name="Completed last minute" value={count(queue.completed_last_minute)} />
+          <Figure name="Done last minute" value={count(queue.completed_last_minute)} />
           <Figure name="Failed last hour" value={count(queue.failed_last_hour)} />
         </SimpleGrid>
       )}
