@@ -246,7 +246,7 @@ describe('people and accounts in a browser', () => {
     expect(await ada.inspect('account-budget')).toEqual([]);
     await ada.page.getByLabel('Budget', { exact: true }).fill('40');
     await button(ada, 'Save').click();
-    await rowOf(ada, ACCOUNT).getByText('of $40.00 per month').waitFor();
+    await rowOf(ada, ACCOUNT).getByText('of $40.00/month').waitFor();
     await act(ada, ACCOUNT, 'Disable');
     expect(await ada.inspect('account-disable')).toEqual([]);
     await button(ada, 'Disable account').click();
