@@ -97,7 +97,7 @@ function Call({ call, cost }: CallProps) {
       </Group>
       {call.upstream_id !== undefined && (
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-          Provider ID {call.upstream_id}
+          Provider reference {call.upstream_id}
         </Text>
       )}
     </>
