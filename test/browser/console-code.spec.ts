@@ -93,28 +93,28 @@ models:
 
   async function makeKey(name: string, more: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     await page().goto('/console/keys');
-    await button('Create a key').first().click();
+    await button('New key').first().click();
     await page().getByRole('textbox', { name: 'Name' }).fill(name);
     await more();
-    await button('Create the key').click();
+    await button('Create key').click();
     await page().getByTestId('secret').waitFor();
   }
 
   const pick = async (field: string, option: string): Promise<void> => {
-    await button('Defaults for its client').click();
+    await button('Client compatibility').click();
     await page().getByRole('combobox', { name: field }).click();
     await page().getByRole('option', { name: option }).click();
   };
 
   it('shows amounts in the currency of the installation', async () => {
     await page().goto('/console/keys');
-    await button('Create a key').first().click();
+    await button('New key').first().click();
     const budget = page().getByRole('textbox', { name: 'Budget' });
     await budget.fill('1250');
     expect(await budget.inputValue()).toBe('€1,250');
     await page().getByRole('textbox', { name: 'Name' }).fill('in euros');
-    await button('Create the key').click();
-    await button('I have copied it').click();
+    await button('Create key').click();
+    await button('I’ve saved it').click();
     await page().getByText('€0.00 of €1,250.00').waitFor();
   });
 
@@ -130,12 +130,12 @@ models:
   });
 
   it('runs with keys that are answered in base64 or with a task', async () => {
-    await makeKey('base64', () => pick('Pictures are answered as', 'Base64 (b64_json)'));
+    await makeKey('base64', () => pick('Response format', 'Base64 (b64_json)'));
     const base64 = await printed();
     await expectPicture((await runCurl(base64.curl)).data[0]?.url);
     await expectPicture(await runNode(base64.Node));
     await compilePython(base64.Python);
-    await makeKey('apimart', () => pick('Requests are answered', 'With a task to ask about (APIMart)'));
+    await makeKey('apimart', () => pick('Respond with', 'Task to poll (APIMart)'));
     const apimart = await printed();
     expect((await runCurl(apimart.curl)).data[0]?.task_id).toMatch(/^task_/);
     expect(await runNode(apimart.Node)).toMatch(/task_id: 'task_/);
@@ -145,7 +145,7 @@ models:
   it('runs as it is printed in the playground, for a new picture', async () => {
     await page().goto('/console/playground');
     await page().getByLabel('Prompt').fill(PROMPT);
-    await button('Show as code').click();
+    await button('Show code').click();
     const { curl, Node, Python } = filledIn(await printed());
     await expectPicture((await runCurl(curl)).data[0]?.url);
     await expectPicture(await runNode(Node));
@@ -162,15 +162,15 @@ models:
       .setInputFiles(names.map((name, index) => ({ name, mimeType: 'image/png', buffer: pictures[index]! })));
     for (const [index, name] of [NASTY, 'blue.png', 'blue-2.png'].entries())
       await writeFile(join(folder, name), pictures[index]!);
-    await button('Paint what is to change').click();
+    await button('Paint mask').click();
     const box = (await page().locator('canvas').boundingBox())!;
     await page().mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.3);
     await page().mouse.down();
     await page().mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.6, { steps: 5 });
     await page().mouse.up();
-    await button('Use this mask').click();
+    await button('Use mask').click();
     await page().getByLabel('Prompt').fill(PROMPT);
-    await button('Show as code').click();
+    await button('Show code').click();
     const [mask] = await Promise.all([
       page().waitForEvent('download'),
       page().getByText('save it as mask.png').click(),
@@ -191,8 +191,7 @@ models:
     );
     await page().goto(`/console/tasks/${rows[0]!.id}`);
     const { curl } = await printed();
-    for (const name of ['picture-1.png', 'picture-2.png', 'picture-3.png', 'mask.png'])
-      expect(curl).toContain(`@${name}'`);
+    for (const name of ['image-1.png', 'image-2.png', 'image-3.png', 'mask.png']) expect(curl).toContain(`@${name}'`);
   });
 
   /** The playground knows no secret; this is all that a reader has to fill in. */

@@ -88,10 +88,10 @@ describe('pictures in the console’s lists', () => {
     await page().getByText('Missing', { exact: true }).waitFor();
     expect(await screen.inspect('playground-pictures-gone')).toEqual([]);
     await open(`/tasks/${missing}`);
-    await page().getByText('The picture is not there any more.').waitFor();
+    await page().getByText('This image is no longer available.').waitFor();
     expect(await screen.inspect('task-picture-missing')).toEqual([]);
     await open(`/tasks/${expired}`);
-    await page().getByText('The picture was deleted on 20 Nov 2026').waitFor();
+    await page().getByText('Image deleted on 20 Nov 2026').waitFor();
     expect(await page().getByRole('link', { name: 'Download' }).count()).toBe(0);
     expect(await screen.inspect('task-picture-deleted')).toEqual([]);
   });
@@ -105,10 +105,10 @@ describe('pictures in the console’s lists', () => {
        FROM generate_series(1, 26000) AS n`,
     );
     await open('/tasks?text=needle');
-    await page().getByText('Nothing found so far').waitFor();
+    await page().getByText('No matches so far').waitFor();
     await page().getByText('Searched back to 4 May 2026').waitFor();
     expect(await screen.inspect('tasks-searched')).toEqual([]);
-    await page().getByRole('button', { name: 'Search further back' }).click();
+    await page().getByRole('button', { name: 'Search older tasks' }).click();
     await page().getByRole('link', { name: 'an old needle' }).waitFor();
     expect(await page().getByText('Searched back to').count()).toBe(0);
     await open(`/tasks?text=${await idOf('kept')}`);

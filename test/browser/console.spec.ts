@@ -44,9 +44,9 @@ describe('the console in a browser', () => {
     expect(page().url()).toBe(`${platform.url}/console/first-run`);
     expect(await screen.inspect('first-run')).toEqual([]);
     await page().getByLabel('Your name').fill('Ada Lovelace');
-    await page().getByLabel('E-mail').fill('ada@example.org');
+    await page().getByLabel('Email').fill('ada@example.org');
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
-    await button('Create the account').click();
+    await button('Create account').click();
     await heading('Keys').waitFor();
     await page().getByText('No keys yet').waitFor();
     expect(await screen.inspect('keys-empty')).toEqual([]);
@@ -55,30 +55,30 @@ describe('the console in a browser', () => {
   it('signs out and in again, and says when the password is wrong', async () => {
     await button('Sign out').click();
     await heading('Sign in').waitFor();
-    await page().getByLabel('E-mail').fill('ada@example.org');
+    await page().getByLabel('Email').fill('ada@example.org');
     await page().getByRole('textbox', { name: 'Password' }).fill('wrong wrong wrong');
     await button('Sign in').click();
-    await page().getByRole('alert').getByText('E-mail or password is wrong.').waitFor();
+    await page().getByRole('alert').getByText('Incorrect email or password.').waitFor();
     expect(await screen.inspect('sign-in')).toEqual([]);
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await page().keyboard.press('Enter');
     await heading('Keys').waitFor();
     await page().getByRole('link', { name: 'Ada Lovelace' }).click();
-    await page().getByText('this one').waitFor();
+    await page().getByText('this session').waitFor();
     expect(await screen.inspect('account')).toEqual([]);
     await page().getByRole('link', { name: 'Keys' }).click();
   });
 
   it('makes a key whose secret works with the OpenAI client at once', async () => {
-    await button('Create a key').first().click();
+    await button('New key').first().click();
     await page().getByRole('textbox', { name: 'Name' }).fill(NAME);
     expect(await screen.inspect('key-form')).toEqual([]);
-    await button('Create the key').click();
+    await button('Create key').click();
     secret = (await page().getByTestId('secret').textContent())!;
     expect(secret).toMatch(/^sk-\S{20,}$/);
     expect(await page().getByRole('tabpanel').textContent()).toContain(`Bearer ${secret}`);
     expect(await screen.inspect('key-secret')).toEqual([]);
-    await button('I have copied it').click();
+    await button('I’ve saved it').click();
     await page().getByText(NAME, { exact: true }).waitFor();
     expect(await page().content()).not.toContain(secret);
     const client = new OpenAI({ baseURL: `${platform.url}/v1`, apiKey: secret, maxRetries: 0 });
@@ -92,9 +92,9 @@ describe('the console in a browser', () => {
     await page().getByRole('link', { name: 'Playground' }).click();
     await page().getByLabel('Prompt').fill(PROMPT);
     await page().getByRole('radio', { name: '16:9' }).click();
-    await button('Show as code').click();
+    await button('Show code').click();
     expect(await page().getByRole('tabpanel').textContent()).toContain('"size": "16:9"');
-    await button('Make the picture').click();
+    await button('Generate').click();
     const picture = page().getByRole('img', { name: PROMPT });
     await picture.waitFor();
     await page().getByText('1536 × 864').waitFor();
@@ -109,7 +109,7 @@ describe('the console in a browser', () => {
       .png()
       .toBuffer();
     await page().locator('input[type=file]').setInputFiles({ name: 'blue.png', mimeType: 'image/png', buffer });
-    await button('Paint what is to change').click();
+    await button('Paint mask').click();
     const canvas = page().locator('canvas');
     const box = (await canvas.boundingBox())!;
     await page().mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.3);
@@ -117,9 +117,9 @@ describe('the console in a browser', () => {
     await page().mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.6, { steps: 5 });
     await page().mouse.up();
     expect(await screen.inspect('mask')).toEqual([]);
-    await button('Use this mask').click();
+    await button('Use mask').click();
     await page().getByLabel('Prompt').fill('A red boat');
-    await button('Make the edit').click();
+    await button('Edit image').click();
     await page().getByRole('img', { name: 'A red boat', exact: true }).waitFor();
     const { rows } = await platform.pool.query(`SELECT mask FROM tasks WHERE action = 'edit'`);
     expect(rows).toEqual([{ mask: expect.any(Object) }]);
@@ -127,7 +127,7 @@ describe('the console in a browser', () => {
 
   it('lists tasks by filters that are in the address, and tells the story of one', async () => {
     await page().getByRole('link', { name: 'Tasks' }).click();
-    await page().getByLabel('Search in prompts').fill('lighthouse');
+    await page().getByLabel('Search prompts').fill('lighthouse');
     await page().waitForURL(/text=lighthouse/);
     const row = page().getByRole('link', { name: PROMPT }).first();
     await row.waitFor();
@@ -146,16 +146,16 @@ describe('the console in a browser', () => {
     for (const step of ['Accepted', 'Completed']) await page().getByText(step).first().waitFor();
     expect(await screen.inspect('task')).toEqual([]);
     await open('/tasks?text=nothing+like+this');
-    await page().getByText('No task fits these filters').waitFor();
+    await page().getByText('No matching tasks').waitFor();
     expect(await screen.inspect('tasks-none')).toEqual([]);
   });
 
   it('shows what was made and spent as charts, and gives it out as CSV', async () => {
     await page().getByRole('link', { name: 'Usage' }).click();
-    await page().getByText('Time to the picture').waitFor();
+    await page().getByText('Latency (p95)').waitFor();
     const today = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-    await page().locator('section', { hasText: 'Pictures' }).getByText(today.format(), { exact: true }).waitFor();
-    await page().locator('section', { hasText: 'Failures' }).getByText('None in this time').waitFor();
+    await page().locator('section', { hasText: 'Images' }).getByText(today.format(), { exact: true }).waitFor();
+    await page().locator('section', { hasText: 'Failures' }).getByText('None in this period').waitFor();
     expect(await screen.inspect('usage')).toEqual([]);
     const [download] = await Promise.all([page().waitForEvent('download'), page().getByText('Export CSV').click()]);
     expect(download.suggestedFilename()).toMatch(/\.csv$/);
@@ -165,9 +165,9 @@ describe('the console in a browser', () => {
     await page().getByRole('link', { name: 'Keys' }).click();
     await button(`Actions for ${NAME}`).click();
     await page().getByRole('menuitem', { name: 'Revoke' }).click();
-    await page().getByText('This cannot be taken back').waitFor();
+    await page().getByText('You cannot undo this').waitFor();
     expect(await screen.inspect('revoke')).toEqual([]);
-    await button('Revoke the key').click();
+    await button('Revoke key').click();
     await page().getByText('is revoked.').waitFor();
     expect((await platform.call('/v1/models', { key: secret })).status).toBe(401);
   });

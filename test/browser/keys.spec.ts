@@ -20,10 +20,10 @@ describe('keys of members, admins and operators in a browser', () => {
   const join = async (link: string, email: string, name: string): Promise<Screen> => {
     const screen = await openScreen(platform.url);
     await open(screen, link);
-    if (link.startsWith('/first-run')) await screen.page.getByLabel('E-mail').fill(email);
+    if (link.startsWith('/first-run')) await screen.page.getByLabel('Email').fill(email);
     await screen.page.getByLabel('Your name').fill(name);
     await screen.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
-    await screen.page.getByRole('button', { name: /^(Join|Create the account)$/ }).click();
+    await screen.page.getByRole('button', { name: /^(Join|Create account)$/ }).click();
     await screen.page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
     return screen;
   };
@@ -34,10 +34,10 @@ describe('keys of members, admins and operators in a browser', () => {
       name,
     );
   const createKey = async (screen: Screen, name: string): Promise<void> => {
-    await button(screen, 'Create a key').first().click();
+    await button(screen, 'New key').first().click();
     await field(screen, 'Name').fill(name);
-    await button(screen, 'Create the key').click();
-    await button(screen, 'I have copied it').click();
+    await button(screen, 'Create key').click();
+    await button(screen, 'I’ve saved it').click();
     await rowOf(screen, name).waitFor();
   };
 
@@ -80,19 +80,19 @@ describe('keys of members, admins and operators in a browser', () => {
 
   it('H6: a member finds no limits to set, and sees the keys that it created alone', async () => {
     await open(mo, '/keys');
-    await mo.page.getByText('You see the keys that you created').waitFor();
+    await mo.page.getByText('You see only the keys you created').waitFor();
     expect(await mo.inspect('keys-member-empty')).toEqual([]);
     await open(grace, '/keys');
     await createKey(grace, 'shop of Grace');
     await open(mo, '/keys');
     await mo.page.getByText('No keys yet').waitFor();
-    await button(mo, 'Create a key').first().click();
+    await button(mo, 'New key').first().click();
     await field(mo, 'Name').fill('script of Mo');
     for (const absent of ['Budget', 'Weight', 'Requests per minute']) expect(await field(mo, absent).count()).toBe(0);
     expect(await button(mo, 'Rate limits and priority').count()).toBe(0);
     expect(await mo.inspect('key-form-member')).toEqual([]);
-    await button(mo, 'Create the key').click();
-    await button(mo, 'I have copied it').click();
+    await button(mo, 'Create key').click();
+    await button(mo, 'I’ve saved it').click();
     await rowOf(mo, 'script of Mo').waitFor();
     expect(await mo.page.getByText('shop of Grace').count()).toBe(0);
     expect(await mo.page.getByRole('columnheader', { name: 'Created by' }).count()).toBe(0);
@@ -100,9 +100,9 @@ describe('keys of members, admins and operators in a browser', () => {
   });
 
   it('H6: a full account says so, and says who can allow more', async () => {
-    await button(mo, 'Create a key').click();
+    await button(mo, 'New key').click();
     await field(mo, 'Name').fill('one too many');
-    await button(mo, 'Create the key').click();
+    await button(mo, 'Create key').click();
     await mo.page.getByText('The account has 2 keys, and may have 2.').waitFor();
     expect(await mo.inspect('keys-full')).toEqual([]);
     await button(mo, 'Cancel').click();
@@ -115,7 +115,7 @@ describe('keys of members, admins and operators in a browser', () => {
     await button(grace, 'Actions for script of Mo').click();
     await grace.page.getByRole('menuitem', { name: 'Edit' }).click();
     await button(grace, 'Rate limits and priority').click();
-    await grace.page.getByText('Blank = default, 30 at most: the account’s limit').waitFor();
+    await grace.page.getByText('Blank = default, maximum 30 (account limit)').waitFor();
     await field(grace, 'Requests per minute').fill('10');
     await grace.page.getByLabel('Budget', { exact: true }).fill('5');
     expect(await grace.inspect('key-form-limits')).toEqual([]);
@@ -128,7 +128,7 @@ describe('keys of members, admins and operators in a browser', () => {
     await button(mo, 'Actions for script of Mo').click();
     await mo.page.getByRole('menuitem', { name: 'Rotate' }).click();
     await button(mo, 'Rotate').click();
-    await button(mo, 'I have copied it').click();
+    await button(mo, 'I’ve saved it').click();
     const old = rowOf(mo, 'script of Mo').filter({ hasText: 'rotated' });
     await old.waitFor();
     expect(await rowOf(mo, 'script of Mo').getByText('10 requests/min').count()).toBe(2);

@@ -71,14 +71,14 @@ describe('providers and queue in a browser', () => {
   it('is in the menu of operators', async () => {
     await page().goto(`/console/first-run#token=${await linkToken(platform, { purpose: 'first_admin' })}`);
     await page().getByLabel('Your name').fill('Ada Lovelace');
-    await page().getByLabel('E-mail').fill('ada@example.org');
+    await page().getByLabel('Email').fill('ada@example.org');
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
-    await button('Create the account').click();
+    await button('Create account').click();
     await page().getByText('Installation').waitFor();
     await page().getByRole('link', { name: 'Providers and queue' }).click();
     await card('house').getByText('Healthy').waitFor();
     await page().getByText('2 workers').waitFor();
-    await page().getByText('Nothing failed in this time').waitFor();
+    await page().getByText('No failed tasks in this period').waitFor();
     expect(await screen.inspect('operation')).toEqual([]);
   });
 
@@ -86,7 +86,7 @@ describe('providers and queue in a browser', () => {
     await button('Drain house').click();
     await dialog().getByLabel('Reason').fill(NAME);
     expect(await screen.inspect('operation-drain')).toEqual([]);
-    await button('Drain the provider').click();
+    await button('Drain provider').click();
     await card('house').getByText('Drained', { exact: true }).waitFor();
     await card('house').getByText(`${NAME} (by ada@example.org in the console)`, { exact: false }).waitFor();
     expect(await screen.inspect('operation-drained')).toEqual([]);
@@ -94,13 +94,13 @@ describe('providers and queue in a browser', () => {
 
   it('tests it while it is drained, after saying what that costs, and resumes it', async () => {
     await button('Test house').click();
-    await dialog().getByText('It costs what a picture costs: $0.02').waitFor();
+    await dialog().getByText('It costs as much as any image: $0.02').waitFor();
     await dialog().getByText('although it is drained').waitFor();
-    await button('Draw a test picture').click();
-    await dialog().getByRole('img', { name: 'The test picture' }).waitFor();
+    await button('Generate test image').click();
+    await dialog().getByRole('img', { name: 'Test image' }).waitFor();
     await dialog().getByText('Cost $0.02').waitFor();
     expect(await screen.inspect('operation-test')).toEqual([]);
-    await dialog().getByRole('link', { name: 'Open the task' }).click();
+    await dialog().getByRole('link', { name: 'Open task' }).click();
     // Of the task's timeline; the dialog says "Cost".
     await page()
       .getByText(/cost \$0\.02/)
@@ -115,12 +115,12 @@ describe('providers and queue in a browser', () => {
     await dialog().getByRole('combobox', { name: 'Model' }).click();
     await page().getByRole('option', { name: 'small-image' }).click();
     await dialog().getByText('no price is set').waitFor();
-    await button('Draw a test picture').click();
-    await dialog().getByText('No picture was made').waitFor({ timeout: 60_000 });
+    await button('Generate test image').click();
+    await dialog().getByText('No image generated').waitFor({ timeout: 60_000 });
     await dialog().getByText('upstream_error').waitFor();
     expect(await screen.inspect('operation-test-failed')).toEqual([]);
     await button('Close').click();
-    await card('broken').getByText('Resting').waitFor();
+    await card('broken').getByText('Unavailable').waitFor();
     expect(await screen.inspect('operation-resting')).toEqual([]);
   });
 
@@ -137,7 +137,7 @@ describe('providers and queue in a browser', () => {
     await insertFailed(platform, { code: 'moderation_blocked', provider: null });
     await page().reload();
     await kind('moderation_blocked').getByText('would again').waitFor();
-    expect(await kind('moderation_blocked').getByRole('button', { name: 'Re-drive' }).count()).toBe(0);
+    expect(await kind('moderation_blocked').getByRole('button', { name: 'Retry' }).count()).toBe(0);
     await button(/^storage_error/).click();
     await page().getByText(foreign).waitFor();
     await button(/^upstream_error · house/).click();
@@ -147,21 +147,21 @@ describe('providers and queue in a browser', () => {
     await page().getByText(own[23]!).waitFor();
     for (const id of own.slice(0, 2))
       await page()
-        .getByRole('checkbox', { name: `Choose ${id}` })
+        .getByRole('checkbox', { name: `Select ${id}` })
         .check();
-    await button('Re-drive the chosen 2').click();
+    await button('Retry 2 selected').click();
     expect(await screen.inspect('operation-redrive')).toEqual([]);
-    await button('Re-drive').click();
-    await dialog().getByText('2 tasks were re-driven').waitFor();
+    await button('Retry').click();
+    await dialog().getByText('2 tasks retried').waitFor();
     await button('Close').first().click();
-    await page().getByText('24 tasks, 2 re-driven').waitFor();
-    await page().getByText('re-driven as').first().waitFor();
-    await button('Re-drive all 22: upstream_error of gpt-image-2').click();
-    await button('Re-drive').click();
-    await dialog().getByText('22 tasks were re-driven').waitFor();
+    await page().getByText('24 tasks, 2 retried').waitFor();
+    await page().getByText('retried as').first().waitFor();
+    await button('Retry all 22: upstream_error of gpt-image-2').click();
+    await button('Retry').click();
+    await dialog().getByText('22 tasks retried').waitFor();
     await button('Close').first().click();
-    await button('Re-drive it: storage_error of gpt-image-2').click();
-    await button('Re-drive').click();
+    await button('Retry: storage_error of gpt-image-2').click();
+    await button('Retry').click();
     await dialog().getByText('1 × Its key is revoked or has expired.').waitFor();
     expect(await screen.inspect('operation-redrive-refused')).toEqual([]);
     await button('Close').first().click();
@@ -170,7 +170,7 @@ describe('providers and queue in a browser', () => {
     );
     expect(made).toEqual([{ count: 24 }]);
     await page().getByRole('link', { name: own[0]! }).click();
-    await page().getByText('Re-driven as', { exact: true }).waitFor();
+    await page().getByText('Retried as', { exact: true }).waitFor();
     expect(await screen.inspect('operation-redriven-task')).toEqual([]);
     await page().goBack();
   });
@@ -181,7 +181,7 @@ describe('providers and queue in a browser', () => {
     const mine = await context.cookies();
     await context.addCookies(mine.map((cookie) => ({ ...cookie, value: member.cookie!.split('=')[1]! })));
     await page().goto('/console/operation');
-    await page().getByText('This page is for operators').waitFor();
+    await page().getByText('Operators only').waitFor();
     expect(await page().getByText('Installation', { exact: true }).count()).toBe(0);
     expect(await screen.inspect('operation-member')).toEqual([]);
     await context.addCookies(mine);
@@ -190,10 +190,10 @@ describe('providers and queue in a browser', () => {
   it('says so when no worker is there, and when Redis is away', async () => {
     await Promise.all([second.stop(), platform.worker.stop()]);
     await page().goto('/console/operation');
-    await page().getByText('No worker is there').waitFor();
+    await page().getByText('No workers running').waitFor();
     expect(await screen.inspect('operation-no-worker')).toEqual([]);
     await redis.stop();
-    await page().getByText('The queue could not be read').waitFor();
+    await page().getByText('Could not load the queue').waitFor();
     await page().getByText('Redis does not answer right now.').first().waitFor();
     expect(await screen.inspect('operation-no-redis')).toEqual([]);
   });

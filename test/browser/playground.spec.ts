@@ -13,7 +13,7 @@ describe('making pictures in a browser', () => {
   const button = (name: string | RegExp) => page().getByRole('button', { name });
   const draw = async (prompt: string): Promise<void> => {
     await page().getByLabel('Prompt').fill(prompt);
-    await button('Make the picture').click();
+    await button('Generate').click();
   };
   const newest = async (): Promise<string> => {
     const { rows } = await platform.pool.query<{ id: string }>('SELECT id FROM tasks ORDER BY id DESC LIMIT 1');
@@ -26,9 +26,9 @@ describe('making pictures in a browser', () => {
     screen = await openScreen(platform.url);
     await open(`/first-run#token=${await linkToken(platform, { purpose: 'first_admin' })}`);
     await page().getByLabel('Your name').fill('Ada');
-    await page().getByLabel('E-mail').fill('ada@example.org');
+    await page().getByLabel('Email').fill('ada@example.org');
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
-    await button('Create the account').click();
+    await button('Create account').click();
     await page().getByRole('link', { name: 'Playground' }).click();
   });
   afterAll(async () => {
@@ -41,10 +41,10 @@ describe('making pictures in a browser', () => {
 
   it('shows the picture as it comes into being', async () => {
     await draw('A red fox in the snow [[latency=8s]]');
-    const unfinished = page().getByRole('img', { name: 'The picture so far' });
+    const unfinished = page().getByRole('img', { name: 'Partial image' });
     await unfinished.waitFor();
     await page()
-      .getByText(/^Being made/)
+      .getByText(/^Generating/)
       .waitFor();
     const address = await unfinished.getAttribute('src');
     expect(address).toMatch(/^data:image\/(png|jpeg|webp);base64,/);
@@ -63,18 +63,18 @@ describe('making pictures in a browser', () => {
     );
     await draw('A boat that waits');
     await page()
-      .getByText(/^Number [1-3] of this account’s waiting tasks, about .+ left$/)
+      .getByText(/^Position [1-3] in your account’s queue, about .+ left$/)
       .waitFor();
     expect(await screen.inspect('playground-waiting')).toEqual([]);
     for (const prompt of ['A second boat', 'A boat too many']) await draw(prompt);
-    await page().getByRole('alert').getByText('The picture was not ordered').waitFor();
+    await page().getByRole('alert').getByText('Could not submit the request').waitFor();
     expect(await page().getByLabel('Prompt').inputValue()).toBe('A boat too many');
     expect(await screen.inspect('playground-too-many')).toEqual([]);
     await button('Cancel').click();
-    await page().getByText('you are not charged').waitFor();
+    await page().getByText('you may still be charged').waitFor();
     expect(await screen.inspect('cancel')).toEqual([]);
-    await button('Cancel the task').click();
-    await page().getByText('This task was cancelled').waitFor();
+    await button('Cancel task').click();
+    await page().getByText('Task canceled').waitFor();
     for (const id of ahead) await platform.call(`/v1/tasks/${id}/cancel`, { method: 'POST' });
   });
 
@@ -88,7 +88,7 @@ describe('making pictures in a browser', () => {
     await open('/playground');
     await button(/^A red fox in the snow/).click();
     await page().getByRole('img', { name: 'A red fox in the snow' }).waitFor();
-    await button('Use its prompt').click();
+    await button('Reuse settings').click();
     expect(await page().getByLabel('Prompt').inputValue()).toContain('A red fox in the snow');
   });
 
@@ -96,7 +96,7 @@ describe('making pictures in a browser', () => {
     const before = await newest();
     await open(`/tasks/${before}`);
     await button('Run again').click();
-    await page().getByText('A new task was made of the same request.').waitFor();
+    await page().getByText('New task created from the same request.').waitFor();
     await page().waitForURL((url) => url.pathname.startsWith('/console/tasks/') && !url.pathname.endsWith(before));
     expect(page().url()).toContain(await newest());
   });
@@ -125,23 +125,23 @@ describe('making pictures in a browser', () => {
     await button('Actions for e2e').click();
     await page().getByRole('menuitem', { name: 'Edit' }).click();
     await page().getByRole('textbox', { name: 'Name' }).fill('shop');
-    await page().getByPlaceholder('Everything').click();
-    await page().getByRole('option', { name: 'Make pictures' }).click();
+    await page().getByPlaceholder('All', { exact: true }).click();
+    await page().getByRole('option', { name: 'Generate images' }).click();
     await page().keyboard.press('Escape');
     await button('Rate limits and priority').click();
-    await page().getByLabel('Tasks at the same time').fill('7');
+    await page().getByLabel('Concurrent tasks').fill('7');
     expect(await screen.inspect('key-edit')).toEqual([]);
     await button('Save').click();
-    await page().getByText('only images · 7 at once').waitFor();
+    await page().getByText('images only · 7 concurrent').waitFor();
     await button('Actions for shop').click();
     await page().getByRole('menuitem', { name: 'Rotate' }).click();
-    await page().getByText('Hours that the old secret still works').waitFor();
+    await page().getByText('Hours the old secret keeps working').waitFor();
     expect(await screen.inspect('rotate')).toEqual([]);
     await button('Rotate').click();
     const secret = (await page().getByTestId('secret').textContent())!;
     for (const key of [secret, platform.key]) {
       expect((await platform.call('/v1/models', { key })).status).toBe(200);
     }
-    await button('I have copied it').click();
+    await button('I’ve saved it').click();
   });
 });

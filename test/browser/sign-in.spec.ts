@@ -89,7 +89,7 @@ describe('signing in with OpenID Connect in a browser', () => {
     expect(page().url()).toBe(`${strict.url}/console/keys`);
     await page().getByRole('link', { name: NAME }).click();
     await page().getByText(`You sign in with ${PROVIDER}.`).waitFor();
-    expect(await page().getByText('Change the password').count()).toBe(0);
+    expect(await page().getByText('Change password').count()).toBe(0);
     expect(await screen.inspect('account-provider')).toEqual([]);
     expect(await refusalsOf(['password'])).toEqual(['not_permitted']);
     await page().getByRole('button', { name: 'Sign out' }).click();
@@ -107,7 +107,7 @@ describe('signing in with OpenID Connect in a browser', () => {
   it('comes back from the provider signed in, and says in words why not', async () => {
     await open(`${platform.url}/console/sign-in`);
     await provider().waitFor();
-    await page().getByLabel('E-mail').waitFor();
+    await page().getByLabel('Email').waitFor();
     expect(await screen.inspect('sign-in-provider')).toEqual([]);
     op.person = { sub: 'eve', email: 'eve@example.org', email_verified: true, name: 'Eve' };
     await page().context().clearCookies();
@@ -124,7 +124,7 @@ describe('signing in with OpenID Connect in a browser', () => {
 
   it('shows no word of the address bar', async () => {
     await open(`${platform.url}/console/sign-in?refused=${encodeURIComponent(NAME)}`);
-    await page().getByRole('alert').getByText(`Signing in with ${PROVIDER} did not work.`).waitFor();
+    await page().getByRole('alert').getByText(`Could not sign in with ${PROVIDER}.`).waitFor();
     expect(await page().getByRole('alert').textContent()).not.toContain('alert(');
   });
 

@@ -27,7 +27,7 @@ describe('people and accounts in a browser', () => {
   /** The link that is shown once; its dialog is closed. */
   const takeLink = async (screen: Screen): Promise<string> => {
     const link = (await screen.page.getByTestId('link').textContent())!;
-    await button(screen, 'I have copied it').click();
+    await button(screen, 'I’ve saved it').click();
     await screen.page.getByTestId('link').waitFor({ state: 'detached' });
     expect(await screen.page.content()).not.toContain(link);
     return link.slice(`${platform.url}/console`.length);
@@ -41,7 +41,7 @@ describe('people and accounts in a browser', () => {
     await open(screen, link);
     if (name !== '') await screen.page.getByLabel('Your name').fill(name);
     await screen.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
-    await button(screen, name === '' ? 'Save and sign in' : /^(Join|Create the account)$/).click();
+    await button(screen, name === '' ? 'Save and sign in' : /^(Join|Create account)$/).click();
     await heading(screen, 'Keys').waitFor();
   };
 
@@ -49,10 +49,10 @@ describe('people and accounts in a browser', () => {
     platform = await startPlatform();
     [ada, other] = [await openScreen(platform.url), await openScreen(platform.url)];
     await open(ada, `/first-run#token=${await linkToken(platform, { purpose: 'first_admin' })}`);
-    await ada.page.getByLabel('E-mail').fill('ada@example.org');
+    await ada.page.getByLabel('Email').fill('ada@example.org');
     await ada.page.getByLabel('Your name').fill('Ada');
     await ada.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
-    await button(ada, 'Create the account').click();
+    await button(ada, 'Create account').click();
     await heading(ada, 'Keys').waitFor();
   });
   afterAll(async () => {
@@ -69,17 +69,17 @@ describe('people and accounts in a browser', () => {
 
   it('shows an admin alone, and invites a member by a link that is shown once', async () => {
     await menu(ada).getByRole('link', { name: 'Team' }).click();
-    await ada.page.getByText('You are the only one here').waitFor();
+    await ada.page.getByText('You are the only member').waitFor();
     await ada.page.getByText('acct_default').waitFor();
     expect(await ada.inspect('team-alone')).toEqual([]);
-    await button(ada, 'Invite somebody').click();
-    await ada.page.getByLabel('E-mail').fill('mo@example.org');
+    await button(ada, 'Invite member').click();
+    await ada.page.getByLabel('Email').fill('mo@example.org');
     expect(await ada.inspect('team-invite')).toEqual([]);
-    await button(ada, 'Make the invitation').click();
-    await ada.page.getByText('It works once, for 24 hours').waitFor();
+    await button(ada, 'Create invitation').click();
+    await ada.page.getByText('The link works once and expires in 24 hours').waitFor();
     expect(await ada.inspect('team-link')).toEqual([]);
     const lost = await takeLink(ada);
-    await ada.page.getByText('Open invitations').waitFor();
+    await ada.page.getByText('Pending invitations').waitFor();
     await button(ada, 'New link for mo@example.org').click();
     const link = await takeLink(ada);
     expect(await ada.inspect('team-invitations')).toEqual([]);
@@ -87,7 +87,7 @@ describe('people and accounts in a browser', () => {
     await other.page.getByLabel('Your name').fill('Mo');
     await other.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button(other, 'Join').click();
-    await heading(other, 'This link is spent').waitFor();
+    await heading(other, 'Link already used or expired').waitFor();
     await come(await fresh(), link, HOSTILE);
   });
 
@@ -105,14 +105,14 @@ describe('people and accounts in a browser', () => {
 
   it('withdraws an invitation', async () => {
     await open(ada, '/team');
-    await button(ada, 'Invite somebody').click();
-    await ada.page.getByLabel('E-mail').fill('kim@example.org');
-    await button(ada, 'Make the invitation').click();
+    await button(ada, 'Invite member').click();
+    await ada.page.getByLabel('Email').fill('kim@example.org');
+    await button(ada, 'Create invitation').click();
     const link = await takeLink(ada);
-    await button(ada, 'Withdraw the invitation of kim@example.org').click();
+    await button(ada, 'Withdraw invitation for kim@example.org').click();
     expect(await ada.inspect('team-withdraw')).toEqual([]);
-    await button(ada, 'Withdraw it').click();
-    await ada.page.getByText('Open invitations').waitFor({ state: 'detached' });
+    await button(ada, 'Withdraw invitation').click();
+    await ada.page.getByText('Pending invitations').waitFor({ state: 'detached' });
     const { status } = await fetch(`${platform.url}/console/api/join`, {
       method: 'POST',
       headers: { origin: platform.url, 'x-darkroom-csrf': '1', 'content-type': 'application/json' },
@@ -123,22 +123,22 @@ describe('people and accounts in a browser', () => {
   });
 
   it('gives and takes admin rights, but never those of the last admin', async () => {
-    await act(ada, HOSTILE, 'Make an admin');
-    await button(ada, 'Make an admin').click();
+    await act(ada, HOSTILE, 'Make admin');
+    await button(ada, 'Make admin').click();
     await rowOf(ada, 'mo@example.org').getByText('Admin').waitFor();
     await open(other, '/team');
     await rowOf(other, 'ada@example.org').waitFor();
     expect(await button(other, `Actions for ${HOSTILE}`).count()).toBe(0);
     expect(await other.inspect('team')).toEqual([]);
-    await act(ada, HOSTILE, 'Make a member');
-    await ada.page.getByText('They lose their admin rights at once').waitFor();
+    await act(ada, HOSTILE, 'Make member');
+    await ada.page.getByText('They lose admin rights immediately').waitFor();
     expect(await ada.inspect('team-demote')).toEqual([]);
     // Mo is faster, and Ada no admin any more, when hers is done.
     const client = await platform.pool.connect();
     try {
       await client.query('BEGIN');
       await client.query(`UPDATE people SET role = 'member' WHERE email = 'ada@example.org'`);
-      await button(ada, 'Make a member').click();
+      await button(ada, 'Make member').click();
       await waitForLockWait(platform.pool);
       await client.query('COMMIT');
     } finally {
@@ -147,18 +147,18 @@ describe('people and accounts in a browser', () => {
     await ada.page.getByText('An account needs an admin, and this is the last one.').waitFor();
     expect(await ada.inspect('team-last')).toEqual([]);
     await open(other, '/team');
-    await act(other, 'Ada', 'Make an admin');
-    await button(other, 'Make an admin').click();
+    await act(other, 'Ada', 'Make admin');
+    await button(other, 'Make admin').click();
     await rowOf(other, 'ada@example.org').getByText('Admin').waitFor();
     await open(ada, '/team');
-    await act(ada, HOSTILE, 'Make a member');
-    await button(ada, 'Make a member').click();
+    await act(ada, HOSTILE, 'Make member');
+    await button(ada, 'Make member').click();
     await rowOf(ada, 'mo@example.org').getByText('Member').waitFor();
   });
 
   it('makes a link for a new password, and signs out everywhere', async () => {
-    await act(ada, HOSTILE, 'Link for a new password');
-    await button(ada, 'Make the link').click();
+    await act(ada, HOSTILE, 'Reset password');
+    await button(ada, 'Create reset link').click();
     const link = await takeLink(ada);
     await open(other, '/keys');
     await heading(other, 'Keys').waitFor();
@@ -171,7 +171,7 @@ describe('people and accounts in a browser', () => {
   });
 
   it('tells an open page of somebody who is disabled that they are signed out', async () => {
-    await other.page.getByLabel('E-mail').fill('mo@example.org');
+    await other.page.getByLabel('Email').fill('mo@example.org');
     await other.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button(other, 'Sign in').click();
     await heading(other, 'Keys').waitFor();
@@ -192,7 +192,7 @@ describe('people and accounts in a browser', () => {
   it('changes one’s own name, and that of the account', async () => {
     await open(ada, '/account');
     await ada.page.getByLabel('Your name').fill('Ada L.');
-    await button(ada, 'Change the name').click();
+    await button(ada, 'Change name').click();
     await menu(ada).getByRole('link', { name: 'Ada L.' }).waitFor();
     await menu(ada).getByRole('link', { name: 'Team' }).click();
     await button(ada, 'Rename').click();
@@ -204,29 +204,29 @@ describe('people and accounts in a browser', () => {
   it('makes a second account, which draws and sees nothing of the first', async () => {
     await menu(ada).getByRole('link', { name: 'Playground' }).click();
     await ada.page.getByLabel('Prompt').fill('The secret of the first account');
-    await button(ada, 'Make the picture').click();
+    await button(ada, 'Generate').click();
     await ada.page.getByRole('img', { name: 'The secret of the first account' }).waitFor();
     await menu(ada).getByRole('link', { name: 'Accounts' }).click();
-    await button(ada, 'Create an account').click();
+    await button(ada, 'New account').click();
     await ada.page.getByRole('textbox', { name: 'Name' }).fill(ACCOUNT);
-    await ada.page.getByLabel('E-mail of its first admin').fill('grace@example.org');
+    await ada.page.getByLabel('Admin email').fill('grace@example.org');
     await ada.page.getByLabel('Budget', { exact: true }).fill('25');
     expect(await ada.inspect('account-form')).toEqual([]);
-    await button(ada, 'Create the account').click();
+    await button(ada, 'Create account').click();
     const link = await takeLink(ada);
     await rowOf(ada, ACCOUNT).getByText('no admin yet').waitFor();
     expect(await ada.inspect('accounts')).toEqual([]);
 
     await come(await fresh(), link, 'Grace');
-    await button(other, 'Create a key').first().click();
+    await button(other, 'New key').first().click();
     await other.page.getByRole('textbox', { name: 'Name' }).fill('shop');
-    await button(other, 'Create the key').click();
+    await button(other, 'Create key').click();
     const secret = (await other.page.getByTestId('secret').textContent())!;
-    await button(other, 'I have copied it').click();
+    await button(other, 'I’ve saved it').click();
     expect((await platform.call('/v1/models', { key: secret })).status).toBe(200);
     await menu(other).getByRole('link', { name: 'Playground' }).click();
     await other.page.getByLabel('Prompt').fill('A boat of the second account');
-    await button(other, 'Make the picture').click();
+    await button(other, 'Generate').click();
     await other.page.getByRole('img', { name: 'A boat of the second account' }).waitFor();
     await open(other, '/tasks');
     await other.page.getByRole('link', { name: 'A boat of the second account' }).first().waitFor();
@@ -234,7 +234,7 @@ describe('people and accounts in a browser', () => {
     expect(await menu(other).getByRole('link', { name: 'Accounts' }).count()).toBe(0);
     await menu(other).getByRole('link', { name: 'Team' }).click();
     await rowOf(other, 'grace@example.org').waitFor();
-    await other.page.getByText('Set by whoever runs this Darkroom').waitFor();
+    await other.page.getByText('Set by the operator of this installation').waitFor();
     expect(await other.page.getByText('mo@example.org').count()).toBe(0);
     expect(await other.inspect('team-second')).toEqual([]);
   });
@@ -242,27 +242,27 @@ describe('people and accounts in a browser', () => {
   it('changes the budget of an account, disables it and enables it', async () => {
     await open(ada, '/accounts');
     expect(await ada.page.getByText('A boat of the second account').count()).toBe(0);
-    await act(ada, ACCOUNT, 'Set the budget');
+    await act(ada, ACCOUNT, 'Set budget');
     expect(await ada.inspect('account-budget')).toEqual([]);
     await ada.page.getByLabel('Budget', { exact: true }).fill('40');
     await button(ada, 'Save').click();
-    await rowOf(ada, ACCOUNT).getByText('of $40.00 a month').waitFor();
+    await rowOf(ada, ACCOUNT).getByText('of $40.00/month').waitFor();
     await act(ada, ACCOUNT, 'Disable');
     expect(await ada.inspect('account-disable')).toEqual([]);
-    await button(ada, 'Disable the account').click();
+    await button(ada, 'Disable account').click();
     await rowOf(ada, ACCOUNT).getByText('disabled', { exact: true }).waitFor();
     await menu(other).getByRole('link', { name: 'Usage' }).click();
     await heading(other, 'Sign in').waitFor();
     await act(ada, ACCOUNT, 'Enable');
-    await button(ada, 'Enable the account').click();
+    await button(ada, 'Enable account').click();
     await rowOf(ada, ACCOUNT).getByText('disabled', { exact: true }).waitFor({ state: 'detached' });
     await button(ada, `Actions for ${HOSTILE}`).click();
     await ada.page.getByRole('menuitem', { name: 'Rename' }).waitFor();
     expect(await ada.page.getByRole('menuitem', { name: 'Disable' }).count()).toBe(0);
     await ada.page.keyboard.press('Escape');
-    await act(ada, ACCOUNT, 'Invite an admin');
-    await ada.page.getByLabel('E-mail').fill('hal@example.org');
-    await button(ada, 'Make the invitation').click();
+    await act(ada, ACCOUNT, 'Invite admin');
+    await ada.page.getByLabel('Email').fill('hal@example.org');
+    await button(ada, 'Create invitation').click();
     expect(await takeLink(ada)).toMatch(/^\/invite#token=/);
   });
 });

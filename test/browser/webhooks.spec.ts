@@ -44,9 +44,9 @@ describe('webhooks and the audit log in a browser', () => {
     screen = await openScreen(platform.url);
     await open(`/first-run#token=${await linkToken(platform, { purpose: 'first_admin' })}`);
     await page().getByLabel('Your name').fill(NAME);
-    await page().getByLabel('E-mail').fill('ada@example.org');
+    await page().getByLabel('Email').fill('ada@example.org');
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
-    await button('Create the account').click();
+    await button('Create account').click();
     await heading('Keys').waitFor();
   });
   afterAll(async () => {
@@ -61,39 +61,39 @@ describe('webhooks and the audit log in a browser', () => {
   it('adds an endpoint, and says what is wrong with an address that is private or not https', async () => {
     await page().getByRole('link', { name: 'Webhooks' }).click();
     await page().getByText('No endpoints yet').waitFor();
-    await page().getByText('Nothing was sent yet').waitFor();
+    await page().getByText('No deliveries yet').waitFor();
     expect(await screen.inspect('webhooks-empty')).toEqual([]);
-    await button('Add an endpoint').click();
-    const address = page().getByLabel('Address');
+    await button('New endpoint').click();
+    const address = page().getByLabel('URL');
     for (const [url, trouble] of [
       [`https://10.0.0.1:${receiver.port}/x`, 'The URL must point to a public address.'],
       ['http://example.org/x', 'The URL must start with https://.'],
     ] as const) {
       await address.fill(url);
-      await button('Add the endpoint').click();
+      await button('Add endpoint').click();
       await page().getByText(trouble).waitFor();
     }
-    await page().getByLabel('Task cancelled').uncheck();
+    await page().getByLabel('Task canceled').uncheck();
     expect(await screen.inspect('webhook-form')).toEqual([]);
     await address.fill(receiver.url(PATH));
-    await button('Add the endpoint').click();
+    await button('Add endpoint').click();
     await page().getByText('Task completed, Task failed').waitFor();
     expect(await page().getByText(receiver.url(PATH)).count()).toBeGreaterThan(0);
   });
 
   it('sends a test that the receiver can verify with the secret that is shown', async () => {
-    await menu('Send a test event');
+    await menu('Send test event');
     const [test] = await receiver.arrived(SENT_PATH);
     await delivery(/Delivered Test/).waitFor();
     expect(await page().content()).not.toContain('whsec_');
-    await button('Show the secret').click();
+    await button('Show secret').click();
     const secret = (await page().getByTestId('webhook-secret').textContent())!;
     expect(verified(test!, secret)).toMatchObject({ type: 'webhook.test' });
-    await button('Code that verifies a message').click();
+    await button('Show sample code').click();
     expect(await page().getByRole('tabpanel').textContent()).toContain("from 'standardwebhooks'");
     expect(await screen.inspect('webhook-secret')).toEqual([]);
-    await button('Hide the secret').click();
-    await button('Hide the code').click();
+    await button('Hide secret').click();
+    await button('Hide sample code').click();
     expect(await page().content()).not.toContain('whsec_');
   });
 
@@ -106,7 +106,7 @@ describe('webhooks and the audit log in a browser', () => {
     await receiver.arrived(SENT_PATH, 3);
     await delivery(/Pending Task completed/).click();
     await page().getByText('Answered 503').waitFor();
-    await page().getByText('The next try is in 9 minutes.').waitFor();
+    await page().getByText('Next attempt in 9 minutes.').waitFor();
     await page().getByRole('link', { name: bad }).waitFor();
     expect(await screen.inspect('webhooks')).toEqual([]);
     receiver.answer(SENT_PATH, 200);
@@ -120,26 +120,26 @@ describe('webhooks and the audit log in a browser', () => {
     await page().getByText('1 attempt', { exact: true }).waitFor();
     expect(await delivery(/Task completed/).count()).toBe(1);
     await open('/webhooks?status=failed');
-    await page().getByText('No delivery fits these filters').waitFor();
+    await page().getByText('No matching deliveries').waitFor();
     expect(await screen.inspect('webhooks-none')).toEqual([]);
-    await page().getByRole('link', { name: 'Clear the filters' }).click();
+    await page().getByRole('link', { name: 'Clear filters' }).click();
     await delivery(/Delivered Test/).waitFor();
   });
 
   it('rotates the secret, and says how long the old one is valid', async () => {
     await button('Rotate').click();
-    const hours = page().getByLabel('Hours that the old secret is still valid');
+    const hours = page().getByLabel('Hours the old secret stays valid');
     expect(await screen.inspect('webhook-rotate')).toEqual([]);
     // Nothing is no number: the old secret does not end by that.
     await hours.fill('');
-    await button('Rotate the secret').click();
+    await button('Rotate secret').click();
     await hours.fill('48');
-    await button('Rotate the secret').click();
+    await button('Rotate secret').click();
     await page()
-      .getByText(/The secret before is valid too, until \d+ \w+ \d+/)
+      .getByText(/The previous secret stays valid until \d+ \w+ \d+/)
       .waitFor();
     const secret = (await page().getByTestId('webhook-secret').textContent())!;
-    await menu('Send a test event');
+    await menu('Send test event');
     const [, , , , test] = await receiver.arrived(SENT_PATH, 5);
     expect(String(test!.headers['webhook-signature']).split(' ')).toHaveLength(2);
     expect(verified(test!, secret)).toMatchObject({ type: 'webhook.test' });
@@ -147,20 +147,20 @@ describe('webhooks and the audit log in a browser', () => {
   });
 
   it('switches an endpoint off and on, changes its events, and removes it', async () => {
-    await menu('Switch off');
-    await page().getByText('Switched off', { exact: true }).waitFor();
-    await menu('Switch on');
+    await menu('Disable');
+    await page().getByText('Disabled', { exact: true }).waitFor();
+    await menu('Enable');
     await page().getByText('Active', { exact: true }).waitFor();
-    await menu('Change events');
+    await menu('Edit events');
     await page().getByLabel('Task failed').uncheck();
     await button('Save').click();
-    await page().getByText('The events are changed.').waitFor();
+    await page().getByText('Events updated.').waitFor();
     await menu('Remove');
-    await page().getByText('Its deliveries stay in the log').waitFor();
+    await page().getByText('Past deliveries stay in the log').waitFor();
     expect(await screen.inspect('webhook-remove')).toEqual([]);
-    await button('Remove the endpoint').click();
+    await button('Remove endpoint').click();
     await page().getByText('No endpoints yet').waitFor();
-    await page().getByText('A removed receiver').first().waitFor();
+    await page().getByText('Removed receiver').first().waitFor();
   });
 
   it('tells all of it in the audit log, which can be narrowed and exported', async () => {
@@ -178,15 +178,15 @@ describe('webhooks and the audit log in a browser', () => {
     await page().getByText('image.task.completed, image.task.failed').waitFor();
     expect(await page().content()).not.toContain('token=abc');
     expect(await screen.inspect('audit')).toEqual([]);
-    await page().getByRole('combobox', { name: 'What' }).click();
-    await page().getByRole('option', { name: 'People and account' }).click();
+    await page().getByRole('combobox', { name: 'Action' }).click();
+    await page().getByRole('option', { name: 'Team and account' }).click();
     await page().waitForURL(/kind=team/);
     await said('became the first admin').waitFor();
     expect(await page().locator('.list-row').count()).toBe(1);
     const [download] = await Promise.all([page().waitForEvent('download'), page().getByText('Export CSV').click()]);
     expect(download.suggestedFilename()).toBe('darkroom-audit-log.csv');
     await open('/audit?who=nobody');
-    await page().getByText('Nothing like this was done').waitFor();
+    await page().getByText('No matching entries').waitFor();
     expect(await screen.inspect('audit-none')).toEqual([]);
   });
 
@@ -202,14 +202,14 @@ describe('webhooks and the audit log in a browser', () => {
       .context()
       .addCookies([{ name, value, domain: '127.0.0.1', path: '/console' }]);
     await open('/webhooks');
-    await page().getByText('Off: it answered 410').waitFor();
+    await page().getByText('Disabled (HTTP 410)').waitFor();
     await delivery(/Delivered Test/)
       .first()
       .waitFor();
-    for (const absent of ['Show the secret', 'Rotate', 'Add an endpoint']) expect(await button(absent).count()).toBe(0);
+    for (const absent of ['Show secret', 'Rotate', 'New endpoint']) expect(await button(absent).count()).toBe(0);
     expect(await page().getByRole('link', { name: 'Audit log' }).count()).toBe(0);
     await button(/^Actions for /).click();
-    expect(await page().getByRole('menuitem').allTextContents()).toEqual(['Show its deliveries']);
+    expect(await page().getByRole('menuitem').allTextContents()).toEqual(['View deliveries']);
     await page().keyboard.press('Escape');
     expect(await screen.inspect('webhooks-member')).toEqual([]);
   });

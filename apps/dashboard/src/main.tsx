@@ -33,7 +33,7 @@ if (sessionStorage.getItem(ENDED) !== null) {
   sessionStorage.removeItem(ENDED);
   notifications.show({
     ...{ color: 'yellow', title: 'You are signed out' },
-    message: 'Your session has ended. Sign in again to go on.',
+    message: 'Your session has ended. Sign in again to continue.',
   });
 }
 

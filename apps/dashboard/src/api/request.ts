@@ -56,7 +56,7 @@ async function request<Answer>(method: string, url: string, body?: object, signa
     });
   } catch (error) {
     if (signal?.aborted === true) throw error;
-    throw new RequestError(0, null, 'The service did not answer. Check the connection and try again.', null, null);
+    throw new RequestError(0, null, 'The service did not respond. Check your connection and try again.', null, null);
   }
   const answer = await readJson(response);
   if (!response.ok) throw errorOf(response, answer);
@@ -77,7 +77,7 @@ function errorOf(response: Response, answer: unknown): RequestError {
   return new RequestError(
     response.status,
     error?.code ?? null,
-    error?.message ?? `The service answered ${response.status} without saying why.`,
+    error?.message ?? `The service returned ${response.status} without a reason.`,
     error?.param ?? null,
     requestId ?? response.headers.get('x-request-id'),
   );

@@ -8,7 +8,7 @@ export function Failed({ error }: ErrorComponentProps) {
   const trouble = error instanceof Error ? error : new Error(String(error));
   return (
     <Container size="sm" py={80}>
-      <Trouble error={trouble} doing="The page could not be shown" onRetry={() => void router.invalidate()} />
+      <Trouble error={trouble} doing="Could not show this page" onRetry={() => void router.invalidate()} />
     </Container>
   );
 }
@@ -18,10 +18,10 @@ export function NotFound() {
     <Box py={40}>
       <Empty
         icon={<SearchIcon size={36} />}
-        title="There is no such page"
-        action={<Anchor href="/console/keys">Go to the keys</Anchor>}
+        title="Page not found"
+        action={<Anchor href="/console/keys">Go to keys</Anchor>}
       >
-        The address may be old or mistyped.
+        The address may be outdated or mistyped.
       </Empty>
     </Box>
   );

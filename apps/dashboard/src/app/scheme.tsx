@@ -3,9 +3,9 @@ import { ContrastIcon, MoonIcon, SunIcon } from '../parts/icons.tsx';
 
 const ORDER = ['auto', 'light', 'dark'] as const;
 const LOOKS = {
-  auto: { label: 'Colours follow the system', icon: <ContrastIcon /> },
-  light: { label: 'Light colours', icon: <SunIcon /> },
-  dark: { label: 'Dark colours', icon: <MoonIcon /> },
+  auto: { label: 'System theme', icon: <ContrastIcon /> },
+  light: { label: 'Light theme', icon: <SunIcon /> },
+  dark: { label: 'Dark theme', icon: <MoonIcon /> },
 };
 
 /** System, light, dark and round again. */
@@ -18,7 +18,7 @@ export function SchemeSwitch() {
         variant="subtle"
         color="gray"
         size="lg"
-        aria-label={`${label}. Change colours`}
+        aria-label={`${label}. Change theme`}
         onClick={() => {
           setColorScheme(ORDER[(ORDER.indexOf(colorScheme) + 1) % ORDER.length] ?? 'auto');
         }}

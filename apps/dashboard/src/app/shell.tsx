@@ -73,12 +73,12 @@ export function Shell() {
       padding={{ base: 'md', sm: 'xl' }}
     >
       <a className="skip-link" href="#main">
-        Skip to the page
+        Skip to content
       </a>
       <AppShell.Header hiddenFrom="sm" bg="var(--surface)" withBorder>
         <Group h="100%" px="md" justify="space-between">
           <Brand />
-          <Burger opened={opened} onClick={toggle} size="sm" aria-label={opened ? 'Close the menu' : 'Open the menu'} />
+          <Burger opened={opened} onClick={toggle} size="sm" aria-label={opened ? 'Close menu' : 'Open menu'} />
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="md" bg="var(--surface)" aria-label="Pages">

@@ -43,7 +43,7 @@ export function UsagePage() {
   return (
     <PageFrame
       title="Usage"
-      about="Pictures, spend, speed and failures over time."
+      about="Images, spend, latency, and failures over time."
       actions={
         <Button
           component="a"
@@ -56,23 +56,23 @@ export function UsagePage() {
       }
     >
       <Group gap="md">
-        <SegmentedControl aria-label="Time" data={SPANS} value={days} onChange={setDays} />
-        <SegmentedControl aria-label="Grouped by" data={GROUPS} value={group} onChange={setGroup} />
+        <SegmentedControl aria-label="Time range" data={SPANS} value={days} onChange={setDays} />
+        <SegmentedControl aria-label="Group by" data={GROUPS} value={group} onChange={setGroup} />
       </Group>
-      {error !== null && <Trouble error={error} doing="The usage could not be read" onRetry={() => void refetch()} />}
+      {error !== null && <Trouble error={error} doing="Could not load usage" onRetry={() => void refetch()} />}
       {error === null && data === undefined && <Skeleton height={360} radius="lg" />}
       {data?.data.length === 0 && (
         <Box className="surface">
           <Empty
             icon={<UsageIcon size={36} />}
-            title="Nothing was made in this time"
+            title="No images in this period"
             action={
               <Button component={Link} to="/playground">
-                Open the playground
+                Open playground
               </Button>
             }
           >
-            Choose a longer time, or make a picture.
+            Choose a longer period, or generate an image.
           </Empty>
         </Box>
       )}
@@ -89,22 +89,16 @@ function Figures({ usage: { data, currency }, span }: { readonly usage: Usage; r
   return (
     <>
       <SimpleGrid cols={{ base: 2, md: 4 }}>
-        <Figure name="Pictures" value={pictures.toLocaleString('en')} />
+        <Figure name="Images" value={pictures.toLocaleString('en')} />
         <Figure name="Spend" value={amountIn(sum((row) => Number(row.spend)).toFixed(6), currency)} />
         <Figure
           name="Failed"
-          value={pictures + failed === 0 ? '0 %' : `${((failed / (pictures + failed)) * 100).toFixed(1)} %`}
+          value={pictures + failed === 0 ? '0%' : `${((failed / (pictures + failed)) * 100).toFixed(1)}%`}
         />
-        <Figure name="Slowest p95" value={slowest === 0 ? '–' : duration(slowest)} />
+        <Figure name="Peak p95 latency" value={slowest === 0 ? '–' : duration(slowest)} />
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
-        <Chart
-          title="Pictures"
-          rows={data}
-          read={(row) => row.pictures}
-          span={span}
-          format={(value) => String(value)}
-        />
+        <Chart title="Images" rows={data} read={(row) => row.pictures} span={span} format={(value) => String(value)} />
         <Chart
           title="Spend"
           rows={data}
@@ -114,7 +108,7 @@ function Figures({ usage: { data, currency }, span }: { readonly usage: Usage; r
         />
         <Chart title="Failures" rows={data} read={(row) => row.failed} span={span} format={(value) => String(value)} />
         <Chart
-          title="Time to the picture, p95"
+          title="Latency (p95)"
           kind="line"
           rows={data}
           read={(row) => row.p95_ms}
@@ -156,14 +150,14 @@ function Chart({ title, rows, read, format, span, kind = 'bar' }: ChartProps) {
     dataKey: 'time',
     series: groups.map((name, index) => ({
       name: `g${index}`,
-      label: name ?? 'none called',
+      label: name ?? 'No provider',
       color: COLORS[index % COLORS.length] ?? 'gray.6',
     })),
     valueFormatter: format,
     withLegend: groups.length > 1,
     gridAxis: 'x' as const,
     tickLine: 'none' as const,
-    yAxisProps: { width: 72, allowDecimals: title !== 'Pictures' && title !== 'Failures' },
+    yAxisProps: { width: 72, allowDecimals: title !== 'Images' && title !== 'Failures' },
   };
   return (
     <Box className="surface" p="lg" component="section" miw={0}>
@@ -173,7 +167,7 @@ function Chart({ title, rows, read, format, span, kind = 'bar' }: ChartProps) {
       {isEmpty ? (
         <Center h={CHART_HEIGHT}>
           <Text size="sm" c="dimmed">
-            None in this time
+            None in this period
           </Text>
         </Center>
       ) : kind === 'bar' ? (

@@ -23,11 +23,11 @@ export function BudgetFields({ budget, period }: BudgetFieldsProps) {
         {...budget}
       />
       <Select
-        label="Budget counts"
+        label="Resets"
         allowDeselect={false}
         data={[
-          { value: 'month', label: 'per month' },
-          { value: 'total', label: 'in total' },
+          { value: 'month', label: 'Monthly' },
+          { value: 'total', label: 'Never (total)' },
         ]}
         {...period}
       />

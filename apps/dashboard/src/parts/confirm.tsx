@@ -19,25 +19,14 @@ interface ConfirmProps {
 
 /** Asks before what cannot be taken back; stays open with the reason when it fails. */
 export function Confirm(props: ConfirmProps) {
-  const {
-    opened,
-    title,
-    children,
-    action,
-    keep = 'Keep it',
-    harmless = false,
-    busy,
-    error,
-    onConfirm,
-    onClose,
-  } = props;
+  const { opened, title, children, action, keep = 'Cancel', harmless = false, busy, error, onConfirm, onClose } = props;
   return (
     <Modal opened={opened} onClose={onClose} title={title}>
       <Stack>
         <Text size="sm" component="div">
           {children}
         </Text>
-        {error !== null && <Trouble error={error} doing="That did not work" />}
+        {error !== null && <Trouble error={error} doing="Something went wrong" />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose} data-autofocus>
             {keep}

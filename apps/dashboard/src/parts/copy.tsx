@@ -81,7 +81,7 @@ export function CodeTabs({ codes }: { readonly codes: Readonly<Record<string, st
             </Tabs.Tab>
           ))}
         </Tabs.List>
-        <CopyIconButton value={codes[shown] ?? ''} label={`Copy the ${shown} example`} />
+        <CopyIconButton value={codes[shown] ?? ''} label={`Copy ${shown} example`} />
       </Group>
       {Object.entries(codes).map(([name, code]) => (
         <Tabs.Panel key={name} value={name}>

@@ -30,7 +30,7 @@ export function WeightField({ field, others }: { readonly field: object; readonl
   return (
     <NumberInput
       label="Weight"
-      description={`2 gets twice the turns of ${others}`}
+      description={`2 = twice the queue share of ${others}`}
       min={1}
       max={100}
       allowDecimal={false}
@@ -41,7 +41,7 @@ export function WeightField({ field, others }: { readonly field: object; readonl
 }
 
 function meaning(usual: number | undefined, most: number): string {
-  if (most !== 0) return `Blank = default, ${most} at most: the account’s limit`;
+  if (most !== 0) return `Blank = default, maximum ${most} (account limit)`;
   if (usual === 0) return 'Blank = default (unlimited)';
   return `Blank = default${usual === undefined ? '' : ` (${usual})`}, 0 = unlimited`;
 }

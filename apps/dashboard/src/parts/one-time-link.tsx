@@ -29,12 +29,12 @@ export function LinkShown({ title, children, made, onClose }: LinkShownProps) {
         </Text>
         <ShownOnce text={made.link} testId="link" />
         <Text size="sm" c="dimmed">
-          It works once, for {made.hours} hours, for whoever holds it. It is shown only now; if it gets lost, make a new
-          one.
+          The link works once and expires in {made.hours} hours. Anyone who has it can use it. You will not see it
+          again; if you lose it, create a new one.
         </Text>
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
-            I have copied it
+            I’ve saved it
           </Button>
         </Group>
       </Stack>

@@ -16,7 +16,7 @@ export function OverlapField({ label, hours, onChange }: OverlapFieldProps) {
   return (
     <NumberInput
       label={label}
-      description="0 ends it at once"
+      description="0 = ends immediately"
       required
       min={0}
       max={MAX_OVERLAP}

@@ -33,7 +33,7 @@ export function ReferenceImages({ files, most, masked, onChange, onPaint }: Refe
   return (
     <Stack gap={6}>
       <Text size="sm" fw={600}>
-        Start from pictures{' '}
+        Reference images{' '}
         <Text span c="dimmed" size="sm">
           (optional)
         </Text>
@@ -57,19 +57,19 @@ export function ReferenceImages({ files, most, masked, onChange, onPaint }: Refe
         <Dropzone
           accept={TYPES}
           maxSize={MAX_BYTES}
-          inputProps={{ 'aria-label': 'Choose pictures to start from' }}
+          inputProps={{ 'aria-label': 'Choose reference images' }}
           onDrop={(dropped) => {
             onChange([...files, ...dropped].slice(0, most));
           }}
           onReject={() => {
-            notifications.show({ color: 'red', message: 'PNG, JPEG and WebP pictures up to 50 MB can be used.' });
+            notifications.show({ color: 'red', message: 'Only PNG, JPEG, and WebP images up to 50 MB are supported.' });
           }}
           p="sm"
           radius="md"
         >
           <Group gap="sm" c="dimmed" justify="center" wrap="nowrap">
             <UploadIcon />
-            <Text size="sm">Drop pictures here, paste them, or choose files</Text>
+            <Text size="sm">Drop images here, paste them, or choose files</Text>
           </Group>
         </Dropzone>
       )}
@@ -108,7 +108,7 @@ function Thumbnail({ file, masked, onPaint, onRemove }: ThumbnailProps) {
           pos="absolute"
           bottom={4}
           right={4}
-          aria-label={masked ? 'Change the painted mask' : 'Paint what is to change'}
+          aria-label={masked ? 'Edit mask' : 'Paint mask'}
           onClick={onPaint}
         >
           <BrushIcon size={14} />

@@ -21,7 +21,7 @@ export function RenameForm({ title, name: before, onSave, onClose }: RenameFormP
       action="Save"
       busy={save.isPending}
       error={save.error}
-      doing="The name was not changed"
+      doing="Could not change the name"
       onSubmit={() => {
         save.mutate();
       }}

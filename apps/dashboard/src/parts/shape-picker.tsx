@@ -24,7 +24,7 @@ export function ShapePicker({ sizes, value, onChange }: ShapePickerProps) {
   return (
     <Box>
       <Text size="sm" fw={600} mb={6} id="shape-label">
-        Shape
+        Aspect ratio
       </Text>
       <SimpleGrid
         ref={group}

@@ -40,20 +40,20 @@ const client = new OpenAI({
   baseURL: '${origin}/v1',
   apiKey: '${secret}',
 });
-const picture = await client.images.${edits ? 'edit' : 'generate'}({
+const image = await client.images.${edits ? 'edit' : 'generate'}({
 ${parts.Node.map((line) => `  ${line},`).join('\n')}
 });
-console.log(picture.${answer});`,
+console.log(image.${answer});`,
     Python: `from openai import OpenAI
 
 client = OpenAI(
     base_url="${origin}/v1",
     api_key="${secret}",
 )
-picture = client.images.${edits ? 'edit' : 'generate'}(
+image = client.images.${edits ? 'edit' : 'generate'}(
 ${parts.Python.map((line) => `    ${line},`).join('\n')}
 )
-print(picture.${answer})`,
+print(image.${answer})`,
   };
 }
 

@@ -22,14 +22,9 @@ export function Spend({ budget, spend }: SpendProps) {
     <Stack gap={4} maw={200}>
       <Text size="sm" className="numbers">
         {amountIn(budget.spent, currency)} of {amountIn(budget.amount, currency)}
-        {budget.period === 'month' && ' a month'}
+        {budget.period === 'month' && '/month'}
       </Text>
-      <Progress
-        value={share}
-        size="xs"
-        color={share >= 90 ? 'red' : 'safelight'}
-        aria-label="Share of the budget spent"
-      />
+      <Progress value={share} size="xs" color={share >= 90 ? 'red' : 'safelight'} aria-label="Budget used" />
     </Stack>
   );
 }

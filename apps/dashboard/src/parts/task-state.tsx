@@ -2,12 +2,12 @@ import type { TaskRow } from '../api/types.ts';
 import { State } from './state.tsx';
 
 const LOOKS = {
-  queued: { label: 'Waiting', color: 'gray' },
+  queued: { label: 'Queued', color: 'gray' },
   running: { label: 'Running', color: 'blue' },
-  storing: { label: 'Storing', color: 'blue' },
+  storing: { label: 'Saving', color: 'blue' },
   completed: { label: 'Completed', color: 'green' },
   failed: { label: 'Failed', color: 'red' },
-  cancelled: { label: 'Cancelled', color: 'gray' },
+  cancelled: { label: 'Canceled', color: 'gray' },
 } as const;
 
 /** How a task is doing: its phase while it runs, how it ended after that. */

@@ -13,7 +13,7 @@ createServer(async (request, response) => {
     const event = webhook.verify(body, request.headers); // throws when it is not genuine
     response.writeHead(204).end();
     if (event.type === 'image.task.completed') console.log(event.data.result.images[0].url[0]);
-    if (event.type === 'webhook.test') console.log('The test has arrived.');
+    if (event.type === 'webhook.test') console.log('Test event received.');
   } catch {
     response.writeHead(400).end();
   }
@@ -37,6 +37,6 @@ def receive():
     if event["type"] == "image.task.completed":
         print(event["data"]["result"]["images"][0]["url"][0])
     if event["type"] == "webhook.test":
-        print("The test has arrived.")
+        print("Test event received.")
     return "", 204`,
 };

@@ -5,16 +5,16 @@ describe('what is said of webhooks', () => {
 
   it.each([
     [{ status: 204 }, 'Answered 204'],
-    [{ status: 410 }, 'Answered 410: wants no more'],
-    [{ error: 'timeout' }, 'No answer in time'],
+    [{ status: 410 }, 'Answered 410: unsubscribed'],
+    [{ error: 'timeout' }, 'Timed out'],
     [{ error: 'of_tomorrow' }, 'of_tomorrow'],
-    [{ duration_ms: null }, 'Under way'],
+    [{ duration_ms: null }, 'In progress'],
   ])('of an attempt with %j', (part, words) => {
     expect(attemptOutcome({ ...attempt, ...part }, true)).toBe(words);
   });
 
   it('does not take an attempt whose worker died for one that runs', () => {
-    expect(attemptOutcome({ ...attempt, duration_ms: null }, false)).toBe('Nobody saw how it ended');
+    expect(attemptOutcome({ ...attempt, duration_ms: null }, false)).toBe('Outcome unknown');
   });
 
   it('names events', () => {

@@ -5,7 +5,7 @@ import type { StateLook } from './state.tsx';
 export const EVENTS: readonly { readonly value: WebhookEvent; readonly label: string }[] = [
   { value: 'image.task.completed', label: 'Task completed' },
   { value: 'image.task.failed', label: 'Task failed' },
-  { value: 'image.task.cancelled', label: 'Task cancelled' },
+  { value: 'image.task.cancelled', label: 'Task canceled' },
 ];
 
 export const DELIVERY_LOOKS: Readonly<Record<WebhookDelivery['status'], StateLook>> = {
@@ -15,13 +15,13 @@ export const DELIVERY_LOOKS: Readonly<Record<WebhookDelivery['status'], StateLoo
 };
 
 const ERRORS: Readonly<Record<string, string>> = {
-  timeout: 'No answer in time',
-  tls: 'The certificate is not valid',
-  unreachable: 'Could not be reached',
-  interrupted: 'Cut short by a restart; it did not count',
-  secret_unreadable: 'The signing secret cannot be read: SECRET_KEY has changed',
-  endpoint_disabled: 'Not sent: the endpoint is switched off',
-  removed: 'Not sent: the endpoint or the task is gone',
+  timeout: 'Timed out',
+  tls: 'Invalid TLS certificate',
+  unreachable: 'Connection failed',
+  interrupted: 'Interrupted by a restart; not counted',
+  secret_unreadable: 'Cannot read the signing secret: SECRET_KEY has changed',
+  endpoint_disabled: 'Not sent: endpoint disabled',
+  removed: 'Not sent: endpoint or task removed',
 } satisfies Record<NonNullable<Attempt['error']>, string>;
 
 /** "Task completed", "Test". */
@@ -35,6 +35,6 @@ type Outcome = Pick<Attempt, 'status' | 'duration_ms'> & { readonly error: strin
 /** How one attempt ended. */
 export function attemptOutcome({ status, error, duration_ms: duration }: Outcome, isLast: boolean): string {
   if (error !== null) return ERRORS[error] ?? error;
-  if (status !== null) return status === 410 ? 'Answered 410: wants no more' : `Answered ${status}`;
-  return duration === null && isLast ? 'Under way' : 'Nobody saw how it ended';
+  if (status !== null) return status === 410 ? 'Answered 410: unsubscribed' : `Answered ${status}`;
+  return duration === null && isLast ? 'In progress' : 'Outcome unknown';
 }

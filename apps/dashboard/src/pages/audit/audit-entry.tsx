@@ -36,11 +36,11 @@ function Details({ entry }: { readonly entry: AuditEntry }) {
   return (
     <Box px="md" pb="md">
       <dl className="facts">
-        <dt>When</dt>
+        <dt>Time</dt>
         <dd>{fullTime(createdAt)}</dd>
         {person !== null && (
           <>
-            <dt>Who</dt>
+            <dt>Member</dt>
             <dd>
               {person.name} ({person.email})
             </dd>
@@ -52,7 +52,7 @@ function Details({ entry }: { readonly entry: AuditEntry }) {
         </dd>
         {target !== null && (
           <>
-            <dt>About</dt>
+            <dt>Target</dt>
             <dd>
               <Group gap="xs">
                 <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}>{target}</Code>
@@ -62,7 +62,7 @@ function Details({ entry }: { readonly entry: AuditEntry }) {
           </>
         )}
         {shown.map(([name, value]) => (
-          <Detail key={name} name={name === 'url' ? 'address' : name.replaceAll('_', ' ')} value={value} />
+          <Detail key={name} name={name === 'url' ? 'URL' : name.replaceAll('_', ' ')} value={value} />
         ))}
       </dl>
     </Box>
@@ -91,25 +91,25 @@ function TargetLink({
   if (action.startsWith('provider.'))
     return (
       <Link to="/operation" className="text-link">
-        Show the providers
+        View providers
       </Link>
     );
   if (kind === 'task')
     return (
       <Link to="/tasks/$id" params={{ id: target }} className="text-link">
-        Open the task
+        Open task
       </Link>
     );
   if (kind === 'key')
     return (
       <Link to="/tasks" search={{ key: target }} className="text-link">
-        Show the key&apos;s tasks
+        View tasks
       </Link>
     );
   if (kind === 'whe')
     return (
       <Link to="/webhooks" search={{ endpoint: target }} className="text-link">
-        Show its deliveries
+        View deliveries
       </Link>
     );
   return null;

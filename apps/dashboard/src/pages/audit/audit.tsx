@@ -11,11 +11,11 @@ import { AuditRow } from './audit-entry.tsx';
 const route = getRouteApi('/inside/audit');
 const KINDS = [
   { value: 'keys', label: 'Keys' },
-  { value: 'tasks', label: 'Tasks and pictures' },
+  { value: 'tasks', label: 'Tasks and images' },
   { value: 'webhooks', label: 'Webhooks' },
   { value: 'providers', label: 'Providers' },
-  { value: 'team', label: 'People and account' },
-  { value: 'sign_in', label: 'Signing in and out' },
+  { value: 'team', label: 'Team and account' },
+  { value: 'sign_in', label: 'Sign-in' },
 ];
 
 export function AuditPage() {
@@ -26,7 +26,7 @@ export function AuditPage() {
   return (
     <PageFrame
       title="Audit log"
-      about="Who did what in this account, newest first. Entries are only ever added."
+      about="Who did what in this account, newest first. Entries are never changed or removed."
       actions={
         <Button
           component="a"
@@ -39,9 +39,7 @@ export function AuditPage() {
       }
     >
       <Filters filters={filters} />
-      {error !== null && (
-        <Trouble error={error} doing="The audit log could not be read" onRetry={() => void refetch()} />
-      )}
+      {error !== null && <Trouble error={error} doing="Could not load the audit log" onRetry={() => void refetch()} />}
       {error === null && (
         <Box className="surface">
           {isPending && <Rows count={8} />}
@@ -71,14 +69,14 @@ function Filters({ filters }: { readonly filters: AuditFilters }) {
   return (
     <Group gap="sm">
       <Select
-        aria-label="Who"
-        placeholder="Anybody"
+        aria-label="Member"
+        placeholder="Any member"
         clearable
         searchable
         w={240}
         data={[
           ...(people.data?.data.map(({ id, name, email }) => ({ value: id, label: `${name} (${email})` })) ?? []),
-          { value: 'nobody', label: 'Nobody of the account' },
+          { value: 'nobody', label: 'Outside the team' },
         ]}
         value={filters.who ?? null}
         onChange={(who) => {
@@ -86,8 +84,8 @@ function Filters({ filters }: { readonly filters: AuditFilters }) {
         }}
       />
       <Select
-        aria-label="What"
-        placeholder="Anything"
+        aria-label="Action"
+        placeholder="Any action"
         clearable
         w={210}
         data={KINDS}
@@ -104,14 +102,14 @@ function NothingFound() {
   return (
     <Empty
       icon={<AuditIcon size={36} />}
-      title="Nothing like this was done"
+      title="No matching entries"
       action={
         <Button component={Link} to="/audit" variant="default" leftSection={<SearchIcon size={16} />}>
-          Show everything
+          Clear filters
         </Button>
       }
     >
-      Choose another person or another kind of action.
+      Choose another member or another action.
     </Empty>
   );
 }

@@ -31,17 +31,17 @@ export function RotateKey({ apiKey, onClose, onMade }: RotateProps) {
       action="Rotate"
       busy={rotate.isPending}
       error={rotate.error}
-      doing="The key was not rotated"
+      doing="Could not rotate the key"
       onSubmit={() => {
         rotate.mutate();
       }}
       onClose={onClose}
     >
       <Text size="sm">
-        You get a new secret with the same settings. The old one goes on working for a while, so that programs can be
-        changed without an outage.
+        You get a new secret with the same settings. The old secret keeps working for a while, so you can update your
+        programs without an outage.
       </Text>
-      <OverlapField label="Hours that the old secret still works" hours={hours} onChange={setHours} />
+      <OverlapField label="Hours the old secret keeps working" hours={hours} onChange={setHours} />
     </FormDialog>
   );
 }
@@ -59,7 +59,7 @@ export function RevokeKey({ apiKey, onClose }: { readonly apiKey: ApiKey; readon
     <Confirm
       opened
       title={`Revoke ${apiKey.name}?`}
-      action="Revoke the key"
+      action="Revoke key"
       busy={revoke.isPending}
       error={revoke.error}
       onConfirm={() => {
@@ -67,7 +67,7 @@ export function RevokeKey({ apiKey, onClose }: { readonly apiKey: ApiKey; readon
       }}
       onClose={onClose}
     >
-      Programs that use it are refused from now on, with 401. This cannot be taken back; tasks that were accepted go on.
+      Programs that use this key are rejected immediately (HTTP 401). Accepted tasks continue. You cannot undo this.
     </Confirm>
   );
 }

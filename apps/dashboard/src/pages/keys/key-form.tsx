@@ -34,7 +34,7 @@ interface Fields {
 }
 
 const SCOPES: { value: KeyScope; label: string }[] = [
-  { value: 'images', label: 'Make pictures' },
+  { value: 'images', label: 'Generate images' },
   { value: 'tasks', label: 'Read tasks' },
   { value: 'chat', label: 'Chat' },
 ];
@@ -43,8 +43,8 @@ const isScope = (text: string): text is KeyScope => SCOPES.some(({ value }) => v
 /** Limits that a key and its account both have. */
 const LIMITS = [
   ['submits_per_minute', 'Requests per minute'],
-  ['polls_per_minute', 'Status reads per minute'],
-  ['tasks_in_flight', 'Tasks at the same time'],
+  ['polls_per_minute', 'Status checks per minute'],
+  ['tasks_in_flight', 'Concurrent tasks'],
 ] as const;
 /** What members leave to admins. */
 const FOR_ADMINS: readonly string[] = ['budget', 'budget_period', 'weight', ...LIMITS.map(([name]) => name)];
@@ -56,7 +56,7 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
   const { data: account } = useQuery({ ...ownAccountQuery, enabled: isAdmin });
   const form = useForm<Fields>({
     initialValues: fieldsOf(existing),
-    validate: { name: (value) => (value.trim() === '' ? 'Give it a name that says who uses it' : null) },
+    validate: { name: (value) => (value.trim() === '' ? 'Enter a name' : null) },
   });
   const save = useMutation({
     mutationFn: async (fields: Fields) =>
@@ -69,7 +69,7 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
         onMade(answer);
         return;
       }
-      notifications.show({ color: 'green', message: 'The key is changed.' });
+      notifications.show({ color: 'green', message: 'Key updated.' });
       onClose();
     },
     onError: (error) => {
@@ -78,12 +78,12 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
   });
   return (
     <FormDialog
-      title={existing === undefined ? 'Create a key' : `Edit ${existing.name}`}
+      title={existing === undefined ? 'Create key' : `Edit ${existing.name}`}
       wide
-      action={existing === undefined ? 'Create the key' : 'Save'}
+      action={existing === undefined ? 'Create key' : 'Save'}
       busy={save.isPending}
       error={save.error}
-      doing="The key was not saved"
+      doing="Could not save the key"
       onSubmit={form.onSubmit((fields) => {
         save.mutate(fields);
       })}
@@ -91,7 +91,7 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
     >
       <TextInput
         label="Name"
-        description="Who or what uses it, such as “shop website”"
+        description="Who or what uses this key, such as “shop website”"
         required
         data-autofocus
         maxLength={100}
@@ -100,14 +100,14 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <MultiSelect
           label="Models"
-          placeholder={form.values.models.length === 0 ? 'Every model' : ''}
+          placeholder={form.values.models.length === 0 ? 'All models' : ''}
           data={models.data?.data.map(({ id }) => id) ?? []}
           clearable
           {...form.getInputProps('models')}
         />
         <MultiSelect
-          label="May be used to"
-          placeholder={form.values.scopes.length === 0 ? 'Everything' : ''}
+          label="Permissions"
+          placeholder={form.values.scopes.length === 0 ? 'All' : ''}
           data={SCOPES}
           clearable
           {...form.getInputProps('scopes')}
@@ -135,32 +135,32 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
           </Accordion.Item>
         )}
         <Accordion.Item value="client">
-          <Accordion.Control>Defaults for its client</Accordion.Control>
+          <Accordion.Control>Client compatibility</Accordion.Control>
           <Accordion.Panel>
             <Stack gap="sm">
               <Select
-                label="Pictures are answered as"
-                description="LibreChat needs base64"
+                label="Response format"
+                description="LibreChat needs Base64"
                 allowDeselect={false}
                 data={[
-                  { value: '', label: 'The standard of each endpoint' },
-                  { value: 'url', label: 'An address (url)' },
+                  { value: '', label: 'Endpoint default' },
+                  { value: 'url', label: 'Link (url)' },
                   { value: 'b64_json', label: 'Base64 (b64_json)' },
                 ]}
                 {...form.getInputProps('default_response_format')}
               />
               <Select
-                label="Requests are answered"
-                description="APIMart clients expect a task at once"
+                label="Respond with"
+                description="APIMart clients expect a task immediately"
                 allowDeselect={false}
                 data={[
-                  { value: 'sync', label: 'With the picture (OpenAI)' },
-                  { value: 'apimart', label: 'With a task to ask about (APIMart)' },
+                  { value: 'sync', label: 'Image (OpenAI)' },
+                  { value: 'apimart', label: 'Task to poll (APIMart)' },
                 ]}
                 {...form.getInputProps('submit_mode')}
               />
               <Switch
-                label="Take sizes in pixels, such as 1024x1024"
+                label="Accept pixel sizes, such as 1024x1024"
                 description="Open WebUI and NextChat send them"
                 {...form.getInputProps('allow_pixel_size', { type: 'checkbox' })}
               />

@@ -20,8 +20,7 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
     >
       <Stack>
         <Text size="sm">
-          Copy the secret of <b>{made.key.name}</b> now. It is shown this once only: Darkroom keeps nothing it could be
-          read from.
+          Copy the secret of <b>{made.key.name}</b> now. You will not see it again: Darkroom stores only a hash.
         </Text>
         <ShownOnce text={made.secret} testId="secret" />
         {isForPictures(made.key) && (
@@ -34,7 +33,7 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
         )}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
-            I have copied it
+            I’ve saved it
           </Button>
         </Group>
       </Stack>

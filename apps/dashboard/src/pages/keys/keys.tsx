@@ -39,30 +39,29 @@ export function KeysPage() {
         setDialog({ kind: 'create' });
       }}
     >
-      Create a key
+      New key
     </Button>
   );
   return (
     <PageFrame
       title="Keys"
-      about={`A key lets a program use Darkroom. Give each program its own, so that it can be limited and taken back alone.${
-        isAdmin ? '' : ' You see the keys that you created; admins see all keys of the account.'
+      about={`A key lets a program use Darkroom. Give each program its own key, so you can limit and revoke it separately.${
+        isAdmin ? '' : ' You see only the keys you created; admins see all keys of the account.'
       }`}
       actions={all.length > 0 ? create : undefined}
     >
-      {error !== null && <Trouble error={error} doing="The keys could not be read" onRetry={() => void refetch()} />}
+      {error !== null && <Trouble error={error} doing="Could not load keys" onRetry={() => void refetch()} />}
       {error === null && (
         <Box className="surface">
           {isPending && <Rows />}
           {!isPending && all.length === 0 && (
             <Empty icon={<KeyIcon size={36} />} title="No keys yet" action={create}>
-              {isAdmin ? 'Create the first one' : 'You have created none'}: with a new key you get the secret and a
-              request to copy that works at once.
+              {isAdmin ? '' : 'You have not created any keys. '}Create one to get its secret and a ready-to-run request.
             </Empty>
           )}
           {all.length > 0 && shown.length === 0 && (
-            <Empty icon={<KeyIcon size={36} />} title="No key is in use">
-              All keys are revoked or expired. Create a new one, or show the old ones below.
+            <Empty icon={<KeyIcon size={36} />} title="No active keys">
+              All keys are revoked or expired. Create a new key, or show the inactive ones below.
             </Empty>
           )}
           {shown.length > 0 && <KeyTable keys={shown} withCreators={isAdmin} onAct={setDialog} />}
@@ -168,7 +167,7 @@ function KeyMenu({ apiKey, onAct }: { readonly apiKey: ApiKey; readonly onAct: (
           void navigate({ to: '/tasks', search: { key: apiKey.id } });
         }}
       >
-        Show its tasks
+        View tasks
       </Menu.Item>
       {active && (
         <>
@@ -211,10 +210,10 @@ function stateOf({ revoked_at: revoked, expires_at: expires }: ApiKey): 'active'
 function limitsOf(key: ApiKey): string {
   const limits = [
     key.models.length > 0 ? key.models.join(', ') : undefined,
-    key.scopes.length > 0 ? `only ${key.scopes.join(', ')}` : undefined,
-    key.submits_per_minute === null ? undefined : `${key.submits_per_minute || 'any'} requests/min`,
-    key.tasks_in_flight === null ? undefined : `${key.tasks_in_flight || 'any number'} at once`,
+    key.scopes.length > 0 ? `${key.scopes.join(', ')} only` : undefined,
+    key.submits_per_minute === null ? undefined : `${key.submits_per_minute || 'unlimited'} requests/min`,
+    key.tasks_in_flight === null ? undefined : `${key.tasks_in_flight || 'unlimited'} concurrent`,
     key.weight === 1 ? undefined : `weight ${key.weight}`,
   ].filter((limit) => limit !== undefined);
-  return limits.length === 0 ? 'Standard' : limits.join(' · ');
+  return limits.length === 0 ? 'Default' : limits.join(' · ');
 }

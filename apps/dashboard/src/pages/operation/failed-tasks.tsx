@@ -33,7 +33,7 @@ export function FailedTasks({ group: { code, provider, model, why_not: whyNot },
   if (error !== null)
     return (
       <Box p="md">
-        <Trouble error={error} doing="The tasks could not be read" onRetry={() => void refetch()} />
+        <Trouble error={error} doing="Could not load tasks" onRetry={() => void refetch()} />
       </Box>
     );
   if (isPending) return <Rows count={3} />;
@@ -46,11 +46,11 @@ export function FailedTasks({ group: { code, provider, model, why_not: whyNot },
         <Table horizontalSpacing="md" verticalSpacing={8}>
           <Table.Thead>
             <Table.Tr>
-              {whyNot === null && <Table.Th w={40} aria-label="Chosen" />}
+              {whyNot === null && <Table.Th w={40} aria-label="Select" />}
               <Table.Th>Task</Table.Th>
               <Table.Th>Account and key</Table.Th>
-              <Table.Th>What happened</Table.Th>
-              <Table.Th ta="right">When</Table.Th>
+              <Table.Th>Error</Table.Th>
+              <Table.Th ta="right">Failed</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -62,7 +62,7 @@ export function FailedTasks({ group: { code, provider, model, why_not: whyNot },
                     <Table.Td>
                       {task.redriven_as === null && (
                         <Checkbox
-                          aria-label={`Choose ${task.id}`}
+                          aria-label={`Select ${task.id}`}
                           checked={chosen.includes(task.id)}
                           disabled={!chosen.includes(task.id) && chosen.length >= MOST}
                           onChange={(event) => {
@@ -76,7 +76,7 @@ export function FailedTasks({ group: { code, provider, model, why_not: whyNot },
                     <TaskId id={task.id} accountId={task.account.id} />
                     {task.redriven_as !== null && (
                       <Text size="xs" c="dimmed">
-                        re-driven as <TaskId id={task.redriven_as} accountId={task.account.id} />
+                        retried as <TaskId id={task.redriven_as} accountId={task.account.id} />
                       </Text>
                     )}
                   </Table.Td>
@@ -105,7 +105,7 @@ export function FailedTasks({ group: { code, provider, model, why_not: whyNot },
         )}
         {chosen.length > 0 && (
           <RedriveButton
-            label={`Re-drive the chosen ${chosen.length}`}
+            label={`Retry ${chosen.length} selected`}
             count={chosen.length}
             body={{ tasks: chosen }}
             onDone={() => {

@@ -25,17 +25,15 @@ export function Failures() {
         <Title order={2} fz="lg" id="failures">
           Failed tasks
         </Title>
-        <SegmentedControl size="xs" aria-label="How far back" data={SPANS} value={days} onChange={setDays} />
+        <SegmentedControl size="xs" aria-label="Time range" data={SPANS} value={days} onChange={setDays} />
       </Group>
-      {error !== null && (
-        <Trouble error={error} doing="The failures could not be read" onRetry={() => void refetch()} />
-      )}
+      {error !== null && <Trouble error={error} doing="Could not load failed tasks" onRetry={() => void refetch()} />}
       {error === null && (
         <Box className="surface">
           {isPending && <Rows count={3} />}
           {data?.data.length === 0 && (
-            <Empty icon={<CheckIcon size={36} />} title="Nothing failed in this time">
-              When something does, it is listed here, and can be tried once more.
+            <Empty icon={<CheckIcon size={36} />} title="No failed tasks in this period">
+              Failed tasks appear here and can be retried.
             </Empty>
           )}
           {data?.data.map((group) => (
@@ -60,7 +58,7 @@ function Kind({ group, days }: { readonly group: FailureGroup; readonly days: st
           </UnstyledButton>
           <Text size="sm" c="dimmed" className="numbers">
             {count.toLocaleString('en')} {count === 1 ? 'task' : 'tasks'}
-            {redriven > 0 && `, ${redriven.toLocaleString('en')} re-driven`}, the last{' '}
+            {redriven > 0 && `, ${redriven.toLocaleString('en')} retried`}, last{' '}
             <span title={fullTime(latest)}>{fromNow(latest)}</span>
           </Text>
           {whyNot !== null && (
@@ -71,7 +69,7 @@ function Kind({ group, days }: { readonly group: FailureGroup; readonly days: st
         </Box>
         {whyNot === null && (
           <RedriveButton
-            label={left === 1 ? 'Re-drive it' : `Re-drive all ${left.toLocaleString('en')}`}
+            label={left === 1 ? 'Retry' : `Retry all ${left.toLocaleString('en')}`}
             of={`${code} of ${model}`}
             count={left}
             body={{ code, provider, model, days: Number(days) }}

@@ -12,7 +12,7 @@ export function OperationPage() {
   return (
     <PageFrame
       title="Providers and queue"
-      about="Who makes the pictures, what waits, and what went wrong, in all accounts. The page keeps itself up to date."
+      about="Providers, queue, and failed tasks across all accounts. Updates automatically."
     >
       {operator ? (
         <>
@@ -22,8 +22,8 @@ export function OperationPage() {
         </>
       ) : (
         <Box className="surface">
-          <Empty icon={<ServerIcon size={36} />} title="This page is for operators">
-            It is about the whole installation. Ask an admin of the account that runs it.
+          <Empty icon={<ServerIcon size={36} />} title="Operators only">
+            This page covers the whole installation. Ask an admin of the account that runs it.
           </Empty>
         </Box>
       )}

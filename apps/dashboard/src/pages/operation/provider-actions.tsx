@@ -29,8 +29,7 @@ export function DrainButton({ name }: { readonly name: string }) {
       <Confirm
         opened={asking}
         title={`Drain ${name}?`}
-        action="Drain the provider"
-        keep="Leave it on"
+        action="Drain provider"
         busy={drain.isPending}
         error={drain.error}
         onConfirm={() => {
@@ -40,12 +39,12 @@ export function DrainButton({ name }: { readonly name: string }) {
       >
         <Stack gap="sm">
           <Text size="sm">
-            It gets no new calls until you resume it. What it works on is finished. Tasks go to other providers of their
-            model, or wait.
+            The provider gets no new calls until you resume it. Running calls finish. Tasks go to other providers of
+            their model, or wait.
           </Text>
           <TextInput
             label="Reason"
-            description="Shown to whoever looks here next."
+            description="Shown to other operators."
             maxLength={200}
             value={reason}
             onChange={(event) => {
@@ -62,11 +61,11 @@ export function ResumeButton({ name }: { readonly name: string }) {
   const resume = useMutation({
     mutationFn: () => send('POST', addressOf(name, 'resume')),
     onSuccess: async () => {
-      notifications.show({ color: 'green', message: `${name} gets calls again.` });
+      notifications.show({ color: 'green', message: `${name} is accepting requests again.` });
       await queryClient.invalidateQueries(providersQuery);
     },
     onError: (error) => {
-      notifications.show({ color: 'red', title: 'It was not resumed', message: error.message });
+      notifications.show({ color: 'red', title: 'Could not resume the provider', message: error.message });
     },
   });
   return (

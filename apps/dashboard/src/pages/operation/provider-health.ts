@@ -12,27 +12,31 @@ export function healthOf(provider: Provider): Health {
   const { drained, type, has_key: hasKey, breaker, open_ms: openMs, calls, concurrency } = provider;
   if (type === null)
     return {
-      label: 'Not in the catalogue',
+      label: 'Not in catalog',
       color: 'gray',
-      why: 'It is drained, and no model is served by it any more.',
+      why: 'Drained, and no model uses it anymore.',
     };
   if (drained !== null) {
     const reason = drained.reason === null ? '' : `: ${drained.reason}`;
-    return { label: 'Drained', color: 'gray', why: `It was drained ${fromNow(drained.since)}${reason}.` };
+    return { label: 'Drained', color: 'gray', why: `Drained ${fromNow(drained.since)}${reason}.` };
   }
   if (!hasKey)
-    return { label: 'No key set', color: 'red', why: 'It needs a key, and the API was started without one.' };
+    return { label: 'No key set', color: 'red', why: 'The provider needs a key, but the API was started without one.' };
   if (breaker === 'open') {
-    const why = `It failed again and again. It is tried again in ${secondsLeft(openMs)}.`;
-    return { label: 'Resting', color: 'red', why };
+    const why = `Too many consecutive failures. Next attempt in ${secondsLeft(openMs)}.`;
+    return { label: 'Unavailable', color: 'red', why };
   }
   if (breaker === 'half-open')
     return {
-      label: 'Being tried',
+      label: 'Recovering',
       color: 'blue',
-      why: 'It rested after failures. The next call shows whether it works.',
+      why: 'Paused after failures. The next call checks whether it works again.',
     };
   if (concurrency !== null && calls >= concurrency)
-    return { label: 'Full', color: 'blue', why: 'As many calls are running as may. More wait, or go elsewhere.' };
-  return { label: 'Healthy', color: 'green', why: 'It gets calls.' };
+    return {
+      label: 'At capacity',
+      color: 'blue',
+      why: 'The call limit is reached. New calls wait or go to other providers.',
+    };
+  return { label: 'Healthy', color: 'green', why: 'Accepting requests.' };
 }

@@ -37,9 +37,9 @@ function Trial({ provider: { name, trials, drained } }: { readonly provider: Pro
   return (
     <Stack>
       <Text size="sm">
-        This draws one small picture with {name} and no other provider, in the way that every picture is made
-        {drained === null ? '' : ', although it is drained'}. {priceText(trial?.cost ?? null)} It takes two minutes at
-        most.
+        Generates one small image with {name} only, the same way as any other image
+        {drained === null ? '' : ', although it is drained'}. {priceText(trial?.cost ?? null)} It takes up to two
+        minutes.
       </Text>
       {trials.length > 1 && (
         <Select
@@ -53,7 +53,7 @@ function Trial({ provider: { name, trials, drained } }: { readonly provider: Pro
           }}
         />
       )}
-      {test.error !== null && <Trouble error={test.error} doing="The test could not begin" />}
+      {test.error !== null && <Trouble error={test.error} doing="Could not start the test" />}
       {test.data !== undefined && <TrialResult id={test.data.task_id} />}
       <Group justify="flex-end">
         <Button
@@ -62,7 +62,7 @@ function Trial({ provider: { name, trials, drained } }: { readonly provider: Pro
             test.mutate();
           }}
         >
-          {test.data === undefined ? 'Draw a test picture' : 'Draw another'}
+          {test.data === undefined ? 'Generate test image' : 'Generate another'}
         </Button>
       </Group>
     </Stack>
@@ -72,18 +72,18 @@ function Trial({ provider: { name, trials, drained } }: { readonly provider: Pro
 function TrialResult({ id }: { readonly id: string }) {
   const { data: task, error } = useQuery(taskQuery(id));
   useFollowTask(id, task === undefined || task.status === 'pending');
-  if (error !== null) return <Trouble error={error} doing="The test could not be followed" />;
+  if (error !== null) return <Trouble error={error} doing="Could not load the test task" />;
   if (task === undefined || task.status === 'pending')
     return (
       <Group gap="sm" aria-live="polite">
         <Loader size="sm" />
-        {task === undefined ? <Text size="sm">Beginning</Text> : <TaskState task={task} />}
+        {task === undefined ? <Text size="sm">Starting</Text> : <TaskState task={task} />}
       </Group>
     );
   return (
     <Stack gap="sm" aria-live="polite">
       {task.status === 'completed' ? <Drawn task={task} /> : <TaskError task={task} />}
-      <TaskLink id={id}>Open the task</TaskLink>
+      <TaskLink id={id}>Open task</TaskLink>
     </Stack>
   );
 }
@@ -93,22 +93,20 @@ function Drawn({ task }: { readonly task: TaskDetail }) {
   const took = task.finished_at === null ? 0 : Date.parse(task.finished_at) - Date.parse(task.created_at);
   return (
     <Group align="flex-start" wrap="nowrap">
-      {picture !== undefined && (
-        <Image src={picture.url} alt="The test picture" w={140} h={140} radius="md" fit="cover" />
-      )}
+      {picture !== undefined && <Image src={picture.url} alt="Test image" w={140} h={140} radius="md" fit="cover" />}
       <Box>
         <TaskState task={task} />
         <Text size="sm" mt="xs">
           Took {duration(took)}
         </Text>
-        <Text size="sm">{task.cost === null ? 'Cost nothing' : `Cost ${money(task.cost)}`}</Text>
+        <Text size="sm">{task.cost === null ? 'Free of charge' : `Cost ${money(task.cost)}`}</Text>
       </Box>
     </Group>
   );
 }
 
 function priceText(cost: Money | null): string {
-  if (cost === null) return 'It costs nothing.';
-  if (cost.amount === null) return 'It costs what a picture costs; no price is set for this model.';
-  return `It costs what a picture costs: ${money(cost)}, charged to your account.`;
+  if (cost === null) return 'It is free of charge.';
+  if (cost.amount === null) return 'It costs as much as any image, but no price is set for this model.';
+  return `It costs as much as any image: ${money(cost)}, charged to your account.`;
 }

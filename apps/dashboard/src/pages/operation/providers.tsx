@@ -18,14 +18,12 @@ export function Providers() {
       <Title order={2} fz="lg" id="providers">
         Providers
       </Title>
-      {error !== null && (
-        <Trouble error={error} doing="The providers could not be read" onRetry={() => void refetch()} />
-      )}
+      {error !== null && <Trouble error={error} doing="Could not load providers" onRetry={() => void refetch()} />}
       {error === null && data === undefined && <Skeleton height={220} radius="lg" />}
       {error === null && data?.data.length === 0 && (
         <Box className="surface">
           <Empty icon={<ServerIcon size={36} />} title="No providers">
-            Name one in the catalogue, and the models it makes.
+            Add a provider and its models to the catalog.
           </Empty>
         </Box>
       )}
@@ -76,7 +74,7 @@ function ProviderCard({ provider, figures }: CardProps) {
         <Keys provider={provider} />
         <SimpleGrid cols={2} spacing="md">
           <Load name="Running now" count={calls} most={concurrency} />
-          <Load name="Begun this minute" count={starts} most={mostStarts} />
+          <Load name="Started this minute" count={starts} most={mostStarts} />
         </SimpleGrid>
         <Text size="sm" c="dimmed" className="numbers">
           {figuresText(figures)}
@@ -97,9 +95,11 @@ function Keys({ provider: { resting_keys: resting, unset_keys: unset } }: { read
       {[
         ...resting.map(({ key, rests_ms: ms }) => {
           const left = secondsLeft(ms);
-          return key === '' ? `It was refused and rests ${left}.` : `The key ${key} was refused and rests ${left}.`;
+          return key === ''
+            ? `Its key was rejected; paused for ${left}.`
+            : `Key ${key} was rejected; paused for ${left}.`;
         }),
-        ...unset.map((key) => `The key ${key} is not set at the API.`),
+        ...unset.map((key) => `Key ${key} is not set at the API.`),
       ].join(' ')}
     </Text>
   );
@@ -134,8 +134,8 @@ function Load({ name, count, most }: LoadProps) {
 }
 
 function figuresText(figures: ProviderFigures | undefined): string {
-  if (figures === undefined) return 'No calls for pictures in the last hour.';
+  if (figures === undefined) return 'No image calls in the last hour.';
   const { calls, failed, median_ms: median } = figures;
-  const usual = median === null ? '' : `, ${duration(median)} usually`;
+  const usual = median === null ? '' : `, median ${duration(median)}`;
   return `Last hour: ${calls.toLocaleString('en')} ${calls === 1 ? 'call' : 'calls'}, ${failed} failed${usual}.`;
 }

@@ -20,18 +20,18 @@ export function QueueState() {
       <Title order={2} fz="lg" id="queue">
         Queue
       </Title>
-      {error !== null && <Trouble error={error} doing="The queue could not be read" onRetry={() => void refetch()} />}
+      {error !== null && <Trouble error={error} doing="Could not load the queue" onRetry={() => void refetch()} />}
       {error === null && queue === undefined && <Skeleton height={180} radius="lg" />}
       {error === null && queue !== undefined && (
         <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }}>
           <Figure name="Waiting" value={count(queue.waiting)} />
           <Figure name="Running" value={count(queue.active)} />
-          <Figure name="Tried again later" value={count(queue.delayed)} />
+          <Figure name="Retrying" value={count(queue.delayed)} />
           <Figure
-            name="Oldest waits"
+            name="Oldest waiting"
             value={queue.oldest_waiting_seconds === 0 ? '–' : duration(queue.oldest_waiting_seconds * 1000)}
           />
-          <Figure name="Per minute" value={count(queue.completed_last_minute)} />
+          <Figure name="Done last minute" value={count(queue.completed_last_minute)} />
           <Figure name="Failed last hour" value={count(queue.failed_last_hour)} />
         </SimpleGrid>
       )}
@@ -52,7 +52,7 @@ function Finished({ minutes }: { readonly minutes: readonly FinishedMinute[] }) 
       <Title order={3} fz="sm" fw={600} mb="md">
         Finished per minute, last hour
       </Title>
-      <div role="img" aria-label={`In the last hour ${completed} were completed and ${failed} failed.`}>
+      <div role="img" aria-label={`In the last hour, ${completed} tasks completed and ${failed} failed.`}>
         <BarChart
           h={140}
           data={data}
@@ -76,11 +76,11 @@ function Workers({ workers }: { readonly workers: readonly QueueWorker[] }) {
   return (
     <Box className="surface" miw={0}>
       <Title order={3} fz="sm" fw={600} p="lg" pb="xs">
-        {workers.length === 0 ? 'Workers' : workers.length === 1 ? 'One worker' : `${workers.length} workers`}
+        {workers.length === 0 ? 'Workers' : workers.length === 1 ? '1 worker' : `${workers.length} workers`}
       </Title>
       {workers.length === 0 ? (
-        <Empty icon={<ServerIcon size={36} />} title="No worker is there">
-          Pictures wait until one is started. Look at what the last one logged.
+        <Empty icon={<ServerIcon size={36} />} title="No workers running">
+          Tasks stay in the queue until a worker starts. Check the worker log.
         </Empty>
       ) : (
         <Table.ScrollContainer minWidth={520}>
@@ -90,8 +90,8 @@ function Workers({ workers }: { readonly workers: readonly QueueWorker[] }) {
                 <Table.Th>Host</Table.Th>
                 <Table.Th>Version</Table.Th>
                 <Table.Th ta="right">Running</Table.Th>
-                <Table.Th ta="right">Since</Table.Th>
-                <Table.Th ta="right">Last sign of life</Table.Th>
+                <Table.Th ta="right">Started</Table.Th>
+                <Table.Th ta="right">Last heartbeat</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>

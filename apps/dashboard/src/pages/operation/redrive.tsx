@@ -49,25 +49,21 @@ export function RedriveButton({ label, of, count, body, onDone }: RedriveProps) 
           {label}
         </Button>
       )}
-      <Modal
-        opened={opened}
-        onClose={leave}
-        title={asked.count === 1 ? 'Re-drive this task?' : 'Re-drive these tasks?'}
-      >
+      <Modal opened={opened} onClose={leave} title={asked.count === 1 ? 'Retry this task?' : 'Retry these tasks?'}>
         <Stack>
           {redrive.data === undefined ? (
             <Text size="sm">
-              {asked.count === 1 ? 'A new task is' : `${asked.count.toLocaleString('en')} new tasks are`} made of the
-              same order, for the same account and key, and charged to it at today’s price. A failed task is re-driven
-              once at most{asked.count > 100 ? ', and a hundred at a time' : ''}.
+              {asked.count === 1 ? 'Creates a new task' : `Creates ${asked.count.toLocaleString('en')} new tasks`} from
+              the same {asked.count === 1 ? 'request' : 'requests'}, charged to the same account and key at today’s
+              price. A failed task can be retried only once{asked.count > 100 ? ', and 100 tasks at a time' : ''}.
             </Text>
           ) : (
             <Outcome outcome={redrive.data} />
           )}
-          {redrive.error !== null && <Trouble error={redrive.error} doing="That did not work" />}
+          {redrive.error !== null && <Trouble error={redrive.error} doing="Could not retry" />}
           <Group justify="flex-end">
             <Button variant="default" onClick={leave} data-autofocus>
-              {redrive.data === undefined ? 'Leave it' : 'Close'}
+              {redrive.data === undefined ? 'Cancel' : 'Close'}
             </Button>
             {redrive.data === undefined && (
               <Button
@@ -76,7 +72,7 @@ export function RedriveButton({ label, of, count, body, onDone }: RedriveProps) 
                   redrive.mutate(null);
                 }}
               >
-                Re-drive
+                Retry
               </Button>
             )}
             {redrive.data !== undefined && redrive.data.next !== null && (
@@ -86,7 +82,7 @@ export function RedriveButton({ label, of, count, body, onDone }: RedriveProps) 
                   redrive.mutate(redrive.data.next);
                 }}
               >
-                Re-drive the next
+                Retry next
               </Button>
             )}
           </Group>
@@ -101,12 +97,12 @@ function Outcome({ outcome: { redriven, refused, next } }: { readonly outcome: R
   return (
     <Stack gap="xs" role="status">
       <Text size="sm">
-        {redriven.length === 1 ? 'One task was' : `${redriven.length || 'No'} tasks were`} re-driven.
-        {next !== null && ' More are left.'}
+        {redriven.length === 1 ? '1 task' : `${redriven.length || 'No'} tasks`} retried.
+        {next !== null && ' More remain.'}
       </Text>
       {reasons.length > 0 && (
         <>
-          <Text size="sm">{refused.length === 1 ? 'One was not:' : `${refused.length} were not:`}</Text>
+          <Text size="sm">{refused.length} not retried:</Text>
           <List size="sm">
             {reasons.map((reason) => (
               <List.Item key={reason}>

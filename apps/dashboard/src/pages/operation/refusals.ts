@@ -1,22 +1,22 @@
 /** Why signing in with the provider ended on the sign-in page, in words; `provider` is its name. */
 const SENTENCES: Readonly<Record<string, (provider: string) => string>> = {
-  not_begun: () => 'The sign-in took too long, or was begun in another browser. Begin again.',
+  not_begun: () => 'The sign-in took too long or was started in another browser. Start again.',
   denied: (provider) => `You did not finish signing in with ${provider}.`,
-  unavailable: (provider) => `${capitalised(provider)} does not answer. Try again in a moment.`,
+  unavailable: (provider) => `${capitalised(provider)} is not responding. Try again in a moment.`,
   unverified: (provider) =>
-    `${capitalised(provider)} does not confirm your e-mail address. Ask an administrator for an invitation link.`,
-  not_invited: () => 'You have no account here yet. Open the link of your invitation, or ask an administrator for one.',
-  taken: () => 'Your e-mail address belongs to somebody with another sign-in. Ask an administrator for help.',
-  disabled: () => 'Your account here is switched off. Ask an administrator.',
-  link_used: () => 'This link was used already, or is too old. Ask for a new one.',
-  too_often: () => 'Too many attempts. Try again in a quarter of an hour.',
+    `${capitalised(provider)} has not verified your email address. Ask an admin for an invitation link.`,
+  not_invited: () => 'You have no account here yet. Open your invitation link, or ask an admin for one.',
+  taken: () => 'Your email address belongs to a user with a different sign-in. Ask an admin for help.',
+  disabled: () => 'Your access is disabled. Ask an admin.',
+  link_used: () => 'Link already used or expired. Ask for a new one.',
+  too_often: () => 'Too many attempts. Try again in 15 minutes.',
 };
 
 /** A sentence for a code of the address bar; whatever else stands there is never shown. */
 export function refusalText(code: string, provider: string): string {
   return Object.hasOwn(SENTENCES, code)
     ? (SENTENCES[code]?.(provider) ?? '')
-    : `Signing in with ${provider} did not work. Try again.`;
+    : `Could not sign in with ${provider}. Try again.`;
 }
 
 function capitalised(text: string): string {

@@ -68,7 +68,7 @@ export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
     onClose();
   };
   return (
-    <Modal opened onClose={onClose} title="Paint what is to change" size="xl" closeOnClickOutside={false}>
+    <Modal opened onClose={onClose} title="Paint the area to change" size="xl" closeOnClickOutside={false}>
       <Stack>
         <Group justify="space-between" gap="sm">
           <SegmentedControl
@@ -84,15 +84,7 @@ export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
           />
           <Group gap="xs" flex={1} miw={180} maw={280} wrap="nowrap">
             <Text size="sm">Size</Text>
-            <Slider
-              flex={1}
-              min={1}
-              max={40}
-              value={share}
-              onChange={setShare}
-              label={null}
-              thumbLabel="Size of the brush"
-            />
+            <Slider flex={1} min={1} max={40} value={share} onChange={setShare} label={null} thumbLabel="Brush size" />
           </Group>
           <Group gap="xs">
             <Button
@@ -124,7 +116,7 @@ export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
           width={picture?.width ?? 300}
           height={picture?.height ?? 300}
           role="img"
-          aria-label="The picture, with what is to change painted over"
+          aria-label="Image with the area to change painted over"
           onPointerDown={start}
           onPointerMove={move}
           onPointerUp={end}
@@ -132,13 +124,13 @@ export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
         />
         <Group justify="space-between">
           <Text size="sm" c="dimmed">
-            What you paint is made anew; the rest stays.
+            Painted areas are regenerated; the rest stays the same.
           </Text>
           <Group>
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
-            <Button onClick={() => void done()}>Use this mask</Button>
+            <Button onClick={() => void done()}>Use mask</Button>
           </Group>
         </Group>
       </Stack>
@@ -157,7 +149,7 @@ function Tool({ icon, name }: { readonly icon: React.ReactNode; readonly name: s
 
 function contextOf(canvas: HTMLCanvasElement | OffscreenCanvas) {
   const context = canvas.getContext('2d');
-  if (context === null) throw new Error('This browser cannot paint.');
+  if (context === null) throw new Error('This browser does not support painting masks.');
   return context;
 }
 

@@ -22,7 +22,7 @@ export function PictureHistory({ current, onPick }: PictureHistoryProps) {
   return (
     <Box>
       <Text size="sm" fw={600} mb="xs">
-        Made here lately
+        Recent
       </Text>
       <Group gap="xs">
         {data.data.map((task) => (

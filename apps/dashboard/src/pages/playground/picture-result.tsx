@@ -8,7 +8,7 @@ import { StoredPicture } from '../../parts/stored-picture.tsx';
 import { Cancel } from '../tasks/task-actions.tsx';
 import { TaskError } from '../tasks/task-error.tsx';
 
-const GONE = 'The picture is not kept any more.';
+const GONE = 'This image is no longer available.';
 
 interface PictureResultProps {
   readonly task: TaskDetail | undefined;
@@ -24,13 +24,13 @@ interface PictureResultProps {
 
 /** From the empty place over the wait to the picture, always in the picture's own shape. */
 export function PictureResult({ task, error, isOrdered, partial, size, onReuse }: PictureResultProps) {
-  if (error !== null) return <Trouble error={error} doing="The picture could not be followed" />;
+  if (error !== null) return <Trouble error={error} doing="Could not load the task" />;
   if (!isOrdered)
     return (
       <Box className="surface">
-        <Empty icon={<PlayIcon size={40} />} title="Your picture appears here">
-          Write a prompt and choose a shape. While it is made you see where it stands in the queue and what it looks
-          like so far.
+        <Empty icon={<PlayIcon size={40} />} title="Your image appears here">
+          Enter a prompt and choose an aspect ratio. While the image is generated, you see its queue position and a
+          preview.
         </Empty>
       </Box>
     );
@@ -57,7 +57,7 @@ export function PictureResult({ task, error, isOrdered, partial, size, onReuse }
           ) : task?.status === 'completed' ? (
             <Center c="dimmed">{GONE}</Center>
           ) : partial !== null ? (
-            <Image src={partial} alt="The picture so far" radius="md" fit="contain" />
+            <Image src={partial} alt="Partial image" radius="md" fit="contain" />
           ) : (
             <Box className="wait-shimmer" bdrs="md" />
           )}
@@ -75,7 +75,7 @@ export function PictureResult({ task, error, isOrdered, partial, size, onReuse }
 function Waiting({ task }: { readonly task: TaskDetail | undefined }) {
   return (
     <Stack gap={6}>
-      <Progress value={Math.max(task?.progress ?? 0, 3)} animated aria-label="Progress of the picture" />
+      <Progress value={Math.max(task?.progress ?? 0, 3)} animated aria-label="Image progress" />
       <Group justify="space-between" gap="xs">
         <Text size="sm">{waitingFor(task)}</Text>
         {task !== undefined && <Cancel task={task} />}
@@ -94,9 +94,9 @@ function waitingFor(task: TaskDetail | undefined): string {
     left === undefined || left < 1 ? '' : `, about ${duration(Math.ceil(left) * 1000).replace('.0', '')} left`;
   if (task.phase === 'queued')
     return task.queue_position === undefined
-      ? `Waiting in the queue${about}`
-      : `Number ${task.queue_position} of this account’s waiting tasks${about}`;
-  return task.phase === 'storing' ? 'Almost done: storing the picture' : `Being made${about}`;
+      ? `Waiting in queue${about}`
+      : `Position ${task.queue_position} in your account’s queue${about}`;
+  return task.phase === 'storing' ? 'Almost done: saving the image' : `Generating${about}`;
 }
 
 type EndedProps = { readonly task: TaskDetail } & Pick<PictureResultProps, 'onReuse'>;
@@ -166,7 +166,7 @@ function Reuse({ task, onReuse }: EndedProps) {
         onReuse(task);
       }}
     >
-      Use its prompt
+      Reuse settings
     </Anchor>
   );
 }

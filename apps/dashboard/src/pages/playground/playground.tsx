@@ -64,7 +64,7 @@ export function PlaygroundPage() {
   useHotkeys([['mod+Enter', start]], []);
   const mostImages = model?.capabilities.edits === false ? 0 : (model?.limits.images ?? 16);
   return (
-    <PageFrame title="Playground" about="Try a prompt here, then take the same request into your program.">
+    <PageFrame title="Playground" about="Try a prompt here, then use the same request in your program.">
       <Grid gap="xl">
         <Grid.Col span={{ base: 12, md: 5 }}>
           <form
@@ -135,13 +135,13 @@ export function PlaygroundPage() {
                   }}
                 />
               )}
-              {make.error !== null && <Trouble error={make.error} doing="The picture was not ordered" />}
+              {make.error !== null && <Trouble error={make.error} doing="Could not submit the request" />}
               <Button type="submit" size="md" loading={make.isPending} disabled={request.prompt.trim() === ''}>
-                {files.length > 0 ? 'Make the edit' : 'Make the picture'}
+                {files.length > 0 ? 'Edit image' : 'Generate'}
               </Button>
               <Box>
                 <UnstyledButton className="fold" onClick={code.toggle} aria-expanded={withCode} aria-controls="as-code">
-                  {withCode ? 'Hide the code' : 'Show as code'}
+                  {withCode ? 'Hide code' : 'Show code'}
                 </UnstyledButton>
                 <Collapse expanded={withCode} id="as-code" mt="xs">
                   <CodeTabs
@@ -193,7 +193,7 @@ function SaveMask({ mask }: { readonly mask: Blob }) {
   const url = useMemo(() => URL.createObjectURL(mask), [mask]);
   return (
     <Text size="sm" c="dimmed" mt="xs">
-      The code reads the painted mask from a file:{' '}
+      The code reads the mask from a file:{' '}
       <Anchor href={url} download={MASK_FILE} size="sm" underline="always">
         save it as {MASK_FILE}
       </Anchor>

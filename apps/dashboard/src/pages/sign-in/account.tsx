@@ -32,11 +32,11 @@ function WaysIn() {
   const withPassword = person.password && ways.password;
   const sentence = person.oidc
     ? `You sign in with ${ways.oidc.name}${withPassword ? ', or with your password' : ''}.`
-    : `You sign in with your password. Once you sign in with ${ways.oidc.name} and the same e-mail address, either works.`;
+    : `You sign in with your password. After you sign in once with ${ways.oidc.name} and the same email address, both work.`;
   return (
     <Box className="surface" p="lg" component="section">
       <Title order={2} fz="md" mb="xs">
-        How you sign in
+        Sign-in options
       </Title>
       <Text size="sm">{sentence}</Text>
     </Box>
@@ -50,7 +50,7 @@ function ChangeName() {
     mutationFn: ({ name }: typeof form.values) => send<Session>('PATCH', '/person', { name: name.trim() }),
     onSuccess: (session) => {
       queryClient.setQueryData(sessionQuery.queryKey, session);
-      notifications.show({ color: 'green', message: 'Your name is changed.' });
+      notifications.show({ color: 'green', message: 'Name updated.' });
     },
   });
   return (
@@ -64,10 +64,10 @@ function ChangeName() {
         })}
       >
         <Stack maw={360}>
-          {change.error !== null && <Trouble error={change.error} doing="Your name was not changed" />}
+          {change.error !== null && <Trouble error={change.error} doing="Could not change your name" />}
           <TextInput
             label="Your name"
-            description="As your team sees it"
+            description="Shown to your team"
             autoComplete="name"
             required
             maxLength={100}
@@ -75,7 +75,7 @@ function ChangeName() {
           />
           <Group>
             <Button type="submit" loading={change.isPending}>
-              Change the name
+              Change name
             </Button>
           </Group>
         </Stack>
@@ -95,7 +95,7 @@ function ChangePassword() {
     mutationFn: (values: typeof form.values) => send('POST', '/password', values),
     onSuccess: async () => {
       form.reset();
-      notifications.show({ color: 'green', message: 'The password is changed. Your other sessions have ended.' });
+      notifications.show({ color: 'green', message: 'Password changed. Your other sessions have ended.' });
       await queryClient.invalidateQueries({ queryKey: SESSIONS });
     },
   });
@@ -110,7 +110,7 @@ function ChangePassword() {
         })}
       >
         <Stack maw={360}>
-          {change.error !== null && <Trouble error={change.error} doing="The password was not changed" />}
+          {change.error !== null && <Trouble error={change.error} doing="Could not change the password" />}
           <PasswordInput
             label="Current password"
             autoComplete="current-password"
@@ -126,7 +126,7 @@ function ChangePassword() {
           />
           <Group>
             <Button type="submit" loading={change.isPending}>
-              Change the password
+              Change password
             </Button>
           </Group>
         </Stack>
@@ -144,18 +144,18 @@ function Sessions() {
     mutationFn: (id: string) => send('DELETE', `/sessions/${id}`),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: SESSIONS }),
     onError: (failure) => {
-      notifications.show({ color: 'red', title: 'The session was not ended', message: failure.message });
+      notifications.show({ color: 'red', title: 'Could not end the session', message: failure.message });
     },
   });
   return (
     <Box className="surface" component="section">
       <Title order={2} fz="md" p="lg" pb="xs">
-        Where you are signed in
+        Active sessions
       </Title>
       {isPending && <Rows count={2} />}
       {error !== null && (
         <Box p="lg">
-          <Trouble error={error} doing="The sessions could not be read" onRetry={() => void refetch()} />
+          <Trouble error={error} doing="Could not load sessions" onRetry={() => void refetch()} />
         </Box>
       )}
       {data !== undefined && (
@@ -170,12 +170,12 @@ function Sessions() {
                     </Text>
                     {session.current && (
                       <Badge size="sm" variant="default" tt="none">
-                        this one
+                        this session
                       </Badge>
                     )}
                   </Group>
                   <Text size="xs" c="dimmed">
-                    Signed in {fromNow(session.created_at)}, seen {fromNow(session.last_seen_at)}
+                    Signed in {fromNow(session.created_at)}, last seen {fromNow(session.last_seen_at)}
                   </Text>
                 </Table.Td>
                 <Table.Td ta="right">
@@ -188,7 +188,7 @@ function Sessions() {
                         end.mutate(session.id);
                       }}
                     >
-                      End
+                      End session
                     </Button>
                   )}
                 </Table.Td>
@@ -217,5 +217,5 @@ function browserOf(text: string): string {
     [/Mac OS X/, 'macOS'],
     [/Linux/, 'Linux'],
   ]);
-  return `${browser ?? 'A browser'}${system === undefined ? '' : ` on ${system}`}`;
+  return `${browser ?? 'Unknown browser'}${system === undefined ? '' : ` on ${system}`}`;
 }

@@ -16,13 +16,13 @@ export function FirstRunPage() {
   return (
     <ByLink
       title="Welcome to Darkroom"
-      about="Make your account. You will be the administrator of this installation."
+      about="Create your account. You will be the admin of this installation."
       path="/first-admin"
       fields={['name', 'email']}
-      action="Create the account"
+      action="Create account"
       renew={
         <>
-          Have a new one printed with <Code>npm run admin -- link</Code>.
+          Print a new one with <Code>npm run admin -- link</Code>.
         </>
       }
     />
@@ -33,11 +33,11 @@ export function InvitePage() {
   return (
     <ByLink
       title="Welcome to Darkroom"
-      about="You were invited to join."
+      about="You are invited to join."
       path="/join"
       fields={['name']}
       action="Join"
-      renew="Ask an administrator for a new one."
+      renew="Ask an admin for a new one."
     />
   );
 }
@@ -46,14 +46,12 @@ export function ResetPasswordPage() {
   const { data } = useQuery(signInQuery);
   return (
     <ByLink
-      title={data?.oidc ? 'Sign in anew' : 'New password'}
-      about={
-        data?.oidc ? 'Choose how you sign in from now on.' : 'Choose the password that you sign in with from now on.'
-      }
+      title={data?.oidc ? 'Set up sign-in' : 'New password'}
+      about={data?.oidc ? 'Choose how you sign in from now on.' : 'Choose a new password.'}
       path="/reset-password"
       fields={[]}
       action="Save and sign in"
-      renew="Ask an administrator for a new one."
+      renew="Ask an admin for a new one."
     />
   );
 }
@@ -103,8 +101,8 @@ function ByLink({ title, about, path, fields, action, renew }: ByLinkProps) {
   if (token === '' || used)
     return (
       <Outside
-        title={used ? 'This link is spent' : 'This link is not complete'}
-        about={used ? 'A link works once, and for a limited time.' : 'It ends in a long token, and this one has none.'}
+        title={used ? 'Link already used or expired' : 'Incomplete link'}
+        about={used ? 'A link works once and for a limited time.' : 'The token at the end of the link is missing.'}
       >
         <Text size="sm">
           {renew}{' '}
@@ -119,9 +117,9 @@ function ByLink({ title, about, path, fields, action, renew }: ByLinkProps) {
       <Stack>
         {ways === undefined && error === null && <Rows count={2} />}
         {error !== null && (
-          <Trouble error={error} doing="The ways to sign in could not be read" onRetry={() => void refetch()} />
+          <Trouble error={error} doing="Could not load sign-in options" onRetry={() => void refetch()} />
         )}
-        {provider.error !== null && <Trouble error={provider.error} doing="That did not work" />}
+        {provider.error !== null && <Trouble error={provider.error} doing="Could not continue" />}
         {ways?.oidc && (
           <ProviderButton
             provider={ways.oidc}
@@ -140,13 +138,13 @@ function ByLink({ title, about, path, fields, action, renew }: ByLinkProps) {
             })}
           >
             <Stack>
-              {redeem.error !== null && <Trouble error={redeem.error} doing="That did not work" />}
+              {redeem.error !== null && <Trouble error={redeem.error} doing="Could not continue" />}
               {fields.includes('name') && (
                 <TextInput label="Your name" autoComplete="name" required {...form.getInputProps('name')} />
               )}
               {fields.includes('email') && (
                 <TextInput
-                  label="E-mail"
+                  label="Email"
                   type="email"
                   autoComplete="username"
                   required

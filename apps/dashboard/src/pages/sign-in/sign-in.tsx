@@ -19,12 +19,12 @@ export function SignInPage() {
   );
   if (data?.first_run === true) return <WaitingForFirstRun refusal={refusal} />;
   return (
-    <Outside title="Sign in" about="Welcome back to the darkroom.">
+    <Outside title="Sign in" about="Welcome back to Darkroom.">
       <Stack>
         {refusal}
         {data === undefined && error === null && <Rows count={2} />}
         {error !== null && (
-          <Trouble error={error} doing="The ways to sign in could not be read" onRetry={() => void refetch()} />
+          <Trouble error={error} doing="Could not load sign-in options" onRetry={() => void refetch()} />
         )}
         {data?.oidc && <ProviderButton provider={data.oidc} main={!data.password} />}
         {data?.oidc && data.password && <Divider label="or with your password" />}
@@ -50,7 +50,7 @@ function PasswordForm({ main }: { readonly main: boolean }) {
       <Stack>
         {signIn.error !== null && <SignInTrouble error={signIn.error} />}
         <TextInput
-          label="E-mail"
+          label="Email"
           type="email"
           autoComplete="username"
           required
@@ -69,10 +69,9 @@ function PasswordForm({ main }: { readonly main: boolean }) {
 /** What people do wrong is said in their words; the rest is trouble, with the id to give to whoever reads the log. */
 function SignInTrouble({ error }: { readonly error: Error }) {
   const code = error instanceof RequestError ? error.code : null;
-  if (code === 'sign_in_failed') return <NotSignedIn>E-mail or password is wrong.</NotSignedIn>;
-  if (code === 'rate_limit_exceeded')
-    return <NotSignedIn>Too many attempts. Try again in a quarter of an hour.</NotSignedIn>;
-  return <Trouble error={error} doing="Signing in did not work" />;
+  if (code === 'sign_in_failed') return <NotSignedIn>Incorrect email or password.</NotSignedIn>;
+  if (code === 'rate_limit_exceeded') return <NotSignedIn>Too many attempts. Try again in 15 minutes.</NotSignedIn>;
+  return <Trouble error={error} doing="Could not sign in" />;
 }
 
 function NotSignedIn({ children }: { readonly children: string }) {
@@ -86,11 +85,11 @@ function NotSignedIn({ children }: { readonly children: string }) {
 /** Nobody has an account yet: the way in is the link that the service printed. */
 function WaitingForFirstRun({ refusal }: { readonly refusal: ReactNode }) {
   return (
-    <Outside title="Almost there" about="This Darkroom has no administrator yet.">
+    <Outside title="Almost there" about="This installation has no admin yet.">
       <Stack gap="sm">
         {refusal}
         <Text size="sm">
-          Open the one-time link that the service printed when it started. If it is gone, have a new one printed on the
+          Open the one-time link that the service printed at startup. If you no longer have it, print a new one on the
           machine that runs Darkroom:
         </Text>
         <Code block>npm run admin -- link</Code>

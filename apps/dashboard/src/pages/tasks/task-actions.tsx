@@ -29,7 +29,8 @@ export function Cancel({ task }: { readonly task: TaskRow }) {
       <Confirm
         opened={asking}
         title="Cancel this task?"
-        action="Cancel the task"
+        action="Cancel task"
+        keep="Keep task"
         busy={cancel.isPending}
         error={cancel.error}
         onConfirm={() => {
@@ -37,7 +38,7 @@ export function Cancel({ task }: { readonly task: TaskRow }) {
         }}
         onClose={ask.close}
       >
-        The picture is not delivered and you are not charged. A provider that is already at work may finish anyway.
+        No image is delivered. If a provider has already started, it may finish anyway, and you may still be charged.
       </Confirm>
     </>
   );
@@ -49,12 +50,12 @@ export function RunAgain({ task }: { readonly task: TaskRow }) {
   const again = useMutation({
     mutationFn: () => send<AcceptedTask>('POST', `/tasks/${task.id}/again`),
     onSuccess: async ({ task_id: id }) => {
-      notifications.show({ color: 'green', message: 'A new task was made of the same request.' });
+      notifications.show({ color: 'green', message: 'New task created from the same request.' });
       void queryClient.invalidateQueries({ queryKey: ['tasks'] });
       await navigate({ to: '/tasks/$id', params: { id } });
     },
     onError: (error) => {
-      notifications.show({ color: 'red', title: 'It was not run again', message: error.message });
+      notifications.show({ color: 'red', title: 'Could not run the task again', message: error.message });
     },
   });
   return (

@@ -6,13 +6,13 @@ import { WarningIcon } from '../../parts/icons.tsx';
 export function TaskError({ task }: { readonly task: TaskDetail }) {
   if (task.status === 'cancelled')
     return (
-      <Alert color="gray" variant="light" title="This task was cancelled">
-        Nothing is charged for it.
+      <Alert color="gray" variant="light" title="Task canceled">
+        No image is delivered. The cost is shown in the task’s details.
       </Alert>
     );
   return (
-    <Alert color="red" variant="light" icon={<WarningIcon />} title="No picture was made" role="alert">
-      <Text size="sm">{task.error?.message ?? 'The task failed without saying why.'}</Text>
+    <Alert color="red" variant="light" icon={<WarningIcon />} title="No image generated" role="alert">
+      <Text size="sm">{task.error?.message ?? 'The task failed for an unknown reason.'}</Text>
       {task.error?.code !== undefined && task.error.code !== null && (
         <Text size="xs" mt={6}>
           <Code>{task.error.code}</Code> · request <Code>{task.request_id}</Code>

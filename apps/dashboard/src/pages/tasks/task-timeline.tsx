@@ -6,11 +6,11 @@ import { CheckIcon, CrossIcon, HookIcon, PlayIcon, PlusIcon, ServerIcon } from '
 
 const NAMES = {
   accepted: 'Accepted',
-  started: 'Taken up by a worker',
+  started: 'Picked up by a worker',
   provider_call: 'Provider called',
   completed: 'Completed',
   failed: 'Failed',
-  cancelled: 'Cancelled',
+  cancelled: 'Canceled',
 } as const;
 
 const OUTCOMES = {
@@ -18,7 +18,7 @@ const OUTCOMES = {
   succeeded: { label: 'succeeded', color: 'green' },
   failed: { label: 'failed', color: 'red' },
   not_called: { label: 'not called', color: 'gray' },
-  unknown: { label: 'cut short', color: 'yellow' },
+  unknown: { label: 'interrupted', color: 'yellow' },
 } as const;
 
 interface Line {
@@ -40,7 +40,7 @@ export function TaskTimeline({ task }: { readonly task: TaskDetail }) {
   if (lines.length === 0)
     return (
       <Text size="sm" c="dimmed">
-        Nothing has happened yet.
+        No events yet.
       </Text>
     );
   return (
@@ -97,7 +97,7 @@ function Call({ call, cost }: CallProps) {
       </Group>
       {call.upstream_id !== undefined && (
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-          Provider&apos;s id {call.upstream_id}
+          Provider reference {call.upstream_id}
         </Text>
       )}
     </>
@@ -106,7 +106,7 @@ function Call({ call, cost }: CallProps) {
 
 /** What one attempt cost, where tasks cost anything. */
 function chargeOf({ charged, outcome }: TimelineEvent, cost: TaskDetail['cost']): string | undefined {
-  if (charged === 'maybe') return 'maybe charged';
+  if (charged === 'maybe') return 'possibly charged';
   if (outcome === 'succeeded' && cost !== null && cost.amount !== null) return `cost ${money(cost)}`;
   if (charged === 'yes') return 'charged';
   return cost !== null && outcome === 'failed' ? 'not charged' : undefined;
@@ -120,7 +120,7 @@ function deliveryLine(delivery: Delivery): Line {
     ...(delivery.delivered_at === null ? {} : { color: 'green' }),
     body: (
       <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
-        {delivery.url ?? 'A removed endpoint'} · {delivery.attempts} {delivery.attempts === 1 ? 'attempt' : 'attempts'}
+        {delivery.url ?? 'Removed endpoint'} · {delivery.attempts} {delivery.attempts === 1 ? 'attempt' : 'attempts'}
         {delivery.last_status !== null && ` · answered ${delivery.last_status}`}
       </Text>
     ),

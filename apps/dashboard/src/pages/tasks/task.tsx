@@ -30,14 +30,14 @@ export function TaskPage() {
         <Box className="surface">
           <Empty
             icon={<SearchIcon size={36} />}
-            title="There is no such task"
+            title="Task not found"
             action={
               <Button component={Link} to="/tasks" variant="default">
-                Show all tasks
+                View all tasks
               </Button>
             }
           >
-            It may be of another account, or older than tasks are kept.
+            It may belong to another account, or its record has expired.
           </Empty>
         </Box>
       </PageFrame>
@@ -48,7 +48,7 @@ export function TaskPage() {
       about={
         <Group gap={4}>
           <Code>{id}</Code>
-          <CopyIconButton value={id} label="Copy the task's id" />
+          <CopyIconButton value={id} label="Copy task ID" />
         </Group>
       }
       actions={
@@ -60,7 +60,7 @@ export function TaskPage() {
         )
       }
     >
-      {error !== null && <Trouble error={error} doing="The task could not be read" onRetry={() => void refetch()} />}
+      {error !== null && <Trouble error={error} doing="Could not load the task" onRetry={() => void refetch()} />}
       {task === undefined ? (
         error === null && <Skeleton height={420} radius="lg" />
       ) : (
@@ -71,18 +71,18 @@ export function TaskPage() {
               <Section title="Request">
                 <Text className="prompt">{task.prompt}</Text>
               </Section>
-              <Section title="The same request as code">
+              <Section title="Request as code">
                 <CodeTabs codes={snippetsOf(requestOf(task))} />
               </Section>
             </Stack>
           </Grid.Col>
           <Grid.Col span={{ base: 12, md: 5 }}>
             <Stack gap="lg">
-              <Section title="Facts">
+              <Section title="Details">
                 <Facts task={task} />
               </Section>
               {task.warnings.length > 0 && (
-                <Section title="Adapted on the way">
+                <Section title="Warnings">
                   <List size="sm" spacing={4}>
                     {task.warnings.map((warning) => (
                       <List.Item key={warning}>{warning}</List.Item>
@@ -120,8 +120,8 @@ function Picture({ task, partial }: { readonly task: TaskDetail; readonly partia
         <StoredPicture
           url={picture.url}
           alt={task.prompt}
-          missing="The picture is not there any more."
-          opens="Open the picture in a new tab"
+          missing="This image is no longer available."
+          opens="Open image in a new tab"
           radius="md"
           mah="70vh"
           fit="contain"
@@ -135,9 +135,9 @@ function Picture({ task, partial }: { readonly task: TaskDetail; readonly partia
       <Box className="surface" p="lg">
         <Text c="dimmed">
           {task.pictures_deleted_at === null
-            ? 'The picture is not kept any more.'
-            : `The picture was deleted on ${dayOf(task.pictures_deleted_at)}: pictures are kept for some days only.`}{' '}
-          Run it again to have a new one made.
+            ? 'This image is no longer available.'
+            : `Image deleted on ${dayOf(task.pictures_deleted_at)}: images are kept for a limited time.`}{' '}
+          Run the task again to generate a new one.
         </Text>
       </Box>
     );
@@ -146,7 +146,7 @@ function Picture({ task, partial }: { readonly task: TaskDetail; readonly partia
       {partial === null ? (
         <Box className="wait-shimmer" h={320} bdrs="md" />
       ) : (
-        <Image src={partial} alt="The picture so far" radius="md" mah="70vh" fit="contain" />
+        <Image src={partial} alt="Partial image" radius="md" mah="70vh" fit="contain" />
       )}
     </Box>
   );
@@ -171,18 +171,18 @@ function Facts({ task }: { readonly task: TaskDetail }) {
   const took = task.finished_at === null ? null : Date.parse(task.finished_at) - Date.parse(task.created_at);
   const facts: [string, ReactNode][] = [
     ['Status', <TaskState key="state" task={task} />],
-    ['Kind', task.action === 'edit' ? 'Edit' : 'New picture'],
+    ['Type', task.action === 'edit' ? 'Edit' : 'Generation'],
     ['Model', task.model],
     ['Key', task.key.name],
-    ['Asked for', `${dimensions(task.size)}${task.resolution === null ? '' : ` at ${task.resolution.toUpperCase()}`}`],
+    ['Requested', `${dimensions(task.size)}${task.resolution === null ? '' : ` at ${task.resolution.toUpperCase()}`}`],
     ...Object.entries(task.options).map(([name, value]): [string, ReactNode] => [labelOf(name), String(value)]),
-    ['Made', fullTime(task.created_at)],
-    ...(took === null ? [] : [['Took', duration(took)] satisfies [string, ReactNode]]),
+    ['Created', fullTime(task.created_at)],
+    ...(took === null ? [] : [['Duration', duration(took)] satisfies [string, ReactNode]]),
     ...(task.cost === null ? [] : [['Cost', costText(task)] satisfies [string, ReactNode]]),
     ...(task.sizes === undefined ? [] : sizeFacts(task.sizes)),
-    ...linkedFact('Re-driven as', task.redriven_as),
-    ...linkedFact('Re-drive of', task.redrive_of),
-    ['Request', <Code key="request">{task.request_id}</Code>],
+    ...linkedFact('Retried as', task.redriven_as),
+    ...linkedFact('Retry of', task.redrive_of),
+    ['Request ID', <Code key="request">{task.request_id}</Code>],
   ];
   return (
     <dl className="facts">
@@ -215,8 +215,8 @@ function sizeFacts({ requested, sent, received }: NonNullable<TaskDetail['sizes'
 }
 
 function costText({ cost }: TaskDetail): string {
-  if (cost?.amount === null || cost === null) return 'Not known';
-  const notes = { reserved: ' (reserved)', settled: '', refunded: ' (not charged)', unpriced: ' (no price is set)' };
+  if (cost?.amount === null || cost === null) return 'Unknown';
+  const notes = { reserved: ' (reserved)', settled: '', refunded: ' (not charged)', unpriced: ' (no price set)' };
   return `${money(cost)}${notes[cost.state]}`;
 }
 
@@ -233,7 +233,7 @@ function requestOf(task: TaskDetail) {
     size: task.size,
     ...(task.resolution === null ? {} : { resolution: task.resolution }),
     ...(typeof quality === 'string' ? { quality } : {}),
-    files: Array.from({ length: count }, (_, index) => (count === 1 ? 'picture.png' : `picture-${index + 1}.png`)),
+    files: Array.from({ length: count }, (_, index) => (count === 1 ? 'image.png' : `image-${index + 1}.png`)),
     ...(task.masked ? { mask: MASK_FILE } : {}),
   };
 }

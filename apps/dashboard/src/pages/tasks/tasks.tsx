@@ -31,9 +31,9 @@ export function TasksPage() {
   const searchedUntil = data?.pages.at(-1)?.searched_until ?? null;
   const filtered = Object.values(filters).some((value) => value !== undefined);
   return (
-    <PageFrame title="Tasks" about="Every picture that was asked for, newest first. The list keeps itself up to date.">
+    <PageFrame title="Tasks" about="Every image request, newest first. Updates automatically.">
       <Filters filters={filters} />
-      {error !== null && <Trouble error={error} doing="The tasks could not be read" onRetry={() => void refetch()} />}
+      {error !== null && <Trouble error={error} doing="Could not load tasks" onRetry={() => void refetch()} />}
       {error === null && (
         <Box className="surface">
           {isPending && <Rows count={6} />}
@@ -49,7 +49,7 @@ export function TasksPage() {
             </Text>
           )}
           <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            {searchedUntil === null ? 'Show more' : 'Search further back'}
+            {searchedUntil === null ? 'Show more' : 'Search older tasks'}
           </Button>
         </Stack>
       )}
@@ -70,8 +70,8 @@ function Filters({ filters }: { readonly filters: TaskFilters }) {
   return (
     <Group gap="sm">
       <TextInput
-        aria-label="Search in prompts"
-        placeholder="Search in prompts, or for an id"
+        aria-label="Search prompts"
+        placeholder="Search prompts or enter an ID"
         leftSection={<SearchIcon size={16} />}
         defaultValue={filters.text ?? ''}
         flex={1}
@@ -89,7 +89,7 @@ function Filters({ filters }: { readonly filters: TaskFilters }) {
           { value: 'pending', label: 'Pending' },
           { value: 'completed', label: 'Completed' },
           { value: 'failed', label: 'Failed' },
-          { value: 'cancelled', label: 'Cancelled' },
+          { value: 'cancelled', label: 'Canceled' },
         ]}
         value={filters.status ?? null}
         onChange={(status) => {
@@ -135,12 +135,12 @@ function NoTasks() {
       title="No tasks yet"
       action={
         <Button component={Link} to="/playground">
-          Open the playground
+          Open playground
         </Button>
       }
     >
-      Every picture shows up here, with what it cost and what happened on the way. Make one in the playground, or with a
-      key.
+      Every request appears here with its cost and timeline. Generate an image in the playground, or send a request with
+      a key.
     </Empty>
   );
 }
@@ -149,16 +149,16 @@ function NothingFound({ until }: { readonly until: string | null }) {
   return (
     <Empty
       icon={<SearchIcon size={36} />}
-      title={until === null ? 'No task fits these filters' : 'Nothing found so far'}
+      title={until === null ? 'No matching tasks' : 'No matches so far'}
       action={
         <Button component={Link} to="/tasks" variant="default">
-          Clear the filters
+          Clear filters
         </Button>
       }
     >
       {until === null
-        ? 'Look for other words, or show every status and key.'
-        : 'Older tasks have not been looked through yet: search further back, or look for other words.'}
+        ? 'Try other words, or show every status and key.'
+        : 'Older tasks have not been searched yet. Search them too, or try other words.'}
     </Empty>
   );
 }
@@ -169,7 +169,7 @@ function TaskTable({ tasks }: { readonly tasks: readonly TaskRow[] }) {
       <Table highlightOnHover horizontalSpacing="md" verticalSpacing={8}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th w={64} aria-label="Picture" />
+            <Table.Th w={64} aria-label="Image" />
             <Table.Th>Prompt</Table.Th>
             <Table.Th>Status</Table.Th>
             <Table.Th visibleFrom="sm">Size</Table.Th>
@@ -178,7 +178,7 @@ function TaskTable({ tasks }: { readonly tasks: readonly TaskRow[] }) {
               Cost
             </Table.Th>
             <Table.Th ta="right" visibleFrom="sm">
-              Made
+              Created
             </Table.Th>
           </Table.Tr>
         </Table.Thead>

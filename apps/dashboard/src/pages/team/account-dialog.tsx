@@ -36,7 +36,7 @@ export function AccountDialog({ act: { kind, account }, onClose, onLink }: Accou
   }
   return (
     <RenameForm
-      title="Rename the account"
+      title="Rename account"
       name={account.name}
       onSave={(name) => change(account, { name })}
       onClose={onClose}
@@ -71,18 +71,18 @@ function BudgetForm({ account, onClose }: OneProps) {
   });
   return (
     <FormDialog
-      title={`Budget of ${account.name}`}
+      title={`Budget for ${account.name}`}
       action="Save"
       busy={save.isPending}
       error={save.error}
-      doing="The budget was not changed"
+      doing="Could not change the budget"
       onSubmit={form.onSubmit((values) => {
         save.mutate(values);
       })}
       onClose={onClose}
     >
       <Text size="sm">
-        What all its keys together may spend. What was spent before counts. Leave it empty for no limit.
+        All keys of the account together can spend up to this amount. Earlier spend counts. Leave blank for no limit.
       </Text>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <BudgetFields budget={form.getInputProps('budget')} period={form.getInputProps('period')} />
@@ -102,19 +102,19 @@ function InviteAdmin({ account, onClose, onLink }: OneProps & Pick<AccountDialog
   });
   return (
     <FormDialog
-      title={`Invite an admin to ${account.name}`}
-      action="Make the invitation"
+      title={`Invite admin to ${account.name}`}
+      action="Create invitation"
       busy={invite.isPending}
       error={invite.error}
-      doing="Nobody was invited"
+      doing="Could not create the invitation"
       onSubmit={form.onSubmit((values) => {
         invite.mutate(values);
       })}
       onClose={onClose}
     >
       <TextInput
-        label="E-mail"
-        description="You get a link to pass on"
+        label="Email"
+        description="You get a link to share"
         type="email"
         required
         data-autofocus
@@ -136,8 +136,7 @@ function SwitchAccount({ account, disable, onClose }: OneProps & { readonly disa
     <Confirm
       opened
       title={`${disable ? 'Disable' : 'Enable'} ${account.name}?`}
-      action={disable ? 'Disable the account' : 'Enable the account'}
-      keep="Cancel"
+      action={disable ? 'Disable account' : 'Enable account'}
       harmless={!disable}
       busy={apply.isPending}
       error={apply.error}
@@ -147,8 +146,8 @@ function SwitchAccount({ account, disable, onClose }: OneProps & { readonly disa
       onClose={onClose}
     >
       {disable
-        ? 'Its people are signed out at once and cannot come in; its keys are refused within 10 seconds, with 403. Tasks that were accepted go on. Nothing is deleted.'
-        : 'Its people can sign in again, and its keys work again within 10 seconds.'}
+        ? 'Its members are signed out immediately and cannot sign in; its keys are rejected within 10 seconds (HTTP 403). Accepted tasks continue. Nothing is deleted.'
+        : 'Its members can sign in again, and its keys work again within 10 seconds.'}
     </Confirm>
   );
 }

@@ -36,12 +36,12 @@ export function AccountForm({ onClose, onMade }: AccountFormProps) {
   });
   return (
     <FormDialog
-      title="Create an account"
+      title="Create account"
       wide
-      action="Create the account"
+      action="Create account"
       busy={create.isPending}
       error={create.error}
-      doing="The account was not created"
+      doing="Could not create the account"
       onSubmit={form.onSubmit((fields) => {
         create.mutate(fields);
       })}
@@ -49,15 +49,15 @@ export function AccountForm({ onClose, onMade }: AccountFormProps) {
     >
       <TextInput
         label="Name"
-        description="The team, the customer or the project that it is for"
+        description="The team, customer, or project it is for"
         required
         data-autofocus
         maxLength={100}
         {...form.getInputProps('name')}
       />
       <TextInput
-        label="E-mail of its first admin"
-        description="Darkroom sends no mail: you get a link to pass on"
+        label="Admin email"
+        description="Darkroom sends no email. You get a link to share"
         type="email"
         required
         {...form.getInputProps('email')}

@@ -13,9 +13,9 @@ interface AccountLimitsProps {
 
 const LIMITS = [
   ['submits_per_minute', 'Requests per minute'],
-  ['polls_per_minute', 'Status reads per minute'],
+  ['polls_per_minute', 'Status checks per minute'],
   ['chats_per_minute', 'Chats per minute'],
-  ['tasks_in_flight', 'Tasks at the same time'],
+  ['tasks_in_flight', 'Concurrent tasks'],
   ['max_keys', 'Keys'],
 ] as const;
 type Limit = (typeof LIMITS)[number][0];
@@ -38,26 +38,26 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
   });
   return (
     <FormDialog
-      title={`Rate limits and priority of ${account.name}`}
+      title={`Rate limits and priority for ${account.name}`}
       wide
       action="Save"
       busy={save.isPending}
       error={save.error}
-      doing="The limits were not changed"
+      doing="Could not change the limits"
       onSubmit={form.onSubmit((fields) => {
         save.mutate(fields);
       })}
       onClose={onClose}
     >
       <Text size="sm">
-        What all its keys together may do. The limits of a single key are set by the admins of the account, and cannot
-        exceed these.
+        These limits apply to all keys of the account together. Admins of the account set the limits of each key, which
+        cannot exceed these.
       </Text>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         {LIMITS.map(([name, label]) => (
           <LimitField key={name} field={form.getInputProps(name)} label={label} usual={defaults[name]} />
         ))}
-        <WeightField field={form.getInputProps('weight')} others="other accounts in the queue" />
+        <WeightField field={form.getInputProps('weight')} others="other accounts" />
       </SimpleGrid>
     </FormDialog>
   );

@@ -20,7 +20,7 @@ export function AccountTable({ accounts, onAct }: AccountTableProps) {
           <Table.Tr>
             <Table.Th>Name</Table.Th>
             <Table.Th visibleFrom="md" ta="right">
-              People
+              Members
             </Table.Th>
             <Table.Th visibleFrom="md" ta="right">
               Keys
@@ -55,7 +55,7 @@ export function AccountTable({ accounts, onAct }: AccountTableProps) {
                   <Text ff="monospace" size="xs" c="dimmed" truncate>
                     {account.id}
                   </Text>
-                  <CopyIconButton value={account.id} label={`Copy the id of ${account.name}`} />
+                  <CopyIconButton value={account.id} label={`Copy ID of ${account.name}`} />
                 </Group>
               </Table.Td>
               <Count of={account.people} />
@@ -119,12 +119,12 @@ function AccountMenu({ account, onAct }: AccountMenuProps) {
     <RowMenu of={account.name}>
       <Menu.Item onClick={act('rename')}>Rename</Menu.Item>
       <Menu.Item onClick={act('limits')}>Rate limits and priority</Menu.Item>
-      <Menu.Item onClick={act('budget')}>Set the budget</Menu.Item>
+      <Menu.Item onClick={act('budget')}>Set budget</Menu.Item>
       {account.disabled_at !== null ? (
         <Menu.Item onClick={act('enable')}>Enable</Menu.Item>
       ) : (
         <>
-          <Menu.Item onClick={act('invite')}>Invite an admin</Menu.Item>
+          <Menu.Item onClick={act('invite')}>Invite admin</Menu.Item>
           {!account.first && (
             <>
               <Menu.Divider />

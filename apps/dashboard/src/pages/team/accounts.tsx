@@ -27,7 +27,7 @@ export function AccountsPage() {
   return (
     <PageFrame
       title="Accounts"
-      about="Each account has its own people, keys, tasks and budget, and sees nothing of the others. You see their figures, not what they draw."
+      about="Each account has its own members, keys, tasks, and budget, and cannot see the others. You see their usage, but not their prompts or images."
       actions={
         <Button
           leftSection={<PlusIcon size={16} />}
@@ -35,13 +35,11 @@ export function AccountsPage() {
             setDialog({ kind: 'create' });
           }}
         >
-          Create an account
+          New account
         </Button>
       }
     >
-      {error !== null && (
-        <Trouble error={error} doing="The accounts could not be read" onRetry={() => void refetch()} />
-      )}
+      {error !== null && <Trouble error={error} doing="Could not load accounts" onRetry={() => void refetch()} />}
       {error === null && (
         <Box className="surface">
           {isPending && <Rows />}
@@ -58,8 +56,8 @@ export function AccountsPage() {
       {dialog?.kind === 'create' && <AccountForm onClose={close} onMade={showLink} />}
       {dialog?.kind === 'act' && <AccountDialog act={dialog.act} onClose={close} onLink={showLink} />}
       {dialog?.kind === 'link' && (
-        <LinkShown title="The invitation" made={dialog.made} onClose={close}>
-          Send this link to <b>{dialog.email}</b>. With it they choose a password and look after <b>{dialog.account}</b>
+        <LinkShown title="Invitation link" made={dialog.made} onClose={close}>
+          Send this link to <b>{dialog.email}</b>. They choose a password and become an admin of <b>{dialog.account}</b>
           .
         </LinkShown>
       )}

@@ -25,19 +25,19 @@ export function InviteForm({ onClose, onMade }: InviteFormProps) {
   });
   return (
     <FormDialog
-      title="Invite somebody"
-      action="Make the invitation"
+      title="Invite member"
+      action="Create invitation"
       busy={invite.isPending}
       error={invite.error}
-      doing="Nobody was invited"
+      doing="Could not create the invitation"
       onSubmit={form.onSubmit((values) => {
         invite.mutate(values);
       })}
       onClose={onClose}
     >
       <TextInput
-        label="E-mail"
-        description="They sign in with it. Darkroom sends no mail: you get a link to pass on"
+        label="Email"
+        description="Used to sign in. Darkroom sends no email. You get a link to share"
         type="email"
         required
         data-autofocus
@@ -45,8 +45,8 @@ export function InviteForm({ onClose, onMade }: InviteFormProps) {
       />
       <Radio.Group label="Role" {...form.getInputProps('role')}>
         <Stack gap="xs" mt={6}>
-          <Radio value="member" label="Member" description="Draws, manages keys, sees tasks and usage" />
-          <Radio value="admin" label="Admin" description="Manages people and webhooks besides" />
+          <Radio value="member" label="Member" description="Generates images, manages keys, and sees tasks and usage" />
+          <Radio value="admin" label="Admin" description="Also manages the team and webhooks" />
         </Stack>
       </Radio.Group>
     </FormDialog>

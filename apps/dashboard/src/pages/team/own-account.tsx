@@ -13,9 +13,9 @@ import { Spend } from '../../parts/spend.tsx';
 
 const LIMITS = [
   ['submits_per_minute', 'requests/min'],
-  ['polls_per_minute', 'status reads/min'],
+  ['polls_per_minute', 'status checks/min'],
   ['chats_per_minute', 'chats/min'],
-  ['tasks_in_flight', 'tasks at once'],
+  ['tasks_in_flight', 'concurrent tasks'],
   ['max_keys', 'keys'],
 ] as const;
 
@@ -28,7 +28,7 @@ export function OwnAccount() {
     <Box className="surface" component="section" p="md">
       <Group justify="space-between" mb="sm">
         <Title order={2} fz="md">
-          The account
+          Account
         </Title>
         {data !== undefined && (
           <Button
@@ -42,19 +42,19 @@ export function OwnAccount() {
           </Button>
         )}
       </Group>
-      {error !== null && <Trouble error={error} doing="The account could not be read" onRetry={() => void refetch()} />}
+      {error !== null && <Trouble error={error} doing="Could not load the account" onRetry={() => void refetch()} />}
       {error === null && data === undefined && <Rows count={2} />}
       {data !== undefined && (
         <dl className="facts">
           <dt>Name</dt>
           <dd>{data.name}</dd>
-          <dt>Id</dt>
+          <dt>ID</dt>
           <dd>
             <Group gap={4} wrap="nowrap">
               <Text span ff="monospace" size="sm" style={{ overflowWrap: 'anywhere' }}>
                 {data.id}
               </Text>
-              <CopyIconButton value={data.id} label="Copy the id" />
+              <CopyIconButton value={data.id} label="Copy account ID" />
             </Group>
           </dd>
           <dt>This month</dt>
@@ -63,7 +63,7 @@ export function OwnAccount() {
           <dd>
             {data.budget === null ? 'None' : <Spend budget={data.budget} spend={data.spend} />}
             <Text size="xs" c="dimmed" mt={2}>
-              {operator ? 'Set it on the page Accounts.' : 'Set by whoever runs this Darkroom.'}
+              {operator ? 'Set it on the Accounts page.' : 'Set by the operator of this installation.'}
             </Text>
           </dd>
           <dt>Limits</dt>
@@ -72,7 +72,7 @@ export function OwnAccount() {
       )}
       {renaming && data !== undefined && (
         <RenameForm
-          title="Rename the account"
+          title="Rename account"
           name={data.name}
           onSave={async (name) => {
             await send('PATCH', '/account', { name });

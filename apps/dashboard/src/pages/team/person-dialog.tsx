@@ -25,22 +25,22 @@ interface Act {
 const ACTS = {
   promote: {
     title: (name) => `Make ${name} an admin?`,
-    about: 'They can invite, change and shut out people, you among them, and manage webhooks.',
-    action: 'Make an admin',
+    about: 'They can invite, change, and disable members, including you, and manage webhooks.',
+    action: 'Make admin',
     harmless: true,
-    done: (name) => `${name} is an admin now.`,
+    done: (name) => `${name} is now an admin.`,
     body: { role: 'admin' },
   },
   demote: {
     title: (name) => `Make ${name} a member?`,
-    about: 'They lose their admin rights at once. They can still draw and manage keys.',
-    action: 'Make a member',
-    done: (name) => `${name} is a member now.`,
+    about: 'They lose admin rights immediately. They can still generate images and manage keys.',
+    action: 'Make member',
+    done: (name) => `${name} is now a member.`,
     body: { role: 'member' },
   },
   enable: {
     title: (name) => `Enable ${name}?`,
-    about: 'They can sign in again, with the password and the role they had.',
+    about: 'They can sign in again with their previous password and role.',
     action: 'Enable',
     harmless: true,
     done: (name) => `${name} can sign in again.`,
@@ -49,24 +49,24 @@ const ACTS = {
   disable: {
     title: (name) => `Disable ${name}?`,
     about:
-      'They are signed out at once and cannot come in. Keys that they made go on working: revoke those on the page Keys.',
+      'They are signed out immediately and cannot sign in. Keys they created keep working; revoke those on the Keys page.',
     action: 'Disable',
     done: (name) => `${name} is disabled.`,
     body: { disabled: true },
   },
   signOut: {
     title: (name) => `Sign ${name} out everywhere?`,
-    about: 'All their browsers are signed out. They can sign in again.',
+    about: 'All their sessions end. They can sign in again.',
     action: 'Sign out',
     done: (name) => `${name} is signed out everywhere.`,
     path: '/sign-out',
   },
   reset: {
-    title: (name) => `A new password for ${name}?`,
-    about: 'You get a link to pass on. Until it is used, nothing changes; then all their other sessions end.',
-    action: 'Make the link',
+    title: (name) => `Reset password for ${name}?`,
+    about: 'You get a link to share. Nothing changes until they use it; then all their other sessions end.',
+    action: 'Create reset link',
     harmless: true,
-    done: () => 'The link is made.',
+    done: () => 'Reset link created.',
     path: '/reset-link',
   },
 } as const satisfies Record<string, Act>;
@@ -97,7 +97,6 @@ export function PersonDialog({ act: { kind, person }, onClose, onLink }: PersonD
       opened
       title={title(person.name)}
       action={action}
-      keep="Cancel"
       harmless={harmless}
       busy={apply.isPending}
       error={apply.error}

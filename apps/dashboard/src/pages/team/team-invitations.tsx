@@ -27,18 +27,18 @@ export function Invitations({ onRenewed }: InvitationsProps) {
       onRenewed(email, made);
     },
     onError: async (failure) => {
-      notifications.show({ color: 'red', title: 'No new link was made', message: failure.message });
+      notifications.show({ color: 'red', title: 'Could not create a new link', message: failure.message });
       await refresh();
     },
   });
   if (error !== null) {
-    return <Trouble error={error} doing="The invitations could not be read" onRetry={() => void refetch()} />;
+    return <Trouble error={error} doing="Could not load invitations" onRetry={() => void refetch()} />;
   }
   if (data === undefined || data.data.length === 0) return null;
   return (
     <Box className="surface" component="section">
       <Title order={2} fz="md" p="md" pb="xs">
-        Open invitations
+        Pending invitations
       </Title>
       <Table horizontalSpacing="md">
         <Table.Tbody>
@@ -68,7 +68,7 @@ export function Invitations({ onRenewed }: InvitationsProps) {
                   <Button
                     variant="default"
                     size="xs"
-                    aria-label={`Withdraw the invitation of ${invitation.email}`}
+                    aria-label={`Withdraw invitation for ${invitation.email}`}
                     onClick={() => {
                       setLeaving(invitation);
                     }}
@@ -104,8 +104,8 @@ function Withdraw({ invitation, onClose }: { readonly invitation: Invitation; re
   return (
     <Confirm
       opened
-      title={`Withdraw the invitation of ${invitation.email}?`}
-      action="Withdraw it"
+      title={`Withdraw the invitation for ${invitation.email}?`}
+      action="Withdraw invitation"
       busy={withdraw.isPending}
       error={withdraw.error}
       onConfirm={() => {
@@ -113,11 +113,11 @@ function Withdraw({ invitation, onClose }: { readonly invitation: Invitation; re
       }}
       onClose={onClose}
     >
-      Its link stops working at once.
+      Its link stops working immediately.
     </Confirm>
   );
 }
 
 function validityOf({ expires_at: end }: Invitation): string {
-  return Date.parse(end) <= Date.now() ? `the link ended ${fromNow(end)}` : `the link ends ${fromNow(end)}`;
+  return Date.parse(end) <= Date.now() ? `link expired ${fromNow(end)}` : `link expires ${fromNow(end)}`;
 }

@@ -26,8 +26,8 @@ export function TeamPeople({ people, onAct }: TeamPeopleProps) {
               <Table.Th>Name</Table.Th>
               <Table.Th>Role</Table.Th>
               <Table.Th visibleFrom="sm">Last seen</Table.Th>
-              <Table.Th visibleFrom="sm">Since</Table.Th>
-              <Table.Th visibleFrom="md">Signs in with</Table.Th>
+              <Table.Th visibleFrom="sm">Joined</Table.Th>
+              <Table.Th visibleFrom="md">Sign-in</Table.Th>
               <Table.Th w={56} aria-label="Actions" />
             </Table.Tr>
           </Table.Thead>
@@ -75,7 +75,7 @@ export function TeamPeople({ people, onAct }: TeamPeopleProps) {
       </Table.ScrollContainer>
       {people.length === 1 && (
         <Text size="sm" c="dimmed" px="md" pb="md" pt="xs">
-          You are the only one here. Invite the people you work with: each gets a sign-in of their own.
+          You are the only member. Invite your team: each person gets their own sign-in.
         </Text>
       )}
     </Box>
@@ -100,12 +100,12 @@ function PersonMenu({ person, onAct }: PersonMenuProps) {
   );
   return (
     <RowMenu of={person.name}>
-      {person.role === 'admin' ? item('demote', 'Make a member') : item('promote', 'Make an admin')}
+      {person.role === 'admin' ? item('demote', 'Make member') : item('promote', 'Make admin')}
       {person.disabled_at !== null ? (
         item('enable', 'Enable')
       ) : (
         <>
-          {person.signs_in_with.includes('password') && item('reset', 'Link for a new password')}
+          {person.signs_in_with.includes('password') && item('reset', 'Reset password')}
           {item('signOut', 'Sign out everywhere')}
           <Menu.Divider />
           {item('disable', 'Disable', 'red')}

@@ -32,7 +32,7 @@ export function TeamPage() {
   return (
     <PageFrame
       title="Team"
-      about={`Who may use ${account.name}. Members draw and manage keys; admins look after people and webhooks besides.`}
+      about={`Who has access to ${account.name}. Members generate images and manage keys; admins also manage the team and webhooks.`}
       actions={
         <Button
           leftSection={<PlusIcon size={16} />}
@@ -40,11 +40,11 @@ export function TeamPage() {
             setDialog({ kind: 'invite' });
           }}
         >
-          Invite somebody
+          Invite member
         </Button>
       }
     >
-      {error !== null && <Trouble error={error} doing="The team could not be read" onRetry={() => void refetch()} />}
+      {error !== null && <Trouble error={error} doing="Could not load the team" onRetry={() => void refetch()} />}
       {isPending && <Rows />}
       {data !== undefined && (
         <Stack gap="lg">
@@ -69,14 +69,13 @@ export function TeamPage() {
         />
       )}
       {dialog?.kind === 'invited' && (
-        <LinkShown title="The invitation" made={dialog.made} onClose={close}>
-          Send this link to <b>{dialog.email}</b>. With it they choose a password and join {account.name}.
+        <LinkShown title="Invitation link" made={dialog.made} onClose={close}>
+          Send this link to <b>{dialog.email}</b>. They choose a password and join {account.name}.
         </LinkShown>
       )}
       {dialog?.kind === 'reset' && (
-        <LinkShown title="A link for a new password" made={dialog.made} onClose={close}>
-          Send this link to <b>{dialog.name}</b>. With it they choose a new password. They stay signed in until they use
-          it.
+        <LinkShown title="Password reset link" made={dialog.made} onClose={close}>
+          Send this link to <b>{dialog.name}</b> to choose a new password. They stay signed in until they use it.
         </LinkShown>
       )}
     </PageFrame>

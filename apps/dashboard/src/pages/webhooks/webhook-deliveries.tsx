@@ -19,13 +19,9 @@ export function WebhookDeliveries({ endpoints }: { readonly endpoints: readonly 
   const filtered = Object.values(filters).some((value) => value !== undefined);
   return (
     <Stack component="section" gap="md" aria-label="Deliveries">
-      <SectionTitle about="What was sent, newest first. What a receiver does not take comes again, later each time.">
-        Deliveries
-      </SectionTitle>
+      <SectionTitle about="Newest first. Failed deliveries are retried with backoff.">Deliveries</SectionTitle>
       {(deliveries.length > 0 || filtered) && <Filters filters={filters} endpoints={endpoints} />}
-      {error !== null && (
-        <Trouble error={error} doing="The deliveries could not be read" onRetry={() => void refetch()} />
-      )}
+      {error !== null && <Trouble error={error} doing="Could not load deliveries" onRetry={() => void refetch()} />}
       {error === null && (
         <Box className="surface">
           {isPending && <Rows />}
@@ -62,8 +58,8 @@ function Filters({ filters, endpoints }: FiltersProps) {
   return (
     <Group gap="sm">
       <Select
-        aria-label="State"
-        placeholder="Any state"
+        aria-label="Status"
+        placeholder="Any status"
         clearable
         w={150}
         data={[
@@ -92,7 +88,7 @@ function Filters({ filters, endpoints }: FiltersProps) {
       />
       <TextInput
         aria-label="Task"
-        placeholder="Id of a task"
+        placeholder="Task ID"
         leftSection={<SearchIcon size={16} />}
         defaultValue={filters.task ?? ''}
         key={filters.task === undefined ? 'none' : 'some'}
@@ -109,9 +105,9 @@ function Filters({ filters, endpoints }: FiltersProps) {
 
 function NothingSent() {
   return (
-    <Empty icon={<HookIcon size={36} />} title="Nothing was sent yet">
-      Messages go to the endpoints above, and to the callback_url of a request, when an asynchronous task ends. Each one
-      shows up here with every attempt.
+    <Empty icon={<HookIcon size={36} />} title="No deliveries yet">
+      When an asynchronous task ends, a message goes to the endpoints above and to the callback_url of the request. Each
+      delivery appears here with every attempt.
     </Empty>
   );
 }
@@ -120,10 +116,10 @@ function NothingFound() {
   return (
     <Empty
       icon={<SearchIcon size={36} />}
-      title="No delivery fits these filters"
+      title="No matching deliveries"
       action={
         <Button component={Link} to="/webhooks" variant="default">
-          Clear the filters
+          Clear filters
         </Button>
       }
     >

@@ -27,7 +27,7 @@ export function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }
             {eventName(event)}
           </Text>
           <Text size="xs" c="dimmed" truncate="end">
-            {url ?? 'A removed receiver'}
+            {url ?? 'Removed receiver'}
           </Text>
         </Box>
         <Stack gap={0} align="flex-end">
@@ -50,7 +50,7 @@ function Details({ delivery }: { readonly delivery: WebhookDelivery }) {
     mutationFn: () => send('POST', `/webhooks/deliveries/${id}/resend`),
     onSuccess: async () => {
       await refreshWebhooks();
-      notifications.show({ color: 'green', message: 'It is being sent again.' });
+      notifications.show({ color: 'green', message: 'Resending now.' });
     },
   });
   const underWay = attempts.at(-1)?.duration_ms === null && next !== null;
@@ -59,14 +59,14 @@ function Details({ delivery }: { readonly delivery: WebhookDelivery }) {
       {attempts.length > 0 && <Attempts delivery={delivery} />}
       {next !== null && (
         <Text size="sm" title={fullTime(next)}>
-          {underWay ? 'It is being sent at this moment.' : `The next try is ${soon(next)}.`}
+          {underWay ? 'Sending now.' : `Next attempt ${soon(next)}.`}
         </Text>
       )}
       <dl className="facts">
         <dt>Task</dt>
         <dd>
           {task === null ? (
-            'None: a test'
+            'None (test)'
           ) : (
             <Link to="/tasks/$id" params={{ id: task }} className="text-link">
               {task}
@@ -75,7 +75,7 @@ function Details({ delivery }: { readonly delivery: WebhookDelivery }) {
         </dd>
         <dt>Sent to</dt>
         <dd>
-          {url ?? (endpoint === null ? 'A callback_url whose task is gone' : 'A removed endpoint')}
+          {url ?? (endpoint === null ? 'callback_url of a removed task' : 'Removed endpoint')}
           {endpoint === null && url !== null && ' (callback_url)'}
         </dd>
         <dt>webhook-id</dt>
@@ -83,7 +83,7 @@ function Details({ delivery }: { readonly delivery: WebhookDelivery }) {
           <Code>{(task ?? id).replace(/^(task|whd)_/, 'evt_')}</Code>
         </dd>
       </dl>
-      {resend.error !== null && <Trouble error={resend.error} doing="It was not sent again" />}
+      {resend.error !== null && <Trouble error={resend.error} doing="Could not resend the delivery" />}
       <Group>
         <Button
           size="xs"
@@ -95,7 +95,7 @@ function Details({ delivery }: { readonly delivery: WebhookDelivery }) {
             resend.mutate();
           }}
         >
-          {next === null ? 'Send again' : 'Send now'}
+          {next === null ? 'Resend' : 'Send now'}
         </Button>
       </Group>
     </Stack>
@@ -108,10 +108,10 @@ function Attempts({ delivery: { attempts, status } }: { readonly delivery: Webho
       <Table verticalSpacing={6} aria-label="Attempts">
         <Table.Thead>
           <Table.Tr>
-            <Table.Th w={48}>Try</Table.Th>
+            <Table.Th w={48}>#</Table.Th>
             <Table.Th>Outcome</Table.Th>
-            <Table.Th ta="right">Took</Table.Th>
-            <Table.Th ta="right">When</Table.Th>
+            <Table.Th ta="right">Duration</Table.Th>
+            <Table.Th ta="right">Started</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

@@ -26,9 +26,9 @@ export function useEndpointTest({ id }: Endpoint) {
     mutationFn: () => send('POST', `/webhooks/endpoints/${id}/test`),
     onSuccess: async () => {
       await refreshWebhooks();
-      notifications.show({ color: 'green', message: 'The test is on its way. See below how it goes.' });
+      notifications.show({ color: 'green', message: 'Test event sent. See its delivery below.' });
     },
-    onError: showFailure('The test was not sent'),
+    onError: showFailure('Could not send the test event'),
   });
 }
 
@@ -39,9 +39,9 @@ export function useEndpointSwitch({ id, disabled_at: disabledAt }: Endpoint) {
     mutationFn: () => send('PATCH', `/webhooks/endpoints/${id}`, { active }),
     onSuccess: async () => {
       await refreshWebhooks();
-      notifications.show({ color: 'green', message: `The endpoint is switched ${active ? 'on' : 'off'}.` });
+      notifications.show({ color: 'green', message: `Endpoint ${active ? 'enabled' : 'disabled'}.` });
     },
-    onError: showFailure('The endpoint was not changed'),
+    onError: showFailure('Could not change the endpoint'),
   });
 }
 
@@ -50,7 +50,7 @@ export function RemoveEndpoint({ endpoint, onClose }: { readonly endpoint: Endpo
     mutationFn: () => send('DELETE', `/webhooks/endpoints/${endpoint.id}`),
     onSuccess: async () => {
       await refreshWebhooks();
-      notifications.show({ color: 'green', message: 'The endpoint is removed.' });
+      notifications.show({ color: 'green', message: 'Endpoint removed.' });
       onClose();
     },
   });
@@ -58,7 +58,7 @@ export function RemoveEndpoint({ endpoint, onClose }: { readonly endpoint: Endpo
     <Confirm
       opened
       title="Remove this endpoint?"
-      action="Remove the endpoint"
+      action="Remove endpoint"
       busy={remove.isPending}
       error={remove.error}
       onConfirm={() => {
@@ -69,7 +69,7 @@ export function RemoveEndpoint({ endpoint, onClose }: { readonly endpoint: Endpo
       <Text span inherit fw={600} style={{ overflowWrap: 'anywhere' }}>
         {endpoint.url}
       </Text>{' '}
-      is told of nothing more, and what is still waiting for it is given up. Its deliveries stay in the log.
+      gets no more events, and its pending deliveries are dropped. Past deliveries stay in the log.
     </Confirm>
   );
 }

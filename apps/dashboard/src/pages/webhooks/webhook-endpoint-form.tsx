@@ -23,8 +23,8 @@ export function EndpointForm({ existing, onClose }: EndpointFormProps) {
   const form = useForm<Fields>({
     initialValues: { url: existing?.url ?? '', events: [...(existing?.events ?? EVENTS.map(({ value }) => value))] },
     validate: {
-      url: (url) => (url.trim() === '' ? 'Give the address of your program' : null),
-      events: (events) => (events.length === 0 ? 'Choose at least one' : null),
+      url: (url) => (url.trim() === '' ? 'Enter the URL of your program' : null),
+      events: (events) => (events.length === 0 ? 'Select at least one event' : null),
     },
   });
   const save = useMutation({
@@ -34,7 +34,7 @@ export function EndpointForm({ existing, onClose }: EndpointFormProps) {
         : send('PATCH', `/webhooks/endpoints/${existing.id}`, { events }),
     onSuccess: async () => {
       await refreshWebhooks();
-      const message = existing === undefined ? 'The endpoint is added. Send it a test.' : 'The events are changed.';
+      const message = existing === undefined ? 'Endpoint added. Send it a test event.' : 'Events updated.';
       notifications.show({ color: 'green', message });
       onClose();
     },
@@ -45,12 +45,12 @@ export function EndpointForm({ existing, onClose }: EndpointFormProps) {
   const shown = form.errors['url'] === undefined ? save.error : null;
   return (
     <FormDialog
-      title={existing === undefined ? 'Add an endpoint' : 'Change events'}
+      title={existing === undefined ? 'Add endpoint' : 'Edit events'}
       ownRules
-      action={existing === undefined ? 'Add the endpoint' : 'Save'}
+      action={existing === undefined ? 'Add endpoint' : 'Save'}
       busy={save.isPending}
       error={shown}
-      doing="The endpoint was not saved"
+      doing="Could not save the endpoint"
       onSubmit={form.onSubmit((fields) => {
         save.mutate(fields);
       })}
@@ -58,8 +58,8 @@ export function EndpointForm({ existing, onClose }: EndpointFormProps) {
     >
       {existing === undefined ? (
         <TextInput
-          label="Address"
-          description="A public https address of your program"
+          label="URL"
+          description="A public https URL of your program"
           placeholder="https://my-app.example/hooks"
           type="url"
           required
@@ -72,7 +72,7 @@ export function EndpointForm({ existing, onClose }: EndpointFormProps) {
           {existing.url}
         </Text>
       )}
-      <Checkbox.Group label="It is told of" {...form.getInputProps('events')}>
+      <Checkbox.Group label="Events" {...form.getInputProps('events')}>
         <Stack gap="xs" mt="xs">
           {EVENTS.map(({ value, label }) => (
             <Checkbox key={value} value={value} label={label} />

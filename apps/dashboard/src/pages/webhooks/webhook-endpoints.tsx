@@ -20,16 +20,16 @@ interface EndpointsProps {
 
 export function WebhookEndpoints({ query: { data, error, isPending, refetch }, isAdmin, add, onAct }: EndpointsProps) {
   if (error !== null) {
-    return <Trouble error={error} doing="The endpoints could not be read" onRetry={() => void refetch()} />;
+    return <Trouble error={error} doing="Could not load endpoints" onRetry={() => void refetch()} />;
   }
   return (
     <Box className="surface" component="section" aria-label="Endpoints">
       {isPending && <Rows count={2} />}
       {data?.data.length === 0 && (
         <Empty icon={<HookIcon size={36} />} title="No endpoints yet" action={add}>
-          An endpoint is an address of your program. Darkroom sends it a signed message when an asynchronous task has
-          been completed, has failed or was cancelled.{' '}
-          {isAdmin ? 'Add one, then send it a test.' : 'Ask an admin of your account to add one.'}
+          An endpoint is a URL of your program. Darkroom sends it a signed message when an asynchronous task completes,
+          fails, or is canceled.{' '}
+          {isAdmin ? 'Add one, then send it a test event.' : 'Ask an admin of your account to add one.'}
         </Empty>
       )}
       {data !== undefined && data.data.length > 0 && (
@@ -38,8 +38,8 @@ export function WebhookEndpoints({ query: { data, error, isPending, refetch }, i
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Endpoint</Table.Th>
-                <Table.Th>State</Table.Th>
-                <Table.Th visibleFrom="sm">Lately</Table.Th>
+                <Table.Th>Status</Table.Th>
+                <Table.Th visibleFrom="sm">Recent deliveries</Table.Th>
                 <Table.Th w={56} aria-label="Actions" />
               </Table.Tr>
             </Table.Thead>
@@ -79,7 +79,7 @@ function EndpointRow({ endpoint, isAdmin, onAct }: RowProps) {
       <Table.Td visibleFrom="sm">
         {recent === null ? (
           <Text size="sm" c="dimmed">
-            Nothing sent
+            None
           </Text>
         ) : (
           <Stack gap={0}>
@@ -112,7 +112,7 @@ function EndpointMenu({ endpoint, isAdmin, onAct }: RowProps) {
             test.mutate();
           }}
         >
-          Send a test event
+          Send test event
         </Menu.Item>
       )}
       <Menu.Item
@@ -120,7 +120,7 @@ function EndpointMenu({ endpoint, isAdmin, onAct }: RowProps) {
           void navigate({ to: '/webhooks', search: { endpoint: endpoint.id }, resetScroll: false });
         }}
       >
-        Show its deliveries
+        View deliveries
       </Menu.Item>
       {isAdmin && (
         <>
@@ -129,14 +129,14 @@ function EndpointMenu({ endpoint, isAdmin, onAct }: RowProps) {
               onAct({ kind: 'events', endpoint });
             }}
           >
-            Change events
+            Edit events
           </Menu.Item>
           <Menu.Item
             onClick={() => {
               flip.mutate();
             }}
           >
-            {active ? 'Switch off' : 'Switch on'}
+            {active ? 'Disable' : 'Enable'}
           </Menu.Item>
           <Menu.Divider />
           <Menu.Item
@@ -155,11 +155,11 @@ function EndpointMenu({ endpoint, isAdmin, onAct }: RowProps) {
 
 function lookOf({ disabled_at: disabledAt, disabled_reason: reason }: Endpoint): StateLook {
   if (disabledAt === null) return { label: 'Active', color: 'green' };
-  return reason === 'gone' ? { label: 'Off: it answered 410', color: 'red' } : { label: 'Switched off', color: 'gray' };
+  return reason === 'gone' ? { label: 'Disabled (HTTP 410)', color: 'red' } : { label: 'Disabled', color: 'gray' };
 }
 
 function recordOf({ delivered, failed }: NonNullable<Endpoint['recent']>): string {
   const ended = delivered + failed;
-  if (ended === 0) return 'On its way';
+  if (ended === 0) return 'In progress';
   return `${delivered} of ${ended} delivered`;
 }

@@ -25,14 +25,14 @@ export function WebhookVerification({ isAdmin }: { readonly isAdmin: boolean }) 
         <SectionTitle
           about={
             isAdmin
-              ? 'Every message is signed with one secret of your account. Keep it where only your program reads it.'
-              : 'Every message is signed with a secret of your account, which its admins can see.'
+              ? 'Every message is signed with your account’s secret. Store it where only your program can read it.'
+              : 'Every message is signed with your account’s secret, which admins can see.'
           }
           actions={
             isAdmin && (
               <Group gap="xs">
                 <Button variant="default" onClick={withSecret ? close : open} aria-expanded={withSecret}>
-                  {withSecret ? 'Hide the secret' : 'Show the secret'}
+                  {withSecret ? 'Hide secret' : 'Show secret'}
                 </Button>
                 <Button variant="default" onClick={rotation.open}>
                   Rotate
@@ -46,7 +46,7 @@ export function WebhookVerification({ isAdmin }: { readonly isAdmin: boolean }) 
         {withSecret && <Secrets />}
         <Group>
           <UnstyledButton className="fold" aria-expanded={withCode} onClick={toggle}>
-            {withCode ? 'Hide the code' : 'Code that verifies a message'}
+            {withCode ? 'Hide sample code' : 'Show sample code'}
           </UnstyledButton>
         </Group>
         <Collapse expanded={withCode}>{withCode && <CodeTabs codes={VERIFY_SNIPPETS} />}</Collapse>
@@ -68,7 +68,7 @@ function Secrets() {
   const { data, error, isPending, refetch } = useQuery(secretsQuery);
   if (isPending) return <Rows count={1} />;
   if (error !== null) {
-    return <Trouble error={error} doing="The secret could not be read" onRetry={() => void refetch()} />;
+    return <Trouble error={error} doing="Could not load the secret" onRetry={() => void refetch()} />;
   }
   const [current, old] = data.data;
   return (
@@ -89,7 +89,7 @@ function Secrets() {
             <CopyTextButton value={current.secret} label="Copy" />
           </Group>
           <Text size="xs" c="dimmed" title={fullTime(current.created_at)}>
-            Made {fromNow(current.created_at)}
+            Created {fromNow(current.created_at)}
           </Text>
         </>
       )}
@@ -102,8 +102,8 @@ function OldSecret({ secret: { expires_at: end } }: { readonly secret: WebhookSe
   if (end === null) return null;
   return (
     <Text size="sm">
-      The secret before is valid too, until {fullTime(end)}. Until then messages carry both signatures, and receivers
-      may use either.
+      The previous secret stays valid until {fullTime(end)}. Until then, messages carry both signatures, and receivers
+      can verify either.
     </Text>
   );
 }
@@ -119,27 +119,27 @@ function RotateSecret({ onClose, onRotated }: RotateProps) {
     mutationFn: () => send<WebhookSecrets>('POST', '/webhooks/secrets/rotate', { overlap_hours: Number(hours) }),
     onSuccess: (secrets) => {
       queryClient.setQueryData(secretsQuery.queryKey, secrets);
-      notifications.show({ color: 'green', message: 'There is a new signing secret.' });
+      notifications.show({ color: 'green', message: 'New signing secret created.' });
       onRotated();
     },
   });
   return (
     <FormDialog
-      title="Rotate the signing secret"
-      action="Rotate the secret"
+      title="Rotate signing secret"
+      action="Rotate secret"
       busy={rotate.isPending}
       error={rotate.error}
-      doing="The secret was not rotated"
+      doing="Could not rotate the secret"
       onSubmit={() => {
         rotate.mutate();
       }}
       onClose={onClose}
     >
       <Text size="sm">
-        Messages are signed with a new secret, and for a while with the old one too, so that receivers can be changed
-        without missing any. There are never more than two: one that is still on its way out ends now.
+        Messages are signed with the new secret and, for a while, also with the old one, so you can update receivers
+        without missing any. At most two secrets are valid at a time: one that is already expiring ends now.
       </Text>
-      <OverlapField label="Hours that the old secret is still valid" hours={hours} onChange={setHours} />
+      <OverlapField label="Hours the old secret stays valid" hours={hours} onChange={setHours} />
     </FormDialog>
   );
 }

@@ -26,14 +26,14 @@ export function WebhooksPage() {
         setDialog({ kind: 'add' });
       }}
     >
-      Add an endpoint
+      New endpoint
     </Button>
   ) : undefined;
   const known = endpoints.data?.data ?? [];
   return (
     <PageFrame
       title="Webhooks"
-      about="Darkroom calls your program when a task that it did not wait for has ended, so that it need not ask."
+      about="Darkroom calls your program when an asynchronous task ends, so you do not have to poll."
       actions={known.length > 0 ? add : undefined}
     >
       <WebhookEndpoints query={endpoints} isAdmin={isAdmin} add={add} onAct={setDialog} />
