@@ -38,7 +38,7 @@ describe('the code that the console offers for verifying webhooks', () => {
         );
       expect(await waitUntil(isTaken, { timeoutMs: 15_000 })).toBe(true);
       expect(await send(test, `${test} `)).toBe(400);
-      expect(output).toContain('The test has arrived.');
+      expect(output).toContain('Test event received.');
     } finally {
       receiver.kill();
       await once(receiver, 'exit');
