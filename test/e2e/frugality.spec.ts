@@ -79,16 +79,11 @@ describe('connections and writes', () => {
     }
   });
 
-  it('the writes of progress touch no index, and nearly all find room on their page', async () => {
-    const { rows: indexes } = await platform.pool.query(`
-      SELECT indexrelid::regclass::text AS name FROM pg_index
-      WHERE indrelid = 'tasks'::regclass AND pg_get_indexdef(indexrelid) ~ '\\mprogress\\M'`);
-    expect(indexes).toEqual([]);
+  it('at least 95 % of the writes of progress touch no index', async () => {
     const { rows } = await platform.pool.query<{ share: number }>(
       'SELECT avg((from_page = to_page)::int)::float8 AS share FROM progress_writes',
     );
-    // All twelve write within one moment on a busy machine; then a page may have no room left for one of them.
-    expect(rows[0]?.share).toBeGreaterThanOrEqual(0.85);
+    expect(rows[0]?.share).toBeGreaterThanOrEqual(0.95);
     // A new version on the same page touches no index unless a changed column is in one, which would show here. Claims of many
     // tasks at once need more room than a page has, and the end of a task moves it from one index to another.
     await Promise.all([platform.api.stop(), platform.worker.stop()]);

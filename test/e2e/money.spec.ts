@@ -90,12 +90,13 @@ models:
 
   it('of one budget lasts for as many pictures at two processes as at one, and then is 402', async () => {
     const { key, id } = await keyWithBudget(0.1);
+    const timeout = AbortSignal.timeout(30_000);
     const submit = async (url: string): Promise<Response> => {
       const answer = await fetch(`${url}${GENERATIONS}/async`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         body: JSON.stringify(ORDER),
-        signal: AbortSignal.timeout(30_000),
+        signal: timeout,
       });
       // They queue up for the row of the budget; on a slow machine the last may wait longer than the API lets them.
       return answer.status === 503 ? await submit(url) : answer;

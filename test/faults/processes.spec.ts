@@ -67,9 +67,11 @@ describe('two APIs and two workers', () => {
     // An API that was frozen a moment ago may still turn tasks away.
     await callers.untilAccepted();
     // Long enough to be found and blocked on a busy machine while it draws.
-    const { taskId = '' } = await callers.submit(`${newMarker()} [[latency=6s]]`);
+    const marker = newMarker();
+    const { taskId = '' } = await callers.submit(`${marker} [[latency=6s]]`);
     const holder = (): Member | undefined => room.workers.find(({ running }) => running.output().includes(taskId));
-    expect(await waitUntil(() => holder() !== undefined, { timeoutMs: 20_000 })).toBe(true);
+    const draws = async (): Promise<boolean> => (await callers.rowsOf(marker))[0]?.provider_starts === 1;
+    expect(await waitUntil(async () => holder() !== undefined && (await draws()), { timeoutMs: 20_000 })).toBe(true);
     const victim = holder() as Member;
     const unblocked = blockEventLoop(victim.running, 14_000);
     expect(await callers.ended([taskId])).toEqual(['completed']);

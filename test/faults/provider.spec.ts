@@ -112,6 +112,22 @@ describe('a paid provider', () => {
     await victim.start();
   });
 
+  it('is not said to get a task back when others have taken it from its worker', async () => {
+    const marker = newMarker();
+    provider.plan(marker, { latencyMs: 500, faults: ['http-500'] });
+    const { taskId = '' } = await callers.submit(marker);
+    expect(await waitUntil(() => provider.startsOf(marker).length > 0, { timeoutMs: 20_000 })).toBe(true);
+    // What the sweeper does to a lease that ran out. The next attempt is the sweeper's to bring about.
+    await room.pool.query('UPDATE tasks SET attempt = attempt + 1 WHERE id = $1', [taskId]);
+    const events = () =>
+      room.workers.flatMap(({ running }) =>
+        running.logs().flatMap((line) => (line['taskId'] === taskId && line['attempt'] === 1 ? [line.event] : [])),
+      );
+    expect(await waitUntil(() => events().includes('task.hold_lost'), { timeoutMs: 20_000 })).toBe(true);
+    expect(events()).not.toContain('task.given_back');
+    expect(await callers.ended([taskId])).toHaveLength(1);
+  });
+
   it('is asked once for an unmodified SDK whose connection is cut', async () => {
     const marker = newMarker();
     provider.plan(marker, { latencyMs: 1_500 });

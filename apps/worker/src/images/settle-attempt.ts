@@ -28,8 +28,12 @@ export class SettleAttempt {
       throw new MoveUnanswered('not parked', { cause });
     });
     const line = { ...identity(claimed), attempt: held.attempt, provider: call?.provider.name, durationMs: delayMs };
-    this.logger.info(entry === undefined ? 'task.hold_lost' : 'task.parked', line);
-    if (entry !== undefined) await this.queue.requeue(entry);
+    if (entry === undefined) {
+      this.logger.warn('task.hold_lost', line);
+      return;
+    }
+    this.logger.info('task.parked', line);
+    await this.queue.requeue(entry);
   }
 
   /** Decides by the error and carries it out. A database that does not answer leaves the lease to run out. */
@@ -47,21 +51,20 @@ export class SettleAttempt {
     const line = { ...identity(claimed), attempt: held.attempt, provider: call?.provider.name };
     switch (verdict.kind) {
       case 'walk-away':
-        this.logger.warn('task.hold_lost', line);
-        return;
+        break;
       case 'park':
         this.logger.warn('task.asked_later', { ...line, error });
         return this.park(attempt, verdict.delayMs);
       case 'give-back': {
         const entry = await this.moves.giveBack(held, verdict.delayMs, end, verdict.wait);
+        if (entry === undefined) break;
         this.logger.warn('task.given_back', { ...line, durationMs: verdict.delayMs, error });
-        if (entry !== undefined) await this.queue.requeue(entry);
+        await this.queue.requeue(entry);
         return;
       }
       case 'fail':
-        if (await this.moves.fail(held, taskError(verdict.error), end)) {
-          this.ends.failed(claimed.task, claimed.asynchronous, verdict.error.code);
-        }
+        if (!(await this.moves.fail(held, taskError(verdict.error), end))) break;
+        this.ends.failed(claimed.task, claimed.asynchronous, verdict.error.code);
         this.logger.warn('task.failed', {
           ...line,
           code: verdict.error.code,
@@ -69,5 +72,7 @@ export class SettleAttempt {
         });
         return;
     }
+    // It is in other hands, or has ended: nothing of this attempt was written.
+    this.logger.warn('task.hold_lost', line);
   }
 }
