@@ -142,7 +142,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['apps/onebox/**/*.ts'],
+    files: ['apps/standalone/**/*.ts'],
     ignores: ['**/*.spec.ts'],
     rules: { 'no-restricted-syntax': ['error', ...everywhere, ...environment] },
   },

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { createApiKey } from '#database/api-keys.js';
+import { createApiKey } from '#accounts/api-keys.js';
 import { migrate } from '#database/migrate.js';
 import { startChild } from '#embedded/child.js';
 import { freePort } from '#embedded/free-port.js';

@@ -133,7 +133,7 @@ export async function ensureBuilt(tell = say) {
   tell('Building ...');
   if (compile) {
     await runNode(join('node_modules', '@swc', 'cli', 'bin', 'swc.js'), [
-      ...['apps/api', 'apps/onebox', 'apps/worker', 'libs', '--extensions', '.ts', '--out-dir', 'dist', '--quiet'],
+      ...['apps/api', 'apps/standalone', 'apps/worker', 'libs', '--extensions', '.ts', '--out-dir', 'dist', '--quiet'],
     ]);
     await runNode(join('scripts', 'bundle.mjs'), []);
   }

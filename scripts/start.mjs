@@ -6,7 +6,7 @@ import { ensureBuilt, prepare, ROOT } from './prepare.mjs';
 
 await prepare();
 if (process.argv.includes('--watch')) watchSources();
-const main = join(ROOT, 'dist', 'apps', 'onebox', 'src', 'main.js');
+const main = join(ROOT, 'dist', 'apps', 'standalone', 'src', 'main.js');
 // In this very process: there is no one between npm and the product who could lose a signal.
 process.argv = [process.execPath, main, 'start'];
 await import(pathToFileURL(main).href);

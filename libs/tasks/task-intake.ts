@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { Database } from '#database/database.js';
-import { refusalOf } from '#money/budget-refusal.js';
+import { refusalOf } from '#billing/budget-refusal.js';
 import { insertKeyedTask, insertTask, redrivenAlready } from './insert-task.js';
 import type { RequestIdentity } from './request-identity.js';
 import { TASK_COLUMNS, toTask, type TaskRow } from './task-columns.js';

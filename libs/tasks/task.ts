@@ -1,6 +1,6 @@
 import type { ErrorDetail } from '#contract/app-error.js';
 import type { ImageUsage } from '#contract/image-usage.js';
-import type { TaskCost } from '#money/task-cost.js';
+import type { TaskCost } from '#billing/task-cost.js';
 import type { ProviderCall } from './provider-call.js';
 import type { TaskPhase, TaskStatus } from './task-status.js';
 

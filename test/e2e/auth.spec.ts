@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { hashApiKey } from '#database/api-keys.js';
+import { hashApiKey } from '#accounts/api-keys.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 const BODY = { model: 'gpt-image-2', prompt: 'a fox', resolution: '1k' };

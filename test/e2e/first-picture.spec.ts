@@ -7,7 +7,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { freePort } from '../support/free-port.js';
 import { startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
 
-const MAIN = resolve('dist', 'apps', 'onebox', 'src', 'main.js');
+const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
 const READY = 'Ctrl-C stops everything.';
 let folder: string;
 let vendor: ScriptedUpstream;

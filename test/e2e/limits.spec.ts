@@ -1,4 +1,4 @@
-import { updateApiKey } from '#database/api-keys.js';
+import { updateApiKey } from '#accounts/api-keys.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { findBudgets, setBudget } from '#money/budgets.js';
+import { findBudgets, setBudget } from '#billing/budgets.js';
 import { gradientImage } from '../../libs/images/sample-images.fixture.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';

@@ -6,7 +6,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { openGateRoom, passed, providerEntry, reasonOf, type GateRoom } from '../support/gate-room.js';
 
 // Real: the command's own process, Postgres, Redis, and a gate that holds calls of the providers.
-const MAIN = resolve('dist', 'apps', 'onebox', 'src', 'main.js');
+const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
 const WAIT = { timeoutMs: 10_000 };
 const MODELS = `
 providers:

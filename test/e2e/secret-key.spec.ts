@@ -1,4 +1,4 @@
-import { hashApiKey } from '#database/api-keys.js';
+import { hashApiKey } from '#accounts/api-keys.js';
 import { Browser, linkToken, PASSWORD, signInFirstAdmin } from '../support/console.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi } from '../support/processes.js';

@@ -1,4 +1,4 @@
-import { newApiKey } from '#database/api-keys.js';
+import { newApiKey } from '#accounts/api-keys.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const CALLS = 400;

@@ -1,5 +1,5 @@
-import { PersonStore } from '#people/person-store.js';
-import { admin } from '../../apps/onebox/src/admin.js';
+import { PersonStore } from '#accounts/person-store.js';
+import { admin } from '../../apps/standalone/src/admin.js';
 import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const SECRET_KEY = 'k'.repeat(40);

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { createApiKey, ensureApiKey, hashApiKey, listApiKeys, revokeApiKey } from '#database/api-keys.js';
+import { createApiKey, ensureApiKey, hashApiKey, listApiKeys, revokeApiKey } from '#accounts/api-keys.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
 // Real: a migrated Postgres database.

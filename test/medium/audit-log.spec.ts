@@ -1,4 +1,4 @@
-import { AuditLog } from '#people/audit-log.js';
+import { AuditLog } from '#accounts/audit-log.js';
 import { openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 describe('the audit log', () => {

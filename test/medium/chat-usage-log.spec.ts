@@ -1,5 +1,5 @@
 import { Database } from '#database/database.js';
-import { findBudgets, setBudget } from '#money/budgets.js';
+import { findBudgets, setBudget } from '#billing/budgets.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { Logger } from '#telemetry/logger.js';
 import { ChatUsageLog, type ChatUsageRow } from '../../apps/api/src/chat/chat-usage-log.js';

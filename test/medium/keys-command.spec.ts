@@ -1,5 +1,5 @@
-import { keys } from '../../apps/onebox/src/keys.js';
-import { AuditLog } from '#people/audit-log.js';
+import { keys } from '../../apps/standalone/src/keys.js';
+import { AuditLog } from '#accounts/audit-log.js';
 import { command, openTaskRoom, TEST_KEY, type TaskRoom } from '../support/task-room.js';
 
 const SECRET_KEY = 'k'.repeat(40);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from '#embedded/child.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { LogFiles, rotateLog } from '../../apps/onebox/src/log-files.js';
+import { LogFiles, rotateLog } from '../../apps/standalone/src/log-files.js';
 
 const BOUNDS = { maxBytes: 100_000, older: 4 };
 /** Writes numbered lines of 100 bytes in bursts, and ends after the last. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Database } from '#database/database.js';
-import { refusalOf } from '#money/budget-refusal.js';
-import { findBudgets, leftOf, setBudget, shareBudget } from '#money/budgets.js';
-import { releaseChat, releaseLostChats, reserveChat } from '#money/chat-reserves.js';
-import type { TaskCost } from '#money/task-cost.js';
+import { refusalOf } from '#billing/budget-refusal.js';
+import { findBudgets, leftOf, setBudget, shareBudget } from '#billing/budgets.js';
+import { releaseChat, releaseLostChats, reserveChat } from '#billing/chat-reserves.js';
+import type { TaskCost } from '#billing/task-cost.js';
 import { RetractTasks } from '#tasks/retract-tasks.js';
 import { TaskIntake } from '#tasks/task-intake.js';
 import { taskError } from '#tasks/task-error.js';

@@ -1,4 +1,4 @@
-import { createApiKey, newApiKey } from '#database/api-keys.js';
+import { createApiKey, newApiKey } from '#accounts/api-keys.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { ApiKeyStore } from '../../apps/api/src/auth/api-key-store.js';
 import { KeyUses } from '../../apps/api/src/auth/key-uses.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
-import { setBudget } from '#money/budgets.js';
+import { setBudget } from '#billing/budgets.js';
 import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { openHangUpRoom, type HangUpRoom } from '../support/hang-ups.js';
 import { apiError, startUpstream, type ScriptedUpstream, type UpstreamCall } from '../support/scripted-upstream.js';

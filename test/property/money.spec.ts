@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { AppError } from '#contract/app-error.js';
 import { Database } from '#database/database.js';
-import { setBudget, type Budget } from '#money/budgets.js';
-import type { TaskCost } from '#money/task-cost.js';
+import { setBudget, type Budget } from '#billing/budgets.js';
+import type { TaskCost } from '#billing/task-cost.js';
 import { mayBeCharged, type ProviderCall } from '#tasks/provider-call.js';
 import type { RequestIdentity } from '#tasks/request-identity.js';
 import { RetractTasks } from '#tasks/retract-tasks.js';

@@ -1,4 +1,4 @@
-import { createSignInLink } from '#people/sign-in-links.js';
+import { createSignInLink } from '#accounts/sign-in-links.js';
 import { assertDescribed } from './console-document.js';
 import type { ApiPlatform } from './platform.js';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
-import { createApiKey } from '#database/api-keys.js';
+import { createApiKey } from '#accounts/api-keys.js';
 import { migrate } from '#database/migrate.js';
 import { freePort } from './free-port.js';
 import { startPostgres, type EmbeddedService } from '#embedded/postgres.js';

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
-import { findBudgets, setBudget } from '#money/budgets.js';
+import { findBudgets, setBudget } from '#billing/budgets.js';
 import { startPlatform, type Platform } from './platform.js';
 
 /** A key with a budget, in millionths. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { createApiKey } from '#database/api-keys.js';
+import { createApiKey } from '#accounts/api-keys.js';
 import { createTestDatabase } from './postgres.js';
 import { startApi, startWorker, type TestProcess } from './processes.js';
 import { createTestRedis } from './redis.js';

@@ -1,8 +1,8 @@
 import { CatalogueConfig } from '#catalogue/catalogue.config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { EgressConfig } from '#egress/egress.config.js';
-import { AccountsConfig } from '#people/accounts.config.js';
-import { SignInConfig } from '#people/sign-in.config.js';
+import { AccountsConfig } from '#accounts/accounts.config.js';
+import { SignInConfig } from '#accounts/sign-in.config.js';
 import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { RoutingConfig } from '#routing/routing.config.js';

@@ -4,7 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { join } from 'node:path';
 import { loadConfig } from '#config/load-config.js';
 import { PACKAGE_ROOT } from '#config/package-root.js';
-import { SessionStore } from '#people/session-store.js';
+import { SessionStore } from '#accounts/session-store.js';
 import { foreignLinkOrigin } from '#storage/result-links.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { Logger } from '#telemetry/logger.js';

@@ -1,7 +1,7 @@
 import { loadConfig } from '#config/load-config.js';
-import { DEFAULT_ACCOUNT } from '#database/api-keys.js';
+import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { setBudget } from '#money/budgets.js';
+import { setBudget } from '#billing/budgets.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { INSPECTED } from '../../support/block-event-loop.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '#contract/app-error.js';
-import { hashApiKey, KEY_SCOPES, renewApiKeyHash } from '#database/api-keys.js';
+import { hashApiKey, KEY_SCOPES, renewApiKeyHash } from '#accounts/api-keys.js';
 import { Database } from '#database/database.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { ACCOUNT_SHARE, accountShare, type Caller } from './caller.js';

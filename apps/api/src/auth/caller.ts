@@ -1,6 +1,6 @@
 import { AppError } from '#contract/app-error.js';
 import type { ResponseFormat } from '#contract/image-request.js';
-import type { KeyScope } from '#database/api-keys.js';
+import type { KeyScope } from '#accounts/api-keys.js';
 import type { TaskCommand } from '#tasks/task.js';
 
 /** What a key may do in place of what the deployment allows each key; undefined = that, 0 = any number. */

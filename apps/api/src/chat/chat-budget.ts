@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { TokenPrices } from '#catalogue/catalogue.js';
 import { Database } from '#database/database.js';
-import { refusalOf } from '#money/budget-refusal.js';
-import { releaseChat, reserveChat } from '#money/chat-reserves.js';
+import { refusalOf } from '#billing/budget-refusal.js';
+import { releaseChat, reserveChat } from '#billing/chat-reserves.js';
 import { overloaded } from '#tasks/refusals.js';
 import { Logger } from '#telemetry/logger.js';
 import type { Caller } from '../auth/caller.js';

@@ -1,10 +1,10 @@
 import type { TokenPrices } from '#catalogue/catalogue.js';
-import { tokenCost } from '#money/quote.js';
+import { tokenCost } from '#billing/quote.js';
 import { valueAt } from './json-members.js';
 import type { ChatRequest } from './chat-request.js';
 import type { TokenUsage } from './token-usage.js';
 
-/** The rule of docs/money.md ("Chats"); whoever changes a number changes it there. */
+/** The rule of docs/billing.md ("Chats"); whoever changes a number changes it there. */
 const BYTES_PER_TOKEN = 4;
 const TOKENS_PER_PICTURE = 1_500;
 /** Pictures that are looked for in a request; what comes after counts by its bytes. */

@@ -3,7 +3,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
-import { chatPrices } from '#money/quote.js';
+import { chatPrices } from '#billing/quote.js';
 import { AppError } from '#contract/app-error.js';
 import { Caller } from '../auth/caller.decorator.js';
 import { mayUseModel } from '../auth/caller.js';

@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
 import { Database } from '#database/database.js';
 import { DatabaseModule } from '#database/database.module.js';
-import { AccountStore } from '#people/account-store.js';
-import { AuditLog } from '#people/audit-log.js';
-import { LinkStore } from '#people/link-store.js';
-import { OpenIdPeople } from '#people/openid-people.js';
-import { Passwords } from '#people/passwords.js';
-import { PersonStore } from '#people/person-store.js';
-import { SessionStore } from '#people/session-store.js';
+import { AccountStore } from '#accounts/account-store.js';
+import { AuditLog } from '#accounts/audit-log.js';
+import { LinkStore } from '#accounts/link-store.js';
+import { OpenIdPeople } from '#accounts/openid-people.js';
+import { Passwords } from '#accounts/passwords.js';
+import { PersonStore } from '#accounts/person-store.js';
+import { SessionStore } from '#accounts/session-store.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { ApiConfig, publicUrlOf } from './api.config.js';
 

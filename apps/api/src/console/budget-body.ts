@@ -3,7 +3,7 @@ import { IsIn, IsOptional } from 'class-validator';
 import { AppError } from '#contract/app-error.js';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { microsOf } from '#contract/money.js';
-import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#money/budgets.js';
+import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#billing/budgets.js';
 
 function amountProblem(value: unknown, property: string): FieldProblem | undefined {
   if (typeof value === 'string' && microsOf(value) !== undefined) return undefined;

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { decimalOf } from '#contract/money.js';
-import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#money/budgets.js';
+import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#billing/budgets.js';
 
 export class BudgetView {
   @ApiProperty({ example: '25.000000' })

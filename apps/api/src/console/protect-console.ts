@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import type { SessionStore } from '#people/session-store.js';
+import type { SessionStore } from '#accounts/session-store.js';
 import type { SessionCookie } from './sign-in/session-cookie.js';
 
 /** Every route of the console's API begins so. */

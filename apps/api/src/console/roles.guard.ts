@@ -2,9 +2,9 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import { DEFAULT_ACCOUNT } from '#database/api-keys.js';
-import type { Role } from '#people/person-store.js';
-import type { Session } from '#people/session-store.js';
+import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
+import type { Role } from '#accounts/person-store.js';
+import type { Session } from '#accounts/session-store.js';
 import { sessionOf } from './session.guard.js';
 
 /**

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { Session as OpenSession } from '#people/session-store.js';
+import type { Session as OpenSession } from '#accounts/session-store.js';
 import { sessionOf } from './session.guard.js';
 
 /** Hands a handler the session of who uses the console. */

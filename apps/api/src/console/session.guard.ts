@@ -1,6 +1,6 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { Session } from '#people/session-store.js';
+import type { Session } from '#accounts/session-store.js';
 import { notSignedIn } from './protect-console.js';
 
 /** No handler of the console runs without a session unless it is public. */

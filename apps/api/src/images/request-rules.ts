@@ -6,8 +6,8 @@ import { AppError } from '#contract/app-error.js';
 import { DEFAULT_IMAGE_MODEL } from '#contract/image-request.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
-import { quoteImage } from '#money/quote.js';
-import type { TaskCost } from '#money/task-cost.js';
+import { quoteImage } from '#billing/quote.js';
+import type { TaskCost } from '#billing/task-cost.js';
 import type { TaskCommand, TaskOptions } from '#tasks/task.js';
 
 /** What an image request is checked against besides its own form. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { QueueHealth } from '#queue/queue-health.js';
-import type { Session } from '#people/session-store.js';
+import type { Session } from '#accounts/session-store.js';
 import type { Caller } from '../auth/caller.js';
 import { LimitsConfig } from './limits.config.js';
 import { RateCounter, WINDOW_SECONDS, type Counted, type RateWindow } from './rate-counter.js';

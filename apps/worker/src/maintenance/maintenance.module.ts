@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
-import { ExpireChatUsage } from '#money/expire-chat-usage.js';
-import { ExpireSignIns } from '#people/expire-sign-ins.js';
+import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
+import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { ExpireKeys } from '#tasks/expire-keys.js';
 import { ExpireObjects } from '#tasks/expire-objects.js';

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { ExpireSignIns } from '#people/expire-sign-ins.js';
+import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { ExpireKeys } from '#tasks/expire-keys.js';
 import { EXPIRE_EVERY_MS, Retention } from './retention.js';
 

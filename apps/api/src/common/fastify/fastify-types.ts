@@ -1,6 +1,6 @@
-import type { KeyScope } from '#database/api-keys.js';
+import type { KeyScope } from '#accounts/api-keys.js';
 import type { Caller } from '../../auth/caller.js';
-import type { Session } from '#people/session-store.js';
+import type { Session } from '#accounts/session-store.js';
 import type { BodyBytes } from './body-bytes.js';
 import type { CountedKind } from '../../limits/limit-requests.js';
 

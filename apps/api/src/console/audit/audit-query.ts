@@ -1,4 +1,4 @@
-import { AUDIT_KINDS, type AuditKind } from '#people/audit-actions.js';
+import { AUDIT_KINDS, type AuditKind } from '#accounts/audit-actions.js';
 import { KnownFiltersOnly } from '../../common/contract-fields.js';
 import { DEFAULT_LIMIT, PageLimit, QueryChoice, QueryText } from '../../common/query-fields.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { Database } from '#database/database.js';
-import type { AuditEntry } from '#people/audit-log.js';
+import type { AuditEntry } from '#accounts/audit-log.js';
 
 /** Finds what entries of the audit log are about. */
 @Injectable()

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { AUDIT_ACTIONS, auditSentence, type AuditAction } from '#people/audit-actions.js';
-import type { AuditEntry } from '#people/audit-log.js';
+import { AUDIT_ACTIONS, auditSentence, type AuditAction } from '#accounts/audit-actions.js';
+import type { AuditEntry } from '#accounts/audit-log.js';
 
 class AuditPersonView {
   @ApiProperty()

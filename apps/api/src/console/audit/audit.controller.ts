@@ -1,8 +1,8 @@
 import { Get, Query, Res } from '@nestjs/common';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { actionsOf, AUDIT_KINDS, auditSentence } from '#people/audit-actions.js';
-import { AuditLog } from '#people/audit-log.js';
+import { actionsOf, AUDIT_KINDS, auditSentence } from '#accounts/audit-actions.js';
+import { AuditLog } from '#accounts/audit-log.js';
 import { AuditFilter, AuditPageQuery } from './audit-query.js';
 import { AuditTargets } from './audit-targets.js';
 import { auditEntryView, AuditPageView, whoOf } from './audit-views.js';

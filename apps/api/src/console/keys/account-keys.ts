@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
-import { assertRoomForKey, withAccountKeys } from '#database/account-keys-lock.js';
+import { assertRoomForKey, withAccountKeys } from '#accounts/account-keys-lock.js';
 import {
   createApiKey,
   listApiKeys,
@@ -9,13 +9,13 @@ import {
   revokeApiKey,
   updateApiKey,
   type ApiKeyRow,
-} from '#database/api-keys.js';
+} from '#accounts/api-keys.js';
 import { Database } from '#database/database.js';
 import type { Queryable } from '#database/queryable.js';
-import { findBudgets, setBudget, shareBudget } from '#money/budgets.js';
-import { spendByKey } from '#money/spend.js';
-import { AccountStore } from '#people/account-store.js';
-import type { Session } from '#people/session-store.js';
+import { findBudgets, setBudget, shareBudget } from '#billing/budgets.js';
+import { spendByKey } from '#billing/spend.js';
+import { AccountStore } from '#accounts/account-store.js';
+import type { Session } from '#accounts/session-store.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { budgetAfter } from '../budget-body.js';
 import { AccountDefaults } from '../team/account-defaults.js';

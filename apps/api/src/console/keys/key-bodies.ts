@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsDefined, IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
-import { KEY_SCOPES, type ApiKeyRow, type ApiKeySettings, type KeyScope } from '#database/api-keys.js';
+import { KEY_SCOPES, type ApiKeyRow, type ApiKeySettings, type KeyScope } from '#accounts/api-keys.js';
 import { BudgetBody } from '../budget-body.js';
 import { IsLimit, IsWeight } from '../limit-body.js';
 import { IsName } from '../name-body.js';

@@ -1,7 +1,7 @@
 import { AppError } from '#contract/app-error.js';
 import { microsOf } from '#contract/money.js';
-import type { ApiKeyRow } from '#database/api-keys.js';
-import type { Budget } from '#money/budgets.js';
+import type { ApiKeyRow } from '#accounts/api-keys.js';
+import type { Budget } from '#billing/budgets.js';
 import type { KeyChangeBody, NewKeyBody } from './key-bodies.js';
 
 type Limits = Partial<Record<(typeof LIMITS)[number], number | null | undefined>>;

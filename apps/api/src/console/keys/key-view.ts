@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { decimalOf } from '#contract/money.js';
-import { KEY_SCOPES, type ApiKeyRow, type KeyScope } from '#database/api-keys.js';
-import type { Budget } from '#money/budgets.js';
+import { KEY_SCOPES, type ApiKeyRow, type KeyScope } from '#accounts/api-keys.js';
+import type { Budget } from '#billing/budgets.js';
 import { budgetView, BudgetView, SpendView } from '../budget-view.js';
 
 export class KeyCreatorView {

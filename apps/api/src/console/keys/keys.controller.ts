@@ -1,8 +1,8 @@
 import { Body, Get, HttpCode, Param, Patch, Post } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiResponse } from '@nestjs/swagger';
-import type { AuditAction } from '#people/audit-actions.js';
-import { AuditLog } from '#people/audit-log.js';
+import type { AuditAction } from '#accounts/audit-actions.js';
+import { AuditLog } from '#accounts/audit-log.js';
 import { AccountKeys } from './account-keys.js';
 import { ConsoleController } from '../console-controller.js';
 import { KeyChangeBody, NewKeyBody, RotateKeyBody } from './key-bodies.js';

@@ -2,7 +2,7 @@ import { Body, Get, HttpCode, Post, Query, Req } from '@nestjs/common';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import { AuditLog } from '#people/audit-log.js';
+import { AuditLog } from '#accounts/audit-log.js';
 import { FailedTasks } from '#tasks/failed-tasks.js';
 import { ConsoleController } from '../console-controller.js';
 import { daysAgo, FailedTasksQuery, FailuresQuery } from './failure-query.js';

@@ -3,8 +3,8 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import type { AuditAction } from '#people/audit-actions.js';
-import { AuditLog } from '#people/audit-log.js';
+import type { AuditAction } from '#accounts/audit-actions.js';
+import { AuditLog } from '#accounts/audit-log.js';
 import { ConsoleController } from '../console-controller.js';
 import {
   DrainBody,

@@ -8,7 +8,7 @@ import { newTaskId } from '#tasks/task-id.js';
 import type { TaskOptions } from '#tasks/task.js';
 import { ordererOf } from '../../auth/caller.js';
 import { RequestRules } from '../../images/request-rules.js';
-import type { Session } from '#people/session-store.js';
+import type { Session } from '#accounts/session-store.js';
 import { ConsoleCaller } from '../tasks/console-caller.js';
 
 /** Whoever tries a provider out waits for no longer than this, in ms. */

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { ImageGenerationRequest } from '#contract/image-request.js';
 import { ModelListResponse } from '#contract/model-view.js';
-import { AuditLog } from '#people/audit-log.js';
+import { AuditLog } from '#accounts/audit-log.js';
 import { goneSignal } from '../../common/gone-signal.js';
 import { AcceptImage, type Accepted } from '../../images/accept-image.js';
 import { LimitsConfig } from '../../limits/limits.config.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Checks } from '#people/openid-provider.js';
+import type { Checks } from '#accounts/openid-provider.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import { CONSOLE_API } from '../protect-console.js';

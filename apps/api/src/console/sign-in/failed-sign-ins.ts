@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { AuditLog } from '#people/audit-log.js';
-import type { Person } from '#people/person-store.js';
+import { AuditLog } from '#accounts/audit-log.js';
+import type { Person } from '#accounts/person-store.js';
 import { Logger } from '#telemetry/logger.js';
 
 /** Of one person, as many guesses as come within this time are one entry: a log that guessers fill is read by nobody. */

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
-import type { AuditAction } from '#people/audit-actions.js';
-import { AuditLog } from '#people/audit-log.js';
-import type { Person } from '#people/person-store.js';
-import { SessionStore, type Session } from '#people/session-store.js';
+import type { AuditAction } from '#accounts/audit-actions.js';
+import { AuditLog } from '#accounts/audit-log.js';
+import type { Person } from '#accounts/person-store.js';
+import { SessionStore, type Session } from '#accounts/session-store.js';
 import { SessionCookie } from './session-cookie.js';
 import { sessionOf } from '../session.guard.js';
 import { sessionView, type SessionView } from './session-views.js';

@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import type { AuditAction } from '#people/audit-actions.js';
-import { OpenIdPeople } from '#people/openid-people.js';
-import { OpenIdProvider, type Checks, type Claims } from '#people/openid-provider.js';
-import { OpenIdRefusal, type RefusalReason } from '#people/openid-refusal.js';
-import { PersonStore, type Person } from '#people/person-store.js';
-import { SignInConfig } from '#people/sign-in.config.js';
+import type { AuditAction } from '#accounts/audit-actions.js';
+import { OpenIdPeople } from '#accounts/openid-people.js';
+import { OpenIdProvider, type Checks, type Claims } from '#accounts/openid-provider.js';
+import { OpenIdRefusal, type RefusalReason } from '#accounts/openid-refusal.js';
+import { PersonStore, type Person } from '#accounts/person-store.js';
+import { SignInConfig } from '#accounts/sign-in.config.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import { openIdUrl } from './openid-url.js';
 

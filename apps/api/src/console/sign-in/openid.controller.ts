@@ -2,7 +2,7 @@ import { Body, Get, HttpCode, Ip, Post, Redirect, Req, Res } from '@nestjs/commo
 import { ApiProperty, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import { OpenIdRefusal } from '#people/openid-refusal.js';
+import { OpenIdRefusal } from '#accounts/openid-refusal.js';
 import { Logger } from '#telemetry/logger.js';
 import { Public } from '../../auth/api-key.guard.js';
 import { BegunCookie } from './begun-cookie.js';

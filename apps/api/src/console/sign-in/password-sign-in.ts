@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { Passwords } from '#people/passwords.js';
-import { PersonStore, type Person } from '#people/person-store.js';
-import type { Session } from '#people/session-store.js';
+import { Passwords } from '#accounts/passwords.js';
+import { PersonStore, type Person } from '#accounts/person-store.js';
+import type { Session } from '#accounts/session-store.js';
 import { networkOf } from '../../common/network-of.js';
 import { FailedSignIns } from './failed-sign-ins.js';
 import type { ChangePasswordBody, FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './sign-in-bodies.js';

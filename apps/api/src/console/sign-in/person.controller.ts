@@ -1,7 +1,7 @@
 import { Body, Patch } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
-import { AuditLog } from '#people/audit-log.js';
-import { PersonStore } from '#people/person-store.js';
+import { AuditLog } from '#accounts/audit-log.js';
+import { PersonStore } from '#accounts/person-store.js';
 import { ConsoleController } from '../console-controller.js';
 import { NameBody } from '../name-body.js';
 import { OpenSession } from './open-session.js';

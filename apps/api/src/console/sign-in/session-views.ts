@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ROLES, type Role } from '#people/person-store.js';
-import type { Session, SessionRow } from '#people/session-store.js';
+import { ROLES, type Role } from '#accounts/person-store.js';
+import type { Session, SessionRow } from '#accounts/session-store.js';
 import { isOperator } from '../roles.guard.js';
 
 class PersonView {

@@ -2,8 +2,8 @@ import { Body, Delete, Get, HttpCode, Ip, Param, Post, UseGuards } from '@nestjs
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiResponse } from '@nestjs/swagger';
 import { AppError } from '#contract/app-error.js';
-import { AuditLog } from '#people/audit-log.js';
-import { SessionStore } from '#people/session-store.js';
+import { AuditLog } from '#accounts/audit-log.js';
+import { SessionStore } from '#accounts/session-store.js';
 import { ConsoleController } from '../console-controller.js';
 import { Session } from '../session.decorator.js';
 import { PasswordGuard } from './password.guard.js';

@@ -3,8 +3,8 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsDefined, IsString, Matches } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { textProblem } from '#contract/text-rules.js';
-import { storedEmailOf } from '#people/person-rules.js';
-import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '#people/passwords.js';
+import { storedEmailOf } from '#accounts/person-rules.js';
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '#accounts/passwords.js';
 import { SpelledBy } from '../../common/contract-fields.js';
 import { IsName } from '../name-body.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { ensureHiddenKey } from '#database/api-keys.js';
+import { ensureHiddenKey } from '#accounts/api-keys.js';
 import { Database } from '#database/database.js';
-import type { Session } from '#people/session-store.js';
+import type { Session } from '#accounts/session-store.js';
 import { ACCOUNT_SHARE, accountShare, type Caller } from '../../auth/caller.js';
 
 /** Who orders something in the console. */

@@ -2,7 +2,7 @@ import { Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AuditLog } from '#people/audit-log.js';
+import { AuditLog } from '#accounts/audit-log.js';
 import { TASK_STATUSES } from '#tasks/task-status.js';
 import { AccountTasks } from './account-tasks.js';
 import { ConsoleCaller } from './console-caller.js';

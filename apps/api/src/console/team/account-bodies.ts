@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsBoolean, IsDefined, IsOptional, IsString } from 'class-validator';
-import type { AccountLimits } from '#people/account-store.js';
+import type { AccountLimits } from '#accounts/account-store.js';
 import { BudgetBody } from '../budget-body.js';
 import { IsLimit, IsWeight } from '../limit-body.js';
 import { IsName } from '../name-body.js';

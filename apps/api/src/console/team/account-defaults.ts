@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { AccountLimits } from '#people/account-store.js';
-import { AccountsConfig } from '#people/accounts.config.js';
+import type { AccountLimits } from '#accounts/account-store.js';
+import { AccountsConfig } from '#accounts/accounts.config.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
 import type { AccountDefaultsView, AccountLimitsView } from './account-views.js';

@@ -1,7 +1,7 @@
 import { Body, Get, Param, Patch, Post } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
-import type { AuditAction } from '#people/audit-actions.js';
-import { AuditLog } from '#people/audit-log.js';
+import type { AuditAction } from '#accounts/audit-actions.js';
+import { AuditLog } from '#accounts/audit-log.js';
 import { AccountChangeBody, NewAccountBody } from './account-bodies.js';
 import { AccountListView, AccountRowView, NewAccountView, type AccountLimitsView } from './account-views.js';
 import { Accounts } from './accounts.js';

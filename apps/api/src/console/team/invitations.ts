@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { LinkStore, type Invitation } from '#people/link-store.js';
-import { PersonStore, type Role } from '#people/person-store.js';
+import { LinkStore, type Invitation } from '#accounts/link-store.js';
+import { PersonStore, type Role } from '#accounts/person-store.js';
 
 /** Open invitations that an account may have at a time; a link works for a day. */
 const MOST_OPEN = 100;

@@ -1,6 +1,6 @@
 import { Body, Get, Patch } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
-import { AuditLog } from '#people/audit-log.js';
+import { AuditLog } from '#accounts/audit-log.js';
 import { OwnAccountView } from './account-views.js';
 import { Accounts } from './accounts.js';
 import { ConsoleController } from '../console-controller.js';

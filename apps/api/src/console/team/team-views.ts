@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { Invitation } from '#people/link-store.js';
-import { ROLES, type Person, type Role } from '#people/person-store.js';
-import { LINK_HOURS } from '#people/sign-in-links.js';
+import type { Invitation } from '#accounts/link-store.js';
+import { ROLES, type Person, type Role } from '#accounts/person-store.js';
+import { LINK_HOURS } from '#accounts/sign-in-links.js';
 
 /** How somebody may sign in. */
 const WAYS = ['password', 'openid'] as const;

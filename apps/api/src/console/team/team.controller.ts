@@ -2,10 +2,10 @@ import { Body, Delete, Get, HttpCode, Param, Patch, Post } from '@nestjs/common'
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiResponse } from '@nestjs/swagger';
 import { AppError } from '#contract/app-error.js';
-import type { AuditAction } from '#people/audit-actions.js';
-import { AuditLog } from '#people/audit-log.js';
-import { LinkStore } from '#people/link-store.js';
-import { PersonStore, type Person } from '#people/person-store.js';
+import type { AuditAction } from '#accounts/audit-actions.js';
+import { AuditLog } from '#accounts/audit-log.js';
+import { LinkStore } from '#accounts/link-store.js';
+import { PersonStore, type Person } from '#accounts/person-store.js';
 import { ConsoleController } from '../console-controller.js';
 import { Invitations } from './invitations.js';
 import { ForRole } from '../roles.guard.js';

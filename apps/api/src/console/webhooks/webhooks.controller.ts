@@ -1,8 +1,8 @@
 import { Body, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
-import type { AuditAction } from '#people/audit-actions.js';
-import { AuditLog } from '#people/audit-log.js';
+import type { AuditAction } from '#accounts/audit-actions.js';
+import { AuditLog } from '#accounts/audit-log.js';
 import { DELIVERY_STATES } from '#webhooks/next-step.js';
 import { shownUrl } from '#webhooks/shown-url.js';
 import { AccountWebhooks } from './account-webhooks.js';

@@ -4,7 +4,7 @@ import { loadConfig } from '#config/load-config.js';
 import { AppError } from '#contract/app-error.js';
 import { decimalOf } from '#contract/money.js';
 import { VISIBLE_NAME } from '#contract/text-rules.js';
-import { assertRoomForKey, withAccountKeys } from '#database/account-keys-lock.js';
+import { assertRoomForKey, withAccountKeys } from '#accounts/account-keys-lock.js';
 import {
   createApiKey,
   DEFAULT_ACCOUNT,
@@ -13,17 +13,17 @@ import {
   updateApiKey,
   type ApiKeyRow,
   type ApiKeySettings,
-} from '#database/api-keys.js';
+} from '#accounts/api-keys.js';
 import { SetupError } from '#embedded/setup-error.js';
-import { findBudgets, setBudget, type Budget } from '#money/budgets.js';
-import { AccountStore, type AccountLimits } from '#people/account-store.js';
-import { AccountsConfig } from '#people/accounts.config.js';
-import type { AuditAction } from '#people/audit-actions.js';
+import { findBudgets, setBudget, type Budget } from '#billing/budgets.js';
+import { AccountStore, type AccountLimits } from '#accounts/account-store.js';
+import { AccountsConfig } from '#accounts/accounts.config.js';
+import type { AuditAction } from '#accounts/audit-actions.js';
 import { namedAccount } from './account-option.js';
 import { BUDGET_OPTIONS, budgetText, readBudget, type BudgetSetting } from './budget-options.js';
 import { LIMIT_OPTIONS, limitChanges, limitsText, readLimits } from './limit-options.js';
 import { noteCommand } from './note-command.js';
-import { OneboxConfig } from './onebox.config.js';
+import { OneboxConfig } from './standalone.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
 import { textTable, textTime } from './text-table.js';
 

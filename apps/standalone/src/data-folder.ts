@@ -19,11 +19,11 @@ export class DataFolder {
   }
 
   get state(): string {
-    return join(this.path, 'onebox.json');
+    return join(this.path, 'standalone.json');
   }
 
   get lock(): string {
-    return join(this.path, 'onebox.lock');
+    return join(this.path, 'standalone.lock');
   }
 
   get firstPicture(): string {

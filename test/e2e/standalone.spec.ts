@@ -9,7 +9,7 @@ import { isRunning } from '#embedded/leftover.js';
 import { waitUntil } from '#embedded/wait-until.js';
 
 // Real: everything; the product is started as an operator starts it, with its own Postgres and Redis.
-const MAIN = resolve('dist', 'apps', 'onebox', 'src', 'main.js');
+const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
 const READY = 'Ctrl-C stops everything.';
 let folder: string;
 let dataDir: string;
@@ -26,7 +26,7 @@ interface State {
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'darkroom-onebox-'));
+  folder = await mkdtemp(join(tmpdir(), 'darkroom-standalone-'));
   dataDir = join(folder, 'data');
   port = await freePort();
 });
@@ -59,7 +59,7 @@ async function startProduct(): Promise<string> {
 }
 
 async function state(): Promise<State> {
-  return JSON.parse(await readFile(join(dataDir, 'onebox.json'), 'utf8')) as State;
+  return JSON.parse(await readFile(join(dataDir, 'standalone.json'), 'utf8')) as State;
 }
 
 function pidsOf({ pids }: State): number[] {
@@ -93,7 +93,7 @@ it('goes from an empty folder to a picture, and says how to make the next one', 
 
 it('shows its state and its secrets to nobody else', async () => {
   expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
-  for (const name of ['onebox.json', 'secrets.json', 'logs/api.log', 'logs/worker.log'])
+  for (const name of ['standalone.json', 'secrets.json', 'logs/api.log', 'logs/worker.log'])
     expect((await stat(join(dataDir, name))).mode & 0o777).toBe(0o600);
   expect(pidsOf(await state()).every(isRunning)).toBe(true);
 });
@@ -183,7 +183,7 @@ it('stops cleanly, leaves nothing running, and keeps key and picture for the nex
   product?.kill('SIGINT');
   expect(await product?.exited).toEqual({ code: 0, signal: null });
   expect(pidsOf(before).filter(isRunning)).toEqual([]);
-  await expect(stat(join(dataDir, 'onebox.json'))).rejects.toThrow('ENOENT');
+  await expect(stat(join(dataDir, 'standalone.json'))).rejects.toThrow('ENOENT');
   await startProduct();
   const after = await state();
   expect({ ...after, pids: {} }).toEqual({ ...before, pids: {} });

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { loadConfig } from '#config/load-config.js';
 import { AppError } from '#contract/app-error.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
-import { DEFAULT_ACCOUNT } from '#database/api-keys.js';
+import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 import type { Pool } from '#database/in-transaction.js';
 import type { Queryable } from '#database/queryable.js';
 import { EgressConfig } from '#egress/egress.config.js';
@@ -16,7 +16,7 @@ import { shownUrl } from '#webhooks/shown-url.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { namedAccount } from './account-option.js';
 import { noteCommand } from './note-command.js';
-import { OneboxConfig } from './onebox.config.js';
+import { OneboxConfig } from './standalone.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
 import { textTable, textTime } from './text-table.js';
 

@@ -1,5 +1,5 @@
 import { AppError } from '#contract/app-error.js';
-import type { Queryable } from './queryable.js';
+import type { Queryable } from '#database/queryable.js';
 
 /** A connection of the caller's own. */
 interface Connection extends Queryable {

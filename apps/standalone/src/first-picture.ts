@@ -1,5 +1,5 @@
 import { rename, writeFile } from 'node:fs/promises';
-import type { OneboxConfig } from './onebox.config.js';
+import type { OneboxConfig } from './standalone.config.js';
 
 const PROMPT = 'A lighthouse at dawn, soft pink clouds over a quiet sea';
 const TIMEOUT_MS = 120_000;

@@ -1,7 +1,7 @@
 import { startPostgres, type EmbeddedService } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import type { DataFolder } from './data-folder.js';
-import type { OneboxConfig } from './onebox.config.js';
+import type { OneboxConfig } from './standalone.config.js';
 import type { Secrets } from './secrets.js';
 import { Supervised } from './supervised.js';
 

@@ -1,7 +1,7 @@
 import { loadConfig } from '#config/load-config.js';
 import { migrate } from '#database/migrate.js';
 import { MIGRATIONS } from './data-folder.js';
-import { OneboxConfig } from './onebox.config.js';
+import { OneboxConfig } from './standalone.config.js';
 import { requireDatabaseUrl } from './running.js';
 
 /** `migrate`: brings the database up to date. Throws MigrationError, SetupError or ConfigError. */

@@ -1,4 +1,4 @@
-import { DEFAULT_ACCOUNT } from '#database/api-keys.js';
+import { DEFAULT_ACCOUNT } from './api-keys.js';
 import type { Queryable } from '#database/queryable.js';
 import type { Claims, Identity } from './openid-provider.js';
 import { OpenIdRefusal } from './openid-refusal.js';

@@ -1,7 +1,7 @@
-import { DEFAULT_ACCOUNT } from '#database/api-keys.js';
+import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 import type { Queryable } from '#database/queryable.js';
-import type { AuditAction } from '#people/audit-actions.js';
-import { AuditLog } from '#people/audit-log.js';
+import type { AuditAction } from '#accounts/audit-actions.js';
+import { AuditLog } from '#accounts/audit-log.js';
 
 interface Noted {
   readonly account?: string;

@@ -1,6 +1,6 @@
 import { decimalOf, microsOf } from '#contract/money.js';
 import { SetupError } from '#embedded/setup-error.js';
-import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#money/budgets.js';
+import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#billing/budgets.js';
 
 /** What the command line says of a budget: one, none any more (null), or nothing (undefined). */
 export type BudgetSetting = Pick<Budget, 'limit' | 'period'> | null | undefined;

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { SetupError } from '#embedded/setup-error.js';
 import { DataFolder, readWhole } from './data-folder.js';
-import type { OneboxConfig } from './onebox.config.js';
+import type { OneboxConfig } from './standalone.config.js';
 import { readSecrets } from './secrets.js';
 
 /** What the commands beside `start` find out about a set-up, running here or described by the settings. */

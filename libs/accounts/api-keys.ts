@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
-import type { Queryable } from './queryable.js';
+import type { Queryable } from '#database/queryable.js';
 
 /** The account that owns everything until accounts are told apart; made by the first migration. */
 export const DEFAULT_ACCOUNT = 'acct_default';

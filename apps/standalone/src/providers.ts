@@ -16,7 +16,7 @@ import {
 } from '#routing/provider-switches.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { noteCommand } from './note-command.js';
-import { OneboxConfig } from './onebox.config.js';
+import { OneboxConfig } from './standalone.config.js';
 import { findRunning, reasonOf, requireDatabaseUrl, withPool, withRedis } from './running.js';
 import { textTable, textTime } from './text-table.js';
 

@@ -1,5 +1,5 @@
 import { ulid } from 'ulid';
-import { DEFAULT_ACCOUNT } from '#database/api-keys.js';
+import { DEFAULT_ACCOUNT } from './api-keys.js';
 import type { Queryable } from '#database/queryable.js';
 import type { Role } from './person-store.js';
 import { hashToken, newToken } from './tokens.js';

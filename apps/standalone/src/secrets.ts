@@ -1,6 +1,6 @@
 import { chmodSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
-import { newApiKey } from '#database/api-keys.js';
+import { newApiKey } from '#accounts/api-keys.js';
 import { readWhole, writeWhole } from './data-folder.js';
 
 /** Made once and kept; losing them makes the data behind them unreadable. */

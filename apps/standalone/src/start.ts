@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadConfig } from '#config/load-config.js';
-import { ensureApiKey } from '#database/api-keys.js';
+import { ensureApiKey } from '#accounts/api-keys.js';
 import { migrate } from '#database/migrate.js';
 import { freePort, portIsFree } from '#embedded/free-port.js';
 import { SetupError } from '#embedded/setup-error.js';
@@ -11,7 +11,7 @@ import { DataLock } from './data-lock.js';
 import { drawFirstPicture, isFree, orderFirstPicture, type PictureOrder } from './first-picture.js';
 import { greeting, seconds } from './greeting.js';
 import { LogFiles } from './log-files.js';
-import { OneboxConfig } from './onebox.config.js';
+import { OneboxConfig } from './standalone.config.js';
 import { Product } from './product.js';
 import { ensureSecrets, replaceApiKey, type Secrets } from './secrets.js';
 import { withPool } from './running.js';

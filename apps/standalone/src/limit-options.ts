@@ -1,5 +1,5 @@
 import { SetupError } from '#embedded/setup-error.js';
-import type { AccountLimits } from '#people/account-store.js';
+import type { AccountLimits } from '#accounts/account-store.js';
 
 /** Options of the command line by the limit that they set, of a key or of an account. */
 const LIMITS = {

@@ -2,13 +2,13 @@ import { statSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { ConfigError, loadConfig } from '#config/load-config.js';
 import { pendingMigrations } from '#database/migrate.js';
-import { OpenIdProvider } from '#people/openid-provider.js';
-import type { OpenIdRefusal } from '#people/openid-refusal.js';
-import { SignInConfig } from '#people/sign-in.config.js';
+import { OpenIdProvider } from '#accounts/openid-provider.js';
+import type { OpenIdRefusal } from '#accounts/openid-refusal.js';
+import { SignInConfig } from '#accounts/sign-in.config.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder, MIGRATIONS } from './data-folder.js';
-import { OneboxConfig } from './onebox.config.js';
+import { OneboxConfig } from './standalone.config.js';
 import { findRunning, notRunning, reasonOf, withPool, withRedis, type Running } from './running.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { writeWhole, remove, type DataFolder } from './data-folder.js';
 import type { DataLock } from './data-lock.js';
-import type { OneboxConfig } from './onebox.config.js';
+import type { OneboxConfig } from './standalone.config.js';
 import { firstFailure, startRole, type Role } from './role-process.js';
 import type { Services } from './services.js';
 import type { StopSignals } from './stop-signals.js';

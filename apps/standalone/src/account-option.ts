@@ -1,6 +1,6 @@
 import type { Queryable } from '#database/queryable.js';
 import { SetupError } from '#embedded/setup-error.js';
-import { AccountStore, type Account } from '#people/account-store.js';
+import { AccountStore, type Account } from '#accounts/account-store.js';
 
 /** The account that `--account` names. Throws SetupError when there is none. */
 export async function namedAccount(database: Queryable, id: string): Promise<Account> {

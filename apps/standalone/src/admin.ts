@@ -1,11 +1,11 @@
 import { loadConfig } from '#config/load-config.js';
 import type { Queryable } from '#database/queryable.js';
 import { SetupError } from '#embedded/setup-error.js';
-import { storedEmailOf } from '#people/person-rules.js';
-import { PersonStore, type Person } from '#people/person-store.js';
-import { createSignInLink } from '#people/sign-in-links.js';
+import { storedEmailOf } from '#accounts/person-rules.js';
+import { PersonStore, type Person } from '#accounts/person-store.js';
+import { createSignInLink } from '#accounts/sign-in-links.js';
 import { noteCommand } from './note-command.js';
-import { OneboxConfig } from './onebox.config.js';
+import { OneboxConfig } from './standalone.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
 import { textTable, textTime } from './text-table.js';
 
