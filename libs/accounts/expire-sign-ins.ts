@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
 import { SESSION_ALIVE } from './session-store.js';
 
@@ -9,7 +9,7 @@ const BATCH = 1_000;
 @Injectable()
 export class ExpireSignIns {
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly logger: Logger,
   ) {}
 
@@ -21,7 +21,7 @@ export class ExpireSignIns {
 
   private async deleteRows(table: 'sign_in_links' | 'sessions', over: string, name: string): Promise<number> {
     // Asked again of each row: a session may have been used since it was found.
-    const { rowCount } = await this.database.pool.query(
+    const { rowCount } = await this.prisma.pool.query(
       `DELETE FROM ${table} WHERE ${over} AND id IN (
         SELECT id FROM ${table} WHERE ${over} LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
     );

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
 import { listDrained } from './provider-switches.js';
 import { RoutingConfig } from './routing.config.js';
@@ -13,7 +13,7 @@ export class DrainedProviders implements OnApplicationBootstrap, OnApplicationSh
   private unreadable = false;
 
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly config: RoutingConfig,
     private readonly logger: Logger,
   ) {}
@@ -45,7 +45,7 @@ export class DrainedProviders implements OnApplicationBootstrap, OnApplicationSh
     if (this.reading) return;
     this.reading = true;
     try {
-      this.names = new Set((await listDrained(this.database.pool)).map(({ provider }) => provider));
+      this.names = new Set((await listDrained(this.prisma.pool)).map(({ provider }) => provider));
       this.unreadable = false;
     } catch (error) {
       if (!this.unreadable) this.logger.warn('provider_switches.unreadable', { error });

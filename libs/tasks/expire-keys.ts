@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
 
 const BATCH = 1_000;
@@ -8,7 +8,7 @@ const BATCH = 1_000;
 @Injectable()
 export class ExpireKeys {
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly logger: Logger,
   ) {}
 
@@ -19,7 +19,7 @@ export class ExpireKeys {
 
   private async deleteKeys(): Promise<number> {
     // The time is asked again of each row: a key may have been taken anew since it was found.
-    const { rowCount } = await this.database.pool.query(
+    const { rowCount } = await this.prisma.pool.query(
       `DELETE FROM idempotency_keys WHERE expires_at <= now() AND (account_id, key) IN (
         SELECT account_id, key FROM idempotency_keys WHERE expires_at <= now()
         ORDER BY expires_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, thumbnailKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
@@ -28,7 +28,7 @@ interface ExpiredRow {
 @Injectable()
 export class ExpireObjects {
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     private readonly logger: Logger,
   ) {}
@@ -40,7 +40,7 @@ export class ExpireObjects {
   }
 
   private async expireObjects(hours: number): Promise<number> {
-    const { rows } = await this.database.pool.query<ExpiredRow>({
+    const { rows } = await this.prisma.pool.query<ExpiredRow>({
       text: `SELECT id, images, inputs, mask FROM tasks
         WHERE status <> 'pending' AND objects_deleted_at IS NULL AND finished_at < now() - $1 * interval '1 hour'
         ORDER BY finished_at LIMIT ${BATCH}`,
@@ -48,7 +48,7 @@ export class ExpireObjects {
     });
     for (const row of rows) {
       for (const key of keysOf(row)) await this.store.delete(key);
-      await this.database.pool.query({
+      await this.prisma.pool.query({
         text: 'UPDATE tasks SET objects_deleted_at = now() WHERE id = $1 AND objects_deleted_at IS NULL',
         values: [row.id],
       });
@@ -59,7 +59,7 @@ export class ExpireObjects {
 
   /** A task that a live Idempotency-Key stands for is still to be answered with. */
   private async deleteRows(hours: number): Promise<number> {
-    const { rowCount } = await this.database.pool.query({
+    const { rowCount } = await this.prisma.pool.query({
       text: `DELETE FROM tasks WHERE id IN (SELECT id FROM tasks
         WHERE status <> 'pending' AND objects_deleted_at IS NOT NULL AND finished_at < now() - $1 * interval '1 hour'
           AND NOT EXISTS (SELECT FROM idempotency_keys WHERE task_id = tasks.id AND expires_at > now())

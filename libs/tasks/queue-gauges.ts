@@ -1,5 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import { QueueLine } from '#queue/queue-line.js';
 import { ServiceTimes } from '#queue/service-times.js';
@@ -13,7 +13,7 @@ export class QueueGauges implements OnModuleInit {
     private readonly metrics: Metrics,
     private readonly line: QueueLine,
     private readonly health: QueueHealth,
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly times: ServiceTimes,
   ) {}
 
@@ -25,7 +25,7 @@ export class QueueGauges implements OnModuleInit {
       'queue_oldest_waiting_seconds',
       'Age of the oldest task that waits to be started; the same at every process.',
       'phase',
-      async () => ({ queued: await oldestWaitingSeconds(this.database.pool) }),
+      async () => ({ queued: await oldestWaitingSeconds(this.prisma.pool) }),
     );
     this.metrics.gauges('workers', 'Workers that take tasks; the same at every process.', 'state', async () => ({
       alive: (await this.times.workers()).length,

@@ -1,5 +1,5 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
 
 const INTERVAL_MS = 1_000;
@@ -33,7 +33,7 @@ export class RetractTasks implements BeforeApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly logger: Logger,
   ) {}
 
@@ -64,7 +64,7 @@ export class RetractTasks implements BeforeApplicationShutdown {
   }
 
   private async retract(ids: readonly string[]): Promise<void> {
-    const { rows } = await this.database.pool.query<{ id: string }>({ ...RETRACT, values: [ids] });
+    const { rows } = await this.prisma.pool.query<{ id: string }>({ ...RETRACT, values: [ids] });
     const retracted = new Set(rows.map(({ id }) => id));
     for (const taskId of retracted) this.logger.warn('task.retracted', { taskId });
     const now = Date.now();

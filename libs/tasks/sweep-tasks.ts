@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { ImageQueue, type QueueEntry } from '#queue/image-queue.js';
 import { Logger } from '#telemetry/logger.js';
 import { TaskBell } from './task-events.js';
@@ -29,7 +29,7 @@ export class SweepTasks {
   private cursor = '';
 
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly queue: ImageQueue,
     private readonly bell: TaskBell,
     private readonly slots: TaskSlots,
@@ -39,7 +39,7 @@ export class SweepTasks {
   /** Needs only the database: tasks end at their deadline with no worker and no Redis too. */
   async failOverdue(): Promise<number> {
     const error = taskError(new AppError('generation_timeout', 'The picture was not finished before the deadline.'));
-    const { rows } = await this.database.pool.query<{ id: string; accountId: string; apiKeyId: string }>({
+    const { rows } = await this.prisma.pool.query<{ id: string; accountId: string; apiKeyId: string }>({
       name: 'sweep_overdue',
       text: `UPDATE tasks SET status = 'failed', phase = 'done', error = $1, finished_at = now(), lease_until = NULL,
           lease_owner = NULL, provider_call_open = false
@@ -64,7 +64,7 @@ export class SweepTasks {
 
   /** Puts tasks whose worker fell silent back into the queue. */
   async requeueAbandoned(): Promise<number> {
-    const { rows } = await this.database.pool.query<QueueEntry>({
+    const { rows } = await this.prisma.pool.query<QueueEntry>({
       name: 'sweep_abandoned',
       text: `UPDATE tasks SET epoch = epoch + 1, losses = losses + 1, lease_until = NULL, lease_owner = NULL, phase = 'queued',
           next_try_at = now()
@@ -85,13 +85,13 @@ export class SweepTasks {
    * lost them. Redis itself is asked which these are, so no mark of "was enqueued" can be wrong.
    */
   async enqueueForgotten(): Promise<number> {
-    const { rows } = await this.database.pool.query<QueueEntry>({
+    const { rows } = await this.prisma.pool.query<QueueEntry>({
       name: 'sweep_waiting',
       text: `SELECT id AS "taskId", epoch FROM tasks
         WHERE finished_at IS NULL AND lease_until IS NULL AND id > $1
           AND COALESCE(next_try_at + ${GRACE_MS} * interval '1 millisecond', created_at + $2 * interval '1 millisecond') < now()
         ORDER BY id LIMIT ${BATCH}`,
-      values: [this.cursor, this.database.answerMs + RETRACT_MS],
+      values: [this.cursor, this.prisma.answerMs + RETRACT_MS],
     });
     this.cursor = rows.length < BATCH ? '' : (rows.at(-1)?.taskId ?? '');
     if (rows.length === 0) return 0;
@@ -113,7 +113,7 @@ export class SweepTasks {
    */
   private async nextEpoch(entries: readonly QueueEntry[]): Promise<QueueEntry[]> {
     if (entries.length === 0) return [];
-    const { rows } = await this.database.pool.query<QueueEntry>({
+    const { rows } = await this.prisma.pool.query<QueueEntry>({
       name: 'sweep_epoch',
       text: `UPDATE tasks SET epoch = epoch + 1, next_try_at = now() FROM unnest($1::text[], $2::int[]) AS seen (seen_id, seen_epoch)
         WHERE id = seen_id AND epoch = seen_epoch AND status = 'pending' AND lease_until IS NULL

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { refusalOf } from '#billing/budget-refusal.js';
 import { insertKeyedTask, insertTask, redrivenAlready } from './insert-task.js';
 import type { RequestIdentity } from './request-identity.js';
@@ -34,7 +34,7 @@ const ADOPT = {
   text: `UPDATE tasks SET next_try_at = now() WHERE id = $1 AND phase = 'queued' AND next_try_at IS NULL`,
 };
 
-type Queryable = Pick<Database['pool'], 'query'>;
+type Queryable = Pick<PrismaService['pool'], 'query'>;
 type FoundRow = TaskRow & { wanted: boolean };
 type HeldRow = { held_fingerprint: Buffer } & (FoundRow | { id: null });
 
@@ -51,7 +51,7 @@ export interface Intake {
 @Injectable()
 export class TaskIntake {
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly store: TaskStore,
   ) {}
 
@@ -78,7 +78,7 @@ export class TaskIntake {
   async find(command: TaskCommand, identity: RequestIdentity | undefined): Promise<Intake | undefined> {
     if (identity?.kind === 'key') return this.findKeyed(command, identity);
     if (identity === undefined || identity.retry === 0) return undefined;
-    const { rows } = await this.database.pool.query<FoundRow>({
+    const { rows } = await this.prisma.pool.query<FoundRow>({
       ...FIND_UNDELIVERED,
       values: [identity.fingerprint, command.apiKeyId],
     });
@@ -86,12 +86,12 @@ export class TaskIntake {
   }
 
   /** Says that somebody waits for a task that no worker has; false when that was said before, or it is gone or taken. */
-  async adopt(id: string, database: Queryable = this.database.pool): Promise<boolean> {
+  async adopt(id: string, database: Queryable = this.prisma.pool): Promise<boolean> {
     return (await database.query({ ...ADOPT, values: [id] })).rowCount === 1;
   }
 
   /** Undefined when the row was taken back just now. A row that a worker has, or had, stays. */
-  private async attach(row: FoundRow, database: Queryable = this.database.pool): Promise<Intake | undefined> {
+  private async attach(row: FoundRow, database: Queryable = this.prisma.pool): Promise<Intake | undefined> {
     if (row.phase === 'queued' && !row.wanted && !(await this.adopt(row.id, database))) {
       const { rows } = await database.query<TaskRow>({ ...FIND_ONE, values: [row.id] });
       return rows[0] && { task: toTask(rows[0]), attached: true };
@@ -105,7 +105,7 @@ export class TaskIntake {
     identity: RequestIdentity & { kind: 'key' },
   ): Promise<Intake> {
     for (let tries = 0; tries < TRIES; tries++) {
-      const { rows } = await this.database.pool.query<TaskRow>(insertKeyedTask(command, deadlineMs, identity));
+      const { rows } = await this.prisma.pool.query<TaskRow>(insertKeyedTask(command, deadlineMs, identity));
       if (rows[0] !== undefined) return made(toTask(rows[0]));
       const found = await this.findKeyed(command, identity);
       if (found !== undefined) return found;
@@ -117,7 +117,7 @@ export class TaskIntake {
     command: TaskCommand,
     identity: RequestIdentity & { kind: 'key' },
   ): Promise<Intake | undefined> {
-    const { rows } = await this.database.pool.query<HeldRow>({
+    const { rows } = await this.prisma.pool.query<HeldRow>({
       ...FIND_KEYED,
       values: [command.accountId, identity.key],
     });
@@ -134,7 +134,7 @@ export class TaskIntake {
 
   /** Retries of one request come in one after the other, because the later one must see what the earlier one made. */
   private async takeRetried(command: TaskCommand, deadlineMs: number, fingerprint: Buffer): Promise<Intake> {
-    const client = await this.database.pool.connect();
+    const client = await this.prisma.pool.connect();
     let failure: Error | undefined;
     try {
       await client.query('BEGIN');

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ImageUsage } from '#contract/image-usage.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import type { QueueEntry } from '#queue/image-queue.js';
 import type { CallEnd, CallStart, ProviderCall } from './provider-call.js';
 import { TASK_COLUMNS, toTask, type ClaimedRow } from './task-columns.js';
@@ -100,11 +100,11 @@ const LET_GO = `lease_until = NULL, lease_owner = NULL, epoch = epoch + 1, next_
  */
 @Injectable()
 export class TaskMoves {
-  constructor(private readonly database: Database) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** Takes the task, or answers undefined: it is done, held by another, past its deadline, or not due yet. */
   async claim(id: string, owner: string, leaseMs: number): Promise<ClaimedTask | undefined> {
-    const { rows } = await this.database.pool.query<ClaimedRow>({ ...CLAIM, values: [id, owner, leaseMs] });
+    const { rows } = await this.prisma.pool.query<ClaimedRow>({ ...CLAIM, values: [id, owner, leaseMs] });
     const row = rows[0];
     return (
       row && {
@@ -129,7 +129,7 @@ export class TaskMoves {
 
   /** Extends the leases and answers with the holds that still stand; one that was given back meanwhile does not. */
   async renew(holds: readonly Hold[], leaseMs: number): Promise<Hold[]> {
-    const { rows } = await this.database.pool.query<Hold>({
+    const { rows } = await this.prisma.pool.query<Hold>({
       name: 'task_renew',
       text: `UPDATE tasks SET lease_until = now() + $3 * interval '1 millisecond'
         FROM unnest($1::text[], $2::int[]) AS held (held_id, held_attempt)
@@ -221,7 +221,7 @@ export class TaskMoves {
    * place in the queue to take, if still held.
    */
   async giveBack(hold: Hold, delayMs: number, end?: CallEnd, wait = false): Promise<QueueEntry | undefined> {
-    const { rows } = await this.database.pool.query<{ epoch: number }>({
+    const { rows } = await this.prisma.pool.query<{ epoch: number }>({
       name: 'task_give_back',
       text: `UPDATE tasks SET phase = 'queued', ${LET_GO}, calls = ${callsEnded('$4')}, waits = waits + $5::int,
           provider_call_open = provider_call_open AND COALESCE($4::jsonb->>'charged', 'maybe') <> 'no',
@@ -238,7 +238,7 @@ export class TaskMoves {
    * `delayMs` to ask for the job. Answers like `giveBack`.
    */
   async park(hold: Hold, delayMs: number): Promise<QueueEntry | undefined> {
-    const { rows } = await this.database.pool.query<{ epoch: number }>({
+    const { rows } = await this.prisma.pool.query<{ epoch: number }>({
       name: 'task_park',
       text: `UPDATE tasks SET ${LET_GO}, waits = waits + 1 WHERE ${HELD} RETURNING epoch`,
       values: [hold.id, hold.attempt, delayMs],
@@ -248,7 +248,7 @@ export class TaskMoves {
 
   private async changed(query: { name?: string; text: string; values: unknown[] }): Promise<boolean> {
     try {
-      const { rowCount } = await this.database.pool.query(query);
+      const { rowCount } = await this.prisma.pool.query(query);
       return rowCount === 1;
     } catch (cause) {
       throw new MoveUnanswered('the database did not answer', { cause });

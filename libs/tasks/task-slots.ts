@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { PRODUCER_REDIS } from '#queue/producer-redis.module.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { RedisScript } from '#queue/redis-script.js';
@@ -102,7 +102,7 @@ export class TaskSlots {
     @Inject(PRODUCER_REDIS) private readonly redis: Redis,
     { redisPrefix: prefix }: QueueConfig,
     private readonly config: TasksConfig,
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
   ) {
     this.prefix = prefix;
     this.known = `${prefix}:in-flight`;
@@ -166,7 +166,7 @@ export class TaskSlots {
   private async correct(accounts: readonly string[], forget = false): Promise<void> {
     const counted = await Promise.all(accounts.map((account) => this.counted(account)));
     const ids = counted.flatMap(({ names }) => [...names.keys()].map((name) => name.slice(name.indexOf(' ') + 1)));
-    const { rows } = await this.database.pool
+    const { rows } = await this.prisma.pool
       .query<PendingRow>(
         `SELECT account_id AS account, api_key_id || ' ' || id AS name, finished_at IS NULL AS pending FROM tasks
        WHERE finished_at IS NULL AND account_id = ANY($1) OR id = ANY($2)`,

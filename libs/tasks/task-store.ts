@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import DataLoader from 'dataloader';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { insertTask } from './insert-task.js';
 import { SUMMARY_COLUMNS, TASK_COLUMNS, toSummary, toTask, type SummaryRow, type TaskRow } from './task-columns.js';
 import type { Task, TaskCommand, TaskHistory, TaskSummary } from './task.js';
@@ -66,7 +66,7 @@ export class TaskStore {
   /** Polls that arrive at one moment share a query: its way through the driver costs more than the rows. */
   private readonly finds: DataLoader<{ accountId: string; id: string }, TaskSummary | undefined>;
 
-  constructor(private readonly database: Database) {
+  constructor(private readonly prisma: PrismaService) {
     this.finds = new DataLoader((wanted) => this.findTogether(wanted), {
       cache: false,
       maxBatchSize: FINDS_AT_ONCE,
@@ -77,7 +77,7 @@ export class TaskStore {
 
   /** Accepts the task: once this returns, it will end. The fingerprint lets a retry find it (TaskIntake). */
   async insert(command: TaskCommand, deadlineMs: number, fingerprint: Buffer | null = null): Promise<Task> {
-    const { rows } = await this.database.pool.query<TaskRow>(insertTask(command, deadlineMs, fingerprint));
+    const { rows } = await this.prisma.pool.query<TaskRow>(insertTask(command, deadlineMs, fingerprint));
     return toTask(rows[0] as TaskRow);
   }
 
@@ -87,26 +87,26 @@ export class TaskStore {
 
   /** What has happened to the account's task so far; undefined when it has none of that id. */
   async history(accountId: string, id: string): Promise<TaskHistory | undefined> {
-    const { rows } = await this.database.pool.query<TaskHistory>({ ...HISTORY, values: [id, accountId] });
+    const { rows } = await this.prisma.pool.query<TaskHistory>({ ...HISTORY, values: [id, accountId] });
     return rows[0];
   }
 
   /** Those of the tasks that are the account's, in no order. */
   async findAll(accountId: string, ids: readonly string[]): Promise<TaskSummary[]> {
-    const { rows } = await this.database.pool.query<SummaryRow>({ ...FIND_ALL, values: [ids, accountId] });
+    const { rows } = await this.prisma.pool.query<SummaryRow>({ ...FIND_ALL, values: [ids, accountId] });
     return rows.map(toSummary);
   }
 
   /** The tasks as they are now; for watchers, which know only ids of their own callers. */
   async look(ids: readonly string[]): Promise<TaskSummary[]> {
-    const { rows } = await this.database.pool.query<SummaryRow>({ ...LOOK, values: [ids] });
+    const { rows } = await this.prisma.pool.query<SummaryRow>({ ...LOOK, values: [ids] });
     return rows.map(toSummary);
   }
 
   private async findTogether(
     wanted: readonly { accountId: string; id: string }[],
   ): Promise<(TaskSummary | undefined)[]> {
-    const { rows } = await this.database.pool.query<SummaryRow & { account_id: string }>({
+    const { rows } = await this.prisma.pool.query<SummaryRow & { account_id: string }>({
       ...FIND,
       values: [wanted.map(({ id }) => id), [...new Set(wanted.map(({ accountId }) => accountId))]],
     });
@@ -119,7 +119,7 @@ export class TaskStore {
 
   /** Ends a pending task; undefined when it has ended already or is not the account's. `epoch` names its job. */
   async cancel(accountId: string, id: string): Promise<CancelledTask | undefined> {
-    const { rows } = await this.database.pool.query<SummaryRow & { epoch: number; api_key_id: string }>({
+    const { rows } = await this.prisma.pool.query<SummaryRow & { epoch: number; api_key_id: string }>({
       ...CANCEL,
       values: [id, accountId],
     });
@@ -128,13 +128,13 @@ export class TaskStore {
 
   /** Those of the tasks that have ended; for waiters, which know only ids of their own callers. */
   async finished(ids: readonly string[]): Promise<Task[]> {
-    const { rows } = await this.database.pool.query<TaskRow>({ ...FINISHED, values: [ids] });
+    const { rows } = await this.prisma.pool.query<TaskRow>({ ...FINISHED, values: [ids] });
     return rows.map(toTask);
   }
 
   /** One page of the account's tasks, newest first. An unknown `after` gives an empty page. */
   async list(accountId: string, query: TaskListQuery): Promise<{ tasks: TaskSummary[]; hasMore: boolean }> {
-    const { rows } = await this.database.pool.query<SummaryRow>({
+    const { rows } = await this.prisma.pool.query<SummaryRow>({
       name: 'task_list',
       text: `SELECT ${SUMMARY_COLUMNS} FROM tasks
         WHERE account_id = $1

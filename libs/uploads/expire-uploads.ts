@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { uploadKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
@@ -17,7 +17,7 @@ const ACCEPTING_MS = 3_600_000;
 @Injectable()
 export class ExpireUploads {
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     private readonly config: TasksConfig,
     private readonly logger: Logger,
@@ -30,14 +30,14 @@ export class ExpireUploads {
 
   /** The object first: a row without one is removed in the next round, an object without a row only a day later. */
   private async remove(): Promise<number> {
-    const { rows } = await this.database.pool.query<{ id: string }>({
+    const { rows } = await this.prisma.pool.query<{ id: string }>({
       text: `SELECT id FROM uploads WHERE expires_at < now() - $1 * interval '1 ms' ORDER BY expires_at LIMIT ${BATCH}`,
       values: [this.config.deadlineMs + ACCEPTING_MS],
     });
     const ids = rows.map(({ id }) => id);
     for (const id of ids) await this.store.delete(uploadKey(id));
     if (ids.length === 0) return 0;
-    await this.database.pool.query({ text: 'DELETE FROM uploads WHERE id = ANY($1)', values: [ids] });
+    await this.prisma.pool.query({ text: 'DELETE FROM uploads WHERE id = ANY($1)', values: [ids] });
     this.logger.info('retention.uploads_deleted', { count: ids.length });
     return ids.length;
   }

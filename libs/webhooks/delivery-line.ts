@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import { SLOW_AFTER } from './delivery-moves.js';
 import { WebhooksConfig } from './webhooks.config.js';
@@ -54,7 +54,7 @@ const OF_ALL = { name: 'webhook_heads', text: headsOf('true') };
 @Injectable()
 export class DeliveryLine {
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly config: WebhooksConfig,
   ) {}
 
@@ -74,6 +74,6 @@ export class DeliveryLine {
   }
 
   private async read(query: { name: string; text: string; values: unknown[] }): Promise<WebhookEntry[]> {
-    return (await this.database.pool.query<WebhookEntry>(query)).rows;
+    return (await this.prisma.pool.query<WebhookEntry>(query)).rows;
   }
 }

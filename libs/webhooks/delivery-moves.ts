@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { SentEventType } from '#contract/webhook-event.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { inTransaction } from '#database/in-transaction.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import type { AttemptResult, NextStep } from './next-step.js';
@@ -94,7 +94,7 @@ const FINISH = {
 @Injectable()
 export class DeliveryMoves {
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly config: WebhooksConfig,
   ) {}
 
@@ -103,7 +103,7 @@ export class DeliveryMoves {
    * endpoint has no place free. For the last reason it comes again when one of the account has ended (DeliveryLine).
    */
   async claim(id: string, leaseMs: number): Promise<ClaimedDelivery | undefined> {
-    const claimed = await inTransaction(this.database.pool, async (client) => {
+    const claimed = await inTransaction(this.prisma.pool, async (client) => {
       await client.query({ ...LOCK, values: [id] });
       const { rows } = await client.query<ClaimedRow>({
         ...CLAIM,
@@ -122,7 +122,7 @@ export class DeliveryMoves {
     durationMs: number,
   ): Promise<WebhookEntry | undefined> {
     const [status, error] = 'status' in result ? [result.status, null] : [null, result.error];
-    const { rows } = await this.database.pool.query<{ epoch: number }>({
+    const { rows } = await this.prisma.pool.query<{ epoch: number }>({
       ...FINISH,
       values: [
         ...[claimed.id, claimed.attempt, status, error, Math.round(durationMs)],

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
 
 const BATCH = 1_000;
@@ -8,18 +8,18 @@ const BATCH = 1_000;
 @Injectable()
 export class ExpireWebhooks {
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly logger: Logger,
   ) {}
 
   /** One round over everything that is due. Throws when the database fails; the next round goes on. */
   async run({ taskRetentionHours }: { readonly taskRetentionHours: number }): Promise<void> {
-    await this.database.pool.query('DELETE FROM webhook_secrets WHERE expires_at <= now()');
+    await this.prisma.pool.query('DELETE FROM webhook_secrets WHERE expires_at <= now()');
     while ((await this.deleteDeliveries(taskRetentionHours)) === BATCH);
   }
 
   private async deleteDeliveries(hours: number): Promise<number> {
-    const { rowCount } = await this.database.pool.query({
+    const { rowCount } = await this.prisma.pool.query({
       text: `DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries
         WHERE created_at < now() - $1 * interval '1 hour' ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
       values: [hours],

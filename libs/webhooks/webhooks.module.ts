@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { DatabaseModule } from '#database/database.module.js';
 import { QueueModule } from '#queue/queue.module.js';
 import { TextSealer } from '#secrets/sealed-text.js';
@@ -21,8 +21,8 @@ const sealer = {
 /** How many an account may have is a setting. */
 const endpoints = {
   provide: WebhookEndpointStore,
-  inject: [Database, WebhooksConfig],
-  useFactory: ({ pool }: Database, config: WebhooksConfig) =>
+  inject: [PrismaService, WebhooksConfig],
+  useFactory: ({ pool }: PrismaService, config: WebhooksConfig) =>
     new WebhookEndpointStore(pool, config.endpointsPerAccount),
 };
 

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { Readable } from 'node:stream';
 import { loadConfig } from '#config/load-config.js';
 import { DatabaseConfig } from '#database/database.config.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { resultKey } from '#storage/object-key.js';
@@ -19,12 +19,12 @@ const BYTES = 19_000_000;
 /** The test is the worker here: no provider draws 19 MB as fast as sixteen callers can be told of it. */
 describe('16 results of 19 MB as base64 at once', () => {
   let platform: Platform;
-  let database: Database;
+  let database: PrismaService;
 
   beforeAll(async () => {
     platform = await startPlatform();
     await platform.worker.stop();
-    database = new Database(loadConfig([DatabaseConfig], platform.settings)[0], new Logger('test', 'silent'));
+    database = new PrismaService(loadConfig([DatabaseConfig], platform.settings)[0], new Logger('test', 'silent'));
   }, 120_000);
   afterAll(async () => {
     await database.close();

@@ -1,4 +1,4 @@
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { findBudgets, setBudget } from '#billing/budgets.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { Logger } from '#telemetry/logger.js';
@@ -58,7 +58,7 @@ describe('ChatUsageLog', () => {
   });
 
   it('keeps rows while the database is away, no more than fit, and says what is lost', async () => {
-    const away = new Database(
+    const away = new PrismaService(
       { databaseUrl: 'postgresql://x@127.0.0.1:1/x', databasePool: 1, connectTimeoutMs: 500, queryTimeoutMs: 500 },
       logger,
     );

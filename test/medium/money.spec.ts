@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { refusalOf } from '#billing/budget-refusal.js';
 import { findBudgets, leftOf, setBudget, shareBudget } from '#billing/budgets.js';
 import { releaseChat, releaseLostChats, reserveChat } from '#billing/chat-reserves.js';
@@ -28,13 +28,13 @@ const usage = (input: number, output: number) => ({
 /** Two intakes on pools of their own, like two processes. */
 describe('money', () => {
   let room: TaskRoom;
-  let other: Database;
+  let other: PrismaService;
   let intakes: [TaskIntake, TaskIntake];
   let count = 0;
   beforeAll(async () => {
     room = await openTaskRoom();
     const config = { databaseUrl: room.databaseUrl, databasePool: 10, connectTimeoutMs: 5_000, queryTimeoutMs: 10_000 };
-    other = new Database(config, room.logger);
+    other = new PrismaService(config, room.logger);
     intakes = [new TaskIntake(room.database, room.store), new TaskIntake(other, new TaskStore(other))];
   });
   afterAll(async () => {

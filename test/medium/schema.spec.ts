@@ -57,19 +57,19 @@ describe('the migrated database and schema.prisma', () => {
   });
 
   it('can be read by Prisma, every column of every table', async () => {
-    expect(await room.database.prisma.account.findMany()).toMatchObject([{ id: 'acct_default' }]);
-    expect(await room.database.prisma.apiKey.findMany()).toHaveLength(1);
-    expect(await room.database.prisma.task.findMany()).toEqual([]);
-    expect(await room.database.prisma.idempotencyKey.findMany()).toEqual([]);
-    expect(await room.database.prisma.upload.findMany()).toEqual([]);
-    expect(await room.database.prisma.charge.findMany()).toEqual([]);
-    expect(await room.database.prisma.budget.findMany()).toEqual([]);
-    expect(await room.database.prisma.person.findMany({ include: { sessions: true } })).toEqual([]);
-    expect(await room.database.prisma.signInLink.findMany()).toEqual([]);
-    expect(await room.database.prisma.auditEntry.findMany()).toEqual([]);
-    expect(await room.database.prisma.webhookEndpoint.findMany()).toEqual([]);
-    expect(await room.database.prisma.webhookSecret.findMany()).toEqual([]);
-    expect(await room.database.prisma.providerSwitch.findMany()).toEqual([]);
-    expect(await room.database.prisma.webhookDelivery.findMany({ include: { log: true } })).toEqual([]);
+    expect(await room.database.account.findMany()).toMatchObject([{ id: 'acct_default' }]);
+    expect(await room.database.apiKey.findMany()).toHaveLength(1);
+    expect(await room.database.task.findMany()).toEqual([]);
+    expect(await room.database.idempotencyKey.findMany()).toEqual([]);
+    expect(await room.database.upload.findMany()).toEqual([]);
+    expect(await room.database.charge.findMany()).toEqual([]);
+    expect(await room.database.budget.findMany()).toEqual([]);
+    expect(await room.database.person.findMany({ include: { sessions: true } })).toEqual([]);
+    expect(await room.database.signInLink.findMany()).toEqual([]);
+    expect(await room.database.auditEntry.findMany()).toEqual([]);
+    expect(await room.database.webhookEndpoint.findMany()).toEqual([]);
+    expect(await room.database.webhookSecret.findMany()).toEqual([]);
+    expect(await room.database.providerSwitch.findMany()).toEqual([]);
+    expect(await room.database.webhookDelivery.findMany({ include: { log: true } })).toEqual([]);
   });
 });

@@ -35,7 +35,7 @@ describe('taking requests in', () => {
     const order = command(changes);
     return retried(() => intake.take(order, DEADLINE_MS, identity));
   };
-  const taskCount = (): Promise<number> => room.database.prisma.task.count();
+  const taskCount = (): Promise<number> => room.database.task.count();
 
   it.each([
     ['a key', keyed()],

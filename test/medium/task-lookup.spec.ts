@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Database } from '#database/database.js';
+import type { PrismaService } from '#database/prisma.service.js';
 import { unknownEnd } from '#tasks/provider-call.js';
 import { TaskMoves } from '#tasks/task-moves.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
@@ -26,7 +26,7 @@ describe('how Postgres finds the task of a move', () => {
 
     // One connection, so that its counts are written when it ends.
     const pool = new pg.Pool({ ...room.database.pool.options, max: 1 });
-    const moves = new TaskMoves({ pool } as Database);
+    const moves = new TaskMoves({ pool } as PrismaService);
     for (const { id } of waiting) {
       await moves.claim(id, 'worker', 20_000);
       const hold = { id, attempt: 1 };

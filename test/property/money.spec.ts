@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { AppError } from '#contract/app-error.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { setBudget, type Budget } from '#billing/budgets.js';
 import type { TaskCost } from '#billing/task-cost.js';
 import { mayBeCharged, type ProviderCall } from '#tasks/provider-call.js';
@@ -65,12 +65,12 @@ const course = fc.array(fc.array(step, { minLength: 1, maxLength: 12 }), { minLe
 /** Each process has a pool of its own; steps take turns between them. */
 describe('the ledger', () => {
   let room: TaskRoom;
-  let processes: { database: Database; intake: TaskIntake; store: TaskStore; moves: TaskMoves }[];
+  let processes: { database: PrismaService; intake: TaskIntake; store: TaskStore; moves: TaskMoves }[];
   let runCount = 0;
   beforeAll(async () => {
     room = await openTaskRoom();
     const config = { databaseUrl: room.databaseUrl, databasePool: 8, connectTimeoutMs: 5_000, queryTimeoutMs: 10_000 };
-    processes = [room.database, new Database(config, room.logger)].map((database) => {
+    processes = [room.database, new PrismaService(config, room.logger)].map((database) => {
       const store = new TaskStore(database);
       return { database, store, intake: new TaskIntake(database, store), moves: new TaskMoves(database) };
     });

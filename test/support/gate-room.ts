@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { loadConfig } from '#config/load-config.js';
 import { DatabaseConfig } from '#database/database.config.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { producerConnection } from '#queue/connections.js';
 import { QueueConfig } from '#queue/queue.config.js';
@@ -51,7 +51,7 @@ export async function openGateRoom() {
     });
     const logger = new Logger('test', 'info', lines);
     const redis = producerConnection(queueConfig, logger);
-    const database = new Database(databaseConfig, logger);
+    const database = new PrismaService(databaseConfig, logger);
     const state = new GateState(redis, queueConfig, config);
     const health = new QueueHealth(redis, queueConfig);
     const drained = new DrainedProviders(database, config, logger);

@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { loadConfig } from '#config/load-config.js';
 import { patientConnection, producerConnection } from '#queue/connections.js';
@@ -48,7 +48,7 @@ export async function openTaskRoom(redisUrl?: string) {
     WEBHOOK_CONCURRENCY_PER_ACCOUNT: String(DELIVERIES_AT_ONCE),
   });
   const logger = new Logger('test', 'silent');
-  const database = new Database(databaseConfig, logger);
+  const database = new PrismaService(databaseConfig, logger);
   const redis = producerConnection(queueConfig, logger);
   await ready(redis);
   const listening = patientConnection(queueConfig, 'bell', logger);

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { ConfigError, unknownSettings } from '#config/load-config.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { API_CONFIGS } from './api-configs.js';
@@ -16,7 +16,7 @@ async function main(): Promise<void> {
     logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });
   }
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
-  void app.get(Database).warm();
+  void app.get(PrismaService).warm();
   const { port, host } = app.get(ApiConfig);
   await app.listen({ port, host });
   logger.info('api.ready', { pid: process.pid, port });

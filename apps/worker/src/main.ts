@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { ConfigError, unknownSettings } from '#config/load-config.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import { refuseGuessableSecrets, SecretsConfig } from '#secrets/secrets.config.js';
@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   }
 
   const [database, queue, { healthPort, healthHost }] = [
-    app.get(Database),
+    app.get(PrismaService),
     app.get(QueueHealth),
     app.get(WorkerConfig),
   ];

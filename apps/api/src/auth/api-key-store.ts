@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '#contract/app-error.js';
 import { hashApiKey, KEY_SCOPES, renewApiKeyHash } from '#accounts/api-keys.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { ACCOUNT_SHARE, accountShare, type Caller } from './caller.js';
 import { KeyUses } from './key-uses.js';
@@ -35,7 +35,7 @@ export class ApiKeyStore {
   private readonly asking = new Map<string, Promise<KnownKey | undefined>>();
 
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly secrets: SecretsConfig,
     private readonly uses: KeyUses,
     private readonly strangers: StrangerLane,
@@ -112,7 +112,7 @@ export class ApiKeyStore {
   }
 
   private async read(key: string) {
-    const { prisma } = this.database;
+    const { prisma } = this;
     const { secretKey, secretKeyPrevious } = this.secrets;
     const hash = hashApiKey(secretKey, key);
     const hashes = [hash, ...(secretKeyPrevious === undefined ? [] : [hashApiKey(secretKeyPrevious, key)])];
@@ -123,7 +123,7 @@ export class ApiKeyStore {
     const row = rows.find((one) => hash.equals(one.hash)) ?? rows[0];
     if (row === undefined) return null;
     // The key works under either; the next look-up tries again.
-    if (!hash.equals(row.hash)) await renewApiKeyHash(this.database.pool, this.secrets, key).catch(() => undefined);
+    if (!hash.equals(row.hash)) await renewApiKeyHash(this.prisma.pool, this.secrets, key).catch(() => undefined);
     const budgets = await prisma.budget.count({ where: { ownerId: { in: [row.accountId, row.budgetId ?? row.id] } } });
     return { ...row, budgeted: budgets > 0 };
   }

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
 
 const TICK_MS = 1_000;
@@ -48,7 +48,7 @@ export class ChatUsageLog implements OnApplicationShutdown {
   private lost = 0;
 
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly logger: Logger,
   ) {}
 
@@ -82,7 +82,7 @@ export class ChatUsageLog implements OnApplicationShutdown {
     try {
       while (this.waiting.length > 0) {
         const batch = this.waiting.slice(0, BATCH);
-        await this.database.pool.query({ name: 'chat_usage', text: INSERT, values: [JSON.stringify(batch)] });
+        await this.prisma.pool.query({ name: 'chat_usage', text: INSERT, values: [JSON.stringify(batch)] });
         this.waiting = this.waiting.slice(batch.length);
       }
       clearInterval(this.timer);

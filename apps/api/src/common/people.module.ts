@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { DatabaseModule } from '#database/database.module.js';
 import { AccountStore } from '#accounts/account-store.js';
 import { AuditLog } from '#accounts/audit-log.js';
@@ -14,24 +14,24 @@ import { ApiConfig, publicUrlOf } from './api.config.js';
 const providers = [
   {
     provide: PersonStore,
-    inject: [Database, SecretsConfig],
-    useFactory: ({ pool }: Database, secrets: SecretsConfig) => new PersonStore(pool, secrets),
+    inject: [PrismaService, SecretsConfig],
+    useFactory: ({ pool }: PrismaService, secrets: SecretsConfig) => new PersonStore(pool, secrets),
   },
   {
     provide: SessionStore,
-    inject: [Database, SecretsConfig],
-    useFactory: ({ pool }: Database, secrets: SecretsConfig) => new SessionStore(pool, secrets),
+    inject: [PrismaService, SecretsConfig],
+    useFactory: ({ pool }: PrismaService, secrets: SecretsConfig) => new SessionStore(pool, secrets),
   },
   {
     provide: LinkStore,
-    inject: [Database, SecretsConfig, ApiConfig],
-    useFactory: ({ pool }: Database, { secretKey }: SecretsConfig, config: ApiConfig) =>
+    inject: [PrismaService, SecretsConfig, ApiConfig],
+    useFactory: ({ pool }: PrismaService, { secretKey }: SecretsConfig, config: ApiConfig) =>
       new LinkStore(pool, secretKey, publicUrlOf(config)),
   },
   { provide: Passwords, useFactory: () => new Passwords() },
-  { provide: OpenIdPeople, inject: [Database], useFactory: ({ pool }: Database) => new OpenIdPeople(pool) },
-  { provide: AccountStore, inject: [Database], useFactory: ({ pool }: Database) => new AccountStore(pool) },
-  { provide: AuditLog, inject: [Database], useFactory: ({ pool }: Database) => new AuditLog(pool) },
+  { provide: OpenIdPeople, inject: [PrismaService], useFactory: ({ pool }: PrismaService) => new OpenIdPeople(pool) },
+  { provide: AccountStore, inject: [PrismaService], useFactory: ({ pool }: PrismaService) => new AccountStore(pool) },
+  { provide: AuditLog, inject: [PrismaService], useFactory: ({ pool }: PrismaService) => new AuditLog(pool) },
 ];
 
 /** The rows of accounts, of their people, and of what these did. */

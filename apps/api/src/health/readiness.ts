@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { join } from 'node:path';
 import { PACKAGE_ROOT } from '#config/package-root.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { pendingMigrations } from '#database/migrate.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import type { ObjectStore } from '#storage/object-store.js';
@@ -26,7 +26,7 @@ export class Readiness {
   private readonly told = new Set<UnreadyReason>();
 
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly queue: QueueHealth,
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     private readonly draining: Draining,
@@ -52,12 +52,12 @@ export class Readiness {
   }
 
   private async checkDatabase(): Promise<UnreadyReason | undefined> {
-    const away = await this.reasonOf('database', this.database.ping());
+    const away = await this.reasonOf('database', this.prisma.ping());
     return away ?? (await this.reasonOf('migrations', this.checkMigrations()));
   }
 
   private async checkMigrations(): Promise<void> {
-    const pending = await pendingMigrations(this.database.pool, MIGRATIONS);
+    const pending = await pendingMigrations(this.prisma.pool, MIGRATIONS);
     if (pending.length > 0) throw new Error(`${pending.length} migrations are not applied`);
   }
 

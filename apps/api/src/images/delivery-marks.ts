@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
 
 /** A connection that breaks so soon after its answer has most likely lost it on the way. */
@@ -23,7 +23,7 @@ export class DeliveryMarks implements OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly logger: Logger,
   ) {}
 
@@ -52,7 +52,7 @@ export class DeliveryMarks implements OnApplicationShutdown {
       this.timer = undefined;
     }
     if (due.length === 0) return;
-    await this.database.pool
+    await this.prisma.pool
       .query({
         name: 'task_delivered',
         text: 'UPDATE tasks SET delivered_at = now() WHERE id = ANY($1) AND delivered_at IS NULL',

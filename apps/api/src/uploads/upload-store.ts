@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { inTransaction } from '#database/in-transaction.js';
 import type { Caller } from '../auth/caller.js';
 import { UploadsConfig } from './uploads.config.js';
@@ -22,7 +22,7 @@ export class UploadStore {
   private readonly bytesPerAccount: number;
 
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     config: UploadsConfig,
   ) {
     this.bytesPerAccount = config.bytesPerAccount;
@@ -31,7 +31,7 @@ export class UploadStore {
   /** Throws AppError `upload_quota_exceeded` or `server_is_overloaded`; then there is no row. */
   async insert(upload: NewUpload, caller: Caller, hours: number): Promise<{ createdAt: Date; expiresAt: Date }> {
     const row = await this.answered(
-      inTransaction(this.database.pool, async (client) => {
+      inTransaction(this.prisma.pool, async (client) => {
         // Of two uploads at once the second must count the first.
         await client.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [caller.accountId]);
         const { rows } = await client.query<{ created_at: Date; expires_at: Date }>(
@@ -68,7 +68,7 @@ export class UploadStore {
   }
 
   private async query<T extends object>(text: string, values: unknown[]): Promise<{ rows: T[] }> {
-    return this.answered(this.database.pool.query<T>(text, values));
+    return this.answered(this.prisma.pool.query<T>(text, values));
   }
 
   private quotaExceeded(): AppError {

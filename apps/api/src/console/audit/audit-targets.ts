@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import type { AuditEntry } from '#accounts/audit-log.js';
 
 /** Finds what entries of the audit log are about. */
 @Injectable()
 export class AuditTargets {
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly source: CatalogueSource,
   ) {}
 
   /** The targets that an account still has. Ids begin with their kind, so each can be one thing only. */
   async existing(accountId: string, entries: readonly AuditEntry[]): Promise<ReadonlySet<string>> {
     const ids = entries.flatMap(({ target }) => (target === null ? [] : [target]));
-    const { rows } = await this.database.pool.query<{ id: string }>(
+    const { rows } = await this.prisma.pool.query<{ id: string }>(
       `SELECT id FROM api_keys WHERE id = ANY ($2) AND account_id = $1
        UNION ALL SELECT id FROM tasks WHERE id = ANY ($2) AND account_id = $1
        UNION ALL SELECT id FROM webhook_endpoints WHERE id = ANY ($2) AND account_id = $1

@@ -10,7 +10,7 @@ import {
   updateApiKey,
   type ApiKeyRow,
 } from '#accounts/api-keys.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import type { Queryable } from '#database/queryable.js';
 import { findBudgets, setBudget, shareBudget } from '#billing/budgets.js';
 import { spendByKey } from '#billing/spend.js';
@@ -33,7 +33,7 @@ type Manager = Pick<Session, 'accountId' | 'personId' | 'role'>;
 @Injectable()
 export class AccountKeys {
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly secrets: SecretsConfig,
     private readonly source: CatalogueSource,
     private readonly accounts: AccountStore,
@@ -43,18 +43,18 @@ export class AccountKeys {
   async list(who: Manager): Promise<KeyView[]> {
     const rows = await this.rows(who);
     const budgets = await findBudgets(
-      this.database.pool,
+      this.prisma.pool,
       rows.map(({ id }) => id),
     );
     const { currency } = this.source.current;
-    const spends = await spendByKey(this.database.pool, who.accountId, currency);
+    const spends = await spendByKey(this.prisma.pool, who.accountId, currency);
     const budgetOf = (id: string) => budgets.find(({ ownerId }) => ownerId === id);
     return rows.map((row) => keyView(row, budgetOf(row.id), spends.get(row.id) ?? 0, currency));
   }
 
   /** All keys of the account by name: whose tasks everybody of the account may look at. */
   async names(accountId: string): Promise<KeyNameView[]> {
-    return (await listApiKeys(this.database.pool, accountId)).map(({ id, name }) => ({ id, name }));
+    return (await listApiKeys(this.prisma.pool, accountId)).map(({ id, name }) => ({ id, name }));
   }
 
   /** Throws AppError `account_limit_reached` when the account has as many keys as it may. */
@@ -65,17 +65,17 @@ export class AccountKeys {
     assertWithinAccount(body, await this.limits(accountId));
     const budget = budgetAfter(body, undefined);
     const { name: _name, ...settings } = keySettings(body);
-    const made = await withAccountKeys(this.database.pool, accountId, async (database) => {
+    const made = await withAccountKeys(this.prisma.pool, accountId, async (database) => {
       await assertRoomForKey(database, accountId, this.defaults.view.max_keys);
       return await createApiKey(database, this.secrets.secretKey, { name: body.name, accountId, settings, createdBy });
     });
-    if (budget) await setBudget(this.database.pool, { ownerId: made.id, owner: 'key' }, budget);
+    if (budget) await setBudget(this.prisma.pool, { ownerId: made.id, owner: 'key' }, budget);
     return { key: await this.view(who, made.id), secret: made.key };
   }
 
   async change(who: Manager, id: string, body: KeyChangeBody): Promise<KeyView> {
     this.assertModels(body.models ?? []);
-    const { pool } = this.database;
+    const { pool } = this.prisma;
     const limits = await this.limits(who.accountId);
     const budget = await withAccountKeys(pool, who.accountId, async (database) => {
       const row = await this.find(who, id, database);
@@ -97,7 +97,7 @@ export class AccountKeys {
    */
   async rotate(who: Manager, id: string, overlapHours: number): Promise<NewKeyView> {
     const { accountId } = who;
-    const made = await withAccountKeys(this.database.pool, accountId, async (database) => {
+    const made = await withAccountKeys(this.prisma.pool, accountId, async (database) => {
       const old = await this.find(who, id, database);
       if (old.revokedAt !== null || (old.expiresAt !== null && old.expiresAt <= new Date())) {
         throw new AppError('invalid_value', 'The key is revoked or expired; create a new one.');
@@ -122,11 +122,11 @@ export class AccountKeys {
 
   async revoke(who: Manager, id: string): Promise<KeyView> {
     const row = await this.find(who, id);
-    await revokeApiKey(this.database.pool, row.id, who.accountId);
+    await revokeApiKey(this.prisma.pool, row.id, who.accountId);
     return await this.view(who, row.id);
   }
 
-  private async rows(who: Manager, database: Queryable = this.database.pool): Promise<ApiKeyRow[]> {
+  private async rows(who: Manager, database: Queryable = this.prisma.pool): Promise<ApiKeyRow[]> {
     return await listApiKeys(database, who.accountId, who.role === 'admin' ? undefined : who.personId);
   }
 
@@ -153,7 +153,7 @@ export class AccountKeys {
     assertForMember(body);
     const rows = await this.rows(who);
     const budgets = await findBudgets(
-      this.database.pool,
+      this.prisma.pool,
       rows.map(({ id }) => id),
     );
     const limited = rows.find((row) =>

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import type { Catalogue } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { QueueLine } from '#queue/queue-line.js';
 import { ServiceTimes } from '#queue/service-times.js';
 import { GateState } from '#routing/gate-state.js';
@@ -21,7 +21,7 @@ import {
 @Injectable()
 export class Operation {
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly source: CatalogueSource,
     private readonly line: QueueLine,
     private readonly gate: GateState,
@@ -34,7 +34,7 @@ export class Operation {
    */
   async providers(): Promise<Omit<ProviderStateView, 'trials'>[]> {
     const catalogue = this.source.current;
-    const drained = new Map((await listDrained(this.database.pool)).map((row) => [row.provider, row]));
+    const drained = new Map((await listDrained(this.prisma.pool)).map((row) => [row.provider, row]));
     const names = [...new Set([...catalogue.providers.keys(), ...drained.keys()])];
     const states = await this.gate.look(names).catch(unavailable);
     return names.map((name, index) => {
@@ -54,7 +54,7 @@ export class Operation {
   }
 
   async figures(): Promise<ProviderFiguresView[]> {
-    const rows = await providerFigures(this.database.pool);
+    const rows = await providerFigures(this.prisma.pool);
     return rows.map(({ provider, calls, failed, medianMs }) => ({
       ...{ name: provider, calls, failed },
       median_ms: medianMs === null ? null : Math.round(medianMs),
@@ -64,13 +64,13 @@ export class Operation {
   /** False when there is no such provider. */
   async drain(name: string, reason: string): Promise<boolean> {
     if (!this.source.current.providers.has(name)) return false;
-    await drainProvider(this.database.pool, name, reason);
+    await drainProvider(this.prisma.pool, name, reason);
     return true;
   }
 
   /** Like `drain`; one that is on stays on, and one that is off may be in no catalogue any more. */
   async resume(name: string): Promise<boolean> {
-    return (await resumeProvider(this.database.pool, name)) || this.source.current.providers.has(name);
+    return (await resumeProvider(this.prisma.pool, name)) || this.source.current.providers.has(name);
   }
 
   /** Throws AppError `server_is_overloaded` when Redis does not answer. */
@@ -78,7 +78,7 @@ export class Operation {
     const [depths, workers, figures] = await Promise.all([
       this.line.depths().catch(unavailable),
       this.times.workers().catch(unavailable),
-      queueFigures(this.database.pool),
+      queueFigures(this.prisma.pool),
     ]);
     const now = Date.now();
     return {
@@ -90,7 +90,7 @@ export class Operation {
   }
 
   async history(): Promise<FinishedMinuteView[]> {
-    const minutes = await finishedByMinute(this.database.pool);
+    const minutes = await finishedByMinute(this.prisma.pool);
     return minutes.map(({ time, completed, failed }) => ({ time: time.toISOString(), completed, failed }));
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ensureHiddenKey } from '#accounts/api-keys.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import type { Session } from '#accounts/session-store.js';
 import { ACCOUNT_SHARE, accountShare, type Caller } from '../../auth/caller.js';
 
@@ -16,10 +16,10 @@ const PLAYGROUND_KEY = 'Playground';
  */
 @Injectable()
 export class ConsoleCaller {
-  constructor(private readonly database: Database) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   async of({ accountId, personId, role }: Orderer): Promise<Caller> {
-    const account = await this.database.prisma.account.findUniqueOrThrow({
+    const account = await this.prisma.account.findUniqueOrThrow({
       where: { id: accountId },
       select: ACCOUNT_SHARE,
     });
@@ -45,12 +45,12 @@ export class ConsoleCaller {
 
   /** Made at first need. */
   async keyId(accountId: string): Promise<string> {
-    return await ensureHiddenKey(this.database.pool, accountId, PLAYGROUND_KEY);
+    return await ensureHiddenKey(this.prisma.pool, accountId, PLAYGROUND_KEY);
   }
 
   /** The newest key of the person that an admin gave a budget or a limit, ended ones included. */
   private async limitedKey(accountId: string, personId: string) {
-    const { apiKey, budget } = this.database.prisma;
+    const { apiKey, budget } = this.prisma;
     const keys = await apiKey.findMany({ where: { accountId, createdBy: personId }, orderBy: { createdAt: 'desc' } });
     const owners = keys.map(({ id, budgetId }) => budgetId ?? id);
     const budgets = await budget.findMany({ where: { ownerId: { in: owners } }, select: { ownerId: true } });

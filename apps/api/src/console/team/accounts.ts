@@ -3,7 +3,7 @@ import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
 import { decimalOf } from '#contract/money.js';
 import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
-import { Database } from '#database/database.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { findBudgets, setBudget } from '#billing/budgets.js';
 import { spendThisMonth } from '#billing/spend.js';
 import { AccountStore, newAccountId, type Account } from '#accounts/account-store.js';
@@ -18,7 +18,7 @@ import { budgetView } from '../budget-view.js';
 @Injectable()
 export class Accounts {
   constructor(
-    private readonly database: Database,
+    private readonly prisma: PrismaService,
     private readonly source: CatalogueSource,
     private readonly accounts: AccountStore,
     private readonly defaults: AccountDefaults,
@@ -26,7 +26,7 @@ export class Accounts {
 
   /** All accounts, or the one with this id. */
   async list(id?: string): Promise<AccountRowView[]> {
-    const [rows, inFlight] = await Promise.all([this.accounts.list(id), tasksInFlightByAccount(this.database.pool)]);
+    const [rows, inFlight] = await Promise.all([this.accounts.list(id), tasksInFlightByAccount(this.prisma.pool)]);
     const moneyOf = await this.money(rows);
     const defaults = this.defaults.view;
     return rows.map((row) => ({
@@ -55,7 +55,7 @@ export class Accounts {
     const id = newAccountId();
     const budget = budgetAfter(body, undefined);
     // First, because it may fail: a budget that nobody has harms nobody, an account without its budget might.
-    if (budget) await setBudget(this.database.pool, { ownerId: id, owner: 'account' }, budget);
+    if (budget) await setBudget(this.prisma.pool, { ownerId: id, owner: 'account' }, budget);
     await this.accounts.create(id, name, accountLimits(body));
     return id;
   }
@@ -69,9 +69,9 @@ export class Accounts {
     if (disabled === true && id === DEFAULT_ACCOUNT) {
       throw new AppError('invalid_value', 'The first account cannot be disabled.', { param: 'disabled' });
     }
-    const budget = budgetAfter(body, (await findBudgets(this.database.pool, [id]))[0]);
+    const budget = budgetAfter(body, (await findBudgets(this.prisma.pool, [id]))[0]);
     if (budget !== undefined) {
-      await setBudget(this.database.pool, { ownerId: id, owner: 'account' }, budget ?? undefined);
+      await setBudget(this.prisma.pool, { ownerId: id, owner: 'account' }, budget ?? undefined);
     }
     await this.accounts.setLimits(id, accountLimits(body));
     if (typeof name === 'string') await this.rename(id, name);
@@ -89,8 +89,8 @@ export class Accounts {
     const ids = accounts.map(({ id }) => id);
     const { currency } = this.source.current;
     const [budgets, spends] = await Promise.all([
-      findBudgets(this.database.pool, ids),
-      spendThisMonth(this.database.pool, ids, currency),
+      findBudgets(this.prisma.pool, ids),
+      spendThisMonth(this.prisma.pool, ids, currency),
     ]);
     return (id: string) => ({
       budget: budgetView(budgets.find(({ ownerId }) => ownerId === id)),

@@ -6,39 +6,27 @@ import { DatabaseConfig } from './database.config.js';
 import { PrismaClient } from './generated/client.js';
 
 /**
- * One pool for Prisma and for the few hot statements written by hand.
- * Every query has a time limit on both sides: without one a frozen server holds its callers for ever.
+ * Prisma on a pool that the statements of the `*.sql.ts` files share.
+ * Every query has a time limit on both sides: without one a frozen server holds its callers forever.
  */
 @Injectable()
-export class Database implements OnApplicationShutdown {
+export class PrismaService extends PrismaClient implements OnApplicationShutdown {
   readonly pool: pg.Pool;
-  readonly prisma: PrismaClient;
   /** Milliseconds after which a statement has been answered or given up, the wait for a connection included. */
   readonly answerMs: number;
 
   constructor(config: DatabaseConfig, logger: Logger) {
-    this.answerMs = config.connectTimeoutMs + config.queryTimeoutMs;
-    this.pool = new pg.Pool({
-      connectionString: config.databaseUrl,
-      max: config.databasePool,
-      connectionTimeoutMillis: config.connectTimeoutMs,
-      query_timeout: config.queryTimeoutMs,
-      statement_timeout: config.queryTimeoutMs,
-      lock_timeout: 2_000,
-      idle_in_transaction_session_timeout: 10_000,
-      idleTimeoutMillis: 30_000,
-      keepAlive: true,
-      types: { getTypeParser },
-    });
-    // An idle connection's failure is an event; without a listener it would end the process.
-    this.pool.on('error', (error) => {
-      logger.warn('database.connection_lost', { error });
-    });
-    this.prisma = new PrismaClient({
-      adapter: new PrismaPg(this.pool, { statementNameGenerator: statementName }),
+    const answerMs = config.connectTimeoutMs + config.queryTimeoutMs;
+    const pool = createPool(config, logger);
+    super({
+      adapter: new PrismaPg(pool, { statementNameGenerator: statementName }),
       // Its errors quote the arguments of the failed query; the minimal form does not.
       errorFormat: 'minimal',
+      // As long as Postgres lets a transaction wait for its next statement.
+      transactionOptions: { maxWait: config.connectTimeoutMs, timeout: IDLE_IN_TRANSACTION_MS },
     });
+    this.answerMs = answerMs;
+    this.pool = pool;
   }
 
   /** Throws when the database does not answer in time. */
@@ -51,7 +39,7 @@ export class Database implements OnApplicationShutdown {
    * it. Never throws: whether the database answers is readiness's matter.
    */
   async warm(): Promise<void> {
-    await this.prisma.apiKey.findUnique({ where: { id: '' } }).catch(() => undefined);
+    await this.apiKey.findUnique({ where: { id: '' } }).catch(() => undefined);
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -59,9 +47,31 @@ export class Database implements OnApplicationShutdown {
   }
 
   async close(): Promise<void> {
-    await this.prisma.$disconnect();
+    await this.$disconnect();
     await this.pool.end();
   }
+}
+
+const IDLE_IN_TRANSACTION_MS = 10_000;
+
+function createPool(config: DatabaseConfig, logger: Logger): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: config.databaseUrl,
+    max: config.databasePool,
+    connectionTimeoutMillis: config.connectTimeoutMs,
+    query_timeout: config.queryTimeoutMs,
+    statement_timeout: config.queryTimeoutMs,
+    lock_timeout: 2_000,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    types: { getTypeParser },
+  });
+  // An idle connection's failure is an event; without a listener it would end the process.
+  pool.on('error', (error) => {
+    logger.warn('database.connection_lost', { error });
+  });
+  return pool;
 }
 
 const TIMESTAMPTZ = 1184;
