@@ -1,4 +1,5 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { isDatabaseAway } from '#database/away.js';
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
@@ -11,6 +12,8 @@ export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdow
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private stopped = false;
+  /** When this process last found the database unavailable, in ms since it started. */
+  private unavailableAt = -Infinity;
 
   constructor(
     private readonly sweep: SweepTasks,
@@ -44,7 +47,7 @@ export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdow
     // Each step stands alone: without Redis the deadline is still enforced.
     for (const [action, step] of [
       ['failed_overdue', () => this.sweep.failOverdue()],
-      ['requeued_abandoned', () => this.sweep.requeueAbandoned()],
+      ['requeued_abandoned', () => this.requeueAbandoned()],
       ['enqueued_forgotten', () => this.sweep.enqueueForgotten()],
       ['counted_accounts', () => this.sweep.checkSlots()],
       ['enqueued_webhooks', () => this.deliveries.enqueueForgotten()],
@@ -54,10 +57,20 @@ export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdow
           this.count(action, count);
         },
         (error: unknown) => {
+          if (isDatabaseAway(error)) this.unavailableAt = performance.now();
           this.logger.warn('sweep.failed', { error });
         },
       );
     }
+  }
+
+  /**
+   * After an outage of the database, workers get the time of one lease to renew what they could not, and to write down
+   * the images that they made meanwhile. Otherwise every paid call that outlived the outage would be given up.
+   */
+  private async requeueAbandoned(): Promise<number> {
+    if (performance.now() - this.unavailableAt < this.config.leaseMs) return 0;
+    return this.sweep.requeueAbandoned();
   }
 
   private count(action: string, count: number): void {

@@ -9,6 +9,8 @@ async function photo(): Promise<string> {
   return `data:image/png;base64,${(await gradientImage(128, 128, 'png')).toString('base64')}`;
 }
 
+const LEASE_MS = 5_000;
+
 /** Postgres is the truth: without it nothing is accepted, and what was accepted is not lost with it. */
 describe('Postgres', () => {
   let provider: LedgerProvider;
@@ -20,7 +22,7 @@ describe('Postgres', () => {
     room = await FaultRoom.open({
       settings: {
         OPENAI_API_KEY: 'sk-ledger-secret-key',
-        LEASE_MS: '5000',
+        LEASE_MS: String(LEASE_MS),
         SWEEP_INTERVAL_MS: '500',
         ...QUICK_DATABASE,
       },
@@ -88,6 +90,20 @@ describe('Postgres', () => {
       expect(await callers.rowsOf(keyed)).toMatchObject([{ status: 'completed', provider_starts: 1 }]);
     },
   );
+
+  it('killed for longer than a lease: images that were made meanwhile are not given up', async () => {
+    const markers = Array.from({ length: 4 }, newMarker);
+    for (const marker of markers) provider.plan(marker, { latencyMs: 1_500 });
+    const accepted = await Promise.all(markers.map((marker) => callers.submit(marker)));
+    const started = (): boolean => markers.every((marker) => provider.startsOf(marker).length === 1);
+    expect(await waitUntil(started, { timeoutMs: 20_000 })).toBe(true);
+    await room.killPostgres();
+    const isTooLong = performance.now() + 1.5 * LEASE_MS;
+    expect(await waitUntil(() => performance.now() > isTooLong, { timeoutMs: 30_000 })).toBe(true);
+    await room.restartPostgres();
+    expect(await callers.ended(accepted.map(({ taskId }) => taskId ?? ''))).toEqual(markers.map(() => 'completed'));
+    for (const marker of markers) expect(provider.startsOf(marker)).toHaveLength(1);
+  });
 
   it('killed: held callers and accepted tasks outlive it, and it is found again by itself', async () => {
     const [waiting, marker] = [newMarker(), newMarker()];

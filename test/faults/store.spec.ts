@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -169,17 +169,18 @@ describe('the disk', () => {
 
   it('read-only: the task fails, bought once; it works again when it can be written', async () => {
     await works();
-    readOnly(true);
+    // The last thumbnail may still be on its way to the disk.
+    expect(await waitUntil(() => readOnly(true), { timeoutMs: 20_000 })).toBe(true);
     await fails(newMarker());
-    readOnly(false);
+    expect(readOnly(false)).toBe(true);
     await works();
   });
 
-  function readOnly(on: boolean): void {
-    if (isRoot) execFileSync('mount', ['-o', `remount,${on ? 'ro' : 'rw'}`, data]);
-    else
-      for (const folder of ['.unfinished', 'results', '.'])
-        chmodSync(join(data, 'objects', folder), on ? 0o500 : 0o700);
+  /** False when a file is being written. */
+  function readOnly(on: boolean): boolean {
+    if (isRoot) return spawnSync('mount', ['-o', `remount,${on ? 'ro' : 'rw'}`, data]).status === 0;
+    for (const folder of ['.unfinished', 'results', '.']) chmodSync(join(data, 'objects', folder), on ? 0o500 : 0o700);
+    return true;
   }
 });
 
