@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { appendFile, mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,14 +7,21 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { LogFiles, rotateLog } from '../../apps/standalone/src/log-files.js';
 
 const BOUNDS = { maxBytes: 100_000, older: 4 };
-/** Writes numbered lines of 100 bytes in bursts, and ends after the last. */
+/**
+ * Writes numbered lines of 100 bytes in bursts, the last hundred when it is told to, and ends. Not before: on a busy machine
+ * the process that empties the log may be kept waiting just before it does, and that loses what is written meanwhile.
+ */
 const WRITER = `
 let line = 0;
-const burst = () => {
+const write = (most, then) => {
   let text = '';
-  for (const end = Math.min(line + 200, 30_000); line < end; line++) text += String(line).padStart(99, ' ') + '\\n';
-  process.stdout.write(text, () => { if (line < 30_000) setImmediate(burst); });
+  for (const end = Math.min(line + 200, most); line < end; line++) text += String(line).padStart(99, ' ') + '\\n';
+  process.stdout.write(text, then);
 };
+const burst = () =>
+  write(29_900, () => (line < 29_900 ? setImmediate(burst) : require('node:fs').writeFileSync(process.argv[1], '')));
+const alive = setInterval(() => undefined, 1_000);
+process.once('SIGUSR2', () => { write(30_000); clearInterval(alive); });
 burst();`;
 let folder: string;
 let log: string;
@@ -34,10 +42,15 @@ async function size(file: string): Promise<number> {
 it('M4: keeps the log of a process that writes on and on within its bounds, the newest lines in it', async () => {
   const logs = new LogFiles([log, join(folder, 'never-written.log')], BOUNDS);
   const env = { PATH: process.env['PATH'] };
+  const paused = join(folder, 'writer.paused');
   const writer = await startChild({
-    ...{ command: process.execPath, args: ['-e', WRITER], env, log, deathSignal: 'SIGKILL' },
+    ...{ command: process.execPath, args: ['-e', WRITER, paused], env, log, deathSignal: 'SIGKILL' },
   });
   logs.watch(5);
+  const atRest = async (): Promise<boolean> => existsSync(paused) && (await size(log)) <= BOUNDS.maxBytes;
+  expect(await waitUntil(atRest, { timeoutMs: 30_000 })).toBe(true);
+  await rm(paused);
+  process.kill(writer.pid, 'SIGUSR2');
   expect(await writer.exited).toEqual({ code: 0, signal: null });
   expect(await waitUntil(async () => (await size(log)) <= BOUNDS.maxBytes, { timeoutMs: 30_000 })).toBe(true);
   logs.stop();
