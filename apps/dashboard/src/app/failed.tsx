@@ -1,6 +1,6 @@
 import { Anchor, Box, Container } from '@mantine/core';
 import { useRouter, type ErrorComponentProps } from '@tanstack/react-router';
-import { SearchIcon } from '../parts/icons.tsx';
+import { IconSearch } from '@tabler/icons-react';
 import { Empty, Trouble } from '../parts/page.tsx';
 
 export function Failed({ error }: ErrorComponentProps) {
@@ -17,7 +17,7 @@ export function NotFound() {
   return (
     <Box py={40}>
       <Empty
-        icon={<SearchIcon size={36} />}
+        icon={<IconSearch size={36} />}
         title="Page not found"
         action={<Anchor href="/console/keys">Go to keys</Anchor>}
       >

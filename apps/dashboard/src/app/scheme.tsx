@@ -1,11 +1,11 @@
 import { ActionIcon, Tooltip, useMantineColorScheme } from '@mantine/core';
-import { ContrastIcon, MoonIcon, SunIcon } from '../parts/icons.tsx';
+import { IconContrast, IconMoon, IconSun } from '@tabler/icons-react';
 
 const ORDER = ['auto', 'light', 'dark'] as const;
 const LOOKS = {
-  auto: { label: 'System theme', icon: <ContrastIcon /> },
-  light: { label: 'Light theme', icon: <SunIcon /> },
-  dark: { label: 'Dark theme', icon: <MoonIcon /> },
+  auto: { label: 'System theme', icon: <IconContrast size={18} /> },
+  light: { label: 'Light theme', icon: <IconSun size={18} /> },
+  dark: { label: 'Dark theme', icon: <IconMoon size={18} /> },
 };
 
 /** System, light, dark and round again. */

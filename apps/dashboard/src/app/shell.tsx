@@ -7,18 +7,18 @@ import { queryClient, useSession } from '../api/queries.ts';
 import { send } from '../api/request.ts';
 import type { Session } from '../api/types.ts';
 import {
-  AccountsIcon,
-  AuditIcon,
-  HookIcon,
-  KeyIcon,
-  Mark,
-  PlayIcon,
-  ServerIcon,
-  SignOutIcon,
-  TasksIcon,
-  TeamIcon,
-  UsageIcon,
-} from '../parts/icons.tsx';
+  IconBuilding,
+  IconChartBar,
+  IconFileText,
+  IconKey,
+  IconList,
+  IconLogout,
+  IconPhoto,
+  IconServer,
+  IconUsers,
+  IconWebhook,
+} from '@tabler/icons-react';
+import { Mark } from '../parts/logo.tsx';
 import { SchemeSwitch } from './scheme.tsx';
 
 /** The pages in groups, each for those whom they concern. */
@@ -27,27 +27,27 @@ const GROUPS: readonly PageGroup[] = [
     title: null,
     isFor: () => true,
     pages: [
-      { to: '/keys', label: 'Keys', icon: <KeyIcon /> },
-      { to: '/playground', label: 'Playground', icon: <PlayIcon /> },
-      { to: '/tasks', label: 'Tasks', icon: <TasksIcon /> },
-      { to: '/usage', label: 'Usage', icon: <UsageIcon /> },
-      { to: '/webhooks', label: 'Webhooks', icon: <HookIcon /> },
+      { to: '/keys', label: 'Keys', icon: <IconKey size={18} /> },
+      { to: '/playground', label: 'Playground', icon: <IconPhoto size={18} /> },
+      { to: '/tasks', label: 'Tasks', icon: <IconList size={18} /> },
+      { to: '/usage', label: 'Usage', icon: <IconChartBar size={18} /> },
+      { to: '/webhooks', label: 'Webhooks', icon: <IconWebhook size={18} /> },
     ],
   },
   {
     title: 'Account',
     isFor: ({ person }) => person.role === 'admin',
     pages: [
-      { to: '/team', label: 'Team', icon: <TeamIcon /> },
-      { to: '/audit', label: 'Audit log', icon: <AuditIcon /> },
+      { to: '/team', label: 'Team', icon: <IconUsers size={18} /> },
+      { to: '/audit', label: 'Audit log', icon: <IconFileText size={18} /> },
     ],
   },
   {
     title: 'Installation',
     isFor: ({ operator }) => operator,
     pages: [
-      { to: '/operation', label: 'Providers and queue', icon: <ServerIcon /> },
-      { to: '/accounts', label: 'Accounts', icon: <AccountsIcon /> },
+      { to: '/operation', label: 'Providers and queue', icon: <IconServer size={18} /> },
+      { to: '/accounts', label: 'Accounts', icon: <IconBuilding size={18} /> },
     ],
   },
 ];
@@ -157,7 +157,7 @@ function Person({ onLeave }: { readonly onLeave: () => void }) {
                 signOut.mutate();
               }}
             >
-              <SignOutIcon />
+              <IconLogout size={18} />
             </ActionIcon>
           </Tooltip>
         </Group>

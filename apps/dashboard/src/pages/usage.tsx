@@ -8,7 +8,7 @@ import { addressOf, get, type Query } from '../api/request.ts';
 import type { Usage, UsageRow } from '../api/types.ts';
 import { amountIn, duration } from '../parts/format.ts';
 import { Figure } from '../parts/figure.tsx';
-import { DownloadIcon, UsageIcon } from '../parts/icons.tsx';
+import { IconChartBar, IconDownload } from '@tabler/icons-react';
 import { Empty, PageFrame, Trouble } from '../parts/page.tsx';
 import { lastDays, stepLabel, stepsOf, type TimeSpan } from '../parts/time-span.ts';
 
@@ -49,7 +49,7 @@ export function UsagePage() {
           component="a"
           href={addressOf('/usage.csv', query)}
           variant="default"
-          leftSection={<DownloadIcon size={16} />}
+          leftSection={<IconDownload size={16} />}
         >
           Export CSV
         </Button>
@@ -64,7 +64,7 @@ export function UsagePage() {
       {data?.data.length === 0 && (
         <Box className="surface">
           <Empty
-            icon={<UsageIcon size={36} />}
+            icon={<IconChartBar size={36} />}
             title="No images in this period"
             action={
               <Button component={Link} to="/playground">

@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Code, CopyButton, Group, Tabs, Tooltip } from '@mantine/core';
 import { useState } from 'react';
-import { CheckIcon, CopyIcon } from './icons.tsx';
+import { IconCheck, IconCopy } from '@tabler/icons-react';
 
 interface CopyProps {
   readonly value: string;
@@ -13,7 +13,7 @@ export function CopyIconButton({ value, label }: CopyProps) {
       {({ copied, copy }) => (
         <Tooltip label={copied ? 'Copied' : label}>
           <ActionIcon variant="subtle" color={copied ? 'green' : 'gray'} aria-label={label} onClick={copy}>
-            {copied ? <CheckIcon size={16} /> : <CopyIcon size={16} />}
+            {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
           </ActionIcon>
         </Tooltip>
       )}
@@ -27,7 +27,7 @@ export function CopyTextButton({ value, label }: CopyProps) {
       {({ copied, copy }) => (
         <Button
           variant={copied ? 'light' : 'filled'}
-          leftSection={copied ? <CheckIcon size={16} /> : <CopyIcon size={16} />}
+          leftSection={copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
           onClick={copy}
         >
           {copied ? 'Copied' : label}

@@ -1,7 +1,7 @@
 import { Alert, Box, Button, Code, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
 import { RequestError } from '../api/request.ts';
-import { WarningIcon } from './icons.tsx';
+import { IconAlertTriangle } from '@tabler/icons-react';
 
 interface PageProps {
   readonly title: string;
@@ -67,7 +67,7 @@ interface TroubleProps {
 export function Trouble({ error, doing, onRetry }: TroubleProps) {
   const requestId = error instanceof RequestError ? error.requestId : null;
   return (
-    <Alert color="red" variant="light" icon={<WarningIcon />} title={doing} role="alert">
+    <Alert color="red" variant="light" icon={<IconAlertTriangle size={18} />} title={doing} role="alert">
       <Text size="sm">{error.message}</Text>
       {requestId !== null && (
         <Text size="xs" mt={6}>

@@ -2,7 +2,7 @@ import { ActionIcon, Box, Group, Image, Stack, Text } from '@mantine/core';
 import { Dropzone } from '@mantine/dropzone';
 import { notifications } from '@mantine/notifications';
 import { useEffect, useMemo } from 'react';
-import { BrushIcon, CrossIcon, UploadIcon } from './icons.tsx';
+import { IconBrush, IconUpload, IconX } from '@tabler/icons-react';
 
 const TYPES = ['image/png', 'image/jpeg', 'image/webp'];
 const MAX_BYTES = 50 * 1024 * 1024;
@@ -68,7 +68,7 @@ export function ReferenceImages({ files, most, masked, onChange, onPaint }: Refe
           radius="md"
         >
           <Group gap="sm" c="dimmed" justify="center" wrap="nowrap">
-            <UploadIcon />
+            <IconUpload size={18} />
             <Text size="sm">Drop images here, paste them, or choose files</Text>
           </Group>
         </Dropzone>
@@ -99,7 +99,7 @@ function Thumbnail({ file, masked, onPaint, onRemove }: ThumbnailProps) {
         aria-label={`Remove ${file.name}`}
         onClick={onRemove}
       >
-        <CrossIcon size={12} />
+        <IconX size={12} />
       </ActionIcon>
       {onPaint !== undefined && (
         <ActionIcon
@@ -111,7 +111,7 @@ function Thumbnail({ file, masked, onPaint, onRemove }: ThumbnailProps) {
           aria-label={masked ? 'Edit mask' : 'Paint mask'}
           onClick={onPaint}
         >
-          <BrushIcon size={14} />
+          <IconBrush size={14} />
         </ActionIcon>
       )}
     </Box>

@@ -1,6 +1,6 @@
 import { ActionIcon, Menu } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { DotsIcon } from './icons.tsx';
+import { IconDots } from '@tabler/icons-react';
 
 interface RowMenuProps {
   /** Name of what the row is about. */
@@ -16,7 +16,7 @@ export function RowMenu({ of, busy = false, children }: RowMenuProps) {
     <Menu position="bottom-end" withinPortal>
       <Menu.Target>
         <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${of}`} loading={busy}>
-          <DotsIcon />
+          <IconDots size={18} />
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>{children}</Menu.Dropdown>

@@ -4,7 +4,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { auditQuery, type AuditFilters } from '../../api/audit.ts';
 import { addressOf } from '../../api/request.ts';
 import { peopleQuery } from '../../api/team-queries.ts';
-import { AuditIcon, DownloadIcon, SearchIcon } from '../../parts/icons.tsx';
+import { IconDownload, IconFileText, IconSearch } from '@tabler/icons-react';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { AuditRow } from './audit-entry.tsx';
 
@@ -32,7 +32,7 @@ export function AuditPage() {
           component="a"
           href={addressOf('/audit.csv', { ...filters })}
           variant="default"
-          leftSection={<DownloadIcon size={16} />}
+          leftSection={<IconDownload size={16} />}
         >
           Export CSV
         </Button>
@@ -101,10 +101,10 @@ function Filters({ filters }: { readonly filters: AuditFilters }) {
 function NothingFound() {
   return (
     <Empty
-      icon={<AuditIcon size={36} />}
+      icon={<IconFileText size={36} />}
       title="No matching entries"
       action={
-        <Button component={Link} to="/audit" variant="default" leftSection={<SearchIcon size={16} />}>
+        <Button component={Link} to="/audit" variant="default" leftSection={<IconSearch size={16} />}>
           Clear filters
         </Button>
       }

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { keysQuery, useSession } from '../../api/queries.ts';
 import type { ApiKey, NewKey } from '../../api/types.ts';
 import { dayOf } from '../../parts/format.ts';
-import { KeyIcon, PlusIcon } from '../../parts/icons.tsx';
+import { IconKey, IconPlus } from '@tabler/icons-react';
 import { Mark } from '../../parts/mark.tsx';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
@@ -34,7 +34,7 @@ export function KeysPage() {
   const old = all.length - all.filter((key) => stateOf(key) === 'active').length;
   const create = (
     <Button
-      leftSection={<PlusIcon size={16} />}
+      leftSection={<IconPlus size={16} />}
       onClick={() => {
         setDialog({ kind: 'create' });
       }}
@@ -55,12 +55,12 @@ export function KeysPage() {
         <Box className="surface">
           {isPending && <Rows />}
           {!isPending && all.length === 0 && (
-            <Empty icon={<KeyIcon size={36} />} title="No keys yet" action={create}>
+            <Empty icon={<IconKey size={36} />} title="No keys yet" action={create}>
               {isAdmin ? '' : 'You have not created any keys. '}Create one to get its secret and a ready-to-run request.
             </Empty>
           )}
           {all.length > 0 && shown.length === 0 && (
-            <Empty icon={<KeyIcon size={36} />} title="No active keys">
+            <Empty icon={<IconKey size={36} />} title="No active keys">
               All keys are revoked or expired. Create a new key, or show the inactive ones below.
             </Empty>
           )}

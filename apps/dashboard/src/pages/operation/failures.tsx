@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { failuresQuery, type FailureGroup } from '../../api/operation.ts';
 import { fromNow, fullTime } from '../../parts/format.ts';
-import { CheckIcon } from '../../parts/icons.tsx';
+import { IconCheck } from '@tabler/icons-react';
 import { Empty, Rows, Trouble } from '../../parts/page.tsx';
 import { FailedTasks } from './failed-tasks.tsx';
 import { RedriveButton } from './redrive.tsx';
@@ -32,7 +32,7 @@ export function Failures() {
         <Box className="surface">
           {isPending && <Rows count={3} />}
           {data?.data.length === 0 && (
-            <Empty icon={<CheckIcon size={36} />} title="No failed tasks in this period">
+            <Empty icon={<IconCheck size={36} />} title="No failed tasks in this period">
               Failed tasks appear here and can be retried.
             </Empty>
           )}

@@ -1,6 +1,6 @@
 import { Box } from '@mantine/core';
 import { useSession } from '../../api/queries.ts';
-import { ServerIcon } from '../../parts/icons.tsx';
+import { IconServer } from '@tabler/icons-react';
 import { Empty, PageFrame } from '../../parts/page.tsx';
 import { Failures } from './failures.tsx';
 import { Providers } from './providers.tsx';
@@ -22,7 +22,7 @@ export function OperationPage() {
         </>
       ) : (
         <Box className="surface">
-          <Empty icon={<ServerIcon size={36} />} title="Operators only">
+          <Empty icon={<IconServer size={36} />} title="Operators only">
             This page covers the whole installation. Ask an admin of the account that runs it.
           </Empty>
         </Box>

@@ -2,7 +2,7 @@ import { Box, Group, Progress, SimpleGrid, Skeleton, Stack, Text, Title } from '
 import { useQuery } from '@tanstack/react-query';
 import { providerFiguresQuery, providersQuery, type Provider, type ProviderFigures } from '../../api/operation.ts';
 import { duration, fullTime, secondsLeft } from '../../parts/format.ts';
-import { ServerIcon } from '../../parts/icons.tsx';
+import { IconServer } from '@tabler/icons-react';
 import { Empty, Trouble } from '../../parts/page.tsx';
 import { State } from '../../parts/state.tsx';
 import { DrainButton, ResumeButton } from './provider-actions.tsx';
@@ -22,7 +22,7 @@ export function Providers() {
       {error === null && data === undefined && <Skeleton height={220} radius="lg" />}
       {error === null && data?.data.length === 0 && (
         <Box className="surface">
-          <Empty icon={<ServerIcon size={36} />} title="No providers">
+          <Empty icon={<IconServer size={36} />} title="No providers">
             Add a provider and its models to the catalog.
           </Empty>
         </Box>

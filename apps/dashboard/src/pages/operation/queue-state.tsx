@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { queueHistoryQuery, queueQuery, type FinishedMinute, type QueueWorker } from '../../api/operation.ts';
 import { Figure } from '../../parts/figure.tsx';
 import { duration, fromNow, fullTime } from '../../parts/format.ts';
-import { ServerIcon } from '../../parts/icons.tsx';
+import { IconServer } from '@tabler/icons-react';
 import { Empty, Trouble } from '../../parts/page.tsx';
 
 const count = (value: number): string => value.toLocaleString('en');
@@ -79,7 +79,7 @@ function Workers({ workers }: { readonly workers: readonly QueueWorker[] }) {
         {workers.length === 0 ? 'Workers' : workers.length === 1 ? '1 worker' : `${workers.length} workers`}
       </Title>
       {workers.length === 0 ? (
-        <Empty icon={<ServerIcon size={36} />} title="No workers running">
+        <Empty icon={<IconServer size={36} />} title="No workers running">
           Tasks stay in the queue until a worker starts. Check the worker log.
         </Empty>
       ) : (

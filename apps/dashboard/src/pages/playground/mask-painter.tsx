@@ -1,6 +1,6 @@
 import { Button, Group, Modal, SegmentedControl, Slider, Stack, Text } from '@mantine/core';
 import { useEffect, useRef, useState, type PointerEvent } from 'react';
-import { BrushIcon, EraserIcon, UndoIcon } from '../../parts/icons.tsx';
+import { IconArrowBackUp, IconBrush, IconEraser } from '@tabler/icons-react';
 
 interface MaskPainterProps {
   readonly file: File;
@@ -78,8 +78,8 @@ export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
               setTool(value === 'eraser' ? 'eraser' : 'brush');
             }}
             data={[
-              { value: 'brush', label: <Tool icon={<BrushIcon size={15} />} name="Brush" /> },
-              { value: 'eraser', label: <Tool icon={<EraserIcon size={15} />} name="Eraser" /> },
+              { value: 'brush', label: <Tool icon={<IconBrush size={15} />} name="Brush" /> },
+              { value: 'eraser', label: <Tool icon={<IconEraser size={15} />} name="Eraser" /> },
             ]}
           />
           <Group gap="xs" flex={1} miw={180} maw={280} wrap="nowrap">
@@ -90,7 +90,7 @@ export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
             <Button
               variant="default"
               size="xs"
-              leftSection={<UndoIcon size={14} />}
+              leftSection={<IconArrowBackUp size={14} />}
               disabled={strokes.length === 0}
               onClick={() => {
                 setStrokes(strokes.slice(0, -1));

@@ -2,7 +2,7 @@ import { Anchor, AspectRatio, Box, Button, Center, Code, Group, Image, Progress,
 import { Link } from '@tanstack/react-router';
 import type { TaskDetail } from '../../api/types.ts';
 import { dimensions, duration, money } from '../../parts/format.ts';
-import { DownloadIcon, PlayIcon } from '../../parts/icons.tsx';
+import { IconDownload, IconPhoto } from '@tabler/icons-react';
 import { Empty, Trouble } from '../../parts/page.tsx';
 import { StoredPicture } from '../../parts/stored-picture.tsx';
 import { Cancel } from '../tasks/task-actions.tsx';
@@ -28,7 +28,7 @@ export function PictureResult({ task, error, isOrdered, partial, size, onReuse }
   if (!isOrdered)
     return (
       <Box className="surface">
-        <Empty icon={<PlayIcon size={40} />} title="Your image appears here">
+        <Empty icon={<IconPhoto size={40} />} title="Your image appears here">
           Enter a prompt and choose an aspect ratio. While the image is generated, you see its queue position and a
           preview.
         </Empty>
@@ -129,7 +129,7 @@ function Finished({ task, onReuse }: EndedProps) {
             download={`${task.id}.${picture.content_type.split('/')[1] ?? 'png'}`}
             variant="default"
             size="xs"
-            leftSection={<DownloadIcon size={14} />}
+            leftSection={<IconDownload size={14} />}
           >
             Download
           </Button>

@@ -4,7 +4,7 @@ import { useEffect, type ReactNode } from 'react';
 import { queryClient, sessionQuery } from '../../api/queries.ts';
 import type { Session } from '../../api/types.ts';
 import { SchemeSwitch } from '../../app/scheme.tsx';
-import { Mark } from '../../parts/icons.tsx';
+import { Mark } from '../../parts/logo.tsx';
 
 /** Into the console with a fresh session. */
 export function useEnter() {

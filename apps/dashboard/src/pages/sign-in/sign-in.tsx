@@ -5,7 +5,7 @@ import { useState, type ReactNode } from 'react';
 import { signInQuery } from '../../api/queries.ts';
 import { RequestError, send } from '../../api/request.ts';
 import type { Session } from '../../api/types.ts';
-import { WarningIcon } from '../../parts/icons.tsx';
+import { IconAlertTriangle } from '@tabler/icons-react';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { ProviderButton } from '../../parts/provider-button.tsx';
 import { Outside, useEnter } from './outside.tsx';
@@ -76,7 +76,7 @@ function SignInTrouble({ error }: { readonly error: Error }) {
 
 function NotSignedIn({ children }: { readonly children: string }) {
   return (
-    <Alert color="red" variant="light" icon={<WarningIcon />} role="alert">
+    <Alert color="red" variant="light" icon={<IconAlertTriangle size={18} />} role="alert">
       {children}
     </Alert>
   );

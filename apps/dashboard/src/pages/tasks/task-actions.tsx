@@ -7,7 +7,7 @@ import { queryClient, taskQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import type { AcceptedTask, TaskRow } from '../../api/types.ts';
 import { Confirm } from '../../parts/confirm.tsx';
-import { AgainIcon } from '../../parts/icons.tsx';
+import { IconRefresh } from '@tabler/icons-react';
 
 export function Cancel({ task }: { readonly task: TaskRow }) {
   const [asking, ask] = useDisclosure(false);
@@ -61,7 +61,7 @@ export function RunAgain({ task }: { readonly task: TaskRow }) {
   return (
     <Button
       variant="default"
-      leftSection={<AgainIcon size={16} />}
+      leftSection={<IconRefresh size={16} />}
       loading={again.isPending}
       onClick={() => {
         again.mutate();

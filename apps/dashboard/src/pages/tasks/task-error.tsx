@@ -1,6 +1,6 @@
 import { Alert, Code, Text } from '@mantine/core';
 import type { TaskDetail } from '../../api/types.ts';
-import { WarningIcon } from '../../parts/icons.tsx';
+import { IconAlertTriangle } from '@tabler/icons-react';
 
 /** Why there is no picture. */
 export function TaskError({ task }: { readonly task: TaskDetail }) {
@@ -11,7 +11,7 @@ export function TaskError({ task }: { readonly task: TaskDetail }) {
       </Alert>
     );
   return (
-    <Alert color="red" variant="light" icon={<WarningIcon />} title="No image generated" role="alert">
+    <Alert color="red" variant="light" icon={<IconAlertTriangle size={18} />} title="No image generated" role="alert">
       <Text size="sm">{task.error?.message ?? 'The task failed for an unknown reason.'}</Text>
       {task.error?.code !== undefined && task.error.code !== null && (
         <Text size="xs" mt={6}>

@@ -2,7 +2,7 @@ import { Badge, Code, Group, Text, Timeline } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Delivery, TaskDetail, TimelineEvent } from '../../api/types.ts';
 import { duration, money } from '../../parts/format.ts';
-import { CheckIcon, CrossIcon, HookIcon, PlayIcon, PlusIcon, ServerIcon } from '../../parts/icons.tsx';
+import { IconCheck, IconPhoto, IconPlus, IconServer, IconWebhook, IconX } from '@tabler/icons-react';
 
 const NAMES = {
   accepted: 'Accepted',
@@ -63,13 +63,13 @@ function eventLine(event: TimelineEvent, cost: TaskDetail['cost']): Line {
     return {
       at,
       title: `${NAMES.provider_call}: ${event.provider ?? 'unknown'}`,
-      icon: <ServerIcon size={12} />,
+      icon: <IconServer size={12} />,
       body: <Call call={event} cost={cost} />,
     };
   const title = NAMES[event.event];
-  if (event.event === 'completed') return { at, title, icon: <CheckIcon size={12} />, color: 'green' };
-  if (event.event === 'failed') return { at, title, icon: <CrossIcon size={12} />, color: 'red' };
-  return { at, title, icon: event.event === 'accepted' ? <PlusIcon size={12} /> : <PlayIcon size={12} /> };
+  if (event.event === 'completed') return { at, title, icon: <IconCheck size={12} />, color: 'green' };
+  if (event.event === 'failed') return { at, title, icon: <IconX size={12} />, color: 'red' };
+  return { at, title, icon: event.event === 'accepted' ? <IconPlus size={12} /> : <IconPhoto size={12} /> };
 }
 
 interface CallProps {
@@ -116,7 +116,7 @@ function deliveryLine(delivery: Delivery): Line {
   return {
     at: Date.parse(delivery.delivered_at ?? delivery.created_at),
     title: delivery.delivered_at === null ? `Webhook ${delivery.status}` : 'Webhook delivered',
-    icon: <HookIcon size={12} />,
+    icon: <IconWebhook size={12} />,
     ...(delivery.delivered_at === null ? {} : { color: 'green' }),
     body: (
       <Text size="xs" style={{ overflowWrap: 'anywhere' }}>

@@ -8,7 +8,7 @@ import { RequestError } from '../../api/request.ts';
 import type { TaskDetail } from '../../api/types.ts';
 import { CodeTabs, CopyIconButton } from '../../parts/copy.tsx';
 import { dayOf, dimensions, duration, fullTime, money } from '../../parts/format.ts';
-import { DownloadIcon, SearchIcon } from '../../parts/icons.tsx';
+import { IconDownload, IconSearch } from '@tabler/icons-react';
 import { Empty, PageFrame, Trouble } from '../../parts/page.tsx';
 import { MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
 import { StoredPicture } from '../../parts/stored-picture.tsx';
@@ -29,7 +29,7 @@ export function TaskPage() {
       <PageFrame title="Task">
         <Box className="surface">
           <Empty
-            icon={<SearchIcon size={36} />}
+            icon={<IconSearch size={36} />}
             title="Task not found"
             action={
               <Button component={Link} to="/tasks" variant="default">
@@ -160,7 +160,7 @@ function Download({ task }: { readonly task: TaskDetail }) {
       component="a"
       href={picture.url}
       download={`${task.id}.${picture.content_type.split('/')[1] ?? 'png'}`}
-      leftSection={<DownloadIcon size={16} />}
+      leftSection={<IconDownload size={16} />}
     >
       Download
     </Button>

@@ -6,7 +6,7 @@ import { keyNamesQuery, modelsQuery } from '../../api/queries.ts';
 import { get } from '../../api/request.ts';
 import type { TaskPage, TaskRow } from '../../api/types.ts';
 import { dayOf, dimensions, fromNow, fullTime, money } from '../../parts/format.ts';
-import { SearchIcon, TasksIcon } from '../../parts/icons.tsx';
+import { IconList, IconSearch } from '@tabler/icons-react';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { Thumbnail } from '../../parts/stored-picture.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
@@ -72,7 +72,7 @@ function Filters({ filters }: { readonly filters: TaskFilters }) {
       <TextInput
         aria-label="Search prompts"
         placeholder="Search prompts or enter an ID"
-        leftSection={<SearchIcon size={16} />}
+        leftSection={<IconSearch size={16} />}
         defaultValue={filters.text ?? ''}
         flex={1}
         miw={200}
@@ -131,7 +131,7 @@ function Filters({ filters }: { readonly filters: TaskFilters }) {
 function NoTasks() {
   return (
     <Empty
-      icon={<TasksIcon size={36} />}
+      icon={<IconList size={36} />}
       title="No tasks yet"
       action={
         <Button component={Link} to="/playground">
@@ -148,7 +148,7 @@ function NoTasks() {
 function NothingFound({ until }: { readonly until: string | null }) {
   return (
     <Empty
-      icon={<SearchIcon size={36} />}
+      icon={<IconSearch size={36} />}
       title={until === null ? 'No matching tasks' : 'No matches so far'}
       action={
         <Button component={Link} to="/tasks" variant="default">

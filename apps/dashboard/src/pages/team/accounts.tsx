@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { accountsQuery } from '../../api/team-queries.ts';
 import type { OneTimeLink } from '../../api/team-types.ts';
-import { PlusIcon } from '../../parts/icons.tsx';
+import { IconPlus } from '@tabler/icons-react';
 import { LinkShown } from '../../parts/one-time-link.tsx';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { AccountDialog, type AccountAct } from './account-dialog.tsx';
@@ -30,7 +30,7 @@ export function AccountsPage() {
       about="Each account has its own members, keys, tasks, and budget, and cannot see the others. You see their usage, but not their prompts or images."
       actions={
         <Button
-          leftSection={<PlusIcon size={16} />}
+          leftSection={<IconPlus size={16} />}
           onClick={() => {
             setDialog({ kind: 'create' });
           }}

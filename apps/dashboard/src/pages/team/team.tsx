@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useSession } from '../../api/queries.ts';
 import { peopleQuery } from '../../api/team-queries.ts';
 import type { Invitation, OneTimeLink } from '../../api/team-types.ts';
-import { PlusIcon } from '../../parts/icons.tsx';
+import { IconPlus } from '@tabler/icons-react';
 import { LinkShown } from '../../parts/one-time-link.tsx';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { InviteForm } from './invite-form.tsx';
@@ -35,7 +35,7 @@ export function TeamPage() {
       about={`Who has access to ${account.name}. Members generate images and manage keys; admins also manage the team and webhooks.`}
       actions={
         <Button
-          leftSection={<PlusIcon size={16} />}
+          leftSection={<IconPlus size={16} />}
           onClick={() => {
             setDialog({ kind: 'invite' });
           }}

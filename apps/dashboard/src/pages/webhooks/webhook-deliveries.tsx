@@ -3,7 +3,7 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { deliveriesQuery, type DeliveryFilters, type Endpoint } from '../../api/webhooks.ts';
-import { HookIcon, SearchIcon } from '../../parts/icons.tsx';
+import { IconSearch, IconWebhook } from '@tabler/icons-react';
 import { Empty, Rows, Trouble } from '../../parts/page.tsx';
 import { SectionTitle } from '../../parts/section-title.tsx';
 import { DeliveryRow } from './webhook-delivery.tsx';
@@ -89,7 +89,7 @@ function Filters({ filters, endpoints }: FiltersProps) {
       <TextInput
         aria-label="Task"
         placeholder="Task ID"
-        leftSection={<SearchIcon size={16} />}
+        leftSection={<IconSearch size={16} />}
         defaultValue={filters.task ?? ''}
         key={filters.task === undefined ? 'none' : 'some'}
         flex={1}
@@ -105,7 +105,7 @@ function Filters({ filters, endpoints }: FiltersProps) {
 
 function NothingSent() {
   return (
-    <Empty icon={<HookIcon size={36} />} title="No deliveries yet">
+    <Empty icon={<IconWebhook size={36} />} title="No deliveries yet">
       When an asynchronous task ends, a message goes to the endpoints above and to the callback_url of the request. Each
       delivery appears here with every attempt.
     </Empty>
@@ -115,7 +115,7 @@ function NothingSent() {
 function NothingFound() {
   return (
     <Empty
-      icon={<SearchIcon size={36} />}
+      icon={<IconSearch size={36} />}
       title="No matching deliveries"
       action={
         <Button component={Link} to="/webhooks" variant="default">

@@ -6,7 +6,7 @@ import { Link } from '@tanstack/react-router';
 import { send } from '../../api/request.ts';
 import type { WebhookDelivery } from '../../api/webhooks.ts';
 import { duration, fromNow, fullTime } from '../../parts/format.ts';
-import { AgainIcon } from '../../parts/icons.tsx';
+import { IconRefresh } from '@tabler/icons-react';
 import { Trouble } from '../../parts/page.tsx';
 import { State } from '../../parts/state.tsx';
 import { attemptOutcome, DELIVERY_LOOKS, eventName } from '../../parts/webhook-words.ts';
@@ -88,7 +88,7 @@ function Details({ delivery }: { readonly delivery: WebhookDelivery }) {
         <Button
           size="xs"
           variant="default"
-          leftSection={<AgainIcon size={14} />}
+          leftSection={<IconRefresh size={14} />}
           loading={resend.isPending}
           disabled={underWay}
           onClick={() => {

@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Endpoint } from '../../api/webhooks.ts';
 import { fromNow, fullTime } from '../../parts/format.ts';
-import { HookIcon } from '../../parts/icons.tsx';
+import { IconWebhook } from '@tabler/icons-react';
 import { Empty, Rows, Trouble } from '../../parts/page.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { State, type StateLook } from '../../parts/state.tsx';
@@ -26,7 +26,7 @@ export function WebhookEndpoints({ query: { data, error, isPending, refetch }, i
     <Box className="surface" component="section" aria-label="Endpoints">
       {isPending && <Rows count={2} />}
       {data?.data.length === 0 && (
-        <Empty icon={<HookIcon size={36} />} title="No endpoints yet" action={add}>
+        <Empty icon={<IconWebhook size={36} />} title="No endpoints yet" action={add}>
           An endpoint is a URL of your program. Darkroom sends it a signed message when an asynchronous task completes,
           fails, or is canceled.{' '}
           {isAdmin ? 'Add one, then send it a test event.' : 'Ask an admin of your account to add one.'}

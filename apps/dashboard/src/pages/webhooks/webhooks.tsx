@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useSession } from '../../api/queries.ts';
 import { endpointsQuery } from '../../api/webhooks.ts';
-import { PlusIcon } from '../../parts/icons.tsx';
+import { IconPlus } from '@tabler/icons-react';
 import { PageFrame } from '../../parts/page.tsx';
 import { WebhookDeliveries } from './webhook-deliveries.tsx';
 import { RemoveEndpoint, type EndpointDialog } from './webhook-endpoint-actions.tsx';
@@ -21,7 +21,7 @@ export function WebhooksPage() {
   };
   const add = isAdmin ? (
     <Button
-      leftSection={<PlusIcon size={16} />}
+      leftSection={<IconPlus size={16} />}
       onClick={() => {
         setDialog({ kind: 'add' });
       }}
