@@ -1,10 +1,12 @@
+import { InjectQueue } from '@nestjs/bullmq';
 import { Inject, Injectable } from '@nestjs/common';
+import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { FairOrder, type QueuePlace } from './fair-order.js';
 import type { QueueEntry } from './image-queue.js';
-import { IMAGE_QUEUE, imageJobId } from './job-catalog.js';
+import { imageJobId } from './job-catalog.js';
 import { PRODUCER_REDIS } from './producer-redis.module.js';
-import { QueueConfig } from './queue.config.js';
+import { IMAGE_SENDER, whileConnected } from './queue-sender.js';
 
 /** Jobs by what they wait for. */
 export interface QueueDepths {
@@ -17,15 +19,11 @@ export interface QueueDepths {
 /** The queue as those who wait in it see it. */
 @Injectable()
 export class QueueLine {
-  private readonly keyPrefix: string;
-
   constructor(
+    @InjectQueue(IMAGE_SENDER) private readonly queue: Queue,
     @Inject(PRODUCER_REDIS) private readonly redis: Redis,
-    { redisPrefix }: QueueConfig,
     private readonly order: FairOrder,
-  ) {
-    this.keyPrefix = `${redisPrefix}:${IMAGE_QUEUE}:`;
-  }
+  ) {}
 
   /** The places of those that are in line, by task id, with one command for all. Throws when Redis does not answer. */
   async places(entries: readonly Pick<QueueEntry, 'taskId' | 'epoch'>[]): Promise<Map<string, QueuePlace>> {
@@ -35,12 +33,13 @@ export class QueueLine {
 
   /** Throws when Redis does not answer. */
   async depths(): Promise<QueueDepths> {
-    const [prioritized, returned, active, delayed] = await Promise.all([
-      this.redis.zcard(`${this.keyPrefix}prioritized`),
-      this.redis.llen(`${this.keyPrefix}wait`),
-      this.redis.llen(`${this.keyPrefix}active`),
-      this.redis.zcard(`${this.keyPrefix}delayed`),
-    ]);
-    return { waiting: prioritized + returned, active, delayed };
+    const queue = whileConnected(this.queue, this.redis);
+    const {
+      prioritized = 0,
+      wait = 0,
+      active = 0,
+      delayed = 0,
+    } = await queue.getJobCounts('prioritized', 'wait', 'active', 'delayed');
+    return { waiting: prioritized + wait, active, delayed };
   }
 }

@@ -71,7 +71,7 @@ export async function openTaskRoom(redisUrl?: string) {
     database,
     redis,
     queue,
-    line: new QueueLine(redis, queueConfig, order),
+    line: new QueueLine(images, redis, order),
     times: new ServiceTimes(redis, queueConfig),
     health,
     bell,
