@@ -53,7 +53,7 @@ export const AUDIT_ACTIONS = {
   'key.changed': { kind: 'keys', says: keyChange },
   'key.rotated': { kind: 'keys', says: (told) => `rotated the key ${told.name}${overlap(told)}` },
   'key.revoked': { kind: 'keys', says: ({ name }) => `revoked the key ${name}` },
-  'task.made': { kind: 'tasks', says: ({ text }) => `made a picture in the playground${inModel(text('model'))}` },
+  'task.made': { kind: 'tasks', says: ({ text }) => `generated an image in the playground${inModel(text('model'))}` },
   'task.made_again': { kind: 'tasks', says: () => 'ran a task again' },
   'tasks.redriven': { kind: 'tasks', says: ({ text }) => `ran ${text('count') ?? 'some'} failed tasks again` },
   'task.cancelled': { kind: 'tasks', says: () => 'cancelled a task' },

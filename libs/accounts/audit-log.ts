@@ -19,7 +19,7 @@ export interface Deed {
 /** A deed as it is shown. */
 export interface AuditEntry {
   readonly id: string;
-  /** Null when nobody of the account did it. */
+  /** Null when no member of the account did it. */
   readonly person: { readonly id: string; readonly name: string; readonly email: string } | null;
   /** An AuditAction of this version, or of another. */
   readonly action: string;

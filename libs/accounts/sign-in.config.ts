@@ -55,7 +55,7 @@ export class SignInConfig {
 
   @Setting('PASSWORD_SIGN_IN', 'People may sign in with e-mail and password; false needs OIDC_ISSUER.')
   @IsBoolean()
-  @Must('needsIssuer', 'PASSWORD_SIGN_IN must not be false without OIDC_ISSUER: nobody could sign in', (config) => {
+  @Must('needsIssuer', 'PASSWORD_SIGN_IN must not be false without OIDC_ISSUER: no one could sign in', (config) => {
     return config.passwordSignIn || hasIssuer(config);
   })
   readonly passwordSignIn: boolean = true;

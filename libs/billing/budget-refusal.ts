@@ -13,7 +13,7 @@ const PERIODS: Readonly<Record<BudgetPeriod, string>> = { month: ' this month', 
 export function budgetExceeded({ owner, period, left }: Pick<Budget, 'owner' | 'period'> & { left: number }): AppError {
   return new AppError(
     'insufficient_quota',
-    `The budget of this ${OWNERS[owner]} does not suffice: ${decimalOf(left)} is left${PERIODS[period]}.`,
+    `The budget of this ${OWNERS[owner]} is not enough: ${decimalOf(left)} is left${PERIODS[period]}.`,
   );
 }
 

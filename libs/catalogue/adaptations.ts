@@ -37,14 +37,14 @@ export function adaptationsFor(route: Route, provider: ProviderEntry | undefined
   const size = ask.pixels && `${ask.pixels.width}x${ask.pixels.height}`;
   const references = ask.action === 'edit' ? 'images' : 'image_urls';
   if (size !== null && route.sizes !== undefined && !route.sizes.includes(size)) {
-    add('size', `A picture of ${size} pixels can only be had by changing one of another size.`);
+    add('size', `An image of ${size} pixels is only possible by resizing one of another size.`);
   }
   if (ask.images > 0 && !route.edits) add(references, 'Reference images would be ignored.');
   else if (ask.images > route.images) add(references, `Only ${route.images} reference images would be used.`);
   if (ask.mask && !route.masks) add('mask', 'The mask would be ignored.');
   const takes = provider && DESCRIPTORS[provider.type]?.takes;
   if (takes === undefined) return found;
-  if (size !== null && takes.size === 'ratio') add('size', 'Of a picture’s size only its ratio would be asked for.');
+  if (size !== null && takes.size === 'ratio') add('size', 'Only the aspect ratio of the size would be requested.');
   return [...found, ...optionsLeftOut(takes, ask)];
 }
 

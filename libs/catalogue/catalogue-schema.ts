@@ -51,7 +51,7 @@ const provider = {
     },
     interrupted: {
       enum: ['fail', 'retry'],
-      description: 'What becomes of a task whose call may have been charged without bringing a picture.',
+      description: 'What happens to a task whose call may have been charged but returned no image.',
     },
     free: { type: 'boolean', description: 'Whether no call is ever charged, as on hardware of your own.' },
     options: { type: 'object', description: 'What only its type knows; see docs/providers.md.' },
@@ -122,11 +122,11 @@ const price = {
       minimum: 0,
       maximum: 1,
       description:
-        'Share of per_image that a picture costs which is cancelled after a provider began it. Absent: all of it where that provider charges, else nothing.',
+        'Share of per_image that an image costs if it is cancelled after a provider started it. Absent: all of it where that provider charges, else nothing.',
     },
     per_million_tokens: {
       type: 'object',
-      description: 'Of image models: what their measured tokens cost, per_image being the most that a picture does.',
+      description: 'Of image models: what their measured tokens cost, per_image being the most an image costs.',
       additionalProperties: false,
       required: ['input', 'output'],
       properties: {

@@ -14,7 +14,7 @@ export class ChatCompletionBody {
   @ApiProperty({
     type: [ChatMessageView],
     minItems: 1,
-    description: 'With an image model the last message of the user is what is drawn; its pictures are references.',
+    description: 'With an image model, the last user message is the prompt; its images are references.',
     example: [{ role: 'user', content: 'What is a darkroom?' }],
   })
   messages!: ChatMessageView[];

@@ -66,7 +66,7 @@ export class QuoteResponse {
   @ApiProperty()
   model!: string;
 
-  @ApiProperty({ example: '2048x1152', description: 'Pixels of the picture, or `auto`.' })
+  @ApiProperty({ example: '2048x1152', description: 'Pixels of the image, or `auto`.' })
   size!: string;
 
   @ApiProperty({ enum: ['1k', '2k', '4k'], description: 'The tier that is paid for.' })

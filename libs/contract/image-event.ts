@@ -11,7 +11,7 @@ class ImageEvent {
   @ApiProperty({ type: 'integer', description: 'Unix seconds.' })
   created_at!: number;
 
-  @ApiProperty({ example: '2048x2048', description: 'Of a partial picture: what the finished one will measure.' })
+  @ApiProperty({ example: '2048x2048', description: 'Of a partial image: the size of the finished one.' })
   size!: string;
 
   @ApiProperty()

@@ -116,7 +116,7 @@ export class ImageOptions {
 
   @ApiPropertyOptional({
     default: false,
-    description: 'Answer with server-sent events. Pictures come as base64; not for calls that do not wait.',
+    description: 'Answer with server-sent events. Images come as base64; not for asynchronous calls.',
   })
   @IsOptional()
   @IsBoolean()
@@ -127,7 +127,7 @@ export class ImageOptions {
     minimum: 0,
     maximum: 3,
     default: 0,
-    description: 'How many partial pictures to stream at most. Has no effect without `stream`.',
+    description: 'Most partial images to stream. Has no effect without `stream`.',
   })
   @IsOptional()
   @Integer(0, 3)
@@ -136,7 +136,7 @@ export class ImageOptions {
   @ApiPropertyOptional({
     default: false,
     description:
-      '`true`: refuse (400) what would have to be adapted or ignored, and fail a task whose picture had to be, ' +
+      '`true`: refuse (400) what would have to be adapted or ignored, and fail a task whose image had to be, ' +
       'instead of listing it in `warnings`.',
   })
   @IsOptional()

@@ -99,7 +99,7 @@ export function brokenPixelRule({ width, height }: Pixels): string | undefined {
   if (Math.max(width, height) > MAX_RATIO * Math.min(width, height)) {
     return `the edges must not differ by more than ${MAX_RATIO}:1`;
   }
-  if (width * height < MIN_PIXELS) return `the picture must have at least ${MIN_PIXELS} pixels`;
-  if (width * height > MAX_PIXELS) return `the picture must have at most ${MAX_PIXELS} pixels`;
+  if (width * height < MIN_PIXELS) return `the image must have at least ${MIN_PIXELS} pixels`;
+  if (width * height > MAX_PIXELS) return `the image must have at most ${MAX_PIXELS} pixels`;
   return undefined;
 }

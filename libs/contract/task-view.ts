@@ -6,7 +6,7 @@ import { measuredSize, unixSeconds, type ImageLink, type ResultImage, type Resul
 export const MAX_BATCH = 50;
 
 class TaskImageView {
-  @ApiProperty({ type: [String], description: 'Signed address, made anew at every read.' })
+  @ApiProperty({ type: [String], description: 'Signed URL, new at every read.' })
   url!: string[];
 
   @ApiProperty({ type: 'integer', description: 'When the address stops working, unix seconds.' })
@@ -74,7 +74,7 @@ export class TaskEventView {
   @ApiPropertyOptional({ description: "The provider's own id of the job, once it has told one." })
   upstream_id?: string;
 
-  @ApiPropertyOptional({ type: 'number', description: 'Absent while the call runs, and when nobody saw its end.' })
+  @ApiPropertyOptional({ type: 'number', description: 'Absent while the call runs, and when its end is unknown.' })
   ended?: number;
 
   @ApiPropertyOptional({
@@ -129,7 +129,7 @@ export class TaskView {
     type: 'integer',
     minimum: 1,
     description:
-      'Seconds from `created` to the end, as expected now; of a finished task, as expected when it was accepted. Absent while nobody can say.',
+      'Seconds from `created` to the end, as expected now; of a finished task, as expected when it was accepted. Absent while unknown.',
   })
   estimated_time?: number;
 

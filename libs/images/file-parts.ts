@@ -53,5 +53,5 @@ function extend(ranges: Range[], start: number, end: number): void {
 }
 
 function tooMuch(of: string): ImageError {
-  return new ImageError('invalid_image_file', `The image file has more ${of} than any picture needs.`);
+  return new ImageError('invalid_image_file', `The image file has more ${of} than any image needs.`);
 }

@@ -42,12 +42,12 @@ export async function finishPicture(bytes: Buffer, order: FinishOrder, signal: A
     return { ...(await measure(picture)), received: { width, height, format: type } };
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
-    throw new ImageError('upstream_invalid_response', 'The provider did not answer with a usable picture.', error);
+    throw new ImageError('upstream_invalid_response', 'The provider did not return a usable image.', error);
   }
 }
 
 async function inspect(bytes: Buffer): Promise<PictureInWork> {
-  if (bytes.length > MAX_PICTURE_BYTES) throw new ImageError('image_file_too_large', 'The picture file is too large.');
+  if (bytes.length > MAX_PICTURE_BYTES) throw new ImageError('image_file_too_large', 'The image file is too large.');
   return { bytes, header: await readHeader(bytes), changes: undefined };
 }
 

@@ -29,7 +29,7 @@ export async function readHeader(bytes: Buffer): Promise<ImageHeader> {
   }
   const structure = await FileStructure.of(bytes, type);
   if (structure.isAnimated) {
-    throw new ImageError('invalid_image_file', 'The image is animated; only single pictures are accepted.');
+    throw new ImageError('invalid_image_file', 'The image is animated. Only still images are accepted.');
   }
   // Without megabytes of text or XMP, which the decoder would unpack and hand over as strings.
   const header = await declaredHeader(await structure.readable(), type);

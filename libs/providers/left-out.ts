@@ -3,4 +3,4 @@ export function leaveOut(name: string, value: string | undefined, warnings: stri
   if (value !== undefined && value !== 'auto') warnings.push(`The provider takes no ${name}, so it was left out.`);
 }
 
-export const NO_PARTIALS = 'The provider sent no partial pictures.';
+export const NO_PARTIALS = 'The provider sent no partial images.';

@@ -11,7 +11,7 @@ export class QueueConfig {
   @Matches(/^\{[\w-]+\}$/, { message: 'REDIS_PREFIX must be a word in braces, like {darkroom}' })
   readonly redisPrefix: string = '{darkroom}';
 
-  @Setting('REDIS_COMMAND_TIMEOUT_MS', 'How long a Redis command may take before a request is turned away.', {
+  @Setting('REDIS_COMMAND_TIMEOUT_MS', 'How long a Redis command may take before a request is rejected.', {
     unit: 'ms',
   })
   @IsInt()

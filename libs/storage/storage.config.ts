@@ -45,7 +45,7 @@ export class StorageConfig {
   @IsBoolean()
   readonly s3ForcePathStyle: boolean = true;
 
-  @Setting('S3_LINKS', 'Who serves pictures kept in S3: this service (proxy) or the store itself (presigned).')
+  @Setting('S3_LINKS', 'Who serves images kept in S3: this service (proxy) or the store itself (presigned).')
   @IsIn(['proxy', 'presigned'])
   readonly s3Links: 'proxy' | 'presigned' = 'proxy';
 
@@ -61,7 +61,7 @@ export class StorageConfig {
   @Min(100)
   readonly s3TimeoutMs: number = 30_000;
 
-  @Setting('S3_IDLE_TIMEOUT_MS', 'How long the store may pause while a picture is read from it.', { unit: 'ms' })
+  @Setting('S3_IDLE_TIMEOUT_MS', 'How long the store may pause while an image is read from it.', { unit: 'ms' })
   @IsInt()
   @Min(100)
   readonly s3IdleTimeoutMs: number = 15_000;
@@ -78,7 +78,7 @@ export class StorageConfig {
   @Max(4_096)
   readonly s3Connections: number = 256;
 
-  @Setting('LINK_TTL_SECONDS', 'How long a link to a picture works; each read of a task makes a new one.', {
+  @Setting('LINK_TTL_SECONDS', 'How long a link to an image works; each read of a task creates a new one.', {
     unit: 's',
   })
   @IsInt()

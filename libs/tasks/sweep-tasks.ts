@@ -38,7 +38,7 @@ export class SweepTasks {
 
   /** Needs only the database: tasks end at their deadline with no worker and no Redis too. */
   async failOverdue(): Promise<number> {
-    const error = taskError(new AppError('generation_timeout', 'The picture was not finished before the deadline.'));
+    const error = taskError(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
     const { rows } = await this.prisma.pool.query<{ id: string; accountId: string; apiKeyId: string }>({
       name: 'sweep_overdue',
       text: `UPDATE tasks SET status = 'failed', phase = 'done', error = $1, finished_at = now(), lease_until = NULL,

@@ -162,7 +162,7 @@ function made(task: Task): Intake {
 }
 
 function unreadable(): AppError {
-  return new AppError('idempotency_in_progress', 'Another request with this Idempotency-Key is being taken in.', {
+  return new AppError('idempotency_in_progress', 'Another request with this Idempotency-Key is still being accepted.', {
     param: 'Idempotency-Key',
     retryAfter: 2,
   });

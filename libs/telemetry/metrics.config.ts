@@ -8,10 +8,7 @@ export class MetricsConfig {
   @Max(65_535)
   readonly metricsPort: number = 0;
 
-  @Setting(
-    'METRICS_HOST',
-    'Address /metrics listens on. It asks nobody for a key: open it to the scraper’s network only.',
-  )
+  @Setting('METRICS_HOST', 'Address /metrics listens on. It asks for no key: open it to the scraper’s network only.')
   @IsString()
   readonly metricsHost: string = '127.0.0.1';
 }

@@ -57,7 +57,7 @@ describe('the audit log in the console', () => {
     const again = await mo.ask<{ task_id: string }>(`/tasks/${task}/again`, { method: 'POST' });
     expect(told(await log('?limit=16'))).toEqual([
       'Somebody ran a task again',
-      'Somebody made a picture in the playground with gpt-image-2',
+      'Somebody generated an image in the playground with gpt-image-2',
       'Ada resumed the provider “sandbox”',
       'Ada drained the provider “sandbox”',
       'Ada removed the webhook endpoint “https://example.org/hook”',

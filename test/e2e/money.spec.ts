@@ -112,7 +112,7 @@ models:
       error: {
         type: 'billing_error',
         code: 'insufficient_quota',
-        message: 'The budget of this API key does not suffice: 0.000000 is left.',
+        message: 'The budget of this API key is not enough: 0.000000 is left.',
         param: null,
       },
     });

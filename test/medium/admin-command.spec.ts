@@ -23,7 +23,7 @@ describe('npm run admin', () => {
   const tokenOf = (link: string): string => link.split('#token=')[1] ?? '';
 
   it('prints links for the first admin until there is one, each new and stored as a hash', async () => {
-    expect(await run('list')).toBe('Nobody yet. A link for the first admin: npm run admin -- link');
+    expect(await run('list')).toBe('No members yet. Create a link for the first admin: npm run admin -- link');
     const [first, second] = [await run('link'), await run('link')];
     for (const link of [first, second])
       expect(link).toMatch(/^https:\/\/pictures\.example\.org\/console\/first-run#token=[\w-]{43}$/);
@@ -59,7 +59,7 @@ describe('npm run admin', () => {
     expect(await people.forSignIn('ada@example.org')).toMatchObject([{ passwordHash: 'the new one' }]);
     expect(await people.resetCredential(tokenOf(link), { passwordHash: 'another' })).toBeUndefined();
     await expect(run('reset-password', 'bob@example.org')).rejects.toThrow(
-      'Nobody has the e-mail address bob@example.org.',
+      'No member has the email address bob@example.org.',
     );
   });
 

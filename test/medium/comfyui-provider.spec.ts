@@ -142,7 +142,7 @@ describe('the ComfyUI adapter', () => {
       ),
     );
     expect((await generate({ quality: 'auto', background: 'opaque', partialImages: 1 })).warnings).toEqual([
-      'The provider sent no partial pictures.',
+      'The provider sent no partial images.',
     ]);
   });
 
@@ -386,7 +386,7 @@ describe('the ComfyUI adapter', () => {
     const call = failureOf(generate());
     await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 10_000 });
     await fetch(`${comfy.url}/interrupt`, { method: 'POST' });
-    expect(await call).toMatchObject({ message: 'The picture was stopped at the provider.', retryable: true });
+    expect(await call).toMatchObject({ message: 'The image was stopped at the provider.', retryable: true });
   });
 
   it('bears a server that is away for a moment, and the picture’s way failing', async () => {
@@ -460,7 +460,7 @@ describe('the ComfyUI adapter', () => {
         'options.workflow has no node 77, which is named as its output',
         'options.edit_workflow has no node 6, which the slot prompt names',
         'options.edit_workflow has no node 10, which the slot images names',
-        'options.edit_workflow has no node that saves a picture; name one as its output',
+        'options.edit_workflow has no node that saves an image; name one as its output',
       ]);
       expect(problemsOf({ slots: { width: '5.width', colour: '1.x' }, edit_slots: SLOTS, speed: 9 })).toEqual([
         "options must have required property 'workflow'",

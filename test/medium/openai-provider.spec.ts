@@ -213,7 +213,7 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
 
   it('works with a server that does not stream: one that answers JSON, one that refuses the field', async () => {
     const { warnings } = await generate(picture(png), { partialImages: 2 });
-    expect(warnings).toEqual(['The provider sent no partial pictures.']);
+    expect(warnings).toEqual(['The provider sent no partial images.']);
     upstream.script(apiError(400, { type: 'invalid_request_error', param: 'stream' }), picture(png));
     const forgetful = provider();
     const order = orderOf({ partialImages: 2 });

@@ -120,7 +120,7 @@ export function describeImageProvider({ provider, behave, begun, lacks = [], not
     const { warnings } = await generate('picture', { partialImages: 2 }, context);
     const sent = lacks.includes('partials') ? [] : [0, 1, 1, 1];
     expect(seen).toEqual(sent);
-    expect(warnings).toEqual([...(sent.length === 0 ? ['The provider sent no partial pictures.'] : []), ...notes]);
+    expect(warnings).toEqual([...(sent.length === 0 ? ['The provider sent no partial images.'] : []), ...notes]);
     await generate('picture', {}, context);
     expect(seen).toHaveLength(sent.length);
   });

@@ -57,7 +57,7 @@ function personOf(people: readonly Person[], email: string, accountId: string | 
   const stored = storedEmailOf(email);
   const found = people.filter((one) => one.email === stored && (accountId ?? one.accountId) === one.accountId);
   const [person, ...others] = found;
-  if (person === undefined) throw new SetupError(`Nobody has the e-mail address ${email}.`);
+  if (person === undefined) throw new SetupError(`No member has the email address ${email}.`);
   if (others.length === 0) return person;
   const accounts = found.map((one) => one.accountId).join(', ');
   throw new SetupError(`People of several accounts have the address ${email} (${accounts}); name one after it.`);
@@ -72,7 +72,7 @@ function thereIsOne(people: readonly Person[]): never {
 }
 
 function table(people: readonly Person[]): string {
-  if (people.length === 0) return 'Nobody yet. A link for the first admin: npm run admin -- link';
+  if (people.length === 0) return 'No members yet. Create a link for the first admin: npm run admin -- link';
   return textTable([
     ['E-MAIL', 'NAME', 'ROLE', 'ACCOUNT', 'CREATED', 'STATE'],
     ...people.map(({ email, name, role, accountId, createdAt, disabledAt }) => [

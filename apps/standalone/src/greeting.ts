@@ -20,7 +20,7 @@ Darkroom is ready after ${seconds(durationMs)}.
   First picture  ${picture}
   Logs           ${logs}
 
-${adminLink === undefined ? '' : `Open the console's link within 24 hours to become its first admin; it works once.\n\n`}Make another picture; paste this into a second terminal:
+${adminLink === undefined ? '' : `Open the console's link within 24 hours to become its first admin; it works once.\n\n`}Generate another image: paste this into a second terminal.
 
 ${curlLine(url, apiKey)}
 

@@ -37,11 +37,11 @@ export class WorkerConfig {
   @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
   readonly publicUrl: string = 'http://127.0.0.1:3000';
 
-  @Setting('THUMBNAILS', 'Whether a small copy of each picture is made for the lists of the console.')
+  @Setting('THUMBNAILS', 'Whether a thumbnail of each image is kept for the lists of the console.')
   @IsBoolean()
   readonly thumbnails: boolean = true;
 
-  @Setting('IMAGE_RETENTION_HOURS', 'How long pictures and uploads are kept after their task ended.', { unit: 'h' })
+  @Setting('IMAGE_RETENTION_HOURS', 'How long images and uploads are kept after their task ended.', { unit: 'h' })
   @IsInt()
   @Min(1)
   readonly imageRetentionHours: number = 72;

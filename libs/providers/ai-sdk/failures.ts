@@ -6,13 +6,13 @@ export function blocked(): ProviderError {
     retryable: false,
     charged: 'maybe',
     param: 'prompt',
-    cause: new Error("the provider's safety system kept the picture back"),
+    cause: new Error("the provider's safety system withheld the image"),
   });
 }
 
 /** An answer to a call that was carried out, without a picture in it. */
 export function withoutPicture(): ProviderError {
-  return unusable('no', new Error('the answer has no picture'));
+  return unusable('no', new Error('the answer has no image'));
 }
 
 /**
@@ -30,7 +30,7 @@ export function libraryFailed(error: unknown, hasOrdered: boolean): ProviderErro
 }
 
 function unusable(charged: 'no' | 'maybe', cause: Error): ProviderError {
-  return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
+  return new ProviderError('upstream_invalid_response', 'The provider did not return a usable image.', {
     retryable: true,
     charged,
     cause,

@@ -76,9 +76,7 @@ export class GuardedFetch {
     if (answer.status >= 300) throw await this.refusalOf(answer);
     this.answer = await readAnswer(answer.body, MAX_PICTURE_BYTES).catch((error: unknown) => {
       if (error instanceof ProviderError) throw error;
-      throw error instanceof AnswerTooLarge
-        ? unusable('the picture is too large', 'yes')
-        : unusable('no JSON', 'maybe');
+      throw error instanceof AnswerTooLarge ? unusable('the image is too large', 'yes') : unusable('no JSON', 'maybe');
     });
     return new Response(this.answer.text, { headers: { 'content-type': answer.contentType } });
   }

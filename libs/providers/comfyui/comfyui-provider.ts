@@ -163,7 +163,7 @@ export class ComfyUiProvider implements ImageProvider {
       } catch (error) {
         signal.throwIfAborted();
         if (tries < VIEWS) continue;
-        throw askAgain('upstream_error', 'The picture could not be fetched from the provider.', error);
+        throw askAgain('upstream_error', 'The image could not be fetched from the provider.', error);
       }
     }
   }

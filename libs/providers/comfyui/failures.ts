@@ -42,13 +42,13 @@ export function failedJob(messages: unknown, fate: Fate): ProviderError {
   const events = Array.isArray(messages) ? (messages as unknown[]) : [];
   const named = (name: string): unknown => events.find((event) => valueAt(event, 0) === name);
   if (named('execution_interrupted') !== undefined) {
-    return make('The picture was stopped at the provider.', 'the job was interrupted', fate);
+    return make('The image was stopped at the provider.', 'the job was interrupted', fate);
   }
   const error = valueAt(named('execution_error'), 1);
   const kind = plain(textAt(error, 'exception_type'));
   const text = /OutOfMemory/i.test(kind)
     ? 'The provider ran out of memory.'
-    : 'The provider failed to make the picture.';
+    : 'The provider failed to generate the image.';
   return make(text, `${kind} in a node of type ${plain(textAt(error, 'node_type'))}`, fate);
 }
 
@@ -59,7 +59,7 @@ export function lostJob(fate: Fate): ProviderError {
 
 /** A finished job that saved no picture. */
 export function withoutPicture(): ProviderError {
-  return unusable('the workflow saved no picture');
+  return unusable('the workflow saved no image');
 }
 
 function make(text: string, cause: string, fate: Fate): ProviderError {

@@ -60,7 +60,7 @@ export class Workflow {
     }
     if (output !== undefined && nodes[output] === undefined) say(`has no node ${output}, which is named as its output`);
     if (output === undefined && !Object.values(nodes).some((node) => SAVES.test(node.class_type))) {
-      say('has no node that saves a picture; name one as its output');
+      say('has no node that saves an image; name one as its output');
     }
     return problems.length > before ? undefined : new Workflow(nodes, slots, output);
   }

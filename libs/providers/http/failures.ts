@@ -105,7 +105,7 @@ export function errorInside(fields: ErrorFields): ProviderError {
  * `yes` when it delivered something, whatever that is, and `maybe` when nobody can read what it answered.
  */
 export function unusable(what: string, charged: 'no' | 'maybe' | 'yes' = 'no'): ProviderError {
-  return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
+  return new ProviderError('upstream_invalid_response', 'The provider did not return a usable image.', {
     retryable: true,
     charged,
     cause: new Error(what),
@@ -118,7 +118,7 @@ export function broken(reason: 'late' | 'cut', wasSent: boolean, code: string): 
     ? 'The provider could not be reached.'
     : reason === 'late'
       ? 'The provider did not answer in time.'
-      : 'The connection to the provider broke before the picture was here.';
+      : 'The connection to the provider broke before the image arrived.';
   return new ProviderError('upstream_error', text, {
     retryable: true,
     charged: wasSent ? 'maybe' : 'no',

@@ -20,7 +20,7 @@ export async function fetchPicture(fetcher: PictureFetcher, url: string, signal:
     } catch (cause) {
       signal.throwIfAborted();
       if (tries < TRIES) continue;
-      throw new ProviderError('upstream_error', 'The picture could not be fetched from the provider.', {
+      throw new ProviderError('upstream_error', 'The image could not be fetched from the provider.', {
         retryable: true,
         charged: 'maybe',
         cause,

@@ -28,7 +28,7 @@ class PlainHttpUrl {
 }
 
 export class OpenAiConfig {
-  @Setting('OPENAI_API_KEY', 'Key of OpenAI or of a compatible server; with one, it makes the pictures.', {
+  @Setting('OPENAI_API_KEY', 'API key of OpenAI or a compatible server. When set, that server generates the images.', {
     secret: true,
   })
   @IsOptional()
@@ -40,12 +40,12 @@ export class OpenAiConfig {
   @Validate(PlainHttpUrl)
   readonly baseUrl: string = 'https://api.openai.com/v1';
 
-  @Setting('OPENAI_ORGANIZATION', 'Organization that pictures are charged to, where the key has several.')
+  @Setting('OPENAI_ORGANIZATION', 'Organization that images are charged to, if the key has several.')
   @IsOptional()
   @Matches(/^[\x21-\x7e]+$/, { message: 'OPENAI_ORGANIZATION must be visible ASCII without spaces' })
   readonly organization?: string;
 
-  @Setting('OPENAI_PROJECT', 'Project that pictures are charged to, where the key has several.')
+  @Setting('OPENAI_PROJECT', 'Project that images are charged to, if the key has several.')
   @IsOptional()
   @Matches(/^[\x21-\x7e]+$/, { message: 'OPENAI_PROJECT must be visible ASCII without spaces' })
   readonly project?: string;
@@ -55,7 +55,7 @@ export class OpenAiConfig {
   @IsString()
   readonly imageModel?: string;
 
-  @Setting('OPENAI_IMAGE_SIZES', 'Sizes that the server can make, where it can’t make any; pictures are fitted.', {
+  @Setting('OPENAI_IMAGE_SIZES', 'Sizes that the server can generate, if not all; images are fitted.', {
     list: true,
     unit: 'list of <w>x<h>',
   })
@@ -64,7 +64,7 @@ export class OpenAiConfig {
 
   @Setting(
     'OPENAI_STREAM',
-    'Whether the server can send partial pictures; it is asked for them only when callers want some.',
+    'Whether the server can send partial images; they are requested only when a caller asks for them.',
     {
       unit: 'true or false',
     },
@@ -79,7 +79,7 @@ export class OpenAiConfig {
 
   @Setting(
     'OPENAI_INTERRUPTED',
-    'What becomes of a task whose call may have been charged without bringing a picture: fail, or retry and maybe pay twice.',
+    'What happens to a task whose call may have been charged but returned no image: fail, or retry and maybe pay twice.',
     { unit: 'fail or retry' },
   )
   @IsIn(['fail', 'retry'], { message: 'OPENAI_INTERRUPTED must be fail or retry' })
@@ -105,7 +105,7 @@ export class OpenAiConfig {
 
   @Setting(
     'OPENAI_IDLE_TIMEOUT_MS',
-    'Longest pause in an answer that has begun; in a stream, between two partial pictures.',
+    'Longest pause in an answer that has begun; in a stream, between two partial images.',
     {
       unit: 'ms',
     },

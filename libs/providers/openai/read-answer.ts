@@ -47,7 +47,7 @@ async function readStream(answer: UpstreamAnswer, options: ReadingOptions): Prom
     if (picture !== undefined) return picture;
     if (document.error !== undefined || document.type === 'error') throw errorInside(document.error ?? {});
   }
-  throw unusable('the stream ended without a picture', partials === 0 ? 'no' : 'maybe');
+  throw unusable('the stream ended without an image', partials === 0 ? 'no' : 'maybe');
 }
 
 function pictureOf({ picture, url, usage }: AnswerDocument): AnsweredPicture | undefined {
@@ -57,7 +57,7 @@ function pictureOf({ picture, url, usage }: AnswerDocument): AnsweredPicture | u
 
 /** An entry without a picture in it was drawn, and charged, like one with a picture; where there is none nothing was. */
 function noPicture({ error, hasEntry }: AnswerDocument): never {
-  throw error === undefined ? unusable('the answer has no picture', hasEntry ? 'yes' : 'no') : errorInside(error);
+  throw error === undefined ? unusable('the answer has no image', hasEntry ? 'yes' : 'no') : errorInside(error);
 }
 
 /** Failures of the network pass; everything else says that the text is not what was promised. */
@@ -66,7 +66,7 @@ async function readOrRefuse(source: AsyncIterable<Buffer>, maxPictureBytes: numb
     return await readDocument(source, maxPictureBytes);
   } catch (error) {
     if (error instanceof ProviderError) throw error;
-    if (error instanceof AnswerTooLarge) throw unusable('the picture is too large', 'yes');
+    if (error instanceof AnswerTooLarge) throw unusable('the image is too large', 'yes');
     throw unusable('the answer is no JSON');
   }
 }

@@ -4,7 +4,7 @@ import { ProviderError } from '../provider-error.js';
 export class StreamRefused extends ProviderError {
   /** `isCertain`: it named the field, so that there is no use in asking it for a stream ever again. */
   constructor(readonly isCertain: boolean) {
-    super('upstream_error', 'The provider does not send partial pictures.', {
+    super('upstream_error', 'The provider does not send partial images.', {
       retryable: true,
       charged: 'no',
       retryAfter: 0,

@@ -30,7 +30,7 @@ export async function actOut(fault: AnswerFault, context: ProviderCallContext): 
         charged: 'no',
       });
     case 'empty':
-      throw new ProviderError('upstream_invalid_response', 'The provider answered without a picture.', {
+      throw new ProviderError('upstream_invalid_response', 'The provider returned no image.', {
         retryable: true,
         charged: 'no',
       });

@@ -52,12 +52,12 @@ export function failedJob(error: VendorError | undefined): ProviderError {
   }
   if (NO_CREDIT.test(said)) return make('The provider takes no more orders from this service for now.', false);
   if (BAD_REQUEST.test(code)) return make('The provider did not accept the request.', false);
-  return make('The provider failed to make the picture.', true);
+  return make('The provider failed to generate the image.', true);
 }
 
 /** Somebody with an account at the vendor stopped the job. Whether it is charged then is not published. */
 export function cancelledJob(): ProviderError {
-  return new ProviderError('upstream_error', 'The picture was cancelled at the provider.', {
+  return new ProviderError('upstream_error', 'The image was cancelled at the provider.', {
     retryable: false,
     charged: 'maybe',
     cause: new Error("the provider's job was cancelled"),
@@ -84,7 +84,7 @@ export function withoutJob(cause: unknown): ProviderError {
 
 /** A finished job with no entry for a picture; or with one and nothing in it, which was charged like any other. */
 export function withoutPicture(hasEntry: boolean): ProviderError {
-  return unusable("the provider's job is complete and has no picture", hasEntry ? 'yes' : 'no');
+  return unusable("the provider's job is complete and has no image", hasEntry ? 'yes' : 'no');
 }
 
 function blocked(cause: Error): ProviderError {

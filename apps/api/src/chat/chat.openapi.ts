@@ -10,7 +10,7 @@ export function DescribeChat(): MethodDecorator {
       summary: 'Chat',
       description:
         'Passed on to the provider of the model, and its answer back, byte for byte; every field of OpenAI may be sent. ' +
-        'With an image model the answer is a picture, as a Markdown image.',
+        'With an image model, the answer is a generated image, as Markdown.',
     }),
     ApiBody({ type: ChatCompletionBody }),
     ApiResponse({

@@ -23,7 +23,7 @@ export function pictureRequest(chat: ChatRequest): PictureRequest {
   const parts = partsOf(last?.content);
   const prompt = parts.flatMap((part) => (typeof part['text'] === 'string' ? [part['text']] : [])).join('\n');
   if (prompt.trim() === '') {
-    throw new AppError('invalid_value', 'messages must end with what the picture shall show, as text of the user', {
+    throw new AppError('invalid_value', 'messages must end with a user message that describes the image', {
       param: 'messages',
     });
   }

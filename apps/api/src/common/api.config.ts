@@ -28,7 +28,7 @@ export class ApiConfig {
   @Max(63_072_000)
   readonly hstsSeconds: number = 31_536_000;
 
-  @Setting('SYNC_WAIT_MS', 'How long a sync call waits for its picture before it is answered still_running.', {
+  @Setting('SYNC_WAIT_MS', 'How long a synchronous call waits for its image before it is answered still_running.', {
     unit: 'ms',
   })
   @IsInt()
@@ -36,7 +36,7 @@ export class ApiConfig {
   @Max(600_000)
   readonly syncWaitMs: number = 100_000;
 
-  @Setting('STREAM_PING_MS', 'How often a comment keeps a streamed answer alive while its picture is made.', {
+  @Setting('STREAM_PING_MS', 'How often a comment keeps a streamed answer alive while its image is generated.', {
     unit: 'ms',
   })
   @IsInt()
@@ -72,7 +72,7 @@ export class ApiConfig {
 
   @Setting(
     'BODY_MEMORY',
-    'Bytes of bodies one process holds at a time, of one account or network at most two thirds; more are turned away. At least 1.5 x JSON_BODY_LIMIT counts.',
+    'Bytes of bodies one process holds at a time, of one account or network at most two thirds; more are rejected. At least 1.5 x JSON_BODY_LIMIT counts.',
     { unit: 'bytes' },
   )
   @IsInt()
@@ -108,7 +108,7 @@ export class ApiConfig {
 
   @Setting(
     'TRUSTED_PROXIES',
-    'Addresses and networks (10.0.0.0/8) of proxies whose X-Forwarded-For names the caller, where attempts to sign in, unknown keys and bodies are counted; empty = nobody is believed.',
+    'Addresses and networks (10.0.0.0/8) of proxies whose X-Forwarded-For names the caller, where attempts to sign in, unknown keys and bodies are counted; empty = none is trusted.',
     { list: true },
   )
   @ValidateBy({

@@ -36,7 +36,7 @@ const ERRORS: Readonly<Record<number, { readonly description: string; readonly h
   404: { description: 'There is nothing at this address.' },
   405: { description: 'The address does not take this method.', headers: { allow: text } },
   409: {
-    description: 'The task was cancelled, or another request with this Idempotency-Key is just being taken in.',
+    description: 'The task was cancelled, or another request with this Idempotency-Key is still being accepted.',
     headers: { ...SHOULD_RETRY, ...RETRY_AFTER },
   },
   413: { description: 'The request or one of its files is too large.' },
@@ -47,7 +47,7 @@ const ERRORS: Readonly<Record<number, { readonly description: string; readonly h
   502: { description: 'The provider failed.', headers: SHOULD_RETRY },
   503: { description: 'The service takes no requests right now.', headers: { ...RETRY_AFTER, ...SHOULD_RETRY } },
   504: {
-    description: 'The picture is not ready yet (`still_running`, with `error.task_id`), or its task ran out of time.',
+    description: 'The image is not ready yet (`still_running`, with `error.task_id`), or its task ran out of time.',
     headers: { ...SHOULD_RETRY, 'retry-after-ms': number, 'x-task-id': text },
   },
 };

@@ -64,7 +64,7 @@ export class FilesController {
   private async open(key: string): Promise<StoredObject> {
     return this.store.open(key).catch((cause: unknown) => {
       if (cause instanceof ObjectNotFound) throw missing();
-      throw new AppError('server_is_overloaded', 'The picture cannot be read right now.', { retryAfter: 5, cause });
+      throw new AppError('server_is_overloaded', 'The image cannot be read right now.', { retryAfter: 5, cause });
     });
   }
 }
@@ -84,5 +84,5 @@ function protect(reply: FastifyReply, name: string, expiresAt: number): void {
 }
 
 function missing(): AppError {
-  return new AppError('file_not_found', 'The picture is no longer here.');
+  return new AppError('file_not_found', 'The image is no longer available.');
 }

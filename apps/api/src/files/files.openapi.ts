@@ -8,7 +8,7 @@ export function DescribeFile(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
       operationId: 'getFile',
-      summary: 'Get a picture by its signed link',
+      summary: 'Get an image by its signed link',
       description: 'Links come with results and tasks.',
     }),
     ApiParam({ name: 'name', example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A-1.png' }),
@@ -21,11 +21,15 @@ export function DescribeFile(): MethodDecorator {
     ApiQuery({ name: 'sig', required: true, description: 'Signature over name and end.' }),
     ApiResponse({
       status: 200,
-      description: 'The picture.',
+      description: 'The image.',
       headers: { ...REQUEST_ID_HEADER, etag: { schema: { type: 'string' } } },
       content: { 'image/png': BYTES, 'image/jpeg': BYTES, 'image/webp': BYTES },
     }),
-    ApiResponse({ status: 304, description: 'The picture is what If-None-Match says.', headers: REQUEST_ID_HEADER }),
+    ApiResponse({
+      status: 304,
+      description: 'The image has not changed since If-None-Match.',
+      headers: REQUEST_ID_HEADER,
+    }),
     DescribeErrors(403, 404, 405, 500, 503),
   );
 }

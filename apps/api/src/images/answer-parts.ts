@@ -21,7 +21,7 @@ export function nameTask(request: FastifyRequest, reply: FastifyReply, accepted:
 
 /** What a caller is told whose task has not ended. */
 export function stillRunning(taskId: string): AppError {
-  return new AppError('still_running', `The picture is not ready yet. Poll ${pollUrl(taskId)} for it.`, { taskId });
+  return new AppError('still_running', `The image is not ready yet. Poll ${pollUrl(taskId)} for it.`, { taskId });
 }
 
 /** The error of a task that ended without a picture. */
@@ -29,7 +29,11 @@ export function failureOf(task: Task): AppError {
   if (task.status === 'cancelled') {
     return new AppError('task_cancelled', 'The task was cancelled.', { taskId: task.id });
   }
-  const { code, message, param } = task.error ?? { code: null, message: 'The picture could not be made.', param: null };
+  const { code, message, param } = task.error ?? {
+    code: null,
+    message: 'The image could not be generated.',
+    param: null,
+  };
   return new AppError(isErrorCode(code) ? code : 'internal_error', message, {
     taskId: task.id,
     ...(param === null ? {} : { param }),
@@ -39,7 +43,7 @@ export function failureOf(task: Task): AppError {
 /** Opens a task's picture. Throws AppError `storage_error` when it can't be read. */
 export async function openPicture(store: ObjectStore, task: Task, image: TaskImage): Promise<StoredObject> {
   return store.open(image.key).catch((cause: unknown) => {
-    throw new AppError('storage_error', 'The picture cannot be read right now; poll the task for a link.', {
+    throw new AppError('storage_error', 'The image cannot be read right now. Poll the task for a link.', {
       taskId: task.id,
       cause,
     });

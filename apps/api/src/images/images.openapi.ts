@@ -30,7 +30,7 @@ export function DescribeGeneration(operationId: string): MethodDecorator {
   return applyDecorators(
     ApiOperation({
       operationId,
-      summary: 'Make a picture and wait for it',
+      summary: 'Generate an image and wait for it',
       description:
         'Text to image, optionally with reference images. `/images/generations` is an alias. ' +
         'Keys of submit mode `apimart` are answered at once with the id of the task.',
@@ -42,7 +42,7 @@ export function DescribeGeneration(operationId: string): MethodDecorator {
 
 export function DescribeAsyncGeneration(): MethodDecorator {
   return applyDecorators(
-    ApiOperation({ operationId: 'generateImageAsync', summary: 'Make a picture without waiting' }),
+    ApiOperation({ operationId: 'generateImageAsync', summary: 'Generate an image without waiting' }),
     ApiBody({ type: AsyncImageGenerationRequest }),
     DescribeQuote(),
     DescribeAcceptance(),
@@ -56,7 +56,7 @@ export function DescribeEdit(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
       operationId: 'editImage',
-      summary: 'Edit pictures and wait for the result',
+      summary: 'Edit images and wait for the result',
       description: 'JSON with image URLs, or multipart/form-data with files. Answers `b64_json` unless told otherwise.',
     }),
     DescribeEditBody(ImageEditRequest, ImageEditForm),
@@ -66,7 +66,7 @@ export function DescribeEdit(): MethodDecorator {
 
 export function DescribeAsyncEdit(): MethodDecorator {
   return applyDecorators(
-    ApiOperation({ operationId: 'editImageAsync', summary: 'Edit pictures without waiting' }),
+    ApiOperation({ operationId: 'editImageAsync', summary: 'Edit images without waiting' }),
     DescribeEditBody(AsyncImageEditRequest, AsyncImageEditForm),
     DescribeQuote(),
     DescribeAcceptance(),
@@ -84,8 +84,8 @@ function DescribeSyncAnswers(): MethodDecorator {
     ApiResponse({
       status: 200,
       description:
-        'The picture (or, for keys of submit mode `apimart`, the task; or, with `dry_run=true`, the quote). With `stream: true` events named after the ' +
-        '`type` of their data: partial pictures, then the finished one. A failure is an event `error` with the error body.',
+        'The image (or, for keys of submit mode `apimart`, the task; or, with `dry_run=true`, the quote). With `stream: true`, events named after the ' +
+        '`type` of their data: partial images, then the finished one. A failure is an `error` event with the error body.',
       headers: TASK_HEADERS,
       content: {
         'application/json': { schema: anyOfThese(ImageResponse, SubmittedResponse, QuoteResponse) },

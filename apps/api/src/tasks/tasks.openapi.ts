@@ -74,7 +74,7 @@ export function DescribeCancel(): MethodDecorator {
       operationId: 'cancelTask',
       summary: 'Cancel a task',
       description:
-        'A waiting task ends at once. One that runs ends at once too; its provider is told to stop and what it still makes is thrown away. Once a provider that charges is at work the picture is paid for (`data.charged`, `data.cost`). A task that has ended stays as it is. Cancelling twice is cancelling once. Counts as a poll.',
+        'A queued task ends at once. A running one does too: its provider is told to stop, and what it still returns is discarded. Once a provider that charges is at work, the image is paid for (`data.charged`, `data.cost`). A task that has ended stays as it is. Cancelling twice is cancelling once. Counts as a poll.',
     }),
     TaskIdParam(),
     ApiResponse({ status: 200, type: TaskResponse, headers: REQUEST_ID_HEADER }),

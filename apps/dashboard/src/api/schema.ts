@@ -62,17 +62,17 @@ export interface components {
       /** @description The caller's own name for its end user. */
       readonly user?: string | null;
       /**
-       * @description Answer with server-sent events. Pictures come as base64; not for calls that do not wait.
+       * @description Answer with server-sent events. Images come as base64; not for asynchronous calls.
        * @default false
        */
       readonly stream?: boolean | null;
       /**
-       * @description How many partial pictures to stream at most. Has no effect without `stream`.
+       * @description Most partial images to stream. Has no effect without `stream`.
        * @default 0
        */
       readonly partial_images?: number | null;
       /**
-       * @description `true`: refuse (400) what would have to be adapted or ignored, and fail a task whose picture had to be, instead of listing it in `warnings`.
+       * @description `true`: refuse (400) what would have to be adapted or ignored, and fail a task whose image had to be, instead of listing it in `warnings`.
        * @default false
        */
       readonly strict?: boolean | null;
@@ -150,7 +150,7 @@ export interface components {
       readonly model?: string;
       /** @description The provider's own id of the job, once it has told one. */
       readonly upstream_id?: string;
-      /** @description Absent while the call runs, and when nobody saw its end. */
+      /** @description Absent while the call runs, and when its end is unknown. */
       readonly ended?: number;
       /**
        * @description `not_called`: written down but not made. `unknown`: it was cut short.
@@ -278,7 +278,7 @@ export interface components {
       readonly url: string;
     };
     readonly SignInView: {
-      /** @description Nobody is the first admin yet. */
+      /** @description There is no first admin yet. */
       readonly first_run: boolean;
       /** @description One may sign in with e-mail and password. */
       readonly password: boolean;
@@ -511,11 +511,11 @@ export interface components {
       readonly created_at: string;
       /** Format: date-time */
       readonly finished_at: string | null;
-      /** @description Signed, of a small copy if there is one. Null when there is no picture, or not any more. */
+      /** @description Signed; of the thumbnail if there is one. Null when there is no image, or no longer. */
       readonly thumbnail_url: string | null;
       /**
        * Format: date-time
-       * @description Null while its pictures are kept.
+       * @description Null while its images are kept.
        */
       readonly pictures_deleted_at: string | null;
       readonly cost: components['schemas']['CostView'] | null;
@@ -574,11 +574,11 @@ export interface components {
       readonly created_at: string;
       /** Format: date-time */
       readonly finished_at: string | null;
-      /** @description Signed, of a small copy if there is one. Null when there is no picture, or not any more. */
+      /** @description Signed; of the thumbnail if there is one. Null when there is no image, or no longer. */
       readonly thumbnail_url: string | null;
       /**
        * Format: date-time
-       * @description Null while its pictures are kept.
+       * @description Null while its images are kept.
        */
       readonly pictures_deleted_at: string | null;
       readonly cost: components['schemas']['CostView'] | null;
@@ -686,7 +686,7 @@ export interface components {
       readonly median_ms: number | null;
     };
     readonly ProviderFiguresListView: {
-      /** @description Calls for pictures in the last hour; of a busy hour, those of its newest 5000 tasks. */
+      /** @description Image calls in the last hour; in a busy hour, those of the newest 5000 tasks. */
       readonly data: readonly components['schemas']['ProviderFiguresView'][];
     };
     readonly DrainBody: {
@@ -740,7 +740,7 @@ export interface components {
     readonly FailureGroupView: {
       /** @example upstream_error */
       readonly code: string;
-      /** @description Who was called last; null: nobody. */
+      /** @description The provider that was called last; null: none. */
       readonly provider: string | null;
       readonly model: string;
       readonly count: number;
@@ -780,7 +780,7 @@ export interface components {
       readonly tasks?: readonly string[];
       /** @description Together with `model` and `days`: the newest 100 of this kind. */
       readonly code?: string;
-      /** @description Left out or null: nobody was called. */
+      /** @description Absent or null: no provider was called. */
       readonly provider?: string | null;
       readonly model?: string;
       /** @description How far back; 7. */
@@ -840,7 +840,7 @@ export interface components {
     readonly PersonChangeBody: {
       /** @enum {string} */
       readonly role?: 'admin' | 'member';
-      /** @description Whoever is disabled is signed out at once. */
+      /** @description Disabled members are signed out at once. */
       readonly disabled?: boolean;
     };
     readonly InvitationView: {
@@ -866,7 +866,7 @@ export interface components {
     };
     readonly AuditEntryView: {
       readonly id: string;
-      /** @description Null when nobody of the account did it. */
+      /** @description Null when no member of the account did it. */
       readonly person: components['schemas']['AuditPersonView'] | null;
       /**
        * @description Who did it, to be read before the sentence.

@@ -5,9 +5,7 @@ import type { TaskOptions } from '#tasks/task.js';
 export function adaptations({ received, width, height, format }: FinishedPicture): string[] {
   const found: string[] = [];
   if (received.width !== width || received.height !== height) {
-    found.push(
-      `The provider's picture of ${received.width}x${received.height} pixels was fitted to ${width}x${height}.`,
-    );
+    found.push(`The provider's image of ${received.width}x${received.height} pixels was fitted to ${width}x${height}.`);
   }
   if (received.format !== format) found.push(`The provider's ${received.format} was encoded as ${format}.`);
   return found;

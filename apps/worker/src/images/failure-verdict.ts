@@ -28,7 +28,10 @@ export class NobodyFree extends Error {
 
 /** The task has had all its starts, or has taken as many workers with it. */
 export function givenUp(): AppError {
-  return new AppError('interrupted', 'The picture was begun too often without being finished, so it was given up.');
+  return new AppError(
+    'interrupted',
+    'The image was started too often without being finished, so the task was given up.',
+  );
 }
 
 /** What becomes of a task after an attempt that brought no picture. */
@@ -70,7 +73,7 @@ export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
   // What else the database left unanswered is found out by whoever takes the task when the lease has run out.
   if (error instanceof MoveUnanswered) return { kind: 'walk-away' };
   if (error instanceof DeadlinePassed) {
-    return fail(new AppError('generation_timeout', 'The picture was not finished before the deadline.'));
+    return fail(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
   }
   if (error instanceof ProviderError) return onProviderError(error, facts);
   if (error instanceof AppError) return fail(error);
@@ -80,13 +83,13 @@ export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
   }
   if (error instanceof StorageError) return onStore(error, facts.tries < MAX_ATTEMPTS, facts);
   return fail(
-    new AppError('internal_error', 'The picture could not be made because of an internal error.', { cause: error }),
+    new AppError('internal_error', 'The image could not be generated because of an internal error.', { cause: error }),
   );
 }
 
 function onStore(error: Error, again: boolean, facts: AttemptFacts): Verdict {
   if (again) return { kind: 'give-back', delayMs: delayAfter(facts.tries) };
-  return fail(new AppError('storage_error', 'The picture could not be stored.', { cause: error }));
+  return fail(new AppError('storage_error', 'The image could not be stored.', { cause: error }));
 }
 
 function onProviderError(error: ProviderError, facts: AttemptFacts): Verdict {

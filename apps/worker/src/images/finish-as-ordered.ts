@@ -22,7 +22,7 @@ export async function finishAsOrdered(bytes: Buffer, attempt: Attempt): Promise<
  * nothing is asked again.
  */
 export function unusable(cause: Error): ProviderError {
-  return new ProviderError('upstream_invalid_response', 'The provider did not answer with a usable picture.', {
+  return new ProviderError('upstream_invalid_response', 'The provider did not return a usable image.', {
     retryable: true,
     charged: 'yes',
     cause,

@@ -110,7 +110,7 @@ function toResume(attempt: Attempt, catalogue: Catalogue): Candidate | undefined
   if (provider === undefined || (key === undefined && lastCall.key !== '')) {
     throw new AppError(
       'interrupted',
-      'The provider that was making the picture, or its key, is no longer set up here, so the picture could not be fetched.',
+      'The provider that was generating the image, or its key, is no longer configured, so the image could not be fetched.',
     );
   }
   const { model } = lastCall;
@@ -124,7 +124,7 @@ function refuseSecondPurchase({ call }: Attempt): void {
   if (call === undefined || mayBuyAgain(call.provider, 'maybe')) return;
   throw new AppError(
     'interrupted',
-    'The worker was interrupted while the provider was making the picture. It is not known whether it was made, so it was not ordered a second time.',
+    'The worker was interrupted while the provider was generating the image. Whether the image was generated is unknown, so it was not bought a second time.',
   );
 }
 
@@ -139,7 +139,7 @@ function planOf({ claimed, starts }: Attempt, catalogue: Catalogue): Candidate[]
   const model = modelOf(catalogue, 'image', task.model);
   if (model === undefined) {
     // It was served when the task was accepted, so its end is not the caller's fault.
-    throw new AppError('interrupted', `The model ${task.model} was taken out of service before the picture was begun.`);
+    throw new AppError('interrupted', `The model ${task.model} was removed before the image was started.`);
   }
   const { onlyProvider } = task.options;
   const needs = { images: inputs.length, mask: mask !== null, onlyProvider };

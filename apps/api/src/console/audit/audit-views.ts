@@ -17,7 +17,7 @@ export class AuditEntryView {
   @ApiProperty()
   id!: string;
 
-  @ApiProperty({ type: AuditPersonView, nullable: true, description: 'Null when nobody of the account did it.' })
+  @ApiProperty({ type: AuditPersonView, nullable: true, description: 'Null when no member of the account did it.' })
   person!: AuditPersonView | null;
 
   @ApiProperty({ example: 'Ada', description: 'Who did it, to be read before the sentence.' })

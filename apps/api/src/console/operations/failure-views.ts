@@ -14,7 +14,7 @@ class FailureKindBody {
   @ApiProperty({ example: 'upstream_error' })
   code!: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Who was called last; null: nobody.' })
+  @ApiProperty({ type: String, nullable: true, description: 'The provider that was called last; null: none.' })
   provider!: string | null;
 
   @ApiProperty()
@@ -106,7 +106,7 @@ export class RedriveBody {
   @IsName()
   code?: string | null;
 
-  @ApiPropertyOptional({ type: String, nullable: true, description: 'Left out or null: nobody was called.' })
+  @ApiPropertyOptional({ type: String, nullable: true, description: 'Absent or null: no provider was called.' })
   @IsOptional()
   @IsString()
   @IsName()

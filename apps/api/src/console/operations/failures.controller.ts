@@ -44,7 +44,12 @@ export class FailuresController {
   @Get('tasks')
   @Days()
   @ApiQuery({ name: 'code', schema: { type: 'string' } })
-  @ApiQuery({ name: 'provider', required: false, description: 'None: nobody was called.', schema: { type: 'string' } })
+  @ApiQuery({
+    name: 'provider',
+    required: false,
+    description: 'None: no provider was called.',
+    schema: { type: 'string' },
+  })
   @ApiQuery({ name: 'model', schema: { type: 'string' } })
   @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
   @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })

@@ -95,7 +95,7 @@ export class ProviderFiguresView {
 export class ProviderFiguresListView {
   @ApiProperty({
     type: [ProviderFiguresView],
-    description: 'Calls for pictures in the last hour; of a busy hour, those of its newest 5000 tasks.',
+    description: 'Image calls in the last hour; in a busy hour, those of the newest 5000 tasks.',
   })
   data!: ProviderFiguresView[];
 }

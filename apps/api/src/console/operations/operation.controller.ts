@@ -68,7 +68,8 @@ export class OperationController {
   @ApiResponse({
     status: 202,
     type: AcceptedTaskView,
-    description: 'Draws one small picture by this provider alone, drained or not; the task ends within two minutes.',
+    description:
+      'Generates one small image with this provider alone, drained or not; the task ends within two minutes.',
   })
   async test(
     @Session() session: Session,

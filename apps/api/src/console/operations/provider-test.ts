@@ -54,7 +54,7 @@ export class ProviderTest {
     const models = this.modelsOf(provider);
     const model = asked ?? models[0];
     if (model === undefined || !models.includes(model)) {
-      throw new AppError('model_not_found', 'The provider makes no pictures of that model.', { param: 'model' });
+      throw new AppError('model_not_found', 'The provider does not serve that image model.', { param: 'model' });
     }
     const orderer = ordererOf(await this.callers.of(session));
     const [id, options] = [newTaskId(), { ...OPTIONS, onlyProvider: provider }];

@@ -96,7 +96,7 @@ function judged(order: FailedOrder | undefined): FailedOrder {
     throw new AppError('model_not_allowed', 'Its key may not use the model any more.');
   }
   if (order.scopes.length > 0 && !order.scopes.includes('images')) {
-    throw new AppError('endpoint_not_allowed', 'Its key may not make pictures any more.');
+    throw new AppError('endpoint_not_allowed', 'Its API key may no longer generate images.');
   }
   return order;
 }

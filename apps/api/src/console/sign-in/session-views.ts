@@ -54,7 +54,7 @@ class ProviderOfferView {
 }
 
 export class SignInView {
-  @ApiProperty({ description: 'Nobody is the first admin yet.' })
+  @ApiProperty({ description: 'There is no first admin yet.' })
   first_run!: boolean;
 
   @ApiProperty({ description: 'One may sign in with e-mail and password.' })

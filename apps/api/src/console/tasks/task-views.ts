@@ -54,11 +54,11 @@ export class ConsoleTaskRow {
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Signed, of a small copy if there is one. Null when there is no picture, or not any more.',
+    description: 'Signed; of the thumbnail if there is one. Null when there is no image, or no longer.',
   })
   thumbnail_url!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null while its pictures are kept.' })
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null while its images are kept.' })
   pictures_deleted_at!: string | null;
 
   @ApiProperty({ type: CostView, nullable: true })

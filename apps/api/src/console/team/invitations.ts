@@ -25,11 +25,13 @@ export class Invitations {
    */
   async invite(accountId: string, email: string, role: Role): Promise<string> {
     if (await this.people.hasEmail(accountId, email)) {
-      throw new AppError('already_exists', 'Somebody of this account has this e-mail address.', { param: 'email' });
+      throw new AppError('already_exists', 'A member of this account already has this email address.', {
+        param: 'email',
+      });
     }
     const others = (await this.list(accountId)).filter((invitation) => invitation.email !== email);
     if (others.length >= MOST_OPEN) {
-      const text = `The account has ${MOST_OPEN} open invitations. Withdraw one before you invite somebody else.`;
+      const text = `The account has ${MOST_OPEN} open invitations. Withdraw one before you invite someone else.`;
       throw new AppError('account_limit_reached', text);
     }
     return await this.links.invite(accountId, { email, role });

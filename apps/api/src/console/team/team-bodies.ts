@@ -26,7 +26,7 @@ export class PersonChangeBody {
   @IsRole()
   role?: Role | null;
 
-  @ApiPropertyOptional({ type: Boolean, description: 'Whoever is disabled is signed out at once.' })
+  @ApiPropertyOptional({ type: Boolean, description: 'Disabled members are signed out at once.' })
   @IsOptional()
   @IsBoolean()
   disabled?: boolean | null;
