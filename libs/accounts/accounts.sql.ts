@@ -7,6 +7,14 @@ export async function lockAccount(transaction: Transaction, id: string): Promise
   await transaction.$queryRaw`SELECT id FROM accounts WHERE id = ${id} FOR NO KEY UPDATE`;
 }
 
+/** The ids of the account's admins who may come in; until the transaction ends nobody else changes them. */
+export async function lockAdmins(transaction: Transaction, accountId: string): Promise<string[]> {
+  // Raw: Prisma locks no row that it does not write. In one order, so that two who do this never wait for each other.
+  const rows = await transaction.$queryRaw<{ id: string }[]>`
+    SELECT id FROM people WHERE account_id = ${accountId} AND role = 'admin' AND disabled_at IS NULL ORDER BY id FOR UPDATE`;
+  return rows.map(({ id }) => id);
+}
+
 /** Notes that keys were used just now; of rows that somebody else writes meanwhile nothing has to be written twice. */
 export async function touchKeys(database: Queryable, ids: readonly string[]): Promise<void> {
   // Raw: SKIP LOCKED, because processes that write the same keys in another order would wait for each other.

@@ -5,7 +5,7 @@ import { isUniqueViolation } from '#database/prisma-errors.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Transaction } from '#database/queryable.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
-import { lockAccount } from './accounts.sql.js';
+import { lockAdmins } from './accounts.sql.js';
 import type { Identity } from './openid-provider.js';
 import { roleOf, type Role } from './person-rules.js';
 import { tokenHashes } from './tokens.js';
@@ -170,18 +170,16 @@ export class PersonStore {
 
   /**
    * Changes a person of an account, and ends their sessions when they are disabled. Nobody is changed when the account
-   * would be left without an admin: of two who take each other's rights at once, the second waits for the account and
-   * finds the first one's change.
+   * would be left without an admin. Admins are locked before they are counted: of two who take each other's rights at
+   * once, the second finds the first one's change.
    */
   async change(accountId: string, id: string, { role, disabled }: PersonChange): Promise<Person | 'unknown' | 'last'> {
     return await this.prisma.$transaction(async (transaction) => {
-      await lockAccount(transaction, accountId);
+      const admins = await lockAdmins(transaction, accountId);
       const before = await transaction.person.findFirst({ where: { id, accountId } });
       if (before === null) return 'unknown';
-      if (role === 'member' || disabled === true) {
-        const others = { accountId, role: 'admin', disabledAt: null, id: { not: id } };
-        if ((await transaction.person.count({ where: others })) === 0) return 'last';
-      }
+      const isLess = role === 'member' || disabled === true;
+      if (isLess && admins.every((admin) => admin === id)) return 'last';
       const disabledAt = disabled === true ? (before.disabledAt ?? new Date()) : null;
       const person = await transaction.person.update({
         where: { id },
