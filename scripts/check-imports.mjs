@@ -23,7 +23,7 @@ const mayImport = {
   'providers/sandbox': [...below, 'bytes', 'egress', 'images'],
   routing: [...below, 'queue', 'database', 'catalogue', 'providers'],
   billing: [...below, 'catalogue', 'database'],
-  accounts: [...below, 'database'],
+  accounts: [...below, 'database', 'secrets'],
   webhooks: [...below, 'queue', 'database', 'secrets'],
   tasks: [...below, 'queue', 'database', 'storage', 'webhooks', 'billing'],
   uploads: [...below, 'database', 'storage', 'tasks'],
@@ -42,7 +42,10 @@ const fences = [
   { packages: ['openid-client'], allowed: /^libs\/accounts\// },
   { packages: ['@aws-sdk/', '@smithy/'], allowed: /^libs\/storage\// },
   { packages: ['pg'], allowed: /^libs\/(database|embedded)\/|^apps\/standalone\/|-store\.ts$/ },
-  { packages: ['@prisma/', '#database/generated/'], allowed: /^libs\/database\/|-store\.ts$/ },
+  {
+    packages: ['@prisma/', '#database/generated/'],
+    allowed: /^libs\/database\/|-store\.ts$|\.repository\.ts$|\.sql\.ts$/,
+  },
   { packages: ['@nestjs/'], allowed: /^(apps|test)\/|^libs\/(?!bytes|images|providers|embedded)|\.module\.ts$/ },
 ];
 

@@ -1,5 +1,8 @@
+import { Injectable } from '@nestjs/common';
 import { ulid } from 'ulid';
-import type { Queryable } from '#database/queryable.js';
+import type { Account as StoredAccount } from '#database/generated/client.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { workingKeys } from './api-key.repository.js';
 
 /** What an account may do with all its keys together. Numbers: null = the deployment's default, 0 = unlimited. */
 export interface AccountLimits {
@@ -33,82 +36,71 @@ export interface AccountRow extends Account {
   readonly keys: number;
 }
 
-const LIMITS: Readonly<Record<keyof AccountLimits, string>> = {
-  weight: 'weight',
-  submitsPerMinute: 'submits_per_minute',
-  pollsPerMinute: 'polls_per_minute',
-  chatsPerMinute: 'chats_per_minute',
-  tasksInFlight: 'tasks_in_flight',
-  maxKeys: 'max_keys',
-};
-const COLUMNS = `id, name, created_at AS "createdAt", disabled_at AS "disabledAt", json_build_object(${Object.entries(
-  LIMITS,
-)
-  .map(([name, column]) => `'${name}', ${column}`)
-  .join(', ')}) AS limits`;
-
 /** Who owns keys, tasks and people. */
+@Injectable()
 export class AccountStore {
-  constructor(private readonly database: Queryable) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** All accounts, or the one with this id, oldest first. */
   async list(id?: string): Promise<AccountRow[]> {
-    const { rows } = await this.database.query<AccountRow>(
-      `SELECT ${COLUMNS}, people, admins,
-         (SELECT count(*)::int FROM api_keys WHERE account_id = accounts.id AND NOT hidden
-           AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())) AS keys
-       FROM accounts, LATERAL (
-         SELECT count(*)::int AS people, count(*) FILTER (WHERE role = 'admin')::int AS admins
-         FROM people WHERE account_id = accounts.id AND people.disabled_at IS NULL) AS counted
-       WHERE $1::text IS NULL OR id = $1 ORDER BY created_at, id`,
-      [id ?? null],
-    );
-    return rows;
+    const { account, person, apiKey } = this.prisma;
+    const owner = id === undefined ? {} : { accountId: id };
+    const rows = await account.findMany({
+      where: id === undefined ? {} : { id },
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    });
+    const roles = await person.groupBy({
+      by: ['accountId', 'role'],
+      where: { ...owner, disabledAt: null },
+      _count: true,
+    });
+    const keys = await apiKey.groupBy({ by: ['accountId'], where: { ...owner, ...workingKeys() }, _count: true });
+    return rows.map((row) => {
+      const ours = roles.filter(({ accountId }) => accountId === row.id);
+      return {
+        ...accountOf(row),
+        people: ours.reduce((sum, { _count }) => sum + _count, 0),
+        admins: ours.find(({ role }) => role === 'admin')?._count ?? 0,
+        keys: keys.find(({ accountId }) => accountId === row.id)?._count ?? 0,
+      };
+    });
   }
 
   async find(id: string): Promise<Account | undefined> {
-    const { rows } = await this.database.query<Account>(`SELECT ${COLUMNS} FROM accounts WHERE id = $1`, [id]);
-    return rows[0];
+    const row = await this.prisma.account.findUnique({ where: { id } });
+    return row === null ? undefined : accountOf(row);
   }
 
   /** `id` as `newAccountId` makes them. */
   async create(id: string, name: string, limits: Partial<AccountLimits> = {}): Promise<void> {
-    const set = entriesOf(limits);
-    await this.database.query(
-      `INSERT INTO accounts (${['id', 'name', ...set.map(([column]) => column)].join(', ')})
-       VALUES (${['$1', '$2', ...set.map((_, index) => `$${index + 3}`)].join(', ')})`,
-      [id, name, ...set.map(([, value]) => value)],
-    );
+    await this.prisma.account.create({ data: { id, name, ...limits } });
   }
 
   async rename(id: string, name: string): Promise<void> {
-    await this.database.query('UPDATE accounts SET name = $2 WHERE id = $1', [id, name]);
+    await this.prisma.account.updateMany({ where: { id }, data: { name } });
   }
 
   /** Sets the limits that are named, and leaves the others. */
   async setLimits(id: string, limits: Partial<AccountLimits>): Promise<void> {
-    const set = entriesOf(limits);
-    if (set.length === 0) return;
-    const columns = set.map(([column], index) => `${column} = $${index + 2}`);
-    await this.database.query(`UPDATE accounts SET ${columns.join(', ')} WHERE id = $1`, [
-      id,
-      ...set.map(([, value]) => value),
-    ]);
+    await this.prisma.account.updateMany({ where: { id }, data: limits });
   }
 
   /** Shuts an account and ends the sessions of its people, or opens it again; one that is so already stays as it is. */
   async setDisabled(id: string, disabled: boolean): Promise<void> {
-    await this.database.query(
-      `WITH ended AS (DELETE FROM sessions USING people WHERE $2 AND people.id = person_id AND account_id = $1)
-       UPDATE accounts SET disabled_at = CASE WHEN $2 THEN COALESCE(disabled_at, now()) END WHERE id = $1`,
-      [id, disabled],
-    );
+    const { account, session } = this.prisma;
+    if (disabled) {
+      await this.prisma.$transaction([
+        account.updateMany({ where: { id, disabledAt: null }, data: { disabledAt: new Date() } }),
+        session.deleteMany({ where: { person: { accountId: id } } }),
+      ]);
+    } else await account.updateMany({ where: { id }, data: { disabledAt: null } });
   }
 }
 
-/** Columns and values. */
-function entriesOf(limits: Partial<AccountLimits>): [string, number | null][] {
-  return (Object.keys(limits) as (keyof AccountLimits)[]).map((name) => [LIMITS[name], limits[name] ?? null]);
+function accountOf({ id, name, createdAt, disabledAt, ...row }: StoredAccount): Account {
+  const { weight, submitsPerMinute, pollsPerMinute, chatsPerMinute, tasksInFlight, maxKeys } = row;
+  const limits = { weight, submitsPerMinute, pollsPerMinute, chatsPerMinute, tasksInFlight, maxKeys };
+  return { id, name, createdAt, disabledAt, limits };
 }
 
 export function newAccountId(): string {

@@ -1,5 +1,7 @@
+import { Injectable } from '@nestjs/common';
 import { encodeTime, monotonicFactory } from 'ulid';
-import type { Queryable } from '#database/queryable.js';
+import { jsonOf, objectOf } from '#database/json.js';
+import { PrismaService } from '#database/prisma.service.js';
 import type { AuditAction } from './audit-actions.js';
 
 /** One change may be several entries of the same millisecond; they keep their order. */
@@ -46,42 +48,49 @@ export interface AuditQuery {
 export const NOBODY = 'nobody';
 
 /** Who did what; only ever added to. */
+@Injectable()
 export class AuditLog {
-  constructor(private readonly database: Queryable) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   async write({ accountId, personId, action, target, details = {} }: Deed): Promise<void> {
-    await this.database.query(
-      `INSERT INTO audit_log (id, account_id, person_id, action, target, details) VALUES ($1, $2, $3, $4, $5, $6)`,
-      [`audit_${nextId()}`, accountId, personId, action, target ?? null, JSON.stringify(details)],
-    );
+    await this.prisma.auditEntry.create({
+      data: {
+        ...{ id: `audit_${nextId()}`, accountId, personId, action, target: target ?? null },
+        details: jsonOf(details),
+      },
+    });
   }
 
   /** Like `write`, but not when the same was done to the same target within the last `quietMs`. */
-  async writeSeldom({ accountId, personId, action, target, details = {} }: Deed, quietMs: number): Promise<void> {
-    await this.database.query(
-      `INSERT INTO audit_log (id, account_id, person_id, action, target, details) SELECT $1, $2, $3, $4, $5, $6
-       WHERE NOT EXISTS (SELECT 1 FROM audit_log
-         WHERE account_id = $2 AND id > $7 AND action = $4 AND target IS NOT DISTINCT FROM $5)`,
-      [
-        ...[`audit_${nextId()}`, accountId, personId, action, target ?? null, JSON.stringify(details)],
-        `audit_${encodeTime(Date.now() - quietMs)}`,
-      ],
-    );
+  async writeSeldom(deed: Deed, quietMs: number): Promise<void> {
+    const { accountId, action, target = null } = deed;
+    const since = `audit_${encodeTime(Date.now() - quietMs)}`;
+    const same = await this.prisma.auditEntry.findFirst({ where: { accountId, id: { gt: since }, action, target } });
+    if (same === null) await this.write(deed);
   }
 
   /** One page of an account's entries, newest first. */
   async list(accountId: string, { after, who, actions, limit }: AuditQuery): Promise<AuditPage> {
-    const { rows } = await this.database.query<AuditEntry>(
-      `SELECT audit_log.id, action, target, details, audit_log.created_at AS "createdAt",
-         CASE WHEN people.id IS NOT NULL
-           THEN json_build_object('id', people.id, 'name', people.name, 'email', people.email) END AS person
-       FROM audit_log LEFT JOIN people ON people.id = person_id
-       WHERE audit_log.account_id = $1 AND ($2::text IS NULL OR audit_log.id < $2)
-         AND ($3::text IS NULL OR COALESCE(person_id, '${NOBODY}') = $3)
-         AND ($4::text[] IS NULL OR action = ANY ($4))
-       ORDER BY audit_log.id DESC LIMIT $5`,
-      [accountId, after ?? null, who ?? null, actions ?? null, limit + 1],
-    );
-    return { entries: rows.slice(0, limit), hasMore: rows.length > limit };
+    const rows = await this.prisma.auditEntry.findMany({
+      where: {
+        accountId,
+        ...(after !== undefined && { id: { lt: after } }),
+        ...(who !== undefined && { personId: who === NOBODY ? null : who }),
+        ...(actions !== undefined && { action: { in: [...actions] } }),
+      },
+      orderBy: { id: 'desc' },
+      take: limit + 1,
+    });
+    const ids = new Set(rows.flatMap(({ personId }) => personId ?? []));
+    const people = await this.prisma.person.findMany({
+      where: { id: { in: [...ids] } },
+      select: { id: true, name: true, email: true },
+    });
+    const byId = new Map(people.map((person) => [person.id, person]));
+    const entries = rows.slice(0, limit).map(({ id, personId, action, target, details, createdAt }) => ({
+      ...{ id, action, target, createdAt, person: byId.get(personId ?? '') ?? null },
+      details: objectOf(details),
+    }));
+    return { entries, hasMore: rows.length > limit };
   }
 }

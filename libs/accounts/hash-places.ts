@@ -1,3 +1,4 @@
+import { Injectable, Optional } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 
 /**
@@ -11,6 +12,7 @@ const WAITING_OF_ONE = 32;
 const RETRY_SECONDS = 2;
 
 /** Places for hashing. Networks that wait take turns, each served in the order in which its people came. */
+@Injectable()
 export class HashPlaces {
   private running = 0;
   private waiting = 0;
@@ -18,9 +20,9 @@ export class HashPlaces {
   private readonly queues = new Map<string, (() => void)[]>();
 
   constructor(
-    private readonly atOnce = AT_ONCE,
-    private readonly maxWaiting = WAITING,
-    private readonly maxOfOne = WAITING_OF_ONE,
+    @Optional() private readonly atOnce = AT_ONCE,
+    @Optional() private readonly maxWaiting = WAITING,
+    @Optional() private readonly maxOfOne = WAITING_OF_ONE,
   ) {}
 
   /** Does the work once there is a place. Throws AppError `server_is_overloaded` when too many wait already. */

@@ -1,6 +1,14 @@
-import type { Queryable } from '#database/queryable.js';
-import type { Person, Role } from './person-store.js';
-import { createSignInLink } from './sign-in-links.js';
+import { Injectable } from '@nestjs/common';
+import { ulid } from 'ulid';
+import { PrismaService } from '#database/prisma.service.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
+import { DEFAULT_ACCOUNT } from './api-keys.js';
+import { roleOf, type Role } from './person-rules.js';
+import type { Person } from './person-store.js';
+import { hashToken, newToken } from './tokens.js';
+
+/** How long a link works. */
+export const LINK_HOURS = 24;
 
 /** Somebody who was asked to join, and has not yet. */
 export interface Invitation {
@@ -11,50 +19,78 @@ export interface Invitation {
   readonly expiresAt: Date;
 }
 
-/** `sign_in_links` that are invitations and may still become people. */
-const OPEN = `purpose = 'invite' AND used_at IS NULL AND email IS NOT NULL
-  AND NOT EXISTS (
-    SELECT 1 FROM people WHERE people.account_id = sign_in_links.account_id AND people.email = sign_in_links.email)`;
-const COLUMNS = `id, email, role, created_at AS "createdAt", expires_at AS "expiresAt"`;
+interface LinkFor {
+  readonly purpose: 'first_admin' | 'invite' | 'password';
+  readonly accountId?: string;
+  /** Whom it is for, as `storedEmailOf` spells it; null = whoever holds it. */
+  readonly email?: string | null;
+  readonly role?: Role;
+}
 
-/** The links that people are sent: to join an account, and to choose a new password. */
+/** Where the console's pages take each kind of link; the token is a fragment, which browsers never send. */
+const PAGES = { first_admin: 'first-run', invite: 'invite', password: 'reset-password' } as const;
+
+/** The links that people are sent: to join an account, and to choose a new password. A link is told as its path. */
+@Injectable()
 export class LinkStore {
   constructor(
-    private readonly database: Queryable,
-    private readonly secretKey: string,
-    /** Where the console is served, without its path. */
-    private readonly publicUrl: string,
+    private readonly prisma: PrismaService,
+    private readonly secrets: SecretsConfig,
   ) {}
+
+  /**
+   * Makes a link that works once, for 24 hours. The answer is the only place where it can be read. It takes the place of
+   * an unused one of the same purpose for the same person; of links for the first admin only the newest works.
+   */
+  async create({ purpose, accountId = DEFAULT_ACCOUNT, email = null, role = 'admin' }: LinkFor): Promise<string> {
+    const [token, now] = [newToken(), new Date()];
+    const link = { purpose, accountId, email };
+    await this.prisma.$transaction([
+      this.prisma.signInLink.deleteMany({ where: { ...link, usedAt: null } }),
+      this.prisma.signInLink.create({
+        data: {
+          ...{ ...link, id: `link_${ulid()}`, role, createdAt: now },
+          tokenHash: hashToken(this.secrets.secretKey, 'link', token),
+          expiresAt: new Date(now.getTime() + LINK_HOURS * 3_600_000),
+        },
+      }),
+    ]);
+    return `/console/${PAGES[purpose]}#token=${token}`;
+  }
 
   /** A link with which somebody joins an account, once, within 24 hours; an older one for them ends. */
   async invite(accountId: string, { email, role }: Pick<Invitation, 'email' | 'role'>): Promise<string> {
-    return await createSignInLink(this.database, this.secretKey, this.publicUrl, {
-      ...{ purpose: 'invite', accountId, email, role },
-    });
+    return await this.create({ purpose: 'invite', accountId, email, role });
   }
 
   /** A link with which a person chooses a new password, once, within 24 hours; an older one ends. */
   async resetPassword({ accountId, email, role }: Person): Promise<string> {
-    return await createSignInLink(this.database, this.secretKey, this.publicUrl, {
-      ...{ purpose: 'password', accountId, email, role },
-    });
+    return await this.create({ purpose: 'password', accountId, email, role });
   }
 
   /** The open invitations of an account, also those whose time is over, oldest first. */
   async invitations(accountId: string): Promise<Invitation[]> {
-    const { rows } = await this.database.query<Invitation>(
-      `SELECT ${COLUMNS} FROM sign_in_links WHERE account_id = $1 AND ${OPEN} ORDER BY created_at, id`,
-      [accountId],
+    const rows = await this.prisma.signInLink.findMany({
+      where: { accountId, purpose: 'invite', usedAt: null },
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    });
+    const emails = rows.flatMap(({ email }) => email ?? []);
+    const known = await this.prisma.person.findMany({
+      where: { accountId, email: { in: emails } },
+      select: { email: true },
+    });
+    return rows.flatMap(({ email, ...row }) =>
+      email === null || known.some((person) => person.email === email)
+        ? []
+        : [{ id: row.id, email, role: roleOf(row), createdAt: row.createdAt, expiresAt: row.expiresAt }],
     );
-    return rows;
   }
 
   /** Ends an open invitation of an account; undefined when there is none. */
   async withdraw(accountId: string, id: string): Promise<Invitation | undefined> {
-    const { rows } = await this.database.query<Invitation>(
-      `DELETE FROM sign_in_links WHERE id = $1 AND account_id = $2 AND ${OPEN} RETURNING ${COLUMNS}`,
-      [id, accountId],
-    );
-    return rows[0];
+    const invitation = (await this.invitations(accountId)).find((one) => one.id === id);
+    if (invitation === undefined) return undefined;
+    const { count } = await this.prisma.signInLink.deleteMany({ where: { id, accountId, usedAt: null } });
+    return count === 1 ? invitation : undefined;
   }
 }

@@ -1,8 +1,9 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService } from '#database/prisma.service.js';
 import { DEFAULT_ACCOUNT } from './api-keys.js';
-import type { Queryable } from '#database/queryable.js';
 import type { Claims, Identity } from './openid-provider.js';
 import { OpenIdRefusal } from './openid-refusal.js';
-import { writePerson, newPersonId, PERSON_COLUMNS, type Person } from './person-store.js';
+import { newPersonId, personOf, useLink, writePerson, type Person } from './person-store.js';
 
 /** A person whom the provider vouches for. */
 interface Vouched extends Identity {
@@ -25,16 +26,14 @@ interface Admitted {
  * whose admins are the operators: any admin of another account may claim any address, so other accounts are entered by
  * their links. What somebody set up before the mailbox was proven (a password, sessions) ends when it is.
  */
+@Injectable()
 export class OpenIdPeople {
-  constructor(private readonly database: Queryable) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** Whoever has this identity. */
   async find({ issuer, subject }: Identity): Promise<Person | undefined> {
-    const { rows } = await this.database.query<Person>(
-      `SELECT ${PERSON_COLUMNS} FROM people WHERE openid_issuer = $1 AND openid_subject = $2`,
-      [issuer, subject],
-    );
-    return rows[0];
+    const row = await this.prisma.person.findFirst({ where: { openidIssuer: issuer, openidSubject: subject } });
+    return row === null ? undefined : personOf(row);
   }
 
   /** `domains`, in lower case, are those whose people join by themselves. Throws OpenIdRefusal. */
@@ -62,60 +61,61 @@ export class OpenIdPeople {
    * nobody such.
    */
   private async link({ issuer, subject, email }: Vouched): Promise<Person | undefined> {
-    return await writePerson(
-      this.database,
-      `WITH holder AS (
-         SELECT id, email_verified_at IS NOT NULL AS proven FROM people
-         WHERE email = $3 AND disabled_at IS NULL AND openid_issuer IS DISTINCT FROM $1
-           AND (account_id = $4 OR email_verified_at IS NOT NULL)
-           AND account_id IN (SELECT id FROM accounts WHERE disabled_at IS NULL)
-         ORDER BY email_verified_at DESC NULLS LAST, id LIMIT 1),
-       linked AS (
-         UPDATE people SET openid_issuer = $1, openid_subject = $2, email_verified_at = now(),
-           password_hash = CASE WHEN proven THEN password_hash END
-         FROM holder WHERE people.id = holder.id AND openid_issuer IS DISTINCT FROM $1
-         RETURNING people.*, proven),
-       ended AS (DELETE FROM sessions USING linked WHERE person_id = linked.id AND NOT proven)
-       SELECT ${PERSON_COLUMNS} FROM linked`,
-      [issuer, subject, email, DEFAULT_ACCOUNT],
-    );
+    const elsewhere = [{ openidIssuer: null }, { openidIssuer: { not: issuer } }];
+    return await writePerson(this.prisma, async (transaction) => {
+      const holder = await transaction.person.findFirst({
+        where: {
+          ...{ email, disabledAt: null, OR: elsewhere, account: { disabledAt: null } },
+          AND: { OR: [{ accountId: DEFAULT_ACCOUNT }, { emailVerifiedAt: { not: null } }] },
+        },
+        orderBy: [{ emailVerifiedAt: { sort: 'desc', nulls: 'last' } }, { id: 'asc' }],
+      });
+      if (holder === null) return undefined;
+      const proven = holder.emailVerifiedAt !== null;
+      const [linked] = await transaction.person.updateManyAndReturn({
+        where: { id: holder.id, OR: elsewhere },
+        data: {
+          ...{ openidIssuer: issuer, openidSubject: subject, emailVerifiedAt: new Date() },
+          ...(!proven && { passwordHash: null }),
+        },
+      });
+      if (linked !== undefined && !proven) await transaction.session.deleteMany({ where: { personId: linked.id } });
+      return linked;
+    });
   }
 
   /** Throws OpenIdRefusal when the address is of somebody of the first account who can't be linked. */
   private async assertFree({ issuer, subject, email }: Vouched): Promise<void> {
-    const { rows } = await this.database.query<Person>(
-      `SELECT ${PERSON_COLUMNS} FROM people WHERE email = $1 AND account_id = $2`,
-      [email, DEFAULT_ACCOUNT],
-    );
-    if (rows[0] === undefined) return;
-    if (rows[0].disabledAt !== null) throw new OpenIdRefusal('disabled');
+    const holder = await this.prisma.person.findFirst({ where: { email, accountId: DEFAULT_ACCOUNT } });
+    if (holder === null) return;
+    if (holder.disabledAt !== null) throw new OpenIdRefusal('disabled');
     if ((await this.find({ issuer, subject })) === undefined) throw new OpenIdRefusal('taken');
   }
 
   /** Uses up an open invitation of the address to the first account; undefined when there is none. */
-  private async joinInvited({ issuer, subject, email, name }: Vouched): Promise<Person | undefined> {
-    return await writePerson(
-      this.database,
-      `WITH link AS (
-         UPDATE sign_in_links SET used_at = now() WHERE used_at IS NULL AND id = (
-           SELECT id FROM sign_in_links
-           WHERE purpose = 'invite' AND account_id = $6 AND email = $1 AND used_at IS NULL AND expires_at > now()
-           ORDER BY created_at DESC, id DESC LIMIT 1)
-         RETURNING account_id, email, role)
-       INSERT INTO people (id, account_id, email, name, role, openid_issuer, openid_subject, email_verified_at)
-       SELECT $2, account_id, email, $3, role, $4, $5, now() FROM link RETURNING ${PERSON_COLUMNS}`,
-      [email, newPersonId(), name, issuer, subject, DEFAULT_ACCOUNT],
-    );
+  private async joinInvited(vouched: Vouched): Promise<Person | undefined> {
+    return await writePerson(this.prisma, async (transaction) => {
+      const { email } = vouched;
+      const newest = await transaction.signInLink.findFirst({
+        where: { purpose: 'invite', accountId: DEFAULT_ACCOUNT, email, usedAt: null, expiresAt: { gt: new Date() } },
+        orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      });
+      const link = newest === null ? undefined : await useLink(transaction, { id: newest.id });
+      return link && (await transaction.person.create({ data: columnsOf(vouched, link.role) }));
+    });
   }
 
   /** A member of the first account; undefined before there is an admin. */
-  private async joinMembers({ issuer, subject, email, name }: Vouched): Promise<Person | undefined> {
-    return await writePerson(
-      this.database,
-      `INSERT INTO people (id, account_id, email, name, role, openid_issuer, openid_subject, email_verified_at)
-       SELECT $1, $2, $3, $4, 'member', $5, $6, now() WHERE EXISTS (SELECT 1 FROM people WHERE founder)
-       RETURNING ${PERSON_COLUMNS}`,
-      [newPersonId(), DEFAULT_ACCOUNT, email, name, issuer, subject],
-    );
+  private async joinMembers(vouched: Vouched): Promise<Person | undefined> {
+    return await writePerson(this.prisma, async (transaction) => {
+      if ((await transaction.person.count({ where: { founder: true } })) === 0) return undefined;
+      return await transaction.person.create({ data: columnsOf(vouched, 'member') });
+    });
   }
+}
+
+/** Somebody new of the first account. */
+function columnsOf({ issuer, subject, email, name }: Vouched, role: string) {
+  const identity = { openidIssuer: issuer, openidSubject: subject, emailVerifiedAt: new Date() };
+  return { id: newPersonId(), accountId: DEFAULT_ACCOUNT, email, name, role, ...identity };
 }

@@ -1,3 +1,4 @@
+import { Injectable } from '@nestjs/common';
 import { hash } from '@node-rs/argon2';
 import { timingSafeEqual } from 'node:crypto';
 import { HashPlaces } from './hash-places.js';
@@ -14,8 +15,9 @@ const SCHEME = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,3})\$([A-Za-z
 const NOBODYS = `$argon2id$v=19$m=${OPTIONS.memoryCost},t=${OPTIONS.timeCost},p=${OPTIONS.parallelism}$bm9ib2R5J3Mgc2FsdA`;
 
 /** Hashes passwords, a few at a time; `network` is where a request comes from. */
+@Injectable()
 export class Passwords {
-  constructor(private readonly places = new HashPlaces()) {}
+  constructor(private readonly places: HashPlaces) {}
 
   /** What is stored of a password; with the salt of another hash, if one is given. Throws AppError like HashPlaces. */
   async hash(network: string, password: string, like?: string): Promise<string> {

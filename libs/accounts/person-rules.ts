@@ -1,5 +1,8 @@
 import { INVISIBLE, VISIBLE_NAME } from '#contract/text-rules.js';
 
+export const ROLES = ['admin', 'member'] as const;
+export type Role = (typeof ROLES)[number];
+
 const EMAIL = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$/u;
 
 const MAX_NAME_LENGTH = 100;
@@ -22,4 +25,9 @@ export function shownNameOf(text: unknown): string | undefined {
   if (typeof text !== 'string') return undefined;
   const visible = [...text.replace(INVISIBLE, '').trim()].slice(0, MAX_NAME_LENGTH).join('');
   return VISIBLE_NAME.test(visible) ? visible : undefined;
+}
+
+/** The role of a row; the database knows no others. */
+export function roleOf({ role }: { readonly role: string }): Role {
+  return role === 'admin' ? 'admin' : 'member';
 }

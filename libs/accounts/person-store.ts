@@ -1,10 +1,14 @@
+import { Injectable } from '@nestjs/common';
 import { ulid } from 'ulid';
-import type { Queryable } from '#database/queryable.js';
+import type { Person as PersonRow, Prisma } from '#database/generated/client.js';
+import { isUniqueViolation } from '#database/prisma-errors.js';
+import { PrismaService } from '#database/prisma.service.js';
+import type { Transaction } from '#database/queryable.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
+import { lockAdmins } from './accounts.sql.js';
 import type { Identity } from './openid-provider.js';
-import { tokenHashes, type TokenSecrets } from './tokens.js';
-
-export const ROLES = ['admin', 'member'] as const;
-export type Role = (typeof ROLES)[number];
+import { roleOf, type Role } from './person-rules.js';
+import { tokenHashes } from './tokens.js';
 
 export interface Person {
   readonly id: string;
@@ -41,67 +45,52 @@ export type Credential =
 
 /** Who a link makes. */
 type NewPerson = Credential & {
-  /** Null: as the link says. */
-  readonly email: string | null;
   readonly name: string;
 };
 
 /** A person who signs in with a password. */
 export type WithPassword = Person & { readonly passwordHash: string };
 
-/** Columns of `people` that make a Person. */
-export const PERSON_COLUMNS = `id, account_id AS "accountId", email, name, role, created_at AS "createdAt",
-  seen_at AS "seenAt", disabled_at AS "disabledAt", password_hash IS NOT NULL AS "hasPassword",
-  openid_subject IS NOT NULL AS "hasIdentity"`;
-const UNIQUE_VIOLATION = '23505';
 /** Accounts in which one address is looked up. */
 const MAX_NAMESAKES = 100;
 
 /** The people of the console. */
+@Injectable()
 export class PersonStore {
   constructor(
-    private readonly database: Queryable,
-    private readonly secrets: TokenSecrets,
+    private readonly prisma: PrismaService,
+    private readonly secrets: SecretsConfig,
   ) {}
 
   /** Whether somebody is the first admin already. */
   async hasFounder(): Promise<boolean> {
-    const { rows } = await this.database.query('SELECT 1 FROM people WHERE founder');
-    return rows.length > 0;
+    return (await this.prisma.person.count({ where: { founder: true } })) > 0;
   }
 
   /** Uses up a `first_admin` link; undefined when it can't be used, or when somebody else was first. */
-  async createFounder(token: string, { email, name, ...credential }: NewPerson): Promise<Person | undefined> {
-    return await writePerson(
-      this.database,
-      `WITH link AS (
-         UPDATE sign_in_links SET used_at = now()
-         WHERE token_hash = ANY($1) AND purpose = 'first_admin' AND used_at IS NULL AND expires_at > now()
-           AND NOT EXISTS (SELECT 1 FROM people WHERE founder)
-         RETURNING account_id)
-       INSERT INTO people (id, account_id, email, name, role, founder, password_hash, openid_issuer, openid_subject,
-         email_verified_at)
-       SELECT $2, account_id, $3, $4, 'admin', true, $5, $6, $7, CASE WHEN $3 = $8 THEN now() END FROM link
-       RETURNING ${PERSON_COLUMNS}`,
-      [this.hashes(token), newPersonId(), email, name, ...columnsOf(credential)],
-    );
+  async createFounder(
+    token: string,
+    { email, name, ...credential }: NewPerson & { readonly email: string },
+  ): Promise<Person | undefined> {
+    return await writePerson(this.prisma, async (transaction) => {
+      if ((await transaction.person.count({ where: { founder: true } })) > 0) return undefined;
+      const link = await useLink(transaction, { ...this.link(token), purpose: 'first_admin' });
+      if (link === undefined) return undefined;
+      const { accountId } = link;
+      const columns = { id: newPersonId(), accountId, email, name, role: 'admin', founder: true };
+      return await transaction.person.create({ data: { ...columns, ...columnsOf(credential, email) } });
+    });
   }
 
   /** Uses up an `invite` link; undefined when it can't be used, or when somebody of the account has its address. */
   async createInvited(token: string, { name, ...credential }: NewPerson): Promise<Person | undefined> {
-    return await writePerson(
-      this.database,
-      `WITH link AS (
-         UPDATE sign_in_links SET used_at = now()
-         WHERE token_hash = ANY($1) AND purpose = 'invite' AND used_at IS NULL AND expires_at > now() AND email IS NOT NULL
-           AND EXISTS (SELECT 1 FROM accounts WHERE accounts.id = account_id AND disabled_at IS NULL)
-         RETURNING account_id, email, role)
-       INSERT INTO people (id, account_id, email, name, role, password_hash, openid_issuer, openid_subject,
-         email_verified_at)
-       SELECT $2, account_id, email, $3, role, $4, $5, $6, CASE WHEN email = $7 THEN now() END FROM link
-       RETURNING ${PERSON_COLUMNS}`,
-      [this.hashes(token), newPersonId(), name, ...columnsOf(credential)],
-    );
+    return await writePerson(this.prisma, async (transaction) => {
+      const wanted = { ...this.link(token), purpose: 'invite', email: { not: null }, account: { disabledAt: null } };
+      const { accountId, email, role } = (await useLink(transaction, wanted)) ?? { email: null };
+      if (email === null) return undefined;
+      const columns = { id: newPersonId(), accountId, email, name, role };
+      return await transaction.person.create({ data: { ...columns, ...columnsOf(credential, email) } });
+    });
   }
 
   /**
@@ -110,42 +99,38 @@ export class PersonStore {
    * the link can't be used, or when the identity is somebody else's.
    */
   async resetCredential(token: string, credential: Credential): Promise<Person | undefined> {
-    return await writePerson(
-      this.database,
-      `WITH link AS (
-         UPDATE sign_in_links SET used_at = now()
-         WHERE token_hash = ANY($1) AND purpose = 'password' AND used_at IS NULL AND expires_at > now()
-         RETURNING account_id, email),
-       changed AS (
-         UPDATE people SET password_hash = $2, openid_issuer = COALESCE($3, openid_issuer),
-           openid_subject = COALESCE($4, openid_subject),
-           email_verified_at = CASE WHEN people.email = $5 THEN now() END
-         FROM link WHERE people.account_id = link.account_id AND people.email = link.email RETURNING people.*),
-       ended AS (DELETE FROM sessions USING changed WHERE sessions.person_id = changed.id)
-       SELECT ${PERSON_COLUMNS} FROM changed`,
-      [this.hashes(token), ...columnsOf(credential)],
-    );
+    return await writePerson(this.prisma, async (transaction) => {
+      const { accountId, email } = (await useLink(transaction, { ...this.link(token), purpose: 'password' })) ?? {
+        email: null,
+      };
+      if (email === null) return undefined;
+      const [person] = await transaction.person.updateManyAndReturn({
+        where: { accountId, email },
+        data: columnsOf(credential, email),
+      });
+      if (person !== undefined) await transaction.session.deleteMany({ where: { personId: person.id } });
+      return person;
+    });
   }
 
   /** Sets a password and ends all sessions of its person but one. */
   async changePassword(personId: string, passwordHash: string, sessionToKeep: string): Promise<void> {
-    await this.database.query(
-      `WITH changed AS (UPDATE people SET password_hash = $2 WHERE id = $1)
-       DELETE FROM sessions WHERE person_id = $1 AND id <> $3`,
-      [personId, passwordHash, sessionToKeep],
-    );
+    await this.prisma.$transaction([
+      this.prisma.person.updateMany({ where: { id: personId }, data: { passwordHash } }),
+      this.prisma.session.deleteMany({ where: { personId, id: { not: sessionToKeep } } }),
+    ]);
   }
 
   /** Who may come in with an e-mail address and a password: one of each account at most, who was here last first. */
   async forSignIn(email: string): Promise<WithPassword[]> {
-    const { rows } = await this.database.query<WithPassword>(
-      `SELECT ${PERSON_COLUMNS}, password_hash AS "passwordHash" FROM people
-       WHERE email = $1 AND password_hash IS NOT NULL AND disabled_at IS NULL
-         AND account_id IN (SELECT id FROM accounts WHERE disabled_at IS NULL)
-       ORDER BY seen_at DESC NULLS LAST, id LIMIT ${MAX_NAMESAKES}`,
-      [email],
+    const rows = await this.prisma.person.findMany({
+      where: { email, passwordHash: { not: null }, disabledAt: null, account: { disabledAt: null } },
+      orderBy: [{ seenAt: { sort: 'desc', nulls: 'last' } }, { id: 'asc' }],
+      take: MAX_NAMESAKES,
+    });
+    return rows.flatMap((row) =>
+      row.passwordHash === null ? [] : [{ ...personOf(row), passwordHash: row.passwordHash }],
     );
-    return rows;
   }
 
   /**
@@ -153,102 +138,114 @@ export class PersonStore {
    * for the address shares its salt, so that a sign-in hashes once however many accounts know the address.
    */
   async saltSource(by: { readonly email: string } | { readonly token: string }): Promise<string | undefined> {
-    const [email, token] = 'email' in by ? [by.email, null] : [null, this.hashes(by.token)];
-    const { rows } = await this.database.query<{ hash: string }>(
-      `SELECT password_hash AS hash FROM people WHERE password_hash IS NOT NULL
-         AND email = COALESCE($1, (SELECT email FROM sign_in_links WHERE token_hash = ANY($2)))
-       ORDER BY id LIMIT 1`,
-      [email, token],
-    );
-    return rows[0]?.hash;
+    const whom = 'email' in by ? by : await this.prisma.signInLink.findFirst({ where: this.link(by.token) });
+    const email = whom?.email ?? null;
+    if (email === null) return undefined;
+    const person = await this.prisma.person.findFirst({
+      where: { email, passwordHash: { not: null } },
+      orderBy: { id: 'asc' },
+    });
+    return person?.passwordHash ?? undefined;
   }
 
   /** Whether somebody of an account has the address. */
   async hasEmail(accountId: string, email: string): Promise<boolean> {
-    const { rows } = await this.database.query('SELECT 1 FROM people WHERE account_id = $1 AND email = $2', [
-      ...[accountId, email],
-    ]);
-    return rows.length > 0;
+    return (await this.prisma.person.count({ where: { accountId, email } })) > 0;
   }
 
   /** Everyone of an account, or of all accounts, oldest first. */
   async list(accountId?: string): Promise<Person[]> {
-    const { rows } = await this.database.query<Person>(
-      `SELECT ${PERSON_COLUMNS} FROM people WHERE $1::text IS NULL OR account_id = $1 ORDER BY created_at, id`,
-      [accountId ?? null],
-    );
-    return rows;
+    const rows = await this.prisma.person.findMany({
+      where: accountId === undefined ? {} : { accountId },
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    });
+    return rows.map(personOf);
   }
 
   /** A person of an account; undefined when it has no such person. */
   async find(accountId: string, id: string): Promise<Person | undefined> {
-    const { rows } = await this.database.query<Person>(
-      `SELECT ${PERSON_COLUMNS} FROM people WHERE id = $1 AND account_id = $2`,
-      [id, accountId],
-    );
-    return rows[0];
+    const row = await this.prisma.person.findFirst({ where: { id, accountId } });
+    return row === null ? undefined : personOf(row);
   }
 
   /**
    * Changes a person of an account, and ends their sessions when they are disabled. Nobody is changed when the account
-   * would be left without an admin. Admins are locked, in one order, before they are counted: of two who take each
-   * other's rights at once, the second finds the first one's change.
+   * would be left without an admin. Admins are locked before they are counted: of two who take each other's rights at
+   * once, the second finds the first one's change.
    */
   async change(accountId: string, id: string, { role, disabled }: PersonChange): Promise<Person | 'unknown' | 'last'> {
-    const { rows } = await this.database.query<Person>(
-      `WITH admins AS MATERIALIZED (
-         SELECT id FROM people WHERE account_id = $2 AND role = 'admin' AND disabled_at IS NULL ORDER BY id FOR UPDATE),
-       changed AS (
-         UPDATE people SET role = COALESCE($3, role),
-           disabled_at = CASE WHEN $4 THEN COALESCE(disabled_at, now()) WHEN NOT $4 THEN NULL ELSE disabled_at END
-         WHERE id = $1 AND account_id = $2
-           AND (NOT $5 OR (SELECT count(*) FROM admins WHERE admins.id <> $1) > 0)
-         RETURNING people.*),
-       ended AS (DELETE FROM sessions USING changed WHERE $4 AND person_id = changed.id)
-       SELECT ${PERSON_COLUMNS} FROM changed`,
-      [id, accountId, role ?? null, disabled ?? null, role === 'member' || disabled === true],
-    );
-    return rows[0] ?? ((await this.find(accountId, id)) === undefined ? 'unknown' : 'last');
+    return await this.prisma.$transaction(async (transaction) => {
+      const admins = await lockAdmins(transaction, accountId);
+      const before = await transaction.person.findFirst({ where: { id, accountId } });
+      if (before === null) return 'unknown';
+      const isLess = role === 'member' || disabled === true;
+      if (isLess && admins.every((admin) => admin === id)) return 'last';
+      const disabledAt = disabled === true ? (before.disabledAt ?? new Date()) : null;
+      const person = await transaction.person.update({
+        where: { id },
+        data: { ...(role !== undefined && { role }), ...(disabled !== undefined && { disabledAt }) },
+      });
+      if (disabled === true) await transaction.session.deleteMany({ where: { personId: id } });
+      return personOf(person);
+    });
   }
 
   /** Changes somebody's name. */
   async rename(accountId: string, id: string, name: string): Promise<void> {
-    await this.database.query('UPDATE people SET name = $3 WHERE id = $1 AND account_id = $2', [id, accountId, name]);
+    await this.prisma.person.updateMany({ where: { id, accountId }, data: { name } });
   }
 
   /** Ends all sessions of a person of an account. */
   async signOut(accountId: string, id: string): Promise<void> {
-    await this.database.query(
-      'DELETE FROM sessions USING people WHERE people.id = person_id AND person_id = $1 AND account_id = $2',
-      [id, accountId],
-    );
+    await this.prisma.session.deleteMany({ where: { personId: id, person: { accountId } } });
   }
 
-  private hashes(token: string): Buffer[] {
-    return tokenHashes(this.secrets, 'link', token);
+  private link(token: string) {
+    return { tokenHash: { in: tokenHashes(this.secrets, 'link', token) } };
   }
 }
 
-/** The person that a statement makes or changes; undefined when there is none, or when somebody else is that already. */
+/** The person that a transaction makes or changes; undefined when there is none, or when somebody else is that already. */
 export async function writePerson(
-  database: Queryable,
-  statement: string,
-  values: unknown[],
+  prisma: PrismaService,
+  work: (transaction: Transaction) => Promise<PersonRow | undefined>,
 ): Promise<Person | undefined> {
   try {
-    return (await database.query<Person>(statement, values)).rows[0];
+    const row = await prisma.$transaction(work);
+    return row === undefined ? undefined : personOf(row);
   } catch (error) {
-    // The whole statement is undone: the link stays as it was.
-    if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) return undefined;
+    // All of it is undone: the link stays as it was.
+    if (isUniqueViolation(error)) return undefined;
     throw error;
   }
+}
+
+/** Uses up a link that still works; of two who come at once, one gets it. */
+export async function useLink(transaction: Transaction, where: Prisma.SignInLinkWhereInput) {
+  const now = new Date();
+  const [link] = await transaction.signInLink.updateManyAndReturn({
+    where: { ...where, usedAt: null, expiresAt: { gt: now } },
+    data: { usedAt: now },
+  });
+  return link;
+}
+
+/** A row of people as it is shown. */
+export function personOf(row: PersonRow): Person {
+  const { id, accountId, email, name, createdAt, seenAt, disabledAt, passwordHash, openidSubject } = row;
+  return {
+    ...{ id, accountId, email, name, role: roleOf(row), createdAt, seenAt, disabledAt },
+    ...{ hasPassword: passwordHash !== null, hasIdentity: openidSubject !== null },
+  };
 }
 
 export function newPersonId(): string {
   return `person_${ulid()}`;
 }
 
-/** Values of password_hash, openid_issuer and openid_subject, and the address that is proven by them. */
-function columnsOf({ passwordHash, identity, vouchedEmail }: Credential): (string | null)[] {
-  return [passwordHash ?? null, identity?.issuer ?? null, identity?.subject ?? null, vouchedEmail ?? null];
+/** What a credential sets of the person who has the address: a password takes no identity away. */
+function columnsOf({ passwordHash, identity, vouchedEmail }: Credential, email: string) {
+  const openid = identity && { openidIssuer: identity.issuer, openidSubject: identity.subject };
+  const emailVerifiedAt = vouchedEmail === email ? new Date() : null;
+  return { passwordHash: passwordHash ?? null, emailVerifiedAt, ...openid };
 }

@@ -1,14 +1,17 @@
+import { Injectable } from '@nestjs/common';
 import { ulid } from 'ulid';
-import type { Queryable } from '#database/queryable.js';
-import type { Role } from './person-store.js';
-import { hashToken, newToken, tokenHashes, type TokenSecrets } from './tokens.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
+import { roleOf, type Role } from './person-rules.js';
+import { hashToken, newToken, tokenHashes } from './tokens.js';
 
 /** A session ends this long after its last request, and this long after its sign-in, whichever is first. */
-const IDLE = '12 hours';
+export const IDLE_HOURS = 12;
 export const MAX_AGE_DAYS = 7;
 /** The time of the last request is kept to the minute. */
-const TOUCH = '1 minute';
+const TOUCH_MS = 60_000;
 const MAX_USER_AGENT = 200;
+const HOUR_MS = 3_600_000;
 
 /** Who a request of the console is made by. */
 export interface Session {
@@ -31,71 +34,78 @@ export interface SessionRow {
   readonly lastSeenAt: Date;
 }
 
-/** Sessions that are not over, in SQL. */
-export const SESSION_ALIVE = `sessions.expires_at > now() AND sessions.last_seen_at > now() - interval '${IDLE}'`;
-
 /** Browsers that are signed in. */
+@Injectable()
 export class SessionStore {
   constructor(
-    private readonly database: Queryable,
-    private readonly secrets: TokenSecrets,
+    private readonly prisma: PrismaService,
+    private readonly secrets: SecretsConfig,
   ) {}
 
   /** Begins a session; the token is for the cookie alone. Sessions of the person that are over are removed. */
   async begin(personId: string, userAgent: string): Promise<{ id: string; token: string }> {
-    const [id, token] = [`session_${ulid()}`, newToken()];
-    await this.database.query(
-      `WITH over AS (DELETE FROM sessions WHERE person_id = $2 AND NOT (${SESSION_ALIVE})),
-       seen AS (UPDATE people SET seen_at = now() WHERE id = $2)
-       INSERT INTO sessions (id, person_id, token_hash, user_agent, expires_at)
-       VALUES ($1, $2, $3, $4, now() + interval '${MAX_AGE_DAYS} days')`,
-      [
-        id,
-        personId,
-        hashToken(this.secrets.secretKey, 'session', token),
-        userAgent.replaceAll('\u0000', '').slice(0, MAX_USER_AGENT),
-      ],
-    );
+    const [id, token, now] = [`session_${ulid()}`, newToken(), new Date()];
+    await this.prisma.$transaction([
+      this.prisma.session.deleteMany({ where: { personId, NOT: alive() } }),
+      this.prisma.person.updateMany({ where: { id: personId }, data: { seenAt: now } }),
+      this.prisma.session.create({
+        data: {
+          ...{ id, personId, createdAt: now, lastSeenAt: now },
+          tokenHash: hashToken(this.secrets.secretKey, 'session', token),
+          userAgent: userAgent.replaceAll('\u0000', '').slice(0, MAX_USER_AGENT),
+          expiresAt: new Date(now.getTime() + MAX_AGE_DAYS * 24 * HOUR_MS),
+        },
+      }),
+    ]);
     return { id, token };
   }
 
   /** The session behind a cookie; undefined when it is over, unknown, or its person may not come in. */
   async find(token: string): Promise<Session | undefined> {
-    const { rows } = await this.database.query<Session & { stale: boolean }>(
-      `SELECT sessions.id, person_id AS "personId", account_id AS "accountId", accounts.name AS "accountName",
-         email, people.name, role, password_hash IS NOT NULL AS "hasPassword",
-         openid_subject IS NOT NULL AS "hasIdentity", last_seen_at < now() - interval '${TOUCH}' AS stale
-       FROM sessions JOIN people ON people.id = person_id JOIN accounts ON accounts.id = account_id
-       WHERE token_hash = ANY($1) AND ${SESSION_ALIVE} AND people.disabled_at IS NULL AND accounts.disabled_at IS NULL`,
-      [tokenHashes(this.secrets, 'session', token)],
-    );
-    if (rows[0] === undefined) return undefined;
-    const { stale, ...session } = rows[0];
-    if (stale) await this.touch(session);
-    return session;
+    const row = await this.prisma.session.findFirst({
+      where: {
+        ...alive(),
+        tokenHash: { in: tokenHashes(this.secrets, 'session', token) },
+        person: { disabledAt: null, account: { disabledAt: null } },
+      },
+      include: { person: { include: { account: { select: { name: true } } } } },
+    });
+    if (row === null) return undefined;
+    const { id, personId, lastSeenAt, person } = row;
+    if (Date.now() - lastSeenAt.getTime() > TOUCH_MS) await this.touch(id, personId);
+    const { accountId, account, email, name, passwordHash, openidSubject } = person;
+    return {
+      ...{ id, personId, accountId, accountName: account.name, email, name, role: roleOf(person) },
+      ...{ hasPassword: passwordHash !== null, hasIdentity: openidSubject !== null },
+    };
   }
 
   /** The sessions of a person that are alive, newest first. */
   async list(personId: string): Promise<SessionRow[]> {
-    const { rows } = await this.database.query<SessionRow>(
-      `SELECT id, user_agent AS "userAgent", created_at AS "createdAt", last_seen_at AS "lastSeenAt"
-       FROM sessions WHERE person_id = $1 AND ${SESSION_ALIVE} ORDER BY created_at DESC, id DESC`,
-      [personId],
-    );
-    return rows;
+    return await this.prisma.session.findMany({
+      where: { ...alive(), personId },
+      select: { id: true, userAgent: true, createdAt: true, lastSeenAt: true },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    });
   }
 
   /** Ends a session of a person; false when they have no such session. */
   async end(personId: string, id: string): Promise<boolean> {
-    const result = await this.database.query('DELETE FROM sessions WHERE id = $1 AND person_id = $2', [id, personId]);
-    return result.rowCount === 1;
+    const { count } = await this.prisma.session.deleteMany({ where: { id, personId } });
+    return count === 1;
   }
 
-  private async touch({ id, personId }: Session): Promise<void> {
-    await this.database.query(
-      `WITH seen AS (UPDATE people SET seen_at = now() WHERE id = $2)
-       UPDATE sessions SET last_seen_at = now() WHERE id = $1`,
-      [id, personId],
-    );
+  private async touch(id: string, personId: string): Promise<void> {
+    const now = new Date();
+    await this.prisma.$transaction([
+      this.prisma.person.updateMany({ where: { id: personId }, data: { seenAt: now } }),
+      this.prisma.session.updateMany({ where: { id }, data: { lastSeenAt: now } }),
+    ]);
   }
+}
+
+/** Sessions that are not over. */
+function alive() {
+  const now = Date.now();
+  return { expiresAt: { gt: new Date(now) }, lastSeenAt: { gt: new Date(now - IDLE_HOURS * HOUR_MS) } };
 }

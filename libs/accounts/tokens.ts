@@ -14,13 +14,17 @@ export interface TokenSecrets {
 type Purpose = 'session' | 'link';
 
 /** What is stored of a token: its HMAC-SHA-256 under a key of SECRET_KEY; each purpose has its own. */
-export function hashToken(secretKey: string, purpose: Purpose, token: string): Buffer {
+export function hashToken(secretKey: string, purpose: Purpose, token: string): Uint8Array<ArrayBuffer> {
   const pepper = Buffer.from(hkdfSync('sha256', secretKey, '', `console ${purpose}`, 32));
-  return createHmac('sha256', pepper).update(token).digest();
+  return new Uint8Array(createHmac('sha256', pepper).update(token).digest());
 }
 
 /** What may be stored of a token: under this SECRET_KEY, and under the one before it. */
-export function tokenHashes({ secretKey, secretKeyPrevious }: TokenSecrets, purpose: Purpose, token: string): Buffer[] {
+export function tokenHashes(
+  { secretKey, secretKeyPrevious }: TokenSecrets,
+  purpose: Purpose,
+  token: string,
+): Uint8Array<ArrayBuffer>[] {
   const keys = [secretKey, ...(secretKeyPrevious === undefined ? [] : [secretKeyPrevious])];
   return keys.map((key) => hashToken(key, purpose, token));
 }

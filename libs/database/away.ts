@@ -1,3 +1,5 @@
+import { Prisma } from './generated/client.js';
+
 /** Codes of Node's sockets: nobody listens, the name is unknown, or the connection broke. */
 const SOCKET = /^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 /**
@@ -6,13 +8,32 @@ const SOCKET = /^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNR
  */
 const SQLSTATE = /^(?:08...|53300|55P03|57014|57P0[1-3])$/;
 /** What the driver says without a code, when its own time limits are over or the server hung up. */
-const DRIVER = /^(?:timeout exceeded when trying to connect|Query read timeout|Connection terminated)/;
+const DRIVER =
+  /^(?:timeout exceeded when trying to connect|Query read timeout|Connection terminated|Client has encountered a connection error)/;
+/**
+ * Codes of Prisma: not reachable, too slow to connect or to answer, hung up, no connection free, a transaction that
+ * could not begin or took too long, a conflict to be tried again. https://www.prisma.io/docs/orm/reference/error-reference
+ */
+const PRISMA = /^(?:P1001|P1002|P1008|P1017|P2024|P2028|P2034)$/;
+/** What Prisma's adapter calls what it knows of a broken connection. */
+const ADAPTER = /^(?:DatabaseNotReachable|ConnectionClosed|SocketTimeout|TooManyConnections)$/;
 
 /** Whether an error of the database means that it cannot be reached or does not answer in time: later it may. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  if (error instanceof Prisma.PrismaClientInitializationError) return true;
+  if (error instanceof Prisma.PrismaClientKnownRequestError) return isPrismaAway(error);
   const { code, syscall } = error as { code?: unknown; syscall?: unknown };
   if (typeof code !== 'string') return DRIVER.test(error.message);
   // A caller that hangs up in the middle of its request is an ECONNRESET as well, but not of a call to the system.
   return SQLSTATE.test(code) || (SOCKET.test(code) && (code !== 'ECONNRESET' || syscall !== undefined));
+}
+
+/** A code of Postgres stands in what the adapter threw, the code of a socket in place of Prisma's own. */
+function isPrismaAway({ code, meta }: Prisma.PrismaClientKnownRequestError): boolean {
+  if (PRISMA.test(code) || SOCKET.test(code)) return true;
+  const thrown = meta?.['driverAdapterError'];
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  const { kind = '', originalCode = '' } = (cause ?? {}) as { kind?: string; originalCode?: string };
+  return ADAPTER.test(kind) || SQLSTATE.test(originalCode);
 }

@@ -1,4 +1,3 @@
-import { updateApiKey } from '#accounts/api-keys.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
@@ -120,7 +119,9 @@ describe('limits of a key', () => {
     const [{ id }] = (
       await platform.pool.query<{ id: string }>('SELECT id FROM api_keys ORDER BY created_at DESC LIMIT 1')
     ).rows as [{ id: string }];
-    await updateApiKey(platform.pool, id, { pollsPerMinute: 0, submitsPerMinute: null });
+    await platform.pool.query('UPDATE api_keys SET polls_per_minute = 0, submits_per_minute = NULL WHERE id = $1', [
+      id,
+    ]);
     for (const api of [platform, second]) {
       const free = async (): Promise<boolean> => (await get(api, '/v1/tasks', key)).headers.get('ratelimit') === null;
       expect(await waitUntil(free, { timeoutMs: 10_000 })).toBe(true);

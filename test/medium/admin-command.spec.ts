@@ -10,7 +10,7 @@ describe('npm run admin', () => {
   let people: PersonStore;
   beforeAll(async () => {
     room = await openTaskRoom();
-    people = new PersonStore(room.database.pool, { secretKey: SECRET_KEY });
+    people = new PersonStore(room.database, { secretKey: SECRET_KEY });
   });
   afterAll(() => room.close());
 

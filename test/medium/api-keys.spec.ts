@@ -1,15 +1,25 @@
-import pg from 'pg';
-import { createApiKey, ensureApiKey, hashApiKey, listApiKeys, revokeApiKey } from '#accounts/api-keys.js';
+import type pg from 'pg';
+import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import { hashApiKey } from '#accounts/api-keys.js';
+import { loadConfig } from '#config/load-config.js';
+import { DatabaseConfig } from '#database/database.config.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { Logger } from '#telemetry/logger.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
 // Real: a migrated Postgres database.
 const SECRET = 'a secret of at least thirty-two characters';
 let database: TestDatabase;
+let prisma: PrismaService;
 let pool: pg.Pool;
+let keys: ApiKeyRepository;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  pool = new pg.Pool({ connectionString: database.url });
+  const [config] = loadConfig([DatabaseConfig], { DATABASE_URL: database.url });
+  prisma = new PrismaService(config, new Logger('test', 'silent'));
+  pool = prisma.pool;
+  keys = new ApiKeyRepository(prisma, { secretKey: SECRET });
 });
 
 beforeEach(async () => {
@@ -17,12 +27,12 @@ beforeEach(async () => {
 });
 
 afterAll(async () => {
-  await pool.end();
+  await prisma.close();
   await database.drop();
 });
 
 it('stores the HMAC of a key and its first characters, never the key', async () => {
-  const { id, key, prefix } = await createApiKey(pool, SECRET, { name: 'team' });
+  const { id, key, prefix } = await keys.create({ name: 'team' });
   expect(key).toMatch(/^sk-dr-[A-Za-z0-9_-]{43}$/);
   expect(prefix).toBe(key.slice(0, 12));
   const { rows } = await pool.query<{ hash: Buffer; account_id: string; text: string }>(
@@ -44,31 +54,31 @@ it('hashes differently for another key and for another secret', () => {
 
 it('makes a given key known once, whoever is first', async () => {
   const key = 'a-key-from-the-environment';
-  const made = await Promise.all(Array.from({ length: 5 }, () => ensureApiKey(pool, SECRET, key, 'bootstrap')));
+  const made = await Promise.all(Array.from({ length: 5 }, () => keys.ensure(key, 'bootstrap')));
   expect(made.filter(({ created }) => created)).toHaveLength(1);
   expect(new Set(made.map(({ id }) => id)).size).toBe(1);
-  const listed = await listApiKeys(pool);
+  const listed = await keys.list();
   expect(listed).toMatchObject([{ name: 'bootstrap', revokedAt: null }]);
   // A short foreign key must not stand in the list whole.
   expect(listed[0]?.prefix.length).toBeLessThan(key.length / 3);
 });
 
 it('revokes by id or prefix, keeps the first time, and does not revive a revoked key', async () => {
-  const { id, key, prefix } = await createApiKey(pool, SECRET, { name: 'team' });
-  const revoked = await revokeApiKey(pool, prefix);
+  const { id, key, prefix } = await keys.create({ name: 'team' });
+  const revoked = await keys.revoke(prefix);
   if (typeof revoked === 'string') throw new Error(revoked);
   expect(revoked.id).toBe(id);
-  expect(await revokeApiKey(pool, id)).toEqual(revoked);
-  expect(await listApiKeys(pool)).toEqual([revoked]);
-  expect(await ensureApiKey(pool, SECRET, key, 'again')).toEqual({ id, created: false, revoked: true });
+  expect(await keys.revoke(id)).toEqual(revoked);
+  expect(await keys.list()).toEqual([revoked]);
+  expect(await keys.ensure(key, 'again')).toEqual({ id, created: false, revoked: true });
 });
 
 it('revokes nothing when the name is unknown, shared by several keys, or of another account', async () => {
-  await createApiKey(pool, SECRET, { name: 'one' });
-  const { id } = await createApiKey(pool, SECRET, { name: 'two' });
+  await keys.create({ name: 'one' });
+  const { id } = await keys.create({ name: 'two' });
   await pool.query(`UPDATE api_keys SET prefix = 'sk-dr-same'`);
-  expect(await revokeApiKey(pool, 'key_none')).toBe('unknown');
-  expect(await revokeApiKey(pool, 'sk-dr-same')).toBe('ambiguous');
-  expect(await revokeApiKey(pool, id, 'acct_other')).toBe('unknown');
-  expect((await listApiKeys(pool)).map(({ revokedAt }) => revokedAt)).toEqual([null, null]);
+  expect(await keys.revoke('key_none')).toBe('unknown');
+  expect(await keys.revoke('sk-dr-same')).toBe('ambiguous');
+  expect(await keys.revoke(id, 'acct_other')).toBe('unknown');
+  expect((await keys.list()).map(({ revokedAt }) => revokedAt)).toEqual([null, null]);
 });

@@ -9,7 +9,7 @@ describe('the audit log', () => {
   afterAll(() => room.close());
 
   it('keeps the order of what was done within one millisecond', async () => {
-    const log = new AuditLog(room.database.pool);
+    const log = new AuditLog(room.database);
     const targets = Array.from({ length: 60 }, (_, n) => `key_${n}`);
     await Promise.all(
       targets.map((target) => log.write({ accountId: TEST_ACCOUNT, personId: null, action: 'key.changed', target })),

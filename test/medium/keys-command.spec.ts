@@ -65,7 +65,7 @@ describe('budgets by npm run keys', () => {
     await run('list', ...c);
     await run('account', ...c);
     await expect(run('revoke', 'key_none', ...c)).rejects.toThrow('no key');
-    const { entries } = await new AuditLog(room.database.pool).list('acct_c', { limit: 100 });
+    const { entries } = await new AuditLog(room.database).list('acct_c', { limit: 100 });
     const command = { via: 'command' };
     expect(entries.map(({ action, target, person, details }) => [action, target, person, details]).reverse()).toEqual([
       ['key.created', id, null, { name: 'of c', tasks_in_flight: 3, ...command }],
@@ -91,7 +91,7 @@ describe('budgets by npm run keys', () => {
     );
     await run('account', '--weight', 'default', '--submits-per-minute', 'default', '--budget', '3', ...d);
     expect(await run('account', ...d)).toMatch(/weight 1, submits\/min default, polls\/min any, chats\/min 9,/);
-    const { entries } = await new AuditLog(room.database.pool).list('acct_d', { limit: 100 });
+    const { entries } = await new AuditLog(room.database).list('acct_d', { limit: 100 });
     expect(entries.map(({ action, target, details }) => [action, target, details]).reverse()).toEqual([
       [
         ...['account.limits_set', 'acct_d'],

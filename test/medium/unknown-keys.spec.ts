@@ -1,4 +1,5 @@
-import { createApiKey, newApiKey } from '#accounts/api-keys.js';
+import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import { newApiKey } from '#accounts/api-keys.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { ApiKeyStore } from '../../apps/api/src/auth/api-key-store.js';
 import { KeyUses } from '../../apps/api/src/auth/key-uses.js';
@@ -13,23 +14,24 @@ const BELIEVED_MS = 5_100;
 // Real: Postgres. Callers are what the server makes of their connection: a header and an address.
 describe('a flood of unknown keys', () => {
   let room: TaskRoom;
+  let keys: ApiKeyRepository;
   let uses: KeyUses;
   let store: ApiKeyStore;
 
   beforeEach(async () => {
     room = await openTaskRoom();
-    uses = new KeyUses(room.database, room.logger);
+    keys = new ApiKeyRepository(room.database, { secretKey: SECRET_KEY });
+    uses = new KeyUses(keys, room.logger);
     // Nobody is turned away for waiting too long: how fast a busy machine looks 900 keys up is not in question here.
     const lane = new StrangerLane({ ...LANE_LIMITS, patienceMs: 50_000 });
-    store = new ApiKeyStore(room.database, { secretKey: SECRET_KEY }, uses, lane);
+    store = new ApiKeyStore(room.database, keys, uses, lane);
   });
   afterEach(async () => {
     await uses.onApplicationShutdown();
     await room.close();
   });
 
-  const known = async (): Promise<string> =>
-    `Bearer ${(await createApiKey(room.database.pool, SECRET_KEY, { name: 'x' })).key}`;
+  const known = async (): Promise<string> => `Bearer ${(await keys.create({ name: 'x' })).key}`;
 
   /** Requests with keys that nobody has, one after the other, and how many of them were not answered yet. */
   async function flood(count: number, addressOf: (n: number) => string = () => FLOOD) {

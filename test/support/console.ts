@@ -1,4 +1,4 @@
-import { createSignInLink } from '#accounts/sign-in-links.js';
+import { createLinkToken, type LinkFor } from './access.js';
 import { assertDescribed } from './console-document.js';
 import type { ApiPlatform } from './platform.js';
 
@@ -53,12 +53,8 @@ export class Browser {
 }
 
 /** The token of a new link. */
-export async function linkToken(
-  platform: Pick<ApiPlatform, 'pool' | 'secretKey' | 'url'>,
-  link: Parameters<typeof createSignInLink>[3],
-): Promise<string> {
-  const url = await createSignInLink(platform.pool, platform.secretKey, platform.url, link);
-  return url.split('#token=')[1] ?? '';
+export async function linkToken(platform: Pick<ApiPlatform, 'pool' | 'secretKey'>, link: LinkFor): Promise<string> {
+  return await createLinkToken(platform.pool, platform.secretKey, link);
 }
 
 /** The first admin of a platform, signed in. */

@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
-import { createApiKey } from '#accounts/api-keys.js';
 import { migrate } from '#database/migrate.js';
 import { freePort } from './free-port.js';
 import { startPostgres, type EmbeddedService } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
+import { createKey } from './access.js';
 import { startAudit } from './audit.js';
 import { FaultProxy, type Fault } from './fault-proxy.js';
 import { startApi, startWorker, type TestProcess } from './processes.js';
@@ -164,7 +164,7 @@ export class FaultRoom {
     if (accountId !== undefined) {
       await this.pool.query('INSERT INTO accounts (id, name) VALUES ($1, $1) ON CONFLICT DO NOTHING', [accountId]);
     }
-    return (await createApiKey(this.pool, SECRET_KEY, { name, ...(accountId === undefined ? {} : { accountId }) })).key;
+    return (await createKey(this.pool, SECRET_KEY, { name, accountId })).key;
   }
 
   /** The same fault on the links of all members to one service. */

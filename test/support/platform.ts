@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { createApiKey } from '#accounts/api-keys.js';
+import { createKey } from './access.js';
 import { createTestDatabase } from './postgres.js';
 import { startApi, startWorker, type TestProcess } from './processes.js';
 import { createTestRedis } from './redis.js';
@@ -93,7 +93,7 @@ async function platformOf({ database, redis, folder, settings }: Room, api: Test
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
   // A connection that is still closing when its database is dropped reports that, and nobody else would hear it.
   pool.on('error', () => undefined);
-  const { key } = await createApiKey(pool, secretKey, { name: 'e2e' });
+  const { key } = await createKey(pool, secretKey, { name: 'e2e' });
   let count = 0;
   return {
     url: api.url,
@@ -103,10 +103,7 @@ async function platformOf({ database, redis, folder, settings }: Room, api: Test
     api,
     pool,
     newKey: async (columns = {}, accountId) => {
-      const made = await createApiKey(pool, secretKey, {
-        name: `e2e ${++count}`,
-        ...(accountId === undefined ? {} : { accountId }),
-      });
+      const made = await createKey(pool, secretKey, { name: `e2e ${++count}`, accountId });
       for (const [column, value] of Object.entries(columns)) {
         await pool.query(`UPDATE api_keys SET ${column} = $2 WHERE id = $1`, [made.id, value]);
       }

@@ -1,12 +1,12 @@
 import { loadConfig } from '#config/load-config.js';
-import type { Queryable } from '#database/queryable.js';
+import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
+import { LinkStore } from '#accounts/link-store.js';
 import { storedEmailOf } from '#accounts/person-rules.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
-import { createSignInLink } from '#accounts/sign-in-links.js';
 import { noteCommand } from './note-command.js';
 import { OneboxConfig } from './standalone.config.js';
-import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
+import { findRunning, notRunning, requireDatabaseUrl, withDatabase } from './running.js';
 import { textTable, textTime } from './text-table.js';
 
 const USAGE = `How to use it:
@@ -26,30 +26,33 @@ export async function admin(
   const known = email === undefined ? ['link', 'list'] : ['reset-password'];
   if (command === undefined || !known.includes(command) || rest.length > 0) throw new SetupError(USAGE);
   const [config] = loadConfig([OneboxConfig], env);
-  await withPool(requireDatabaseUrl(config), async (pool) => {
+  await withDatabase(requireDatabaseUrl(config), async (database) => {
     const { secretKey, url } = findRunning(config);
     if (secretKey === undefined) throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
     if (url === undefined) throw new SetupError(`PUBLIC_URL is not known: ${notRunning(config, 'PUBLIC_URL')}.`);
-    const people = await new PersonStore(pool, { secretKey }).list();
+    const people = await new PersonStore(database, { secretKey }).list();
     if (command === 'list') say(table(people));
-    else if (command === 'link') say((await firstAdminLink(pool, secretKey, url)) ?? thereIsOne(people));
-    else say(await passwordLink(pool, secretKey, url, personOf(people, email ?? '', accountId)));
+    else if (command === 'link') say((await firstAdminLink(database, secretKey, url)) ?? thereIsOne(people));
+    else say(await passwordLink(database, secretKey, url, personOf(people, email ?? '', accountId)));
   });
 }
 
 /** A link that makes the first admin; undefined when there is one. */
-export async function firstAdminLink(pool: Queryable, secretKey: string, url: string): Promise<string | undefined> {
-  if (await new PersonStore(pool, { secretKey }).hasFounder()) return undefined;
-  return await createSignInLink(pool, secretKey, url, { purpose: 'first_admin' });
+export async function firstAdminLink(
+  database: PrismaService,
+  secretKey: string,
+  url: string,
+): Promise<string | undefined> {
+  if (await new PersonStore(database, { secretKey }).hasFounder()) return undefined;
+  return url + (await new LinkStore(database, { secretKey }).create({ purpose: 'first_admin' }));
 }
 
-async function passwordLink(pool: Queryable, secretKey: string, url: string, person: Person): Promise<string> {
-  const { id, accountId, role, name } = person;
-  const link = { purpose: 'password', accountId, email: person.email, role } as const;
-  const address = await createSignInLink(pool, secretKey, url, link);
-  const details = { name, email: person.email };
-  await noteCommand(pool, 'person.reset_link_made', { account: accountId, target: id, details });
-  return address;
+async function passwordLink(database: PrismaService, secretKey: string, url: string, person: Person): Promise<string> {
+  const { id, accountId, name, email } = person;
+  const path = await new LinkStore(database, { secretKey }).resetPassword(person);
+  const details = { name, email };
+  await noteCommand(database, 'person.reset_link_made', { account: accountId, target: id, details });
+  return url + path;
 }
 
 /** Throws SetupError unless it is one person. */

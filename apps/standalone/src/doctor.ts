@@ -9,7 +9,7 @@ import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder, MIGRATIONS } from './data-folder.js';
 import { OneboxConfig } from './standalone.config.js';
-import { findRunning, notRunning, reasonOf, withPool, withRedis, type Running } from './running.js';
+import { findRunning, notRunning, reasonOf, withDatabase, withRedis, type Running } from './running.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -63,7 +63,7 @@ function secrets(config: OneboxConfig, { secretKey }: Running): string {
 function postgresChecks(config: OneboxConfig, { databaseUrl }: Running): Check[] {
   const query = async (sql: string): Promise<Record<string, unknown>> => {
     if (databaseUrl === undefined) throw new Error(notRunning(config, 'DATABASE_URL'));
-    return await withPool(databaseUrl, async (pool) => {
+    return await withDatabase(databaseUrl, async ({ pool }) => {
       const result = await pool.query<Record<string, unknown>>(sql);
       return result.rows[0] ?? {};
     });
@@ -74,7 +74,7 @@ function postgresChecks(config: OneboxConfig, { databaseUrl }: Running): Check[]
       'database schema',
       async () => {
         if (databaseUrl === undefined) throw new Error(notRunning(config, 'DATABASE_URL'));
-        const pending = await withPool(databaseUrl, (pool) => pendingMigrations(pool, MIGRATIONS));
+        const pending = await withDatabase(databaseUrl, ({ pool }) => pendingMigrations(pool, MIGRATIONS));
         if (pending.length > 0) throw new Error(`not migrated: ${pending.join(', ')}; run \`npm run db:migrate\``);
         return 'up to date';
       },
@@ -83,7 +83,7 @@ function postgresChecks(config: OneboxConfig, { databaseUrl }: Running): Check[]
       'postgres clock',
       async () => {
         if (databaseUrl === undefined) throw new Error(notRunning(config, 'DATABASE_URL'));
-        return await withPool(databaseUrl, (pool) =>
+        return await withDatabase(databaseUrl, ({ pool }) =>
           skew(async () => {
             const result = await pool.query<{ ms: number }>(
               'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',

@@ -1,19 +1,11 @@
 import { parseArgs } from 'node:util';
-import type { Pool } from 'pg';
 import { loadConfig } from '#config/load-config.js';
 import { AppError } from '#contract/app-error.js';
 import { decimalOf } from '#contract/money.js';
 import { VISIBLE_NAME } from '#contract/text-rules.js';
-import { assertRoomForKey, withAccountKeys } from '#accounts/account-keys-lock.js';
-import {
-  createApiKey,
-  DEFAULT_ACCOUNT,
-  listApiKeys,
-  revokeApiKey,
-  updateApiKey,
-  type ApiKeyRow,
-  type ApiKeySettings,
-} from '#accounts/api-keys.js';
+import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import { DEFAULT_ACCOUNT, type ApiKeyRow, type ApiKeySettings } from '#accounts/api-keys.js';
+import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { findBudgets, setBudget, type Budget } from '#billing/budgets.js';
 import { AccountStore, type AccountLimits } from '#accounts/account-store.js';
@@ -24,7 +16,7 @@ import { BUDGET_OPTIONS, budgetText, readBudget, type BudgetSetting } from './bu
 import { LIMIT_OPTIONS, limitChanges, limitsText, readLimits } from './limit-options.js';
 import { noteCommand } from './note-command.js';
 import { OneboxConfig } from './standalone.config.js';
-import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
+import { findRunning, notRunning, requireDatabaseUrl, withDatabase } from './running.js';
 import { textTable, textTime } from './text-table.js';
 
 const USAGE = `How to use it:
@@ -56,41 +48,41 @@ export async function keys(
   const { command, account, name, target, limits, budget } = parse(args);
   // Those of an account alone were refused for a key.
   const settings: Partial<ApiKeySettings> = limits;
-  await withPool(requireDatabaseUrl(config), async (pool) => {
-    const { name: accountName } = await namedAccount(pool, account);
+  await withDatabase(requireDatabaseUrl(config), async (database) => {
+    const { secretKey } = findRunning(config);
+    if (command === 'create' && secretKey === undefined)
+      throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
+    // Only new keys are hashed under it.
+    const keys = new ApiKeyRepository(database, { secretKey: secretKey ?? '' });
+    const { name: accountName } = await namedAccount(database, account);
     const note = (action: AuditAction, target: string, details: Record<string, unknown>): Promise<void> =>
-      noteCommand(pool, action, { account, target, details });
-    if (command === 'list') say(await list(pool, account));
+      noteCommand(database, action, { account, target, details });
+    if (command === 'list') say(await list(database, keys, account));
     else if (command === 'revoke') {
-      const key = found(await revokeApiKey(pool, target, account), target);
+      const key = found(await keys.revoke(target, account), target);
       await note('key.revoked', key.id, { name: key.name });
       say(revoked(key));
     } else if (command === 'update') {
-      const key = found(await updateApiKey(pool, target, settings, account), target);
-      const after = await budgetAfter(pool, { ownerId: key.id, owner: 'key' }, budget);
+      const key = found(await keys.update(target, settings, account), target);
+      const after = await budgetAfter(database, { ownerId: key.id, owner: 'key' }, budget);
       await note('key.changed', key.id, { name: key.name, changes: changesOf(limits, budget) });
       say(updated(key, after));
     } else if (command === 'account') {
-      const after = await budgetAfter(pool, { ownerId: account, owner: 'account' }, budget);
+      const after = await budgetAfter(database, { ownerId: account, owner: 'account' }, budget);
       if (budget !== undefined) {
         const { amount, period } = told(budget);
         await note('account.budget_set', account, { name: accountName, budget: amount, period });
       }
       if (Object.keys(limits).length > 0) {
-        await new AccountStore(pool).setLimits(account, limits);
+        await new AccountStore(database).setLimits(account, limits);
         await note('account.limits_set', account, { name: accountName, changes: limitChanges(limits) });
       }
-      const { limits: all } = await namedAccount(pool, account);
+      const { limits: all } = await namedAccount(database, account);
       say(`The budget of the account is ${budgetText(after)}.\nIts limits are: ${limitsText(all)}.`);
     } else {
-      const { secretKey } = findRunning(config);
-      if (secretKey === undefined)
-        throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
-      const { id, key } = await withAccountKeys(pool, account, async (database) => {
-        await assertRoomForKey(database, account, keysPerAccount).catch(tellHowToRaise(account));
-        return await createApiKey(database, secretKey, { name, accountId: account, settings });
-      });
-      await budgetAfter(pool, { ownerId: id, owner: 'key' }, budget);
+      const wanted = { name, accountId: account, settings };
+      const { id, key } = await keys.create(wanted, keysPerAccount).catch(tellHowToRaise(account));
+      await budgetAfter(database, { ownerId: id, owner: 'key' }, budget);
       await note('key.created', id, { name, ...changesOf(limits, budget) });
       say(`${key}\n\nThis is the key "${name}" (${id}). It is shown only now; keep it.`);
     }
@@ -178,7 +170,7 @@ function told(budget: Exclude<BudgetSetting, undefined>): { amount: string | nul
 
 /** The budget as it is after it was set, taken away, or left alone. */
 async function budgetAfter(
-  pool: Pool,
+  { pool }: PrismaService,
   owner: Pick<Budget, 'ownerId' | 'owner'>,
   budget: BudgetSetting,
 ): Promise<Budget | undefined> {
@@ -190,8 +182,8 @@ function limitsOf({ scopes, ...key }: ApiKeyRow): string {
   return `${limitsText(key)}${scopes.length === 0 ? '' : `, only ${scopes.join(' ')}`}`;
 }
 
-async function list(pool: Pool, account: string): Promise<string> {
-  const rows = await listApiKeys(pool, account);
+async function list({ pool }: PrismaService, keys: ApiKeyRepository, account: string): Promise<string> {
+  const rows = await keys.list(account);
   const budgets = await findBudgets(pool, [account, ...rows.map(({ id }) => id)]);
   const budgetOf = (ownerId: string): string => budgetText(budgets.find((budget) => budget.ownerId === ownerId));
   return `${table(rows, budgetOf)}\n\nBudget of the account: ${budgetOf(account)}`;

@@ -1,5 +1,5 @@
 import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
-import type { Queryable } from '#database/queryable.js';
+import type { PrismaService } from '#database/prisma.service.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
 
@@ -11,7 +11,7 @@ interface Noted {
 
 /** Writes into the audit log what a command has changed, which is the deed of nobody who is signed in. */
 export async function noteCommand(
-  database: Queryable,
+  database: PrismaService,
   action: AuditAction,
   { account = DEFAULT_ACCOUNT, target, details = {} }: Noted,
 ): Promise<void> {

@@ -17,7 +17,7 @@ import {
 import { RoutingConfig } from '#routing/routing.config.js';
 import { noteCommand } from './note-command.js';
 import { OneboxConfig } from './standalone.config.js';
-import { findRunning, reasonOf, requireDatabaseUrl, withPool, withRedis } from './running.js';
+import { findRunning, reasonOf, requireDatabaseUrl, withDatabase, withRedis } from './running.js';
 import { textTable, textTime } from './text-table.js';
 
 const USAGE = `How to use it:
@@ -38,17 +38,18 @@ export async function providers(args: readonly string[], env: Environment, say: 
   const { command, name, reason } = parse(args);
   const [config] = loadConfig([OneboxConfig], env);
   const known = catalogueOf(config, env);
-  await withPool(requireDatabaseUrl(config), async (pool) => {
+  await withDatabase(requireDatabaseUrl(config), async (database) => {
+    const { pool } = database;
     const drained = new Map((await listDrained(pool)).map((row) => [row.provider, row]));
     if (command === 'list') return await list(known, drained, config, env, say);
     if (!known.has(name) && !drained.has(name))
       throw new SetupError(unknown(name, [...known.keys(), ...drained.keys()]));
     if (command === 'drain') {
       await drainProvider(pool, name, reason);
-      await noteCommand(pool, 'provider.drained', { target: name, details: { reason } });
+      await noteCommand(database, 'provider.drained', { target: name, details: { reason } });
       say(`${name} gets no new calls: every worker knows within 2 s. What it works on is finished.`);
     } else if (await resumeProvider(pool, name)) {
-      await noteCommand(pool, 'provider.resumed', { target: name });
+      await noteCommand(database, 'provider.resumed', { target: name });
       say(`${name} gets calls again: every worker knows within 2 s.`);
     } else say(`${name} was not drained.`);
   });

@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis';
-import pg from 'pg';
+import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { DataFolder, readWhole } from './data-folder.js';
+import { openDatabase } from './open-database.js';
 import type { OneboxConfig } from './standalone.config.js';
 import { readSecrets } from './secrets.js';
 
@@ -42,22 +43,16 @@ export function requireDatabaseUrl(config: OneboxConfig): string {
   return databaseUrl;
 }
 
-/** Lends a small pool to the work and closes it. Throws SetupError when the database can't be reached. */
-export async function withPool<T>(databaseUrl: string, work: (pool: pg.Pool) => Promise<T>): Promise<T> {
-  const pool = new pg.Pool({
-    connectionString: databaseUrl,
-    max: 1,
-    connectionTimeoutMillis: 5_000,
-    query_timeout: 10_000,
-  });
-  pool.on('error', () => undefined);
+/** Lends a database to the work and closes it. Throws SetupError when it can't be reached. */
+export async function withDatabase<T>(databaseUrl: string, work: (database: PrismaService) => Promise<T>): Promise<T> {
+  const database = openDatabase(databaseUrl);
   try {
-    await pool.query('SELECT 1').catch((error: unknown) => {
+    await database.ping().catch((error: unknown) => {
       throw new SetupError(`The database can't be reached: ${reasonOf(error)}`);
     });
-    return await work(pool);
+    return await work(database);
   } finally {
-    await pool.end();
+    await database.close();
   }
 }
 

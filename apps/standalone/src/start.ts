@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadConfig } from '#config/load-config.js';
-import { ensureApiKey } from '#accounts/api-keys.js';
+import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { migrate } from '#database/migrate.js';
 import { freePort, portIsFree } from '#embedded/free-port.js';
 import { SetupError } from '#embedded/setup-error.js';
@@ -14,7 +14,7 @@ import { LogFiles } from './log-files.js';
 import { OneboxConfig } from './standalone.config.js';
 import { Product } from './product.js';
 import { ensureSecrets, replaceApiKey, type Secrets } from './secrets.js';
-import { withPool } from './running.js';
+import { withDatabase } from './running.js';
 import { createServices } from './services.js';
 import type { StopSignals } from './stop-signals.js';
 
@@ -111,25 +111,29 @@ async function ensureKey(
   say: (line: string) => void,
 ): Promise<Secrets> {
   const secretKey = config.secretKey ?? secrets.secretKey;
-  const previous = config.secretKeyPrevious;
-  return await withPool(databaseUrl, async (pool) => {
-    if (config.bootstrapApiKey !== undefined) {
-      const { revoked } = await ensureApiKey(pool, secretKey, config.bootstrapApiKey, 'bootstrap', previous);
+  const { secretKeyPrevious, bootstrapApiKey } = config;
+  return await withDatabase(databaseUrl, async (database) => {
+    const keys = new ApiKeyRepository(database, {
+      secretKey,
+      ...(secretKeyPrevious !== undefined && { secretKeyPrevious }),
+    });
+    if (bootstrapApiKey !== undefined) {
+      const { revoked } = await keys.ensure(bootstrapApiKey, 'bootstrap');
       if (revoked) throw new SetupError('The API key in BOOTSTRAP_API_KEY was revoked; give another one or none.');
       return secrets;
     }
-    const { revoked } = await ensureApiKey(pool, secretKey, secrets.apiKey, 'first key', previous);
+    const { revoked } = await keys.ensure(secrets.apiKey, 'first key');
     if (!revoked) return secrets;
     say('  The kept API key was revoked; a new one takes its place');
     const replaced = replaceApiKey(folder.secrets, secrets);
-    await ensureApiKey(pool, secretKey, replaced.apiKey, 'first key');
+    await keys.ensure(replaced.apiKey, 'first key');
     return replaced;
   });
 }
 
 /** A new link while nobody is the first admin. */
 async function linkForFirstAdmin(databaseUrl: string, secretKey: string, url: string): Promise<string | undefined> {
-  return await withPool(databaseUrl, (pool) => firstAdminLink(pool, secretKey, url));
+  return await withDatabase(databaseUrl, (database) => firstAdminLink(database, secretKey, url));
 }
 
 async function untilReady(url: string, signal: AbortSignal): Promise<void> {

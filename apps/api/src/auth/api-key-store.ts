@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '#contract/app-error.js';
-import { hashApiKey, KEY_SCOPES, renewApiKeyHash } from '#accounts/api-keys.js';
+import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import { KEY_SCOPES } from '#accounts/api-keys.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { SecretsConfig } from '#secrets/secrets.config.js';
-import { ACCOUNT_SHARE, accountShare, type Caller } from './caller.js';
+import { accountShare, type Caller } from './caller.js';
 import { KeyUses } from './key-uses.js';
 import { StrangerLane } from './stranger-lane.js';
 
@@ -36,7 +36,7 @@ export class ApiKeyStore {
 
   constructor(
     private readonly prisma: PrismaService,
-    private readonly secrets: SecretsConfig,
+    private readonly keys: ApiKeyRepository,
     private readonly uses: KeyUses,
     private readonly strangers: StrangerLane,
   ) {}
@@ -112,19 +112,11 @@ export class ApiKeyStore {
   }
 
   private async read(key: string) {
-    const { prisma } = this;
-    const { secretKey, secretKeyPrevious } = this.secrets;
-    const hash = hashApiKey(secretKey, key);
-    const hashes = [hash, ...(secretKeyPrevious === undefined ? [] : [hashApiKey(secretKeyPrevious, key)])];
-    const rows = await prisma.apiKey.findMany({
-      where: { hash: { in: hashes.map((one) => new Uint8Array(one)) } },
-      include: { account: { select: { ...ACCOUNT_SHARE, disabledAt: true } } },
-    });
-    const row = rows.find((one) => hash.equals(one.hash)) ?? rows[0];
+    const row = await this.keys.findByKey(key);
     if (row === undefined) return null;
-    // The key works under either; the next look-up tries again.
-    if (!hash.equals(row.hash)) await renewApiKeyHash(this.prisma.pool, this.secrets, key).catch(() => undefined);
-    const budgets = await prisma.budget.count({ where: { ownerId: { in: [row.accountId, row.budgetId ?? row.id] } } });
+    const budgets = await this.prisma.budget.count({
+      where: { ownerId: { in: [row.accountId, row.budgetId ?? row.id] } },
+    });
     return { ...row, budgeted: budgets > 0 };
   }
 }

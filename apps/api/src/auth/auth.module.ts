@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
+import { AccountsModule } from '#accounts/accounts.module.js';
 import { DatabaseModule } from '#database/database.module.js';
 import { ApiConfig } from '../common/api.config.js';
 import { ApiKeyGuard } from './api-key.guard.js';
@@ -15,7 +16,7 @@ const strangers = {
 
 /** Who calls the public API, and what they may do. */
 @Module({
-  imports: [DatabaseModule],
+  imports: [AccountsModule, DatabaseModule],
   providers: [{ provide: APP_GUARD, useClass: ApiKeyGuard }, ApiKeyStore, KeyUses, strangers],
 })
 export class AuthModule {}

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { PrismaService } from '#database/prisma.service.js';
+import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { Logger } from '#telemetry/logger.js';
 
 /** A key's last use is written at most this often, in ms. */
@@ -15,7 +15,7 @@ export class KeyUses implements OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly keys: ApiKeyRepository,
     private readonly logger: Logger,
   ) {}
 
@@ -41,11 +41,7 @@ export class KeyUses implements OnApplicationShutdown {
     for (const [id, at] of this.written) if (now - at >= INTERVAL_MS) this.written.delete(id);
     for (const id of ids) this.written.set(id, now);
     try {
-      await this.prisma.pool.query(
-        `UPDATE api_keys SET last_used_at = now()
-         WHERE id IN (SELECT id FROM api_keys WHERE id = ANY($1) FOR UPDATE SKIP LOCKED)`,
-        [ids],
-      );
+      await this.keys.touch(ids);
     } catch (error) {
       this.logger.warn('keys.uses_not_written', { count: ids.length, error });
     }

@@ -5,7 +5,7 @@ import { OperationsModule } from './operations/operations.module.js';
 import { PlaygroundModule } from './playground/playground.module.js';
 import { SignInModule } from './sign-in/sign-in.module.js';
 import { ConsoleTasksModule } from './tasks/tasks.module.js';
-import { AccountsModule } from './team/accounts.module.js';
+import { ConsoleAccountsModule } from './team/accounts.module.js';
 import { TeamModule } from './team/team.module.js';
 import { UsageModule } from './usage/usage.module.js';
 import { ConsoleWebhooksModule } from './webhooks/webhooks.module.js';
@@ -21,7 +21,7 @@ import { ConsoleWebhooksModule } from './webhooks/webhooks.module.js';
     OperationsModule,
     TeamModule,
     AuditModule,
-    AccountsModule,
+    ConsoleAccountsModule,
     ConsoleWebhooksModule,
   ],
 })

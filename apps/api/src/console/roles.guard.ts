@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
-import type { Role } from '#accounts/person-store.js';
+import type { Role } from '#accounts/person-rules.js';
 import type { Session } from '#accounts/session-store.js';
 import { sessionOf } from './session.guard.js';
 

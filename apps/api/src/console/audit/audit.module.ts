@@ -1,9 +1,9 @@
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
-import { PeopleModule } from '../../common/people.module.js';
+import { AccountsModule } from '#accounts/accounts.module.js';
 import { AuditTargets } from './audit-targets.js';
 import { AuditController } from './audit.controller.js';
 
 /** Who did what in an account. */
-@Module({ imports: [DatabaseModule, PeopleModule], controllers: [AuditController], providers: [AuditTargets] })
+@Module({ imports: [DatabaseModule, AccountsModule], controllers: [AuditController], providers: [AuditTargets] })
 export class AuditModule {}

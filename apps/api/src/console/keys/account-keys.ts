@@ -1,22 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
-import { assertRoomForKey, withAccountKeys } from '#accounts/account-keys-lock.js';
-import {
-  createApiKey,
-  listApiKeys,
-  replaceApiKey,
-  revokeApiKey,
-  updateApiKey,
-  type ApiKeyRow,
-} from '#accounts/api-keys.js';
+import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import type { ApiKeyRow } from '#accounts/api-keys.js';
 import { PrismaService } from '#database/prisma.service.js';
-import type { Queryable } from '#database/queryable.js';
-import { findBudgets, setBudget, shareBudget } from '#billing/budgets.js';
+import type { Transaction } from '#database/queryable.js';
+import { findBudgets, setBudget } from '#billing/budgets.js';
 import { spendByKey } from '#billing/spend.js';
 import { AccountStore } from '#accounts/account-store.js';
 import type { Session } from '#accounts/session-store.js';
-import { SecretsConfig } from '#secrets/secrets.config.js';
 import { budgetAfter } from '../budget-body.js';
 import { AccountDefaults } from '../team/account-defaults.js';
 import type { AccountDefaultsView } from '../team/account-views.js';
@@ -34,7 +26,7 @@ type Manager = Pick<Session, 'accountId' | 'personId' | 'role'>;
 export class AccountKeys {
   constructor(
     private readonly prisma: PrismaService,
-    private readonly secrets: SecretsConfig,
+    private readonly keys: ApiKeyRepository,
     private readonly source: CatalogueSource,
     private readonly accounts: AccountStore,
     private readonly defaults: AccountDefaults,
@@ -54,7 +46,7 @@ export class AccountKeys {
 
   /** All keys of the account by name: whose tasks everybody of the account may look at. */
   async names(accountId: string): Promise<KeyNameView[]> {
-    return (await listApiKeys(this.prisma.pool, accountId)).map(({ id, name }) => ({ id, name }));
+    return (await this.keys.list(accountId)).map(({ id, name }) => ({ id, name }));
   }
 
   /** Throws AppError `account_limit_reached` when the account has as many keys as it may. */
@@ -65,10 +57,8 @@ export class AccountKeys {
     assertWithinAccount(body, await this.limits(accountId));
     const budget = budgetAfter(body, undefined);
     const { name: _name, ...settings } = keySettings(body);
-    const made = await withAccountKeys(this.prisma.pool, accountId, async (database) => {
-      await assertRoomForKey(database, accountId, this.defaults.view.max_keys);
-      return await createApiKey(database, this.secrets.secretKey, { name: body.name, accountId, settings, createdBy });
-    });
+    const { max_keys: keysPerAccount } = this.defaults.view;
+    const made = await this.keys.create({ name: body.name, accountId, settings, createdBy }, keysPerAccount);
     if (budget) await setBudget(this.prisma.pool, { ownerId: made.id, owner: 'key' }, budget);
     return { key: await this.view(who, made.id), secret: made.key };
   }
@@ -77,14 +67,14 @@ export class AccountKeys {
     this.assertModels(body.models ?? []);
     const { pool } = this.prisma;
     const limits = await this.limits(who.accountId);
-    const budget = await withAccountKeys(pool, who.accountId, async (database) => {
-      const row = await this.find(who, id, database);
-      const [before] = await findBudgets(database, [row.id]);
+    const [before] = await findBudgets(pool, [id]);
+    const budget = await this.keys.withAccountKeys(who.accountId, async (transaction) => {
+      const row = await this.find(who, id, transaction);
       if (who.role === 'member') assertForMember(body, row, before);
       assertWithinAccount(body, limits);
       assertEnd(body, row);
       const after = budgetAfter(body, before);
-      await updateApiKey(database, row.id, keySettings(body), who.accountId);
+      await this.keys.update(row.id, keySettings(body), who.accountId, transaction);
       return who.role === 'member' ? undefined : after;
     });
     if (budget !== undefined) await setBudget(pool, { ownerId: id, owner: 'key' }, budget ?? undefined);
@@ -96,42 +86,31 @@ export class AccountKeys {
    * meanwhile and shares its budget. One that the old key has replaced itself ends at once.
    */
   async rotate(who: Manager, id: string, overlapHours: number): Promise<NewKeyView> {
-    const { accountId } = who;
-    const made = await withAccountKeys(this.prisma.pool, accountId, async (database) => {
-      const old = await this.find(who, id, database);
+    const made = await this.keys.withAccountKeys(who.accountId, async (transaction) => {
+      const old = await this.find(who, id, transaction);
       if (old.revokedAt !== null || (old.expiresAt !== null && old.expiresAt <= new Date())) {
         throw new AppError('invalid_value', 'The key is revoked or expired; create a new one.');
       }
       if (old.replacedBy !== null) {
         throw new AppError('invalid_value', 'The key was rotated already; rotate the one in its place.');
       }
-      const { name, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes } = old;
-      const { defaultResponseFormat, allowPixelSize, submitMode, expiresAt } = old;
-      const settings = {
-        ...{ weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes },
-        ...{ defaultResponseFormat, allowPixelSize, submitMode, expiresAt },
-      };
-      const createdBy = old.createdBy?.id ?? null;
-      const key = await createApiKey(database, this.secrets.secretKey, { name, accountId, settings, createdBy });
-      await shareBudget(database, key.id, old.id);
-      await replaceApiKey(database, old.id, key.id, new Date(Date.now() + overlapHours * HOUR_MS));
-      return key;
+      return await this.keys.rotate(transaction, old.id, new Date(Date.now() + overlapHours * HOUR_MS));
     });
     return { key: await this.view(who, made.id), secret: made.key };
   }
 
   async revoke(who: Manager, id: string): Promise<KeyView> {
     const row = await this.find(who, id);
-    await revokeApiKey(this.prisma.pool, row.id, who.accountId);
+    await this.keys.revoke(row.id, who.accountId);
     return await this.view(who, row.id);
   }
 
-  private async rows(who: Manager, database: Queryable = this.prisma.pool): Promise<ApiKeyRow[]> {
-    return await listApiKeys(database, who.accountId, who.role === 'admin' ? undefined : who.personId);
+  private async rows(who: Manager, transaction?: Transaction): Promise<ApiKeyRow[]> {
+    return await this.keys.list(who.accountId, who.role === 'admin' ? undefined : who.personId, transaction);
   }
 
-  private async find(who: Manager, id: string, database?: Queryable): Promise<ApiKeyRow> {
-    const row = (await this.rows(who, database)).find((key) => key.id === id);
+  private async find(who: Manager, id: string, transaction?: Transaction): Promise<ApiKeyRow> {
+    const row = (await this.rows(who, transaction)).find((key) => key.id === id);
     if (row === undefined) throw new AppError('not_found', 'There is no such key.');
     return row;
   }

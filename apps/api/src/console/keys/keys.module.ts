@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
-import { PeopleModule } from '../../common/people.module.js';
+import { AccountsModule } from '#accounts/accounts.module.js';
 import { AccountDefaultsModule } from '../team/account-defaults.module.js';
 import { AccountKeys } from './account-keys.js';
 import { KeysController } from './keys.controller.js';
 
 /** The API keys of an account. */
 @Module({
-  imports: [AccountDefaultsModule, DatabaseModule, PeopleModule],
+  imports: [AccountDefaultsModule, DatabaseModule, AccountsModule],
   controllers: [KeysController],
   providers: [AccountKeys],
 })

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { RoutingModule } from '#routing/routing.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
-import { PeopleModule } from '../../common/people.module.js';
+import { AccountsModule } from '#accounts/accounts.module.js';
 import { TaskStoresModule } from '../../common/task-stores.module.js';
 import { ImagesModule } from '../../images/images.module.js';
 import { ConsoleTasksModule } from '../tasks/tasks.module.js';
@@ -13,7 +13,7 @@ import { Redrive } from './redrive.js';
 
 /** What concerns the whole installation: providers, queue and failures, for its operators. */
 @Module({
-  imports: [ConsoleTasksModule, ImagesModule, PeopleModule, RoutingModule, TaskStoresModule, TasksModule],
+  imports: [ConsoleTasksModule, ImagesModule, AccountsModule, RoutingModule, TaskStoresModule, TasksModule],
   controllers: [OperationController, FailuresController],
   providers: [Operation, ProviderTest, Redrive],
 })

@@ -67,8 +67,8 @@ export class OpenIdSignIn {
   private async take(link: string, claims: Claims): Promise<Omit<SignedIn, 'details'> | undefined> {
     const { email, emailVerified, issuer, subject } = claims;
     const credential = { identity: { issuer, subject }, vouchedEmail: emailVerified ? email : undefined };
-    const who = { email: email ?? null, name: claims.name ?? email ?? 'Somebody', ...credential };
-    const founder = email === undefined ? undefined : await this.people.createFounder(link, who);
+    const who = { name: claims.name ?? email ?? 'Somebody', ...credential };
+    const founder = email === undefined ? undefined : await this.people.createFounder(link, { ...who, email });
     if (founder !== undefined) return { person: founder, action: 'person.became_first_admin' };
     const invited = await this.people.createInvited(link, who);
     if (invited !== undefined) return { person: invited, action: 'person.joined' };

@@ -32,7 +32,7 @@ export class PasswordSignIn {
   async join(address: string, { token, name, password }: JoinBody): Promise<Person> {
     await this.admit(address);
     const passwordHash = await this.hash(address, password, { token });
-    return usable(await this.people.createInvited(token, { email: null, name, passwordHash }));
+    return usable(await this.people.createInvited(token, { name, passwordHash }));
   }
 
   /** Throws AppError `link_used`. */

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ROLES, type Role } from '#accounts/person-store.js';
+import { ROLES, type Role } from '#accounts/person-rules.js';
 import type { Session, SessionRow } from '#accounts/session-store.js';
 import { isOperator } from '../roles.guard.js';
 

@@ -4,7 +4,7 @@ import { SignInConfig } from '#accounts/sign-in.config.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { ApiConfig } from '../../common/api.config.js';
-import { PeopleModule } from '../../common/people.module.js';
+import { AccountsModule } from '#accounts/accounts.module.js';
 import { LimitsModule } from '../../limits/limits.module.js';
 import { BegunCookie } from './begun-cookie.js';
 import { FailedSignIns } from './failed-sign-ins.js';
@@ -34,7 +34,7 @@ const sealer = {
 
 /** How people come into the console and out of it, and what they change of their own. */
 @Module({
-  imports: [LimitsModule, PeopleModule],
+  imports: [LimitsModule, AccountsModule],
   controllers: [WaysInController, SignInController, OpenIdController, SessionsController, PersonController],
   providers: [
     OpenSession,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ensureHiddenKey } from '#accounts/api-keys.js';
+import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Session } from '#accounts/session-store.js';
 import { ACCOUNT_SHARE, accountShare, type Caller } from '../../auth/caller.js';
@@ -16,7 +16,10 @@ const PLAYGROUND_KEY = 'Playground';
  */
 @Injectable()
 export class ConsoleCaller {
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly keys: ApiKeyRepository,
+  ) {}
 
   async of({ accountId, personId, role }: Orderer): Promise<Caller> {
     const account = await this.prisma.account.findUniqueOrThrow({
@@ -45,7 +48,7 @@ export class ConsoleCaller {
 
   /** Made at first need. */
   async keyId(accountId: string): Promise<string> {
-    return await ensureHiddenKey(this.prisma.pool, accountId, PLAYGROUND_KEY);
+    return await this.keys.ensureHidden(accountId, PLAYGROUND_KEY);
   }
 
   /** The newest key of the person that an admin gave a budget or a limit, ended ones included. */

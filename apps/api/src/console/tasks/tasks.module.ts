@@ -3,7 +3,7 @@ import { StorageModule } from '#storage/storage.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { LinksModule } from '../../common/links.module.js';
 import { TaskListenersModule } from '#tasks/task-listeners.module.js';
-import { PeopleModule } from '../../common/people.module.js';
+import { AccountsModule } from '#accounts/accounts.module.js';
 import { TaskStoresModule } from '../../common/task-stores.module.js';
 import { WebhooksModule } from '#webhooks/webhooks.module.js';
 import { ImagesModule } from '../../images/images.module.js';
@@ -24,7 +24,7 @@ import { ConsoleTasksController } from './tasks.controller.js';
     LimitsModule,
     LinksModule,
     TaskListenersModule,
-    PeopleModule,
+    AccountsModule,
     StorageModule,
     TasksApiModule,
     TasksModule,

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
-import { PeopleModule } from '../../common/people.module.js';
+import { AccountsModule } from '#accounts/accounts.module.js';
 import { AccountDefaultsModule } from './account-defaults.module.js';
 import { AccountsController } from './accounts.controller.js';
 import { Accounts } from './accounts.js';
@@ -9,8 +9,8 @@ import { TeamModule } from './team.module.js';
 
 /** Accounts: the own one for its admins, all of them for operators. */
 @Module({
-  imports: [AccountDefaultsModule, DatabaseModule, PeopleModule, TeamModule],
+  imports: [AccountDefaultsModule, DatabaseModule, AccountsModule, TeamModule],
   controllers: [OwnAccountController, AccountsController],
   providers: [Accounts],
 })
-export class AccountsModule {}
+export class ConsoleAccountsModule {}

@@ -1,17 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { LinkStore, type Invitation } from '#accounts/link-store.js';
-import { PersonStore, type Role } from '#accounts/person-store.js';
+import type { Role } from '#accounts/person-rules.js';
+import { PersonStore, type Person } from '#accounts/person-store.js';
+import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 
 /** Open invitations that an account may have at a time; a link works for a day. */
 const MOST_OPEN = 100;
 
-/** Who is asked to join an account. Another account's invitation is none: `not_found`. */
+/** Who is asked to join an account, and the links that people are sent. Another account's invitation is none: `not_found`. */
 @Injectable()
 export class Invitations {
   constructor(
     private readonly people: PersonStore,
     private readonly links: LinkStore,
+    private readonly config: ApiConfig,
   ) {}
 
   async list(accountId: string): Promise<Invitation[]> {
@@ -34,20 +37,29 @@ export class Invitations {
       const text = `The account has ${MOST_OPEN} open invitations. Withdraw one before you invite someone else.`;
       throw new AppError('account_limit_reached', text);
     }
-    return await this.links.invite(accountId, { email, role });
+    return this.address(await this.links.invite(accountId, { email, role }));
   }
 
   /** A new link in place of one that was lost, or is too old. */
   async renew(accountId: string, id: string): Promise<{ link: string; invitation: Invitation }> {
     const invitation = (await this.list(accountId)).find((one) => one.id === id);
     if (invitation === undefined) throw noInvitation();
-    return { link: await this.links.invite(accountId, invitation), invitation };
+    return { link: this.address(await this.links.invite(accountId, invitation)), invitation };
   }
 
   async withdraw(accountId: string, id: string): Promise<Invitation> {
     const invitation = await this.links.withdraw(accountId, id);
     if (invitation === undefined) throw noInvitation();
     return invitation;
+  }
+
+  /** The link with which a person chooses a new password; an older one ends. */
+  async resetPassword(person: Person): Promise<string> {
+    return this.address(await this.links.resetPassword(person));
+  }
+
+  private address(path: string): string {
+    return publicUrlOf(this.config) + path;
   }
 }
 

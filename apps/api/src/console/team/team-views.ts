@@ -1,7 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { Invitation } from '#accounts/link-store.js';
-import { ROLES, type Person, type Role } from '#accounts/person-store.js';
-import { LINK_HOURS } from '#accounts/sign-in-links.js';
+import { ROLES, type Role } from '#accounts/person-rules.js';
+import type { Person } from '#accounts/person-store.js';
+import { LINK_HOURS } from '#accounts/link-store.js';
 
 /** How somebody may sign in. */
 const WAYS = ['password', 'openid'] as const;

@@ -4,7 +4,6 @@ import { ApiResponse } from '@nestjs/swagger';
 import { AppError } from '#contract/app-error.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
-import { LinkStore } from '#accounts/link-store.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
 import { ConsoleController } from '../console-controller.js';
 import { Invitations } from './invitations.js';
@@ -21,7 +20,6 @@ import { IdParam } from '../../common/params.js';
 export class TeamController {
   constructor(
     private readonly people: PersonStore,
-    private readonly links: LinkStore,
     private readonly invitations: Invitations,
     private readonly audit: AuditLog,
   ) {}
@@ -70,7 +68,7 @@ export class TeamController {
   @ApiResponse({ status: 201, type: LinkView, description: 'Their sessions end when it is used.' })
   async resetLink(@Session() session: Session, @Param() { id }: IdParam): Promise<LinkView> {
     const person = await this.another(session, id);
-    const link = await this.links.resetPassword(person);
+    const link = await this.invitations.resetPassword(person);
     await this.write(session, 'person.reset_link_made', person.id, named(person));
     return linkView(link);
   }

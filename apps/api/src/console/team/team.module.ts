@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
-import { PeopleModule } from '../../common/people.module.js';
+import { AccountsModule } from '#accounts/accounts.module.js';
 import { Invitations } from './invitations.js';
 import { TeamController } from './team.controller.js';
 
 /** The people of an account, and who is asked to join them. */
 @Module({
-  imports: [PeopleModule],
+  imports: [AccountsModule],
   controllers: [TeamController],
   providers: [Invitations],
   exports: [Invitations],

@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
 import { WebhooksModule } from '#webhooks/webhooks.module.js';
-import { PeopleModule } from '../../common/people.module.js';
+import { AccountsModule } from '#accounts/accounts.module.js';
 import { AccountWebhooks } from './account-webhooks.js';
 import { WebhooksController } from './webhooks.controller.js';
 
 /** Where an account is told of the ends of its tasks. What is sent, and when, is the library's WebhooksModule. */
 @Module({
-  imports: [PeopleModule, WebhooksModule],
+  imports: [AccountsModule, WebhooksModule],
   controllers: [WebhooksController],
   providers: [AccountWebhooks],
 })

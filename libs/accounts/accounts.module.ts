@@ -1,0 +1,21 @@
+import { Module } from '@nestjs/common';
+import { DatabaseModule } from '#database/database.module.js';
+import { AccountStore } from './account-store.js';
+import { ApiKeyRepository } from './api-key.repository.js';
+import { AuditLog } from './audit-log.js';
+import { HashPlaces } from './hash-places.js';
+import { LinkStore } from './link-store.js';
+import { OpenIdPeople } from './openid-people.js';
+import { Passwords } from './passwords.js';
+import { PersonStore } from './person-store.js';
+import { SessionStore } from './session-store.js';
+
+const stores = [AccountStore, ApiKeyRepository, PersonStore, SessionStore, LinkStore, OpenIdPeople, AuditLog];
+
+/** The rows of accounts, of their keys and people, and of what these did. */
+@Module({
+  imports: [DatabaseModule],
+  providers: [...stores, HashPlaces, Passwords],
+  exports: [...stores, Passwords],
+})
+export class AccountsModule {}

@@ -1,0 +1,276 @@
+import { Injectable } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import { ulid } from 'ulid';
+import { AppError } from '#contract/app-error.js';
+import type { ApiKey, Prisma } from '#database/generated/client.js';
+import { isUniqueViolation } from '#database/prisma-errors.js';
+import { PrismaService } from '#database/prisma.service.js';
+import type { Transaction } from '#database/queryable.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
+import { lockAccount, touchKeys } from './accounts.sql.js';
+import {
+  DEFAULT_ACCOUNT,
+  hashApiKey,
+  KEY_SCOPES,
+  newApiKey,
+  prefixOf,
+  type ApiKeyRow,
+  type ApiKeySettings,
+  type KeyScope,
+  type NewApiKey,
+} from './api-keys.js';
+
+type KeyChange = Partial<ApiKeySettings & Pick<ApiKeyRow, 'name'>>;
+/** A key just made; nowhere else can it be read. */
+interface MadeKey {
+  readonly id: string;
+  readonly key: string;
+  readonly prefix: string;
+}
+
+/** The API keys of accounts. */
+@Injectable()
+export class ApiKeyRepository {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly secrets: SecretsConfig,
+  ) {}
+
+  /**
+   * Does the work in one transaction, while no other key of the account is created, rotated or changed. The account's
+   * row is the lock, so its limits stay as they are as well. Throws what the work throws; nothing of it stays then.
+   */
+  async withAccountKeys<T>(accountId: string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return await this.prisma.$transaction(async (transaction) => {
+      await lockAccount(transaction, accountId);
+      return await work(transaction);
+    });
+  }
+
+  /**
+   * Makes a key; the answer is the only place where it can be read. Throws AppError `account_limit_reached` when the
+   * account has as many as it may: its own limit, or else `keysPerAccount`; 0 = unlimited.
+   */
+  async create(
+    { name, accountId = DEFAULT_ACCOUNT, settings = {}, createdBy = null }: NewApiKey,
+    keysPerAccount = 0,
+  ): Promise<MadeKey> {
+    return await this.withAccountKeys(accountId, async (transaction) => {
+      await assertRoomForKey(transaction, accountId, keysPerAccount);
+      return await this.insert(transaction, { name, accountId, createdBy, ...columnsOf(settings) });
+    });
+  }
+
+  /** Makes the given key known unless it is; a revoked one stays revoked. */
+  async ensure(key: string, name: string): Promise<{ id: string; created: boolean; revoked: boolean }> {
+    await this.renewHash(key);
+    const hash = this.hash(key);
+    const { row, created } = await findOrCreate(
+      () => this.prisma.apiKey.findUnique({ where: { hash } }),
+      () =>
+        this.prisma.apiKey.create({ data: newRow({ accountId: DEFAULT_ACCOUNT, name, prefix: prefixOf(key), hash }) }),
+    );
+    return { id: row.id, created, revoked: row.revokedAt !== null };
+  }
+
+  /** The id of the account's hidden key of this name, made when there is none; its secret is known to nobody. */
+  async ensureHidden(accountId: string, name: string): Promise<string> {
+    const { row } = await findOrCreate(
+      () => this.prisma.apiKey.findFirst({ where: { accountId, name, hidden: true } }),
+      // Random bits that are the HMAC of nothing that anyone could find.
+      () =>
+        this.prisma.apiKey.create({
+          data: newRow({ accountId, name, prefix: '', hash: randomBytes(32), hidden: true }),
+        }),
+    );
+    return row.id;
+  }
+
+  /**
+   * The row of a key, with its account; undefined when there is none. Its hash may be under the SECRET_KEY before this
+   * one: the key works under either, and gets a new hash.
+   */
+  async findByKey(key: string) {
+    const hashes = this.hashes(key);
+    const rows = await this.prisma.apiKey.findMany({ where: { hash: { in: hashes } }, include: { account: true } });
+    const current = rows.find(({ hash }) => hashes[0] !== undefined && Buffer.compare(hash, hashes[0]) === 0);
+    // The next look-up tries again.
+    if (current === undefined && rows.length > 0) await this.renewHash(key).catch(() => undefined);
+    return current ?? rows[0];
+  }
+
+  /** The account's keys that somebody holds, or those of them that one person made, newest first. */
+  async list(
+    accountId = DEFAULT_ACCOUNT,
+    createdBy?: string,
+    database: Transaction = this.prisma,
+  ): Promise<ApiKeyRow[]> {
+    const rows = await database.apiKey.findMany({
+      where: { accountId, hidden: false, ...(createdBy === undefined ? {} : { createdBy }) },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    });
+    const makers = await database.person.findMany({
+      where: { id: { in: rows.flatMap((row) => row.createdBy ?? []) } },
+      select: { id: true, name: true },
+    });
+    return rows.map((row) => shown(row, makers));
+  }
+
+  /**
+   * Sets what is named for the key with this id or prefix, and leaves the rest. `unknown` when there is none,
+   * `ambiguous` when several keys share the prefix: nothing is changed then.
+   */
+  async update(
+    idOrPrefix: string,
+    settings: KeyChange,
+    accountId = DEFAULT_ACCOUNT,
+    database: Transaction = this.prisma,
+  ): Promise<ApiKeyRow | 'unknown' | 'ambiguous'> {
+    const key = await this.find(idOrPrefix, accountId, database);
+    if (typeof key === 'string') return key;
+    await database.apiKey.updateMany({ where: { id: key.id, accountId }, data: columnsOf(settings) });
+    return { ...key, ...settings };
+  }
+
+  /** Revokes the key with this id or prefix; one that is revoked already keeps its time. Answers like `update`. */
+  async revoke(idOrPrefix: string, accountId = DEFAULT_ACCOUNT): Promise<ApiKeyRow | 'unknown' | 'ambiguous'> {
+    const key = await this.find(idOrPrefix, accountId, this.prisma);
+    if (typeof key === 'string') return key;
+    const data = { revokedAt: new Date() };
+    await this.prisma.apiKey.updateMany({ where: { id: key.id, accountId, revokedAt: null }, data });
+    return await this.find(key.id, accountId, this.prisma);
+  }
+
+  /**
+   * Makes a key with the settings and the budget of another one, which it takes the place of, and which ends at `end` or
+   * before. The one that this had taken the place of ends at once, so that there are never more than two.
+   */
+  async rotate(transaction: Transaction, id: string, end: Date): Promise<MadeKey> {
+    const old = await transaction.apiKey.findUniqueOrThrow({ where: { id } });
+    const { accountId, createdBy, name, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes } = old;
+    const { defaultResponseFormat, allowPixelSize, submitMode, expiresAt } = old;
+    const made = await this.insert(transaction, {
+      ...{ accountId, createdBy, name, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes },
+      ...{ defaultResponseFormat, allowPixelSize, submitMode, expiresAt, budgetId: old.budgetId ?? old.id },
+    });
+    const now = new Date();
+    await transaction.apiKey.updateMany({
+      where: { replacedBy: id, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
+      data: { expiresAt: now },
+    });
+    const ends = expiresAt === null || expiresAt > end ? end : expiresAt;
+    await transaction.apiKey.update({ where: { id }, data: { replacedBy: made.id, expiresAt: ends } });
+    return made;
+  }
+
+  /** Notes that keys were used just now. */
+  async touch(ids: readonly string[]): Promise<void> {
+    await touchKeys(this.prisma.pool, ids);
+  }
+
+  /** Stores a key's hash under this SECRET_KEY, if it is under the one before it. */
+  private async renewHash(key: string): Promise<void> {
+    const [hash, previous] = this.hashes(key);
+    if (hash === undefined || previous === undefined) return;
+    try {
+      await this.prisma.apiKey.updateMany({ where: { hash: previous }, data: { hash } });
+    } catch (error) {
+      // It is known under this one as well, and stays so.
+      if (!isUniqueViolation(error)) throw error;
+    }
+  }
+
+  private async find(
+    idOrPrefix: string,
+    accountId: string,
+    database: Transaction,
+  ): Promise<ApiKeyRow | 'unknown' | 'ambiguous'> {
+    const rows = await this.list(accountId, undefined, database);
+    const found = rows.filter(({ id, prefix }) => id === idOrPrefix || prefix === idOrPrefix);
+    if (found.length > 1) return 'ambiguous';
+    return found[0] ?? 'unknown';
+  }
+
+  private async insert(
+    transaction: Transaction,
+    columns: Omit<Prisma.ApiKeyUncheckedCreateInput, 'id' | 'prefix' | 'hash'>,
+  ): Promise<MadeKey> {
+    const key = newApiKey();
+    const prefix = prefixOf(key);
+    const { id } = await transaction.apiKey.create({ data: newRow({ ...columns, prefix, hash: this.hash(key) }) });
+    return { id, key, prefix };
+  }
+
+  private hash(key: string): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(hashApiKey(this.secrets.secretKey, key));
+  }
+
+  /** Under this SECRET_KEY, and under the one before it. */
+  private hashes(key: string): Uint8Array<ArrayBuffer>[] {
+    const { secretKeyPrevious: previous } = this.secrets;
+    return [this.hash(key), ...(previous === undefined ? [] : [new Uint8Array(hashApiKey(previous, key))])];
+  }
+}
+
+/**
+ * Counts the keys that work; a rotated key and the one in its place count as one. Throws AppError
+ * `account_limit_reached` when the account has as many as it may.
+ */
+async function assertRoomForKey(transaction: Transaction, accountId: string, keysPerAccount: number): Promise<void> {
+  const account = await transaction.account.findUnique({ where: { id: accountId }, select: { maxKeys: true } });
+  const most = account?.maxKeys ?? keysPerAccount;
+  if (most === 0) return;
+  const keys = await transaction.apiKey.count({ where: { ...workingKeys(), accountId, replacedBy: null } });
+  if (keys < most) return;
+  const held = most === 1 ? 'a key already, and may have 1' : `${keys} keys, and may have ${most}`;
+  throw new AppError(
+    'account_limit_reached',
+    `The account has ${held}. Revoke one, or ask an operator to raise the limit.`,
+  );
+}
+
+/** Keys that somebody holds and that work at this moment. */
+export function workingKeys() {
+  const alive = [{ expiresAt: null }, { expiresAt: { gt: new Date() } }];
+  return { hidden: false, revokedAt: null, OR: alive };
+}
+
+/** The row that there is, or is made; whoever comes second at the same moment gets the first one's. */
+async function findOrCreate<T>(
+  find: () => Promise<T | null>,
+  create: () => Promise<T>,
+): Promise<{ row: T; created: boolean }> {
+  const row = await find();
+  if (row !== null) return { row, created: false };
+  try {
+    return { row: await create(), created: true };
+  } catch (error) {
+    const first = isUniqueViolation(error) ? await find() : null;
+    if (first === null) throw error;
+    return { row: first, created: false };
+  }
+}
+
+function newRow(columns: Omit<Prisma.ApiKeyUncheckedCreateInput, 'id'>): Prisma.ApiKeyUncheckedCreateInput {
+  return { ...columns, id: `key_${ulid()}` };
+}
+
+function columnsOf({ models, scopes, ...columns }: KeyChange) {
+  return { ...columns, ...(models && { models: [...models] }), ...(scopes && { scopes: [...scopes] }) };
+}
+
+function shown(row: ApiKey, makers: readonly { id: string; name: string }[]): ApiKeyRow {
+  const { id, name, prefix, createdAt, revokedAt, lastUsedAt, replacedBy, expiresAt, models, allowPixelSize } = row;
+  const { weight, submitsPerMinute, pollsPerMinute, tasksInFlight, defaultResponseFormat: format } = row;
+  return {
+    ...{ id, name, prefix, createdAt, revokedAt, lastUsedAt, replacedBy, expiresAt, models, allowPixelSize },
+    ...{ weight, submitsPerMinute, pollsPerMinute, tasksInFlight, scopes: row.scopes.filter(isScope) },
+    defaultResponseFormat: format === 'url' || format === 'b64_json' ? format : null,
+    submitMode: row.submitMode === 'apimart' ? 'apimart' : 'sync',
+    createdBy: makers.find((person) => person.id === row.createdBy) ?? null,
+  };
+}
+
+function isScope(scope: string): scope is KeyScope {
+  return KEY_SCOPES.some((known) => known === scope);
+}

@@ -1,0 +1,11 @@
+import type { Prisma } from './generated/client.js';
+
+/** An object as a Json column takes it; what JSON cannot say, such as undefined, is left out. */
+export function jsonOf(value: object): Prisma.InputJsonObject {
+  return JSON.parse(JSON.stringify(value)) as Prisma.InputJsonObject;
+}
+
+/** The object that a Json column holds; of anything else, an empty one. */
+export function objectOf(json: Prisma.JsonValue): Prisma.JsonObject {
+  return typeof json === 'object' && json !== null && !Array.isArray(json) ? json : {};
+}

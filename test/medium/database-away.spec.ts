@@ -1,0 +1,87 @@
+import { loadConfig } from '#config/load-config.js';
+import { isDatabaseAway } from '#database/away.js';
+import { DatabaseConfig } from '#database/database.config.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { isUniqueViolation } from '#database/prisma-errors.js';
+import { openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
+
+// Real: Postgres, and Prisma on it; that it is away or too slow is not played.
+describe('what Prisma throws when the database is away', () => {
+  let room: TaskRoom;
+  beforeAll(async () => {
+    room = await openTaskRoom();
+  });
+  afterAll(() => room.close());
+
+  /** Prisma on this database. */
+  async function thrown(
+    work: (prisma: PrismaService) => Promise<unknown>,
+    settings: Record<string, string> = {},
+  ): Promise<unknown> {
+    const [config] = loadConfig([DatabaseConfig], { DATABASE_URL: room.databaseUrl, ...settings });
+    const prisma = new PrismaService(config, room.logger);
+    try {
+      await work(prisma);
+    } catch (error) {
+      return error;
+    } finally {
+      await prisma.close();
+    }
+    throw new Error('nothing was thrown');
+  }
+
+  const count = (prisma: PrismaService): Promise<unknown> => prisma.account.count();
+  const countInTransaction = (prisma: PrismaService): Promise<unknown> =>
+    prisma.$transaction(async (tx) => await tx.account.count());
+  const rename = (prisma: PrismaService): Promise<unknown> => prisma.account.updateMany({ data: { name: 'A' } });
+  const renameInTransaction = (prisma: PrismaService): Promise<unknown> =>
+    prisma.$transaction(async (tx) => await tx.account.updateMany({ data: { name: 'A' } }));
+
+  it('is known when nobody listens', async () => {
+    const nobody = { DATABASE_URL: 'postgresql://127.0.0.1:1/none' };
+    for (const work of [count, countInTransaction, (prisma: PrismaService) => prisma.$queryRaw`SELECT 1`]) {
+      expect(isDatabaseAway(await thrown(work, nobody))).toBe(true);
+    }
+  });
+
+  it('is known when a row is locked for too long, within a transaction and without', async () => {
+    await room.database.$transaction(async (tx) => {
+      await tx.account.updateMany({ data: { name: 'B' } });
+      for (const work of [rename, renameInTransaction]) expect(isDatabaseAway(await thrown(work))).toBe(true);
+    });
+  }, 30_000);
+
+  it('is known when a statement takes too long, and when no connection is free', async () => {
+    const quick = { DATABASE_POOL: '1', DATABASE_QUERY_TIMEOUT_MS: '300', DATABASE_CONNECT_TIMEOUT_MS: '300' };
+    const sleep = (prisma: PrismaService): Promise<unknown> => prisma.$queryRaw`SELECT pg_sleep(1)::text`;
+    expect(isDatabaseAway(await thrown(sleep, quick))).toBe(true);
+    for (const work of [count, countInTransaction]) {
+      const busy = async (prisma: PrismaService): Promise<void> => {
+        const client = await prisma.pool.connect();
+        await work(prisma).finally(() => {
+          client.release();
+        });
+      };
+      expect(isDatabaseAway(await thrown(busy, quick))).toBe(true);
+    }
+  });
+
+  it('is known when the server hangs up in the middle of a transaction', async () => {
+    const error = await thrown((prisma) =>
+      prisma.$transaction(async (tx) => {
+        await tx.account.count();
+        await room.sql(
+          'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()',
+        );
+        await tx.account.count();
+      }),
+    );
+    expect(isDatabaseAway(error)).toBe(true);
+  });
+
+  it('is another thing than a row that is refused', async () => {
+    const error = await thrown((prisma) => prisma.account.create({ data: { id: TEST_ACCOUNT, name: 'again' } }));
+    expect(isUniqueViolation(error)).toBe(true);
+    expect(isDatabaseAway(error)).toBe(false);
+  });
+});
