@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService } from '#database/prisma.service.js';
 import { QueueLine } from '#queue/queue-line.js';
 import { ServiceTimes } from '#queue/service-times.js';
-import { providerFigures } from '#tasks/provider-figures.js';
-import { finishedByMinute, queueFigures } from '#tasks/queue-figures.js';
+import { TaskFigures } from '#tasks/task-figures.js';
 import { workerView, type FinishedMinuteView, type ProviderFiguresView, type QueueView } from './operation-views.js';
 import { unavailable } from './unavailable.js';
 
@@ -11,13 +9,13 @@ import { unavailable } from './unavailable.js';
 @Injectable()
 export class Operation {
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly tasks: TaskFigures,
     private readonly line: QueueLine,
     private readonly times: ServiceTimes,
   ) {}
 
   async figures(): Promise<ProviderFiguresView[]> {
-    const rows = await providerFigures(this.prisma.pool);
+    const rows = await this.tasks.providers();
     return rows.map(({ provider, calls, failed, medianMs }) => ({
       ...{ name: provider, calls, failed },
       median_ms: medianMs === null ? null : Math.round(medianMs),
@@ -29,7 +27,7 @@ export class Operation {
     const [depths, workers, figures] = await Promise.all([
       this.line.depths().catch(unavailable),
       this.times.workers().catch(unavailable),
-      queueFigures(this.prisma.pool),
+      this.tasks.queue(),
     ]);
     const now = Date.now();
     return {
@@ -41,7 +39,7 @@ export class Operation {
   }
 
   async history(): Promise<FinishedMinuteView[]> {
-    const minutes = await finishedByMinute(this.prisma.pool);
+    const minutes = await this.tasks.finishedByMinute();
     return minutes.map(({ time, completed, failed }) => ({ time: time.toISOString(), completed, failed }));
   }
 }

@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { RoutingModule } from '#routing/routing.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { PeopleModule } from '../../common/people.module.js';
-import { TaskStoresModule } from '../../common/task-stores.module.js';
 import { ImagesModule } from '../../images/images.module.js';
 import { ConsoleTasksModule } from '../tasks/tasks.module.js';
 import { FailuresController } from './failures.controller.js';
@@ -14,7 +13,7 @@ import { Redrive } from './redrive.js';
 
 /** What concerns the whole installation: providers, queue and failures, for its operators. */
 @Module({
-  imports: [ConsoleTasksModule, ImagesModule, PeopleModule, RoutingModule, TaskStoresModule, TasksModule],
+  imports: [ConsoleTasksModule, ImagesModule, PeopleModule, RoutingModule, TasksModule],
   controllers: [OperationController, FailuresController],
   providers: [Operation, ProviderStates, ProviderTest, Redrive],
 })
