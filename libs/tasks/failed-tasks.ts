@@ -78,6 +78,11 @@ interface FoundFailure extends FailedRow {
 const NO_CODE = 'internal_error';
 /** Failures of callers' own tasks: what an operator tried out is none. */
 const FAILED = { status: 'failed', options: { path: ['onlyProvider'], equals: NOT_THERE } } as const;
+const KEY_COLUMNS = {
+  ...{ id: true, name: true, weight: true, models: true, scopes: true, tasksInFlight: true, submitsPerMinute: true },
+  ...{ expiresAt: true, revokedAt: true },
+  account: { select: { weight: true, tasksInFlight: true, submitsPerMinute: true, disabledAt: true } },
+} as const;
 /** Rows of a kind that are looked through for those that were not drawn anew yet. */
 const BATCH = 200;
 
@@ -183,7 +188,7 @@ export class FailedTasks {
 
   private async keys(tasks: readonly Pick<FailedRow, 'apiKeyId'>[]) {
     const ids = [...new Set(tasks.map(({ apiKeyId }) => apiKeyId))];
-    const keys = await this.prisma.apiKey.findMany({ where: { id: { in: inList(ids) } }, include: { account: true } });
+    const keys = await this.prisma.apiKey.findMany({ where: { id: { in: inList(ids) } }, select: KEY_COLUMNS });
     return new Map(keys.map((key) => [key.id, key]));
   }
 
