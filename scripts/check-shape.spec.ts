@@ -44,6 +44,24 @@ it('finds what the house should have less of, and nothing in comments, tests or 
   expect(stdout).toMatch(/^ {3}1 {2}SQL statements outside/m);
 });
 
+it('counts the texts of statements where these stand, not what sends them', () => {
+  write(
+    'libs/c/c.sql.ts',
+    `const PART = \`(SELECT 1)\`;
+const FIRST = \`
+  WITH a AS (SELECT 1) UPDATE b SET c = \${PART}\`;
+const SECOND = 'DELETE FROM b';
+const send = (pool, text) => pool.query(text);
+const reading = (columns) => \`SELECT \${columns} FROM b\`;
+export const read = [FIRST, SECOND, reading('c'), reading('d')].map((text) => send(pool, text));
+const word = 'Select one', other = 'UPDATED';
+`,
+  );
+  const { stdout } = spawnSync(process.execPath, [script, root, '--list'], { encoding: 'utf8' });
+  const places = stdout.split('\n').flatMap((line) => /^ {6}(libs\/c\/.*)$/.exec(line)?.[1] ?? []);
+  expect(places).toEqual(['libs/c/c.sql.ts:2', 'libs/c/c.sql.ts:4', 'libs/c/c.sql.ts:6']);
+});
+
 it('fails when there is more than the limit, and when there is less', () => {
   const check = (factories: number) => {
     const limits = join(root, `limits-${factories}.mjs`);

@@ -65,6 +65,8 @@ function createPool(config: DatabaseConfig, logger: Logger): pg.Pool {
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
+    // Prisma's adapter writes and reads times without their zone, as if every server were set to this one.
+    options: '-c TimeZone=UTC',
     types: { getTypeParser },
   });
   // An idle connection's failure is an event; without a listener it would end the process.

@@ -14,17 +14,22 @@ export class ExpireKeys {
 
   /** One round over everything that is due. Throws when the database fails; the next round goes on. */
   async run(): Promise<void> {
-    while ((await this.deleteKeys()) === BATCH);
+    const now = new Date();
+    while (await this.deleteKeys(now));
   }
 
-  private async deleteKeys(): Promise<number> {
-    // The time is asked again of each row: a key may have been taken anew since it was found.
-    const { rowCount } = await this.prisma.pool.query(
-      `DELETE FROM idempotency_keys WHERE expires_at <= now() AND (account_id, key) IN (
-        SELECT account_id, key FROM idempotency_keys WHERE expires_at <= now()
-        ORDER BY expires_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
-    );
-    if (rowCount) this.logger.info('retention.keys_deleted', { count: rowCount });
-    return rowCount ?? 0;
+  /** Some of the oldest. Whether there are more. */
+  private async deleteKeys(now: Date): Promise<boolean> {
+    const { idempotencyKey } = this.prisma;
+    const last = await idempotencyKey.findFirst({
+      where: { expiresAt: { lte: now } },
+      orderBy: { expiresAt: 'asc' },
+      skip: BATCH - 1,
+      select: { expiresAt: true },
+    });
+    // Asked of each row once more when it is removed: a key may have been taken anew meanwhile.
+    const { count } = await idempotencyKey.deleteMany({ where: { expiresAt: { lte: last?.expiresAt ?? now } } });
+    if (count > 0) this.logger.info('retention.keys_deleted', { count });
+    return last !== null;
   }
 }

@@ -1,10 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { given } from '#database/given.js';
+import { inList } from '#database/in-list.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, thumbnailKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { Logger } from '#telemetry/logger.js';
-import type { TaskImage, TaskInput } from './task.js';
+import { sentKeys, toImages } from './task-columns.js';
 
 const BATCH = 200;
 
@@ -14,16 +16,17 @@ interface Retention {
   readonly taskRetentionHours: number;
 }
 
-interface ExpiredRow {
-  id: string;
-  images: TaskImage[] | null;
-  inputs: TaskInput[];
-  mask: TaskInput | null;
+/** As the index of ended tasks says it. */
+const ENDED = { not: 'pending' };
+
+interface EndedTask {
+  readonly id: string;
+  readonly finishedAt: Date | null;
 }
 
 /**
  * Removes what is past its retention: first the objects, then, later, the rows.
- * Deleting twice does no harm, so every worker may do it; rows in another's hands are skipped.
+ * Deleting twice does no harm, so every worker may do it.
  */
 @Injectable()
 export class ExpireObjects {
@@ -36,46 +39,61 @@ export class ExpireObjects {
   /** One round over everything that is due. Throws when the database or the store fails; the next round goes on. */
   async run({ imageRetentionHours, taskRetentionHours }: Retention): Promise<void> {
     while ((await this.expireObjects(imageRetentionHours)) === BATCH);
-    while ((await this.deleteRows(taskRetentionHours)) === BATCH);
+    let last = await this.deleteRows(taskRetentionHours);
+    while (last !== undefined) last = await this.deleteRows(taskRetentionHours, last);
   }
 
   private async expireObjects(hours: number): Promise<number> {
-    const { rows } = await this.prisma.pool.query<ExpiredRow>({
-      text: `SELECT id, images, inputs, mask FROM tasks
-        WHERE status <> 'pending' AND objects_deleted_at IS NULL AND finished_at < now() - $1 * interval '1 hour'
-        ORDER BY finished_at LIMIT ${BATCH}`,
-      values: [hours],
+    const { task } = this.prisma;
+    const rows = await task.findMany({
+      where: { status: ENDED, objectsDeletedAt: null, finishedAt: { lt: hoursAgo(hours) } },
+      orderBy: { finishedAt: 'asc' },
+      take: BATCH,
+      select: { id: true, images: true, inputs: true, mask: true },
     });
     for (const row of rows) {
       for (const key of keysOf(row)) await this.store.delete(key);
-      await this.prisma.pool.query({
-        text: 'UPDATE tasks SET objects_deleted_at = now() WHERE id = $1 AND objects_deleted_at IS NULL',
-        values: [row.id],
-      });
+      await task.updateMany({ where: { id: row.id, objectsDeletedAt: null }, data: { objectsDeletedAt: new Date() } });
     }
     if (rows.length > 0) this.logger.info('retention.objects_deleted', { count: rows.length });
     return rows.length;
   }
 
-  /** A task that a live Idempotency-Key stands for is still to be answered with. */
-  private async deleteRows(hours: number): Promise<number> {
-    const { rowCount } = await this.prisma.pool.query({
-      text: `DELETE FROM tasks WHERE id IN (SELECT id FROM tasks
-        WHERE status <> 'pending' AND objects_deleted_at IS NOT NULL AND finished_at < now() - $1 * interval '1 hour'
-          AND NOT EXISTS (SELECT FROM idempotency_keys WHERE task_id = tasks.id AND expires_at > now())
-        ORDER BY finished_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
-      values: [hours],
+  /**
+   * Deletes some of the oldest rows, and answers with the last it came by while there may be more. A task that a live
+   * Idempotency-Key stands for is still to be answered with.
+   */
+  private async deleteRows(hours: number, after?: EndedTask): Promise<EndedTask | undefined> {
+    const { task, idempotencyKey } = this.prisma;
+    const rows = await task.findMany({
+      where: {
+        ...{ status: ENDED, objectsDeletedAt: { not: null } },
+        finishedAt: { lt: hoursAgo(hours), ...given({ gte: after?.finishedAt ?? undefined }) },
+        ...(after && { NOT: { finishedAt: after.finishedAt, id: { lte: after.id } } }),
+      },
+      orderBy: [{ finishedAt: 'asc' }, { id: 'asc' }],
+      take: BATCH,
+      select: { id: true, finishedAt: true },
     });
-    if (rowCount) this.logger.info('retention.tasks_deleted', { count: rowCount });
-    return rowCount ?? 0;
+    const ids = rows.map(({ id }) => id);
+    const keys = await idempotencyKey.findMany({
+      where: { taskId: { in: inList(ids) }, expiresAt: { gt: new Date() } },
+      select: { taskId: true },
+    });
+    const kept = new Set(keys.map(({ taskId }) => taskId));
+    const { count } = await task.deleteMany({ where: { id: { in: inList(ids.filter((id) => !kept.has(id))) } } });
+    if (count > 0) this.logger.info('retention.tasks_deleted', { count });
+    return rows.length === BATCH ? rows.at(-1) : undefined;
   }
 }
 
+function hoursAgo(hours: number): Date {
+  return new Date(Date.now() - hours * 3_600_000);
+}
+
 /** The task's own objects; an upload that it only named has a life of its own. */
-function keysOf(row: ExpiredRow): string[] {
-  const inputs = row.mask === null ? row.inputs : [...row.inputs, row.mask];
-  const inputKeys = inputs.flatMap((input) => (input.kind === 'object' ? [input.key] : []));
+function keysOf({ id, images, ...sent }: { id: string; images: unknown; inputs: unknown; mask: unknown }): string[] {
   // The worker that made a thumbnail may not have come to note it.
-  const imageKeys = (row.images ?? []).flatMap(({ key }) => [key, thumbnailKey(key)]);
-  return [...imageKeys, ...inputKeys].filter((key) => ownerOfKey(key).id === row.id);
+  const imageKeys = toImages(images).flatMap(({ key }) => [key, thumbnailKey(key)]);
+  return [...imageKeys, ...sentKeys(sent)].filter((key) => ownerOfKey(key).id === id);
 }

@@ -1,22 +1,12 @@
+import { Injectable } from '@nestjs/common';
 import { errorKind, isErrorCode } from '#contract/error-codes.js';
-import type { Queryable } from '#database/queryable.js';
-import type { TaskOrder } from './task-details.js';
-
-/** What failures have in common. */
-export interface FailureKind {
-  readonly code: string;
-  /** Who was called last; null: nobody. */
-  readonly provider: string | null;
-  readonly model: string;
-}
-
-/** Failures of one kind. */
-export interface FailureGroup extends FailureKind {
-  readonly count: number;
-  /** Those that were drawn anew since. */
-  readonly redriven: number;
-  readonly latestAt: Date;
-}
+import { NOT_THERE } from '#database/not-there.js';
+import { given } from '#database/given.js';
+import { inList } from '#database/in-list.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { failureGroups, type FailureGroup } from './sweep.sql.js';
+import { ORDER_COLUMNS, toError, toOrder } from './task-columns.js';
+import type { TaskOrder } from './task.js';
 
 /** A failed task of any account. Its prompt is its owner's alone. */
 export interface FailedTask {
@@ -55,7 +45,7 @@ export interface FailedOrder extends TaskOrder {
   readonly keyEnded: boolean;
 }
 
-interface FailurePage extends FailureKind {
+interface FailurePage extends Pick<FailureGroup, 'code' | 'provider' | 'model'> {
   readonly since: Date;
   readonly limit: number;
   /** Id of the last task of the page before. */
@@ -64,11 +54,37 @@ interface FailurePage extends FailureKind {
   readonly open?: boolean;
 }
 
-const CODE = `COALESCE(tasks.error ->> 'code', 'internal_error')`;
-const REDRIVEN_AS = `(SELECT again.id FROM tasks AS again WHERE again.redrive_of = tasks.id)`;
+interface FailedTaskPage {
+  readonly tasks: FailedTask[];
+  readonly hasMore: boolean;
+}
+
+/** A place among the failures. */
+interface Place {
+  readonly id: string;
+  readonly finishedAt: Date | null;
+}
+
+interface FailedRow extends Place {
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly error: unknown;
+}
+
+interface FoundFailure extends FailedRow {
+  readonly redrivenAs: string | null;
+}
+
+const NO_CODE = 'internal_error';
 /** Failures of callers' own tasks: what an operator tried out is none. */
-const FAILED = `tasks.status = 'failed' AND NOT tasks.options ? 'onlyProvider'`;
-const MOST_GROUPS = 200;
+const FAILED = { status: 'failed', options: { path: ['onlyProvider'], equals: NOT_THERE } } as const;
+const KEY_COLUMNS = {
+  ...{ id: true, name: true, weight: true, models: true, scopes: true, tasksInFlight: true, submitsPerMinute: true },
+  ...{ expiresAt: true, revokedAt: true },
+  account: { select: { weight: true, tasksInFlight: true, submitsPerMinute: true, disabledAt: true } },
+} as const;
+/** Rows of a kind that are looked through for those that were not drawn anew yet. */
+const BATCH = 200;
 
 /** Whether a task that failed with this code may succeed when it is ordered once more. */
 export function isWorthRedriving(code: string): boolean {
@@ -77,56 +93,115 @@ export function isWorthRedriving(code: string): boolean {
 }
 
 /** What failed in all accounts, for those who look after the installation. */
+@Injectable()
 export class FailedTasks {
-  constructor(private readonly database: Queryable) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** Failures since a time by kind, the kind that happened last first. */
   async groups(since: Date): Promise<FailureGroup[]> {
-    const { rows } = await this.database.query<FailureGroup>(
-      `SELECT ${CODE} AS code, tasks.provider, tasks.model, count(*)::int AS count, count(again.id)::int AS redriven,
-         max(tasks.finished_at) AS "latestAt"
-       FROM tasks LEFT JOIN tasks AS again ON again.redrive_of = tasks.id
-       WHERE ${FAILED} AND tasks.finished_at >= $1
-       GROUP BY 1, 2, 3 ORDER BY max(tasks.finished_at) DESC LIMIT ${MOST_GROUPS}`,
-      [since],
-    );
-    return rows;
+    return await failureGroups(this.prisma.pool, since);
   }
 
   /** One page of the failures of a kind, newest first. An unknown `after` gives an empty page. */
-  async page(query: FailurePage): Promise<{ tasks: FailedTask[]; hasMore: boolean }> {
-    const { rows } = await this.database.query<FailedTask>(
-      `SELECT tasks.id, tasks.account_id AS "accountId", COALESCE(accounts.name, '') AS "accountName",
-         tasks.api_key_id AS "keyId", COALESCE(api_keys.name, '') AS "keyName", tasks.finished_at AS "finishedAt",
-         COALESCE(tasks.error ->> 'message', '') AS message, ${REDRIVEN_AS} AS "redrivenAs"
-       FROM tasks LEFT JOIN accounts ON accounts.id = tasks.account_id LEFT JOIN api_keys ON api_keys.id = api_key_id
-       WHERE ${FAILED} AND tasks.finished_at >= $1 AND ${CODE} = $2 AND tasks.provider IS NOT DISTINCT FROM $3
-         AND tasks.model = $4 AND ($5::text IS NULL OR (tasks.finished_at, tasks.id) <
-           (SELECT finished_at, id FROM tasks WHERE id = $5))
-         AND (NOT $7 OR NOT EXISTS (SELECT FROM tasks AS again WHERE again.redrive_of = tasks.id))
-       ORDER BY tasks.finished_at DESC, tasks.id DESC LIMIT $6`,
-      [
-        ...[query.since, query.code, query.provider, query.model],
-        ...[query.after ?? null, query.limit + 1, query.open ?? false],
-      ],
-    );
-    return { tasks: rows.slice(0, query.limit), hasMore: rows.length > query.limit };
+  async page({ after: afterId, limit, open = false, ...query }: FailurePage): Promise<FailedTaskPage> {
+    const found: FoundFailure[] = [];
+    let after = afterId === undefined ? undefined : await this.placeOf(afterId);
+    if (after === null) return { tasks: [], hasMore: false };
+    const take = open ? Math.max(BATCH, limit + 1) : limit + 1;
+    for (let more = true; more && found.length <= limit;) {
+      const rows = await this.rows(query, after, take);
+      const again = await this.redrivenAs(rows.map(({ id }) => id));
+      found.push(
+        ...rows
+          .map((row) => ({ ...row, redrivenAs: again.get(row.id) ?? null }))
+          .filter((row) => !open || row.redrivenAs === null),
+      );
+      after = rows.at(-1);
+      more = rows.length === take;
+    }
+    return { tasks: await this.named(found.slice(0, limit)), hasMore: found.length > limit };
   }
 
   /** The orders of those of the tasks that have failed, in no order. */
   async orders(ids: readonly string[]): Promise<Map<string, FailedOrder>> {
-    const { rows } = await this.database.query<FailedOrder>(
-      `SELECT tasks.id, tasks.account_id AS "accountId", api_key_id AS "apiKeyId", action, tasks.model, prompt, options,
-         inputs, mask, callback_url AS "callbackUrl", asynchronous, ${CODE} AS code, ${REDRIVEN_AS} AS "redrivenAs",
-         api_keys.weight, models, scopes, api_keys.tasks_in_flight AS "tasksInFlight",
-         api_keys.submits_per_minute AS "submitsPerMinute", accounts.weight AS "accountWeight",
-         accounts.tasks_in_flight AS "accountTasksInFlight", accounts.submits_per_minute AS "accountSubmitsPerMinute",
-         accounts.disabled_at IS NOT NULL AS "accountDisabled",
-         revoked_at IS NOT NULL OR COALESCE(expires_at <= now(), false) AS "keyEnded"
-       FROM tasks JOIN accounts ON accounts.id = tasks.account_id JOIN api_keys ON api_keys.id = api_key_id
-       WHERE tasks.id = ANY($1) AND ${FAILED}`,
-      [ids],
-    );
-    return new Map(rows.map((row) => [row.id, row]));
+    const tasks = await this.prisma.task.findMany({
+      where: { id: { in: inList(ids) }, ...FAILED },
+      select: {
+        ...{ ...ORDER_COLUMNS, id: true, accountId: true, apiKeyId: true, callbackUrl: true, asynchronous: true },
+        error: true,
+      },
+    });
+    const [again, keys] = await Promise.all([this.redrivenAs(ids), this.keys(tasks)]);
+    const now = Date.now();
+    const orders = tasks.flatMap((task): FailedOrder[] => {
+      const key = keys.get(task.apiKeyId);
+      if (key === undefined) return [];
+      const { id, accountId, apiKeyId, callbackUrl, asynchronous } = task;
+      const { account, weight, models, scopes, tasksInFlight, submitsPerMinute, expiresAt } = key;
+      return [
+        {
+          ...{ ...toOrder(task), id, accountId, apiKeyId, callbackUrl, asynchronous },
+          ...{ code: toError(task.error)?.code ?? NO_CODE, redrivenAs: again.get(id) ?? null },
+          ...{ weight, models, scopes, tasksInFlight, submitsPerMinute, accountWeight: account.weight },
+          accountTasksInFlight: account.tasksInFlight,
+          accountSubmitsPerMinute: account.submitsPerMinute,
+          accountDisabled: account.disabledAt !== null,
+          keyEnded: key.revokedAt !== null || (expiresAt !== null && expiresAt.getTime() <= now),
+        },
+      ];
+    });
+    return new Map(orders.map((order) => [order.id, order]));
+  }
+
+  private async rows(
+    { since, code, provider, model }: Pick<FailurePage, 'since' | 'code' | 'provider' | 'model'>,
+    after: Place | undefined,
+    take: number,
+  ): Promise<FailedRow[]> {
+    const { task } = this.prisma;
+    const ofCode = { error: { path: ['code'], equals: code } };
+    return await task.findMany({
+      where: {
+        ...{ ...FAILED, provider, model },
+        finishedAt: { gte: since, ...given({ lte: after?.finishedAt ?? undefined }) },
+        AND: code === NO_CODE ? { OR: [ofCode, { error: { path: ['code'], equals: NOT_THERE } }] } : ofCode,
+        // Said twice, because an index can begin at the other form only.
+        ...(after && { NOT: { finishedAt: after.finishedAt, id: { gte: after.id } } }),
+      },
+      orderBy: [{ finishedAt: 'desc' }, { id: 'desc' }],
+      take,
+      select: { id: true, accountId: true, apiKeyId: true, finishedAt: true, error: true },
+    });
+  }
+
+  private async placeOf(id: string): Promise<Place | null> {
+    const where = { id, finishedAt: { not: null } };
+    return await this.prisma.task.findUnique({ where, select: { id: true, finishedAt: true } });
+  }
+
+  /** What the tasks were drawn anew as. */
+  private async redrivenAs(ids: readonly string[]): Promise<ReadonlyMap<string | null, string>> {
+    const where = { redriveOf: { in: inList(ids) } };
+    const again = await this.prisma.task.findMany({ where, select: { id: true, redriveOf: true } });
+    return new Map(again.map(({ id, redriveOf }) => [redriveOf, id]));
+  }
+
+  private async keys(tasks: readonly Pick<FailedRow, 'apiKeyId'>[]) {
+    const ids = [...new Set(tasks.map(({ apiKeyId }) => apiKeyId))];
+    const keys = await this.prisma.apiKey.findMany({ where: { id: { in: inList(ids) } }, select: KEY_COLUMNS });
+    return new Map(keys.map((key) => [key.id, key]));
+  }
+
+  private async named(rows: readonly FoundFailure[]): Promise<FailedTask[]> {
+    const accountIds = [...new Set(rows.map(({ accountId }) => accountId))];
+    const [keys, accounts] = await Promise.all([
+      this.keys(rows),
+      this.prisma.account.findMany({ where: { id: { in: inList(accountIds) } }, select: { id: true, name: true } }),
+    ]);
+    const names = new Map(accounts.map(({ id, name }) => [id, name]));
+    return rows.map(({ id, accountId, apiKeyId: keyId, finishedAt, error, redrivenAs }) => ({
+      ...{ id, accountId, accountName: names.get(accountId) ?? '', keyId, keyName: keys.get(keyId)?.name ?? '' },
+      ...{ finishedAt: finishedAt ?? new Date(0), message: toError(error)?.message ?? '', redrivenAs },
+    }));
   }
 }

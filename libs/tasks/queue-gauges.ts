@@ -1,10 +1,9 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { PrismaService } from '#database/prisma.service.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import { QueueLine } from '#queue/queue-line.js';
 import { ServiceTimes } from '#queue/service-times.js';
 import { Metrics } from '#telemetry/metrics.js';
-import { oldestWaitingSeconds } from './queue-figures.js';
+import { TaskFigures } from './task-figures.js';
 
 /** What every process can tell of the queue they share, read at each scrape. */
 @Injectable()
@@ -13,7 +12,7 @@ export class QueueGauges implements OnModuleInit {
     private readonly metrics: Metrics,
     private readonly line: QueueLine,
     private readonly health: QueueHealth,
-    private readonly prisma: PrismaService,
+    private readonly figures: TaskFigures,
     private readonly times: ServiceTimes,
   ) {}
 
@@ -25,7 +24,7 @@ export class QueueGauges implements OnModuleInit {
       'queue_oldest_waiting_seconds',
       'Age of the oldest task that waits to be started; the same at every process.',
       'phase',
-      async () => ({ queued: await oldestWaitingSeconds(this.prisma.pool) }),
+      async () => ({ queued: await this.figures.oldestWaitingSeconds() }),
     );
     this.metrics.gauges('workers', 'Workers that take tasks; the same at every process.', 'state', async () => ({
       alive: (await this.times.workers()).length,

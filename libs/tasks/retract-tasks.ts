@@ -1,4 +1,5 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { inList } from '#database/in-list.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
 
@@ -7,20 +8,11 @@ const INTERVAL_MS = 1_000;
 const PATIENCE_MS = 300_000;
 const BATCH = 1_000;
 
-/** As in the sweep: whoever locks the budgets of many owners does so alone. */
-const ALONE = `(SELECT true FROM pg_advisory_xact_lock(hashtext('budgets of many')))`;
-
 /**
  * Only a task that nobody has asked for again (`TaskIntake` marks those) and that was never in a worker's hands.
  * The sweep does not look at it before its grace time is over, so it is gone before it is enqueued.
  */
-const RETRACT = {
-  name: 'task_retract',
-  text: `WITH retracted AS (
-      DELETE FROM tasks WHERE ${ALONE} AND id = ANY($1) AND status = 'pending' AND attempt = 0 AND next_try_at IS NULL RETURNING id),
-    freed AS (DELETE FROM idempotency_keys WHERE task_id IN (SELECT id FROM retracted))
-    SELECT id FROM retracted`,
-};
+const UNWANTED = { status: 'pending', attempt: 0, nextTryAt: null } as const;
 
 /**
  * Takes back tasks whose callers were turned away because the database had not answered in time: the statement may
@@ -64,14 +56,29 @@ export class RetractTasks implements BeforeApplicationShutdown {
   }
 
   private async retract(ids: readonly string[]): Promise<void> {
-    const { rows } = await this.prisma.pool.query<{ id: string }>({ ...RETRACT, values: [ids] });
-    const retracted = new Set(rows.map(({ id }) => id));
-    for (const taskId of retracted) this.logger.warn('task.retracted', { taskId });
+    const found = await this.prisma.task.findMany({
+      where: { id: { in: inList(ids) }, ...UNWANTED },
+      select: { id: true },
+    });
+    for (const { id } of found) {
+      if (!(await this.takeBack(id))) continue;
+      this.doubtful.delete(id);
+      this.logger.warn('task.retracted', { taskId: id });
+    }
     const now = Date.now();
     for (const id of ids) {
       const until = Math.min(this.doubtful.get(id) ?? 0, now + PATIENCE_MS);
-      if (retracted.has(id) || until < now) this.doubtful.delete(id);
+      if (until < now) this.doubtful.delete(id);
       else this.doubtful.set(id, until);
     }
+  }
+
+  /** One at a time, so that nobody locks the budgets of many. False when it was asked for or taken meanwhile. */
+  private async takeBack(id: string): Promise<boolean> {
+    return this.prisma.$transaction(async (tx) => {
+      const { count } = await tx.task.deleteMany({ where: { id, ...UNWANTED } });
+      if (count > 0) await tx.idempotencyKey.deleteMany({ where: { taskId: id } });
+      return count > 0;
+    });
   }
 }

@@ -1,5 +1,8 @@
+import { Injectable, Optional } from '@nestjs/common';
 import { decodeTime } from 'ulid';
-import type { Queryable } from '#database/queryable.js';
+import { given } from '#database/given.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { lookThrough, type LookedAt } from './sweep.sql.js';
 import { isRequestId, isTaskId } from './task-id.js';
 import type { TaskListQuery } from './task-store.js';
 
@@ -38,36 +41,15 @@ export interface TaskSearchResult {
   readonly isCutShort: boolean;
 }
 
-interface LookedAt extends SearchedUntil {
-  readonly found: boolean;
-  readonly n: number;
-}
-
-const FITS = `($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR model = $3) AND ($4::text IS NULL OR api_key_id = $4)`;
-
-const LOOK = `SELECT id, created_at AS "createdAt", found, n FROM (
-    SELECT id, created_at, row_number() OVER (ORDER BY created_at DESC, id DESC)::int AS n,
-      ${FITS} AND strpos(lower(prompt), lower($5)) > 0 AS found
-    FROM (SELECT id, created_at, status, model, api_key_id, prompt FROM tasks
-      WHERE account_id = $1 AND created_at >= $6 AND (created_at, id) < ($7::timestamptz, $8::text)
-      ORDER BY created_at DESC, id DESC LIMIT ${TASKS_PER_STATEMENT}) AS looked) AS judged
-  WHERE found OR n = ${TASKS_PER_STATEMENT} ORDER BY n`;
-
-const BY_ID = `SELECT id FROM tasks WHERE account_id = $1 AND id = $5 AND ${FITS}`;
-
-const byRequest = (tasks: number): string => `SELECT id FROM (
-    SELECT id, status, model, api_key_id, request_id FROM tasks WHERE account_id = $1 AND created_at >= $6
-    ORDER BY created_at, id LIMIT ${tasks}) AS looked
-  WHERE request_id = $5 AND ${FITS} ORDER BY id DESC LIMIT $7`;
-
 /**
  * Looks for words in an account's prompts, newest first. No index knows them, since every accepted task would pay for it;
  * so a search looks at so many tasks at most, and tells how far it has come. Ids are looked up instead.
  */
+@Injectable()
 export class SearchTasks {
   constructor(
-    private readonly database: Queryable,
-    private readonly bounds = SEARCH_BOUNDS,
+    private readonly prisma: PrismaService,
+    @Optional() private readonly bounds: SearchBounds = SEARCH_BOUNDS,
   ) {}
 
   async search(accountId: string, search: TaskSearch): Promise<TaskSearchResult> {
@@ -78,41 +60,48 @@ export class SearchTasks {
     return await this.look(accountId, search);
   }
 
-  private async byId(accountId: string, search: TaskSearch): Promise<string[]> {
-    const { text, limit } = search;
-    const values = [accountId, ...filtersOf(search), text];
-    if (isTaskId(text)) return await this.idsOf(BY_ID, values);
-    const since = new Date(decodeTime(text.slice(text.indexOf('_') + 1)) - CLOCKS_APART_MS);
-    return await this.idsOf(byRequest(this.bounds.tasks), [...values, since, limit]);
+  private async byId(accountId: string, { text, limit, status, model, apiKeyId }: TaskSearch): Promise<string[]> {
+    const found = await this.prisma.task.findMany({
+      where: {
+        ...given({ accountId, status, model, apiKeyId }),
+        ...(isTaskId(text) ? { id: text } : { requestId: text, createdAt: await this.timeOf(accountId, text) }),
+      },
+      select: { id: true },
+      orderBy: { id: 'desc' },
+      take: limit,
+    });
+    return found.map(({ id }) => id);
   }
 
-  private async idsOf(text: string, values: unknown[]): Promise<string[]> {
-    const { rows } = await this.database.query<{ id: string }>(text, values);
-    return rows.map(({ id }) => id);
+  /** When a request's tasks were made: soon after it came, among so many of the account's. No index knows requests. */
+  private async timeOf(accountId: string, requestId: string): Promise<{ gte: Date; lt?: Date }> {
+    const since = new Date(decodeTime(requestId.slice(requestId.indexOf('_') + 1)) - CLOCKS_APART_MS);
+    const last = await this.prisma.task.findFirst({
+      where: { accountId, createdAt: { gte: since } },
+      select: { createdAt: true },
+      orderBy: { createdAt: 'asc' },
+      skip: this.bounds.tasks,
+    });
+    return last === null ? { gte: since } : { gte: since, lt: last.createdAt };
   }
 
   private async look(accountId: string, search: TaskSearch): Promise<TaskSearchResult> {
     const begun = performance.now();
+    const { text, limit, since = null, status = null, model = null, apiKeyId = null } = search;
     const found: LookedAt[] = [];
     let next = search.after;
     for (let looked = 0; looked < this.bounds.tasks; looked += TASKS_PER_STATEMENT) {
       if (looked > 0 && performance.now() - begun > this.bounds.ms) break;
-      const { rows } = await this.database.query<LookedAt>(LOOK, [
-        ...[accountId, ...filtersOf(search), search.text, search.since ?? '-infinity'],
-        ...[next?.createdAt ?? 'infinity', next?.id ?? ''],
-      ]);
+      const wanted = { accountId, status, model, apiKeyId, text, since, after: next ?? null };
+      const rows = await lookThrough(this.prisma.pool, wanted, TASKS_PER_STATEMENT);
       found.push(...rows.filter((row) => row.found));
-      if (found.length > search.limit) return page(found.slice(0, search.limit), found[search.limit - 1], false);
+      if (found.length > limit) return page(found.slice(0, limit), found[limit - 1], false);
       const last = rows.at(-1);
       if (last?.n !== TASKS_PER_STATEMENT) return page(found, undefined, false);
       next = last;
     }
     return page(found, next, true);
   }
-}
-
-function filtersOf({ status, model, apiKeyId }: TaskSearch): (string | null)[] {
-  return [status ?? null, model ?? null, apiKeyId ?? null];
 }
 
 function page(found: readonly LookedAt[], next: SearchedUntil | undefined, isCutShort: boolean): TaskSearchResult {

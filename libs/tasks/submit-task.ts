@@ -37,7 +37,7 @@ export class SubmitTask {
       else {
         this.metrics.tasksAccepted.inc({ model: command.model, action: command.action });
         if (command.cost?.reserved === null) this.metrics.tasksUnpriced.inc({ model: command.model });
-        await this.enqueue(command, place);
+        await this.enqueue(command, place, intake);
       }
       return intake;
     } catch (cause) {
@@ -68,9 +68,9 @@ export class SubmitTask {
   }
 
   /** The row stands whatever happens: the sweep enqueues it, and sooner when it is known to be wanted. */
-  private async enqueue(command: TaskCommand, place: Place): Promise<void> {
+  private async enqueue(command: TaskCommand, place: Place, { task }: Intake): Promise<void> {
     if (await this.admission.enqueue(command, place)) return;
-    this.intake.adopt(command.id).catch(() => undefined);
+    this.intake.adopt(task).catch(() => undefined);
   }
 
   /** What was accepted before needs no place to be answered again. */

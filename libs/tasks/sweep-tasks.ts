@@ -3,11 +3,11 @@ import { AppError } from '#contract/app-error.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ImageQueue, type QueueEntry } from '#queue/image-queue.js';
 import { Logger } from '#telemetry/logger.js';
+import { failOverdue, requeue, SWEEP_BATCH } from './sweep.sql.js';
 import { TaskBell } from './task-events.js';
 import { TaskSlots } from './task-slots.js';
 import { taskError } from './task-error.js';
 
-const BATCH = 500;
 /** A job is allowed so long to reach the queue before its task counts as left behind. */
 const GRACE_MS = 5_000;
 /**
@@ -16,8 +16,8 @@ const GRACE_MS = 5_000;
  */
 const RETRACT_MS = 8_000;
 
-/** Ending the tasks of many owners locks their budgets, so one sweep does it at a time; another one leaves it to that. */
-const ALONE = `(SELECT pg_try_advisory_xact_lock(hashtext('budgets of many')))`;
+/** What a look at the rows brings, in the order of the index of unfinished ones. */
+const PAGE = { select: { id: true, epoch: true }, orderBy: { id: 'asc' }, take: SWEEP_BATCH } as const;
 
 /**
  * Finds tasks that nobody is looking after. Runs in every process, without a leader: rows are locked with
@@ -39,15 +39,7 @@ export class SweepTasks {
   /** Needs only the database: tasks end at their deadline with no worker and no Redis too. */
   async failOverdue(): Promise<number> {
     const error = taskError(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
-    const { rows } = await this.prisma.pool.query<{ id: string; accountId: string; apiKeyId: string }>({
-      name: 'sweep_overdue',
-      text: `UPDATE tasks SET status = 'failed', phase = 'done', error = $1, finished_at = now(), lease_until = NULL,
-          lease_owner = NULL, provider_call_open = false
-        WHERE id IN (SELECT id FROM tasks WHERE ${ALONE} AND finished_at IS NULL AND deadline_at < now()
-          ORDER BY id LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
-        RETURNING id, account_id AS "accountId", api_key_id AS "apiKeyId"`,
-      values: [JSON.stringify(error)],
-    });
+    const rows = await failOverdue(this.prisma.pool, error);
     for (const row of rows) {
       const { id } = row;
       this.slots.free(row);
@@ -64,14 +56,11 @@ export class SweepTasks {
 
   /** Puts tasks whose worker fell silent back into the queue. */
   async requeueAbandoned(): Promise<number> {
-    const { rows } = await this.prisma.pool.query<QueueEntry>({
-      name: 'sweep_abandoned',
-      text: `UPDATE tasks SET epoch = epoch + 1, losses = losses + 1, lease_until = NULL, lease_owner = NULL, phase = 'queued',
-          next_try_at = now()
-        WHERE id IN (SELECT id FROM tasks WHERE finished_at IS NULL AND lease_until < now()
-          ORDER BY id LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
-        RETURNING id AS "taskId", epoch`,
+    const seen = await this.prisma.task.findMany({
+      where: { finishedAt: null, leaseUntil: { lt: new Date() } },
+      ...PAGE,
     });
+    const rows = await this.nextEpoch(seen.map(toEntry), true);
     await this.queue.addAll(rows);
     for (const { taskId } of rows) {
       this.bell.ringChanged(taskId);
@@ -85,18 +74,22 @@ export class SweepTasks {
    * lost them. Redis itself is asked which these are, so no mark of "was enqueued" can be wrong.
    */
   async enqueueForgotten(): Promise<number> {
-    const { rows } = await this.prisma.pool.query<QueueEntry>({
-      name: 'sweep_waiting',
-      text: `SELECT id AS "taskId", epoch FROM tasks
-        WHERE finished_at IS NULL AND lease_until IS NULL AND id > $1
-          AND COALESCE(next_try_at + ${GRACE_MS} * interval '1 millisecond', created_at + $2 * interval '1 millisecond') < now()
-        ORDER BY id LIMIT ${BATCH}`,
-      values: [this.cursor, this.prisma.answerMs + RETRACT_MS],
+    const now = Date.now();
+    const found = await this.prisma.task.findMany({
+      where: {
+        ...{ finishedAt: null, leaseUntil: null, id: { gt: this.cursor } },
+        OR: [
+          { nextTryAt: { lt: new Date(now - GRACE_MS) } },
+          { nextTryAt: null, createdAt: { lt: new Date(now - this.prisma.answerMs - RETRACT_MS) } },
+        ],
+      },
+      ...PAGE,
     });
-    this.cursor = rows.length < BATCH ? '' : (rows.at(-1)?.taskId ?? '');
+    const rows = found.map(toEntry);
+    this.cursor = rows.length < SWEEP_BATCH ? '' : (rows.at(-1)?.taskId ?? '');
     if (rows.length === 0) return 0;
     const missing = await this.queue.missing(rows);
-    const entries = await this.nextEpoch(missing);
+    const entries = await this.nextEpoch(missing, false);
     await this.queue.addAll(entries);
     for (const { taskId } of entries) this.logger.warn('task.was_not_queued', { taskId });
     return entries.length;
@@ -111,17 +104,11 @@ export class SweepTasks {
    * Of two sweepers that saw the same row only one gets the next epoch; the others leave it alone for the grace time.
    * A parked task has had its turn, and goes first.
    */
-  private async nextEpoch(entries: readonly QueueEntry[]): Promise<QueueEntry[]> {
-    if (entries.length === 0) return [];
-    const { rows } = await this.prisma.pool.query<QueueEntry>({
-      name: 'sweep_epoch',
-      text: `UPDATE tasks SET epoch = epoch + 1, next_try_at = now() FROM unnest($1::text[], $2::int[]) AS seen (seen_id, seen_epoch)
-        WHERE id = seen_id AND epoch = seen_epoch AND status = 'pending' AND lease_until IS NULL
-        RETURNING id AS "taskId", epoch, CASE WHEN phase = 'queued' THEN json_build_object(
-          'accountId', account_id, 'accountWeight', COALESCE((SELECT weight FROM accounts WHERE accounts.id = account_id), 1),
-          'apiKeyId', api_key_id, 'weight', COALESCE((SELECT weight FROM api_keys WHERE api_keys.id = api_key_id), 1)) END AS caller`,
-      values: [entries.map((entry) => entry.taskId), entries.map((entry) => entry.epoch)],
-    });
-    return rows.sort((a, b) => (a.taskId < b.taskId ? -1 : 1));
+  private async nextEpoch(entries: readonly QueueEntry[], abandoned: boolean): Promise<QueueEntry[]> {
+    return entries.length === 0 ? [] : await requeue(this.prisma.pool, entries, abandoned);
   }
+}
+
+function toEntry({ id, epoch }: { readonly id: string; readonly epoch: number }): QueueEntry {
+  return { taskId: id, epoch };
 }

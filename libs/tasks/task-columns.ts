@@ -1,7 +1,17 @@
 import type { ImageUsage } from '#contract/image-usage.js';
 import type { TaskCost } from '#billing/task-cost.js';
 import { mayBeCharged, type ProviderCall } from './provider-call.js';
-import type { Task, TaskError, TaskImage, TaskInput, TaskOptions, TaskSummary, Underway } from './task.js';
+import type {
+  Task,
+  TaskError,
+  TaskHistory,
+  TaskImage,
+  TaskInput,
+  TaskOptions,
+  TaskOrder,
+  TaskSummary,
+  Underway,
+} from './task.js';
 import type { TaskPhase, TaskStatus } from './task-status.js';
 
 /**
@@ -45,6 +55,22 @@ export interface TaskRow extends SummaryRow {
   started_at: Date | null;
   deadline_at: Date;
   warnings: string[] | null;
+}
+
+/** What a poll reads, and whose it is. */
+export interface OwnedRow extends SummaryRow {
+  account_id: string;
+}
+
+/** A whole task, and whether its row says that somebody waits for it. */
+export interface FoundRow extends TaskRow {
+  wanted: boolean;
+}
+
+/** A task that has just ended, and where its job and its place among its key's tasks are. */
+export interface EndedRow extends SummaryRow {
+  epoch: number;
+  api_key_id: string;
 }
 
 /** What a claim returns on top: all a worker needs. */
@@ -101,4 +127,60 @@ export function toTask(row: TaskRow): Task {
     deadlineAt: row.deadline_at,
     warnings: row.warnings,
   };
+}
+
+// What Prisma reads of the JSON columns is what this house has written there; only here it gets its type back.
+
+/** The columns of a task's history, as Prisma reads them. */
+interface HistoryRow extends Pick<TaskHistory, 'createdAt' | 'startedAt' | 'finishedAt'> {
+  readonly status: string;
+  readonly phase: string;
+  readonly providerCallOpen: boolean;
+  readonly calls: unknown;
+}
+
+export function toHistory({ phase, providerCallOpen, ...row }: HistoryRow): TaskHistory {
+  const [status, calls] = [row.status as TaskStatus, row.calls as ProviderCall[]];
+  // Between two claims only a parked task has a phase other than queued: its provider works on.
+  return { ...row, status, calls, callRuns: status === 'pending' && phase !== 'queued' && providerCallOpen };
+}
+
+/** The columns of an order, as Prisma reads them. */
+export const ORDER_COLUMNS = {
+  ...{ action: true, model: true, prompt: true, options: true, inputs: true, mask: true },
+} as const;
+
+interface OrderRow extends Pick<TaskOrder, 'model' | 'prompt'> {
+  readonly action: string;
+  readonly options: unknown;
+  readonly inputs: unknown;
+  readonly mask: unknown;
+}
+
+export function toOrder({ action, model, prompt, ...row }: OrderRow): TaskOrder {
+  const { inputs, mask } = toInputs(row);
+  return { action: action as TaskOrder['action'], model, prompt, options: toOptions(row.options), inputs, mask };
+}
+
+export function toOptions(options: unknown): TaskOptions {
+  return options as TaskOptions;
+}
+
+export function toInputs({ inputs, mask }: { readonly inputs: unknown; readonly mask: unknown }) {
+  return { inputs: inputs as readonly TaskInput[], mask: mask as TaskInput | null };
+}
+
+/** The keys of the objects that a task was made from. */
+export function sentKeys(row: Parameters<typeof toInputs>[0]): string[] {
+  const { inputs, mask } = toInputs(row);
+  return [...inputs, ...(mask === null ? [] : [mask])].flatMap((input) => (input.kind === 'object' ? [input.key] : []));
+}
+
+export function toImages(images: unknown): readonly TaskImage[] {
+  return (images as TaskImage[] | null) ?? [];
+}
+
+/** Null where there is no error. */
+export function toError(error: unknown): TaskError | null {
+  return error as TaskError | null;
 }

@@ -1,5 +1,8 @@
-import type { Queryable } from '#database/queryable.js';
-import type { TaskInput, TaskOptions } from './task.js';
+import { Injectable } from '@nestjs/common';
+import { inList } from '#database/in-list.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { ORDER_COLUMNS, toInputs, toOrder } from './task-columns.js';
+import type { TaskOrder } from './task.js';
 
 /** What the account's own people see of a task besides what polls tell. */
 export interface TaskDetail {
@@ -18,48 +21,62 @@ export interface TaskDetail {
   readonly redriveOf: string | null;
 }
 
-/** What a task was made from. */
-export interface TaskOrder {
-  readonly action: 'generation' | 'edit';
-  readonly model: string;
-  readonly prompt: string;
-  readonly options: TaskOptions;
-  readonly inputs: readonly TaskInput[];
-  readonly mask: TaskInput | null;
-}
-
 /** Reads what polls leave out. Every query names the account. */
+@Injectable()
 export class TaskDetails {
-  constructor(private readonly database: Queryable) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** By id; `promptLength` cuts the prompts, in code points. */
   async of(accountId: string, ids: readonly string[], promptLength: number): Promise<Map<string, TaskDetail>> {
-    const { rows } = await this.database.query<TaskDetail>(
-      `SELECT tasks.id, left(prompt, $3) AS prompt, api_key_id AS "keyId", redrive_of AS "redriveOf",
-         COALESCE(api_keys.name, '') AS "keyName", has_thumbnail AS "hasThumbnail", objects_deleted_at AS "objectsDeletedAt",
-         jsonb_array_length(inputs) AS inputs, mask IS NOT NULL AS masked
-       FROM tasks LEFT JOIN api_keys ON api_keys.id = api_key_id
-       WHERE tasks.id = ANY($1) AND tasks.account_id = $2`,
-      [ids, accountId, promptLength],
+    const rows = await this.prisma.task.findMany({
+      where: { id: { in: inList(ids) }, accountId },
+      select: {
+        ...{ id: true, prompt: true, apiKeyId: true, redriveOf: true, hasThumbnail: true, objectsDeletedAt: true },
+        ...{ inputs: true, mask: true },
+      },
+    });
+    const names = await this.keyNames(rows.map(({ apiKeyId }) => apiKeyId));
+    return new Map(
+      rows.map(({ id, prompt, apiKeyId: keyId, redriveOf, hasThumbnail, objectsDeletedAt, ...images }) => {
+        const { inputs, mask } = toInputs(images);
+        const keyName = names.get(keyId) ?? '';
+        const detail = {
+          id,
+          prompt: cut(prompt, promptLength),
+          keyId,
+          keyName,
+          redriveOf,
+          hasThumbnail,
+          objectsDeletedAt,
+        };
+        return [id, { ...detail, inputs: inputs.length, masked: mask !== null }];
+      }),
     );
-    return new Map(rows.map((row) => [row.id, row]));
   }
 
   /** Id of the task that a failed one was drawn anew as; undefined when it was not. */
   async redrivenAs(accountId: string, id: string): Promise<string | undefined> {
-    const { rows } = await this.database.query<{ id: string }>(
-      'SELECT id FROM tasks WHERE redrive_of = $1 AND account_id = $2',
-      [id, accountId],
-    );
-    return rows[0]?.id;
+    return (await this.prisma.task.findFirst({ where: { redriveOf: id, accountId }, select: { id: true } }))?.id;
   }
 
   /** Undefined when the account has no such task. */
   async order(accountId: string, id: string): Promise<TaskOrder | undefined> {
-    const { rows } = await this.database.query<TaskOrder>(
-      'SELECT action, model, prompt, options, inputs, mask FROM tasks WHERE id = $1 AND account_id = $2',
-      [id, accountId],
-    );
-    return rows[0];
+    const row = await this.prisma.task.findUnique({ where: { id, accountId }, select: ORDER_COLUMNS });
+    return row === null ? undefined : toOrder(row);
   }
+
+  private async keyNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const where = { id: { in: inList([...new Set(ids)]) } };
+    const keys = await this.prisma.apiKey.findMany({ where, select: { id: true, name: true } });
+    return new Map(keys.map(({ id, name }) => [id, name]));
+  }
+}
+
+function cut(text: string, length: number): string {
+  // A code point is one or two units, so what is no longer in units is no longer in points.
+  return text.length <= length
+    ? text
+    : Array.from(text.slice(0, 2 * length))
+        .slice(0, length)
+        .join('');
 }

@@ -1,42 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
+import { inTransaction } from '#database/in-transaction.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { refusalOf } from '#billing/budget-refusal.js';
-import { insertKeyedTask, insertTask, redrivenAlready } from './insert-task.js';
 import type { RequestIdentity } from './request-identity.js';
-import { TASK_COLUMNS, toTask, type TaskRow } from './task-columns.js';
+import { toTask } from './task-columns.js';
+import { insertTask, lockUndelivered, readTasks, type KeyedRequest } from './task.sql.js';
 import { TaskStore } from './task-store.js';
 import type { Task, TaskCommand } from './task.js';
 
-/** A key that is taken but has expired when it is read is tried again; more than once is no accident. */
+/** What a request repeats may be gone when it is read; more than once is no accident. */
 const TRIES = 3;
-
-/** Whether the row is marked already as one that somebody waits for. */
-const WANTED = 'next_try_at IS NOT NULL AS wanted';
-const FIND_KEYED = {
-  name: 'task_find_keyed',
-  text: `SELECT held_fingerprint, ${TASK_COLUMNS}, ${WANTED} FROM (
-      SELECT fingerprint AS held_fingerprint, task_id AS held_id FROM idempotency_keys
-      WHERE account_id = $1 AND key = $2 AND expires_at > now()) AS held
-    LEFT JOIN tasks ON id = held_id`,
-};
-const FIND_UNDELIVERED = {
-  name: 'task_find_undelivered',
-  text: `SELECT ${TASK_COLUMNS}, ${WANTED} FROM tasks
-    WHERE fingerprint = $1 AND api_key_id = $2 AND delivered_at IS NULL AND created_at > now() - interval '15 minutes'
-    ORDER BY created_at DESC, id DESC LIMIT 1`,
-};
-
-const FIND_ONE = { name: 'task_find_one', text: `SELECT ${TASK_COLUMNS} FROM tasks WHERE id = $1` };
-/** From now on somebody waits for it, so RetractTasks leaves it alone; no row: it was just taken back. */
-const ADOPT = {
-  name: 'task_adopt',
-  text: `UPDATE tasks SET next_try_at = now() WHERE id = $1 AND phase = 'queued' AND next_try_at IS NULL`,
-};
-
-type Queryable = Pick<PrismaService['pool'], 'query'>;
-type FoundRow = TaskRow & { wanted: boolean };
-type HeldRow = { held_fingerprint: Buffer } & (FoundRow | { id: null });
 
 /** The task of a request: a new one, or the one that an earlier try of the same request has made. */
 export interface Intake {
@@ -68,97 +42,104 @@ export class TaskIntake {
   }
 
   private async takeOnce(command: TaskCommand, deadlineMs: number, identity?: RequestIdentity): Promise<Intake> {
-    if (identity?.kind === 'key') return this.takeKeyed(command, deadlineMs, identity);
-    if (identity !== undefined && identity.retry > 0)
-      return this.takeRetried(command, deadlineMs, identity.fingerprint);
-    return made(await this.store.insert(command, deadlineMs, identity?.fingerprint));
+    const isNew = identity === undefined || (identity.kind === 'attempt' && identity.retry === 0);
+    if (isNew) return made(await this.store.insert(command, deadlineMs, identity?.fingerprint));
+    for (let tries = 0; tries < TRIES; tries++) {
+      const taken =
+        identity.kind === 'key'
+          ? await this.takeKeyed(command, deadlineMs, identity)
+          : await this.takeRetried(command, deadlineMs, identity.fingerprint);
+      if (taken !== undefined) return taken;
+    }
+    throw unreadable();
   }
 
   /** The task that the request repeats, if it repeats one. Throws like `take`. */
   async find(command: TaskCommand, identity: RequestIdentity | undefined): Promise<Intake | undefined> {
     if (identity?.kind === 'key') return this.findKeyed(command, identity);
     if (identity === undefined || identity.retry === 0) return undefined;
-    const { rows } = await this.prisma.pool.query<FoundRow>({
-      ...FIND_UNDELIVERED,
-      values: [identity.fingerprint, command.apiKeyId],
-    });
-    return rows[0] && this.attach(rows[0]);
+    const id = await lockUndelivered(this.prisma.pool, identity.fingerprint, command.apiKeyId);
+    return id === undefined ? undefined : this.attach(id);
   }
 
-  /** Says that somebody waits for a task that no worker has; false when that was said before, or it is gone or taken. */
-  async adopt(id: string, database: Queryable = this.prisma.pool): Promise<boolean> {
-    return (await database.query({ ...ADOPT, values: [id] })).rowCount === 1;
+  /**
+   * Says that somebody waits for a task that no worker has, so that RetractTasks leaves it alone; false when that was said
+   * before, or it is gone or taken. The time is one of the database's, since claims compare it with its clock.
+   */
+  async adopt({ id, createdAt }: Pick<Task, 'id' | 'createdAt'>): Promise<boolean> {
+    const { count } = await this.prisma.task.updateMany({
+      where: { id, phase: 'queued', nextTryAt: null },
+      data: { nextTryAt: createdAt },
+    });
+    return count === 1;
   }
 
   /** Undefined when the row was taken back just now. A row that a worker has, or had, stays. */
-  private async attach(row: FoundRow, database: Queryable = this.prisma.pool): Promise<Intake | undefined> {
-    if (row.phase === 'queued' && !row.wanted && !(await this.adopt(row.id, database))) {
-      const { rows } = await database.query<TaskRow>({ ...FIND_ONE, values: [row.id] });
-      return rows[0] && { task: toTask(rows[0]), attached: true };
-    }
-    return { task: toTask(row), attached: true };
+  private async attach(id: string): Promise<Intake | undefined> {
+    const [row] = await readTasks(this.prisma.pool, [id], false);
+    if (row === undefined) return undefined;
+    const task = toTask(row);
+    if (row.phase !== 'queued' || row.wanted || (await this.adopt(task))) return { task, attached: true };
+    const [again] = await readTasks(this.prisma.pool, [id], false);
+    return again && { task: toTask(again), attached: true };
   }
 
   private async takeKeyed(
     command: TaskCommand,
     deadlineMs: number,
-    identity: RequestIdentity & { kind: 'key' },
-  ): Promise<Intake> {
-    for (let tries = 0; tries < TRIES; tries++) {
-      const { rows } = await this.prisma.pool.query<TaskRow>(insertKeyedTask(command, deadlineMs, identity));
-      if (rows[0] !== undefined) return made(toTask(rows[0]));
-      const found = await this.findKeyed(command, identity);
-      if (found !== undefined) return found;
-    }
-    throw unreadable();
+    request: KeyedRequest,
+  ): Promise<Intake | undefined> {
+    const row = await insertTask(this.prisma.pool, command, deadlineMs, { request });
+    return row === undefined ? this.findKeyed(command, request) : made(toTask(row));
   }
 
-  private async findKeyed(
-    command: TaskCommand,
-    identity: RequestIdentity & { kind: 'key' },
-  ): Promise<Intake | undefined> {
-    const { rows } = await this.prisma.pool.query<HeldRow>({
-      ...FIND_KEYED,
-      values: [command.accountId, identity.key],
+  /** Undefined when the key stands for nothing, or for a task that is gone. */
+  private async findKeyed({ accountId }: TaskCommand, { key, fingerprint }: KeyedRequest): Promise<Intake | undefined> {
+    const held = await this.prisma.idempotencyKey.findUnique({
+      where: { accountId_key: { accountId, key }, expiresAt: { gt: new Date() } },
     });
-    const row = rows[0];
-    if (row === undefined) return undefined;
-    if (!row.held_fingerprint.equals(identity.fingerprint)) {
+    if (held === null) return undefined;
+    if (!fingerprint.equals(held.fingerprint)) {
       throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request.', {
         param: 'Idempotency-Key',
       });
     }
-    if (row.id === null) throw unreadable();
-    return this.attach(row);
+    return this.attach(held.taskId);
   }
 
-  /** Retries of one request come in one after the other, because the later one must see what the earlier one made. */
-  private async takeRetried(command: TaskCommand, deadlineMs: number, fingerprint: Buffer): Promise<Intake> {
-    const client = await this.prisma.pool.connect();
-    let failure: Error | undefined;
-    try {
-      await client.query('BEGIN');
-      await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
-        `${command.apiKeyId} ${fingerprint.toString('hex')}`,
-      ]);
-      const found = await client.query<FoundRow>({ ...FIND_UNDELIVERED, values: [fingerprint, command.apiKeyId] });
-      const intake =
-        (found.rows[0] && (await this.attach(found.rows[0], client))) ??
-        made(toTask((await client.query<TaskRow>(insertTask(command, deadlineMs, fingerprint))).rows[0] as TaskRow));
-      await client.query('COMMIT');
-      return intake;
-    } catch (error) {
-      failure = error instanceof Error ? error : new Error('the transaction failed');
-      throw error;
-    } finally {
-      // A connection in the middle of a transaction must not go back to the pool.
-      client.release(failure);
-    }
+  /**
+   * Retries of one request come in one after the other, because the later one must see what the earlier one made. On a
+   * connection of its own: with Prisma's, the insert would need a second one of a pool that retries may have used up.
+   */
+  private async takeRetried(
+    command: TaskCommand,
+    deadlineMs: number,
+    fingerprint: Buffer,
+  ): Promise<Intake | undefined> {
+    const { apiKeyId } = command;
+    const taken = await inTransaction(this.prisma.pool, async (client) => {
+      const earlier =
+        (await lockUndelivered(client, fingerprint, apiKeyId)) ??
+        (await lockUndelivered(client, fingerprint, apiKeyId));
+      return {
+        earlier,
+        row: earlier === undefined ? await insertTask(client, command, deadlineMs, { fingerprint }) : undefined,
+      };
+    });
+    if (taken.earlier !== undefined) return this.attach(taken.earlier);
+    return taken.row && made(toTask(taken.row));
   }
 }
 
 function made(task: Task): Intake {
   return { task, attached: false };
+}
+
+/** The refusal that a failed insert stands for when the task it repeats was repeated before. */
+function redrivenAlready(error: unknown): AppError | undefined {
+  const { code, constraint } = error as { code?: unknown; constraint?: unknown };
+  if (code !== '23505' || constraint !== 'tasks_redrive_of_key') return undefined;
+  return new AppError('already_exists', 'It was re-driven already.');
 }
 
 function unreadable(): AppError {

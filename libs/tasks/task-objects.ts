@@ -1,14 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { inList } from '#database/in-list.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, thumbnailKey } from '#storage/object-key.js';
-
-interface KnownRow {
-  readonly id: string;
-  readonly status: string;
-  readonly hasThumbnail: boolean;
-  readonly picture: string | null;
-  readonly keys: readonly string[];
-}
+import { sentKeys, toImages } from './task-columns.js';
 
 /** Which objects belong to tasks. */
 @Injectable()
@@ -20,17 +14,16 @@ export class TaskObjects {
    * task whose objects were deleted has none, so what a late writer left is found here. Throws when the database fails.
    */
   async known(keys: readonly string[]): Promise<ReadonlySet<string>> {
-    const { rows } = await this.prisma.pool.query<KnownRow>({
-      text: `SELECT id, status, has_thumbnail AS "hasThumbnail", images -> 0 ->> 'key' AS picture, ARRAY(SELECT jsonb_path_query(
-          jsonb_build_array(images, inputs, mask), 'strict $.**.key') #>> '{}') AS keys
-        FROM tasks WHERE id = ANY($1) AND objects_deleted_at IS NULL`,
-      values: [[...new Set(keys.map((key) => ownerOfKey(key).id))]],
+    const ids = [...new Set(keys.map((key) => ownerOfKey(key).id))];
+    const rows = await this.prisma.task.findMany({
+      where: { id: { in: inList(ids) }, objectsDeletedAt: null },
+      select: { id: true, status: true, hasThumbnail: true, images: true, inputs: true, mask: true },
     });
     const pending = new Set(rows.filter((row) => row.status === 'pending').map((row) => row.id));
-    return new Set([...rows.flatMap(keysOf), ...keys.filter((key) => pending.has(ownerOfKey(key).id))]);
+    const own = rows.flatMap(({ hasThumbnail, images, ...sent }) => {
+      const pictures = toImages(images).map(({ key }) => key);
+      return [...pictures, ...sentKeys(sent), ...(hasThumbnail ? pictures.slice(0, 1).map(thumbnailKey) : [])];
+    });
+    return new Set([...own, ...keys.filter((key) => pending.has(ownerOfKey(key).id))]);
   }
-}
-
-function keysOf({ keys, hasThumbnail, picture }: KnownRow): readonly string[] {
-  return hasThumbnail && picture !== null ? [...keys, thumbnailKey(picture)] : keys;
 }

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { inList } from '#database/in-list.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { PRODUCER_REDIS } from '#queue/producer-redis.module.js';
 import { QueueConfig } from '#queue/queue.config.js';
@@ -78,12 +79,6 @@ export interface SlotTaker {
 export interface Full {
   readonly of: 'key' | 'account';
   readonly limit: number;
-}
-
-interface PendingRow {
-  readonly account: string;
-  readonly name: string;
-  readonly pending: boolean;
 }
 
 /**
@@ -166,18 +161,21 @@ export class TaskSlots {
   private async correct(accounts: readonly string[], forget = false): Promise<void> {
     const counted = await Promise.all(accounts.map((account) => this.counted(account)));
     const ids = counted.flatMap(({ names }) => [...names.keys()].map((name) => name.slice(name.indexOf(' ') + 1)));
-    const { rows } = await this.prisma.pool
-      .query<PendingRow>(
-        `SELECT account_id AS account, api_key_id || ' ' || id AS name, finished_at IS NULL AS pending FROM tasks
-       WHERE finished_at IS NULL AND account_id = ANY($1) OR id = ANY($2)`,
-        [accounts, ids],
-      )
+    const rows = await this.prisma.task
+      .findMany({
+        where: { OR: [{ finishedAt: null, accountId: { in: inList(accounts) } }, { id: { in: inList(ids) } }] },
+        select: { id: true, accountId: true, apiKeyId: true, finishedAt: true },
+      })
       .catch((cause: unknown) => {
         throw overloaded(cause);
       });
     for (const [index, account] of accounts.entries()) {
       const { now, names } = counted[index] ?? { now: 0, names: new Map<string, number>() };
-      const own = new Map(rows.filter((row) => row.account === account).map(({ name, pending }) => [name, pending]));
+      const own = new Map(
+        rows
+          .filter((row) => row.accountId === account)
+          .map(({ id, apiKeyId, finishedAt }) => [`${apiKeyId} ${id}`, finishedAt === null]),
+      );
       const ended = [...names].filter(([name, since]) => !(own.get(name) ?? since > now - UNWRITTEN_MS));
       const pending = [...own].filter(([name, isPending]) => isPending && !names.has(name));
       if (forget && names.size === 0 && pending.length === 0) await this.redis.zrem(this.known, account);

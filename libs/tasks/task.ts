@@ -34,6 +34,16 @@ export type TaskInput =
   | { readonly kind: 'object'; readonly key: string; readonly bytes: number; readonly param: string }
   | { readonly kind: 'url'; readonly url: string; readonly param: string };
 
+/** What a task was made from. */
+export interface TaskOrder {
+  readonly action: 'generation' | 'edit';
+  readonly model: string;
+  readonly prompt: string;
+  readonly options: TaskOptions;
+  readonly inputs: readonly TaskInput[];
+  readonly mask: TaskInput | null;
+}
+
 /** A finished picture: where it lies and what was measured from its bytes. */
 export interface TaskImage {
   readonly key: string;
@@ -123,6 +133,12 @@ export interface TaskSummary {
   readonly usage: ImageUsage | null;
   /** Null when nothing is charged for it. */
   readonly cost: TaskCost | null;
+}
+
+/** The holder's proof: which task, and which claim of it. */
+export interface Hold {
+  readonly id: string;
+  readonly attempt: number;
 }
 
 /** A task row as its submitter and its worker see it. */

@@ -4,14 +4,18 @@ import { QueueModule } from '#queue/queue.module.js';
 import { WebhooksModule } from '#webhooks/webhooks.module.js';
 import { Admission } from './admission.js';
 import { CancelTask } from './cancel-task.js';
+import { FailedTasks } from './failed-tasks.js';
 import { QueueGauges } from './queue-gauges.js';
 import { RetractTasks } from './retract-tasks.js';
+import { SearchTasks } from './search-tasks.js';
 import { SubmitTask } from './submit-task.js';
 import { SweepTasks } from './sweep-tasks.js';
 import { Sweeper } from './sweeper.js';
+import { TaskDetails } from './task-details.js';
 import { TaskEnds } from './task-ends.js';
 import { TaskEstimates } from './task-estimates.js';
 import { TaskBell } from './task-events.js';
+import { TaskFigures } from './task-figures.js';
 import { TaskIntake } from './task-intake.js';
 import { TaskMoves } from './task-moves.js';
 import { TaskPartials } from './task-partials.js';
@@ -20,13 +24,14 @@ import { TaskStore } from './task-store.js';
 import { TaskTurns } from './task-turns.js';
 
 const rows = [TaskStore, TaskIntake, TaskMoves, RetractTasks];
+const shown = [FailedTasks, SearchTasks, TaskDetails, TaskFigures];
 const told = [TaskBell, TaskPartials, TaskSlots, TaskEnds];
 const accepted = [TaskEstimates, SubmitTask, CancelTask];
 
 /** The task rows and what keeps them moving. Whoever imports it sweeps: API and worker alike. */
 @Module({
   imports: [DatabaseModule, QueueModule, WebhooksModule],
-  providers: [...rows, ...told, ...accepted, Admission, TaskTurns, SweepTasks, Sweeper, QueueGauges],
-  exports: [...rows, ...told, ...accepted, DatabaseModule, QueueModule, WebhooksModule],
+  providers: [...rows, ...shown, ...told, ...accepted, Admission, TaskTurns, SweepTasks, Sweeper, QueueGauges],
+  exports: [...rows, ...shown, ...told, ...accepted, DatabaseModule, QueueModule, WebhooksModule],
 })
 export class TasksModule {}

@@ -1,4 +1,4 @@
-import type { Queryable } from '#database/queryable.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { SEARCH_BOUNDS, SearchTasks, type TaskSearch } from '#tasks/search-tasks.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -15,11 +15,17 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
+interface Asked {
+  readonly text: string;
+  readonly values: unknown[];
+}
+
 /** On an account with 50,000 tasks: task n is n seconds old. Another account has as many. */
 describe('searching tasks for words', () => {
   let room: TaskRoom;
-  const asked: { text: string; values: unknown[] }[] = [];
+  const asked: Asked[] = [];
   let searches: SearchTasks;
+  let recorded: PrismaService;
   const search = (text: string, more: Partial<TaskSearch> = {}) =>
     searches.search(TEST_ACCOUNT, { text, limit: 30, ...more });
 
@@ -36,16 +42,22 @@ describe('searching tasks for words', () => {
       );
     }
     await room.sql('ANALYZE tasks');
-    const recorded = {
-      query: (text: string, values: unknown[]) => {
-        asked.push({ text, values });
-        return room.database.pool.query(text, values);
-      },
-    } as unknown as Queryable;
+    const config = { databaseUrl: room.databaseUrl, databasePool: 1, connectTimeoutMs: 5_000, queryTimeoutMs: 60_000 };
+    recorded = new PrismaService(config, room.logger);
+    const ask = recorded.pool.query.bind(recorded.pool) as (asking: string | Asked, values: unknown[]) => unknown;
+    // Its own statements and Prisma's: the one are texts, the others objects.
+    const query = (asking: string | Asked, values: unknown[]): unknown => {
+      asked.push(typeof asking === 'string' ? { text: asking, values } : asking);
+      return ask(asking, values);
+    };
+    Object.assign(recorded.pool, { query });
     // What bounds it here is the number of tasks, not how fast this machine is.
     searches = new SearchTasks(recorded, { ...SEARCH_BOUNDS, ms: 600_000 });
   }, 120_000);
-  afterAll(() => room.close());
+  afterAll(async () => {
+    await recorded.close();
+    await room.close();
+  });
   beforeEach(() => {
     asked.length = 0;
   });
@@ -87,7 +99,7 @@ describe('searching tasks for words', () => {
   });
 
   it('begins no further statement when its time is over', async () => {
-    const hurried = new SearchTasks(room.database.pool, { tasks: BOUND, ms: 0 });
+    const hurried = new SearchTasks(room.database, { tasks: BOUND, ms: 0 });
     const found = await hurried.search(TEST_ACCOUNT, { text: 'nowhere', limit: 30 });
     expect(found).toMatchObject({ ids: [], isCutShort: true, next: { id: `task_${TEST_ACCOUNT}_2000` } });
   });

@@ -4,6 +4,7 @@ import type { Task } from '#tasks/task.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Holds } from '../../apps/worker/src/images/hold.js';
 import { ServiceReport } from '../../apps/worker/src/images/service-report.js';
+import { TaskFigures } from '#tasks/task-figures.js';
 import { ThisWorker } from '../../apps/worker/src/images/this-worker.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
@@ -29,7 +30,7 @@ describe('estimates', () => {
   function worker(owner: string, concurrency = 2): ServiceReport {
     const [tasks, config] = loadConfig([TasksConfig, WorkerConfig], { WORKER_CONCURRENCY: String(concurrency) });
     const worker = new ThisWorker(config, new Holds(room.moves, tasks, room.listener, room.logger), owner);
-    return new ServiceReport(room.times, room.database, worker, room.logger);
+    return new ServiceReport(room.times, new TaskFigures(room.database), worker, room.logger);
   }
 
   async function measured(report: ServiceReport, ms: number, count: number): Promise<void> {

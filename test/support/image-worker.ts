@@ -7,6 +7,7 @@ import type { ProviderRegistry } from '#providers/registry.js';
 import type { Gate } from '#routing/gate.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { TaskEnds } from '#tasks/task-ends.js';
+import { TaskFigures } from '#tasks/task-figures.js';
 import { TaskPartials } from '#tasks/task-partials.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Metrics } from '#telemetry/metrics.js';
@@ -54,7 +55,12 @@ export function imageWorker(
   const { bell, queue, slots, deliveries, moves, logger } = room;
   const holds = new Holds(moves, config, room.listener, logger);
   const metrics = new Metrics();
-  const report = new ServiceReport(room.times, room.database, new ThisWorker(workerConfig, holds), logger);
+  const report = new ServiceReport(
+    room.times,
+    new TaskFigures(room.database),
+    new ThisWorker(workerConfig, holds),
+    logger,
+  );
   const meter = new TaskMeter(metrics, report);
   const [starts, progress] = [new ProviderStarts(moves, meter, config, logger), new TaskProgress(moves, bell, logger)];
   const ends = new TaskEnds(slots, bell, deliveries, metrics);

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { PrismaService } from '#database/prisma.service.js';
+import { TaskStore } from '#tasks/task-store.js';
 import { Logger } from '#telemetry/logger.js';
 
 /** A connection that breaks so soon after its answer has most likely lost it on the way. */
@@ -23,7 +23,7 @@ export class DeliveryMarks implements OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly tasks: TaskStore,
     private readonly logger: Logger,
   ) {}
 
@@ -52,14 +52,8 @@ export class DeliveryMarks implements OnApplicationShutdown {
       this.timer = undefined;
     }
     if (due.length === 0) return;
-    await this.prisma.pool
-      .query({
-        name: 'task_delivered',
-        text: 'UPDATE tasks SET delivered_at = now() WHERE id = ANY($1) AND delivered_at IS NULL',
-        values: [due],
-      })
-      .catch((error: unknown) => {
-        this.logger.warn('delivery.not_marked', { count: due.length, error });
-      });
+    await this.tasks.markDelivered(due).catch((error: unknown) => {
+      this.logger.warn('delivery.not_marked', { count: due.length, error });
+    });
   }
 }

@@ -1,6 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { TaskBellListener } from '#tasks/task-events.js';
-import { TaskMoves, type ClaimedTask, type Hold } from '#tasks/task-moves.js';
+import { TaskMoves, type ClaimedTask } from '#tasks/task-moves.js';
+import type { Hold } from '#tasks/task.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 

@@ -1,8 +1,7 @@
 import { hostname } from 'node:os';
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { PrismaService } from '#database/prisma.service.js';
 import { ServiceTimes, WORKER_TTL_MS, type ServiceSample, type WorkerSlots } from '#queue/service-times.js';
-import { recentServiceTimes } from '#tasks/service-history.js';
+import { TaskFigures } from '#tasks/task-figures.js';
 import { Logger } from '#telemetry/logger.js';
 import { VERSION } from '#telemetry/version.js';
 import { ThisWorker } from './this-worker.js';
@@ -21,7 +20,7 @@ export class ServiceReport implements OnApplicationBootstrap, OnModuleDestroy {
 
   constructor(
     private readonly times: ServiceTimes,
-    private readonly prisma: PrismaService,
+    private readonly figures: TaskFigures,
     private readonly worker: ThisWorker,
     private readonly logger: Logger,
   ) {}
@@ -75,7 +74,7 @@ export class ServiceReport implements OnApplicationBootstrap, OnModuleDestroy {
   /** Nothing was measured yet, or Redis lost it: the rows know. */
   private async restore(): Promise<void> {
     try {
-      const samples = await recentServiceTimes(this.prisma);
+      const samples = await this.figures.serviceTimes();
       if (samples.length > 0) await this.times.restore(this.told(this.worker.slots), samples);
     } catch (error) {
       this.logger.debug('service_times.not_restored', { error });

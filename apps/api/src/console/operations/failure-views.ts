@@ -1,7 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsArray, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { Rule } from '#contract/field-rule.js';
-import type { FailedTask, FailureGroup } from '#tasks/failed-tasks.js';
+import type { FailedTask } from '#tasks/failed-tasks.js';
+import type { FailureGroup } from '#tasks/sweep.sql.js';
 import { isTaskId } from '#tasks/task-id.js';
 import { whyNot, type RedriveOutcome } from './redrive.js';
 

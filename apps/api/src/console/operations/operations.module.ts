@@ -2,19 +2,19 @@ import { Module } from '@nestjs/common';
 import { RoutingModule } from '#routing/routing.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
-import { TaskStoresModule } from '../../common/task-stores.module.js';
 import { ImagesModule } from '../../images/images.module.js';
 import { ConsoleTasksModule } from '../tasks/tasks.module.js';
 import { FailuresController } from './failures.controller.js';
 import { OperationController } from './operation.controller.js';
 import { Operation } from './operation.js';
+import { ProviderStates } from './provider-states.js';
 import { ProviderTest } from './provider-test.js';
 import { Redrive } from './redrive.js';
 
 /** What concerns the whole installation: providers, queue and failures, for its operators. */
 @Module({
-  imports: [ConsoleTasksModule, ImagesModule, AccountsModule, RoutingModule, TaskStoresModule, TasksModule],
+  imports: [ConsoleTasksModule, ImagesModule, AccountsModule, RoutingModule, TasksModule],
   controllers: [OperationController, FailuresController],
-  providers: [Operation, ProviderTest, Redrive],
+  providers: [Operation, ProviderStates, ProviderTest, Redrive],
 })
 export class OperationsModule {}

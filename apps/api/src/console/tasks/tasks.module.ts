@@ -4,7 +4,6 @@ import { TasksModule } from '#tasks/tasks.module.js';
 import { LinksModule } from '../../common/links.module.js';
 import { TaskListenersModule } from '#tasks/task-listeners.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
-import { TaskStoresModule } from '../../common/task-stores.module.js';
 import { WebhooksModule } from '#webhooks/webhooks.module.js';
 import { ImagesModule } from '../../images/images.module.js';
 import { LimitsModule } from '../../limits/limits.module.js';
@@ -28,7 +27,6 @@ import { ConsoleTasksController } from './tasks.controller.js';
     StorageModule,
     TasksApiModule,
     TasksModule,
-    TaskStoresModule,
     WebhooksModule,
   ],
   controllers: [ConsoleTasksController],

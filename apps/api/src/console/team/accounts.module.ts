@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
+import { TasksModule } from '#tasks/tasks.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
 import { AccountDefaultsModule } from './account-defaults.module.js';
 import { AccountsController } from './accounts.controller.js';
@@ -9,7 +10,7 @@ import { TeamModule } from './team.module.js';
 
 /** Accounts: the own one for its admins, all of them for operators. */
 @Module({
-  imports: [AccountDefaultsModule, DatabaseModule, AccountsModule, TeamModule],
+  imports: [AccountDefaultsModule, DatabaseModule, AccountsModule, TasksModule, TeamModule],
   controllers: [OwnAccountController, AccountsController],
   providers: [Accounts],
 })

@@ -7,7 +7,7 @@ import { PrismaService } from '#database/prisma.service.js';
 import { findBudgets, setBudget } from '#billing/budgets.js';
 import { spendThisMonth } from '#billing/spend.js';
 import { AccountStore, newAccountId, type Account } from '#accounts/account-store.js';
-import { tasksInFlightByAccount } from '#tasks/queue-figures.js';
+import { TaskFigures } from '#tasks/task-figures.js';
 import { accountLimits, type AccountChangeBody, type NewAccountBody } from './account-bodies.js';
 import { AccountDefaults, limitsView } from './account-defaults.js';
 import type { AccountRowView, OwnAccountView } from './account-views.js';
@@ -22,11 +22,12 @@ export class Accounts {
     private readonly source: CatalogueSource,
     private readonly accounts: AccountStore,
     private readonly defaults: AccountDefaults,
+    private readonly figures: TaskFigures,
   ) {}
 
   /** All accounts, or the one with this id. */
   async list(id?: string): Promise<AccountRowView[]> {
-    const [rows, inFlight] = await Promise.all([this.accounts.list(id), tasksInFlightByAccount(this.prisma.pool)]);
+    const [rows, inFlight] = await Promise.all([this.accounts.list(id), this.figures.inFlightByAccount()]);
     const moneyOf = await this.money(rows);
     const defaults = this.defaults.view;
     return rows.map((row) => ({

@@ -3,8 +3,8 @@ import { ApiProperty, ApiQuery, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { decimalOf } from '#contract/money.js';
-import { PrismaService } from '#database/prisma.service.js';
-import { USAGE_GROUPS, usageOf } from '#tasks/usage.js';
+import { USAGE_GROUPS } from '#tasks/sweep.sql.js';
+import { TaskFigures } from '#tasks/task-figures.js';
 import { ConsoleController } from '../console-controller.js';
 import { csv } from '../csv.js';
 import { Session } from '../session.decorator.js';
@@ -51,7 +51,7 @@ const rounded = (ms: number | null): number | null => (ms === null ? null : Math
 @ApiQuery({ name: 'group', required: false, enum: USAGE_GROUPS })
 export class UsageController {
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly figures: TaskFigures,
     private readonly source: CatalogueSource,
   ) {}
 
@@ -61,7 +61,7 @@ export class UsageController {
     const { currency } = this.source.current;
     const { by, group: groupedBy } = query;
     const asked = { ...usageSpan(query, new Date()), by, group: groupedBy, currency };
-    const rows = await usageOf(this.prisma.pool, accountId, asked);
+    const rows = await this.figures.usage(accountId, asked);
     const data = rows.map(({ time, group, pictures, failed, spend, p50Ms, p95Ms }) => ({
       ...{ time: time.toISOString(), group, pictures, failed, spend: decimalOf(spend) },
       ...{ p50_ms: rounded(p50Ms), p95_ms: rounded(p95Ms) },

@@ -1,0 +1,228 @@
+import type { Queryable } from '#database/queryable.js';
+import type { QueueEntry } from '#queue/image-queue.js';
+import type { TaskError } from './task.js';
+
+/** A task that has ended, and whose places it held. */
+export interface OverdueRow {
+  readonly id: string;
+  readonly accountId: string;
+  readonly apiKeyId: string;
+}
+
+/** Ending the tasks of many owners locks their budgets, so one sweep does it at a time; another one leaves it to that. */
+const ALONE = `(SELECT pg_try_advisory_xact_lock(hashtext('budgets of many')))`;
+
+/** Rows that a sweep takes at a time. */
+export const SWEEP_BATCH = 500;
+
+const OVERDUE = {
+  name: 'sweep_overdue',
+  text: `UPDATE tasks SET status = 'failed', phase = 'done', error = $1, finished_at = now(), lease_until = NULL,
+      lease_owner = NULL, provider_call_open = false
+    WHERE id IN (SELECT id FROM tasks WHERE ${ALONE} AND finished_at IS NULL AND deadline_at < now()
+      ORDER BY id LIMIT ${SWEEP_BATCH} FOR UPDATE SKIP LOCKED)
+    RETURNING id, account_id AS "accountId", api_key_id AS "apiKeyId"`,
+};
+
+/** Raw for SKIP LOCKED, and because deadlines are told by the database's clock. */
+export async function failOverdue(database: Queryable, error: TaskError): Promise<OverdueRow[]> {
+  return (await database.query<OverdueRow>({ ...OVERDUE, values: [JSON.stringify(error)] })).rows;
+}
+
+const REQUEUE = {
+  name: 'sweep_requeue',
+  text: `WITH seen AS (SELECT id AS seen_id FROM tasks JOIN unnest($1::text[], $2::int[]) AS entry (entry_id, entry_epoch)
+        ON id = entry_id AND epoch = entry_epoch
+      WHERE status = 'pending' AND CASE WHEN $3::boolean THEN lease_until < now() ELSE lease_until IS NULL END
+      FOR UPDATE OF tasks SKIP LOCKED)
+    UPDATE tasks SET epoch = epoch + 1, next_try_at = now(), lease_until = NULL, lease_owner = NULL,
+      losses = losses + $3::int, phase = CASE WHEN $3 THEN 'queued' ELSE phase END
+    FROM seen WHERE id = seen_id
+    RETURNING id AS "taskId", epoch, CASE WHEN phase = 'queued' AND NOT $3 THEN json_build_object(
+      'accountId', account_id, 'accountWeight', COALESCE((SELECT weight FROM accounts WHERE accounts.id = account_id), 1),
+      'apiKeyId', api_key_id, 'weight', COALESCE((SELECT weight FROM api_keys WHERE api_keys.id = api_key_id), 1)) END AS caller`,
+};
+
+/**
+ * The next epoch of those of the entries that still are as they were seen: waiting, or `abandoned` by the worker that
+ * held them. Of two sweepers that saw the same row only one gets it. What has had its turn comes back without a caller.
+ * Raw for SKIP LOCKED, and because leases are told by the database's clock.
+ */
+export async function requeue(
+  database: Queryable,
+  entries: readonly QueueEntry[],
+  abandoned: boolean,
+): Promise<QueueEntry[]> {
+  const values = [entries.map(({ taskId }) => taskId), entries.map(({ epoch }) => epoch), abandoned];
+  const { rows } = await database.query<QueueEntry>({ ...REQUEUE, values });
+  return rows.sort((a, b) => (a.taskId < b.taskId ? -1 : 1));
+}
+
+/** A task that a search came by: one that it looks for, or the last it looked at. */
+export interface LookedAt {
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly found: boolean;
+  /** From 1, in the order they were looked at. */
+  readonly n: number;
+}
+
+const LOOK = `SELECT id, created_at AS "createdAt", found, n FROM (
+    SELECT id, created_at, row_number() OVER (ORDER BY created_at DESC, id DESC)::int AS n,
+      ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR model = $3) AND ($4::text IS NULL OR api_key_id = $4)
+        AND strpos(lower(prompt), lower($5)) > 0 AS found
+    FROM (SELECT id, created_at, status, model, api_key_id, prompt FROM tasks
+      WHERE account_id = $1 AND created_at >= $6 AND (created_at, id) < ($7::timestamptz, $8::text)
+      ORDER BY created_at DESC, id DESC LIMIT $9) AS looked) AS judged
+  WHERE found OR n = $9 ORDER BY n`;
+
+/** What a search is for, and where it begins; null means any, or the newest task. */
+export interface Look {
+  readonly accountId: string;
+  readonly status: string | null;
+  readonly model: string | null;
+  readonly apiKeyId: string | null;
+  /** Part of the prompt. */
+  readonly text: string;
+  readonly since: Date | null;
+  readonly after: { readonly id: string; readonly createdAt: Date } | null;
+}
+
+/** Looks at so many tasks at most. Raw, because Prisma would bring all their prompts here. */
+export async function lookThrough(database: Queryable, look: Look, most: number): Promise<LookedAt[]> {
+  const { rows } = await database.query<LookedAt>(LOOK, [
+    ...[look.accountId, look.status, look.model, look.apiKeyId, look.text, look.since ?? '-infinity'],
+    ...[look.after?.createdAt ?? 'infinity', look.after?.id ?? '', most],
+  ]);
+  return rows;
+}
+
+/** Failures that have code, provider and model in common. */
+export interface FailureGroup {
+  readonly code: string;
+  /** Who was called last; null: nobody. */
+  readonly provider: string | null;
+  readonly model: string;
+  readonly count: number;
+  /** Those that were drawn anew since. */
+  readonly redriven: number;
+  readonly latestAt: Date;
+}
+
+const MOST_GROUPS = 200;
+
+/** Failures since a time by kind, the kind that happened last first. Raw, because it groups by a part of a JSON column. */
+export async function failureGroups(database: Queryable, since: Date): Promise<FailureGroup[]> {
+  const { rows } = await database.query<FailureGroup>(
+    `SELECT COALESCE(tasks.error ->> 'code', 'internal_error') AS code, tasks.provider, tasks.model, count(*)::int AS count,
+       count(again.id)::int AS redriven, max(tasks.finished_at) AS "latestAt"
+     FROM tasks LEFT JOIN tasks AS again ON again.redrive_of = tasks.id
+     WHERE tasks.status = 'failed' AND NOT tasks.options ? 'onlyProvider' AND tasks.finished_at >= $1
+     GROUP BY 1, 2, 3 ORDER BY max(tasks.finished_at) DESC LIMIT ${MOST_GROUPS}`,
+    [since],
+  );
+  return rows;
+}
+
+/** Tasks that ended in one minute. */
+export interface FinishedMinute {
+  /** Its first moment. */
+  readonly time: Date;
+  readonly completed: number;
+  readonly failed: number;
+}
+
+/** The last sixty minutes, the one that runs included, oldest first. Raw, because Prisma can't group by parts of a time. */
+export async function finishedMinutes(database: Queryable): Promise<FinishedMinute[]> {
+  const { rows } = await database.query<FinishedMinute>({
+    name: 'finished_minutes',
+    text: `SELECT minute AS time, COALESCE(completed, 0)::int AS completed, COALESCE(failed, 0)::int AS failed
+      FROM generate_series(date_trunc('minute', now()) - interval '59 minutes', now(), interval '1 minute') AS minute
+      LEFT JOIN (
+        SELECT date_trunc('minute', finished_at) AS minute, count(*) FILTER (WHERE status = 'completed') AS completed,
+          count(*) FILTER (WHERE status = 'failed') AS failed
+        FROM tasks WHERE status <> 'pending' AND finished_at >= date_trunc('minute', now()) - interval '59 minutes'
+        GROUP BY 1) AS counted USING (minute)
+      ORDER BY minute`,
+  });
+  return rows;
+}
+
+/** How the calls of a provider went of late. */
+export interface ProviderFigures {
+  readonly provider: string;
+  readonly calls: number;
+  readonly failed: number;
+  /** Of calls that succeeded; null without one. */
+  readonly medianMs: number | null;
+}
+
+/** More tasks would make the figures no truer, and the query dearer than it is worth. */
+const MOST_TASKS = 5_000;
+
+/** Calls for pictures that ended in the last hour; of a busy hour, those of its newest tasks. Raw for its median, and because calls are a JSON column. */
+export async function providerFigures(database: Queryable): Promise<ProviderFigures[]> {
+  const { rows } = await database.query<ProviderFigures>({
+    name: 'provider_figures',
+    text: `SELECT call ->> 'provider' AS provider, count(*)::int AS calls,
+        (count(*) FILTER (WHERE call ->> 'outcome' = 'failed'))::int AS failed,
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY
+          EXTRACT(EPOCH FROM (call ->> 'endedAt')::timestamptz - (call ->> 'startedAt')::timestamptz) * 1000)
+          FILTER (WHERE call ->> 'outcome' = 'succeeded') AS "medianMs"
+      FROM (SELECT calls FROM tasks WHERE status <> 'pending' AND finished_at > now() - interval '1 hour'
+        ORDER BY finished_at DESC LIMIT ${MOST_TASKS}) AS recent, jsonb_array_elements(calls) AS call
+      WHERE call ->> 'outcome' <> 'not_called'
+      GROUP BY 1`,
+  });
+  return rows;
+}
+
+export const USAGE_GROUPS = ['model', 'key', 'provider'] as const;
+export type UsageGroup = (typeof USAGE_GROUPS)[number];
+
+/** An account's tasks of some time; `spend` in millionths of the currency. */
+export interface UsageRow {
+  /** First moment of the day or hour, in UTC. */
+  readonly time: Date;
+  /** Null: tasks that no provider was called for. */
+  readonly group: string | null;
+  readonly pictures: number;
+  readonly failed: number;
+  /** Settled, and reserved for tasks that have not ended. */
+  readonly spend: number;
+  /** Milliseconds from acceptance to the end, of completed tasks. */
+  readonly p50Ms: number | null;
+  readonly p95Ms: number | null;
+}
+
+export interface UsageQuery {
+  readonly from: Date;
+  /** The first moment that is no longer meant. */
+  readonly to: Date;
+  readonly by: 'day' | 'hour';
+  readonly group: UsageGroup;
+  readonly currency: string;
+}
+
+/** What an account drew, by time and group. Raw for its percentiles and its days. */
+export async function usageOf(database: Queryable, accountId: string, query: UsageQuery): Promise<UsageRow[]> {
+  const { rows } = await database.query<UsageRow>(
+    `WITH counted AS (
+       SELECT tasks.status, tasks.cost, tasks.created_at,
+         EXTRACT(EPOCH FROM finished_at - tasks.created_at) * 1000 AS ms,
+         CASE $5 WHEN 'model' THEN tasks.model WHEN 'provider' THEN tasks.provider ELSE COALESCE(keys.name, api_key_id) END AS name
+       FROM tasks LEFT JOIN api_keys AS keys ON $5 = 'key' AND keys.id = api_key_id
+       WHERE tasks.account_id = $1 AND tasks.created_at >= $2 AND tasks.created_at < $3)
+     SELECT date_trunc($4, created_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' AS time, name AS "group",
+       (count(*) FILTER (WHERE status = 'completed'))::int AS pictures,
+       (count(*) FILTER (WHERE status = 'failed'))::int AS failed,
+       COALESCE(sum(CASE WHEN cost ->> 'currency' <> $6 THEN 0
+         WHEN status IN ('completed', 'cancelled') THEN COALESCE(cost ->> 'settled', cost ->> 'reserved')::bigint
+         WHEN status = 'pending' THEN (cost ->> 'reserved')::bigint END), 0)::float8 AS spend,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE status = 'completed') AS "p50Ms",
+       percentile_cont(0.95) WITHIN GROUP (ORDER BY ms) FILTER (WHERE status = 'completed') AS "p95Ms"
+     FROM counted GROUP BY 1, 2 ORDER BY 1, 2`,
+    [accountId, query.from, query.to, query.by, query.group, query.currency],
+  );
+  return rows;
+}

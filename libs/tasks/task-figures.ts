@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService } from '#database/prisma.service.js';
+import type { ServiceSample } from '#queue/service-times.js';
+import { kindOf, serviceKind } from './service-kind.js';
+import {
+  finishedMinutes,
+  providerFigures,
+  usageOf,
+  type FinishedMinute,
+  type ProviderFigures,
+  type UsageQuery,
+  type UsageRow,
+} from './sweep.sql.js';
+import { toOptions } from './task-columns.js';
+
+/** What the rows of all accounts tell of the queue. */
+interface QueueFigures {
+  readonly oldestWaitingSeconds: number;
+  readonly completedLastMinute: number;
+  readonly failedLastHour: number;
+}
+
+/** More than the shared record keeps of all kinds together. */
+const MOST_SAMPLES = 500;
+/** As the index of ended tasks says it. */
+const ENDED = { status: { not: 'pending' } };
+
+/** What the rows of many tasks tell together. */
+@Injectable()
+export class TaskFigures {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** Age of the oldest task that waits to be started, in seconds; 0 when none does. */
+  async oldestWaitingSeconds(): Promise<number> {
+    const oldest = await this.prisma.task.findFirst({
+      where: { finishedAt: null, phase: 'queued' },
+      orderBy: { id: 'asc' },
+      select: { createdAt: true },
+    });
+    return oldest === null ? 0 : Math.max(0, Date.now() - oldest.createdAt.getTime()) / 1_000;
+  }
+
+  async queue(): Promise<QueueFigures> {
+    const { task } = this.prisma;
+    const [lastMinute, lastHour] = [new Date(Date.now() - 60_000), new Date(Date.now() - 3_600_000)];
+    const [oldestWaitingSeconds, completedLastMinute, failedLastHour] = await Promise.all([
+      this.oldestWaitingSeconds(),
+      task.count({ where: { AND: [ENDED, { status: 'completed', finishedAt: { gt: lastMinute } }] } }),
+      task.count({ where: { status: 'failed', finishedAt: { gt: lastHour } } }),
+    ]);
+    return { oldestWaitingSeconds, completedLastMinute, failedLastHour };
+  }
+
+  /** How many tasks of each account wait or run, by its id; accounts without any are left out. */
+  async inFlightByAccount(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.prisma.task.groupBy({ by: 'accountId', where: { finishedAt: null }, _count: true });
+    return new Map(rows.map(({ accountId, _count: count }) => [accountId, count]));
+  }
+
+  /** The last sixty minutes, the one that runs included, oldest first. */
+  async finishedByMinute(): Promise<FinishedMinute[]> {
+    return await finishedMinutes(this.prisma.pool);
+  }
+
+  /** Calls for pictures that ended in the last hour; of a busy hour, those of its newest tasks. */
+  async providers(): Promise<ProviderFigures[]> {
+    return await providerFigures(this.prisma.pool);
+  }
+
+  /** What an account drew, from the tasks that are still kept, by time and group. */
+  async usage(accountId: string, query: UsageQuery): Promise<UsageRow[]> {
+    return await usageOf(this.prisma.pool, accountId, query);
+  }
+
+  /** How long the latest completed tasks took from start to end, oldest first: what the shared record is made of anew. */
+  async serviceTimes(): Promise<ServiceSample[]> {
+    const rows = await this.prisma.task.findMany({
+      where: { AND: [ENDED, { status: 'completed', provider: { not: null }, startedAt: { not: null } }] },
+      orderBy: { finishedAt: 'desc' },
+      take: MOST_SAMPLES,
+      select: { model: true, options: true, provider: true, startedAt: true, finishedAt: true },
+    });
+    return rows.reverse().flatMap(({ model, options, provider, startedAt, finishedAt }) => {
+      if (provider === null || startedAt === null || finishedAt === null) return [];
+      const kind = serviceKind(kindOf({ model, options: toOptions(options) }), provider);
+      return [{ kind, ms: finishedAt.getTime() - startedAt.getTime() }];
+    });
+  }
+}

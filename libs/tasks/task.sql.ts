@@ -1,0 +1,261 @@
+import type { ImageUsage } from '#contract/image-usage.js';
+import type { Queryable } from '#database/queryable.js';
+import type { CallEnd, CallStart } from './provider-call.js';
+import {
+  SUMMARY_COLUMNS,
+  TASK_COLUMNS,
+  type ClaimedRow,
+  type EndedRow,
+  type FoundRow,
+  type OwnedRow,
+  type TaskRow,
+} from './task-columns.js';
+import type { TaskStatus } from './task-status.js';
+import type { Hold, TaskCommand, TaskError, TaskImage } from './task.js';
+
+// What requests and workers do to a task, as named statements: each runs once or more per task, and through Prisma it
+// would keep 60 % of its rate. All times are the database's, because leases and deadlines are told by one clock.
+
+/** A caller's Idempotency-Key and what it stands for. */
+export interface KeyedRequest {
+  readonly key: string;
+  readonly fingerprint: Buffer;
+}
+
+const HELD = `id = $1 AND attempt = $2 AND status = 'pending'`;
+
+/** The calls with the last one ended, unless it is: by the CallEnd in a parameter, or not at all when that is null. */
+const callsEnded = (end: string): string =>
+  `(CASE WHEN ${end}::jsonb IS NULL OR calls = '[]' OR calls->-1 ? 'endedAt' THEN calls
+    ELSE jsonb_set(calls, '{-1}', calls->-1 || ${end}::jsonb || jsonb_build_object('endedAt', now())) END)`;
+
+/**
+ * Commits without waiting for the disk. For moves whose loss in a crash of the server only means doing them again:
+ * a later durable commit of the same worker makes them durable too.
+ */
+const NOT_DURABLE = `set_config('synchronous_commit', 'off', true) IS NOT NULL`;
+
+const INSERT = {
+  name: 'task_insert',
+  text: `WITH held AS (
+      INSERT INTO idempotency_keys (account_id, key, fingerprint, task_id, expires_at)
+      SELECT $2, $18, $19::bytea, $1, now() + interval '24 hours' WHERE $18::text IS NOT NULL
+      ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, task_id = EXCLUDED.task_id,
+        created_at = EXCLUDED.created_at, expires_at = EXCLUDED.expires_at
+      WHERE idempotency_keys.expires_at <= now()
+      RETURNING 1)
+    INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url,
+      fingerprint, deadline_at, estimated_ms, asynchronous, cost, redrive_of)
+    SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::jsonb, $9::jsonb, $10::jsonb, $11::text,
+      $12::bytea, now() + $13 * interval '1 millisecond', $14::int, $15::boolean, $16::jsonb, $17::text
+    WHERE $18::text IS NULL OR EXISTS (SELECT FROM held)
+    RETURNING ${TASK_COLUMNS}`,
+};
+
+/**
+ * Makes a row of a command. With a key it takes that and makes the row, both or neither; undefined when the key is taken.
+ * A key whose time is over is taken again by exactly one of those who try.
+ */
+export async function insertTask(
+  database: Queryable,
+  command: TaskCommand,
+  deadlineMs: number,
+  { fingerprint, request }: { fingerprint?: Buffer | undefined; request?: KeyedRequest } = {},
+): Promise<TaskRow | undefined> {
+  const { rows } = await database.query<TaskRow>({
+    ...INSERT,
+    values: [
+      ...[command.id, command.accountId, command.apiKeyId, command.requestId, command.action, command.model],
+      ...[command.prompt, JSON.stringify(command.options), JSON.stringify(command.inputs), json(command.mask)],
+      ...[command.callbackUrl, fingerprint ?? null, deadlineMs, command.estimatedMs ?? null, command.asynchronous],
+      ...[json(command.cost), command.redriveOf ?? null, request?.key ?? null, request?.fingerprint ?? null],
+    ],
+  });
+  return rows[0];
+}
+
+const reading = (columns: string): string =>
+  `SELECT ${columns} FROM tasks
+    WHERE id = ANY($1) AND ($2::text[] IS NULL OR account_id = ANY($2)) AND (NOT $3::boolean OR status <> 'pending')`;
+const FIND = { name: 'task_find', text: reading(`${SUMMARY_COLUMNS}, account_id`) };
+const READ = { name: 'task_read', text: reading(`${TASK_COLUMNS}, next_try_at IS NOT NULL AS wanted`) };
+
+/** What polls read: those of the tasks that are of one of the accounts (absent: of any), in no order. */
+export async function findTasks(
+  database: Queryable,
+  ids: readonly string[],
+  accountIds?: readonly string[],
+): Promise<OwnedRow[]> {
+  return (await database.query<OwnedRow>({ ...FIND, values: [ids, accountIds ?? null, false] })).rows;
+}
+
+/** The tasks as their submitters see them, or only those that have ended. */
+export async function readTasks(database: Queryable, ids: readonly string[], ended: boolean): Promise<FoundRow[]> {
+  return (await database.query<FoundRow>({ ...READ, values: [ids, null, ended] })).rows;
+}
+
+const UNDELIVERED = {
+  name: 'task_undelivered',
+  text: `SELECT pg_advisory_xact_lock(hashtextextended($2 || ' ' || encode($1::bytea, 'hex'), 0)),
+      (SELECT id FROM tasks WHERE fingerprint = $1 AND api_key_id = $2 AND delivered_at IS NULL
+        AND created_at > now() - interval '15 minutes' ORDER BY created_at DESC, id DESC LIMIT 1) AS id`,
+};
+
+/**
+ * Id of the newest task of the same request whose outcome was not delivered, found by one retry of it at a time: until the
+ * transaction ends the others wait. Ask twice: the first answer may be from before the wait.
+ */
+export async function lockUndelivered(
+  database: Queryable,
+  fingerprint: Buffer,
+  apiKeyId: string,
+): Promise<string | undefined> {
+  const { rows } = await database.query<{ id: string | null }>({ ...UNDELIVERED, values: [fingerprint, apiKeyId] });
+  return rows[0]?.id ?? undefined;
+}
+
+const CLAIM = {
+  name: 'task_claim',
+  text: `UPDATE tasks SET attempt = attempt + 1, losses = losses + (lease_until IS NOT NULL)::int, phase = 'running', lease_owner = $2,
+      lease_until = now() + $3 * interval '1 millisecond', next_try_at = NULL, started_at = COALESCE(started_at, now())
+    WHERE id = $1 AND status = 'pending' AND deadline_at > now()
+      AND (lease_until IS NULL OR lease_until < now()) AND (next_try_at IS NULL OR next_try_at <= now() + interval '1 second')
+      AND ${NOT_DURABLE}
+    RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, waits, losses, provider_starts, provider_job_id, provider_call_open, asynchronous,
+      calls->-1 AS last_call, (EXTRACT(EPOCH FROM now() - (calls->-1->>'acceptedAt')::timestamptz) * 1000)::float8 AS waited_ms,
+      (EXTRACT(EPOCH FROM deadline_at - now()) * 1000)::float8 AS remaining_ms`,
+};
+
+/** Takes the task under a lease; no row when it is done, held by another, past its deadline, or not due yet. */
+export async function claimTask(
+  database: Queryable,
+  id: string,
+  owner: string,
+  leaseMs: number,
+): Promise<ClaimedRow | undefined> {
+  return (await database.query<ClaimedRow>({ ...CLAIM, values: [id, owner, leaseMs] })).rows[0];
+}
+
+const RENEW = {
+  name: 'task_renew',
+  text: `UPDATE tasks SET lease_until = now() + $3 * interval '1 millisecond'
+    FROM unnest($1::text[], $2::int[]) AS held (held_id, held_attempt)
+    WHERE id = held_id AND attempt = held_attempt AND status = 'pending' AND lease_until IS NOT NULL RETURNING id, attempt`,
+};
+
+/** Extends many leases at once; answers with those that still stand. */
+export async function renewLeases(database: Queryable, holds: readonly Hold[], leaseMs: number): Promise<Hold[]> {
+  const values = [holds.map(({ id }) => id), holds.map(({ attempt }) => attempt), leaseMs];
+  return (await database.query<Hold>({ ...RENEW, values })).rows;
+}
+
+// Needs the lease too: a start that arrives late must not open a call of a task that was given back meanwhile. One that
+// costs nothing needs no durable count.
+const START = {
+  name: 'task_start_provider',
+  text: `UPDATE tasks SET provider_starts = provider_starts + 1, provider = $3, provider_call_open = true, provider_job_id = NULL,
+      calls = ${callsEnded('$6')} || (jsonb_build_object('n', provider_starts + 1, 'startedAt', now()) || $5::jsonb)
+    WHERE ${HELD} AND lease_until IS NOT NULL AND provider_starts < $4 AND CASE WHEN $7::boolean THEN ${NOT_DURABLE} ELSE true END`,
+};
+
+/** Counts a start, and writes the call down, before it is made. */
+export async function startCall(
+  database: Queryable,
+  { id, attempt }: Hold,
+  call: CallStart,
+  maxStarts: number,
+  before: CallEnd | undefined,
+): Promise<boolean> {
+  const values = [id, attempt, call.provider, maxStarts, JSON.stringify(call), json(before), call.free];
+  return (await database.query({ ...START, values })).rowCount === 1;
+}
+
+const ACCEPTED = {
+  name: 'task_accepted_by_provider',
+  text: `UPDATE tasks SET provider_job_id = $3, calls = CASE WHEN calls = '[]' THEN calls ELSE
+      jsonb_set(calls, '{-1}', calls->-1 || jsonb_build_object('upstreamId', $3::text, 'acceptedAt', now())) END
+    WHERE ${HELD}`,
+};
+
+/** Keeps the provider's own job id. */
+export async function nameCall(database: Queryable, { id, attempt }: Hold, providerJobId: string): Promise<boolean> {
+  return (await database.query({ ...ACCEPTED, values: [id, attempt, providerJobId] })).rowCount === 1;
+}
+
+const PROGRESS = {
+  name: 'task_progress',
+  text: `UPDATE tasks SET progress = GREATEST(progress, LEAST($3, 99)), phase = $4
+    WHERE ${HELD} AND phase IN ('running', $4) AND ${NOT_DURABLE}`,
+};
+
+/** Progress that only grows. */
+export async function writeProgress(
+  database: Queryable,
+  { id, attempt }: Hold,
+  percent: number,
+  phase: 'running' | 'storing',
+): Promise<boolean> {
+  return (await database.query({ ...PROGRESS, values: [id, attempt, percent, phase] })).rowCount === 1;
+}
+
+// Who cancels does not see its call's end: that stays open, which is what the owner is told (see TaskLinks).
+const END = {
+  name: 'task_end',
+  text: `UPDATE tasks SET status = $3::text, phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL,
+      progress = CASE WHEN $3 = 'completed' THEN 100 ELSE progress END, images = $4, usage = $5, warnings = $6, error = $7,
+      calls = ${callsEnded('$8')}, provider_call_open = provider_call_open AND $3 = 'cancelled'
+    WHERE id = $1 AND status = 'pending' AND (attempt = $2 OR account_id = $9)
+    RETURNING ${SUMMARY_COLUMNS}, epoch, api_key_id`,
+};
+
+/** Who ends a task: its holder, or its owner. */
+type Ender = Hold | { readonly id: string; readonly accountId: string };
+
+interface End {
+  readonly status: Exclude<TaskStatus, 'pending'>;
+  readonly images?: readonly TaskImage[];
+  readonly usage?: ImageUsage | undefined;
+  readonly warnings?: readonly string[];
+  readonly error?: TaskError;
+  /** Of the last call, if that is open. */
+  readonly call?: CallEnd | undefined;
+}
+
+/** Ends a pending task for good; no row when it has ended, or is not the ender's. */
+export async function endTask(database: Queryable, by: Ender, end: End): Promise<EndedRow | undefined> {
+  const [attempt, accountId] = 'attempt' in by ? [by.attempt, null] : [null, by.accountId];
+  const warnings = end.warnings?.length === 0 ? undefined : end.warnings;
+  const values = [
+    ...[by.id, attempt, end.status, json(end.images), json(end.usage), json(warnings), json(end.error)],
+    ...[json(end.call), accountId],
+  ];
+  return (await database.query<EndedRow>({ ...END, values })).rows[0];
+}
+
+const LET_GO = {
+  name: 'task_let_go',
+  text: `UPDATE tasks SET lease_until = NULL, lease_owner = NULL, epoch = epoch + 1, next_try_at = now() + $3 * interval '1 millisecond',
+      waits = waits + $5::int, calls = ${callsEnded('$4')}, phase = CASE WHEN $6::boolean THEN phase ELSE 'queued' END,
+      provider_call_open = provider_call_open AND ($6 OR COALESCE($4::jsonb->>'charged', 'maybe') <> 'no'),
+      provider_job_id = CASE WHEN $6 OR $4::jsonb IS NULL THEN provider_job_id END,
+      started_at = CASE WHEN $6 OR provider_starts > 0 THEN started_at END
+    WHERE ${HELD} RETURNING epoch`,
+};
+
+/**
+ * Nobody holds the task until its next try, under a new epoch, which comes back. `parked`: its provider works on, so it
+ * keeps its phase, its call and its start; `wait`: this was no try.
+ */
+export async function letGo(
+  database: Queryable,
+  { id, attempt }: Hold,
+  delayMs: number,
+  { call, wait = false, parked = false }: { call?: CallEnd | undefined; wait?: boolean; parked?: boolean },
+): Promise<number | undefined> {
+  const values = [id, attempt, delayMs, json(call), wait || parked ? 1 : 0, parked];
+  return (await database.query<{ epoch: number }>({ ...LET_GO, values })).rows[0]?.epoch;
+}
+
+function json(value: object | null | undefined): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value);
+}
