@@ -1,7 +1,6 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
-import { listDrained } from './provider-switches.js';
+import { ProviderSwitches } from './provider-switches.js';
 import { RoutingConfig } from './routing.config.js';
 
 /** Which providers are switched off, read again and again. While Postgres does not answer, the last answer holds. */
@@ -13,7 +12,7 @@ export class DrainedProviders implements OnApplicationBootstrap, OnApplicationSh
   private unreadable = false;
 
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly switches: ProviderSwitches,
     private readonly config: RoutingConfig,
     private readonly logger: Logger,
   ) {}
@@ -45,7 +44,7 @@ export class DrainedProviders implements OnApplicationBootstrap, OnApplicationSh
     if (this.reading) return;
     this.reading = true;
     try {
-      this.names = new Set((await listDrained(this.prisma.pool)).map(({ provider }) => provider));
+      this.names = new Set((await this.switches.list()).map(({ provider }) => provider));
       this.unreadable = false;
     } catch (error) {
       if (!this.unreadable) this.logger.warn('provider_switches.unreadable', { error });

@@ -6,6 +6,7 @@ import { GateGauges } from './gate-gauges.js';
 import { GateState } from './gate-state.js';
 import { GATE } from './gate.js';
 import { ProviderGate } from './provider-gate.js';
+import { ProviderSwitches } from './provider-switches.js';
 import { SharedGate } from './shared-gate.js';
 
 /** Which calls to providers may begin, at all processes together. Needs the CatalogueModule and RoutingConfig. */
@@ -14,11 +15,12 @@ import { SharedGate } from './shared-gate.js';
   providers: [
     GateState,
     SharedGate,
+    ProviderSwitches,
     DrainedProviders,
     ProviderGate,
     { provide: GATE, useExisting: ProviderGate },
     GateGauges,
   ],
-  exports: [ProviderGate, GATE, GateState, DrainedProviders],
+  exports: [ProviderGate, GATE, GateState, DrainedProviders, ProviderSwitches],
 })
 export class RoutingModule {}

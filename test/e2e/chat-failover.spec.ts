@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
-import { drainProvider, resumeProvider } from '#routing/provider-switches.js';
+import { ProviderSwitches } from '#routing/provider-switches.js';
 import { freePort } from '../support/free-port.js';
 import { json, pieces, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
@@ -116,7 +116,7 @@ models:
   });
 
   it('gives a drained provider nothing, and says so when there is no other', async () => {
-    await drainProvider(platform.pool, 'first', 'bill not paid');
+    await new ProviderSwitches(platform.database).drain('first', 'bill not paid');
     const moved = async (): Promise<boolean> => {
       const before = first?.received.length;
       expect((await ask('both')).status).toBe(200);
@@ -126,7 +126,7 @@ models:
     const response = await ask('keyed');
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
     expect(await response.json()).toMatchObject({ error: { code: 'server_is_overloaded' } });
-    await resumeProvider(platform.pool, 'first');
+    await new ProviderSwitches(platform.database).resume('first');
     expect(await waitUntil(async () => (await ask('keyed')).status === 200, { timeoutMs: 10_000 })).toBe(true);
   });
 

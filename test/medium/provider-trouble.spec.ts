@@ -1,6 +1,5 @@
 import { waitUntil } from '#embedded/wait-until.js';
 import type { GatePass, GateRefusal } from '#routing/gate.js';
-import { drainProvider, resumeProvider } from '#routing/provider-switches.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { openGateRoom, passed, providerEntry, reasonOf, type GateRoom, type OpenGate } from '../support/gate-room.js';
 
@@ -147,23 +146,23 @@ describe('a provider in trouble, at several processes', () => {
   });
 
   it('gets no new call while it is drained, at any process, but what it works on is resumed', async () => {
-    await drainProvider(at(0).database.pool, 'p', 'bill not paid');
+    await at(0).switches.drain('p', 'bill not paid');
     await waitUntil(async () => reasonOf(await ask(1)) === 'drained' && reasonOf(await ask(2)) === 'drained', WAIT);
     expect(await ask(1)).toEqual({ reason: 'drained', retryAfterMs: 5_000 });
     expect(reasonOf(await at(1).enter(entry, 'a', 'task', { resume: true }))).toBeUndefined();
     expect(reasonOf(await at(1).enter(providerEntry('other'), 'a', 'task'))).toBeUndefined();
-    await resumeProvider(at(0).database.pool, 'p');
+    await at(0).switches.resume('p');
     expect(await waitUntil(async () => reasonOf(await ask(1)) === undefined, WAIT)).toBe(true);
   });
 
   it('stays drained while Postgres does not answer', async () => {
     const proxy = await proxyOf(room.databaseUrl);
     const cut = await room.gate({ databaseUrl: proxy.url });
-    await drainProvider(at(0).database.pool, 'p', null);
+    await at(0).switches.drain('p', null);
     await waitUntil(() => cut.drained.has('p'), WAIT);
     proxy.fault = 'black-hole';
     await waitUntil(() => cut.logged('provider_switches.unreadable') > 0, WAIT);
-    await resumeProvider(at(0).database.pool, 'p');
+    await at(0).switches.resume('p');
     await waitUntil(() => !at(0).drained.has('p'), WAIT);
     expect(reasonOf(await cut.enter(entry, 'a', 'task'))).toBe('drained');
     proxy.fault = 'pass';

@@ -6,7 +6,6 @@ import { ConfigModule } from '#config/config.module.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { ProviderGate } from '#routing/provider-gate.js';
-import { drainProvider } from '#routing/provider-switches.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { RoutingModule } from '#routing/routing.module.js';
 import { MetricsConfig } from '#telemetry/metrics.config.js';
@@ -22,7 +21,7 @@ describe('the gate of a process', () => {
   let app: INestApplicationContext;
   beforeEach(async () => {
     room = await openGateRoom();
-    await drainProvider((await room.gate()).database.pool, 'off', null);
+    await (await room.gate()).switches.drain('off', null);
     const env = {
       DATABASE_URL: room.databaseUrl,
       REDIS_URL: room.redisUrl,

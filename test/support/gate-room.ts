@@ -12,6 +12,7 @@ import { DrainedProviders } from '#routing/drained-providers.js';
 import { GateState } from '#routing/gate-state.js';
 import type { GatePass, GateRefusal } from '#routing/gate.js';
 import { ProviderGate } from '#routing/provider-gate.js';
+import { ProviderSwitches } from '#routing/provider-switches.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { SharedGate } from '#routing/shared-gate.js';
 import { Logger } from '#telemetry/logger.js';
@@ -54,7 +55,8 @@ export async function openGateRoom() {
     const database = new PrismaService(databaseConfig, logger);
     const state = new GateState(redis, queueConfig, config);
     const health = new QueueHealth(redis, queueConfig);
-    const drained = new DrainedProviders(database, config, logger);
+    const switches = new ProviderSwitches(database);
+    const drained = new DrainedProviders(switches, config, logger);
     const metrics = new Metrics();
     const asked = new ProviderGate(new SharedGate(state, health, logger), drained, config, metrics);
     await waitUntil(() => redis.status === 'ready', { timeoutMs: 10_000 });
@@ -65,6 +67,7 @@ export async function openGateRoom() {
       state,
       health,
       drained,
+      switches,
       database,
       metrics,
       /** Lines of the log with this event. */

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { createApiKey } from '#accounts/api-keys.js';
+import type { PrismaService } from '#database/prisma.service.js';
+import { openPrisma } from './open-prisma.js';
 import { createTestDatabase } from './postgres.js';
 import { startApi, startWorker, type TestProcess } from './processes.js';
 import { createTestRedis } from './redis.js';
@@ -19,6 +21,7 @@ export interface ApiPlatform {
   readonly settings: Readonly<Record<string, string>>;
   readonly api: TestProcess;
   readonly pool: pg.Pool;
+  readonly database: PrismaService;
   /** Another key, with columns of its row changed. */
   newKey(columns?: Readonly<Record<string, unknown>>, accountId?: string): Promise<string>;
   newAccount(): Promise<string>;
@@ -94,6 +97,7 @@ async function platformOf({ database, redis, folder, settings }: Room, api: Test
   // A connection that is still closing when its database is dropped reports that, and nobody else would hear it.
   pool.on('error', () => undefined);
   const { key } = await createApiKey(pool, secretKey, { name: 'e2e' });
+  const prisma = openPrisma(database.url);
   let count = 0;
   return {
     url: api.url,
@@ -102,6 +106,7 @@ async function platformOf({ database, redis, folder, settings }: Room, api: Test
     settings,
     api,
     pool,
+    database: prisma,
     newKey: async (columns = {}, accountId) => {
       const made = await createApiKey(pool, secretKey, {
         name: `e2e ${++count}`,
@@ -121,6 +126,7 @@ async function platformOf({ database, redis, folder, settings }: Room, api: Test
     close: async () => {
       await api.stop();
       await pool.end();
+      await prisma.close();
       await redis.clean();
       await database.drop();
       await rm(folder, { recursive: true, force: true });

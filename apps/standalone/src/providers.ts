@@ -7,17 +7,11 @@ import { SetupError } from '#embedded/setup-error.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { STARTS_KEPT } from '#routing/gate-scripts.js';
 import { GateState, type ProviderState } from '#routing/gate-state.js';
-import {
-  DRAIN_REASON,
-  drainProvider,
-  listDrained,
-  resumeProvider,
-  type ProviderSwitch,
-} from '#routing/provider-switches.js';
+import { DRAIN_REASON, ProviderSwitches, type ProviderSwitch } from '#routing/provider-switches.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { noteCommand } from './note-command.js';
 import { OneboxConfig } from './standalone.config.js';
-import { findRunning, reasonOf, requireDatabaseUrl, withPool, withRedis } from './running.js';
+import { findRunning, reasonOf, requireDatabaseUrl, withDatabase, withRedis } from './running.js';
 import { textTable, textTime } from './text-table.js';
 
 const USAGE = `How to use it:
@@ -38,16 +32,18 @@ export async function providers(args: readonly string[], env: Environment, say: 
   const { command, name, reason } = parse(args);
   const [config] = loadConfig([OneboxConfig], env);
   const known = catalogueOf(config, env);
-  await withPool(requireDatabaseUrl(config), async (pool) => {
-    const drained = new Map((await listDrained(pool)).map((row) => [row.provider, row]));
+  await withDatabase(requireDatabaseUrl(config), async (database) => {
+    const { pool } = database;
+    const switches = new ProviderSwitches(database);
+    const drained = new Map((await switches.list()).map((row) => [row.provider, row]));
     if (command === 'list') return await list(known, drained, config, env, say);
     if (!known.has(name) && !drained.has(name))
       throw new SetupError(unknown(name, [...known.keys(), ...drained.keys()]));
     if (command === 'drain') {
-      await drainProvider(pool, name, reason);
+      await switches.drain(name, reason);
       await noteCommand(pool, 'provider.drained', { target: name, details: { reason } });
       say(`${name} gets no new calls: every worker knows within 2 s. What it works on is finished.`);
-    } else if (await resumeProvider(pool, name)) {
+    } else if (await switches.resume(name)) {
       await noteCommand(pool, 'provider.resumed', { target: name });
       say(`${name} gets calls again: every worker knows within 2 s.`);
     } else say(`${name} was not drained.`);

@@ -1,7 +1,9 @@
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { SetupError } from '#embedded/setup-error.js';
+import type { PrismaService } from '#database/prisma.service.js';
 import { DataFolder, readWhole } from './data-folder.js';
+import { openDatabase } from './open-database.js';
 import type { OneboxConfig } from './standalone.config.js';
 import { readSecrets } from './secrets.js';
 
@@ -58,6 +60,19 @@ export async function withPool<T>(databaseUrl: string, work: (pool: pg.Pool) => 
     return await work(pool);
   } finally {
     await pool.end();
+  }
+}
+
+/** Lends the database to the work and closes it. Throws SetupError when it can't be reached. */
+export async function withDatabase<T>(databaseUrl: string, work: (database: PrismaService) => Promise<T>): Promise<T> {
+  const database = openDatabase(databaseUrl);
+  try {
+    await database.ping().catch((error: unknown) => {
+      throw new SetupError(`The database can't be reached: ${reasonOf(error)}`);
+    });
+    return await work(database);
+  } finally {
+    await database.close();
   }
 }
 

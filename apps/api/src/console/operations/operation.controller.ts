@@ -15,6 +15,7 @@ import {
   TestBody,
 } from './operation-views.js';
 import { Operation } from './operation.js';
+import { ProviderStates } from './provider-states.js';
 import { ProviderTest } from './provider-test.js';
 import { ForRole } from '../roles.guard.js';
 import { Session } from '../session.decorator.js';
@@ -26,6 +27,7 @@ import { NameParam } from '../../common/params.js';
 @ForRole('operator')
 export class OperationController {
   constructor(
+    private readonly states: ProviderStates,
     private readonly operation: Operation,
     private readonly trial: ProviderTest,
     private readonly audit: AuditLog,
@@ -34,7 +36,7 @@ export class OperationController {
   @Get('providers')
   @ApiResponse({ status: 200, type: ProviderListView })
   async providers(): Promise<ProviderListView> {
-    const states = await this.operation.providers();
+    const states = await this.states.list();
     return { data: states.map((state) => ({ ...state, trials: this.trial.trials(state.name) })) };
   }
 
@@ -49,7 +51,7 @@ export class OperationController {
   @ApiBody({ type: DrainBody, required: false })
   async drain(@Session() session: Session, @Param() { name }: NameParam, @Body() { reason }: DrainBody): Promise<void> {
     const by = `by ${session.email} in the console`;
-    if (!(await this.operation.drain(name, reason ? `${reason} (${by})` : by))) throw noSuchProvider();
+    if (!(await this.states.drain(name, reason ? `${reason} (${by})` : by))) throw noSuchProvider();
     await this.log(session, name, 'provider.drained', reason ? { reason } : {});
   }
 
@@ -57,7 +59,7 @@ export class OperationController {
   @RouteConfig({ bodyless: true })
   @HttpCode(204)
   async resume(@Session() session: Session, @Param() { name }: NameParam): Promise<void> {
-    if (!(await this.operation.resume(name))) throw noSuchProvider();
+    if (!(await this.states.resume(name))) throw noSuchProvider();
     await this.log(session, name, 'provider.resumed');
   }
 

@@ -8,6 +8,7 @@ import { ConsoleTasksModule } from '../tasks/tasks.module.js';
 import { FailuresController } from './failures.controller.js';
 import { OperationController } from './operation.controller.js';
 import { Operation } from './operation.js';
+import { ProviderStates } from './provider-states.js';
 import { ProviderTest } from './provider-test.js';
 import { Redrive } from './redrive.js';
 
@@ -15,6 +16,6 @@ import { Redrive } from './redrive.js';
 @Module({
   imports: [ConsoleTasksModule, ImagesModule, PeopleModule, RoutingModule, TaskStoresModule, TasksModule],
   controllers: [OperationController, FailuresController],
-  providers: [Operation, ProviderTest, Redrive],
+  providers: [Operation, ProviderStates, ProviderTest, Redrive],
 })
 export class OperationsModule {}

@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import type { Catalogue } from '#catalogue/catalogue.js';
+import { GateState } from '#routing/gate-state.js';
+import { ProviderSwitches } from '#routing/provider-switches.js';
+import type { ProviderStateView } from './operation-views.js';
+import { unavailable } from './unavailable.js';
+
+/** How providers are, and which of them are switched off. */
+@Injectable()
+export class ProviderStates {
+  constructor(
+    private readonly source: CatalogueSource,
+    private readonly gate: GateState,
+    private readonly switches: ProviderSwitches,
+  ) {}
+
+  /**
+   * Those of the catalogue, and those that are drained without being in it any more.
+   * Throws AppError `server_is_overloaded` when Redis does not answer.
+   */
+  async list(): Promise<Omit<ProviderStateView, 'trials'>[]> {
+    const catalogue = this.source.current;
+    const drained = new Map((await this.switches.list()).map((row) => [row.provider, row]));
+    const names = [...new Set([...catalogue.providers.keys(), ...drained.keys()])];
+    const states = await this.gate.look(names).catch(unavailable);
+    return names.map((name, index) => {
+      const [entry, state, off] = [catalogue.providers.get(name), states[index], drained.get(name)];
+      const keys = entry?.keys ?? [];
+      return {
+        ...{ name, type: entry?.type ?? null, models: modelsOf(catalogue, name) },
+        unset_keys: keys.filter(({ secret }) => secret === '').map((key) => key.name),
+        has_key: keys.length === 0 || keys.some(({ secret }) => secret !== ''),
+        ...{ breaker: state?.breaker ?? 'closed', open_ms: state?.openMs ?? 0, calls: state?.calls ?? 0 },
+        ...{ concurrency: entry?.limits.concurrency ?? null, starts: state?.starts ?? 0 },
+        starts_per_minute: entry?.limits.startsPerMinute ?? null,
+        resting_keys: [...(state?.cooling ?? [])].map(([key, ms]) => ({ key, rests_ms: ms })),
+        drained: off === undefined ? null : { since: off.drainedAt.toISOString(), reason: off.reason },
+      };
+    });
+  }
+
+  /** False when there is no such provider. */
+  async drain(name: string, reason: string): Promise<boolean> {
+    if (!this.source.current.providers.has(name)) return false;
+    await this.switches.drain(name, reason);
+    return true;
+  }
+
+  /** Like `drain`; one that is on stays on, and one that is off may be in no catalogue any more. */
+  async resume(name: string): Promise<boolean> {
+    return (await this.switches.resume(name)) || this.source.current.providers.has(name);
+  }
+}
+
+function modelsOf({ models }: Catalogue, name: string): string[] {
+  return [...models.values()]
+    .filter(({ ranks }) => ranks.flat().some(({ provider }) => provider === name))
+    .map((model) => model.name);
+}
