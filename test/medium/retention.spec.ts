@@ -12,7 +12,7 @@ import { newUploadId } from '#tasks/task-id.js';
 import { TaskObjects } from '#tasks/task-objects.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
-import { UploadObjects } from '#uploads/upload-objects.js';
+import { UploadRepository } from '#uploads/upload.repository.js';
 import { CollectOrphans } from '../../apps/worker/src/maintenance/collect-orphans.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
@@ -63,7 +63,7 @@ describe('retention', () => {
   }
 
   function orphanCollector(): CollectOrphans {
-    return new CollectOrphans(store, new TaskObjects(room.database), new UploadObjects(room.database), room.logger);
+    return new CollectOrphans(store, new TaskObjects(room.database), new UploadRepository(room.database), room.logger);
   }
 
   async function finishedHoursAgo(id: string, hours: number): Promise<void> {
@@ -152,7 +152,7 @@ describe('retention', () => {
   it('removes uploads once no task that was let to name one can still run', async () => {
     const [config] = loadConfig([TasksConfig], {});
     const longest = config.deadlineMs / 60_000 + 60;
-    const expire = new ExpireUploads(room.database, store, config, room.logger);
+    const expire = new ExpireUploads(new UploadRepository(room.database), store, config, room.logger);
     const [alive, justOver, longOver] = [await uploaded(-60), await uploaded(longest - 1), await uploaded(longest + 1)];
     await expire.run();
     expect(await stored()).toEqual([alive, justOver].sort());

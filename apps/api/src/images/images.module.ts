@@ -2,10 +2,10 @@ import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
+import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { CommonModule } from '../common/common.module.js';
 import { LinksModule } from '../common/links.module.js';
 import { TaskListenersModule } from '#tasks/task-listeners.module.js';
-import { UploadStoreModule } from '../uploads/upload-store.module.js';
 import { AcceptImage } from './accept-image.js';
 import { AnswerImage } from './answer-image.js';
 import { CheckImage } from './check-image.js';
@@ -27,7 +27,7 @@ import { WaitForTask } from './wait-for-task.js';
     TaskListenersModule,
     StorageModule,
     TasksModule,
-    UploadStoreModule,
+    UploadRowsModule,
   ],
   controllers: [ImagesController],
   providers: [

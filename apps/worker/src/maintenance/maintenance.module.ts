@@ -7,7 +7,7 @@ import { ExpireKeys } from '#tasks/expire-keys.js';
 import { ExpireObjects } from '#tasks/expire-objects.js';
 import { TaskObjects } from '#tasks/task-objects.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
-import { UploadObjects } from '#uploads/upload-objects.js';
+import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
 import { CollectOrphans } from './collect-orphans.js';
 import { LogRetention } from './log-retention.js';
@@ -16,20 +16,11 @@ import { Retention } from './retention.js';
 import { TokenRetention } from './token-retention.js';
 
 /** What expires is known to those who own the tables. No other process needs these classes, so they are provided here. */
-const owners = [
-  ExpireObjects,
-  ExpireKeys,
-  TaskObjects,
-  ExpireUploads,
-  UploadObjects,
-  ExpireWebhooks,
-  ExpireSignIns,
-  ExpireChatUsage,
-];
+const owners = [ExpireObjects, ExpireKeys, TaskObjects, ExpireUploads, ExpireWebhooks, ExpireSignIns, ExpireChatUsage];
 
 /** When expired rows and objects are removed. */
 @Module({
-  imports: [DatabaseModule, StorageModule],
+  imports: [DatabaseModule, StorageModule, UploadRowsModule],
   providers: [Retention, ObjectRetention, LogRetention, TokenRetention, CollectOrphans, ...owners],
 })
 export class MaintenanceModule {}
