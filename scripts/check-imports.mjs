@@ -42,7 +42,10 @@ const fences = [
   { packages: ['openid-client'], allowed: /^libs\/accounts\// },
   { packages: ['@aws-sdk/', '@smithy/'], allowed: /^libs\/storage\// },
   { packages: ['pg'], allowed: /^libs\/(database|embedded)\/|^apps\/standalone\/|-store\.ts$/ },
-  { packages: ['@prisma/', '#database/generated/'], allowed: /^libs\/database\/|-store\.ts$/ },
+  {
+    packages: ['@prisma/', '#database/generated/'],
+    allowed: /^libs\/database\/|-store\.ts$|\.repository\.ts$|\.sql\.ts$/,
+  },
   { packages: ['@nestjs/'], allowed: /^(apps|test)\/|^libs\/(?!bytes|images|providers|embedded)|\.module\.ts$/ },
 ];
 

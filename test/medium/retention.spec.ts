@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { loadConfig } from '#config/load-config.js';
+import { ChatReserves } from '#billing/chat-reserves.js';
+import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
 import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { DiskStore } from '#storage/disk-store.js';
@@ -74,7 +76,8 @@ describe('retention', () => {
     const [config] = loadConfig([WorkerConfig], { CHAT_USAGE_RETENTION_DAYS: '31' });
     await room.sql(`INSERT INTO chat_usage SELECT 'req_' || age, 'acct_default', 'key', 'm', 'p', NULL, 'm', false, 200,
       'completed', 1, 1, 0, 1, 1, now() - age * interval '1 hour', 1 FROM generate_series(1, 2000) age`);
-    await new ExpireChatUsage(room.database, room.logger).run(config);
+    const usage = new ChatUsageRepository(room.database);
+    await new ExpireChatUsage(new ChatReserves(room.database), usage, room.logger).run(config);
     const { rows } = await room.sql('SELECT count(*)::int AS count FROM chat_usage');
     expect(rows).toEqual([{ count: 31 * 24 - 1 }]);
   });

@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util';
-import type { Pool } from 'pg';
 import { loadConfig } from '#config/load-config.js';
 import { AppError } from '#contract/app-error.js';
 import { decimalOf } from '#contract/money.js';
@@ -15,7 +14,9 @@ import {
   type ApiKeySettings,
 } from '#accounts/api-keys.js';
 import { SetupError } from '#embedded/setup-error.js';
-import { findBudgets, setBudget, type Budget } from '#billing/budgets.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
+import type { Budget } from '#billing/budgets.js';
+import type { PrismaService } from '#database/prisma.service.js';
 import { AccountStore, type AccountLimits } from '#accounts/account-store.js';
 import { AccountsConfig } from '#accounts/accounts.config.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
@@ -24,7 +25,7 @@ import { BUDGET_OPTIONS, budgetText, readBudget, type BudgetSetting } from './bu
 import { LIMIT_OPTIONS, limitChanges, limitsText, readLimits } from './limit-options.js';
 import { noteCommand } from './note-command.js';
 import { OneboxConfig } from './standalone.config.js';
-import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
+import { findRunning, notRunning, requireDatabaseUrl, withDatabase } from './running.js';
 import { textTable, textTime } from './text-table.js';
 
 const USAGE = `How to use it:
@@ -56,22 +57,23 @@ export async function keys(
   const { command, account, name, target, limits, budget } = parse(args);
   // Those of an account alone were refused for a key.
   const settings: Partial<ApiKeySettings> = limits;
-  await withPool(requireDatabaseUrl(config), async (pool) => {
+  await withDatabase(requireDatabaseUrl(config), async (prisma) => {
+    const { pool } = prisma;
     const { name: accountName } = await namedAccount(pool, account);
     const note = (action: AuditAction, target: string, details: Record<string, unknown>): Promise<void> =>
       noteCommand(pool, action, { account, target, details });
-    if (command === 'list') say(await list(pool, account));
+    if (command === 'list') say(await list(prisma, account));
     else if (command === 'revoke') {
       const key = found(await revokeApiKey(pool, target, account), target);
       await note('key.revoked', key.id, { name: key.name });
       say(revoked(key));
     } else if (command === 'update') {
       const key = found(await updateApiKey(pool, target, settings, account), target);
-      const after = await budgetAfter(pool, { ownerId: key.id, owner: 'key' }, budget);
+      const after = await budgetAfter(prisma, { ownerId: key.id, owner: 'key' }, budget);
       await note('key.changed', key.id, { name: key.name, changes: changesOf(limits, budget) });
       say(updated(key, after));
     } else if (command === 'account') {
-      const after = await budgetAfter(pool, { ownerId: account, owner: 'account' }, budget);
+      const after = await budgetAfter(prisma, { ownerId: account, owner: 'account' }, budget);
       if (budget !== undefined) {
         const { amount, period } = told(budget);
         await note('account.budget_set', account, { name: accountName, budget: amount, period });
@@ -90,7 +92,7 @@ export async function keys(
         await assertRoomForKey(database, account, keysPerAccount).catch(tellHowToRaise(account));
         return await createApiKey(database, secretKey, { name, accountId: account, settings });
       });
-      await budgetAfter(pool, { ownerId: id, owner: 'key' }, budget);
+      await budgetAfter(prisma, { ownerId: id, owner: 'key' }, budget);
       await note('key.created', id, { name, ...changesOf(limits, budget) });
       say(`${key}\n\nThis is the key "${name}" (${id}). It is shown only now; keep it.`);
     }
@@ -178,21 +180,22 @@ function told(budget: Exclude<BudgetSetting, undefined>): { amount: string | nul
 
 /** The budget as it is after it was set, taken away, or left alone. */
 async function budgetAfter(
-  pool: Pool,
+  database: PrismaService,
   owner: Pick<Budget, 'ownerId' | 'owner'>,
   budget: BudgetSetting,
 ): Promise<Budget | undefined> {
-  if (budget !== undefined) await setBudget(pool, owner, budget ?? undefined);
-  return (await findBudgets(pool, [owner.ownerId]))[0];
+  const budgets = new BudgetRepository(database);
+  if (budget !== undefined) await budgets.set(owner, budget ?? undefined);
+  return (await budgets.find([owner.ownerId]))[0];
 }
 
 function limitsOf({ scopes, ...key }: ApiKeyRow): string {
   return `${limitsText(key)}${scopes.length === 0 ? '' : `, only ${scopes.join(' ')}`}`;
 }
 
-async function list(pool: Pool, account: string): Promise<string> {
-  const rows = await listApiKeys(pool, account);
-  const budgets = await findBudgets(pool, [account, ...rows.map(({ id }) => id)]);
+async function list(database: PrismaService, account: string): Promise<string> {
+  const rows = await listApiKeys(database.pool, account);
+  const budgets = await new BudgetRepository(database).find([account, ...rows.map(({ id }) => id)]);
   const budgetOf = (ownerId: string): string => budgetText(budgets.find((budget) => budget.ownerId === ownerId));
   return `${table(rows, budgetOf)}\n\nBudget of the account: ${budgetOf(account)}`;
 }

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { DatabaseModule } from '#database/database.module.js';
+import { BillingModule } from '#billing/billing.module.js';
 import { OpenAiChat } from '#providers/chat/openai-chat.js';
 import { SandboxChat } from '#providers/sandbox-chat/sandbox-chat.js';
 import { obeysDirectives, SandboxConfig } from '#providers/sandbox/sandbox.config.js';
@@ -35,7 +35,7 @@ const plan = { provide: ChatPlan, useFactory: () => new ChatPlan() };
 
 /** `/v1/chat/completions`: chats are passed on to their provider, pictures in a chat are image requests. */
 @Module({
-  imports: [CommonModule, DatabaseModule, ImagesModule, LimitsModule, LinksModule, RoutingModule],
+  imports: [BillingModule, CommonModule, ImagesModule, LimitsModule, LinksModule, RoutingModule],
   controllers: [ChatController],
   providers: [
     PassChat,

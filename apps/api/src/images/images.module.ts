@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { BillingModule } from '#billing/billing.module.js';
 import { DatabaseModule } from '#database/database.module.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
@@ -21,6 +22,7 @@ import { WaitForTask } from './wait-for-task.js';
 /** `/v1/images`: requests become tasks, and their callers are answered with the picture or with the task. */
 @Module({
   imports: [
+    BillingModule,
     CommonModule,
     DatabaseModule,
     LinksModule,

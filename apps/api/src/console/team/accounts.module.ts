@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { BillingModule } from '#billing/billing.module.js';
 import { DatabaseModule } from '#database/database.module.js';
 import { PeopleModule } from '../../common/people.module.js';
 import { AccountDefaultsModule } from './account-defaults.module.js';
@@ -9,7 +10,7 @@ import { TeamModule } from './team.module.js';
 
 /** Accounts: the own one for its admins, all of them for operators. */
 @Module({
-  imports: [AccountDefaultsModule, DatabaseModule, PeopleModule, TeamModule],
+  imports: [AccountDefaultsModule, BillingModule, DatabaseModule, PeopleModule, TeamModule],
   controllers: [OwnAccountController, AccountsController],
   providers: [Accounts],
 })
