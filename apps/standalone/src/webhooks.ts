@@ -3,8 +3,7 @@ import { loadConfig } from '#config/load-config.js';
 import { AppError } from '#contract/app-error.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
 import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
-import type { Pool } from '#database/in-transaction.js';
-import type { Queryable } from '#database/queryable.js';
+import type { PrismaService } from '#database/prisma.service.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
 import { SetupError } from '#embedded/setup-error.js';
@@ -17,7 +16,7 @@ import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { namedAccount } from './account-option.js';
 import { noteCommand } from './note-command.js';
 import { OneboxConfig } from './standalone.config.js';
-import { findRunning, notRunning, requireDatabaseUrl, withPool } from './running.js';
+import { findRunning, notRunning, requireDatabaseUrl, withDatabase } from './running.js';
 import { textTable, textTime } from './text-table.js';
 
 const USAGE = `How to use it:
@@ -62,13 +61,13 @@ export async function webhooks(
   const asked = parse(args);
   const [config, egress, limits] = loadConfig([OneboxConfig, EgressConfig, WebhooksConfig], env);
   if (asked.command === 'add') assertReceiver(asked.target, egress);
-  await withPool(requireDatabaseUrl(config), async (pool) => {
-    await namedAccount(pool, asked.account);
-    if (asked.command === 'secret' || asked.command === 'rotate') say(await secretText(asked, pool, config));
+  await withDatabase(requireDatabaseUrl(config), async (database) => {
+    await namedAccount(database.pool, asked.account);
+    if (asked.command === 'secret' || asked.command === 'rotate') say(await secretText(asked, database, config));
     else if (asked.command === 'deliveries')
-      say(deliveryTable(await new DeliveryLogStore(pool).list(asked.account, asked)));
-    else if (asked.command === 'resend') say(await resent(asked, pool));
-    else say(await endpointText(asked, pool, limits));
+      say(deliveryTable(await new DeliveryLogStore(database).list(asked.account, asked)));
+    else if (asked.command === 'resend') say(await resent(asked, database));
+    else say(await endpointText(asked, database, limits));
   });
 }
 
@@ -104,15 +103,15 @@ function assertReceiver(url: string, egress: EgressConfig): void {
   if (problem !== undefined) throw new SetupError(problem);
 }
 
-async function secretText(asked: Asked, pool: Queryable, config: OneboxConfig): Promise<string> {
+async function secretText(asked: Asked, database: PrismaService, config: OneboxConfig): Promise<string> {
   const { secretKey } = findRunning(config);
   if (secretKey === undefined) throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
   const sealer = new TextSealer({ secretKey, secretKeyPrevious: config.secretKeyPrevious }, WEBHOOK_SECRETS);
-  const secrets = new WebhookSecretStore(pool, sealer);
+  const secrets = new WebhookSecretStore(database, sealer);
   if (asked.command === 'rotate') {
     const { id } = await secrets.rotate(asked.account, asked.overlapMs);
     const details = { overlap_hours: asked.overlapMs / HOUR_MS };
-    await noteCommand(pool, 'webhook_secret.rotated', { account: asked.account, target: id, details });
+    await noteCommand(database.pool, 'webhook_secret.rotated', { account: asked.account, target: id, details });
   }
   return (await secrets.valid(asked.account)).map(secretLine).join('\n');
 }
@@ -121,15 +120,19 @@ function secretLine({ secret, expiresAt }: WebhookSecret): string {
   return expiresAt === null ? secret : `${secret}  (the one before, valid until ${textTime(expiresAt)})`;
 }
 
-async function endpointText(asked: Asked, pool: Pool, { endpointsPerAccount }: WebhooksConfig): Promise<string> {
+async function endpointText(asked: Asked, database: PrismaService, limits: WebhooksConfig): Promise<string> {
   const { command, account, target, events } = asked;
-  const endpoints = new WebhookEndpointStore(pool, endpointsPerAccount);
+  const endpoints = new WebhookEndpointStore(database, limits);
   switch (command) {
     case 'add': {
       const id = await endpoints.add(account, target, events).catch((error: unknown) => {
         throw error instanceof AppError ? new SetupError(error.message) : error;
       });
-      await noteCommand(pool, DEEDS[command], { account, target: id, details: { url: shownUrl(target), events } });
+      await noteCommand(database.pool, DEEDS[command], {
+        account,
+        target: id,
+        details: { url: shownUrl(target), events },
+      });
       return `${id} is told from now on. \`npm run webhooks -- secret\` shows what its webhooks are signed with.`;
     }
     case 'enable':
@@ -139,7 +142,7 @@ async function endpointText(asked: Asked, pool: Pool, { endpointsPerAccount }: W
       if (endpoint === undefined || !(await endpoints[command](account, target))) {
         throw new SetupError(`There is no endpoint ${target}.`);
       }
-      await noteCommand(pool, DEEDS[command], { account, target, details: { url: shownUrl(endpoint.url) } });
+      await noteCommand(database.pool, DEEDS[command], { account, target, details: { url: shownUrl(endpoint.url) } });
       return `${target} is ${command}d.`;
     }
     default:
@@ -174,10 +177,10 @@ function attemptText({ startedAt, status, error, durationMs }: LoggedAttempt): s
   return `${textTime(startedAt)} ${status ?? error ?? 'no outcome'}${durationMs === null ? '' : ` ${durationMs} ms`}`;
 }
 
-async function resent({ account, target }: Asked, pool: Queryable): Promise<string> {
-  const entry = await new DeliveryLogStore(pool).resend(account, target);
+async function resent({ account, target }: Asked, database: PrismaService): Promise<string> {
+  const entry = await new DeliveryLogStore(database).resend(account, target);
   if (entry === undefined)
     throw new SetupError(`There is no delivery ${target}, or it is being attempted at this moment.`);
-  await noteCommand(pool, 'webhook_delivery.resent', { account, target });
+  await noteCommand(database.pool, 'webhook_delivery.resent', { account, target });
   return `${target} is sent again within a few seconds, under the same webhook-id.`;
 }
