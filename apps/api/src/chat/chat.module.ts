@@ -30,8 +30,6 @@ const sandbox = {
   inject: [SandboxConfig],
   useFactory: (config: SandboxConfig) => new SandboxChat(obeysDirectives(config)),
 };
-/** With the chance and the clock of the process. */
-const plan = { provide: ChatPlan, useFactory: () => new ChatPlan() };
 
 /** `/v1/chat/completions`: chats are passed on to their provider, pictures in a chat are image requests. */
 @Module({
@@ -40,7 +38,7 @@ const plan = { provide: ChatPlan, useFactory: () => new ChatPlan() };
   providers: [
     PassChat,
     CallUpstreams,
-    plan,
+    ChatPlan,
     ChatGate,
     ChatProtocols,
     openai,
