@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
-import { releaseLostChats } from './chat-reserves.js';
+import { ChatReserves } from './chat-reserves.js';
+import { ChatUsageRepository } from './chat-usage.repository.js';
 
 const BATCH = 1_000;
+const DAY_MS = 86_400_000;
 
 /**
  * Removes what was written down of chats when its time is over, and gives back what was set aside for those that never were.
@@ -12,24 +13,20 @@ const BATCH = 1_000;
 @Injectable()
 export class ExpireChatUsage {
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly reserves: ChatReserves,
+    private readonly usage: ChatUsageRepository,
     private readonly logger: Logger,
   ) {}
 
   /** One round over everything that is due. Throws when the database fails; the next round goes on. */
   async run({ chatUsageRetentionDays }: { readonly chatUsageRetentionDays: number }): Promise<void> {
-    const lost = await releaseLostChats(this.prisma.pool);
+    const lost = await this.reserves.releaseLost();
     if (lost > 0) this.logger.warn('retention.chat_reserves_released', { count: lost });
-    while ((await this.deleteRows(chatUsageRetentionDays)) === BATCH);
-  }
-
-  private async deleteRows(days: number): Promise<number> {
-    const { rowCount } = await this.prisma.pool.query({
-      text: `DELETE FROM chat_usage WHERE request_id IN (SELECT request_id FROM chat_usage
-        WHERE created_at < now() - $1 * interval '1 day' ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
-      values: [days],
-    });
-    if (rowCount) this.logger.info('retention.chat_usage_deleted', { count: rowCount });
-    return rowCount ?? 0;
+    const before = new Date(Date.now() - chatUsageRetentionDays * DAY_MS);
+    let count: number;
+    do {
+      count = await this.usage.removeBefore(before, BATCH);
+      if (count > 0) this.logger.info('retention.chat_usage_deleted', { count });
+    } while (count === BATCH);
   }
 }

@@ -8,7 +8,8 @@ export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number];
 
 /** What an endpoint's owner sends to try it out: no event of a task, and nothing to subscribe to. */
 export const WEBHOOK_TEST = 'webhook.test';
-export type SentEventType = WebhookEventType | typeof WEBHOOK_TEST;
+export const SENT_EVENTS = [...WEBHOOK_EVENTS, WEBHOOK_TEST] as const;
+export type SentEventType = (typeof SENT_EVENTS)[number];
 
 /** The body of a webhook (contract section 9), as OpenAI's own look and as Standard Webhooks asks. */
 export class WebhookEvent {

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { PrismaService } from '#database/prisma.service.js';
 import { uploadKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
+import { UploadRepository } from './upload.repository.js';
 
 const BATCH = 200;
 /** From the look at an upload to the row of the task that names it: far more than storing its other images takes. */
@@ -17,7 +17,7 @@ const ACCEPTING_MS = 3_600_000;
 @Injectable()
 export class ExpireUploads {
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly uploads: UploadRepository,
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     private readonly config: TasksConfig,
     private readonly logger: Logger,
@@ -30,14 +30,11 @@ export class ExpireUploads {
 
   /** The object first: a row without one is removed in the next round, an object without a row only a day later. */
   private async remove(): Promise<number> {
-    const { rows } = await this.prisma.pool.query<{ id: string }>({
-      text: `SELECT id FROM uploads WHERE expires_at < now() - $1 * interval '1 ms' ORDER BY expires_at LIMIT ${BATCH}`,
-      values: [this.config.deadlineMs + ACCEPTING_MS],
-    });
-    const ids = rows.map(({ id }) => id);
+    const before = new Date(Date.now() - this.config.deadlineMs - ACCEPTING_MS);
+    const ids = await this.uploads.expired(before, BATCH);
     for (const id of ids) await this.store.delete(uploadKey(id));
     if (ids.length === 0) return 0;
-    await this.prisma.pool.query({ text: 'DELETE FROM uploads WHERE id = ANY($1)', values: [ids] });
+    await this.uploads.remove(ids);
     this.logger.info('retention.uploads_deleted', { count: ids.length });
     return ids.length;
   }

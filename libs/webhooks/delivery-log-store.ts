@@ -1,8 +1,11 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { WEBHOOK_TEST, type SentEventType } from '#contract/webhook-event.js';
-import { POOL, type Queryable } from '#database/queryable.js';
+import { Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { SENT_EVENTS, WEBHOOK_TEST, type SentEventType } from '#contract/webhook-event.js';
+import { oneOf } from '#database/one-of.js';
+import { PrismaService } from '#database/prisma.service.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
-import type { AttemptError, DeliveryState } from './next-step.js';
+import { restartDelivery } from './delivery.sql.js';
+import { ATTEMPT_ERRORS, DELIVERY_STATES, type AttemptError, type DeliveryState } from './next-step.js';
 
 export interface LoggedAttempt {
   /** 1 = the first. */
@@ -31,10 +34,6 @@ export interface LoggedDelivery {
   readonly attempts: readonly LoggedAttempt[];
 }
 
-interface LoggedRow extends Omit<LoggedDelivery, 'attempts'> {
-  readonly attempts: readonly (Omit<LoggedAttempt, 'startedAt'> & { startedAt: string })[];
-}
-
 export interface DeliveryQuery {
   readonly taskId?: string | undefined;
   readonly endpointId?: string | undefined;
@@ -48,42 +47,47 @@ export interface DeliveryQuery {
 /** What was delivered, what was tried, and once more on request. Every query names the account. */
 @Injectable()
 export class DeliveryLogStore {
-  constructor(@Inject(POOL) private readonly database: Queryable) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** Newest first. After a delivery that is no more comes nothing: what is older went with it. */
   async list(accountId: string, { taskId, endpointId, state, after, limit }: DeliveryQuery): Promise<LoggedDelivery[]> {
-    const { rows } = await this.database.query<LoggedRow>(
-      `SELECT delivery.id, delivery.task_id AS "taskId", delivery.event, delivery.endpoint_id AS "endpointId",
-        delivery.state, delivery.created_at AS "createdAt", delivery.next_try_at AS "nextTryAt",
-        CASE WHEN delivery.endpoint_id IS NULL THEN task.callback_url ELSE endpoint.url END AS url,
-        COALESCE((
-          SELECT json_agg(json_build_object('number', number, 'startedAt', started_at, 'durationMs', duration_ms,
-            'status', status, 'error', error) ORDER BY number)
-          FROM webhook_attempts WHERE delivery_id = delivery.id), '[]') AS attempts
-      FROM webhook_deliveries AS delivery
-      LEFT JOIN webhook_endpoints AS endpoint
-        ON endpoint.id = delivery.endpoint_id AND endpoint.account_id = delivery.account_id
-      LEFT JOIN tasks AS task ON task.id = delivery.task_id AND task.account_id = delivery.account_id
-      WHERE delivery.account_id = $1 AND ($2::text IS NULL OR delivery.task_id = $2)
-        AND ($3::text IS NULL OR delivery.endpoint_id = $3) AND ($4::text IS NULL OR delivery.state = $4)
-        AND ($5::text IS NULL OR (delivery.created_at, delivery.id) <
-          (SELECT last.created_at, last.id FROM webhook_deliveries AS last WHERE last.id = $5 AND last.account_id = $1))
-      ORDER BY delivery.created_at DESC, delivery.id DESC LIMIT $6`,
-      [accountId, taskId ?? null, endpointId ?? null, state ?? null, after ?? null, limit],
-    );
-    return rows.map((row) => ({
-      ...row,
-      attempts: row.attempts.map((attempt) => ({ ...attempt, startedAt: new Date(attempt.startedAt) })),
+    const last = after === undefined ? undefined : await this.placeOf(accountId, after);
+    if (last === null) return [];
+    const rows = await this.prisma.webhookDelivery.findMany({
+      where: {
+        accountId,
+        ...(taskId === undefined ? {} : { taskId }),
+        ...(endpointId === undefined ? {} : { endpointId }),
+        ...(state === undefined ? {} : { state }),
+        // The first condition is what an index is entered by.
+        ...(last === undefined
+          ? {}
+          : {
+              createdAt: { lte: last.createdAt },
+              OR: [{ createdAt: { lt: last.createdAt } }, { id: { lt: last.id } }],
+            }),
+      },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      take: limit,
+      include: { log: { orderBy: { number: 'asc' } } },
+    });
+    const urls = await this.urlsOf(accountId, rows);
+    return rows.map(({ id, taskId: ofTask, endpointId: ofEndpoint, createdAt, nextTryAt, ...row }) => ({
+      ...{ id, taskId: ofTask, endpointId: ofEndpoint, createdAt, nextTryAt },
+      event: oneOf(SENT_EVENTS, row.event),
+      state: oneOf(DELIVERY_STATES, row.state),
+      url: urls.get(ofEndpoint ?? ofTask ?? '') ?? null,
+      attempts: row.log.map(({ number, startedAt, durationMs, status, error }) => ({
+        ...{ number, startedAt, durationMs, status },
+        error: error === null ? null : oneOf(ATTEMPT_ERRORS, error),
+      })),
     }));
   }
 
   /** One delivery; undefined when the account has no such one. */
   async find(accountId: string, id: string): Promise<Pick<LoggedDelivery, 'taskId' | 'endpointId'> | undefined> {
-    const { rows } = await this.database.query<Pick<LoggedDelivery, 'taskId' | 'endpointId'>>(
-      `SELECT task_id AS "taskId", endpoint_id AS "endpointId" FROM webhook_deliveries WHERE id = $1 AND account_id = $2`,
-      [id, accountId],
-    );
-    return rows[0];
+    const select = { taskId: true, endpointId: true };
+    return (await this.prisma.webhookDelivery.findFirst({ where: { id, accountId }, select })) ?? undefined;
   }
 
   /**
@@ -91,14 +95,14 @@ export class DeliveryLogStore {
    * switched off. The answer is for SendDeliveries.enqueue.
    */
   async addTest(accountId: string, endpointId: string): Promise<WebhookEntry | undefined> {
-    const { rows } = await this.database.query<WebhookEntry>(
-      `INSERT INTO webhook_deliveries (id, account_id, endpoint_id, event, next_try_at)
-      SELECT 'whd_' || replace(gen_random_uuid()::text, '-', ''), account_id, id, '${WEBHOOK_TEST}', now()
-      FROM webhook_endpoints WHERE id = $1 AND account_id = $2 AND disabled_at IS NULL
-      RETURNING id AS "deliveryId", epoch`,
-      [endpointId, accountId],
-    );
-    return rows[0];
+    const where = { id: endpointId, accountId, disabledAt: null };
+    if ((await this.prisma.webhookEndpoint.count({ where })) === 0) return undefined;
+    const id = `whd_${randomUUID().replaceAll('-', '')}`;
+    const { epoch } = await this.prisma.webhookDelivery.create({
+      data: { id, accountId, endpointId, event: WEBHOOK_TEST, nextTryAt: new Date() },
+      select: { epoch: true },
+    });
+    return { deliveryId: id, epoch };
   }
 
   /**
@@ -107,13 +111,40 @@ export class DeliveryLogStore {
    * it a sweep finds the delivery within seconds.
    */
   async resend(accountId: string, id: string): Promise<WebhookEntry | undefined> {
-    const { rows } = await this.database.query<WebhookEntry>(
-      `UPDATE webhook_deliveries SET state = 'pending', tries = 0, epoch = epoch + 1, next_try_at = now(),
-        lease_until = NULL, ended_at = NULL
-      WHERE id = $1 AND account_id = $2 AND (lease_until IS NULL OR lease_until < now())
-      RETURNING id AS "deliveryId", epoch`,
-      [id, accountId],
-    );
-    return rows[0];
+    return await restartDelivery(this.prisma, accountId, id);
+  }
+
+  private async placeOf(accountId: string, id: string): Promise<{ id: string; createdAt: Date } | null> {
+    return await this.prisma.webhookDelivery.findFirst({
+      where: { id, accountId },
+      select: { id: true, createdAt: true },
+    });
+  }
+
+  /** Where deliveries go, by the id of their endpoint, or of the task whose callback_url it is. */
+  private async urlsOf(
+    accountId: string,
+    rows: readonly Pick<LoggedDelivery, 'taskId' | 'endpointId'>[],
+  ): Promise<ReadonlyMap<string, string | null>> {
+    const endpointIds = new Set(rows.flatMap(({ endpointId }) => endpointId ?? []));
+    const taskIds = new Set(rows.flatMap(({ taskId, endpointId }) => (endpointId === null ? (taskId ?? []) : [])));
+    const [endpoints, tasks] = await Promise.all([
+      endpointIds.size === 0
+        ? []
+        : this.prisma.webhookEndpoint.findMany({
+            where: { accountId, id: { in: [...endpointIds] } },
+            select: { id: true, url: true },
+          }),
+      taskIds.size === 0
+        ? []
+        : this.prisma.task.findMany({
+            where: { accountId, id: { in: [...taskIds] } },
+            select: { id: true, callbackUrl: true },
+          }),
+    ]);
+    return new Map([
+      ...endpoints.map(({ id, url }) => [id, url] as const),
+      ...tasks.map(({ id, callbackUrl }) => [id, callbackUrl] as const),
+    ]);
   }
 }

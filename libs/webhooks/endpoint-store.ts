@@ -1,7 +1,12 @@
+import { Injectable } from '@nestjs/common';
 import { ulid } from 'ulid';
 import { AppError } from '#contract/app-error.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
-import { inTransaction, type Pool } from '#database/in-transaction.js';
+import { lockAccount } from '#database/lock-account.js';
+import { oneOf } from '#database/one-of.js';
+import { PrismaService } from '#database/prisma.service.js';
+import type { DeliveryState } from './next-step.js';
+import { WebhooksConfig } from './webhooks.config.js';
 
 /** Where an account is told of the ends of its tasks. */
 export interface WebhookEndpoint {
@@ -25,15 +30,15 @@ export interface EndpointRecord {
 
 /** How many deliveries a record looks back. */
 const RECORD = 100;
-const COLUMNS = `id, url, events, created_at AS "createdAt", disabled_at AS "disabledAt",
-  disabled_reason AS "disabledReason"`;
+const REASONS = ['gone', 'owner'] as const;
+const COLUMNS = { id: true, url: true, events: true, createdAt: true, disabledAt: true, disabledReason: true } as const;
 
 /** The endpoints of accounts. An id of another account is unknown, as everywhere. */
+@Injectable()
 export class WebhookEndpointStore {
-  /** `most` endpoints an account may have; 0 = any number. */
   constructor(
-    private readonly database: Pool,
-    private readonly most: number,
+    private readonly prisma: PrismaService,
+    private readonly config: WebhooksConfig,
   ) {}
 
   /**
@@ -42,91 +47,99 @@ export class WebhookEndpointStore {
    */
   async add(accountId: string, url: string, events: readonly WebhookEventType[] = WEBHOOK_EVENTS): Promise<string> {
     const id = `whe_${ulid()}`;
-    const added = await inTransaction(this.database, async (client) => {
-      // Of two that are added at once the second must count the first.
-      await client.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
-      const { rowCount } = await client.query(
-        `INSERT INTO webhook_endpoints (id, account_id, url, events) SELECT $1, $2, $3, $4
-         WHERE $5 = 0 OR (SELECT count(*) FROM webhook_endpoints WHERE account_id = $2) < $5`,
-        [id, accountId, url, events, this.most],
-      );
-      return rowCount === 1;
+    const most = this.config.endpointsPerAccount;
+    await this.prisma.$transaction(async (transaction) => {
+      await lockAccount(transaction, accountId);
+      if (most > 0 && (await transaction.webhookEndpoint.count({ where: { accountId } })) >= most) throw tooMany(most);
+      await transaction.webhookEndpoint.create({ data: { id, accountId, url, events: [...events] } });
     });
-    if (added) return id;
-    throw new AppError(
-      'account_limit_reached',
-      `The account has ${this.most} webhook endpoints, as many as it may have. Remove one first.`,
-    );
+    return id;
   }
 
   /** Newest first. */
   async list(accountId: string): Promise<WebhookEndpoint[]> {
-    const { rows } = await this.database.query<WebhookEndpoint>(
-      `SELECT ${COLUMNS} FROM webhook_endpoints WHERE account_id = $1 ORDER BY created_at DESC, id DESC`,
-      [accountId],
-    );
-    return rows;
+    const rows = await this.prisma.webhookEndpoint.findMany({
+      where: { accountId },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      select: COLUMNS,
+    });
+    return rows.map(endpointOf);
   }
 
   /** Undefined when the account has no such endpoint. */
   async find(accountId: string, id: string): Promise<WebhookEndpoint | undefined> {
-    const { rows } = await this.database.query<WebhookEndpoint>(
-      `SELECT ${COLUMNS} FROM webhook_endpoints WHERE id = $1 AND account_id = $2`,
-      [id, accountId],
-    );
-    return rows[0];
+    const row = await this.prisma.webhookEndpoint.findFirst({ where: { id, accountId }, select: COLUMNS });
+    return row === null ? undefined : endpointOf(row);
   }
 
-  /** Of each endpoint of an account that was told of anything that is still in the log. */
-  async records(accountId: string): Promise<EndpointRecord[]> {
-    const { rows } = await this.database.query<EndpointRecord>(
-      `SELECT endpoint.id AS "endpointId", max(recent.created_at) AS "lastAt",
-        (count(*) FILTER (WHERE state = 'delivered'))::int AS delivered,
-        (count(*) FILTER (WHERE state = 'failed'))::int AS failed
-      FROM webhook_endpoints AS endpoint CROSS JOIN LATERAL (
-        SELECT state, created_at FROM webhook_deliveries
-        WHERE endpoint_id = endpoint.id AND account_id = endpoint.account_id
-        ORDER BY created_at DESC, id DESC LIMIT ${RECORD}) AS recent
-      WHERE endpoint.account_id = $1 GROUP BY endpoint.id`,
-      [accountId],
+  /** Of each of an account's endpoints that was told of anything that is still in the log. */
+  async records(accountId: string, ids: readonly string[]): Promise<EndpointRecord[]> {
+    const newest = await this.prisma.$transaction(
+      ids.map((endpointId) =>
+        this.prisma.webhookDelivery.findMany({
+          where: { endpointId, accountId },
+          orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+          take: RECORD,
+          select: { endpointId: true, state: true, createdAt: true },
+        }),
+      ),
     );
-    return rows;
+    return newest.flatMap((deliveries) => {
+      const [last] = deliveries;
+      if (last === undefined || last.endpointId === null) return [];
+      const count = (wanted: DeliveryState): number => deliveries.filter(({ state }) => state === wanted).length;
+      const { endpointId, createdAt: lastAt } = last;
+      return [{ endpointId, lastAt, delivered: count('delivered'), failed: count('failed') }];
+    });
   }
 
   /** False when the account has no such endpoint. */
   async setEvents(accountId: string, id: string, events: readonly WebhookEventType[]): Promise<boolean> {
-    return this.changed('UPDATE webhook_endpoints SET events = $3 WHERE id = $1 AND account_id = $2', [
-      id,
-      accountId,
-      events,
-    ]);
+    return await this.update(accountId, id, { events: [...events] });
   }
 
   /** What is waiting for it goes on. False when the account has no such endpoint. */
   async enable(accountId: string, id: string): Promise<boolean> {
-    return this.changed(
-      `UPDATE webhook_endpoints SET disabled_at = NULL, disabled_reason = NULL, timeouts = 0
-       WHERE id = $1 AND account_id = $2`,
-      [id, accountId],
-    );
+    return await this.update(accountId, id, { disabledAt: null, disabledReason: null, timeouts: 0 });
   }
 
   /** It is told of nothing new, and what was waiting for it ends when its time comes. False when there is none. */
   async disable(accountId: string, id: string): Promise<boolean> {
-    return this.changed(
-      `UPDATE webhook_endpoints SET disabled_at = COALESCE(disabled_at, now()),
-         disabled_reason = COALESCE(disabled_reason, 'owner') WHERE id = $1 AND account_id = $2`,
-      [id, accountId],
-    );
+    const { count } = await this.prisma.webhookEndpoint.updateMany({
+      where: { id, accountId, disabledAt: null },
+      data: { disabledAt: new Date(), disabledReason: 'owner' },
+    });
+    return count === 1 || (await this.find(accountId, id)) !== undefined;
   }
 
   /** Like `disable`, for good; its deliveries stay in the log. */
   async remove(accountId: string, id: string): Promise<boolean> {
-    return this.changed('DELETE FROM webhook_endpoints WHERE id = $1 AND account_id = $2', [id, accountId]);
+    return (await this.prisma.webhookEndpoint.deleteMany({ where: { id, accountId } })).count === 1;
   }
 
-  private async changed(text: string, values: unknown[]): Promise<boolean> {
-    const { rowCount } = await this.database.query(text, values);
-    return rowCount === 1;
+  private async update(accountId: string, id: string, data: EndpointChange): Promise<boolean> {
+    return (await this.prisma.webhookEndpoint.updateMany({ where: { id, accountId }, data })).count === 1;
   }
+}
+
+type EndpointChange = { events: WebhookEventType[] } | { disabledAt: null; disabledReason: null; timeouts: number };
+
+type EndpointRow = Omit<WebhookEndpoint, 'events' | 'disabledReason'> & {
+  readonly events: readonly string[];
+  readonly disabledReason: string | null;
+};
+
+function endpointOf({ events, disabledReason, ...row }: EndpointRow): WebhookEndpoint {
+  return {
+    ...row,
+    events: events.map((name) => oneOf(WEBHOOK_EVENTS, name)),
+    disabledReason: disabledReason === null ? null : oneOf(REASONS, disabledReason),
+  };
+}
+
+function tooMany(most: number): AppError {
+  return new AppError(
+    'account_limit_reached',
+    `The account has ${most} webhook endpoints, as many as it may have. Remove one first.`,
+  );
 }

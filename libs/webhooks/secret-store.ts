@@ -1,7 +1,7 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
-import { POOL, type Queryable } from '#database/queryable.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { TextSealer, type SealedText } from '#secrets/sealed-text.js';
 
 /** For the TextSealer of this store. */
@@ -24,13 +24,11 @@ interface SecretRow extends SealedText {
   readonly expiresAt: Date | null;
 }
 
-const COLUMNS = `id, key_id AS "keyId", sealed, created_at AS "createdAt", expires_at AS "expiresAt"`;
-
 /** The signing secrets of accounts: one that is current, and after a rotation the one before it for a while. */
 @Injectable()
 export class WebhookSecretStore {
   constructor(
-    @Inject(POOL) private readonly database: Queryable,
+    private readonly prisma: PrismaService,
     private readonly sealer: TextSealer,
   ) {}
 
@@ -53,40 +51,33 @@ export class WebhookSecretStore {
    */
   async rotate(accountId: string, overlapMs: number): Promise<WebhookSecret> {
     const { id, secret, sealed } = this.make();
-    const { rows } = await this.database.query<{ createdAt: Date }>(
-      `WITH ended AS (
-        UPDATE webhook_secrets
-        SET expires_at = CASE WHEN expires_at IS NULL THEN now() + $5 * interval '1 millisecond' ELSE now() END
-        WHERE account_id = $2 AND (expires_at IS NULL OR expires_at > now()) RETURNING 1)
-      INSERT INTO webhook_secrets (id, account_id, key_id, sealed)
-      SELECT $1, $2, $3, $4 FROM (SELECT count(*) FROM ended) AS counted RETURNING created_at AS "createdAt"`,
-      [id, accountId, sealed.keyId, sealed.sealed, overlapMs],
-    );
-    return { id, secret, createdAt: rows[0]?.createdAt ?? new Date(), expiresAt: null };
+    const now = new Date();
+    await this.prisma.$transaction(async ({ webhookSecret: secrets }) => {
+      await secrets.updateMany({ where: { accountId, expiresAt: { gt: now } }, data: { expiresAt: now } });
+      const expiresAt = new Date(now.getTime() + overlapMs);
+      await secrets.updateMany({ where: { accountId, expiresAt: null }, data: { expiresAt } });
+      await secrets.create({ data: { id, accountId, ...sealed, createdAt: now } });
+    });
+    return { id, secret, createdAt: now, expiresAt: null };
   }
 
   private async read(accountId: string): Promise<SecretRow[]> {
-    const { rows } = await this.database.query<SecretRow>(
-      `SELECT ${COLUMNS} FROM webhook_secrets WHERE account_id = $1 AND (expires_at IS NULL OR expires_at > now())
-       ORDER BY expires_at DESC NULLS FIRST`,
-      [accountId],
-    );
-    return rows;
+    const rows = await this.prisma.webhookSecret.findMany({
+      where: { accountId, OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] },
+      orderBy: { expiresAt: { sort: 'desc', nulls: 'first' } },
+    });
+    return rows.map(({ sealed, ...row }) => ({ ...row, sealed: Buffer.from(sealed) }));
   }
 
   private async makeFirst(accountId: string): Promise<void> {
     const { id, sealed } = this.make();
-    await this.database.query(
-      `INSERT INTO webhook_secrets (id, account_id, key_id, sealed) VALUES ($1, $2, $3, $4)
-       ON CONFLICT (account_id) WHERE expires_at IS NULL DO NOTHING`,
-      [id, accountId, sealed.keyId, sealed.sealed],
-    );
+    await this.prisma.webhookSecret.createMany({ data: { id, accountId, ...sealed }, skipDuplicates: true });
   }
 
-  private make(): { id: string; secret: string; sealed: SealedText } {
+  private make(): { id: string; secret: string; sealed: SealedColumns } {
     const id = `whs_${ulid()}`;
     const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
-    return { id, secret, sealed: this.sealer.seal(id, secret) };
+    return { id, secret, sealed: columnsOf(this.sealer.seal(id, secret)) };
   }
 
   /** A secret under the previous SECRET_KEY is sealed anew, so that this key can go one day. */
@@ -94,12 +85,21 @@ export class WebhookSecretStore {
     const { id, createdAt, expiresAt } = row;
     const secret = this.sealer.open(id, row);
     if (this.sealer.isOutdated(row)) {
-      const { keyId, sealed } = this.sealer.seal(id, secret);
-      await this.database.query(
-        'UPDATE webhook_secrets SET key_id = $3, sealed = $4 WHERE id = $1 AND account_id = $2 AND key_id = $5',
-        [id, accountId, keyId, sealed, row.keyId],
-      );
+      await this.prisma.webhookSecret.updateMany({
+        where: { id, accountId, keyId: row.keyId },
+        data: columnsOf(this.sealer.seal(id, secret)),
+      });
     }
     return { id, secret, createdAt, expiresAt };
   }
+}
+
+/** A sealed text as Prisma takes it. */
+interface SealedColumns {
+  readonly keyId: string;
+  readonly sealed: Uint8Array<ArrayBuffer>;
+}
+
+function columnsOf({ keyId, sealed }: SealedText): SealedColumns {
+  return { keyId, sealed: new Uint8Array(sealed) };
 }

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { PrismaService } from '#database/prisma.service.js';
 import { DatabaseModule } from '#database/database.module.js';
 import { QueueModule } from '#queue/queue.module.js';
 import { TextSealer } from '#secrets/sealed-text.js';
@@ -10,7 +9,6 @@ import { DeliveryMoves } from './delivery-moves.js';
 import { WebhookEndpointStore } from './endpoint-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from './secret-store.js';
 import { SendDeliveries } from './send-deliveries.js';
-import { WebhooksConfig } from './webhooks.config.js';
 
 /** This room's own: its key is no other room's. */
 const sealer = {
@@ -18,15 +16,7 @@ const sealer = {
   inject: [SecretsConfig],
   useFactory: (secrets: SecretsConfig) => new TextSealer(secrets, WEBHOOK_SECRETS),
 };
-/** How many an account may have is a setting. */
-const endpoints = {
-  provide: WebhookEndpointStore,
-  inject: [PrismaService, WebhooksConfig],
-  useFactory: ({ pool }: PrismaService, config: WebhooksConfig) =>
-    new WebhookEndpointStore(pool, config.endpointsPerAccount),
-};
-
-const parts = [DeliveryMoves, DeliveryLine, SendDeliveries, WebhookSecretStore, DeliveryLogStore, endpoints];
+const parts = [DeliveryMoves, DeliveryLine, SendDeliveries, WebhookSecretStore, DeliveryLogStore, WebhookEndpointStore];
 
 /** What every process does for webhooks: ring for what is due. Who delivers is the worker. */
 @Module({ imports: [DatabaseModule, QueueModule], providers: [...parts, sealer], exports: parts })

@@ -5,7 +5,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { ProviderSwitches } from '#routing/provider-switches.js';
 import { freePort } from '../support/free-port.js';
 import { json, pieces, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
-import { openPrisma } from '../support/open-prisma.js';
+import { databaseOf } from '../support/open-prisma.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const GOOD = json({ id: 'good', choices: [] });
@@ -117,8 +117,7 @@ models:
   });
 
   it('gives a drained provider nothing, and says so when there is no other', async () => {
-    const database = openPrisma(platform.settings['DATABASE_URL'] ?? '');
-    const switches = new ProviderSwitches(database);
+    const switches = new ProviderSwitches(databaseOf(platform));
     await switches.drain('first', 'bill not paid');
     const moved = async (): Promise<boolean> => {
       const before = first?.received.length;
@@ -130,7 +129,6 @@ models:
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
     expect(await response.json()).toMatchObject({ error: { code: 'server_is_overloaded' } });
     await switches.resume('first');
-    await database.close();
     expect(await waitUntil(async () => (await ask('keyed')).status === 200, { timeoutMs: 10_000 })).toBe(true);
   });
 

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { findBudgets, setBudget } from '#billing/budgets.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
 import { gradientImage } from '../../libs/images/sample-images.fixture.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
+import { databaseOf } from '../support/open-prisma.js';
 
 const GENERATIONS = '/v1/images/generations';
 const EDITS = '/v1/images/edits';
@@ -62,7 +63,10 @@ models:
       'SELECT id FROM api_keys ORDER BY created_at DESC, id DESC LIMIT 1',
     );
     const id = rows[0]?.id ?? '';
-    await setBudget(platform.pool, { ownerId: id, owner: 'key' }, { limit: units * 1_000_000, period: 'total' });
+    await new BudgetRepository(databaseOf(platform)).set(
+      { ownerId: id, owner: 'key' },
+      { limit: units * 1_000_000, period: 'total' },
+    );
     return { key, id };
   }
 
@@ -118,7 +122,9 @@ models:
     });
     expect(refused[0]?.headers.get('x-task-id')).toBeNull();
     for (const answer of answers) if (answer.status === 202) await costOf(taskIdOf(answer), 'settled');
-    expect(await findBudgets(platform.pool, [id])).toMatchObject([{ spent: 100_000, limit: 100_000 }]);
+    expect(await new BudgetRepository(databaseOf(platform)).find([id])).toMatchObject([
+      { spent: 100_000, limit: 100_000 },
+    ]);
   });
 
   it.each<[string, object, string]>([
@@ -236,7 +242,7 @@ models:
     };
     const spent = (answer.usage.prompt_tokens + answer.usage.completion_tokens) * 1_000;
     const counted = async (): Promise<boolean> =>
-      (await findBudgets(platform.pool, [id])).every((budget) => budget.spent === spent);
+      (await new BudgetRepository(databaseOf(platform)).find([id])).every((budget) => budget.spent === spent);
     expect(await waitUntil(counted, { timeoutMs: 10_000 })).toBe(true);
     const refused = await say('talk');
     expect([refused.status, await refused.json()]).toMatchObject([402, { error: { code: 'insufficient_quota' } }]);

@@ -2,9 +2,11 @@ import type { ServerResponse } from 'node:http';
 import { waitUntil } from '#embedded/wait-until.js';
 import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
 import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
+import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { TEST_ACCOUNT } from '../support/task-room.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
+import { databaseOf } from '../support/open-prisma.js';
 
 const AT_ONCE = 6;
 const SLOW = 150;
@@ -25,8 +27,11 @@ describe('webhooks of several accounts', () => {
     const { pool } = platform;
     const held: ServerResponse[] = [];
     receiver.answer('/slow', (response) => held.push(response));
-    const endpoint = await new WebhookEndpointStore(pool, 0).add(TEST_ACCOUNT, receiver.url('/slow'));
-    const log = new DeliveryLogStore(pool);
+    const endpoint = await new WebhookEndpointStore(databaseOf(platform), {
+      ...new WebhooksConfig(),
+      endpointsPerAccount: 0,
+    }).add(TEST_ACCOUNT, receiver.url('/slow'));
+    const log = new DeliveryLogStore(databaseOf(platform));
     for (let n = 0; n < SLOW; n++) await log.addTest(TEST_ACCOUNT, endpoint);
     await receiver.arrived('/slow', AT_ONCE);
 

@@ -6,12 +6,14 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
 import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
+import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
 import type { Platform } from '../support/platform.js';
 import { startWorker } from '../support/processes.js';
 import { TEST_ACCOUNT } from '../support/task-room.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
 import type { Received, WebhookReceiver } from '../support/webhook-receiver.js';
+import { databaseOf } from '../support/open-prisma.js';
 
 const GENERATIONS = '/v1/images/generations';
 const TOKEN = 'receivers-token-4d1c';
@@ -27,7 +29,7 @@ describe('webhooks', () => {
     room = await startWebhookPlatform({ WORKER_CONCURRENCY: '1' });
     ({ platform, receiver } = room);
     const sealer = new TextSealer({ secretKey: platform.secretKey }, WEBHOOK_SECRETS);
-    [{ secret }] = await new WebhookSecretStore(platform.pool, sealer).valid(TEST_ACCOUNT);
+    [{ secret }] = await new WebhookSecretStore(databaseOf(platform), sealer).valid(TEST_ACCOUNT);
   }, 120_000);
   afterAll(() => room.close(), 60_000);
 
@@ -60,7 +62,7 @@ describe('webhooks', () => {
   }
 
   async function settled(taskId: string): Promise<unknown> {
-    const log = new DeliveryLogStore(platform.pool);
+    const log = new DeliveryLogStore(databaseOf(platform));
     const look = () => log.list(TEST_ACCOUNT, { taskId, limit: 10 });
     await waitUntil(async () => (await look()).every(({ state }) => state !== 'pending'), { timeoutMs: 30_000 });
     return (await look()).map(({ state, attempts }) => [state, attempts.map(({ status }) => status)]);
@@ -68,7 +70,10 @@ describe('webhooks', () => {
 
   it('tell of a picture with a link that works, once, to callback and endpoint, both libraries verifying', async () => {
     const [callback, hook] = [freshPath(), freshPath()];
-    const endpoints = new WebhookEndpointStore(platform.pool, 0);
+    const endpoints = new WebhookEndpointStore(databaseOf(platform), {
+      ...new WebhooksConfig(),
+      endpointsPerAccount: 0,
+    });
     const endpoint = await endpoints.add(TEST_ACCOUNT, receiver.url(hook));
     const waited = await submit('for somebody who waits', undefined, '');
     const id = await submit('a lighthouse', callback);

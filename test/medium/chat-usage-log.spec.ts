@@ -1,8 +1,9 @@
 import { PrismaService } from '#database/prisma.service.js';
-import { findBudgets, setBudget } from '#billing/budgets.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
+import { ChatUsageRepository, type ChatUsageRow } from '#billing/chat-usage.repository.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { Logger } from '#telemetry/logger.js';
-import { ChatUsageLog, type ChatUsageRow } from '../../apps/api/src/chat/chat-usage-log.js';
+import { ChatUsageLog } from '../../apps/api/src/chat/chat-usage-log.js';
 import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const row = (n: number): ChatUsageRow => ({
@@ -41,9 +42,10 @@ describe('ChatUsageLog', () => {
 
   it('writes many rows, each once, counts them into budgets, and writes what is left when it is closed', async () => {
     const budget = { limit: 1_000_000, period: 'total' } as const;
-    await setBudget(room.database.pool, { ownerId: 'key_1', owner: 'key' }, budget);
-    await setBudget(room.database.pool, { ownerId: 'acct_default', owner: 'account' }, { ...budget, period: 'month' });
-    const log = new ChatUsageLog(room.database, logger);
+    const budgets = new BudgetRepository(room.database);
+    await budgets.set({ ownerId: 'key_1', owner: 'key' }, budget);
+    await budgets.set({ ownerId: 'acct_default', owner: 'account' }, { ...budget, period: 'month' });
+    const log = new ChatUsageLog(new ChatUsageRepository(room.database), logger);
     for (let n = 0; n < 1_200; n++) log.record(row(n));
     log.record(row(7));
     expect(await waitUntil(async () => (await count()) === 1_200, { timeoutMs: 10_000 })).toBe(true);
@@ -51,9 +53,9 @@ describe('ChatUsageLog', () => {
     await log.onApplicationShutdown();
     expect(await count()).toBe(1_201);
     const { rows } = await room.sql(`SELECT * FROM chat_usage WHERE request_id = 'req_7'`);
-    expect(await findBudgets(room.database.pool, ['key_1'])).toMatchObject([{ spent: 3 * 1_201 }]);
+    expect(await budgets.find(['key_1'])).toMatchObject([{ spent: 3 * 1_201 }]);
     // All of them were over long before this month.
-    expect(await findBudgets(room.database.pool, ['acct_default'])).toMatchObject([{ spent: 0 }]);
+    expect(await budgets.find(['acct_default'])).toMatchObject([{ spent: 0 }]);
     expect(rows[0]).toMatchObject({ input_tokens: 7, output_tokens: null, streamed: false, created_at: new Date(7) });
   });
 
@@ -62,7 +64,7 @@ describe('ChatUsageLog', () => {
       { databaseUrl: 'postgresql://x@127.0.0.1:1/x', databasePool: 1, connectTimeoutMs: 500, queryTimeoutMs: 500 },
       logger,
     );
-    const log = new ChatUsageLog(away, logger);
+    const log = new ChatUsageLog(new ChatUsageRepository(away), logger);
     for (let n = 0; n < 20_010; n++) log.record(row(n));
     await log.onApplicationShutdown();
     await away.close();

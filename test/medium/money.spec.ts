@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { PrismaService } from '#database/prisma.service.js';
 import { refusalOf } from '#billing/budget-refusal.js';
-import { findBudgets, leftOf, setBudget, shareBudget } from '#billing/budgets.js';
-import { releaseChat, releaseLostChats, reserveChat } from '#billing/chat-reserves.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
+import { leftOf } from '#billing/budgets.js';
+import { ChatReserves } from '#billing/chat-reserves.js';
 import type { TaskCost } from '#billing/task-cost.js';
 import { RetractTasks } from '#tasks/retract-tasks.js';
 import { TaskIntake } from '#tasks/task-intake.js';
@@ -29,12 +30,14 @@ const usage = (input: number, output: number) => ({
 describe('money', () => {
   let room: TaskRoom;
   let other: PrismaService;
+  let budgets: BudgetRepository;
   let intakes: [TaskIntake, TaskIntake];
   let count = 0;
   beforeAll(async () => {
     room = await openTaskRoom();
     const config = { databaseUrl: room.databaseUrl, databasePool: 10, connectTimeoutMs: 5_000, queryTimeoutMs: 10_000 };
     other = new PrismaService(config, room.logger);
+    budgets = new BudgetRepository(room.database);
     intakes = [new TaskIntake(room.database, room.store), new TaskIntake(other, new TaskStore(other))];
   });
   afterAll(async () => {
@@ -48,9 +51,9 @@ describe('money', () => {
     const order = command({ cost: COST, ...changes });
     return retried(() => intake.take(order, DEADLINE_MS, identity));
   };
-  const budgetOf = async (ownerId: string) => (await findBudgets(room.database.pool, [ownerId]))[0];
+  const budgetOf = async (ownerId: string) => (await budgets.find([ownerId]))[0];
   const keyBudget = (ownerId: string, limit: number, period: 'month' | 'total' = 'total') =>
-    setBudget(room.database.pool, { ownerId, owner: 'key' }, { limit, period });
+    budgets.set({ ownerId, owner: 'key' }, { limit, period });
 
   async function ledger(id: string): Promise<Record<string, number | null>> {
     const { rows } = await room.sql('SELECT kind, amount_micros::float8 AS amount FROM charges WHERE task_id = $1', [
@@ -176,7 +179,7 @@ describe('money', () => {
     const apiKeyId = keyId();
     const accountId = `acct_${apiKeyId}`;
     const ownerId = owner === 'key' ? apiKeyId : accountId;
-    await setBudget(room.database.pool, { ownerId, owner }, { limit: 300_000, period: 'month' });
+    await budgets.set({ ownerId, owner }, { limit: 300_000, period: 'month' });
     const calls = Array.from({ length: 50 }, () =>
       take({ accountId, apiKeyId: owner === 'key' ? apiKeyId : keyId() }).then(
         () => 'taken',
@@ -235,7 +238,7 @@ describe('money', () => {
     );
     await keyBudget(apiKeyId, 100_000, 'month');
     expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 40_007 });
-    expect(leftOf(await findBudgets(room.database.pool, [apiKeyId, 'acct_without']))).toBe(59_993);
+    expect(leftOf(await budgets.find([apiKeyId, 'acct_without']))).toBe(59_993);
   });
 
   async function newKey(): Promise<string> {
@@ -252,8 +255,9 @@ describe('money', () => {
     const [first, second, third] = keys;
     await keyBudget(first, 160_000);
     await take({ apiKeyId: first });
-    await shareBudget(room.database.pool, second, first);
-    await shareBudget(room.database.pool, third, second);
+    const share = 'UPDATE api_keys SET budget_id = budget_of($2) WHERE id = $1';
+    await room.database.pool.query(share, [second, first]);
+    await room.database.pool.query(share, [third, second]);
     await Promise.all([take({ apiKeyId: second }), take({ apiKeyId: third })]);
     for (const key of keys) expect(await budgetOf(key)).toMatchObject({ ownerId: key, spent: 120_000, limit: 160_000 });
     const parallel = await Promise.allSettled(keys.map((apiKeyId) => take({ apiKeyId })));
@@ -262,18 +266,16 @@ describe('money', () => {
     for (const key of keys) expect(await budgetOf(key)).toMatchObject({ spent: 160_000, limit: 240_000 });
     await take({ apiKeyId: first });
     expect(await budgetOf(third)).toMatchObject({ spent: 200_000 });
-    expect((await findBudgets(room.database.pool, keys)).map(({ ownerId }) => ownerId).sort()).toEqual(
-      [...keys].sort(),
-    );
-    await setBudget(room.database.pool, { ownerId: second, owner: 'key' }, undefined);
+    expect((await budgets.find(keys)).map(({ ownerId }) => ownerId).sort()).toEqual([...keys].sort());
+    await budgets.set({ ownerId: second, owner: 'key' }, undefined);
     for (const key of keys) expect(await budgetOf(key)).toBeUndefined();
     expect((await room.sql('SELECT 1 FROM budgets WHERE owner_id = ANY($1)', [keys])).rows).toEqual([]);
   });
 
   describe('of a chat', () => {
     const reserve = (keyId: string, amount: number | null, requestId = `req_${++count}`, lifeMs = 60_000) => {
-      const { pool } = count % 2 === 0 ? room.database : other;
-      return retried(() => reserveChat(pool, { requestId, accountId: TEST_ACCOUNT, keyId }, amount, lifeMs));
+      const reserves = new ChatReserves(count % 2 === 0 ? room.database : other);
+      return retried(() => reserves.reserve({ requestId, accountId: TEST_ACCOUNT, keyId }, amount, lifeMs));
     };
     const written = (requestId: string, apiKeyId: string, cost: number) =>
       room.sql(
@@ -303,7 +305,7 @@ describe('money', () => {
       await written(`one-${apiKeyId}`, apiKeyId, 7);
       await written(`two-${apiKeyId}`, apiKeyId, 0);
       expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 30_007 });
-      await releaseChat(room.database.pool, `three-${apiKeyId}`);
+      await new ChatReserves(room.database).release(`three-${apiKeyId}`);
       expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 7 });
       expect(await left(apiKeyId)).toBe(0);
     });
@@ -313,7 +315,7 @@ describe('money', () => {
       await keyBudget(apiKeyId, 100_000);
       await reserve(apiKeyId, 30_000, `lost-${apiKeyId}`, 0);
       await reserve(apiKeyId, 20_000);
-      expect(await releaseLostChats(room.database.pool)).toBe(1);
+      expect(await new ChatReserves(room.database).releaseLost()).toBe(1);
       expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 20_000 });
       await written(`lost-${apiKeyId}`, apiKeyId, 9);
       expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 20_009 });

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { loadConfig } from '#config/load-config.js';
+import { ChatReserves } from '#billing/chat-reserves.js';
+import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
 import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { DiskStore } from '#storage/disk-store.js';
@@ -12,7 +14,7 @@ import { newUploadId } from '#tasks/task-id.js';
 import { TaskObjects } from '#tasks/task-objects.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
-import { UploadObjects } from '#uploads/upload-objects.js';
+import { UploadRepository } from '#uploads/upload.repository.js';
 import { CollectOrphans } from '../../apps/worker/src/maintenance/collect-orphans.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
@@ -63,7 +65,7 @@ describe('retention', () => {
   }
 
   function orphanCollector(): CollectOrphans {
-    return new CollectOrphans(store, new TaskObjects(room.database), new UploadObjects(room.database), room.logger);
+    return new CollectOrphans(store, new TaskObjects(room.database), new UploadRepository(room.database), room.logger);
   }
 
   async function finishedHoursAgo(id: string, hours: number): Promise<void> {
@@ -74,7 +76,8 @@ describe('retention', () => {
     const [config] = loadConfig([WorkerConfig], { CHAT_USAGE_RETENTION_DAYS: '31' });
     await room.sql(`INSERT INTO chat_usage SELECT 'req_' || age, 'acct_default', 'key', 'm', 'p', NULL, 'm', false, 200,
       'completed', 1, 1, 0, 1, 1, now() - age * interval '1 hour', 1 FROM generate_series(1, 2000) age`);
-    await new ExpireChatUsage(room.database, room.logger).run(config);
+    const usage = new ChatUsageRepository(room.database);
+    await new ExpireChatUsage(new ChatReserves(room.database), usage, room.logger).run(config);
     const { rows } = await room.sql('SELECT count(*)::int AS count FROM chat_usage');
     expect(rows).toEqual([{ count: 31 * 24 - 1 }]);
   });
@@ -152,7 +155,7 @@ describe('retention', () => {
   it('removes uploads once no task that was let to name one can still run', async () => {
     const [config] = loadConfig([TasksConfig], {});
     const longest = config.deadlineMs / 60_000 + 60;
-    const expire = new ExpireUploads(room.database, store, config, room.logger);
+    const expire = new ExpireUploads(new UploadRepository(room.database), store, config, room.logger);
     const [alive, justOver, longOver] = [await uploaded(-60), await uploaded(longest - 1), await uploaded(longest + 1)];
     await expire.run();
     expect(await stored()).toEqual([alive, justOver].sort());

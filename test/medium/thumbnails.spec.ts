@@ -13,7 +13,7 @@ import { StorageError, type ObjectStore } from '#storage/object-store.js';
 import { ExpireObjects } from '#tasks/expire-objects.js';
 import { TaskObjects } from '#tasks/task-objects.js';
 import type { TaskOptions } from '#tasks/task.js';
-import { UploadObjects } from '#uploads/upload-objects.js';
+import { UploadRepository } from '#uploads/upload.repository.js';
 import { CollectOrphans } from '../../apps/worker/src/maintenance/collect-orphans.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { imageWorker, pictureOf, vendor } from '../support/image-worker.js';
@@ -154,7 +154,7 @@ describe('thumbnails', () => {
     const orphans = new CollectOrphans(
       store,
       new TaskObjects(room.database),
-      new UploadObjects(room.database),
+      new UploadRepository(room.database),
       room.logger,
     );
     expect(await orphans.run(Date.now() + 2 * DAY_MS)).toBe(3);

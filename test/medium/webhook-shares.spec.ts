@@ -2,6 +2,7 @@ import type { AppError } from '#contract/app-error.js';
 import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
 import type { ClaimedDelivery } from '#webhooks/delivery-moves.js';
 import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
+import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { nextStep, type AttemptResult } from '#webhooks/next-step.js';
 import { command, DELIVERIES_AT_ONCE, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -17,8 +18,8 @@ describe('the places of an account for its webhooks', () => {
 
   beforeEach(async () => {
     room = await openTaskRoom();
-    endpoints = new WebhookEndpointStore(room.database.pool, 20);
-    log = new DeliveryLogStore(room.database.pool);
+    endpoints = new WebhookEndpointStore(room.database, { ...new WebhooksConfig(), endpointsPerAccount: 20 });
+    log = new DeliveryLogStore(room.database);
     await room.sql(`INSERT INTO accounts (id, name) VALUES ($1, 'Other')`, [OTHER]);
   });
   afterEach(() => room.close());
@@ -137,6 +138,9 @@ describe('the places of an account for its webhooks', () => {
     await endpoints.remove(TEST_ACCOUNT, oldest?.id ?? '');
     await endpoints.add(TEST_ACCOUNT, URL);
     await expect(endpoints.add(TEST_ACCOUNT, URL)).rejects.toThrow('20 webhook endpoints');
-    await new WebhookEndpointStore(room.database.pool, 0).add(TEST_ACCOUNT, URL);
+    await new WebhookEndpointStore(room.database, { ...new WebhooksConfig(), endpointsPerAccount: 0 }).add(
+      TEST_ACCOUNT,
+      URL,
+    );
   });
 });

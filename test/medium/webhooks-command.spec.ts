@@ -74,10 +74,7 @@ describe('npm run webhooks', () => {
     expect(current).toMatch(/^whsec_/);
     expect(current).not.toBe(first);
     expect(before).toContain(`${first}  (the one before, valid until `);
-    const store = new WebhookSecretStore(
-      room.database.pool,
-      new TextSealer({ secretKey: SECRET_KEY }, WEBHOOK_SECRETS),
-    );
+    const store = new WebhookSecretStore(room.database, new TextSealer({ secretKey: SECRET_KEY }, WEBHOOK_SECRETS));
     const valid = await store.valid(TEST_ACCOUNT);
     expect(valid.map(({ secret }) => secret)).toEqual([current, first]);
     expect((valid[1]?.expiresAt?.getTime() ?? 0) - Date.now()).toBeGreaterThan(3_000_000);
@@ -90,7 +87,7 @@ describe('npm run webhooks', () => {
       await room.store.insert(command(callback), 900_000),
     ];
     for (const task of [id, other]) await room.store.cancel(TEST_ACCOUNT, task);
-    const log = new DeliveryLogStore(room.database.pool);
+    const log = new DeliveryLogStore(room.database);
     const [delivery] = await log.list(TEST_ACCOUNT, { taskId: id, limit: 10 });
     const claimed = await room.deliveryMoves.claim(delivery?.id ?? '', 25_000);
     if (claimed === undefined) throw new Error('not claimed');

@@ -48,9 +48,9 @@ describe('webhooks', () => {
   afterAll(() => receiver.close());
   beforeEach(async () => {
     room = await openTaskRoom();
-    endpoints = new WebhookEndpointStore(room.database.pool, ENDPOINTS);
-    secrets = new WebhookSecretStore(room.database.pool, sealer());
-    log = new DeliveryLogStore(room.database.pool);
+    endpoints = new WebhookEndpointStore(room.database, { ...new WebhooksConfig(), endpointsPerAccount: ENDPOINTS });
+    secrets = new WebhookSecretStore(room.database, sealer());
+    log = new DeliveryLogStore(room.database);
     path = `/hook-${++paths}?token=receiver`;
   });
   afterEach(() => room.close());
@@ -388,17 +388,14 @@ describe('webhooks', () => {
       secret.slice(6),
     );
     const newKey = 'n'.repeat(40);
-    secrets = new WebhookSecretStore(room.database.pool, sealer({ secretKey: newKey, secretKeyPrevious: undefined }));
+    secrets = new WebhookSecretStore(room.database, sealer({ secretKey: newKey, secretKeyPrevious: undefined }));
     const unreadable = await onlyDelivery(await completed());
     await deliverer().run(unreadable.id);
     expect(await onlyDelivery(unreadable.taskId)).toMatchObject({
       state: 'pending',
       attempts: [{ error: 'secret_unreadable' }],
     });
-    const both = new WebhookSecretStore(
-      room.database.pool,
-      sealer({ secretKey: newKey, secretKeyPrevious: SECRET_KEY }),
-    );
+    const both = new WebhookSecretStore(room.database, sealer({ secretKey: newKey, secretKeyPrevious: SECRET_KEY }));
     expect(await both.valid(TEST_ACCOUNT)).toMatchObject([{ secret }]);
     // Read once under both keys, it is under the new one.
     expect(await secrets.valid(TEST_ACCOUNT)).toMatchObject([{ secret }]);

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
-import { setBudget } from '#billing/budgets.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
 import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { openHangUpRoom, type HangUpRoom } from '../support/hang-ups.js';
 import { apiError, startUpstream, type ScriptedUpstream, type UpstreamCall } from '../support/scripted-upstream.js';
+import { databaseOf } from '../support/open-prisma.js';
 
 const PRICE = 4_000_000;
 const USAGE = { prompt_tokens: 500, completion_tokens: 300, total_tokens: 800 };
@@ -88,7 +89,10 @@ describe('the ledger, while callers leave and cancel', () => {
 
     async open(limit: number): Promise<void> {
       this.account = await room.platform.newAccount();
-      await setBudget(room.platform.pool, { ownerId: this.account, owner: 'account' }, { limit, period: 'total' });
+      await new BudgetRepository(databaseOf(room.platform)).set(
+        { ownerId: this.account, owner: 'account' },
+        { limit, period: 'total' },
+      );
     }
 
     /** Prepares an action; its key exists then. */

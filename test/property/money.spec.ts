@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { AppError } from '#contract/app-error.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { setBudget, type Budget } from '#billing/budgets.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
+import type { Budget } from '#billing/budgets.js';
 import type { TaskCost } from '#billing/task-cost.js';
 import { mayBeCharged, type ProviderCall } from '#tasks/provider-call.js';
 import type { RequestIdentity } from '#tasks/request-identity.js';
@@ -199,7 +200,7 @@ describe('the ledger', () => {
 
     private async set(index: number): Promise<void> {
       const [name, owner, period, limit] = OWNERS[index] as (typeof OWNERS)[number];
-      await setBudget(room.database.pool, { ownerId: name + this.run, owner }, { limit, period });
+      await new BudgetRepository(room.database).set({ ownerId: name + this.run, owner }, { limit, period });
     }
   }
 

@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
-import { findBudgets, setBudget } from '#billing/budgets.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
 import { startPlatform, type Platform } from './platform.js';
+import { databaseOf } from './open-prisma.js';
 
 /** A key with a budget, in millionths. */
 export interface Payer {
@@ -24,6 +25,7 @@ export async function openHangUpRoom(catalogue: string, changes: Readonly<Record
     UP_KEY: 'upstream-secret-1',
     ...changes,
   });
+  const budgets = new BudgetRepository(databaseOf(platform));
   return {
     platform,
     async newPayer(limit: number): Promise<Payer> {
@@ -32,8 +34,8 @@ export async function openHangUpRoom(catalogue: string, changes: Readonly<Record
         'SELECT id FROM api_keys ORDER BY created_at DESC, id DESC LIMIT 1',
       );
       const id = rows[0]?.id ?? '';
-      await setBudget(platform.pool, { ownerId: id, owner: 'key' }, { limit, period: 'total' });
-      const spent = async (): Promise<number> => (await findBudgets(platform.pool, [id]))[0]?.spent ?? NaN;
+      await budgets.set({ ownerId: id, owner: 'key' }, { limit, period: 'total' });
+      const spent = async (): Promise<number> => (await budgets.find([id]))[0]?.spent ?? NaN;
       const spends = async (amount: number, timeoutMs = 20_000): Promise<number> => {
         await waitUntil(async () => (await spent()) === amount, { timeoutMs });
         return spent();

@@ -1,8 +1,22 @@
 import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
+import type { ApiPlatform } from './platform.js';
+
+const opened = new WeakMap<ApiPlatform['pool'], PrismaService>();
 
 /** Prisma on a database that a test looks at beside the processes under test; whoever opens it closes it. */
 export function openPrisma(databaseUrl: string): PrismaService {
   const config = { databaseUrl, databasePool: 2, connectTimeoutMs: 60_000, queryTimeoutMs: 60_000 };
   return new PrismaService(config, new Logger('test', 'silent'));
+}
+
+/** The same on a platform's database; it closes with the platform. */
+export function databaseOf({ pool, settings, closing }: ApiPlatform): PrismaService {
+  let database = opened.get(pool);
+  if (database === undefined) {
+    database = openPrisma(settings['DATABASE_URL'] ?? '');
+    opened.set(pool, database);
+    closing.push(database.close.bind(database));
+  }
+  return database;
 }

@@ -19,6 +19,8 @@ export interface ApiPlatform {
   readonly settings: Readonly<Record<string, string>>;
   readonly api: TestProcess;
   readonly pool: pg.Pool;
+  /** What a test has opened besides, to be closed before the database is dropped. */
+  readonly closing: (() => Promise<void>)[];
   /** Another key, with columns of its row changed. */
   newKey(columns?: Readonly<Record<string, unknown>>, accountId?: string): Promise<string>;
   newAccount(): Promise<string>;
@@ -95,6 +97,7 @@ async function platformOf({ database, redis, folder, settings }: Room, api: Test
   pool.on('error', () => undefined);
   const { key } = await createKey(pool, secretKey, { name: 'e2e' });
   let count = 0;
+  const closing: (() => Promise<void>)[] = [];
   return {
     url: api.url,
     key,
@@ -102,6 +105,7 @@ async function platformOf({ database, redis, folder, settings }: Room, api: Test
     settings,
     api,
     pool,
+    closing,
     newKey: async (columns = {}, accountId) => {
       const made = await createKey(pool, secretKey, { name: `e2e ${++count}`, accountId });
       for (const [column, value] of Object.entries(columns)) {
@@ -117,6 +121,7 @@ async function platformOf({ database, redis, folder, settings }: Room, api: Test
     call: (path, options = {}) => call(api.url + path, key, options),
     close: async () => {
       await api.stop();
+      for (const close of closing) await close();
       await pool.end();
       await redis.clean();
       await database.drop();

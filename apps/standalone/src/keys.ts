@@ -7,7 +7,8 @@ import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { DEFAULT_ACCOUNT, type ApiKeyRow, type ApiKeySettings } from '#accounts/api-keys.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
-import { findBudgets, setBudget, type Budget } from '#billing/budgets.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
+import type { Budget } from '#billing/budgets.js';
 import { AccountStore, type AccountLimits } from '#accounts/account-store.js';
 import { AccountsConfig } from '#accounts/accounts.config.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
@@ -170,21 +171,22 @@ function told(budget: Exclude<BudgetSetting, undefined>): { amount: string | nul
 
 /** The budget as it is after it was set, taken away, or left alone. */
 async function budgetAfter(
-  { pool }: PrismaService,
+  database: PrismaService,
   owner: Pick<Budget, 'ownerId' | 'owner'>,
   budget: BudgetSetting,
 ): Promise<Budget | undefined> {
-  if (budget !== undefined) await setBudget(pool, owner, budget ?? undefined);
-  return (await findBudgets(pool, [owner.ownerId]))[0];
+  const budgets = new BudgetRepository(database);
+  if (budget !== undefined) await budgets.set(owner, budget ?? undefined);
+  return (await budgets.find([owner.ownerId]))[0];
 }
 
 function limitsOf({ scopes, ...key }: ApiKeyRow): string {
   return `${limitsText(key)}${scopes.length === 0 ? '' : `, only ${scopes.join(' ')}`}`;
 }
 
-async function list({ pool }: PrismaService, keys: ApiKeyRepository, account: string): Promise<string> {
+async function list(database: PrismaService, keys: ApiKeyRepository, account: string): Promise<string> {
   const rows = await keys.list(account);
-  const budgets = await findBudgets(pool, [account, ...rows.map(({ id }) => id)]);
+  const budgets = await new BudgetRepository(database).find([account, ...rows.map(({ id }) => id)]);
   const budgetOf = (ownerId: string): string => budgetText(budgets.find((budget) => budget.ownerId === ownerId));
   return `${table(rows, budgetOf)}\n\nBudget of the account: ${budgetOf(account)}`;
 }

@@ -65,7 +65,7 @@ export async function webhooks(
     await namedAccount(database, asked.account);
     if (asked.command === 'secret' || asked.command === 'rotate') say(await secretText(asked, database, config));
     else if (asked.command === 'deliveries')
-      say(deliveryTable(await new DeliveryLogStore(database.pool).list(asked.account, asked)));
+      say(deliveryTable(await new DeliveryLogStore(database).list(asked.account, asked)));
     else if (asked.command === 'resend') say(await resent(asked, database));
     else say(await endpointText(asked, database, limits));
   });
@@ -107,7 +107,7 @@ async function secretText(asked: Asked, database: PrismaService, config: OneboxC
   const { secretKey } = findRunning(config);
   if (secretKey === undefined) throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
   const sealer = new TextSealer({ secretKey, secretKeyPrevious: config.secretKeyPrevious }, WEBHOOK_SECRETS);
-  const secrets = new WebhookSecretStore(database.pool, sealer);
+  const secrets = new WebhookSecretStore(database, sealer);
   if (asked.command === 'rotate') {
     const { id } = await secrets.rotate(asked.account, asked.overlapMs);
     const details = { overlap_hours: asked.overlapMs / HOUR_MS };
@@ -120,13 +120,9 @@ function secretLine({ secret, expiresAt }: WebhookSecret): string {
   return expiresAt === null ? secret : `${secret}  (the one before, valid until ${textTime(expiresAt)})`;
 }
 
-async function endpointText(
-  asked: Asked,
-  database: PrismaService,
-  { endpointsPerAccount }: WebhooksConfig,
-): Promise<string> {
+async function endpointText(asked: Asked, database: PrismaService, limits: WebhooksConfig): Promise<string> {
   const { command, account, target, events } = asked;
-  const endpoints = new WebhookEndpointStore(database.pool, endpointsPerAccount);
+  const endpoints = new WebhookEndpointStore(database, limits);
   switch (command) {
     case 'add': {
       const id = await endpoints.add(account, target, events).catch((error: unknown) => {
@@ -178,7 +174,7 @@ function attemptText({ startedAt, status, error, durationMs }: LoggedAttempt): s
 }
 
 async function resent({ account, target }: Asked, database: PrismaService): Promise<string> {
-  const entry = await new DeliveryLogStore(database.pool).resend(account, target);
+  const entry = await new DeliveryLogStore(database).resend(account, target);
   if (entry === undefined)
     throw new SetupError(`There is no delivery ${target}, or it is being attempted at this moment.`);
   await noteCommand(database, 'webhook_delivery.resent', { account, target });

@@ -1,7 +1,7 @@
 import { loadConfig } from '#config/load-config.js';
 import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { setBudget } from '#billing/budgets.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { INSPECTED } from '../../support/block-event-loop.js';
@@ -9,6 +9,7 @@ import { Chance } from '../../support/chance.js';
 import { Chaos } from '../../support/chaos.js';
 import { FaultRoom } from '../../support/fault-room.js';
 import { LedgerProvider } from '../../support/ledger-provider.js';
+import { openPrisma } from '../../support/open-prisma.js';
 import { judge, type FaultWindow, type Violation } from '../../support/oracle.js';
 import { judgeMoney, PRICE } from '../../support/oracle-money.js';
 import { judgeOutside } from '../../support/oracle-outside.js';
@@ -61,7 +62,10 @@ describe(`random faults for ${MINUTES} minutes, seed ${SEED}`, () => {
         ...(s3.strict ? { s3: { setting: 'S3_ENDPOINT', url: s3.endpoint } } : {}),
       },
     });
-    await setBudget(room.pool, { ownerId: DEFAULT_ACCOUNT, owner: 'account' }, { limit: 1e9, period: 'total' });
+    const database = openPrisma(room.postgres.url);
+    const budgets = new BudgetRepository(database);
+    await budgets.set({ ownerId: DEFAULT_ACCOUNT, owner: 'account' }, { limit: 1e9, period: 'total' });
+    await database.close();
     keys = [room.key, await room.newKey('second'), await room.newKey('of another account', 'acct_other')];
   }, 180_000);
   afterAll(async () => {

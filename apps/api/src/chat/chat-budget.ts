@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { TokenPrices } from '#catalogue/catalogue.js';
-import { PrismaService } from '#database/prisma.service.js';
 import { refusalOf } from '#billing/budget-refusal.js';
-import { releaseChat, reserveChat } from '#billing/chat-reserves.js';
+import { ChatReserves } from '#billing/chat-reserves.js';
 import { overloaded } from '#tasks/refusals.js';
 import { Logger } from '#telemetry/logger.js';
 import type { Caller } from '../auth/caller.js';
@@ -20,7 +19,7 @@ const WRITTEN_LATE_MS = 600_000;
 @Injectable()
 export class ChatBudget {
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly reserves: ChatReserves,
     private readonly config: ChatConfig,
     private readonly logger: Logger,
   ) {}
@@ -39,7 +38,7 @@ export class ChatBudget {
     const amount = prices === undefined ? null : reserveOf(chat, prices);
     const lifeMs = this.config.totalMs + this.config.afterHangupMs + WRITTEN_LATE_MS;
     const { accountId, keyId } = caller;
-    await reserveChat(this.prisma.pool, { requestId, accountId, keyId }, amount, lifeMs).catch((error: unknown) => {
+    await this.reserves.reserve({ requestId, accountId, keyId }, amount, lifeMs).catch((error: unknown) => {
       throw refusalOf(error) ?? overloaded(error);
     });
   }
@@ -47,7 +46,7 @@ export class ChatBudget {
   /** Gives back what was set aside for a chat that nobody was asked for. What fails is given back in time. */
   release(requestId: string, caller: Caller): void {
     if (!caller.budgeted) return;
-    releaseChat(this.prisma.pool, requestId).catch((error: unknown) => {
+    this.reserves.release(requestId).catch((error: unknown) => {
       this.logger.warn('chat.reserve_not_released', { requestId, error });
     });
   }

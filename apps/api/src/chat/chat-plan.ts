@@ -7,7 +7,10 @@ export type Attempt = Pick<Candidate, 'provider' | 'key' | 'model'>;
 /** However many routes and keys there are, a caller does not wait for more refusals. */
 const MAX_ATTEMPTS = 6;
 
-/** The order in which providers and their keys are asked for a chat, in this process. */
+/**
+ * The order in which providers and their keys are asked for a chat, in this process. Nothing is injected: chance and clock
+ * are the process's own, unless a test brings others.
+ */
 export class ChatPlan {
   private turns = 0;
   /** Milliseconds since the epoch until which a key is asked only when nobody else is left. */

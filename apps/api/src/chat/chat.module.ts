@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { DatabaseModule } from '#database/database.module.js';
+import { BillingModule } from '#billing/billing.module.js';
 import { OpenAiChat } from '#providers/chat/openai-chat.js';
 import { SandboxChat } from '#providers/sandbox-chat/sandbox-chat.js';
 import { obeysDirectives, SandboxConfig } from '#providers/sandbox/sandbox.config.js';
@@ -30,17 +30,15 @@ const sandbox = {
   inject: [SandboxConfig],
   useFactory: (config: SandboxConfig) => new SandboxChat(obeysDirectives(config)),
 };
-/** With the chance and the clock of the process. */
-const plan = { provide: ChatPlan, useFactory: () => new ChatPlan() };
 
 /** `/v1/chat/completions`: chats are passed on to their provider, pictures in a chat are image requests. */
 @Module({
-  imports: [CommonModule, DatabaseModule, ImagesModule, LimitsModule, LinksModule, RoutingModule],
+  imports: [BillingModule, CommonModule, ImagesModule, LimitsModule, LinksModule, RoutingModule],
   controllers: [ChatController],
   providers: [
     PassChat,
     CallUpstreams,
-    plan,
+    ChatPlan,
     ChatGate,
     ChatProtocols,
     openai,

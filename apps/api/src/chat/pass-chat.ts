@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { ChatUsageRow } from '#billing/chat-usage.repository.js';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalogue, ModelEntry, TokenPrices } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
@@ -9,7 +10,7 @@ import { CallUpstreams, type Asked, type Outcome } from './call-upstreams.js';
 import { costOfChat } from './chat-estimate.js';
 import { ChatConfig } from './chat.config.js';
 import type { ChatRequest } from './chat-request.js';
-import { ChatUsageLog, type ChatUsageRow } from './chat-usage-log.js';
+import { ChatUsageLog } from './chat-usage-log.js';
 import { relayAnswer, type Relayed } from './relay-answer.js';
 import { sendRefusal } from './upstream-refusal.js';
 

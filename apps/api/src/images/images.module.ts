@@ -1,11 +1,12 @@
 import { Module } from '@nestjs/common';
+import { BillingModule } from '#billing/billing.module.js';
 import { DatabaseModule } from '#database/database.module.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
+import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { CommonModule } from '../common/common.module.js';
 import { LinksModule } from '../common/links.module.js';
 import { TaskListenersModule } from '#tasks/task-listeners.module.js';
-import { UploadStoreModule } from '../uploads/upload-store.module.js';
 import { AcceptImage } from './accept-image.js';
 import { AnswerImage } from './answer-image.js';
 import { CheckImage } from './check-image.js';
@@ -21,13 +22,14 @@ import { WaitForTask } from './wait-for-task.js';
 /** `/v1/images`: requests become tasks, and their callers are answered with the picture or with the task. */
 @Module({
   imports: [
+    BillingModule,
     CommonModule,
     DatabaseModule,
     LinksModule,
     TaskListenersModule,
     StorageModule,
     TasksModule,
-    UploadStoreModule,
+    UploadRowsModule,
   ],
   controllers: [ImagesController],
   providers: [

@@ -4,8 +4,8 @@ import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
 import { quoteResponse } from '#contract/cost-view.js';
 import { ignoredParamsHeader } from '#contract/request-fields.js';
-import { PrismaService } from '#database/prisma.service.js';
-import { findBudgets, leftOf } from '#billing/budgets.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
+import { leftOf } from '#billing/budgets.js';
 import { billedTier } from '#billing/quote.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { goneSignal } from '../common/gone-signal.js';
@@ -27,7 +27,7 @@ export function isDryRun(request: FastifyRequest): boolean {
 export class QuoteImage {
   constructor(
     private readonly check: CheckImage,
-    private readonly prisma: PrismaService,
+    private readonly budgets: BudgetRepository,
     private readonly source: CatalogueSource,
   ) {}
 
@@ -41,7 +41,7 @@ export class QuoteImage {
     const checked = await this.check[form](request, asynchronous, goneSignal(reply));
     await checked.upload.discard();
     const { accountId, keyId } = callerOf(request);
-    const budgets = await findBudgets(this.prisma.pool, [accountId, keyId]);
+    const budgets = await this.budgets.find([accountId, keyId]);
     const ignored = ignoredParamsHeader(checked.ignored);
     if (ignored !== undefined) void reply.header('x-ignored-params', ignored);
     void reply

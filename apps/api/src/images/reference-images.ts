@@ -9,7 +9,7 @@ import type { ObjectStore } from '#storage/object-store.js';
 import { LinkSigner } from '#storage/signed-link.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import type { TaskInput } from '#tasks/task.js';
-import { UploadStore } from '../uploads/upload-store.js';
+import { UploadRepository } from '#uploads/upload.repository.js';
 import { decodeDataUri } from './data-uri.js';
 import { InputUpload } from './input-upload.js';
 
@@ -25,7 +25,7 @@ export interface FoundReference {
 export class ReferenceImages {
   constructor(
     @Inject(OBJECT_STORE) private readonly objects: ObjectStore,
-    private readonly uploads: UploadStore,
+    private readonly uploads: UploadRepository,
     private readonly signer: LinkSigner,
     private readonly egress: EgressConfig,
   ) {}

@@ -8,14 +8,15 @@ import type { ObjectStore } from '#storage/object-store.js';
 import { LinkSigner } from '#storage/signed-link.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { newUploadId } from '#tasks/task-id.js';
+import { UploadRepository } from '#uploads/upload.repository.js';
 import { callerOf } from '../auth/api-key.guard.js';
+import type { Caller } from '../auth/caller.js';
 import { BodyHold, BodyMemory } from '../common/fastify/body-memory.js';
 import { sourceOf } from '../common/fastify/json-body.js';
 import { formsOnly } from '../common/fastify/server.js';
 import { storeImage } from '../images/store-image.js';
 import { pixelWatch } from './pixel-watch.js';
 import { FILE_PART, readUploadForm } from './upload-form.js';
-import { UploadStore } from './upload-store.js';
 import { UploadsConfig } from './uploads.config.js';
 
 /** The file, and room for what forms put around it. */
@@ -31,15 +32,20 @@ export interface KeptImage {
 export class KeepImage {
   constructor(
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
-    private readonly uploads: UploadStore,
+    private readonly uploads: UploadRepository,
     private readonly signer: LinkSigner,
     private readonly config: UploadsConfig,
     private readonly memory: BodyMemory,
   ) {}
 
+  /** Spares an account without any room the sending. Throws AppError `upload_quota_exceeded` or `server_is_overloaded`. */
+  async assertRoom({ accountId }: Caller): Promise<void> {
+    await this.uploads.assertRoom(accountId, this.config);
+  }
+
   /** `signal` ends an upload whose caller is gone. Throws AppError; then nothing is left behind. */
   async keep(request: FastifyRequest, signal: AbortSignal): Promise<KeptImage> {
-    const caller = callerOf(request);
+    const { accountId, keyId: apiKeyId } = callerOf(request);
     // A body of another type did not get here; an empty one without any does.
     if (!/^multipart\/form-data\b/i.test(request.headers['content-type'] ?? '')) throw formsOnly();
     const id = newUploadId();
@@ -57,7 +63,10 @@ export class KeepImage {
         }),
       );
       signal.throwIfAborted();
-      const { createdAt, expiresAt } = await this.uploads.insert({ id, ...stored }, caller, this.config.retentionHours);
+      const { createdAt, expiresAt } = await this.uploads.insert(
+        { id, accountId, apiKeyId, contentType: stored.contentType, bytes: stored.bytes },
+        this.config,
+      );
       const answer = {
         url: this.signer.signUpload(id, Math.floor(expiresAt.getTime() / 1_000)),
         filename: fileName,

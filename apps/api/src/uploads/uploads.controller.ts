@@ -9,23 +9,19 @@ import { Caller } from '../auth/caller.decorator.js';
 import { goneSignal } from '../common/gone-signal.js';
 import { discardRest } from '../common/fastify/request-stream.js';
 import { KeepImage } from './keep-image.js';
-import { UploadStore } from './upload-store.js';
 import { DescribeUpload, DescribeUploadLink } from './uploads.openapi.js';
 
 /** Reference images that are sent once and named in many requests. */
 @ApiTags('Uploads')
 @Controller()
 export class UploadsController {
-  constructor(
-    private readonly keepImage: KeepImage,
-    private readonly uploads: UploadStore,
-  ) {}
+  constructor(private readonly keepImage: KeepImage) {}
 
   @Post('v1/uploads/images')
   @RouteConfig({ multipart: 'only', scope: 'images', counted: 'submits' })
   @DescribeUpload()
   async upload(@Caller() caller: Caller, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.uploads.assertRoom(caller).catch((error: unknown) => {
+    await this.keepImage.assertRoom(caller).catch((error: unknown) => {
       discardRest(request.raw);
       throw error;
     });

@@ -1,14 +1,14 @@
 import { Module } from '@nestjs/common';
 import { StorageModule } from '#storage/storage.module.js';
+import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { CommonModule } from '../common/common.module.js';
 import { LinksModule } from '../common/links.module.js';
 import { KeepImage } from './keep-image.js';
-import { UploadStoreModule } from './upload-store.module.js';
 import { UploadsController } from './uploads.controller.js';
 
 /** `/v1/uploads/images`: reference images that are sent once and named in many requests. */
 @Module({
-  imports: [CommonModule, LinksModule, StorageModule, UploadStoreModule],
+  imports: [CommonModule, LinksModule, StorageModule, UploadRowsModule],
   controllers: [UploadsController],
   providers: [KeepImage],
 })

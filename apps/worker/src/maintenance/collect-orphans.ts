@@ -5,7 +5,7 @@ import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { TaskObjects } from '#tasks/task-objects.js';
 import { Logger } from '#telemetry/logger.js';
-import { UploadObjects } from '#uploads/upload-objects.js';
+import { UploadRepository } from '#uploads/upload.repository.js';
 
 /** Younger objects may belong to a request that is still being accepted or a picture that is just being settled. */
 const MIN_AGE_MS = 24 * 3_600_000;
@@ -17,7 +17,7 @@ export class CollectOrphans {
   constructor(
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     private readonly tasks: TaskObjects,
-    private readonly uploads: UploadObjects,
+    private readonly uploads: UploadRepository,
     private readonly logger: Logger,
   ) {}
 

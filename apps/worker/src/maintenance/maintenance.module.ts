@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
-import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
+import { BillingModule } from '#billing/billing.module.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { ExpireKeys } from '#tasks/expire-keys.js';
 import { ExpireObjects } from '#tasks/expire-objects.js';
 import { TaskObjects } from '#tasks/task-objects.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
-import { UploadObjects } from '#uploads/upload-objects.js';
+import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
 import { CollectOrphans } from './collect-orphans.js';
 import { LogRetention } from './log-retention.js';
@@ -16,20 +16,11 @@ import { Retention } from './retention.js';
 import { TokenRetention } from './token-retention.js';
 
 /** What expires is known to those who own the tables. No other process needs these classes, so they are provided here. */
-const owners = [
-  ExpireObjects,
-  ExpireKeys,
-  TaskObjects,
-  ExpireUploads,
-  UploadObjects,
-  ExpireWebhooks,
-  ExpireSignIns,
-  ExpireChatUsage,
-];
+const owners = [ExpireObjects, ExpireKeys, TaskObjects, ExpireUploads, ExpireWebhooks, ExpireSignIns];
 
 /** When expired rows and objects are removed. */
 @Module({
-  imports: [DatabaseModule, StorageModule],
+  imports: [BillingModule, DatabaseModule, StorageModule, UploadRowsModule],
   providers: [Retention, ObjectRetention, LogRetention, TokenRetention, CollectOrphans, ...owners],
 })
 export class MaintenanceModule {}

@@ -3,15 +3,11 @@ import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import type { ApiKeyRow } from '#accounts/api-keys.js';
-import { PrismaService } from '#database/prisma.service.js';
 import type { Transaction } from '#database/queryable.js';
-import { findBudgets, setBudget } from '#billing/budgets.js';
-import { spendByKey } from '#billing/spend.js';
-import { AccountStore } from '#accounts/account-store.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
 import type { Session } from '#accounts/session-store.js';
 import { budgetAfter } from '../budget-body.js';
 import { AccountDefaults } from '../team/account-defaults.js';
-import type { AccountDefaultsView } from '../team/account-views.js';
 import { keySettings, type KeyChangeBody, type NewKeyBody } from './key-bodies.js';
 import { assertEnd, assertForMember, assertWithinAccount, isLimited } from './key-rules.js';
 import { keyView, type KeyNameView, type KeyView, type NewKeyView } from './key-view.js';
@@ -25,21 +21,17 @@ type Manager = Pick<Session, 'accountId' | 'personId' | 'role'>;
 @Injectable()
 export class AccountKeys {
   constructor(
-    private readonly prisma: PrismaService,
     private readonly keys: ApiKeyRepository,
+    private readonly budgets: BudgetRepository,
     private readonly source: CatalogueSource,
-    private readonly accounts: AccountStore,
     private readonly defaults: AccountDefaults,
   ) {}
 
   async list(who: Manager): Promise<KeyView[]> {
     const rows = await this.rows(who);
-    const budgets = await findBudgets(
-      this.prisma.pool,
-      rows.map(({ id }) => id),
-    );
+    const budgets = await this.budgets.find(rows.map(({ id }) => id));
     const { currency } = this.source.current;
-    const spends = await spendByKey(this.prisma.pool, who.accountId, currency);
+    const spends = await this.budgets.spentByKey(who.accountId, currency);
     const budgetOf = (id: string) => budgets.find(({ ownerId }) => ownerId === id);
     return rows.map((row) => keyView(row, budgetOf(row.id), spends.get(row.id) ?? 0, currency));
   }
@@ -54,20 +46,19 @@ export class AccountKeys {
     const { accountId, personId: createdBy, role } = who;
     this.assertModels(body.models ?? []);
     if (role === 'member') await this.assertMayCreate(who, body);
-    assertWithinAccount(body, await this.limits(accountId));
+    assertWithinAccount(body, await this.defaults.of(accountId));
     const budget = budgetAfter(body, undefined);
     const { name: _name, ...settings } = keySettings(body);
     const { max_keys: keysPerAccount } = this.defaults.view;
     const made = await this.keys.create({ name: body.name, accountId, settings, createdBy }, keysPerAccount);
-    if (budget) await setBudget(this.prisma.pool, { ownerId: made.id, owner: 'key' }, budget);
+    if (budget) await this.budgets.set({ ownerId: made.id, owner: 'key' }, budget);
     return { key: await this.view(who, made.id), secret: made.key };
   }
 
   async change(who: Manager, id: string, body: KeyChangeBody): Promise<KeyView> {
     this.assertModels(body.models ?? []);
-    const { pool } = this.prisma;
-    const limits = await this.limits(who.accountId);
-    const [before] = await findBudgets(pool, [id]);
+    const limits = await this.defaults.of(who.accountId);
+    const [before] = await this.budgets.find([id]);
     const budget = await this.keys.withAccountKeys(who.accountId, async (transaction) => {
       const row = await this.find(who, id, transaction);
       if (who.role === 'member') assertForMember(body, row, before);
@@ -77,7 +68,7 @@ export class AccountKeys {
       await this.keys.update(row.id, keySettings(body), who.accountId, transaction);
       return who.role === 'member' ? undefined : after;
     });
-    if (budget !== undefined) await setBudget(pool, { ownerId: id, owner: 'key' }, budget ?? undefined);
+    if (budget !== undefined) await this.budgets.set({ ownerId: id, owner: 'key' }, budget ?? undefined);
     return await this.view(who, id);
   }
 
@@ -121,20 +112,11 @@ export class AccountKeys {
     return view;
   }
 
-  /** What holds for all keys of the account together. */
-  private async limits(accountId: string): Promise<AccountDefaultsView> {
-    const account = await this.accounts.find(accountId);
-    return account === undefined ? this.defaults.view : this.defaults.with(account.limits);
-  }
-
   /** A new key must be no way around what an admin allows the keys that the member has, or had. */
   private async assertMayCreate(who: Manager, body: NewKeyBody): Promise<void> {
     assertForMember(body);
     const rows = await this.rows(who);
-    const budgets = await findBudgets(
-      this.prisma.pool,
-      rows.map(({ id }) => id),
-    );
+    const budgets = await this.budgets.find(rows.map(({ id }) => id));
     const limited = rows.find((row) =>
       isLimited(
         row,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { AccountLimits } from '#accounts/account-store.js';
+import { AccountStore, type AccountLimits } from '#accounts/account-store.js';
 import { AccountsConfig } from '#accounts/accounts.config.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
@@ -10,7 +10,12 @@ import type { AccountDefaultsView, AccountLimitsView } from './account-views.js'
 export class AccountDefaults {
   readonly view: AccountDefaultsView;
 
-  constructor(limits: LimitsConfig, tasks: TasksConfig, accounts: AccountsConfig) {
+  constructor(
+    private readonly store: AccountStore,
+    limits: LimitsConfig,
+    tasks: TasksConfig,
+    accounts: AccountsConfig,
+  ) {
     this.view = {
       weight: 1,
       submits_per_minute: limits.account.submits,
@@ -21,9 +26,11 @@ export class AccountDefaults {
     };
   }
 
-  /** What holds for an account. */
-  with(limits: AccountLimits): AccountDefaultsView {
-    const set = Object.entries(limitsView(limits)).filter(([, value]) => value !== null);
+  /** What holds for an account: what was set of it, and otherwise the defaults. */
+  async of(accountId: string): Promise<AccountDefaultsView> {
+    const account = await this.store.find(accountId);
+    if (account === undefined) return this.view;
+    const set = Object.entries(limitsView(account.limits)).filter(([, value]) => value !== null);
     return { ...this.view, ...(Object.fromEntries(set) as Partial<AccountDefaultsView>) };
   }
 }

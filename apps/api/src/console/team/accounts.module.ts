@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { BillingModule } from '#billing/billing.module.js';
 import { DatabaseModule } from '#database/database.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
@@ -10,7 +11,7 @@ import { TeamModule } from './team.module.js';
 
 /** Accounts: the own one for its admins, all of them for operators. */
 @Module({
-  imports: [AccountDefaultsModule, DatabaseModule, AccountsModule, TasksModule, TeamModule],
+  imports: [AccountDefaultsModule, AccountsModule, BillingModule, DatabaseModule, TasksModule, TeamModule],
   controllers: [OwnAccountController, AccountsController],
   providers: [Accounts],
 })

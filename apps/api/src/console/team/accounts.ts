@@ -3,9 +3,7 @@ import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
 import { decimalOf } from '#contract/money.js';
 import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
-import { PrismaService } from '#database/prisma.service.js';
-import { findBudgets, setBudget } from '#billing/budgets.js';
-import { spendThisMonth } from '#billing/spend.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
 import { AccountStore, newAccountId, type Account } from '#accounts/account-store.js';
 import { TaskFigures } from '#tasks/task-figures.js';
 import { accountLimits, type AccountChangeBody, type NewAccountBody } from './account-bodies.js';
@@ -18,7 +16,7 @@ import { budgetView } from '../budget-view.js';
 @Injectable()
 export class Accounts {
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly budgets: BudgetRepository,
     private readonly source: CatalogueSource,
     private readonly accounts: AccountStore,
     private readonly defaults: AccountDefaults,
@@ -56,7 +54,7 @@ export class Accounts {
     const id = newAccountId();
     const budget = budgetAfter(body, undefined);
     // First, because it may fail: a budget that nobody has harms nobody, an account without its budget might.
-    if (budget) await setBudget(this.prisma.pool, { ownerId: id, owner: 'account' }, budget);
+    if (budget) await this.budgets.set({ ownerId: id, owner: 'account' }, budget);
     await this.accounts.create(id, name, accountLimits(body));
     return id;
   }
@@ -70,9 +68,9 @@ export class Accounts {
     if (disabled === true && id === DEFAULT_ACCOUNT) {
       throw new AppError('invalid_value', 'The first account cannot be disabled.', { param: 'disabled' });
     }
-    const budget = budgetAfter(body, (await findBudgets(this.prisma.pool, [id]))[0]);
+    const budget = budgetAfter(body, (await this.budgets.find([id]))[0]);
     if (budget !== undefined) {
-      await setBudget(this.prisma.pool, { ownerId: id, owner: 'account' }, budget ?? undefined);
+      await this.budgets.set({ ownerId: id, owner: 'account' }, budget ?? undefined);
     }
     await this.accounts.setLimits(id, accountLimits(body));
     if (typeof name === 'string') await this.rename(id, name);
@@ -89,10 +87,7 @@ export class Accounts {
   private async money(accounts: readonly Account[]) {
     const ids = accounts.map(({ id }) => id);
     const { currency } = this.source.current;
-    const [budgets, spends] = await Promise.all([
-      findBudgets(this.prisma.pool, ids),
-      spendThisMonth(this.prisma.pool, ids, currency),
-    ]);
+    const [budgets, spends] = await Promise.all([this.budgets.find(ids), this.budgets.spentThisMonth(ids, currency)]);
     return (id: string) => ({
       budget: budgetView(budgets.find(({ ownerId }) => ownerId === id)),
       spend: { amount: decimalOf(spends.get(id) ?? 0), currency },

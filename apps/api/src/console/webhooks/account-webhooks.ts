@@ -39,7 +39,11 @@ export class AccountWebhooks {
   ) {}
 
   async endpoints(accountId: string): Promise<EndpointListView> {
-    const [endpoints, records] = [await this.store.list(accountId), await this.store.records(accountId)];
+    const endpoints = await this.store.list(accountId);
+    const records = await this.store.records(
+      accountId,
+      endpoints.map(({ id }) => id),
+    );
     const recordOf = (id: string) => records.find(({ endpointId }) => endpointId === id);
     return { data: endpoints.map((endpoint) => endpointView(endpoint, recordOf(endpoint.id))) };
   }
@@ -64,7 +68,7 @@ export class AccountWebhooks {
     if (events !== undefined && events !== null) await this.setEvents(accountId, id, events);
     if (active === true) await this.store.enable(accountId, id);
     if (active === false) await this.store.disable(accountId, id);
-    const record = (await this.store.records(accountId)).find(({ endpointId }) => endpointId === id);
+    const [record] = await this.store.records(accountId, [id]);
     return endpointView(await this.endpoint(accountId, id), record);
   }
 

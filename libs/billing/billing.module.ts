@@ -1,0 +1,12 @@
+import { Module } from '@nestjs/common';
+import { DatabaseModule } from '#database/database.module.js';
+import { BudgetRepository } from './budget.repository.js';
+import { ChatReserves } from './chat-reserves.js';
+import { ChatUsageRepository } from './chat-usage.repository.js';
+import { ExpireChatUsage } from './expire-chat-usage.js';
+
+const parts = [BudgetRepository, ChatReserves, ChatUsageRepository, ExpireChatUsage];
+
+/** What things cost and who may spend how much. Tasks are reserved and settled by triggers: ledger.sql. */
+@Module({ imports: [DatabaseModule], providers: parts, exports: parts })
+export class BillingModule {}

@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService } from '#database/prisma.service.js';
+import { ledgerSpent, lockBudgets } from './budget.sql.js';
+import { BUDGET_PERIODS, type Budget } from './budgets.js';
+
+/**
+ * Budgets, and what was spent by the ledger. Who keeps both is the database: its functions and triggers stand in
+ * ledger.sql. Amounts are millionths of a currency.
+ */
+@Injectable()
+export class BudgetRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** The budgets of those who have one, by ids of accounts and keys; accounts first. Keys may share one. */
+  async find(ownerIds: readonly string[]): Promise<Budget[]> {
+    const keys = await this.prisma.apiKey.findMany({
+      where: { id: { in: [...ownerIds] }, budgetId: { not: null } },
+      select: { id: true, budgetId: true },
+    });
+    const payers = new Map(ownerIds.map((id) => [id, id]));
+    for (const { id, budgetId } of keys) payers.set(id, budgetId ?? id);
+    const rows = await this.prisma.budget.findMany({
+      where: { ownerId: { in: [...new Set(payers.values())] } },
+      orderBy: { owner: 'asc' },
+    });
+    return rows.flatMap(({ ownerId: payer, owner, limitMicros, period, spentMicros, periodStart }) => {
+      const isOver = period === 'month' && periodStart < monthOf(new Date());
+      const budget = {
+        owner: owner === 'account' ? ('account' as const) : ('key' as const),
+        limit: Number(limitMicros),
+        period: BUDGET_PERIODS.find((name) => name === period) ?? 'total',
+        spent: isOver ? 0 : Number(spentMicros),
+      };
+      return ownerIds.filter((id) => payers.get(id) === payer).map((ownerId) => ({ ownerId, ...budget }));
+    });
+  }
+
+  /**
+   * Sets the budget of an account, or of a key and those that share it; undefined takes it away. What was spent before
+   * counts, as the ledger has it: for that moment no task with a price is accepted or ended. Throws when the database
+   * does not answer, or those in front of it take longer than two seconds.
+   */
+  async set(
+    { ownerId, owner }: Pick<Budget, 'ownerId' | 'owner'>,
+    budget: Pick<Budget, 'limit' | 'period'> | undefined,
+  ): Promise<void> {
+    await this.prisma.$transaction(async (transaction) => {
+      await lockBudgets(transaction);
+      const key = await transaction.apiKey.findUnique({ where: { id: ownerId }, select: { budgetId: true } });
+      const id = key?.budgetId ?? ownerId;
+      await transaction.budget.deleteMany({ where: { ownerId: id } });
+      if (budget === undefined) return;
+      const sharing = await transaction.apiKey.findMany({ where: { budgetId: id }, select: { id: true } });
+      const { limit, period } = budget;
+      const ids = [...new Set([id, ownerId, ...sharing.map((sharer) => sharer.id)])];
+      const spent = await ledgerSpent(transaction, { owner, ids, period, currency: null });
+      const spentMicros = spent.reduce((sum, { charged, reserved }) => sum + charged + reserved, 0n);
+      const periodStart = spent[0]?.month ?? monthOf(new Date());
+      await transaction.budget.create({
+        data: { ownerId: id, owner, limitMicros: BigInt(limit), period, spentMicros, periodStart },
+      });
+    });
+  }
+
+  /**
+   * What each of an account's keys has spent since it was made, by id: settled, and reserved for tasks that have not
+   * ended. Chats count too; what was paid in other currencies does not.
+   */
+  async spentByKey(accountId: string, currency: string): Promise<Map<string, number>> {
+    const charges = await this.prisma.charge.groupBy({
+      by: ['apiKeyId', 'kind'],
+      where: { accountId, currency, kind: { in: ['reserve', 'refund'] } },
+      _sum: { amountMicros: true },
+    });
+    const chats = await this.prisma.chatUsage.groupBy({
+      by: ['apiKeyId'],
+      where: { accountId },
+      _sum: { costMicros: true },
+    });
+    const spent = new Map<string, number>();
+    const add = (id: string, amount: bigint | null): void => {
+      spent.set(id, (spent.get(id) ?? 0) + Number(amount ?? 0));
+    };
+    for (const { apiKeyId, kind, _sum: sum } of charges) {
+      add(apiKeyId, kind === 'refund' ? -(sum.amountMicros ?? 0n) : sum.amountMicros);
+    }
+    for (const { apiKeyId, _sum: sum } of chats) add(apiKeyId, sum.costMicros);
+    return spent;
+  }
+
+  /** What each of these accounts has spent since the month of the calendar began, in UTC, by id; otherwise like `spentByKey`. */
+  async spentThisMonth(accountIds: readonly string[], currency: string): Promise<Map<string, number>> {
+    const spent = await ledgerSpent(this.prisma, { owner: 'account', ids: accountIds, period: 'month', currency });
+    return new Map(spent.map(({ id, charged }) => [id, Number(charged)]));
+  }
+}
+
+function monthOf(at: Date): Date {
+  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth()));
+}

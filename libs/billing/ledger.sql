@@ -1,0 +1,203 @@
+-- What keeps the ledger (charges) and the budgets, as it stands after all migrations: read it here, change it there.
+-- Whoever changes one of these functions writes a migration and this file; test/medium/ledger.spec.ts holds that a
+-- migrated database has exactly what is written here.
+--
+-- Amounts are whole millionths of a currency. Everything is counted in the transaction of the statement that causes it,
+-- so that no process has to remember anything:
+--
+--   a task is inserted    tasks_reserve    refuses it, or writes its reserve and counts that into the budgets
+--   a task ends           tasks_settle     settles what it has cost, gives back the rest
+--   a task is taken back  tasks_take_back  gives back all of it
+--   a chat begins         chat_reserve()   is called: refuses it, or sets aside what it may cost
+--   a chat is not sent    chat_reserves_release  gives back what was set aside
+--   a chat is noted       chats_count      counts what it has cost, gives back what was set aside
+--
+-- Budgets are always locked in one order, the account before the key, and whoever locks those of many owners takes the
+-- advisory lock 'budgets of many' first: so none of them wait for each other in a circle.
+
+-- ---------------------------------------------------------------- what a budget is
+
+-- The first moment of a month of the calendar, in UTC.
+CREATE OR REPLACE FUNCTION "month_of"("at" TIMESTAMPTZ) RETURNS TIMESTAMPTZ LANGUAGE sql IMMUTABLE AS $$
+    SELECT date_trunc('month', "at" AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
+$$;
+
+-- What a budget has spent at a time: nothing yet when its month is over.
+CREATE OR REPLACE FUNCTION "budget_spent"("budget" "budgets", "at" TIMESTAMPTZ) RETURNS BIGINT LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN "budget"."period" = 'month' AND "budget"."period_start" < "month_of"("at") THEN 0
+        ELSE "budget"."spent_micros" END
+$$;
+
+-- Whose budget an account (its own) or a key draws on: keys that replaced each other share that of the first.
+CREATE OR REPLACE FUNCTION "budget_of"("id" TEXT) RETURNS TEXT LANGUAGE sql STABLE AS $$
+    SELECT COALESCE((SELECT "budget_id" FROM "api_keys" WHERE "api_keys"."id" = "budget_of"."id"), "budget_of"."id")
+$$;
+
+-- Counts what was spent at a time, or takes back (a negative amount) what was; a month that is over stays as it is.
+-- The account always comes before the key.
+CREATE OR REPLACE FUNCTION "budgets_count"("account" TEXT, "key" TEXT, "amount" BIGINT, "at" TIMESTAMPTZ) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    "who" TEXT;
+BEGIN
+    FOREACH "who" IN ARRAY ARRAY["account", "budget_of"("key")] LOOP
+        UPDATE "budgets" SET "spent_micros" = GREATEST("budget_spent"("budgets", "at") + "amount", 0),
+            "period_start" = GREATEST("period_start", "month_of"("at"))
+        WHERE "owner_id" = "who" AND ("period" = 'total' OR "period_start" <= "month_of"("at"));
+    END LOOP;
+END;
+$$;
+
+-- ---------------------------------------------------------------- tasks
+
+-- Whoever accepts a task: its reserve is written in the same statement, or the statement fails and there is no task.
+-- DR402: a budget does not suffice; DR403: there is a budget, and the price is not known (budget-refusal.ts).
+CREATE OR REPLACE FUNCTION "tasks_reserve"() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    "amount" BIGINT := (NEW."cost" ->> 'reserved')::bigint;
+    "who" TEXT;
+    "budget" "budgets";
+    "left" BIGINT;
+    "at" TIMESTAMPTZ;
+BEGIN
+    FOREACH "who" IN ARRAY ARRAY[NEW."account_id", "budget_of"(NEW."api_key_id")] LOOP
+        SELECT * INTO "budget" FROM "budgets" WHERE "owner_id" = "who" FOR UPDATE;
+        CONTINUE WHEN NOT FOUND;
+        IF "amount" IS NULL THEN
+            RAISE EXCEPTION 'the price is not known' USING ERRCODE = 'DR403', DETAIL = "budget"."owner";
+        END IF;
+        "left" := GREATEST("budget"."limit_micros" - "budget_spent"("budget", clock_timestamp()), 0);
+        IF "amount" > "left" THEN
+            RAISE EXCEPTION 'the budget does not suffice' USING ERRCODE = 'DR402', DETAIL = json_build_object(
+                'owner', "budget"."owner", 'period', "budget"."period", 'left', "left")::text;
+        END IF;
+    END LOOP;
+    -- Taken when the budgets are ours: a month begins for all who count in the order in which they do.
+    "at" := clock_timestamp();
+    INSERT INTO "charges" ("task_id", "kind", "amount_micros", "currency", "account_id", "api_key_id", "model", "created_at")
+    VALUES (NEW."id", 'reserve', "amount", NEW."cost" ->> 'currency', NEW."account_id", NEW."api_key_id", NEW."model", "at");
+    IF "amount" > 0 THEN
+        PERFORM "budgets_count"(NEW."account_id", NEW."api_key_id", "amount", "at");
+    END IF;
+    RETURN NEW;
+END;
+$$;
+
+CREATE OR REPLACE TRIGGER "tasks_reserve" BEFORE INSERT ON "tasks"
+    FOR EACH ROW WHEN (NEW."cost" IS NOT NULL) EXECUTE FUNCTION "tasks_reserve"();
+
+-- Whoever ends a task, or takes it back: what it has cost is settled, and the rest refunded, in the same statement.
+-- A picture that is priced by tokens never costs more than was reserved, and that much when nobody counted them. A
+-- cancelled task settles what a provider may have charged for it, or the share that its price names; what failed costs
+-- nothing.
+CREATE OR REPLACE FUNCTION "tasks_settle"() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    "reserved" BIGINT := (OLD."cost" ->> 'reserved')::bigint;
+    "billed" BOOLEAN := TG_OP = 'UPDATE' AND NEW."status" = 'completed';
+    "settled" BIGINT := 0;
+    "share" NUMERIC;
+    "tokens" JSONB := OLD."cost" -> 'tokens';
+    "at" TIMESTAMPTZ;
+BEGIN
+    IF "billed" THEN
+        -- LEAST passes over what is not known.
+        "settled" := CASE WHEN "reserved" IS NOT NULL THEN LEAST("reserved", ceil((
+            (NEW."usage" ->> 'input_tokens')::numeric * ("tokens" ->> 'input')::numeric +
+            (NEW."usage" ->> 'output_tokens')::numeric * ("tokens" ->> 'output')::numeric) / 1000000))::bigint END;
+    ELSIF TG_OP = 'UPDATE' AND NEW."status" = 'cancelled' THEN
+        SELECT max(COALESCE((OLD."cost" ->> 'cancelled')::numeric, CASE WHEN "call" -> 'free' = 'true' THEN 0 ELSE 1 END))
+            INTO "share" FROM jsonb_array_elements(OLD."calls") AS "call"
+            WHERE NOT "call" ? 'endedAt' OR "call" ->> 'charged' IS DISTINCT FROM 'no';
+        IF "share" > 0 THEN
+            "billed" := true;
+            "settled" := ceil("reserved" * "share")::bigint;
+        END IF;
+    END IF;
+    SELECT "created_at" INTO "at" FROM "charges" WHERE "task_id" = OLD."id" AND "kind" = 'reserve';
+    INSERT INTO "charges" ("task_id", "kind", "amount_micros", "currency", "account_id", "api_key_id", "model", "created_at")
+    SELECT OLD."id", "kind", "amount", OLD."cost" ->> 'currency', OLD."account_id", OLD."api_key_id", OLD."model", clock_timestamp()
+    FROM (VALUES ('settle', "settled", "billed"),
+        ('refund', "reserved" - "settled", NOT "billed" OR "reserved" > "settled")) AS "row" ("kind", "amount", "written")
+    WHERE "written";
+    IF "reserved" > "settled" THEN
+        PERFORM "budgets_count"(OLD."account_id", OLD."api_key_id", "settled" - "reserved", "at");
+    END IF;
+    IF TG_OP = 'DELETE' THEN
+        RETURN OLD;
+    END IF;
+    NEW."cost" := OLD."cost" || jsonb_build_object('settled', "settled");
+    RETURN NEW;
+END;
+$$;
+
+CREATE OR REPLACE TRIGGER "tasks_settle" BEFORE UPDATE OF "status" ON "tasks"
+    FOR EACH ROW WHEN (OLD."cost" IS NOT NULL AND OLD."status" = 'pending' AND NEW."status" <> 'pending')
+    EXECUTE FUNCTION "tasks_settle"();
+CREATE OR REPLACE TRIGGER "tasks_take_back" BEFORE DELETE ON "tasks"
+    FOR EACH ROW WHEN (OLD."cost" IS NOT NULL AND OLD."status" = 'pending') EXECUTE FUNCTION "tasks_settle"();
+
+-- ---------------------------------------------------------------- chats
+
+-- Refuses a chat whose budget is used up, or whose price nobody knows, as tasks_reserve does; else sets the amount
+-- aside. The last chat that is let in may be dearer than what is left. Who has no budget leaves no row.
+CREATE OR REPLACE FUNCTION "chat_reserve"("request" TEXT, "account" TEXT, "key" TEXT, "amount" BIGINT, "life_ms" INTEGER) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    "who" TEXT;
+    "budget" "budgets";
+    "bound" BOOLEAN := false;
+    "at" TIMESTAMPTZ;
+BEGIN
+    FOREACH "who" IN ARRAY ARRAY["account", "budget_of"("key")] LOOP
+        SELECT * INTO "budget" FROM "budgets" WHERE "owner_id" = "who" FOR UPDATE;
+        CONTINUE WHEN NOT FOUND;
+        "bound" := true;
+        IF "amount" IS NULL THEN
+            RAISE EXCEPTION 'the price is not known' USING ERRCODE = 'DR403', DETAIL = "budget"."owner";
+        END IF;
+        IF "budget_spent"("budget", clock_timestamp()) >= "budget"."limit_micros" THEN
+            RAISE EXCEPTION 'the budget is used up' USING ERRCODE = 'DR402', DETAIL = json_build_object(
+                'owner', "budget"."owner", 'period', "budget"."period", 'left', 0)::text;
+        END IF;
+    END LOOP;
+    IF "bound" AND "amount" > 0 THEN
+        "at" := clock_timestamp();
+        INSERT INTO "chat_reserves" ("request_id", "account_id", "api_key_id", "amount_micros", "created_at", "expires_at")
+        VALUES ("request", "account", "key", "amount", "at", "at" + "life_ms" * interval '1 millisecond');
+        PERFORM "budgets_count"("account", "key", "amount", "at");
+    END IF;
+END;
+$$;
+
+-- What was set aside is given back with its row, whoever deletes it.
+CREATE OR REPLACE FUNCTION "chat_reserves_release"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM "budgets_count"(OLD."account_id", OLD."api_key_id", -OLD."amount_micros", OLD."created_at");
+    RETURN OLD;
+END;
+$$;
+
+CREATE OR REPLACE TRIGGER "chat_reserves_release" BEFORE DELETE ON "chat_reserves"
+    FOR EACH ROW EXECUTE FUNCTION "chat_reserves_release"();
+
+-- What chats have cost counts when they are written down, and takes the place of what was set aside for them.
+CREATE OR REPLACE FUNCTION "chats_count"() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    "spent" RECORD;
+BEGIN
+    IF EXISTS (SELECT 1 FROM "added" WHERE "cost_micros" > 0)
+        OR EXISTS (SELECT 1 FROM "added" JOIN "chat_reserves" USING ("request_id")) THEN
+        PERFORM pg_advisory_xact_lock(hashtext('budgets of many'));
+        FOR "spent" IN SELECT "account_id", "api_key_id", "month_of"("created_at") AS "at", sum("cost_micros")::bigint AS "amount"
+            FROM "added" WHERE "cost_micros" > 0 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+        LOOP
+            PERFORM "budgets_count"("spent"."account_id", "spent"."api_key_id", "spent"."amount", "spent"."at");
+        END LOOP;
+        DELETE FROM "chat_reserves" USING "added" WHERE "chat_reserves"."request_id" = "added"."request_id";
+    END IF;
+    RETURN NULL;
+END;
+$$;
+
+CREATE OR REPLACE TRIGGER "chats_count" AFTER INSERT ON "chat_usage" REFERENCING NEW TABLE AS "added"
+    FOR EACH STATEMENT EXECUTE FUNCTION "chats_count"();

@@ -1,0 +1,7 @@
+import { Module } from '@nestjs/common';
+import { DatabaseModule } from '#database/database.module.js';
+import { UploadRepository } from './upload.repository.js';
+
+/** The rows of uploads: uploading adds them, image requests name them, and in time they go. */
+@Module({ imports: [DatabaseModule], providers: [UploadRepository], exports: [UploadRepository] })
+export class UploadRowsModule {}

@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import { lockAccount } from '#database/lock-account.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { ownerOfKey, uploadKey } from '#storage/object-key.js';
+
+const HOUR_MS = 3_600_000;
+
+/** An image that was stored to be kept. */
+export interface NewUpload {
+  readonly id: string;
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly contentType: string;
+  readonly bytes: number;
+}
+
+/** What holds for all uploads of an account. */
+export interface UploadLimits {
+  readonly retentionHours: number;
+  /** Bytes an account may have that have not expired; 0 = any number. */
+  readonly bytesPerAccount: number;
+}
+
+/** The rows of kept images. Whoever asks for one names an account, and sees nothing of another's. */
+@Injectable()
+export class UploadRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** Throws AppError `upload_quota_exceeded` or `server_is_overloaded`; then there is no row. */
+  async insert(upload: NewUpload, limits: UploadLimits): Promise<{ createdAt: Date; expiresAt: Date }> {
+    const { accountId, bytes } = upload;
+    const row = await answered(
+      this.prisma.$transaction(async (transaction) => {
+        await lockAccount(transaction, accountId);
+        const most = limits.bytesPerAccount;
+        if (most > 0 && (await keptBytes(transaction, accountId)) + bytes > most) return undefined;
+        const createdAt = new Date();
+        const expiresAt = new Date(createdAt.getTime() + limits.retentionHours * HOUR_MS);
+        return await transaction.upload.create({ data: { ...upload, createdAt, expiresAt } });
+      }),
+    );
+    if (row === undefined) throw quotaExceeded(limits);
+    return row;
+  }
+
+  /** Spares an account without any room the sending. Throws AppError `upload_quota_exceeded` or `server_is_overloaded`. */
+  async assertRoom(accountId: string, limits: UploadLimits): Promise<void> {
+    if (limits.bytesPerAccount === 0) return;
+    const kept = await answered(keptBytes(this.prisma, accountId));
+    if (kept >= limits.bytesPerAccount) throw quotaExceeded(limits);
+  }
+
+  /** Bytes of those of the uploads that are the account's and not over, by id. Throws AppError `server_is_overloaded`. */
+  async find(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    if (ids.length === 0) return new Map();
+    const where = { accountId, id: { in: [...ids] }, expiresAt: { gt: new Date() } };
+    const rows = await answered(this.prisma.upload.findMany({ where, select: { id: true, bytes: true } }));
+    return new Map(rows.map(({ id, bytes }) => [id, bytes]));
+  }
+
+  /** Those of the keys of objects that an upload knows. Throws when the database fails. */
+  async known(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    const ids = [...new Set(keys.map((key) => ownerOfKey(key).id))];
+    const rows = await this.prisma.upload.findMany({ where: { id: { in: ids } }, select: { id: true } });
+    return new Set(rows.map(({ id }) => uploadKey(id)));
+  }
+
+  /** Ids of uploads that expired before a time, the oldest first. */
+  async expired(before: Date, limit: number): Promise<string[]> {
+    const [where, orderBy] = [{ expiresAt: { lt: before } }, { expiresAt: 'asc' as const }];
+    const rows = await this.prisma.upload.findMany({ where, orderBy, take: limit, select: { id: true } });
+    return rows.map(({ id }) => id);
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    await this.prisma.upload.deleteMany({ where: { id: { in: [...ids] } } });
+  }
+}
+
+/** Bytes of an account's uploads that have not expired. */
+async function keptBytes(database: Pick<PrismaService, 'upload'>, accountId: string): Promise<number> {
+  const where = { accountId, expiresAt: { gt: new Date() } };
+  const { _sum: sum } = await database.upload.aggregate({ where, _sum: { bytes: true } });
+  return sum.bytes ?? 0;
+}
+
+function quotaExceeded({ bytesPerAccount }: UploadLimits): AppError {
+  const most = `${bytesPerAccount / 1e6} MB`;
+  return new AppError('upload_quota_exceeded', `The uploads of this account may take ${most} until they expire.`);
+}
+
+async function answered<T>(answer: Promise<T>): Promise<T> {
+  return answer.catch((cause: unknown) => {
+    throw new AppError('server_is_overloaded', 'The service cannot take requests right now.', { retryAfter: 2, cause });
+  });
+}
