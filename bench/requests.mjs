@@ -2,7 +2,7 @@ import { requestText } from './socket-caller.mjs';
 
 const PROMPT = 'A lighthouse at dawn, soft pink clouds over a quiet sea, painted in watercolour';
 
-/** A generation with sensible length and no demands on the picture. */
+/** A generation with sensible length and no demands on the image. */
 export function generation(apiKey, { asynchronous = false, ...fields } = {}) {
   return requestText({
     method: 'POST',

@@ -122,7 +122,7 @@ export class Stage {
     return read();
   }
 
-  /** Where the API and the workers keep pictures. */
+  /** Where the API and the workers keep images. */
   get dataFolder() {
     return join(this.folder, 'data');
   }

@@ -1,4 +1,4 @@
-// What Darkroom writes down for one picture, in as few lines as can be: claim, count the start, tell the phase, store
+// What Darkroom writes down for one image, in as few lines as can be: claim, count the start, tell the phase, store
 // the file for good, settle. It shows how much of a call is the price of those promises, whoever keeps them.
 import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,9 +1,9 @@
-// The floor of a job: take it, write one row, ring the bell.
+// The floor of a job: take it, write one row, publish an event.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'bullmq';
 import { CHANNEL, openPool, openRedis, PREFIX, QUEUE } from './table.mjs';
 
-/** How long a picture takes, where that matters. */
+/** How long an image takes, where that matters. */
 const LATENCY_MS = Number(process.env.LATENCY_MS ?? 0);
 const pool = openPool();
 const redis = openRedis();

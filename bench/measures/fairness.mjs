@@ -13,7 +13,7 @@ export const title = 'A caller with ten tasks behind another one’s backlog';
 
 /**
  * One caller queues a backlog; then another sends ten tasks. How long these wait for their start, in service times: at
- * Darkroom, and at the floor, where jobs are served as they come. All pictures take the same time.
+ * Darkroom, and at the floor, where jobs are served as they come. All images take the same time.
  */
 export async function measure({ stage, load, quick }) {
   const backlog = quick ? 400 : 2_000;

@@ -6,7 +6,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { resultKey } from '#storage/object-key.js';
 import { StorageConfig } from '#storage/storage.config.js';
-import { TaskMoves } from '#tasks/task-moves.js';
+import { TaskTransitions } from '#tasks/task-transitions.js';
 import { megabytes, milliseconds, seconds } from '../figures.mjs';
 import { generation } from '../requests.mjs';
 import { memoryOf } from '../usage.mjs';
@@ -18,7 +18,7 @@ const GOAL_BLOCKED_MS = 200;
 
 export const title = 'Sixteen results of 19 MB as base64 at once';
 
-/** The measure is the worker here: it completes all sixteen tasks in one moment, each with a picture of its own. */
+/** The measure is the worker here: it completes all sixteen tasks in one moment, each with an image of its own. */
 export async function measure({ stage, load }) {
   const api = await stage.startApi({}, { probed: true });
   const idle = memoryOf(api.pid)?.now;
@@ -67,19 +67,19 @@ export async function measure({ stage, load }) {
   };
 }
 
-/** Claims every task and stores its picture; what is handed back completes them all. */
+/** Claims every task and stores its image; what is handed back completes them all. */
 async function prepare(stage, ids) {
   const store = await createObjectStore(loadConfig([StorageConfig], { DATA_DIR: stage.dataFolder })[0]);
-  const moves = new TaskMoves({ pool: stage.pool });
+  const transitions = new TaskTransitions({ pool: stage.pool });
   for (const id of ids) {
-    await moves.claim(id, 'bench', 60_000);
+    await transitions.claim(id, 'bench', 60_000);
     await store.put(resultKey(id, 1, 'png'), Readable.from([randomBytes(BYTES)]), { contentType: 'image/png' });
   }
   const picture = { contentType: 'image/png', width: 2_880, height: 2_880, bytes: BYTES, sha256: '' };
   return async () => {
     for (const id of ids) {
       const images = [{ ...picture, key: resultKey(id, 1, 'png') }];
-      await moves.complete({ id, attempt: 1 }, { images, usage: undefined, warnings: [] });
+      await transitions.complete({ id, attempt: 1 }, { images, usage: undefined, warnings: [] });
     }
   };
 }

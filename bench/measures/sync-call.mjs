@@ -8,7 +8,7 @@ const CALLERS = [1, 10, 100];
 
 export const title = 'A sync call with an instant provider';
 
-/** How long a caller waits for a picture that takes no time to make: what the service itself adds. */
+/** How long a caller waits for an image that takes no time to make: what the service itself adds. */
 export async function measure({ stage, load, quick }) {
   const sides = [await startFloor(stage), await startDarkroom(stage), await startCarefulFloor(stage)];
   const durationMs = quick ? 1_000 : 4_000;

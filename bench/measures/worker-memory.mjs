@@ -5,7 +5,7 @@ import { memoryOf } from '../usage.mjs';
 
 export const title = 'Memory of a worker over many large pictures';
 
-/** The worker as it is, with the sandbox drawing 3840 x 2160 png pictures one after the other, ten tasks in hand. */
+/** The worker as it is, with the sandbox drawing 3840 x 2160 png images one after the other, ten tasks in hand. */
 export async function measure({ stage, load, quick }) {
   const pictures = quick ? 12 : 200;
   const api = await stage.startApi();

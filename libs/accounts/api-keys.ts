@@ -8,8 +8,8 @@ const PREFIX_LENGTH = 12;
 const PREFIX_SHARE = 1 / 4;
 
 /**
- * What a key may be used for. `images`: to make pictures, upload references, and read and cancel tasks;
- * `tasks`: only to read tasks; `chat`: for chats, and with `images` for pictures in chats.
+ * What a key may be used for. `images`: to make images, upload references, and read and cancel tasks;
+ * `tasks`: only to read tasks; `chat`: for chats, and with `images` for images in chats.
  */
 export const KEY_SCOPES = ['images', 'tasks', 'chat'] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];

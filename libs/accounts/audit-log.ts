@@ -8,7 +8,7 @@ import type { AuditAction } from './audit-actions.js';
 const nextId = monotonicFactory();
 
 /** Something that somebody did. */
-export interface Deed {
+export interface AuditEvent {
   readonly accountId: string;
   /** Null when nobody of the account did it; a command says `via: 'command'` in the details. */
   readonly personId: string | null;
@@ -18,7 +18,7 @@ export interface Deed {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** A deed as it is shown. */
+/** An audit event as it is shown. */
 export interface AuditEntry {
   readonly id: string;
   /** Null when no member of the account did it. */
@@ -52,7 +52,7 @@ export const NOBODY = 'nobody';
 export class AuditLog {
   constructor(private readonly prisma: PrismaService) {}
 
-  async write({ accountId, personId, action, target, details = {} }: Deed): Promise<void> {
+  async write({ accountId, personId, action, target, details = {} }: AuditEvent): Promise<void> {
     await this.prisma.auditEntry.create({
       data: {
         ...{ id: `audit_${nextId()}`, accountId, personId, action, target: target ?? null },
@@ -62,11 +62,11 @@ export class AuditLog {
   }
 
   /** Like `write`, but not when the same was done to the same target within the last `quietMs`. */
-  async writeSeldom(deed: Deed, quietMs: number): Promise<void> {
-    const { accountId, action, target = null } = deed;
+  async writeSeldom(event: AuditEvent, quietMs: number): Promise<void> {
+    const { accountId, action, target = null } = event;
     const since = `audit_${encodeTime(Date.now() - quietMs)}`;
     const same = await this.prisma.auditEntry.findFirst({ where: { accountId, id: { gt: since }, action, target } });
-    if (same === null) await this.write(deed);
+    if (same === null) await this.write(event);
   }
 
   /** One page of an account's entries, newest first. */

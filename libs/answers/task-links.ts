@@ -6,7 +6,7 @@ import { taskView, type TaskView } from '#contract/task-view.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';
 import type { TaskImage, TaskSummary } from '#tasks/task.js';
 
-/** What tasks look like from outside, with addresses for their pictures that are signed anew at every read. */
+/** What tasks look like from outside, with addresses for their images that are signed anew at every read. */
 @Injectable()
 export class TaskLinks {
   constructor(
@@ -30,7 +30,7 @@ export class TaskLinks {
     return taskView(viewed, (image) => this.linkTo(task, image));
   }
 
-  /** No address once the picture's life is over. */
+  /** No address once the image's life is over. */
   linkTo(task: TaskSummary, image: Pick<TaskImage, 'key'>): ImageLink {
     const finishedAt = task.finishedAt ?? task.createdAt;
     const link = this.links.linkFor({ objectKey: image.key, finishedAt });

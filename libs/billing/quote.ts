@@ -2,7 +2,7 @@ import { isFree, priceAt, type Catalogue, type ModelEntry, type TokenPrices } fr
 import { DEFAULT_RESOLUTION, tierOfPixels, type Pixels, type Resolution } from '#contract/pixel-table.js';
 import type { TaskCost } from './task-cost.js';
 
-/** What the price of a picture depends on. */
+/** What the price of an image depends on. */
 export interface PricedOptions {
   readonly pixels: Pixels | null;
   readonly resolution: Resolution | null;
@@ -13,14 +13,14 @@ export interface PricedOptions {
 const QUALITIES: Readonly<Record<string, string>> = { standard: 'medium', hd: 'high' };
 const MILLION = 1_000_000n;
 
-/** The tier a picture is paid by: that of its pixels, and while only the provider knows those, that of the request. */
+/** The tier an image is paid by: that of its pixels, and while only the provider knows those, that of the request. */
 export function billedTier({ pixels, resolution }: PricedOptions): Resolution {
   return pixels === null ? (resolution ?? DEFAULT_RESOLUTION) : tierOfPixels(pixels);
 }
 
 /**
- * What a picture costs that is accepted at a time; null when nothing is charged for it. `reserved` is null when the
- * price is not known. With `tokens` it is the most that the picture costs, else exactly what it does.
+ * What an image costs that is accepted at a time; null when nothing is charged for it. `reserved` is null when the
+ * price is not known. With `tokens` it is the most that the image costs, else exactly what it does.
  */
 export function quoteImage(catalogue: Catalogue, model: ModelEntry, options: PricedOptions, at: Date): TaskCost | null {
   if (isGratis(catalogue, model)) return null;

@@ -4,7 +4,7 @@ export interface TaskCost {
   readonly reserved: number | null;
   /** ISO 4217. */
   readonly currency: string;
-  /** Prices per million tokens, where the picture is paid by what its provider counts; `reserved` is then the most. */
+  /** Prices per million tokens, where the image is paid by what its provider counts; `reserved` is then the most. */
   readonly tokens?: { readonly input: number; readonly output: number };
   /** 0..1: share of what was reserved that it costs when it is cancelled after a provider began it; absent = as usual. */
   readonly cancelled?: number;

@@ -39,7 +39,7 @@ export interface PriceEntry {
   readonly from: Date;
   readonly images: ImagePrices | undefined;
   readonly tokens: TokenPrices | undefined;
-  /** 0..1: share of its price that a picture costs which is cancelled after a provider began it; undefined = as docs/billing.md says. */
+  /** 0..1: share of its price that an image costs which is cancelled after a provider began it; undefined = as docs/billing.md says. */
   readonly cancelled: number | undefined;
 }
 

@@ -3,7 +3,7 @@ import { measuredSize, unixSeconds, type ResultImage, type ResultTask } from './
 import { ImageUsageView } from './image-usage-view.js';
 import type { ImageUsage } from './image-usage.js';
 
-/** What the events of a streamed picture have in common (contract section 9). */
+/** What the events of a streamed image have in common (contract section 9). */
 class ImageEvent {
   @ApiProperty({ description: 'Raw base64, without a data: prefix.' })
   b64_json!: string;
@@ -24,7 +24,7 @@ class ImageEvent {
   output_format!: string;
 }
 
-/** A picture on its way. */
+/** An image on its way. */
 export class ImagePartialEvent extends ImageEvent {
   @ApiProperty({ enum: ['image_generation.partial_image', 'image_edit.partial_image'] })
   type!: string;
@@ -33,7 +33,7 @@ export class ImagePartialEvent extends ImageEvent {
   partial_image_index!: number;
 }
 
-/** The finished picture, the last event. */
+/** The finished image, the last event. */
 export class ImageCompletedEvent extends ImageEvent {
   @ApiProperty({ enum: ['image_generation.completed', 'image_edit.completed'] })
   type!: string;
@@ -48,7 +48,7 @@ interface EventTask extends ResultTask {
   };
 }
 
-/** A partial picture; its size is the finished one's, `auto` while only the provider knows it. */
+/** A partial image; its size is the finished one's, `auto` while only the provider knows it. */
 export function partialEvent(
   task: EventTask,
   partial: { readonly index: number; readonly format: string; readonly base64: string },

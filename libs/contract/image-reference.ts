@@ -8,7 +8,7 @@ export const MAX_REFERENCE_LENGTH = 20_971_520;
 /** Longest http(s) address, in characters; no server serves longer ones. */
 const MAX_ADDRESS_LENGTH = 8_192;
 
-/** What stands before the data, with any parameters; a form of `type` besides these is no picture of ours. */
+/** What stands before the data, with any parameters; a form of `type` besides these is no image of ours. */
 const DATA_URI = /^data:image\/(?:png|jpeg|webp)(?:;[\w.+-]+=[\w.+-]*)*;base64,/i;
 const IMAGE_DATA = /^data:image\//i;
 /** Longest start of a data URI that is looked at, in characters. */

@@ -1,7 +1,7 @@
 import type { ErrorDetail } from './app-error.js';
 import type { ImageUsage } from './image-usage.js';
 
-/** What the wire shapes need to know of a finished picture. */
+/** What the wire shapes need to know of a finished image. */
 export interface ResultImage {
   readonly contentType: string;
   readonly width: number;
@@ -32,7 +32,7 @@ export interface ResultTask {
   readonly usage: ImageUsage | null;
 }
 
-/** A signed address and when it stops working, in unix seconds. No address once the picture is gone. */
+/** A signed address and when it stops working, in unix seconds. No address once the image is gone. */
 export interface ImageLink {
   readonly url: string | undefined;
   readonly expiresAt: number;

@@ -4,7 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 const STEP = 65_536;
 
 /**
- * A long text of a JSON body, kept as the bytes it was sent as: a picture as base64 would cost twice its size as a
+ * A long text of a JSON body, kept as the bytes it was sent as: an image as base64 would cost twice its size as a
  * string, and could not be read without holding up everybody else.
  */
 export class LongText {

@@ -22,7 +22,7 @@ export type Resolution = (typeof RESOLUTIONS)[number];
 /** The tier of a request that names none. */
 export const DEFAULT_RESOLUTION: Resolution = '2k';
 
-/** Exact pixels of a picture. */
+/** Exact pixels of an image. */
 export interface Pixels {
   readonly width: number;
   readonly height: number;
@@ -92,7 +92,7 @@ const MAX_RATIO = 3;
 const MIN_PIXELS = 655_360;
 const MAX_PIXELS = 8_294_400;
 
-/** The first rule for pictures of free size that these pixels break, as a sentence part; undefined when all hold. */
+/** The first rule for images of free size that these pixels break, as a sentence part; undefined when all hold. */
 export function brokenPixelRule({ width, height }: Pixels): string | undefined {
   if (width % EDGE_STEP !== 0 || height % EDGE_STEP !== 0) return `both edges must be divisible by ${EDGE_STEP}`;
   if (Math.max(width, height) > MAX_EDGE) return `the longest edge must be at most ${MAX_EDGE} pixels`;

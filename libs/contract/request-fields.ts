@@ -42,7 +42,7 @@ export function readFields<T extends object>(requestClass: new () => T, body: un
 /** Longer than any text of a field may be, in characters. */
 const TOO_LONG = 131_072;
 
-/** Pictures stand in lists and objects: a text of its own that looks like one is a text, or far too long for one. */
+/** Images stand in lists and objects: a text of its own that looks like one is a text, or far too long for one. */
 function plain(value: unknown): unknown {
   return value instanceof LongText ? value.start(TOO_LONG) : value;
 }

@@ -24,7 +24,7 @@ class TaskResultView {
   images!: TaskImageView[];
 }
 
-/** Pixels on a picture's way: `<w>x<h>`. */
+/** Pixels on an image's way: `<w>x<h>`. */
 export class TaskSizesView {
   @ApiProperty({ example: '2048x1152', description: 'What the request stands for, or `auto`.' })
   requested!: string;

@@ -5,24 +5,24 @@ import { sniffImageType } from './sniff.js';
 
 describe('declaredPixels', () => {
   const raw = { raw: { width: 320, height: 65, channels: 4 as const } };
-  const picture = () => sharp(gradient(320, 65, 4), raw);
+  const image = () => sharp(gradient(320, 65, 4), raw);
 
   it.each([
     ['png', () => gradientImage(320, 65, 'png')],
     ['jpeg', () => gradientImage(320, 65, 'jpeg')],
-    ['progressive jpeg', () => picture().jpeg({ progressive: true }).toBuffer()],
+    ['progressive jpeg', () => image().jpeg({ progressive: true }).toBuffer()],
     [
       'jpeg behind a long profile',
       () =>
-        picture()
+        image()
           .jpeg()
           .withIccProfile('p3')
           .withExif({ IFD0: { Make: 'x'.repeat(9_000) } })
           .toBuffer(),
     ],
     ['webp', () => gradientImage(320, 65, 'webp')],
-    ['webp with alpha', () => picture().webp().toBuffer()],
-    ['webp without loss', () => picture().webp({ lossless: true }).toBuffer()],
+    ['webp with alpha', () => image().webp().toBuffer()],
+    ['webp without loss', () => image().webp({ lossless: true }).toBuffer()],
   ])('reads them from a %s, at whatever byte it is cut', async (_name, make) => {
     const bytes = await make();
     const type = sniffImageType(bytes) ?? 'png';

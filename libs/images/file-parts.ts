@@ -1,10 +1,10 @@
 import { ImageError } from './image-error.js';
 
-/** Segments or chunks of a file at most: pictures have some ten, the largest with small chunks a few thousand. */
+/** Segments or chunks of a file at most: images have some ten, the largest with small chunks a few thousand. */
 export const MAX_FILE_PARTS = 10_000;
 /** Bytes of all colour profiles of a file at most. */
 const MAX_PROFILE_BYTES = 4_000_000;
-/** Bytes of metadata that are searched for how the picture is turned; later ones are not looked at. */
+/** Bytes of metadata that are searched for how the image is turned; later ones are not looked at. */
 const MAX_EXIF_BYTES = 1_000_000;
 
 interface Range {
@@ -20,7 +20,7 @@ export type PartKind = 'pixels' | 'profile' | 'exif' | 'other';
 
 /** The parts of a file in the order they come, and which ranges of its bytes are worth keeping. */
 export class FileParts {
-  /** Ranges that make the picture; neighbours are one. */
+  /** Ranges that make the image; neighbours are one. */
   readonly kept: Range[] = [];
   /** The same, and what says how it is turned. */
   readonly readable: Range[] = [];
@@ -31,7 +31,7 @@ export class FileParts {
   private profileBytes = 0;
   private exifBytes = 0;
 
-  /** The next part ends at this offset. Throws ImageError `invalid_image_file` beyond what any picture needs. */
+  /** The next part ends at this offset. Throws ImageError `invalid_image_file` beyond what any image needs. */
   add(end: number, kind: PartKind): void {
     const bytes = end - this.end;
     this.count += 1;

@@ -47,9 +47,9 @@ function repeated(unit: number[], bytes: number): Buffer {
 }
 
 async function padded(type: 'jpeg' | 'png', padding: Buffer): Promise<Buffer> {
-  const picture = await gradientImage(96, 80, type);
+  const image = await gradientImage(96, 80, type);
   const at = type === 'jpeg' ? 2 : 33;
-  return Buffer.concat([picture.subarray(0, at), padding, picture.subarray(at)]);
+  return Buffer.concat([image.subarray(0, at), padding, image.subarray(at)]);
 }
 
 function webpChunk(type: string, size: number, content = Buffer.alloc(size + (size % 2))): Buffer {
@@ -60,8 +60,8 @@ function webpChunk(type: string, size: number, content = Buffer.alloc(size + (si
 }
 
 async function paddedWebp(padding: Buffer): Promise<Buffer> {
-  const picture = await gradientImage(96, 80, 'webp');
-  const bytes = Buffer.concat([picture, padding]);
+  const image = await gradientImage(96, 80, 'webp');
+  const bytes = Buffer.concat([image, padding]);
   bytes.writeUInt32LE(bytes.length - 8, 4);
   return bytes;
 }
@@ -95,15 +95,15 @@ describe('H3: a poison picture', () => {
   });
 
   test('of 25 million stuffed bytes, restart markers in a scan, or fill bytes is walked in slices', async () => {
-    const picture = await gradientImage(96, 80, 'jpeg');
-    const inScan = picture.length - 2;
+    const image = await gradientImage(96, 80, 'jpeg');
+    const inScan = image.length - 2;
     for (const [at, unit] of [
       [inScan, [0xff, 0x00]],
       [inScan, [0xff, 0xd0]],
       [2, [0xff]],
       [inScan, [0x11]],
     ] as const) {
-      const bytes = Buffer.concat([picture.subarray(0, at), repeated([...unit], BIG), picture.subarray(at)]);
+      const bytes = Buffer.concat([image.subarray(0, at), repeated([...unit], BIG), image.subarray(at)]);
       const walking = outcome(bytes, 'jpeg', 65_536);
       const turns = await turnsDuring(walking);
       const structure = await walking;
@@ -120,7 +120,7 @@ describe('H3: a poison picture', () => {
     const bytes = Buffer.concat([png.subarray(0, 33), Buffer.alloc(pairs.length * most, pairs), png.subarray(33)]);
     const structure = await FileStructure.of(bytes, 'png');
     expect(structure.ranges).toBeLessThanOrEqual(most + 2);
-    expect((await structure.picture()).includes('tEXt')).toBe(false);
+    expect((await structure.image()).includes('tEXt')).toBe(false);
   });
 
   test('with 45 MB of text, XMP or zipped text never hands them to the decoder', async () => {
@@ -162,9 +162,9 @@ describe('the structure of a file', () => {
       fc.asyncProperty(fc.integer({ min: 1, max: 400 }), fc.uint8Array({ maxLength: 64 }), async (size, tail) => {
         const structure = await outcome(Buffer.concat([bytes, tail]), type, size);
         if (!(structure instanceof FileStructure)) throw new Error(structure);
-        const picture = await structure.picture();
-        expect((await pixelsOf(picture)).equals(await pixelsOf(bytes))).toBe(true);
-        const { icc, exif } = await sharp(picture).metadata();
+        const image = await structure.image();
+        expect((await pixelsOf(image)).equals(await pixelsOf(bytes))).toBe(true);
+        const { icc, exif } = await sharp(image).metadata();
         expect([icc !== undefined, exif]).toEqual([true, undefined]);
         expect((await sharp(await structure.readable()).metadata()).exif).toBeDefined();
       }),
@@ -199,9 +199,9 @@ describe('the structure of a file', () => {
         const found = await outcome(bytes, type, Math.max(size, Math.ceil(bytes.length / 2_000)));
         if (typeof found === 'string') return;
         expect(found.ranges).toBeLessThanOrEqual(MAX_FILE_PARTS);
-        const picture = await found.picture();
-        expect(picture.length).toBeLessThanOrEqual(bytes.length);
-        expect(sniffImageType(picture)).toBe(type);
+        const image = await found.image();
+        expect(image.length).toBeLessThanOrEqual(bytes.length);
+        expect(sniffImageType(image)).toBe(type);
       }),
       { numRuns: 60 },
     );

@@ -12,7 +12,7 @@ const NAMES: Record<ImageType, string> = { png: 'PNG', jpeg: 'JPEG', webp: 'WebP
 /** Bytes walked between two breaths of the event loop; the worst of them cost a step for every two. */
 export const WALK_BYTES = 131_072;
 
-/** An image file taken apart into what makes the picture and what is only said about it. */
+/** An image file taken apart into what makes the image and what is only said about it. */
 export class FileStructure {
   private constructor(
     private readonly bytes: Buffer,
@@ -22,7 +22,7 @@ export class FileStructure {
 
   /**
    * Walks through the file in slices, without a copy. Throws ImageError `invalid_image_file` when it is damaged or has
-   * more parts than any picture needs.
+   * more parts than any image needs.
    */
   static async of(bytes: Buffer, type: ImageType): Promise<FileStructure> {
     const parts = new FileParts();
@@ -38,17 +38,17 @@ export class FileStructure {
     return this.parts.isAnimated;
   }
 
-  /** How many ranges of the file the picture is made of. */
+  /** How many ranges of the file the image is made of. */
   get ranges(): number {
     return this.parts.kept.length;
   }
 
   /** The file without metadata and trailing bytes; pixels and colour profile stay as they are. */
-  async picture(): Promise<Buffer> {
+  async image(): Promise<Buffer> {
     return this.copy(this.parts.kept, false);
   }
 
-  /** The same with what says how the picture is turned: all that a decoder needs to read its header. */
+  /** The same with what says how the image is turned: all that a decoder needs to read its header. */
   async readable(): Promise<Buffer> {
     return this.copy(this.parts.readable, true);
   }
@@ -63,7 +63,7 @@ export class FileStructure {
   }
 }
 
-/** Watches an image file while it arrives, so that one no picture needs is refused before all of it is there. */
+/** Watches an image file while it arrives, so that one no image needs is refused before all of it is there. */
 export class FileWatch {
   private walk: FileWalk | undefined;
 
@@ -71,7 +71,7 @@ export class FileWatch {
     this.walk = new FileWalk(READERS[type](new FileParts()));
   }
 
-  /** Throws ImageError `invalid_image_file`: damaged, or more parts than any picture needs. */
+  /** Throws ImageError `invalid_image_file`: damaged, or more parts than any image needs. */
   take(piece: Buffer): void {
     if (this.walk?.ended === false) this.walk.take(piece);
   }

@@ -42,7 +42,7 @@ export class FileWalk {
     this.asked = reader.next();
   }
 
-  /** The reader has seen the end of the picture; what follows is of no interest. */
+  /** The reader has seen the end of the image; what follows is of no interest. */
   get ended(): boolean {
     return this.asked.done === true;
   }

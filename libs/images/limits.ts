@@ -14,7 +14,7 @@ export const MAX_IMAGE_PIXELS = 64_000_000;
 export const MAX_IMAGE_EDGE = 16_383;
 /** Shortest edge of an input image, in pixels. */
 export const MIN_IMAGE_EDGE = 64;
-/** Largest picture taken from a provider, in bytes (64 MB). */
-export const MAX_PICTURE_BYTES = 64_000_000;
+/** Largest image taken from a provider, in bytes (64 MB). */
+export const MAX_IMAGE_BYTES = 64_000_000;
 /** Longest time one decode or encode may take, in seconds. */
 export const MAX_CODEC_SECONDS = 60;

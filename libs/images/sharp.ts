@@ -11,10 +11,10 @@ sharp.unblock({
   operation: ['VipsForeignLoadPngBuffer', 'VipsForeignLoadJpegBuffer', 'VipsForeignLoadWebpBuffer'],
 });
 sharp.cache(false);
-// One thread per picture: pictures run beside each other, as many as there are cores.
+// One thread per image: images run beside each other, as many as there are cores.
 sharp.concurrency(1);
 
-/** Pixels above which pictures are worked on one at a time: decoders may hold all of them, at eight bytes each. */
+/** Pixels above which images are worked on one at a time: decoders may hold all of them, at eight bytes each. */
 const LARGE_PIXELS = 16_777_216;
 
 class Turns {
@@ -40,7 +40,7 @@ const large = new Turns(1);
 
 /**
  * Runs image work when one of this process's slots is free. There are as many as cores and never all four threads
- * of Node's pool, which also serve files and name look-ups. Of large pictures (64 megapixels may take half a gigabyte)
+ * of Node's pool, which also serve files and name look-ups. Of large images (64 megapixels may take half a gigabyte)
  * there is one at a time, so `pixels` is named wherever they are decoded.
  */
 export async function inTurn<T>(work: () => Promise<T>, pixels = 0): Promise<T> {

@@ -6,5 +6,5 @@ import type { ImageType } from './sniff.js';
  * are, nothing is encoded again. Throws ImageError when the file's structure is damaged.
  */
 export async function stripMetadata(bytes: Buffer, type: ImageType): Promise<Buffer> {
-  return (await FileStructure.of(bytes, type)).picture();
+  return (await FileStructure.of(bytes, type)).image();
 }

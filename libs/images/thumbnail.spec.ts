@@ -15,11 +15,11 @@ describe('a thumbnail', () => {
 
   it('is transparent where the picture is', async () => {
     const half = { input: Buffer.from([255, 0, 0, 255]), raw: { width: 1, height: 1, channels: 4 } } as const;
-    const picture = await sharp({ create: { width: 640, height: 640, channels: 4, background: '#00000000' } })
+    const image = await sharp({ create: { width: 640, height: 640, channels: 4, background: '#00000000' } })
       .composite([{ ...half, tile: false, left: 600, top: 600 }])
       .png()
       .toBuffer();
-    const { data, info } = await sharp(await makeThumbnail(picture))
+    const { data, info } = await sharp(await makeThumbnail(image))
       .raw()
       .toBuffer({ resolveWithObject: true });
     expect([info.width, info.channels, data[3]]).toEqual([320, 4, 0]);

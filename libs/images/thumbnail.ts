@@ -4,13 +4,13 @@ import { inTurn, openImage } from './sharp.js';
 /** Longest edge in pixels: sharp in a box of 86 on a screen of double density, for shapes up to 16:9. */
 export const THUMBNAIL_EDGE = 320;
 const QUALITY = 75;
-/** Decoding the picture is what costs; 4, the default, would double the rest for files 10 % smaller. */
+/** Decoding the image is what costs; 4, the default, would double the rest for files 10 % smaller. */
 const EFFORT = 0;
 
-/** A small WebP of a finished picture, as transparent as that is. Throws ImageError when it can't be decoded. */
-export async function makeThumbnail(picture: Buffer): Promise<Buffer> {
+/** A small WebP of a finished image, as transparent as that is. Throws ImageError when it can't be decoded. */
+export async function makeThumbnail(image: Buffer): Promise<Buffer> {
   return inTurn(() =>
-    openImage(picture)
+    openImage(image)
       .resize(THUMBNAIL_EDGE, THUMBNAIL_EDGE, { fit: 'inside', withoutEnlargement: true })
       .webp({ quality: QUALITY, effort: EFFORT })
       .toBuffer(),

@@ -12,7 +12,7 @@ export interface ProviderInputImage {
   readonly height: number;
 }
 
-/** One picture to make. Pixels are exact; `undefined` lets the provider choose. */
+/** One image to make. Pixels are exact; `undefined` lets the provider choose. */
 export interface ProviderImageRequest {
   readonly action: 'generation' | 'edit';
   /** What the provider calls the model. */
@@ -20,7 +20,7 @@ export interface ProviderImageRequest {
   readonly prompt: string;
   readonly width: number | undefined;
   readonly height: number | undefined;
-  /** Edge of the tier's 1:1 picture, in pixels: what a provider that can't choose makes of no width and height. */
+  /** Edge of the tier's 1:1 image, in pixels: what a provider that can't choose makes of no width and height. */
   readonly squareEdge?: number | undefined;
   /** Exact `<w>x<h>` that the route offers; undefined leaves it to the provider's own settings. */
   readonly sizes?: readonly string[] | undefined;
@@ -34,7 +34,7 @@ export interface ProviderImageRequest {
   /** 0..100, for jpeg and webp. */
   readonly outputCompression: number | undefined;
   readonly user: string | undefined;
-  /** How many partial pictures the caller wants while it waits (0..3). */
+  /** How many partial images the caller wants while it waits (0..3). */
   readonly partialImages: number;
 }
 
@@ -57,7 +57,7 @@ export interface ProviderCallContext {
 }
 
 export interface ProviderImageResult {
-  /** The picture's bytes; read with a cap by the caller. */
+  /** The image's bytes; read with a cap by the caller. */
   readonly image: Readable;
   /** Token usage in OpenAI's shape, when the provider reported it. */
   readonly usage?: ImageUsage;
@@ -75,12 +75,12 @@ export interface ProviderPending {
   };
 }
 
-/** A vendor of pictures. An adapter only translates: it never retries, stores or logs bodies. */
+/** A vendor of images. An adapter only translates: it never retries, stores or logs bodies. */
 export interface ImageProvider {
   readonly name: string;
   /** Nothing is ever charged. */
   readonly free: boolean;
-  /** What becomes of a task after a start that may have been charged and brought no picture. */
+  /** What becomes of a task after a start that may have been charged and brought no image. */
   readonly interrupted: 'retry' | 'fail';
   /** Which pixels of a mask it paints anew: the transparent ones, as callers give it, unless it wants the white ones. */
   readonly maskForm?: 'alpha' | 'white';

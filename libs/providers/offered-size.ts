@@ -5,7 +5,7 @@ export interface Size {
 
 /**
  * The size to ask for where only some are offered; what comes is fitted to the exact pixels afterwards. Of those that
- * cover the wanted picture the one nearest in shape, then the smallest; where none does, nearest in shape, then the largest.
+ * cover the wanted image the one nearest in shape, then the smallest; where none does, nearest in shape, then the largest.
  */
 export function offeredSize(wanted: Size, offered: readonly Size[]): Size {
   const covers = ({ width, height }: Size): boolean => width >= wanted.width && height >= wanted.height;

@@ -1,4 +1,4 @@
-import type { PictureFetcher } from './http/fetch-picture.js';
+import type { ImageFetcher } from './http/fetch-image.js';
 import type { ImageProvider } from './image-provider.js';
 import type { OpenAiConfig } from './openai/openai.config.js';
 import type { ProviderEntry, ProviderKey } from './provider-entry.js';
@@ -9,7 +9,7 @@ export interface AdapterParts {
   readonly sandbox: SandboxConfig;
   readonly openai: OpenAiConfig;
   /** Opens the addresses that providers answer with. */
-  readonly fetcher: PictureFetcher;
+  readonly fetcher: ImageFetcher;
 }
 
 /** Makes the adapter of an entry for one of its keys. Throws Error when the entry's options are wrong. */

@@ -1,7 +1,7 @@
 import { plainToInstance } from 'class-transformer';
 import { IsString, Matches, validateSync } from 'class-validator';
 
-/** The one queue of picture jobs. A job carries the task's id and nothing else: the row holds the rest. */
+/** The one queue of image jobs. A job carries the task's id and nothing else: the row holds the rest. */
 export const IMAGE_QUEUE = 'images';
 export const RUN_IMAGE_TASK = 'run-image-task';
 

@@ -15,10 +15,10 @@ export interface WebhookEntry {
   readonly delayMs?: number;
 }
 
-/** As with pictures: the row owns retries and is the record, so a job runs once and leaves nothing behind. */
+/** As with images: the row owns retries and is the record, so a job runs once and leaves nothing behind. */
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true } as const;
 
-/** The sending end of the queue of webhook deliveries, apart from the pictures so that neither waits for the other. */
+/** The sending end of the queue of webhook deliveries, apart from the images so that neither waits for the other. */
 @Injectable()
 export class WebhookQueue {
   constructor(

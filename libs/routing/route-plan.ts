@@ -41,7 +41,7 @@ export function candidatesOf(ranks: ModelEntry['ranks'], catalogue: Catalogue, c
 }
 
 /**
- * Who may make the picture, in the order in which they are asked. The same seed gives the same order.
+ * Who may make the image, in the order in which they are asked. The same seed gives the same order.
  * Throws AppError when no route of the model can do what is needed.
  */
 export function routePlan(model: ModelEntry, catalogue: Catalogue, needs: RouteNeeds, seed: string): Candidate[] {

@@ -2,25 +2,25 @@ import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
 import { QueueModule } from '#queue/queue.module.js';
 import { DrainedProviders } from './drained-providers.js';
-import { GateGauges } from './gate-gauges.js';
-import { GateState } from './gate-state.js';
-import { GATE } from './gate.js';
-import { ProviderGate } from './provider-gate.js';
+import { LimiterGauges } from './limiter-gauges.js';
+import { LimiterState } from './limiter-state.js';
+import { LIMITER } from './limiter.js';
+import { ProviderLimiter } from './provider-limiter.js';
 import { ProviderSwitches } from './provider-switches.js';
-import { SharedGate } from './shared-gate.js';
+import { SharedLimiter } from './shared-limiter.js';
 
 /** Which calls to providers may begin, at all processes together. Needs the CatalogueModule and RoutingConfig. */
 @Module({
   imports: [DatabaseModule, QueueModule],
   providers: [
-    GateState,
-    SharedGate,
+    LimiterState,
+    SharedLimiter,
     ProviderSwitches,
     DrainedProviders,
-    ProviderGate,
-    { provide: GATE, useExisting: ProviderGate },
-    GateGauges,
+    ProviderLimiter,
+    { provide: LIMITER, useExisting: ProviderLimiter },
+    LimiterGauges,
   ],
-  exports: [ProviderGate, GATE, GateState, DrainedProviders, ProviderSwitches],
+  exports: [ProviderLimiter, LIMITER, LimiterState, DrainedProviders, ProviderSwitches],
 })
 export class RoutingModule {}

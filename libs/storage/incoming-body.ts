@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 
 /**
  * The chunks of a body on its way into a store, counted. Iterating throws the body's own error, or the
- * signal's reason; a body cut off without an error throws too, so half a picture is never stored as a whole one.
+ * signal's reason; a body cut off without an error throws too, so half an image is never stored as a whole one.
  */
 export class IncomingBody implements AsyncIterable<Buffer> {
   bytes = 0;

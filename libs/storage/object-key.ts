@@ -17,14 +17,14 @@ export function uploadKey(uploadId: string): string {
   return `${UPLOADS}${uploadId}`;
 }
 
-/** A finished picture. The attempt is part of it, so a late writer never overwrites the winner. */
+/** A finished image. The attempt is part of it, so a late writer never overwrites the winner. */
 export function resultKey(taskId: string, attempt: number, extension: ResultExtension): string {
   return `${RESULTS}${taskId}-${attempt}.${extension}`;
 }
 
-/** The small copy of a finished picture, beside it. */
-export function thumbnailKey(pictureKey: string): string {
-  return `${pictureKey.slice(0, pictureKey.lastIndexOf('.'))}.thumb.webp`;
+/** The small copy of a finished image, beside it. */
+export function thumbnailKey(imageKey: string): string {
+  return `${imageKey.slice(0, imageKey.lastIndexOf('.'))}.thumb.webp`;
 }
 
 /** Throws on a key that no function of this file makes. */
@@ -32,7 +32,7 @@ export function assertObjectKey(key: string): void {
   if (!KEY.test(key) || key.includes('..')) throw new Error('not an object key');
 }
 
-/** The name under which a finished picture, or its small copy, is linked. Throws on any other object: uploads are never served. */
+/** The name under which a finished image, or its small copy, is linked. Throws on any other object: uploads are never served. */
 export function resultFileName(key: string): string {
   const name = key.startsWith(RESULTS) ? key.slice(RESULTS.length) : '';
   if (!RESULT_FILE.test(name)) throw new Error('only results can be linked');

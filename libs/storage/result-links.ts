@@ -4,7 +4,7 @@ import { presignGet } from './presign.js';
 import { LinkSigner, type ResultLink } from './signed-link.js';
 import { StorageConfig } from './storage.config.js';
 
-/** How long a finished picture is kept, in seconds; no link promises more. */
+/** How long a finished image is kept, in seconds; no link promises more. */
 export const RESULT_LIFE_SECONDS = 72 * 3_600;
 
 /** What a link is made from: the object and when its task ended. */
@@ -14,7 +14,7 @@ export interface LinkedResult {
 }
 
 /**
- * Makes links to finished pictures, anew at every read: served by this service, or by the store itself
+ * Makes links to finished images, anew at every read: served by this service, or by the store itself
  * where the settings say so. A link lives as long as the settings allow, but never longer than its object.
  */
 @Injectable()

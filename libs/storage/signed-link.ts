@@ -21,7 +21,7 @@ export interface LinkSecrets {
 }
 
 /**
- * Signs and verifies the links of this service: those under which finished pictures are served (`/i/`), and those by
+ * Signs and verifies the links of this service: those under which finished images are served (`/i/`), and those by
  * which requests name an upload (`/u/`), which are never served. The names under both can't be mistaken for each other.
  */
 export class LinkSigner {

@@ -6,7 +6,7 @@ const TRIMMED = 0.1;
 
 /** A task that wants to know how long it takes. */
 interface Estimated extends TaskKind {
-  /** Who makes its picture, once that is known. */
+  /** Who makes its image, once that is known. */
   readonly provider?: string | undefined;
 }
 

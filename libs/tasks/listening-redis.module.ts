@@ -10,7 +10,7 @@ export const LISTENING_REDIS = Symbol('listening redis');
 const redis = {
   provide: LISTENING_REDIS,
   inject: [QueueConfig, Logger],
-  useFactory: (config: QueueConfig, logger: Logger) => patientConnection(config, 'bell', logger),
+  useFactory: (config: QueueConfig, logger: Logger) => patientConnection(config, 'events', logger),
 };
 
 /** Owns the connection on which a process hears of tasks. */

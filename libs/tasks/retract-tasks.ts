@@ -16,7 +16,7 @@ const UNWANTED = { status: 'pending', attempt: 0, nextTryAt: null } as const;
 
 /**
  * Takes back tasks whose callers were turned away because the database had not answered in time: the statement may
- * have been carried out all the same, or may yet be when a frozen server thaws, and nobody asked for that picture.
+ * have been carried out all the same, or may yet be when a frozen server thaws, and nobody asked for that image.
  */
 @Injectable()
 export class RetractTasks implements BeforeApplicationShutdown {

@@ -1,10 +1,10 @@
 import { tierOfPixels, type Resolution } from '#contract/pixel-table.js';
 import type { TaskOptions } from './task.js';
 
-/** What decides how long a picture takes, as far as it is known before: `auto` leaves its size to the provider. */
+/** What decides how long an image takes, as far as it is known before: `auto` leaves its size to the provider. */
 export type SizeTier = 'auto' | Resolution;
 
-/** Milliseconds a picture usually takes, for as long as none was measured. */
+/** Milliseconds an image usually takes, for as long as none was measured. */
 export const UNMEASURED_MS: Readonly<Record<SizeTier, number>> = {
   auto: 60_000,
   '1k': 30_000,

@@ -4,7 +4,7 @@ import { PrismaService } from '#database/prisma.service.js';
 import { ImageQueue, type QueueEntry } from '#queue/image-queue.js';
 import { Logger } from '#telemetry/logger.js';
 import { failOverdue, requeue, SWEEP_BATCH } from './sweep.sql.js';
-import { TaskBell } from './task-events.js';
+import { TaskEvents } from './task-events.js';
 import { TaskSlots } from './task-slots.js';
 import { taskError } from './task-error.js';
 
@@ -31,7 +31,7 @@ export class SweepTasks {
   constructor(
     private readonly prisma: PrismaService,
     private readonly queue: ImageQueue,
-    private readonly bell: TaskBell,
+    private readonly events: TaskEvents,
     private readonly slots: TaskSlots,
     private readonly logger: Logger,
   ) {}
@@ -43,7 +43,7 @@ export class SweepTasks {
     for (const row of rows) {
       const { id } = row;
       this.slots.free(row);
-      this.bell.ring(id);
+      this.events.publishSettled(id);
       this.logger.warn('task.overdue', { taskId: id });
     }
     return rows.length;
@@ -63,7 +63,7 @@ export class SweepTasks {
     const rows = await this.nextEpoch(seen.map(toEntry), true);
     await this.queue.addAll(rows);
     for (const { taskId } of rows) {
-      this.bell.ringChanged(taskId);
+      this.events.publishChanged(taskId);
       this.logger.warn('task.abandoned', { taskId });
     }
     return rows.length;

@@ -16,7 +16,7 @@ import type { TaskPhase, TaskStatus } from './task-status.js';
 
 /**
  * What a poll reads: each column costs it as much as the rest of its way through the driver. So the warnings, which
- * few tasks have, travel with the picture.
+ * few tasks have, travel with the image.
  */
 export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, phase, progress, created_at,
   CASE WHEN provider_call_open OR status = 'cancelled' THEN calls END AS calls, finished_at, error, usage, cost,

@@ -10,9 +10,9 @@ export interface TaskDetail {
   readonly prompt: string;
   readonly keyId: string;
   readonly keyName: string;
-  /** A small copy of its picture lies beside that. */
+  /** A small copy of its image lies beside that. */
   readonly hasThumbnail: boolean;
-  /** When its pictures and reference images were deleted; null while they are kept. */
+  /** When its images and reference images were deleted; null while they are kept. */
   readonly objectsDeletedAt: Date | null;
   /** How many images it was made from. */
   readonly inputs: number;

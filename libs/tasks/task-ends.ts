@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '#telemetry/metrics.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
-import { TaskBell } from './task-events.js';
+import { TaskEvents } from './task-events.js';
 import { TaskSlots, type SlotTaker } from './task-slots.js';
 
 type EndedTask = Pick<SlotTaker, 'id' | 'accountId' | 'apiKeyId'>;
@@ -11,7 +11,7 @@ type EndedTask = Pick<SlotTaker, 'id' | 'accountId' | 'apiKeyId'>;
 export class TaskEnds {
   constructor(
     private readonly slots: TaskSlots,
-    private readonly bell: TaskBell,
+    private readonly events: TaskEvents,
     private readonly deliveries: SendDeliveries,
     private readonly metrics: Metrics,
   ) {}
@@ -30,13 +30,13 @@ export class TaskEnds {
   cancelled(task: EndedTask): void {
     this.metrics.tasksEnded.inc({ outcome: 'cancelled', code: '' });
     this.tell(task, true);
-    this.bell.ringCancelled(task.id);
+    this.events.publishCancelled(task.id);
   }
 
   /** Of a task that is not asynchronous no webhook is sent, so none is looked for. */
   private tell(task: EndedTask, asynchronous: boolean): void {
     this.slots.free(task);
-    this.bell.ring(task.id);
+    this.events.publishSettled(task.id);
     if (asynchronous) this.deliveries.announce(task.id);
   }
 }

@@ -5,45 +5,45 @@ import { QueueConfig } from '#queue/queue.config.js';
 import { LISTENING_REDIS } from './listening-redis.module.js';
 
 /**
- * What can be rung: `settled` when a task has ended, `changed` when its phase or progress moved, `cancelled` when the
+ * What is published: `settled` when a task has ended, `changed` when its phase or progress changed, `cancelled` when the
  * worker that holds it should stop.
  */
-type Bell = 'settled' | 'changed' | 'cancelled';
+type TaskEvent = 'settled' | 'changed' | 'cancelled';
 
 /**
- * The bells: tell other processes that something happened to a task. A message is only the id; who hears it reads the
+ * Tells other processes that something happened to a task. A message is only the id; who hears it reads the
  * row. Messages may be lost, so nobody may depend on hearing one.
  */
 @Injectable()
-export class TaskBell {
+export class TaskEvents {
   constructor(
     @Inject(PRODUCER_REDIS) private readonly redis: Redis,
     private readonly config: QueueConfig,
   ) {}
 
-  /** The task has ended. Never fails: a caller that misses the bell finds the row at its next look. */
-  ring(taskId: string): void {
+  /** The task has ended. Never fails: a caller that misses the event finds the row at its next look. */
+  publishSettled(taskId: string): void {
     this.publish('settled', taskId);
   }
 
   /** The task is pending still, but its phase or progress is another. Never fails. */
-  ringChanged(taskId: string): void {
+  publishChanged(taskId: string): void {
     this.publish('changed', taskId);
   }
 
   /** The task was cancelled. Never fails: a worker that misses it stops when it next renews its lease. */
-  ringCancelled(taskId: string): void {
+  publishCancelled(taskId: string): void {
     this.publish('cancelled', taskId);
   }
 
-  private publish(bell: Bell, taskId: string): void {
-    this.redis.publish(channelOf(this.config, bell), taskId).catch(() => undefined);
+  private publish(events: TaskEvent, taskId: string): void {
+    this.redis.publish(channelOf(this.config, events), taskId).catch(() => undefined);
   }
 }
 
-/** Hears bells on a connection of its own, because a subscribed connection can do nothing else. */
+/** Hears events on a connection of its own, because a subscribed connection can do nothing else. */
 @Injectable()
-export class TaskBellListener {
+export class TaskEventListener {
   private readonly listeners = new Map<string, Set<(taskId: string) => void>>();
 
   constructor(
@@ -72,9 +72,9 @@ export class TaskBellListener {
     this.redis.disconnect();
   }
 
-  /** Only bells that somebody here listens to are subscribed to. */
-  private listen(bell: Bell, listener: (taskId: string) => void): void {
-    const channel = channelOf(this.config, bell);
+  /** Only events that something here listens to are subscribed to. */
+  private listen(events: TaskEvent, listener: (taskId: string) => void): void {
+    const channel = channelOf(this.config, events);
     const others = this.listeners.get(channel);
     if (others !== undefined) {
       others.add(listener);
@@ -86,6 +86,6 @@ export class TaskBellListener {
   }
 }
 
-function channelOf({ redisPrefix }: QueueConfig, bell: Bell): string {
-  return `${redisPrefix}:tasks:${bell}`;
+function channelOf({ redisPrefix }: QueueConfig, events: TaskEvent): string {
+  return `${redisPrefix}:tasks:${events}`;
 }

@@ -62,7 +62,7 @@ export class TaskFigures {
     return await finishedMinutes(this.prisma.pool);
   }
 
-  /** Calls for pictures that ended in the last hour; of a busy hour, those of its newest tasks. */
+  /** Calls for images that ended in the last hour; of a busy hour, those of its newest tasks. */
   async providers(): Promise<ProviderFigures[]> {
     return await providerFigures(this.prisma.pool);
   }

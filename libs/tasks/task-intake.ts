@@ -95,16 +95,16 @@ export class TaskIntake {
 
   /** Undefined when the key stands for nothing, or for a task that is gone. */
   private async findKeyed({ accountId }: TaskCommand, { key, fingerprint }: KeyedRequest): Promise<Intake | undefined> {
-    const held = await this.prisma.idempotencyKey.findUnique({
+    const lease = await this.prisma.idempotencyKey.findUnique({
       where: { accountId_key: { accountId, key }, expiresAt: { gt: new Date() } },
     });
-    if (held === null) return undefined;
-    if (!fingerprint.equals(held.fingerprint)) {
+    if (lease === null) return undefined;
+    if (!fingerprint.equals(lease.fingerprint)) {
       throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request.', {
         param: 'Idempotency-Key',
       });
     }
-    return this.attach(held.taskId);
+    return this.attach(lease.taskId);
   }
 
   /**

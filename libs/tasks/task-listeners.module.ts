@@ -1,9 +1,9 @@
 import { Module } from '@nestjs/common';
 import { ListeningRedisModule } from './listening-redis.module.js';
-import { TaskBellListener } from './task-events.js';
+import { TaskEventListener } from './task-events.js';
 import { TaskPartialsListener } from './task-partials.js';
 
-const listeners = [TaskBellListener, TaskPartialsListener];
+const listeners = [TaskEventListener, TaskPartialsListener];
 
 /** For processes that hear of tasks: workers of cancels, the API of everything. */
 @Module({ imports: [ListeningRedisModule], providers: listeners, exports: listeners })

@@ -4,7 +4,7 @@ import { PRODUCER_REDIS } from '#queue/producer-redis.module.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { LISTENING_REDIS } from './listening-redis.module.js';
 
-/** A partial picture on its way from a worker to the caller that streams its task. */
+/** A partial image on its way from a worker to the caller that streams its task. */
 export interface TaskPartial {
   /** 0..2 */
   readonly index: number;
@@ -15,7 +15,7 @@ export interface TaskPartial {
 /** Longer base64 is dropped: partials are a courtesy, and Redis holds each for every subscriber until it is sent. */
 const MAX_BASE64_LENGTH = 1_500_000;
 
-/** Sends partial pictures through one channel per task. Redis passes them on and keeps nothing. */
+/** Sends partial images through one channel per task. Redis passes them on and keeps nothing. */
 @Injectable()
 export class TaskPartials {
   constructor(
@@ -33,7 +33,7 @@ export class TaskPartials {
 
 type PartialListener = (partial: TaskPartial) => void;
 
-/** Hears the partial pictures of chosen tasks, on the subscribed connection that the bell uses too. */
+/** Hears the partial images of chosen tasks, on the connection that task events use too. */
 @Injectable()
 export class TaskPartialsListener {
   private readonly listeners = new Map<string, Set<PartialListener>>();

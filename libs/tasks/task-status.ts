@@ -7,7 +7,7 @@ export const TASK_PHASES = ['queued', 'running', 'storing', 'done'] as const;
 export type TaskPhase = (typeof TASK_PHASES)[number];
 
 /**
- * The legal moves. Each is one UPDATE whose WHERE names the state it leaves, so a terminal state never changes
+ * The legal transitions. Each is one UPDATE whose WHERE names the state it leaves, so a terminal state never changes
  * and of two racing writers one finds zero rows. A running task goes back to `queued` when its worker is lost.
  */
 export const TASK_MOVES: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {

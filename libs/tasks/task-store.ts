@@ -31,7 +31,7 @@ interface CancelledTask {
 const FINDS_AT_ONCE = 50;
 
 /**
- * What callers read and write of the tasks table; the worker's moves are in task-moves.ts. Every query on behalf of a
+ * What callers read and write of the tasks table; the worker's transitions are in task-transitions.ts. Every query on behalf of a
  * caller names the account.
  */
 @Injectable()

@@ -11,7 +11,7 @@ import {
   type TaskRow,
 } from './task-columns.js';
 import type { TaskStatus } from './task-status.js';
-import type { Hold, TaskCommand, TaskError, TaskImage } from './task.js';
+import type { Lease, TaskCommand, TaskError, TaskImage } from './task.js';
 
 // What requests and workers do to a task, as named statements: each runs once or more per task, and through Prisma it
 // would keep 60 % of its rate. All times are the database's, because leases and deadlines are told by one clock.
@@ -30,7 +30,7 @@ const callsEnded = (end: string): string =>
     ELSE jsonb_set(calls, '{-1}', calls->-1 || ${end}::jsonb || jsonb_build_object('endedAt', now())) END)`;
 
 /**
- * Commits without waiting for the disk. For moves whose loss in a crash of the server only means doing them again:
+ * Commits without waiting for the disk. For transitions whose loss in a crash of the server only means doing them again:
  * a later durable commit of the same worker makes them durable too.
  */
 const NOT_DURABLE = `set_config('synchronous_commit', 'off', true) IS NOT NULL`;
@@ -144,9 +144,9 @@ const RENEW = {
 };
 
 /** Extends many leases at once; answers with those that still stand. */
-export async function renewLeases(database: Queryable, holds: readonly Hold[], leaseMs: number): Promise<Hold[]> {
-  const values = [holds.map(({ id }) => id), holds.map(({ attempt }) => attempt), leaseMs];
-  return (await database.query<Hold>({ ...RENEW, values })).rows;
+export async function renewLeases(database: Queryable, leases: readonly Lease[], leaseMs: number): Promise<Lease[]> {
+  const values = [leases.map(({ id }) => id), leases.map(({ attempt }) => attempt), leaseMs];
+  return (await database.query<Lease>({ ...RENEW, values })).rows;
 }
 
 // Needs the lease too: a start that arrives late must not open a call of a task that was given back meanwhile. One that
@@ -161,7 +161,7 @@ const START = {
 /** Counts a start, and writes the call down, before it is made. */
 export async function startCall(
   database: Queryable,
-  { id, attempt }: Hold,
+  { id, attempt }: Lease,
   call: CallStart,
   maxStarts: number,
   before: CallEnd | undefined,
@@ -178,7 +178,7 @@ const ACCEPTED = {
 };
 
 /** Keeps the provider's own job id. */
-export async function nameCall(database: Queryable, { id, attempt }: Hold, providerJobId: string): Promise<boolean> {
+export async function nameCall(database: Queryable, { id, attempt }: Lease, providerJobId: string): Promise<boolean> {
   return (await database.query({ ...ACCEPTED, values: [id, attempt, providerJobId] })).rowCount === 1;
 }
 
@@ -191,7 +191,7 @@ const PROGRESS = {
 /** Progress that only grows. */
 export async function writeProgress(
   database: Queryable,
-  { id, attempt }: Hold,
+  { id, attempt }: Lease,
   percent: number,
   phase: 'running' | 'storing',
 ): Promise<boolean> {
@@ -209,7 +209,7 @@ const END = {
 };
 
 /** Who ends a task: its holder, or its owner. */
-type Ender = Hold | { readonly id: string; readonly accountId: string };
+type Ender = Lease | { readonly id: string; readonly accountId: string };
 
 interface End {
   readonly status: Exclude<TaskStatus, 'pending'>;
@@ -248,7 +248,7 @@ const LET_GO = {
  */
 export async function letGo(
   database: Queryable,
-  { id, attempt }: Hold,
+  { id, attempt }: Lease,
   delayMs: number,
   { call, wait = false, parked = false }: { call?: CallEnd | undefined; wait?: boolean; parked?: boolean },
 ): Promise<number | undefined> {

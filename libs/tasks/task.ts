@@ -19,7 +19,7 @@ export interface TaskOptions {
   /** 0..100 */
   readonly outputCompression: number | null;
   readonly user: string | null;
-  /** Partial pictures to send while the caller waits, 1..3; absent when none are wanted. */
+  /** Partial images to send while the caller waits, 1..3; absent when none are wanted. */
   readonly partialImages?: number;
   /** Nothing may be adapted or left out: what can't be made exactly as it was asked for fails. Absent: it may. */
   readonly strict?: boolean;
@@ -44,7 +44,7 @@ export interface TaskOrder {
   readonly mask: TaskInput | null;
 }
 
-/** A finished picture: where it lies and what was measured from its bytes. */
+/** A finished image: where it lies and what was measured from its bytes. */
 export interface TaskImage {
   readonly key: string;
   readonly contentType: string;
@@ -136,7 +136,7 @@ export interface TaskSummary {
 }
 
 /** The holder's proof: which task, and which claim of it. */
-export interface Hold {
+export interface Lease {
   readonly id: string;
   readonly attempt: number;
 }

@@ -20,7 +20,7 @@ export class TasksConfig {
   @Max(10)
   readonly maxProviderStarts: number = 3;
 
-  // As many as a key at its usual 60 submits a minute has with pictures of 100 s, about the slowest there are.
+  // As many as a key at its usual 60 submits a minute has with images of 100 s, about the slowest there are.
   @Setting('MAX_TASKS_IN_FLIGHT', 'Tasks of one API key that may wait or run at a time; 0 = any number.')
   @IsInt()
   @Min(0)

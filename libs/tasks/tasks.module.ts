@@ -14,18 +14,18 @@ import { Sweeper } from './sweeper.js';
 import { TaskDetails } from './task-details.js';
 import { TaskEnds } from './task-ends.js';
 import { TaskEstimates } from './task-estimates.js';
-import { TaskBell } from './task-events.js';
+import { TaskEvents } from './task-events.js';
 import { TaskFigures } from './task-figures.js';
 import { TaskIntake } from './task-intake.js';
-import { TaskMoves } from './task-moves.js';
+import { TaskTransitions } from './task-transitions.js';
 import { TaskPartials } from './task-partials.js';
 import { TaskSlots } from './task-slots.js';
 import { TaskStore } from './task-store.js';
 import { TaskTurns } from './task-turns.js';
 
-const rows = [TaskStore, TaskIntake, TaskMoves, RetractTasks];
+const rows = [TaskStore, TaskIntake, TaskTransitions, RetractTasks];
 const shown = [FailedTasks, SearchTasks, TaskDetails, TaskFigures];
-const told = [TaskBell, TaskPartials, TaskSlots, TaskEnds];
+const told = [TaskEvents, TaskPartials, TaskSlots, TaskEnds];
 const accepted = [TaskEstimates, SubmitTask, CancelTask];
 
 /** The task rows and what keeps them moving. Whoever imports it sweeps: API and worker alike. */

@@ -5,7 +5,7 @@ import { TextSealer } from '#secrets/sealed-text.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { DeliveryLine } from './delivery-line.js';
 import { DeliveryLogStore } from './delivery-log-store.js';
-import { DeliveryMoves } from './delivery-moves.js';
+import { DeliveryTransitions } from './delivery-transitions.js';
 import { WebhookEndpointStore } from './endpoint-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from './secret-store.js';
 import { SendDeliveries } from './send-deliveries.js';
@@ -16,8 +16,15 @@ const sealer = {
   inject: [SecretsConfig],
   useFactory: (secrets: SecretsConfig) => new TextSealer(secrets, WEBHOOK_SECRETS),
 };
-const parts = [DeliveryMoves, DeliveryLine, SendDeliveries, WebhookSecretStore, DeliveryLogStore, WebhookEndpointStore];
+const parts = [
+  DeliveryTransitions,
+  DeliveryLine,
+  SendDeliveries,
+  WebhookSecretStore,
+  DeliveryLogStore,
+  WebhookEndpointStore,
+];
 
-/** What every process does for webhooks: ring for what is due. Who delivers is the worker. */
+/** What every process does for webhooks: enqueue what is due. The worker delivers. */
 @Module({ imports: [DatabaseModule, QueueModule], providers: [...parts, sealer], exports: parts })
 export class WebhooksModule {}

@@ -75,7 +75,7 @@ models:
     await run('python3', ['-m', 'py_compile', 'example.py'], { cwd: folder, timeout: 30_000 });
   }
 
-  async function expectPicture(url: string | undefined): Promise<void> {
+  async function expectImage(url: string | undefined): Promise<void> {
     const answer = await fetch(url ?? '');
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png']);
     await answer.body?.cancel();
@@ -121,8 +121,8 @@ models:
   it('runs as it is printed with a new key', async () => {
     await makeKey('plain');
     const { curl, Node, Python } = await printed();
-    await expectPicture((await runCurl(curl)).data[0]?.url);
-    await expectPicture(await runNode(Node));
+    await expectImage((await runCurl(curl)).data[0]?.url);
+    await expectImage(await runNode(Node));
     await compilePython(Python);
     expect(await tasks(2)).toEqual(
       Array(2).fill(expect.objectContaining({ action: 'generation', status: 'completed' })),
@@ -132,8 +132,8 @@ models:
   it('runs with keys that are answered in base64 or with a task', async () => {
     await makeKey('base64', () => pick('Response format', 'Base64 (b64_json)'));
     const base64 = await printed();
-    await expectPicture((await runCurl(base64.curl)).data[0]?.url);
-    await expectPicture(await runNode(base64.Node));
+    await expectImage((await runCurl(base64.curl)).data[0]?.url);
+    await expectImage(await runNode(base64.Node));
     await compilePython(base64.Python);
     await makeKey('apimart', () => pick('Respond with', 'Task to poll (APIMart)'));
     const apimart = await printed();
@@ -147,8 +147,8 @@ models:
     await page().getByLabel('Prompt').fill(PROMPT);
     await button('Show code').click();
     const { curl, Node, Python } = filledIn(await printed());
-    await expectPicture((await runCurl(curl)).data[0]?.url);
-    await expectPicture(await runNode(Node));
+    await expectImage((await runCurl(curl)).data[0]?.url);
+    await expectImage(await runNode(Node));
     await compilePython(Python);
     expect(await tasks(2)).toEqual(Array(2).fill(expect.objectContaining({ action: 'generation', prompt: PROMPT })));
   });
@@ -156,12 +156,12 @@ models:
   it('runs as it is printed in the playground, for an edit of several pictures with a mask', async () => {
     await page().goto('/console/playground');
     const names = [NASTY, 'blue.png', 'blue.png'];
-    const pictures = await Promise.all(names.map((_, index) => gradientImage(256 + index, 256, 'png')));
+    const images = await Promise.all(names.map((_, index) => gradientImage(256 + index, 256, 'png')));
     await page()
       .locator('input[type=file]')
-      .setInputFiles(names.map((name, index) => ({ name, mimeType: 'image/png', buffer: pictures[index]! })));
+      .setInputFiles(names.map((name, index) => ({ name, mimeType: 'image/png', buffer: images[index]! })));
     for (const [index, name] of [NASTY, 'blue.png', 'blue-2.png'].entries())
-      await writeFile(join(folder, name), pictures[index]!);
+      await writeFile(join(folder, name), images[index]!);
     await button('Paint mask').click();
     const box = (await page().locator('canvas').boundingBox())!;
     await page().mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.3);
@@ -178,8 +178,8 @@ models:
     await mask.saveAs(join(folder, mask.suggestedFilename()));
     expect(await screen.inspect('playground-edit-as-code')).toEqual([]);
     const { curl, Node, Python } = filledIn(await printed());
-    await expectPicture((await runCurl(curl)).data[0]?.url);
-    await expectPicture(await runNode(Node));
+    await expectImage((await runCurl(curl)).data[0]?.url);
+    await expectImage(await runNode(Node));
     await compilePython(Python);
     const edit = { action: 'edit', prompt: PROMPT, inputs: 3, masked: true, status: 'completed' };
     expect(await tasks(2)).toEqual([edit, edit]);

@@ -9,7 +9,7 @@ interface TaskBody {
   data: { status: string; charged?: string; cost: { amount: string; state: string } };
 }
 
-/** A provider that charges and sends partial pictures, and callers who cancel when they have seen enough. */
+/** A provider that charges and sends partial images, and callers who cancel when they have seen enough. */
 describe('cancelling what costs money', () => {
   let room: HangUpRoom;
   let upstream: ScriptedUpstream;
@@ -35,7 +35,7 @@ models:
     await upstream.close();
   }, 60_000);
 
-  /** All partial pictures, and then nothing more for as long as the caller is there. */
+  /** All partial images, and then nothing more for as long as the caller is there. */
   const partialsThenSilence: Script = async (call, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (const index of [0, 1, 2]) {
@@ -46,7 +46,7 @@ models:
     await call.closed;
   };
 
-  /** Answers with the task's id and the partial pictures that the payer saw before it cancelled; -1: was refused. */
+  /** Answers with the task's id and the partial images that the payer saw before it cancelled; -1: was refused. */
   async function lookAndCancel(
     { key }: Payer,
     changes: object = {},

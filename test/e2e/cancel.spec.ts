@@ -71,7 +71,7 @@ describe('cancelling tasks', () => {
     expect(body.data.progress).toBeLessThan(100);
     expect(body.data.finished).toBeGreaterThan(0);
     expect(body.data).not.toHaveProperty('error');
-    expect(await waitUntil(() => linesOf(platform.worker, id).includes('task.hold_lost'), { timeoutMs: 3_000 })).toBe(
+    expect(await waitUntil(() => linesOf(platform.worker, id).includes('task.lease_lost'), { timeoutMs: 3_000 })).toBe(
       true,
     );
     expect(await objectsOf(id)).toEqual([]);
@@ -80,7 +80,7 @@ describe('cancelling tasks', () => {
   });
 
   it('stops a worker that did not hear of it, at its next renewal', async () => {
-    // Another prefix is another set of bells and another queue on the same rows.
+    // Another prefix is another set of channels and another queue on the same rows.
     const prefix = (platform.settings['REDIS_PREFIX'] ?? '').replace('}', '_deaf}');
     const settings = { ...platform.settings, REDIS_PREFIX: prefix, LEASE_MS: '4000' };
     const [api, worker] = await Promise.all([startApi(settings), startWorker(settings)]);
@@ -92,7 +92,7 @@ describe('cancelling tasks', () => {
     const { task_id: id } = (await response.json()) as { task_id: string };
     await reach(id, 'running');
     expect((await cancelled(id)).data.status).toBe('cancelled');
-    const lost = (): boolean => linesOf(worker, id).includes('task.hold_lost');
+    const lost = (): boolean => linesOf(worker, id).includes('task.lease_lost');
     expect(await waitUntil(lost, { timeoutMs: 30_000 })).toBe(true);
     expect(await objectsOf(id)).toEqual([]);
     await Promise.all([api.stop(), worker.stop()]);
@@ -159,7 +159,7 @@ describe('cancelling tasks', () => {
     await reach(await submit('after the race'), 'done');
     expect(await statuses()).toEqual(answered);
     for (const [n, id] of ids.entries()) {
-      // A picture and its small copy, or nothing of either.
+      // An image and its small copy, or nothing of either.
       const kept = answered[n] === 'completed' ? 2 : 0;
       const settled = async (): Promise<boolean> => (await objectsOf(id)).length === kept;
       expect([id, await waitUntil(settled, { timeoutMs: 10_000 })]).toEqual([id, true]);

@@ -128,9 +128,9 @@ describe('a chat without any provider', () => {
       })
       .withResponse();
     const link = /^!\[picture\]\((\S+)\)$/.exec(data.choices[0]?.message.content ?? '')?.[1] ?? '';
-    const picture = await fetch(link);
-    expect(picture.headers.get('content-type')).toBe('image/png');
-    expect((await picture.arrayBuffer()).byteLength).toBeGreaterThan(10_000);
+    const image = await fetch(link);
+    expect(image.headers.get('content-type')).toBe('image/png');
+    expect((await image.arrayBuffer()).byteLength).toBeGreaterThan(10_000);
     const { rows } = await platform.pool.query('SELECT prompt, inputs, model FROM tasks WHERE id = $1', [
       response.headers.get('x-task-id'),
     ]);

@@ -168,7 +168,7 @@ describe('providers and queue in the console', () => {
     // What an operator tried out is no failure of a caller.
     const listed = await ada.ask<Rows>(`/failures/tasks?code=upstream_error&provider=broken&model=gpt-image-2`);
     expect(listed.data.map((one) => one['id'])).not.toContain(id);
-    // Drawn again by its owner, it is a picture like any other.
+    // Drawn again by its owner, it is an image like any other.
     const { task_id: again } = await ada.ask<{ task_id: string }>(`/tasks/${id}/again`, { method: 'POST' });
     expect(await ended(again)).toMatchObject({ status: 'completed' });
   }, 60_000);

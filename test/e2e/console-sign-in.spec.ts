@@ -261,7 +261,7 @@ describe('signing in to the console', () => {
     },
   );
 
-  it('writes no password, token or address of a person to its log, and keeps the deeds', async () => {
+  it('writes no password, token or address of a person to its log, and keeps the audit log', async () => {
     const output = platform.api.output();
     for (const secret of [PASSWORD, 'ada@example.org', 'darkroom_session']) expect(output).not.toContain(secret);
     const { rows } = await platform.pool.query('SELECT DISTINCT action FROM audit_log ORDER BY action');

@@ -64,9 +64,9 @@ describe('playground and tasks of the console', () => {
     });
     expect(task.timeline.map(({ event }) => event)).toEqual(['accepted', 'started', 'provider_call', 'completed']);
     expect(task.images[0]!.url).toMatch(/^\/i\//);
-    const picture = await fetch(platform.url + task.images[0]!.url);
-    expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/png']);
-    await picture.body?.cancel();
+    const image = await fetch(platform.url + task.images[0]!.url);
+    expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/png']);
+    await image.body?.cancel();
   });
 
   it('lists a small copy of the picture, which nobody else is told of or can guess the link to', async () => {

@@ -108,7 +108,7 @@ describe('images of others', () => {
     expect(await problem(await generate([uri.padEnd(20_971_521, 'A')]))).toBe(
       '400 string_above_max_length image_urls[0]',
     );
-    // As long as may be: what follows the picture's end is ignored.
+    // As long as may be: what follows the image's end is ignored.
     const long = Buffer.concat([png, Buffer.alloc(Math.floor((20_971_520 - 22) / 4) * 3 - png.length)]);
     const longest = `data:image/png;base64,${long.toString('base64')}`;
     expect(longest.length).toBeGreaterThan(20_971_510);

@@ -101,7 +101,7 @@ describe('following tasks', () => {
     const id = await submit('streamed [[latency=4s]]');
     const seen = await streamed(id);
     redis.disconnect();
-    // One bell for each step that was written: claimed, progress, storing.
+    // One event for each step that was written: claimed, progress, storing.
     expect(rung.filter((message) => message === id).length).toBeGreaterThanOrEqual(4);
     const progress = seen.map((look) => look.progress);
     expect(progress).toEqual(progress.toSorted((a, b) => a - b));

@@ -43,9 +43,9 @@ describe('POST /v1/images/generations', () => {
     expect(response.headers.get('x-task-id')).toMatch(/^task_[0-9A-Z]{26}$/);
     expect(response.headers.get('openai-processing-ms')).toMatch(/^\d+$/);
 
-    const picture = await fetch(answer.data[0]?.url ?? '', { headers: { authorization: 'Bearer stray' } });
-    expect(picture.headers.get('content-type')).toBe('image/png');
-    expect(await sharp(Buffer.from(await picture.arrayBuffer())).metadata()).toMatchObject({
+    const image = await fetch(answer.data[0]?.url ?? '', { headers: { authorization: 'Bearer stray' } });
+    expect(image.headers.get('content-type')).toBe('image/png');
+    expect(await sharp(Buffer.from(await image.arrayBuffer())).metadata()).toMatchObject({
       format: 'png',
       width: 1536,
       height: 1024,

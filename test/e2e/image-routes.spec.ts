@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { plainPicture } from '../support/image-provider-suite.js';
+import { plainImage } from '../support/image-provider-suite.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startWorker } from '../support/processes.js';
-import { apiError, picture, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
+import { apiError, image, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
 
 const KEY_A = 'sk-first-0c9a7be21d';
 const KEY_B = 'sk-second-7718e0f3aa';
@@ -29,7 +29,7 @@ interface TaskData {
   readonly timeline?: readonly Step[];
 }
 
-/** Pictures by the routes of a models.yaml, with real processes and servers. */
+/** Images by the routes of a models.yaml, with real processes and servers. */
 describe('pictures by the routes of the catalogue', () => {
   let platform: Platform;
   let [first, second]: ScriptedUpstream[] = [];
@@ -54,7 +54,7 @@ models:
   beforeAll(async () => {
     [firstPort, secondPort] = [await freePort(), await freePort()];
     [first, second] = [await startUpstream(firstPort), await startUpstream(secondPort)];
-    png = await plainPicture(1024, 1024);
+    png = await plainImage(1024, 1024);
     folder = await mkdtemp(join(tmpdir(), 'darkroom-routes-'));
     await write(BOTH);
     platform = await startPlatform({
@@ -71,7 +71,7 @@ models:
     await rm(folder, { recursive: true, force: true });
   }, 60_000);
   beforeEach(() => {
-    for (const upstream of [first, second]) upstream?.script(picture(png));
+    for (const upstream of [first, second]) upstream?.script(image(png));
   });
 
   async function read(id: string, query = '?include=timeline'): Promise<TaskData> {
@@ -81,7 +81,7 @@ models:
   const calls = (task: TaskData): readonly Step[] =>
     (task.timeline ?? []).filter(({ event }) => event === 'provider_call');
 
-  /** Makes a picture and answers with its task. */
+  /** Makes an image and answers with its task. */
   async function make(fields: object = {}): Promise<TaskData> {
     const body = { model: 'gpt-image-2', prompt: 'a pear', size: '1:1', resolution: '1k', ...fields };
     const response = await platform.call('/v1/images/generations', { body });
@@ -118,7 +118,7 @@ models:
     const { rows } = await platform.pool.query('SELECT attempt FROM tasks WHERE id = $1', [task.id]);
     expect(rows).toEqual([{ attempt: 1 }]);
     first = await startUpstream(firstPort);
-    first.script(picture(png));
+    first.script(image(png));
     expect(calls(await make())).toMatchObject([{ provider: 'first' }]);
   });
 

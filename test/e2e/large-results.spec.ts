@@ -8,7 +8,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { resultKey } from '#storage/object-key.js';
 import { StorageConfig } from '#storage/storage.config.js';
-import { TaskMoves } from '#tasks/task-moves.js';
+import { TaskTransitions } from '#tasks/task-transitions.js';
 import { Logger } from '#telemetry/logger.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { memoryOf } from '../support/process-figures.js';
@@ -45,16 +45,16 @@ describe('16 results of 19 MB as base64 at once', () => {
       );
     await waitUntil(async () => (await pending()).length === CALLERS, { timeoutMs: 30_000 });
     const store = await createObjectStore(loadConfig([StorageConfig], platform.settings)[0]);
-    const moves = new TaskMoves(database);
+    const transitions = new TaskTransitions(database);
     const ids = await pending();
     for (const id of ids) {
-      await moves.claim(id, 'test', 60_000);
+      await transitions.claim(id, 'test', 60_000);
       await store.put(resultKey(id, 1, 'png'), Readable.from([picture]), { contentType: 'image/png' });
     }
     const image = { contentType: 'image/png', width: 2_880, height: 2_880, bytes: BYTES, sha256: '' };
     await Promise.all(
       ids.map((id) =>
-        moves.complete(
+        transitions.complete(
           { id, attempt: 1 },
           { images: [{ ...image, key: resultKey(id, 1, 'png') }], usage: undefined, warnings: [] },
         ),

@@ -144,7 +144,7 @@ describe('several processes', () => {
     await Promise.all(doomed.map((worker) => worker.stop()));
   }, 120_000);
 
-  /** How many pictures lie there for each task; a small copy counts as what it is made from. */
+  /** How many images lie there for each task; a small copy counts as what it is made from. */
   async function objectsOf(ids: readonly string[]): Promise<number[]> {
     const names = await readdir(join(platform.settings['DATA_DIR'] ?? '', 'objects', 'results'));
     return ids.map((id) => new Set(names.filter((name) => name.startsWith(id)).map((name) => name.split('.')[0])).size);

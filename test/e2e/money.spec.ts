@@ -248,8 +248,8 @@ models:
     expect([refused.status, await refused.json()]).toMatchObject([402, { error: { code: 'insufficient_quota' } }]);
     const unpriced = await say('unpriced-talk');
     expect([unpriced.status, await unpriced.json()]).toMatchObject([403, { error: { code: 'model_not_allowed' } }]);
-    const picture = await say('gpt-image-2');
-    expect([picture.status, await picture.json()]).toMatchObject([402, { error: { code: 'insufficient_quota' } }]);
+    const image = await say('gpt-image-2');
+    expect([image.status, await image.json()]).toMatchObject([402, { error: { code: 'insufficient_quota' } }]);
   });
 
   describe('strict', () => {

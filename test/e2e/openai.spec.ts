@@ -4,9 +4,9 @@ import OpenAI, { toFile } from 'openai';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
 import { stripMetadata } from '#images/strip-metadata.js';
-import { plainPicture } from '../support/image-provider-suite.js';
+import { plainImage } from '../support/image-provider-suite.js';
 import { startPlatform, type Platform } from '../support/platform.js';
-import { apiError, events, picture, startUpstream, text, type ScriptedUpstream } from '../support/scripted-upstream.js';
+import { apiError, events, image, startUpstream, text, type ScriptedUpstream } from '../support/scripted-upstream.js';
 
 const UPSTREAM_KEY = 'sk-upstream-77d0c1e2b9';
 const USAGE = { input_tokens: 5, output_tokens: 100, total_tokens: 105 };
@@ -19,7 +19,7 @@ describe('pictures from an OpenAI-compatible server', () => {
   beforeAll(async () => {
     upstream = await startUpstream();
     // As it is delivered: opaque, and without metadata.
-    const plain = sharp(await plainPicture(1024, 1024)).removeAlpha();
+    const plain = sharp(await plainImage(1024, 1024)).removeAlpha();
     png = await stripMetadata(await plain.png().toBuffer(), 'png');
     platform = await startPlatform({ OPENAI_API_KEY: UPSTREAM_KEY, OPENAI_BASE_URL: upstream.url });
     openai = new OpenAI({ apiKey: platform.key, baseURL: `${platform.url}/v1`, maxRetries: 0 });
@@ -41,7 +41,7 @@ describe('pictures from an OpenAI-compatible server', () => {
   const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
   it('delivers the very bytes that the server sent, with its usage', async () => {
-    upstream.script(picture(png, { usage: USAGE }));
+    upstream.script(image(png, { usage: USAGE }));
     const response = await generate();
     const body = (await response.json()) as { data: { b64_json: string }[]; usage: unknown };
     expect(sha256(Buffer.from(body.data[0]?.b64_json ?? '', 'base64'))).toBe(sha256(png));
@@ -53,10 +53,10 @@ describe('pictures from an OpenAI-compatible server', () => {
   });
 
   it('fits what has another size and format, and says so in the task', async () => {
-    const jpeg = await sharp(await plainPicture(1536, 1024))
+    const jpeg = await sharp(await plainImage(1536, 1024))
       .jpeg()
       .toBuffer();
-    upstream.script(picture(jpeg));
+    upstream.script(image(jpeg));
     const response = await generate({ quality: 'hd' });
     const body = (await response.json()) as { data: { b64_json: string }[]; size: string };
     const { width, height, format } = await sharp(Buffer.from(body.data[0]?.b64_json ?? '', 'base64')).metadata();
@@ -78,7 +78,7 @@ describe('pictures from an OpenAI-compatible server', () => {
       400,
       { error: { code: 'unsupported_parameter', param: 'quality' } },
     ]);
-    upstream.script(picture(await plainPicture(1536, 1024)));
+    upstream.script(image(await plainImage(1536, 1024)));
     const response = await generate({ strict: true });
     expect([response.status, await response.json()]).toMatchObject([
       502,
@@ -91,18 +91,18 @@ describe('pictures from an OpenAI-compatible server', () => {
     ]);
     expect(upstream.calls).toHaveLength(before + 1);
     expect(await taskOf(response)).toMatchObject({ status: 'failed', error: { http_status: 502 } });
-    upstream.script(picture(png));
+    upstream.script(image(png));
     expect((await generate({ strict: true })).status).toBe(200);
   });
 
   it('edits with a mask, pixel for pixel as they were uploaded', async () => {
-    upstream.script(picture(png));
-    const image = await plainPicture(256, 256, '#804020');
-    const mask = await plainPicture(256, 256, '#00000000');
+    upstream.script(image(png));
+    const original = await plainImage(256, 256, '#804020');
+    const mask = await plainImage(256, 256, '#00000000');
     const edited = await openai.images.edit({
       model: 'gpt-image-2',
       prompt: 'a plum',
-      image: await toFile(image, 'a.png', { type: 'image/png' }),
+      image: await toFile(original, 'a.png', { type: 'image/png' }),
       mask: await toFile(mask, 'm.png', { type: 'image/png' }),
       size: '1024x1024',
     });
@@ -114,11 +114,11 @@ describe('pictures from an OpenAI-compatible server', () => {
     const pixels = async (file: Buffer): Promise<string> => sha256(await sharp(file).ensureAlpha().raw().toBuffer());
     const sent = async (name: string): Promise<string> =>
       pixels(Buffer.from(await (form.get(name) as File).arrayBuffer()));
-    expect([await sent('image[]'), await sent('mask')]).toEqual([await pixels(image), await pixels(mask)]);
+    expect([await sent('image[]'), await sent('mask')]).toEqual([await pixels(original), await pixels(mask)]);
   });
 
   it('passes partial pictures on while the server draws', async () => {
-    const partial = await plainPicture(64, 64, '#204060');
+    const partial = await plainImage(64, 64, '#204060');
     const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
     const channels = `${platform.settings['REDIS_PREFIX'] ?? ''}:tasks:partial:*`;
     const answer = events(
@@ -126,7 +126,7 @@ describe('pictures from an OpenAI-compatible server', () => {
       { type: 'image_generation.completed', b64_json: png.toString('base64'), usage: USAGE },
     );
     upstream.script(async (call, response) => {
-      // A picture that nobody listens for is lost, and a real server draws for longer than it takes to listen.
+      // An image that nobody listens for is lost, and a real server draws for longer than it takes to listen.
       await waitUntil(async () => (await redis.pubsub('CHANNELS', channels)).length > 0, { timeoutMs: 10_000 });
       await answer(call, response);
     });
@@ -143,7 +143,7 @@ describe('pictures from an OpenAI-compatible server', () => {
   });
 
   it('starts again what was not charged, and nothing that may have been', async () => {
-    upstream.script(apiError(503), picture(png));
+    upstream.script(apiError(503), image(png));
     const before = upstream.calls.length;
     expect((await generate()).status).toBe(200);
     expect(upstream.calls.length - before).toBe(2);

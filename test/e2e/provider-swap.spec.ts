@@ -5,9 +5,9 @@ import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
 import { startLibraryVendor, type LibraryServer } from '../support/ai-sdk-vendors.js';
 import { FakeComfyUi } from '../support/comfyui-server.js';
-import { plainPicture } from '../support/image-provider-suite.js';
+import { plainImage } from '../support/image-provider-suite.js';
 import { startPlatform, type Platform } from '../support/platform.js';
-import { picture, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
+import { image, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
 import { startJobVendor, type JobVendor } from '../support/submit-poll-vendor.js';
 
 const KEY = 'sk-swap-0c9a7be21d';
@@ -40,7 +40,7 @@ interface TaskData {
   readonly result?: { readonly images: readonly { readonly url: readonly string[]; readonly size: string }[] };
 }
 
-/** One line of models.yaml decides who makes the pictures of gpt-image-2; every kind of provider is a real server. */
+/** One line of models.yaml decides who makes the images of gpt-image-2; every kind of provider is a real server. */
 describe('the provider behind a model', () => {
   let platform: Platform;
   let compatible: ScriptedUpstream;
@@ -72,9 +72,9 @@ models:
     );
 
   beforeAll(async () => {
-    const png = await plainPicture(1024, 1024);
+    const png = await plainImage(1024, 1024);
     compatible = await startUpstream();
-    compatible.script(picture(png));
+    compatible.script(image(png));
     jobs = await startJobVendor('apimart', KEY, JOB, png);
     gpu = await new FakeComfyUi().start();
     gpu.drawing = { pictures: [png] };

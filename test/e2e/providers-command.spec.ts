@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
-import { openGateRoom, passed, providerEntry, reasonOf, type GateRoom } from '../support/gate-room.js';
+import { openLimiterRoom, passed, providerEntry, reasonOf, type LimiterRoom } from '../support/limiter-room.js';
 
-// Real: the command's own process, Postgres, Redis, and a gate that holds calls of the providers.
+// Real: the command's own process, Postgres, Redis, and a limiter that holds calls of the providers.
 const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
 const WAIT = { timeoutMs: 10_000 };
 const MODELS = `
@@ -20,10 +20,10 @@ models:
 `;
 
 describe('npm run providers', () => {
-  let room: GateRoom;
+  let room: LimiterRoom;
   let folder: string;
   beforeAll(async () => {
-    room = await openGateRoom();
+    room = await openLimiterRoom();
     folder = await mkdtemp(join(tmpdir(), 'darkroom-providers-'));
     await writeFile(join(folder, 'models.yaml'), MODELS);
   });
@@ -51,12 +51,12 @@ describe('npm run providers', () => {
   }
 
   it('lists who there is, how they may be used, and what they are at', async () => {
-    const worker = await room.gate();
+    const worker = await room.limiter();
     const [main, spare] = [providerEntry('main'), providerEntry('spare')];
     passed(await worker.enter(main, 'team-a', 'task-1'));
     passed(await worker.enter(main, 'team-a', 'task-2')).end('key_refused', 1_000_000);
     for (let n = 0; n < 3; n++) passed(await worker.enter(spare, '', `spare-${n}`)).end('failed');
-    await worker.gate.settled();
+    await worker.limiter.settled();
     const { code, text } = await run(['list']);
     expect(code).toBe(0);
     const [header, first, second] = text.split('\n');
@@ -69,7 +69,7 @@ describe('npm run providers', () => {
   });
 
   it('drains a provider at once for every process, and lets it go on', async () => {
-    const worker = await room.gate();
+    const worker = await room.limiter();
     const entry = providerEntry('main');
     const isDrained = async () => reasonOf(await worker.enter(entry, 'team-b', 'task-3')) === 'drained';
     expect(await run(['drain', 'main', '--reason', 'bill not paid'])).toMatchObject({ code: 0 });

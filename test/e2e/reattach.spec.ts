@@ -11,7 +11,7 @@ interface Row {
   delivered_at: Date | null;
 }
 
-/** The official SDK as it is, through connections that fail: it gets its picture, and one is made. */
+/** The official SDK as it is, through connections that fail: it gets its image, and one is made. */
 describe('an OpenAI SDK that tries again', () => {
   let platform: Platform;
   let png: Buffer;
@@ -19,7 +19,7 @@ describe('an OpenAI SDK that tries again', () => {
   let count = 0;
 
   beforeAll(async () => {
-    // The window is shorter than the pictures of these tests take.
+    // The window is shorter than the images of these tests take.
     [platform, png] = [await startPlatform({ SYNC_WAIT_MS: '1500' }), await gradientImage(128, 128, 'png')];
   }, 120_000);
   afterAll(async () => {

@@ -8,7 +8,7 @@ interface Answer {
   data: { url: string }[];
 }
 
-/** The whole platform with its pictures in S3 instead of on disk. */
+/** The whole platform with its images in S3 instead of on disk. */
 describe.each(['proxy', 'presigned'])('pictures in S3, links by %s', (links) => {
   let s3: TestS3;
   let platform: Platform;
@@ -37,9 +37,9 @@ describe.each(['proxy', 'presigned'])('pictures in S3, links by %s', (links) => 
     expect(made.status).toBe(200);
     const url = ((await made.json()) as Answer).data[0]?.url ?? '';
     expect(url.startsWith(links === 'proxy' ? platform.url : s3.endpoint)).toBe(true);
-    const picture = await fetch(url);
-    expect(picture.headers.get('content-type')).toBe('image/png');
-    const bytes = Buffer.from(await picture.arrayBuffer());
+    const image = await fetch(url);
+    expect(image.headers.get('content-type')).toBe('image/png');
+    const bytes = Buffer.from(await image.arrayBuffer());
     expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width: 1024, height: 1024 });
   });
 

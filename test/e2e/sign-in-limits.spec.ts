@@ -132,7 +132,7 @@ describe('the limits of signing in', () => {
     const url = await start({ TRUSTED_PROXIES: '127.0.0.1', PORT: String(await freePort()) });
     const made = await platform.call('/v1/images/generations', { body: { model: 'gpt-image-2', prompt: 'a boat' } });
     const [{ url: link = '' } = {}] = ((await made.json()) as { data: { url: string }[] }).data;
-    const picture = url + new URL(link).pathname + new URL(link).search;
+    const image = url + new URL(link).pathname + new URL(link).search;
     const statuses: number[] = [];
     const tries = Array.from({ length: 600 }, async (_, index) => {
       // Forty networks, and nobody twice.
@@ -143,7 +143,7 @@ describe('the limits of signing in', () => {
     });
     expect(await waitUntil(() => statuses.length > 0, { timeoutMs: 30_000, everyMs: 5 })).toBe(true);
     const [before] = tally(statuses, 401, 503);
-    const answer = await fetch(picture);
+    const answer = await fetch(image);
     expect([answer.status, (await answer.arrayBuffer()).byteLength > 1_000]).toEqual([200, true]);
     const [after] = tally(statuses, 401, 503);
     await Promise.all(tries);

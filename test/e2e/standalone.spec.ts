@@ -83,8 +83,8 @@ it('goes from an empty folder to a picture, and says how to make the next one', 
   expect(url).toBe(`http://127.0.0.1:${port}`);
   expect(apiKey).toMatch(/^sk-dr-[A-Za-z0-9_-]{43}$/);
   expect(text).toContain(apiKey);
-  const picture = await readFile(join(dataDir, 'first-picture.png'));
-  expect(picture.subarray(0, 8)).toEqual(PNG);
+  const image = await readFile(join(dataDir, 'first-picture.png'));
+  expect(image.subarray(0, 8)).toEqual(PNG);
   expect(text).toContain(`${join(dataDir, 'first-picture.png')} (2048x2048, made in`);
   const pasted = text.split('\n').find((line) => line.startsWith('curl ')) ?? '';
   expect(await run('sh', ['-c', pasted])).toEqual({ code: 0, output: '' });
@@ -142,14 +142,14 @@ it.each(['worker', 'api', 'redis', 'postgres'] as const)(
     const after = await state();
     expect(isRunning(pidOf(after))).toBe(true);
     expect(product?.lastLines(40).join('\n')).toMatch(new RegExp(`${role} ended unexpectedly .*SIGKILL`, 'i'));
-    // Whatever was killed, the next picture is made by what runs now.
-    const made = await waitUntil(() => makesPicture(after), { timeoutMs: 60_000 });
+    // Whatever was killed, the next image is made by what runs now.
+    const made = await waitUntil(() => makesImage(after), { timeoutMs: 60_000 });
     expect(made).toBe(true);
   },
   150_000,
 );
 
-async function makesPicture({ url, apiKey }: State): Promise<boolean> {
+async function makesImage({ url, apiKey }: State): Promise<boolean> {
   const response = await fetch(`${url}/v1/images/generations`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
@@ -178,7 +178,7 @@ it('M4: puts a full log aside while it runs, and goes on in an empty one', async
 
 it('stops cleanly, leaves nothing running, and keeps key and picture for the next start', async () => {
   const before = await state();
-  const picture = await stat(join(dataDir, 'first-picture.png'));
+  const image = await stat(join(dataDir, 'first-picture.png'));
   product?.kill('SIGTERM');
   product?.kill('SIGINT');
   expect(await product?.exited).toEqual({ code: 0, signal: null });
@@ -187,7 +187,7 @@ it('stops cleanly, leaves nothing running, and keeps key and picture for the nex
   await startProduct();
   const after = await state();
   expect({ ...after, pids: {} }).toEqual({ ...before, pids: {} });
-  expect(await stat(join(dataDir, 'first-picture.png'))).toMatchObject({ mtimeMs: picture.mtimeMs });
+  expect(await stat(join(dataDir, 'first-picture.png'))).toMatchObject({ mtimeMs: image.mtimeMs });
 }, 180_000);
 
 it('leaves nothing behind that the next start can not end, even when it is killed', async () => {
@@ -198,7 +198,7 @@ it('leaves nothing behind that the next start can not end, even when it is kille
   expect(pidsOf(before).filter(isRunning)).toEqual([]);
   const after = await state();
   expect(after.apiKey).toBe(before.apiKey);
-  expect(await makesPicture(after)).toBe(true);
+  expect(await makesImage(after)).toBe(true);
 }, 180_000);
 
 it('tells what is wrong with a process that can not start, and stops the rest', async () => {

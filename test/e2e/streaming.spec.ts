@@ -20,7 +20,7 @@ interface ImageEvent {
 const GENERATIONS = '/v1/images/generations';
 const REQUEST = { model: 'gpt-image-2', resolution: '1k', stream: true } as const;
 
-/** Pictures as events, for the official SDK and byte by byte. */
+/** Images as events, for the official SDK and byte by byte. */
 describe('streaming', () => {
   let platform: Platform;
   let openai: OpenAI;
@@ -45,8 +45,8 @@ describe('streaming', () => {
       options,
     );
 
-  /** Every picture can be read; only the last has the size that was asked for. */
-  async function expectPictures(events: readonly ImageEvent[], family: string, size: string, format: string) {
+  /** Every image can be read; only the last has the size that was asked for. */
+  async function expectImages(events: readonly ImageEvent[], family: string, size: string, format: string) {
     const partials = events.slice(0, -1);
     for (const [index, event] of partials.entries()) {
       expect(event).toMatchObject({ type: `${family}.partial_image`, partial_image_index: index, size });
@@ -69,7 +69,7 @@ describe('streaming', () => {
     // Longer than the window of a sync call, which a stream does not have.
     const events = await eventsOf(await generate(`in ${count} steps [[latency=1500ms]]`, count));
     expect(events).toHaveLength(count + 1);
-    await expectPictures(events, 'image_generation', '2048x1360', 'png');
+    await expectImages(events, 'image_generation', '2048x1360', 'png');
   });
 
   it('shows an edit of uploaded files', async () => {
@@ -78,7 +78,7 @@ describe('streaming', () => {
     const stream = await openai.images.edit({ ...order, size: '1024x1024', stream: true, partial_images: 2 });
     const events = await eventsOf(stream);
     expect(events).toHaveLength(3);
-    await expectPictures(events, 'image_edit', '1024x1024', 'webp');
+    await expectImages(events, 'image_edit', '1024x1024', 'webp');
   });
 
   it('shows an edit sent as JSON, below the alias and below the plain path', async () => {
@@ -152,8 +152,8 @@ describe('streaming', () => {
     const again = await eventsOf(replay.data);
     expect(replay.response.headers.get('idempotency-replayed')).toBe('true');
     expect(again).toHaveLength(1);
-    const pictures = [one, two, again].map((events) => events.at(-1)?.b64_json);
-    expect(new Set(pictures).size).toBe(1);
+    const images = [one, two, again].map((events) => events.at(-1)?.b64_json);
+    expect(new Set(images).size).toBe(1);
     const { rows } = await platform.pool.query('SELECT provider_starts FROM tasks WHERE prompt = $1', [prompt]);
     expect(rows).toEqual([{ provider_starts: 1 }]);
   });

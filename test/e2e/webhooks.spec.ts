@@ -104,9 +104,9 @@ describe('webhooks', () => {
     expect([receiver.at(callback).length, receiver.at(hook).length]).toEqual([1, 2]);
     const { result: _link, ...shown } = await read(id);
     expect(event).toMatchObject({ id: id.replace('task', 'evt'), type: 'image.task.completed', data: shown });
-    const picture = await fetch(event.data.result?.images[0]?.url[0] ?? '');
-    expect(picture.headers.get('content-type')).toBe('image/png');
-    expect((await picture.arrayBuffer()).byteLength).toBeGreaterThan(1_000);
+    const image = await fetch(event.data.result?.images[0]?.url[0] ?? '');
+    expect(image.headers.get('content-type')).toBe('image/png');
+    expect((await image.arrayBuffer()).byteLength).toBeGreaterThan(1_000);
   });
 
   it('tell of failed, cancelled and overdue tasks', async () => {

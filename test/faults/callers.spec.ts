@@ -63,7 +63,7 @@ describe('callers', () => {
     expect(await waitUntil(() => provider.startsOf(marker).length === 1, { timeoutMs: 20_000 })).toBe(true);
     const cancelled = await callers.ask(`/v1/tasks/${taskId}/cancel`, { method: 'POST' });
     expect(cancelled.body).toMatchObject({ data: { status: 'cancelled', charged: 'unknown' } });
-    const stopped = (): boolean => room.output().includes('task.hold_lost');
+    const stopped = (): boolean => room.output().includes('task.lease_lost');
     expect(await waitUntil(stopped, { timeoutMs: 20_000 })).toBe(true);
     expect(provider.startsOf(marker)).toHaveLength(1);
   });

@@ -175,7 +175,7 @@ describe('Postgres', () => {
     room.worker.link('postgres').fault = 'black-hole';
     // The worker lets go by its own clock, the sweep of the API takes the task back by the database's.
     const letGo = (): boolean =>
-      room.worker.running.logs().some((line) => line['event'] === 'task.hold_lost' && line['taskId'] === taskId);
+      room.worker.running.logs().some((line) => line['event'] === 'task.lease_lost' && line['taskId'] === taskId);
     expect(await waitUntil(letGo, { timeoutMs: 30_000 })).toBe(true);
     room.worker.link('postgres').fault = 'pass';
     expect(await callers.ended([taskId])).toEqual(['failed']);

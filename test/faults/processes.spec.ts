@@ -81,7 +81,8 @@ describe('two APIs and two workers', () => {
       victim.running
         .logs()
         .some(
-          ({ event, taskId: id }) => id === taskId && (event === 'task.hold_lost' || event === 'task.result_discarded'),
+          ({ event, taskId: id }) =>
+            id === taskId && (event === 'task.lease_lost' || event === 'task.result_discarded'),
         );
     expect(await waitUntil(walkedAway, { timeoutMs: 20_000 })).toBe(true);
     expect(await readAudit(room.pool, [taskId])).toEqual(ended);

@@ -93,7 +93,7 @@ describe('a paid provider', () => {
       expect(provider.startsOf(marker)).toHaveLength(expected.starts);
       expect(new Set(provider.startsOf(marker).map(({ idempotencyKey }) => idempotencyKey))).toEqual(new Set([id]));
       expect(JSON.stringify(data.error ?? {})).not.toMatch(/sk-ledger|127\.0\.0\.1|<html/);
-      if (expected.status === 'completed') expect(await pictureOf(data)).toBe('image/png');
+      if (expected.status === 'completed') expect(await imageOf(data)).toBe('image/png');
     });
   });
 
@@ -123,7 +123,7 @@ describe('a paid provider', () => {
       room.workers.flatMap(({ running }) =>
         running.logs().flatMap((line) => (line['taskId'] === taskId && line['attempt'] === 1 ? [line.event] : [])),
       );
-    expect(await waitUntil(() => events().includes('task.hold_lost'), { timeoutMs: 20_000 })).toBe(true);
+    expect(await waitUntil(() => events().includes('task.lease_lost'), { timeoutMs: 20_000 })).toBe(true);
     expect(events()).not.toContain('task.given_back');
     expect(await callers.ended([taskId])).toHaveLength(1);
   });
@@ -159,7 +159,7 @@ describe('a paid provider', () => {
     return new OpenAI({ apiKey: room.key, baseURL: `${room.api.url}/v1` });
   }
 
-  async function pictureOf(data: TaskData): Promise<string | null> {
+  async function imageOf(data: TaskData): Promise<string | null> {
     const response = await fetch(data.result?.images[0]?.url[0] ?? '');
     expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(1_000);
     return response.headers.get('content-type');

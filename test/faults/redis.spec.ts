@@ -3,7 +3,7 @@ import { callersOf, newMarker } from '../support/fault-callers.js';
 import { FaultRoom, QUICK_DATABASE } from '../support/fault-room.js';
 import { measured } from '../support/figures.js';
 
-/** Redis only rings the bell. `redis-outage` has it stopped, out of memory and misconfigured; here it falls silent. */
+/** Redis only carries jobs and events. `redis-outage` has it stopped, out of memory and misconfigured; here it falls silent. */
 describe('Redis', () => {
   let room: FaultRoom;
   let callers: ReturnType<typeof callersOf>;
@@ -56,9 +56,9 @@ describe('Redis', () => {
     expect(cancelled.body).toMatchObject({ data: { status: 'cancelled' } });
     const cancelledAt = performance.now();
     const stopped = (): boolean =>
-      room.worker.running.logs().some((line) => line['event'] === 'task.hold_lost' && line['taskId'] === taskId);
+      room.worker.running.logs().some((line) => line['event'] === 'task.lease_lost' && line['taskId'] === taskId);
     expect(await waitUntil(stopped, { timeoutMs: 12_000 })).toBe(true);
-    measured('Cancel whose bell is lost', 'until the worker stops', performance.now() - cancelledAt);
+    measured('Cancel whose event is lost', 'until the worker stops', performance.now() - cancelledAt);
   });
 
   it('losing everything: every accepted task is found again', async () => {

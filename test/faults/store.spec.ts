@@ -14,7 +14,7 @@ import { startS3, type TestS3 } from '../support/s3.js';
 const PAID = { OPENAI_API_KEY: 'sk-ledger-secret-key', SWEEP_INTERVAL_MS: '500' };
 const NOT_STORED = { type: 'error', error: { code: 'storage_error' } };
 
-/** A picture that was paid for is stored again and again, and never bought again. */
+/** An image that was paid for is stored again and again, and never bought again. */
 describe('S3', () => {
   let provider: LedgerProvider;
   let s3: TestS3;
@@ -153,8 +153,8 @@ describe('the disk', () => {
   async function works(): Promise<void> {
     const outcome = await callers.generate(newMarker());
     expect(outcome.status).toBe(200);
-    const picture = await fetch(linkOf(outcome));
-    expect((await picture.arrayBuffer()).byteLength).toBeGreaterThan(1_000);
+    const image = await fetch(linkOf(outcome));
+    expect((await image.arrayBuffer()).byteLength).toBeGreaterThan(1_000);
   }
 
   if (isRoot)

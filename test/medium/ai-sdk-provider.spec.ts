@@ -10,7 +10,7 @@ import type { ProviderImageRequest } from '#providers/image-provider.js';
 import { contextOf } from '#providers/sandbox/sandbox-calls.fixture.js';
 import { LIBRARY_VENDORS, startLibraryVendor, type LibraryServer } from '../support/ai-sdk-vendors.js';
 import { freePort } from '../support/free-port.js';
-import { describeImageProvider, failureOf, orderOf, plainPicture } from '../support/image-provider-suite.js';
+import { describeImageProvider, failureOf, orderOf, plainImage } from '../support/image-provider-suite.js';
 import {
   cut,
   hang,
@@ -30,7 +30,7 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
   let files: ScriptedUpstream;
   let png: Buffer;
   beforeAll(async () => {
-    png = await plainPicture(1536, 864);
+    png = await plainImage(1536, 864);
     vendor = await startLibraryVendor(type, KEY, png);
     files = await startUpstream();
   });

@@ -15,7 +15,7 @@ import { mayBuyAgain, type ProviderImageRequest } from '#providers/image-provide
 import { ProviderOptionsError } from '#providers/provider-options.js';
 import { contextOf } from '#providers/sandbox/sandbox-calls.fixture.js';
 import { FakeComfyUi } from '../support/comfyui-server.js';
-import { describeImageProvider, failureOf, orderOf, plainPicture } from '../support/image-provider-suite.js';
+import { describeImageProvider, failureOf, orderOf, plainImage } from '../support/image-provider-suite.js';
 
 const PROMPT = 'a canary named 41c8';
 const node = (type: string, inputs: object) => ({ class_type: type, inputs });
@@ -43,7 +43,7 @@ describe('the ComfyUI adapter', () => {
   let comfy: FakeComfyUi;
   let png: Buffer;
   beforeAll(async () => {
-    png = await plainPicture(1536, 864);
+    png = await plainImage(1536, 864);
   });
   beforeEach(async () => {
     comfy = await new FakeComfyUi().start();

@@ -63,9 +63,9 @@ describe('money', () => {
   }
 
   async function completed(id: string, tokens?: ReturnType<typeof usage>): Promise<void> {
-    const claimed = await room.moves.claim(id, 'worker', 20_000);
-    const hold = { id, attempt: claimed?.attempt ?? 0 };
-    expect(await room.moves.complete(hold, { images: [IMAGE], usage: tokens, warnings: [] })).toBe(true);
+    const claimed = await room.transitions.claim(id, 'worker', 20_000);
+    const lease = { id, attempt: claimed?.attempt ?? 0 };
+    expect(await room.transitions.complete(lease, { images: [IMAGE], usage: tokens, warnings: [] })).toBe(true);
   }
 
   it('is reserved with the task and settled with its end', async () => {
@@ -102,10 +102,10 @@ describe('money', () => {
     const tasks = await Promise.all([1, 2, 3].map(() => take({ apiKeyId })));
     const [failed = '', cancelled = '', late = ''] = tasks.map(({ task }) => task.id);
     expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 120_000 });
-    const claimed = await room.moves.claim(failed, 'worker', 20_000);
+    const claimed = await room.transitions.claim(failed, 'worker', 20_000);
     const error = taskError(new AppError('upstream_error', 'no'));
-    expect(await room.moves.fail({ id: failed, attempt: claimed?.attempt ?? 0 }, error)).toBe(true);
-    await room.moves.claim(cancelled, 'worker', 20_000);
+    expect(await room.transitions.fail({ id: failed, attempt: claimed?.attempt ?? 0 }, error)).toBe(true);
+    await room.transitions.claim(cancelled, 'worker', 20_000);
     await room.store.cancel(TEST_ACCOUNT, cancelled);
     await room.sql(`UPDATE tasks SET deadline_at = now() - interval '1 s' WHERE id = $1`, [late]);
     expect(await room.newSweep().failOverdue()).toBe(1);
@@ -135,9 +135,9 @@ describe('money', () => {
     const apiKeyId = keyId();
     await keyBudget(apiKeyId, 100_000);
     const { task } = await take({ apiKeyId, cost });
-    const hold = { id: task.id, attempt: (await room.moves.claim(task.id, 'worker', 20_000))?.attempt ?? 0 };
-    if (call !== undefined) expect(await room.moves.startProvider(hold, call, 3)).toBe(true);
-    if (end !== undefined) await room.moves.giveBack(hold, 0, end);
+    const lease = { id: task.id, attempt: (await room.transitions.claim(task.id, 'worker', 20_000))?.attempt ?? 0 };
+    if (call !== undefined) expect(await room.transitions.startProvider(lease, call, 3)).toBe(true);
+    if (end !== undefined) await room.transitions.giveBack(lease, 0, end);
     const cancelled = await room.store.cancel(TEST_ACCOUNT, task.id);
     expect(await ledger(task.id)).toEqual({ reserve: 40_000, ...rest });
     const settled = 'settle' in rest ? rest.settle : 0;
@@ -149,8 +149,8 @@ describe('money', () => {
 
   it('H5: that nobody knows is flagged when a cancel comes after the call, too', async () => {
     const { task } = await take({ cost: UNKNOWN });
-    const hold = { id: task.id, attempt: (await room.moves.claim(task.id, 'worker', 20_000))?.attempt ?? 0 };
-    await room.moves.startProvider(hold, PAID as NonNullable<typeof PAID>, 3);
+    const lease = { id: task.id, attempt: (await room.transitions.claim(task.id, 'worker', 20_000))?.attempt ?? 0 };
+    await room.transitions.startProvider(lease, PAID as NonNullable<typeof PAID>, 3);
     await room.store.cancel(TEST_ACCOUNT, task.id);
     expect(await ledger(task.id)).toEqual({ reserve: null, settle: null });
   });

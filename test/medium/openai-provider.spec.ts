@@ -12,14 +12,14 @@ import { OpenAiConfig } from '#providers/openai/openai.config.js';
 import { OpenAiProvider } from '#providers/openai/openai-provider.js';
 import { openAiSettings } from '#providers/openai/openai-settings.js';
 import { contextOf } from '#providers/sandbox/sandbox-calls.fixture.js';
-import { describeImageProvider, failureOf, orderOf, plainPicture } from '../support/image-provider-suite.js';
+import { describeImageProvider, failureOf, orderOf, plainImage } from '../support/image-provider-suite.js';
 import {
   apiError,
   cut,
   events,
   hang,
   json,
-  picture,
+  image,
   startUpstream,
   text,
   type Script,
@@ -41,7 +41,7 @@ describe('the OpenAI adapter', () => {
   let png: Buffer;
   beforeAll(async () => {
     upstream = await startUpstream();
-    png = await plainPicture(1536, 864);
+    png = await plainImage(1536, 864);
   });
   afterAll(() => upstream.close());
 
@@ -86,7 +86,7 @@ describe('the OpenAI adapter', () => {
       });
       const last = { type: 'image_generation.completed', b64_json: png.toString('base64'), usage: USAGE };
       const scripts: Record<typeof behaviour, Script> = {
-        picture: order.partialImages > 0 ? events(partial(0), partial(1), last) : picture(png, { usage: USAGE }),
+        picture: order.partialImages > 0 ? events(partial(0), partial(1), last) : image(png, { usage: USAGE }),
         moderation: apiError(400, { type: 'image_generation_user_error', code: 'moderation_blocked' }),
         'rate-limit': apiError(429, { type: 'requests', code: 'rate_limit_exceeded' }, { 'retry-after': '1' }),
         failure: apiError(500),
@@ -102,7 +102,7 @@ describe('the OpenAI adapter', () => {
   });
 
   it('sends a generation as JSON, and nothing that was not asked for', async () => {
-    await generate(picture(png));
+    await generate(image(png));
     expect(lastCall()).toMatchObject({
       method: 'POST',
       path: '/v1/images/generations',
@@ -114,7 +114,7 @@ describe('the OpenAI adapter', () => {
   it('sends every option that a caller can choose', async () => {
     const options = { quality: 'high', background: 'opaque', moderation: 'low', user: 'u-1', outputCompression: 40 };
     const { warnings, sentSize } = await generate(
-      picture(png),
+      image(png),
       { ...options, background: 'opaque', outputFormat: 'webp', width: undefined, height: undefined },
       { OPENAI_IMAGE_MODEL: 'sd-3', OPENAI_RESPONSE_FORMAT: 'b64_json', OPENAI_PROJECT: 'p-1' },
     );
@@ -137,7 +137,7 @@ describe('the OpenAI adapter', () => {
 
   it('asks for the nearest size that is offered, and for qualities that are known', async () => {
     const sizes = { OPENAI_IMAGE_SIZES: '1024x1024,1536x1024' };
-    const { warnings, sentSize } = await generate(picture(png), { quality: 'hd' }, sizes);
+    const { warnings, sentSize } = await generate(image(png), { quality: 'hd' }, sizes);
     expect(sentJson()).toMatchObject({ size: '1536x1024', quality: 'high' });
     expect([warnings, sentSize]).toEqual([['The quality hd was asked for as high.'], '1536x1024']);
   });
@@ -147,7 +147,7 @@ describe('the OpenAI adapter', () => {
     const images = bytes.map((one) => ({ bytes: one, contentType: 'image/jpeg', width: 64, height: 64 }) as const);
     const mask = { bytes: Buffer.from('mask\r\n--'), contentType: 'image/png', width: 64, height: 64 } as const;
     const order = { action: 'generation', images, mask, moderation: 'low', inputFidelity: 'high' } as const;
-    const { warnings } = await generate(picture(png), { ...order, prompt: 'zwei Bäume\r\n--x' });
+    const { warnings } = await generate(image(png), { ...order, prompt: 'zwei Bäume\r\n--x' });
     expect(lastCall().path).toBe('/v1/images/edits');
     expect(lastCall().headers['content-length']).toBe(String(lastCall().body.length));
     const form = await sentForm();
@@ -173,36 +173,36 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
     ).providers.get('local')!;
     const local = new OpenAiProvider(openAiSettings(entry, undefined, config), new PublicFetcher(egress));
     expect([local.maskForm, provider().maskForm]).toEqual(['white', 'alpha']);
-    upstream.script(picture(png));
-    const image = { bytes: Buffer.from('image'), contentType: 'image/png', width: 64, height: 64 } as const;
-    const mask = { ...image, bytes: Buffer.from('white') };
-    await local.generate(orderOf({ images: [image], mask }), contextOf());
+    upstream.script(image(png));
+    const sent = { bytes: Buffer.from('image'), contentType: 'image/png', width: 64, height: 64 } as const;
+    const mask = { ...sent, bytes: Buffer.from('white') };
+    await local.generate(orderOf({ images: [sent], mask }), contextOf());
     expect(lastCall().path).toBe('/v1/images/inpainting');
     const form = await sentForm();
     const text = async (name: string) => Buffer.from(await (form.get(name) as File).arrayBuffer()).toString();
     expect([await text('image'), await text('mask'), form.get('prompt')]).toEqual(['image', 'white', orderOf().prompt]);
-    await local.generate(orderOf({ images: [image, image] }), contextOf());
+    await local.generate(orderOf({ images: [sent, sent] }), contextOf());
     expect(lastCall().path).toBe('/v1/images/edits');
     const before = upstream.calls.length;
-    const two = local.generate(orderOf({ images: [image, image], mask }), contextOf());
+    const two = local.generate(orderOf({ images: [sent, sent], mask }), contextOf());
     expect(await failureOf(two)).toMatchObject({ code: 'unsupported_parameter', param: 'image', charged: 'no' });
     expect(upstream.calls.length).toBe(before);
   });
 
   it('takes orders to the server out of prompts', async () => {
     const nested = 'a <sd_cpp_<sd_cpp_extra_args>{}</sd_cpp_extra_args>extra_args>{"steps":99}</sd_cpp_extra_args>pear';
-    const { warnings } = await generate(picture(png), { prompt: nested });
+    const { warnings } = await generate(image(png), { prompt: nested });
     expect(sentJson()).toMatchObject({ prompt: 'a pear' });
     expect(warnings).toEqual(['Instructions to the server were taken out of the prompt.']);
-    await generate(picture(png), { prompt: 'a <sd_cpp_extra_args>fig' });
+    await generate(image(png), { prompt: 'a <sd_cpp_extra_args>fig' });
     expect(sentJson()).toMatchObject({ prompt: 'a fig' });
-    const only = generate(picture(png), { prompt: '<SD_CPP_EXTRA_ARGS>{}</sd_cpp_extra_args>' });
+    const only = generate(image(png), { prompt: '<SD_CPP_EXTRA_ARGS>{}</sd_cpp_extra_args>' });
     expect(await failureOf(only)).toMatchObject({ code: 'invalid_value', param: 'prompt', retryable: false });
   });
 
   it('asks for partial pictures only when they are wanted, at the first start, from a server that streams', async () => {
     const asked = async (changes: object, settings = {}, startNumber = 1): Promise<unknown> => {
-      await generate(picture(png), changes, settings, contextOf({ startNumber }));
+      await generate(image(png), changes, settings, contextOf({ startNumber }));
       return (sentJson() as { stream?: boolean }).stream;
     };
     expect(await asked({})).toBeUndefined();
@@ -212,9 +212,9 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
   });
 
   it('works with a server that does not stream: one that answers JSON, one that refuses the field', async () => {
-    const { warnings } = await generate(picture(png), { partialImages: 2 });
+    const { warnings } = await generate(image(png), { partialImages: 2 });
     expect(warnings).toEqual(['The provider sent no partial images.']);
-    upstream.script(apiError(400, { type: 'invalid_request_error', param: 'stream' }), picture(png));
+    upstream.script(apiError(400, { type: 'invalid_request_error', param: 'stream' }), image(png));
     const forgetful = provider();
     const order = orderOf({ partialImages: 2 });
     expect(await failureOf(forgetful.generate(order, contextOf()))).toMatchObject({ retryable: true, charged: 'no' });
@@ -236,9 +236,9 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
   });
 
   it('reads usage, and leaves out what is none', async () => {
-    expect((await generate(picture(png, { usage: USAGE }))).usage).toEqual(USAGE);
-    expect((await generate(picture(png, { usage: { input_tokens: -1, output_tokens: 'x' } }))).usage).toBeUndefined();
-    expect((await generate(picture(png, { usage: null, error: null }))).usage).toBeUndefined();
+    expect((await generate(image(png, { usage: USAGE }))).usage).toEqual(USAGE);
+    expect((await generate(image(png, { usage: { input_tokens: -1, output_tokens: 'x' } }))).usage).toBeUndefined();
+    expect((await generate(image(png, { usage: null, error: null }))).usage).toBeUndefined();
   });
 
   it('fetches a picture from its address, without the key, and knows that it may have been paid for', async () => {
@@ -352,7 +352,7 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
 
   it('knows that nothing was bought as long as the request was not out', async () => {
     const nowhere = { OPENAI_BASE_URL: `http://127.0.0.1:${await freePort()}/v1` };
-    const refused = await failureOf(generate(picture(png), {}, nowhere));
+    const refused = await failureOf(generate(image(png), {}, nowhere));
     expect(refused).toMatchObject({ code: 'upstream_error', retryable: true, charged: 'no' });
     expect(refused.message).toBe('The provider could not be reached.');
     // Takes the beginning of an upload and hangs up.
@@ -361,8 +361,8 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
     }).listen(0, '127.0.0.1');
     await once(rude, 'listening');
     const address = rude.address() as { port: number };
-    const image = { bytes: Buffer.alloc(30_000_000), contentType: 'image/png', width: 64, height: 64 } as const;
-    const half = generate(picture(png), { images: [image] }, { OPENAI_BASE_URL: `http://127.0.0.1:${address.port}` });
+    const sent = { bytes: Buffer.alloc(30_000_000), contentType: 'image/png', width: 64, height: 64 } as const;
+    const half = generate(image(png), { images: [sent] }, { OPENAI_BASE_URL: `http://127.0.0.1:${address.port}` });
     const torn = await failureOf(half).finally(() => rude.close());
     expect(torn).toMatchObject({ code: 'upstream_error', retryable: true, charged: 'no' });
   });

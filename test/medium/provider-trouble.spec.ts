@@ -1,18 +1,25 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import type { GatePass, GateRefusal } from '#routing/gate.js';
+import type { CallPermit, CallRejection } from '#routing/limiter.js';
 import { FaultProxy } from '../support/fault-proxy.js';
-import { openGateRoom, passed, providerEntry, reasonOf, type GateRoom, type OpenGate } from '../support/gate-room.js';
+import {
+  openLimiterRoom,
+  passed,
+  providerEntry,
+  reasonOf,
+  type LimiterRoom,
+  type OpenLimiter,
+} from '../support/limiter-room.js';
 
 const WAIT = { timeoutMs: 10_000 };
-type Answer = GatePass | GateRefusal;
+type Answer = CallPermit | CallRejection;
 
 describe('a provider in trouble, at several processes', () => {
-  let room: GateRoom;
-  let gates: OpenGate[];
+  let room: LimiterRoom;
+  let limiters: OpenLimiter[];
   let tasks = 0;
   beforeEach(async () => {
-    room = await openGateRoom();
-    gates = [await room.gate(), await room.gate(), await room.gate()];
+    room = await openLimiterRoom();
+    limiters = [await room.limiter(), await room.limiter(), await room.limiter()];
   });
   const proxies: FaultProxy[] = [];
   afterEach(async () => {
@@ -26,7 +33,7 @@ describe('a provider in trouble, at several processes', () => {
   }
 
   const entry = providerEntry('p');
-  const at = (index: number) => gates[index % gates.length] as OpenGate;
+  const at = (index: number) => limiters[index % limiters.length] as OpenLimiter;
   const ask = (index: number, key = 'a'): Promise<Answer> => at(index).enter(entry, key, `task-${tasks++}`);
   const look = async () => {
     const [state] = await at(0).state.look(['p']);
@@ -41,7 +48,7 @@ describe('a provider in trouble, at several processes', () => {
     }
   }
   /** The first pass that anybody gets. */
-  async function firstPass(): Promise<GatePass> {
+  async function firstPass(): Promise<CallPermit> {
     let pass: Answer | undefined;
     await waitUntil(async () => {
       const answers = await Promise.all([ask(0), ask(1), ask(2)]);
@@ -59,7 +66,7 @@ describe('a provider in trouble, at several processes', () => {
     expect((await look()).breaker).toBe('closed');
     await end('failed');
     const answers = await Promise.all([ask(0), ask(1), ask(2)]);
-    for (const answer of answers as GateRefusal[]) {
+    for (const answer of answers as CallRejection[]) {
       expect(answer.reason).toBe('open');
       expect(answer.retryAfterMs).toBeLessThanOrEqual(1_000);
     }
@@ -93,7 +100,7 @@ describe('a provider in trouble, at several processes', () => {
     await end('failed', 3);
     (await firstPass()).end('neutral');
     (await firstPass()).end('key_refused', 100);
-    const doomed = await room.gate();
+    const doomed = await room.limiter();
     await waitUntil(async () => 'end' in (await doomed.enter(entry, 'a', 'doomed')), WAIT);
     await doomed.kill();
     expect(reasonOf(await ask(0))).toBe('open');
@@ -122,7 +129,7 @@ describe('a provider in trouble, at several processes', () => {
   it('keeps a refused key back as long as it was told, while its other keys go on', async () => {
     passed(await ask(0, 'a')).end('key_refused', 20_000);
     await waitUntil(async () => (await look()).cooling.size === 1, WAIT);
-    const refusal = (await ask(1, 'a')) as GateRefusal;
+    const refusal = (await ask(1, 'a')) as CallRejection;
     expect(refusal.reason).toBe('cooling');
     expect(refusal.retryAfterMs).toBeGreaterThan(10_000);
     expect(refusal.retryAfterMs).toBeLessThanOrEqual(20_000);
@@ -157,7 +164,7 @@ describe('a provider in trouble, at several processes', () => {
 
   it('stays drained while Postgres does not answer', async () => {
     const proxy = await proxyOf(room.databaseUrl);
-    const cut = await room.gate({ databaseUrl: proxy.url });
+    const cut = await room.limiter({ databaseUrl: proxy.url });
     await at(0).switches.drain('p', null);
     await waitUntil(() => cut.drained.has('p'), WAIT);
     proxy.fault = 'black-hole';
@@ -172,20 +179,20 @@ describe('a provider in trouble, at several processes', () => {
 
   it.each(['black-hole', 'reset'] as const)('lets calls pass without limits when Redis suffers %s', async (fault) => {
     const proxy = await proxyOf(room.redisUrl);
-    const cut = await room.gate({ redisUrl: proxy.url });
+    const cut = await room.limiter({ redisUrl: proxy.url });
     const full = providerEntry('p', { concurrency: 1 });
     passed(await cut.enter(full, 'a', 'before'));
     proxy.fault = fault;
     const passes = [passed(await cut.enter(full, 'a', 'one')), passed(await cut.enter(full, 'a', 'two'))];
     passes[0]?.end('failed');
     passes[0]?.park(1_000);
-    expect(cut.logged('gate.without_redis')).toBe(1);
+    expect(cut.logged('limiter.without_redis')).toBe(1);
     proxy.fault = 'pass';
     // What is in hand counts again as soon as Redis is there, above the limit too.
-    expect(await waitUntil(() => cut.logged('gate.counts_again') === 1, WAIT)).toBe(true);
+    expect(await waitUntil(() => cut.logged('limiter.counts_again') === 1, WAIT)).toBe(true);
     expect(await waitUntil(async () => (await look()).calls === 2, WAIT)).toBe(true);
     expect(reasonOf(await cut.enter(full, 'a', 'three'))).toBe('busy');
-    expect([cut.logged('gate.without_redis'), cut.logged('gate.counts_again')]).toEqual([1, 1]);
+    expect([cut.logged('limiter.without_redis'), cut.logged('limiter.counts_again')]).toEqual([1, 1]);
   });
 
   it('tells metrics why calls were refused', async () => {

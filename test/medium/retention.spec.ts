@@ -36,7 +36,7 @@ describe('retention', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A completed task with one upload and one picture in the store. */
+  /** A completed task with one upload and one image in the store. */
   async function completed(): Promise<{ id: string; input: string; result: string }> {
     const wanted = command();
     const input = inputKey(wanted.id, 0);
@@ -44,12 +44,12 @@ describe('retention', () => {
       { ...wanted, inputs: [{ kind: 'object', key: input, bytes: 1, param: 'image' }] },
       DEADLINE_MS,
     );
-    const claim = await room.moves.claim(wanted.id, 'worker', 20_000);
+    const claim = await room.transitions.claim(wanted.id, 'worker', 20_000);
     const attempt = claim?.attempt ?? 0;
     const result = resultKey(wanted.id, attempt, 'png');
     for (const key of [input, result]) await put(key);
     const image = { key: result, contentType: 'image/png', width: 1, height: 1, bytes: 1, sha256: '00' };
-    await room.moves.complete({ id: wanted.id, attempt }, { images: [image], usage: undefined, warnings: [] });
+    await room.transitions.complete({ id: wanted.id, attempt }, { images: [image], usage: undefined, warnings: [] });
     return { id: wanted.id, input, result };
   }
 

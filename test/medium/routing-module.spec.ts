@@ -5,23 +5,23 @@ import { CatalogueModule } from '#catalogue/catalogue.module.js';
 import { ConfigModule } from '#config/config.module.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { QueueConfig } from '#queue/queue.config.js';
-import { ProviderGate } from '#routing/provider-gate.js';
+import { ProviderLimiter } from '#routing/provider-limiter.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { RoutingModule } from '#routing/routing.module.js';
 import { MetricsConfig } from '#telemetry/metrics.config.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { TelemetryConfig } from '#telemetry/telemetry.config.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
-import { openGateRoom, passed, providerEntry, type GateRoom } from '../support/gate-room.js';
+import { openLimiterRoom, passed, providerEntry, type LimiterRoom } from '../support/limiter-room.js';
 
 const CONFIGS = [TelemetryConfig, MetricsConfig, DatabaseConfig, QueueConfig, CatalogueConfig, RoutingConfig];
 
-describe('the gate of a process', () => {
-  let room: GateRoom;
+describe('the limiter of a process', () => {
+  let room: LimiterRoom;
   let app: INestApplicationContext;
   beforeEach(async () => {
-    room = await openGateRoom();
-    await (await room.gate()).switches.drain('off', null);
+    room = await openLimiterRoom();
+    await (await room.limiter()).switches.drain('off', null);
     const env = {
       DATABASE_URL: room.databaseUrl,
       REDIS_URL: room.redisUrl,
@@ -43,27 +43,27 @@ describe('the gate of a process', () => {
   });
 
   it('knows who is drained before it lets the first call pass', async () => {
-    expect(await app.get(ProviderGate).enter(providerEntry('off'), '', 'task')).toMatchObject({ reason: 'drained' });
+    expect(await app.get(ProviderLimiter).enter(providerEntry('off'), '', 'task')).toMatchObject({ reason: 'drained' });
   });
 
   it('tells metrics what it has in hand and how the providers of the catalogue are', async () => {
-    const gate = app.get(ProviderGate);
+    const limiter = app.get(ProviderLimiter);
     const text = () => app.get(Metrics).text();
     const sandbox = providerEntry('sandbox');
     expect(await text()).toContain('darkroom_provider_calls{provider="sandbox"} 0');
-    const pass = passed(await gate.enter(sandbox, '', 'task'));
+    const pass = passed(await limiter.enter(sandbox, '', 'task'));
     expect(await text()).toContain('darkroom_provider_calls{provider="sandbox"} 1');
     expect(await text()).toContain('darkroom_provider_breaker{provider="sandbox"} 0');
     pass.end('neutral');
-    for (let n = 0; n < 5; n++) passed(await gate.enter(sandbox, '', `task-${n}`)).end('failed');
-    await gate.settled();
+    for (let n = 0; n < 5; n++) passed(await limiter.enter(sandbox, '', `task-${n}`)).end('failed');
+    await limiter.settled();
     expect(await text()).toContain('darkroom_provider_breaker{provider="sandbox"} 2');
   });
 
   it('gives back what was told before it ends', async () => {
-    passed(await app.get(ProviderGate).enter(providerEntry('p'), '', 'task')).end('neutral');
+    passed(await app.get(ProviderLimiter).enter(providerEntry('p'), '', 'task')).end('neutral');
     await app.close();
-    const other = await room.gate();
+    const other = await room.limiter();
     expect(await other.state.look(['p'])).toMatchObject([{ calls: 0 }]);
   });
 });

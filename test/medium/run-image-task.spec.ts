@@ -32,7 +32,7 @@ describe('running one task', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A worker whose pictures this provider makes. */
+  /** A worker whose images this provider makes. */
   function worker(provider: ImageProvider = new SandboxProvider()) {
     const registry = ProviderRegistry.of(new Map([['gpt-image-2', provider]]));
     return imageWorker(room, { store, registry, ports: allowedPorts });
@@ -75,7 +75,7 @@ describe('running one task', () => {
     expect(task.usage?.total_tokens).toBeGreaterThan(0);
   });
 
-  it('rings for the webhooks of its task', async () => {
+  it('enqueues the webhooks of its task', async () => {
     const id = await accepted({ asynchronous: true, callbackUrl: 'https://hooks.example/' });
     await worker().run(id);
     const [delivery] = await room.deliveryLine.headsOfTask(id);
@@ -156,8 +156,8 @@ describe('running one task', () => {
 
   it('does not buy a second time when the outcome of the first call is unknown', async () => {
     const id = await accepted();
-    const claim = await room.moves.claim(id, 'lost-worker', 1);
-    await room.moves.startProvider(
+    const claim = await room.transitions.claim(id, 'lost-worker', 1);
+    await room.transitions.startProvider(
       { id, attempt: claim?.attempt ?? 0 },
       { provider: 'paid', key: '', model: 'gpt-image-2', free: false },
       3,
@@ -175,8 +175,8 @@ describe('running one task', () => {
 
   it('buys a second time where the operator has said so', async () => {
     const id = await accepted();
-    const claim = await room.moves.claim(id, 'lost-worker', 1);
-    await room.moves.startProvider(
+    const claim = await room.transitions.claim(id, 'lost-worker', 1);
+    await room.transitions.startProvider(
       { id, attempt: claim?.attempt ?? 0 },
       { provider: 'paid', key: '', model: 'gpt-image-2', free: false },
       3,
@@ -199,10 +199,10 @@ describe('running one task', () => {
 
   it('resumes the provider’s own job instead of starting another', async () => {
     const id = await accepted();
-    const claim = await room.moves.claim(id, 'lost-worker', 1);
-    const hold = { id, attempt: claim?.attempt ?? 0 };
-    await room.moves.startProvider(hold, { provider: 'paid', key: '', model: 'gpt-image-2', free: false }, 3);
-    await room.moves.acceptedByProvider(hold, 'vendor-job-1');
+    const claim = await room.transitions.claim(id, 'lost-worker', 1);
+    const lease = { id, attempt: claim?.attempt ?? 0 };
+    await room.transitions.startProvider(lease, { provider: 'paid', key: '', model: 'gpt-image-2', free: false }, 3);
+    await room.transitions.acceptedByProvider(lease, 'vendor-job-1');
     await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
     const seen: (string | undefined)[] = [];
     const second = vendor((context) => {
@@ -236,7 +236,7 @@ describe('running one task', () => {
   it('gives up on a task that took three workers with it', async () => {
     const id = await accepted();
     for (let n = 0; n < 3; n++) {
-      expect(await room.moves.claim(id, `lost-worker-${n}`, 20_000)).toMatchObject({ losses: n });
+      expect(await room.transitions.claim(id, `lost-worker-${n}`, 20_000)).toMatchObject({ losses: n });
       await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
     }
     await worker().run(id);
@@ -287,11 +287,11 @@ describe('running one task', () => {
     const stopping = worker(endless);
     const run = stopping.run(id);
     await started.promise;
-    stopping.holds.abortAll();
+    stopping.leases.abortAll();
     await run;
     expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued' });
     expect(await room.redis.exists(`${room.prefix}:images:${id}-1`)).toBe(1);
-    const next = await room.moves.claim(id, 'next', 20_000);
+    const next = await room.transitions.claim(id, 'next', 20_000);
     expect(next).toMatchObject({ providerCallOpen: true, providerStarts: 1 });
   });
 

@@ -10,7 +10,7 @@ import { ProviderOptionsError } from '#providers/provider-options.js';
 import { contextOf } from '#providers/sandbox/sandbox-calls.fixture.js';
 import { submitPollProvider } from '#providers/submit-poll/from-entry.js';
 import type { SubmitPollProvider } from '#providers/submit-poll/submit-poll-provider.js';
-import { describeImageProvider, drive, failureOf, orderOf, plainPicture } from '../support/image-provider-suite.js';
+import { describeImageProvider, drive, failureOf, orderOf, plainImage } from '../support/image-provider-suite.js';
 import { cut, hang, json, text, type Script } from '../support/scripted-upstream.js';
 import { startJobVendor, VENDORS, type JobVendor } from '../support/submit-poll-vendor.js';
 
@@ -24,7 +24,7 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
   let vendor: JobVendor;
   let png: Buffer;
   beforeAll(async () => {
-    png = await plainPicture(1536, 864);
+    png = await plainImage(1536, 864);
     vendor = await startJobVendor(type, KEY, JOB, png);
   });
   afterAll(() => vendor.close());

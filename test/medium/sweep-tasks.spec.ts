@@ -45,11 +45,11 @@ describe('the sweep', () => {
     const queued = await oldTask();
     await room.queue.add({ taskId: queued, epoch: 0 });
     const fresh = await room.store.insert(command(), DEADLINE_MS);
-    const held = await oldTask();
-    await room.moves.claim(held, 'worker', 20_000);
+    const lease = await oldTask();
+    await room.transitions.claim(lease, 'worker', 20_000);
     const later = await oldTask();
-    const claim = await room.moves.claim(later, 'worker', 20_000);
-    await room.moves.giveBack({ id: later, attempt: claim?.attempt ?? 0 }, 60_000);
+    const claim = await room.transitions.claim(later, 'worker', 20_000);
+    await room.transitions.giveBack({ id: later, attempt: claim?.attempt ?? 0 }, 60_000);
     expect(await room.newSweep().enqueueForgotten()).toBe(0);
     expect(await room.newSweep().requeueAbandoned()).toBe(0);
     expect(await jobsOf(fresh.id)).toEqual([]);
@@ -57,11 +57,11 @@ describe('the sweep', () => {
 
   it('asks for a parked task again whose job was lost, before others, and fails it at its deadline', async () => {
     const id = await oldTask();
-    const claim = await room.moves.claim(id, 'worker', 20_000);
-    const held = { id, attempt: claim?.attempt ?? 0 };
-    await room.moves.startProvider(held, { provider: 'paid', key: '', model: 'm', free: false }, 3);
-    await room.moves.acceptedByProvider(held, 'vendor-job-1');
-    await room.moves.park(held, 1_000);
+    const claim = await room.transitions.claim(id, 'worker', 20_000);
+    const lease = { id, attempt: claim?.attempt ?? 0 };
+    await room.transitions.startProvider(lease, { provider: 'paid', key: '', model: 'm', free: false }, 3);
+    await room.transitions.acceptedByProvider(lease, 'vendor-job-1');
+    await room.transitions.park(lease, 1_000);
     expect(await room.newSweep().requeueAbandoned()).toBe(0);
     expect(await room.newSweep().enqueueForgotten()).toBe(0);
     await room.sql(`UPDATE tasks SET next_try_at = now() - interval '6 seconds' WHERE id = $1`, [id]);
@@ -92,7 +92,7 @@ describe('the sweep', () => {
   it('requeues a task whose worker fell silent, under a job id that was never used', async () => {
     const id = await oldTask();
     await room.queue.add({ taskId: id, epoch: 0 });
-    await room.moves.claim(id, 'worker', 20_000);
+    await room.transitions.claim(id, 'worker', 20_000);
     await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
     const results = await Promise.all([room.newSweep().requeueAbandoned(), room.newSweep().requeueAbandoned()]);
     expect(results.sort()).toEqual([0, 1]);

@@ -2,7 +2,7 @@ import { loadConfig } from '#config/load-config.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';
 import type { Task } from '#tasks/task.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
-import { Holds } from '../../apps/worker/src/images/hold.js';
+import { Leases } from '../../apps/worker/src/images/leases.js';
 import { ServiceReport } from '../../apps/worker/src/images/service-report.js';
 import { TaskFigures } from '#tasks/task-figures.js';
 import { ThisWorker } from '../../apps/worker/src/images/this-worker.js';
@@ -29,7 +29,7 @@ describe('estimates', () => {
   /** What one worker process tells. */
   function worker(owner: string, concurrency = 2): ServiceReport {
     const [tasks, config] = loadConfig([TasksConfig, WorkerConfig], { WORKER_CONCURRENCY: String(concurrency) });
-    const worker = new ThisWorker(config, new Holds(room.moves, tasks, room.listener, room.logger), owner);
+    const worker = new ThisWorker(config, new Leases(room.transitions, tasks, room.listener, room.logger), owner);
     return new ServiceReport(room.times, new TaskFigures(room.database), worker, room.logger);
   }
 
@@ -145,13 +145,13 @@ describe('estimates', () => {
     const { id } = await room.store.insert({ ...command(), estimatedMs: 7_000 }, DEADLINE_MS);
     const read = async () => (await room.store.look([id]))[0] as Task;
     await room.sql(`UPDATE tasks SET created_at = now() - interval '10 seconds' WHERE id = $1`, [id]);
-    await room.moves.claim(id, 'one', 60_000);
+    await room.transitions.claim(id, 'one', 60_000);
     const running = estimates.outlook(await read()).estimatedMs ?? 0;
     expect([running >= 15_000, running < 16_000]).toEqual([true, true]);
     await room.sql(`UPDATE tasks SET started_at = now() - interval '9 seconds' WHERE id = $1`, [id]);
     const late = await read();
     expect(estimates.outlook(late).estimatedMs).toBe(late.underway?.ageMs);
-    await room.moves.fail(
+    await room.transitions.fail(
       { id, attempt: 1 },
       { type: 'api_error', code: null, message: '', param: null, http_status: 500 },
     );

@@ -1,7 +1,7 @@
 import { waitUntil } from '#embedded/wait-until.js';
 import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
-describe('bells', () => {
+describe('task events', () => {
   let room: TaskRoom;
   beforeAll(async () => {
     room = await openTaskRoom();
@@ -13,19 +13,19 @@ describe('bells', () => {
     room.listener.onSettled((taskId) => heard.push(`settled ${taskId}`));
     room.listener.onSettled((taskId) => heard.push(`settled too ${taskId}`));
     room.listener.onCancelled((taskId) => heard.push(`cancelled ${taskId}`));
-    // A bell that rings before the subscription stands is lost, as any bell may be.
+    // An event that is published before the subscription stands is lost, as any may be.
     await waitUntil(
       () => {
-        room.bell.ring('task_0');
-        room.bell.ringCancelled('task_0');
+        room.events.publishSettled('task_0');
+        room.events.publishCancelled('task_0');
         return heard.includes('settled too task_0') && heard.includes('cancelled task_0');
       },
       { timeoutMs: 10_000 },
     );
     heard.length = 0;
-    room.bell.ringChanged('task_1');
-    room.bell.ringCancelled('task_2');
-    room.bell.ring('task_3');
+    room.events.publishChanged('task_1');
+    room.events.publishCancelled('task_2');
+    room.events.publishSettled('task_3');
     await waitUntil(() => heard.includes('settled too task_3'), { timeoutMs: 10_000 });
     const expected = ['cancelled task_2', 'settled task_3', 'settled too task_3'];
     expect(heard.filter((line) => !line.endsWith('task_0'))).toEqual(expected);

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { PrismaService } from '#database/prisma.service.js';
 import { unknownEnd } from '#tasks/provider-call.js';
-import { TaskMoves } from '#tasks/task-moves.js';
+import { TaskTransitions } from '#tasks/task-transitions.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 /** A server plans a prepared statement for good once it has run five times. */
@@ -26,20 +26,22 @@ describe('how Postgres finds the task of a move', () => {
 
     // One connection, so that its counts are written when it ends.
     const pool = new pg.Pool({ ...room.database.pool.options, max: 1 });
-    const moves = new TaskMoves({ pool } as PrismaService);
+    const transitions = new TaskTransitions({ pool } as PrismaService);
     for (const { id } of waiting) {
-      await moves.claim(id, 'worker', 20_000);
-      const hold = { id, attempt: 1 };
-      await moves.startProvider(hold, { provider: 'sandbox', key: '', model: 'm', free: true }, 3);
-      await moves.startProvider(
-        hold,
+      await transitions.claim(id, 'worker', 20_000);
+      const lease = { id, attempt: 1 };
+      await transitions.startProvider(lease, { provider: 'sandbox', key: '', model: 'm', free: true }, 3);
+      await transitions.startProvider(
+        lease,
         { provider: 'openai', key: 'main', model: 'm', free: false },
         3,
         unknownEnd(true),
       );
-      await moves.progress(hold, 50, 'running');
-      await moves.renew([hold], 20_000);
-      expect(await moves.complete(hold, { images: [], usage: undefined, warnings: [] }, unknownEnd(false))).toBe(true);
+      await transitions.progress(lease, 50, 'running');
+      await transitions.renew([lease], 20_000);
+      expect(await transitions.complete(lease, { images: [], usage: undefined, warnings: [] }, unknownEnd(false))).toBe(
+        true,
+      );
     }
     await pool.end();
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { TaskBellListener } from '#tasks/task-events.js';
+import { TaskEventListener } from '#tasks/task-events.js';
 import { TaskPartials, TaskPartialsListener, type TaskPartial } from '#tasks/task-partials.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
@@ -44,14 +44,14 @@ describe('partial pictures on their way', () => {
     expect(await channels()).toEqual([]);
   });
 
-  it('are not taken for the bell by those who hear it on the same connection', async () => {
+  it('are not taken for an event by those who hear them on the same connection', async () => {
     const rung: string[] = [];
     const heard: number[] = [];
-    new TaskBellListener(listening, room.queueConfig).onSettled((taskId) => rung.push(taskId));
+    new TaskEventListener(listening, room.queueConfig).onSettled((taskId) => rung.push(taskId));
     const stop = listener.listen('task_c', ({ index }) => heard.push(index));
     await subscribed(1);
     partials.send('task_c', 0, 'png', Buffer.from('x'));
-    room.bell.ring('task_c');
+    room.events.publishSettled('task_c');
     await waitUntil(() => Promise.resolve(rung.length > 0), { timeoutMs: 5_000 });
     expect([heard, rung]).toEqual([[0], ['task_c']]);
     stop();

@@ -38,8 +38,8 @@ describe('watching tasks', () => {
     const looks = [...tasks, ...tasks].map(({ id }) => seen(id, (task) => task?.phase === 'running'));
     expect(watchers.size).toBe(20);
     for (const { id } of tasks) {
-      await room.moves.claim(id, 'worker', LEASE_MS);
-      room.bell.ringChanged(id);
+      await room.transitions.claim(id, 'worker', LEASE_MS);
+      room.events.publishChanged(id);
     }
     expect((await Promise.all(looks)).map((task) => task?.id)).toEqual([...tasks, ...tasks].map(({ id }) => id));
   });
@@ -49,13 +49,13 @@ describe('watching tasks', () => {
     expect(await seen(id, () => true)).toMatchObject({ id, phase: 'queued' });
   });
 
-  it('sees every kind of change when all bells are lost', async () => {
+  it('sees every kind of change when all events are lost', async () => {
     const { id } = await room.store.insert(command(), DEADLINE_MS);
     const running = seen(id, (task) => task?.phase === 'running');
-    const claim = await room.moves.claim(id, 'worker', LEASE_MS);
+    const claim = await room.transitions.claim(id, 'worker', LEASE_MS);
     expect(await running).toMatchObject({ id, progress: 0 });
     const moved = seen(id, (task) => task?.progress === 40);
-    await room.moves.progress({ id, attempt: claim?.attempt ?? 0 }, 40, 'running');
+    await room.transitions.progress({ id, attempt: claim?.attempt ?? 0 }, 40, 'running');
     await moved;
     const ended = seen(id, (task) => task?.status === 'cancelled');
     await room.store.cancel('acct_default', id);

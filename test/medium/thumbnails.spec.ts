@@ -16,7 +16,7 @@ import type { TaskOptions } from '#tasks/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { CollectOrphans } from '../../apps/worker/src/maintenance/collect-orphans.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
-import { imageWorker, pictureOf, vendor } from '../support/image-worker.js';
+import { imageWorker, imageOf, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -41,9 +41,9 @@ describe('thumbnails', () => {
     return (await room.store.insert({ ...wanted, options: { ...wanted.options, ...options } }, DEADLINE_MS)).id;
   }
 
-  /** A worker whose provider has one picture; its thumbnails may go to another store. */
-  function worker(picture: Buffer, thumbnailStore: ObjectStore = store) {
-    const paid = vendor(() => Promise.resolve(pictureOf(picture)));
+  /** A worker whose provider has one image; its thumbnails may go to another store. */
+  function worker(image: Buffer, thumbnailStore: ObjectStore = store) {
+    const paid = vendor(() => Promise.resolve(imageOf(image)));
     const registry = ProviderRegistry.of(new Map([['gpt-image-2', paid]]));
     return imageWorker(room, { store, thumbnailStore, registry });
   }
@@ -112,8 +112,8 @@ describe('thumbnails', () => {
     const run = stopping.run(id);
     expect(await waitUntil(() => Promise.resolve(asked), { timeoutMs: 10_000 })).toBe(true);
     expect(await room.store.find(TEST_ACCOUNT, id)).toMatchObject({ status: 'completed' });
-    expect(stopping.holds.size).toBe(0);
-    stopping.holds.abortAll();
+    expect(stopping.leases.size).toBe(0);
+    stopping.leases.abortAll();
     await run;
     // The job may come back; the task is not run again.
     await worker(await gradientImage(1024, 1024, 'png')).run(id);

@@ -21,21 +21,21 @@ describe('waiting for a task', () => {
   });
 
   async function settle(id: string): Promise<void> {
-    const claim = await room.moves.claim(id, 'worker', 20_000);
-    await room.moves.complete({ id, attempt: claim?.attempt ?? 0 }, result);
+    const claim = await room.transitions.claim(id, 'worker', 20_000);
+    await room.transitions.complete({ id, attempt: claim?.attempt ?? 0 }, result);
   }
 
-  it('answers all of many callers with their own task when the bell rings', async () => {
+  it('answers all of many callers with their own task when the event comes', async () => {
     const tasks = await Promise.all(Array.from({ length: 60 }, () => room.store.insert(command(), DEADLINE_MS)));
     const answers = Promise.all(tasks.map((task) => wait.settled(task, 60_000)));
     for (const task of tasks) {
       await settle(task.id);
-      room.bell.ring(task.id);
+      room.events.publishSettled(task.id);
     }
     expect((await answers).map((task) => task?.id)).toEqual(tasks.map((task) => task.id));
   });
 
-  it('answers when the bell was lost', async () => {
+  it('answers when the event was lost', async () => {
     const task = await room.store.insert(command(), DEADLINE_MS);
     const answer = wait.settled(task, 60_000);
     await settle(task.id);
@@ -52,7 +52,7 @@ describe('waiting for a task', () => {
     const task = await room.store.insert(command(), DEADLINE_MS);
     const answers = Promise.all([wait.settled(task, 60_000), wait.settled(task, 60_000)]);
     await settle(task.id);
-    room.bell.ring(task.id);
+    room.events.publishSettled(task.id);
     expect((await answers).map((answer) => answer?.status)).toEqual(['completed', 'completed']);
   });
 

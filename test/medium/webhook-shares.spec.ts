@@ -1,6 +1,6 @@
 import type { AppError } from '#contract/app-error.js';
 import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
-import type { ClaimedDelivery } from '#webhooks/delivery-moves.js';
+import type { ClaimedDelivery } from '#webhooks/delivery-transitions.js';
 import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { nextStep, type AttemptResult } from '#webhooks/next-step.js';
@@ -38,13 +38,13 @@ describe('the places of an account for its webhooks', () => {
   }
 
   async function claimAll(ids: readonly string[]): Promise<ClaimedDelivery[]> {
-    const claims = await Promise.all(ids.map((id) => room.deliveryMoves.claim(id, LEASE_MS)));
+    const claims = await Promise.all(ids.map((id) => room.deliveryTransitions.claim(id, LEASE_MS)));
     return claims.filter((claim) => claim !== undefined);
   }
 
   async function end(claimed: ClaimedDelivery | undefined, result: AttemptResult): Promise<void> {
     if (claimed === undefined) throw new Error('nothing was claimed');
-    await room.deliveryMoves.finish(claimed, result, nextStep(result, claimed.tries, [3_600]), 1);
+    await room.deliveryTransitions.finish(claimed, result, nextStep(result, claimed.tries, [3_600]), 1);
   }
 
   const heads = async (): Promise<string[]> => (await room.deliveryLine.heads()).map(({ deliveryId }) => deliveryId);

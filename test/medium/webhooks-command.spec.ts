@@ -89,11 +89,11 @@ describe('npm run webhooks', () => {
     for (const task of [id, other]) await room.store.cancel(TEST_ACCOUNT, task);
     const log = new DeliveryLogStore(room.database);
     const [delivery] = await log.list(TEST_ACCOUNT, { taskId: id, limit: 10 });
-    const claimed = await room.deliveryMoves.claim(delivery?.id ?? '', 25_000);
+    const claimed = await room.deliveryTransitions.claim(delivery?.id ?? '', 25_000);
     if (claimed === undefined) throw new Error('not claimed');
     await expect(run('resend', claimed.id)).rejects.toThrow('at this moment');
     const step = { state: 'failed', delayMs: 0, gone: false, counts: true } as const;
-    await room.deliveryMoves.finish(claimed, { error: 'timeout' }, step, 15_000);
+    await room.deliveryTransitions.finish(claimed, { error: 'timeout' }, step, 15_000);
 
     const found = await run('deliveries', '--task', id);
     expect(found).toMatch(

@@ -80,17 +80,17 @@ describe('webhooks', () => {
       secrets,
     );
     const attempts = new AttemptDelivery(messages, new PublicPoster(egressConfig, network), config, room.logger);
-    return new DeliverWebhook(room.deliveryMoves, room.deliveries, attempts, config, room.logger);
+    return new DeliverWebhook(room.deliveryTransitions, room.deliveries, attempts, config, room.logger);
   }
 
   /** A task of an asynchronous call that has just been completed. */
   async function completed(changes: Partial<TaskCommand> = {}): Promise<string> {
     const { id } = await room.store.insert(command({ asynchronous: true, ...changes }), DEADLINE_MS);
-    const claim = await room.moves.claim(id, 'worker', 20_000);
+    const claim = await room.transitions.claim(id, 'worker', 20_000);
     const attempt = claim?.attempt ?? 0;
     const image = { contentType: 'image/png', width: 64, height: 64, bytes: 1, sha256: '00' };
     const images = [{ key: resultKey(id, attempt, 'png'), ...image }];
-    expect(await room.moves.complete({ id, attempt }, { images, usage: undefined, warnings: [] })).toBe(true);
+    expect(await room.transitions.complete({ id, attempt }, { images, usage: undefined, warnings: [] })).toBe(true);
     return id;
   }
 
@@ -173,9 +173,9 @@ describe('webhooks', () => {
     await endpoints.add(TEST_ACCOUNT, receiver.url(path));
     const asynchronous = { asynchronous: true };
     const failing = await room.store.insert(command(asynchronous), DEADLINE_MS);
-    const claim = await room.moves.claim(failing.id, 'worker', 20_000);
+    const claim = await room.transitions.claim(failing.id, 'worker', 20_000);
     const error = { type: 'api_error', code: 'internal_error', message: 'x', param: null, http_status: 500 } as const;
-    await room.moves.fail({ id: failing.id, attempt: claim?.attempt ?? 0 }, error);
+    await room.transitions.fail({ id: failing.id, attempt: claim?.attempt ?? 0 }, error);
     const cancelled = await room.store.insert(command(asynchronous), DEADLINE_MS);
     await room.store.cancel(TEST_ACCOUNT, cancelled.id);
     const overdue = await room.store.insert(command(asynchronous), DEADLINE_MS);
@@ -234,7 +234,7 @@ describe('webhooks', () => {
     expect(receiver.at(path)).toHaveLength(1);
 
     const lost = await onlyDelivery(await completed());
-    const held = await room.deliveryMoves.claim(lost.id, 25_000);
+    const lease = await room.deliveryTransitions.claim(lost.id, 25_000);
     await deliverer().run(lost.id);
     expect(receiver.at(path)).toHaveLength(1);
     await sql(`UPDATE webhook_deliveries SET lease_until = now() - interval '1 second' WHERE id = $1`, [lost.id]);
@@ -242,8 +242,8 @@ describe('webhooks', () => {
     expect(receiver.at(path)).toHaveLength(2);
     // What the sleeper brings at last is noted, and changes nothing.
     const step = { state: 'failed', delayMs: 0, gone: true, counts: true } as const;
-    if (held === undefined) throw new Error('not claimed');
-    expect(await room.deliveryMoves.finish(held, { status: 410 }, step, 1)).toBeUndefined();
+    if (lease === undefined) throw new Error('not claimed');
+    expect(await room.deliveryTransitions.finish(lease, { status: 410 }, step, 1)).toBeUndefined();
     expect(await onlyDelivery(lost.taskId)).toMatchObject({
       state: 'delivered',
       attempts: [
@@ -403,9 +403,9 @@ describe('webhooks', () => {
 
   it('are found when nobody rang for them, and rung for once', async () => {
     await endpoints.add(TEST_ACCOUNT, receiver.url(path));
-    const [due, later, held] = [await completed(), await completed(), await completed()];
+    const [due, later, lease] = [await completed(), await completed(), await completed()];
     await sql(`UPDATE webhook_deliveries SET next_try_at = now() + interval '1 hour' WHERE task_id = $1`, [later]);
-    await room.deliveryMoves.claim((await onlyDelivery(held)).id, 25_000);
+    await room.deliveryTransitions.claim((await onlyDelivery(lease)).id, 25_000);
     const { id } = await onlyDelivery(due);
     expect(await room.deliveries.enqueueForgotten()).toBe(1);
     expect(await room.redis.keys(`${room.prefix}:webhooks:whd_*`)).toEqual([`${room.prefix}:webhooks:${id}-0`]);

@@ -48,11 +48,11 @@ interface Seen {
 describe('the ledger, while callers leave and cancel', () => {
   let room: HangUpRoom;
   let upstream: ScriptedUpstream;
-  let picture: string;
+  let image: string;
   const seen = new Map<string, Seen>();
   let count = 0;
   beforeAll(async () => {
-    picture = (await gradientImage(1024, 1024, 'png')).toString('base64');
+    image = (await gradientImage(1024, 1024, 'png')).toString('base64');
     upstream = await startUpstream();
     upstream.script(async (call, response) => {
       const body = call.body.toString();
@@ -60,7 +60,7 @@ describe('the ledger, while callers leave and cancel', () => {
       const state = { called: true, half: false, whole: false };
       seen.set(marker, state);
       if (does === 'refuses') return apiError(400, { type: 'invalid_request_error' })(call, response);
-      const [half, rest] = answerOf(call, picture);
+      const [half, rest] = answerOf(call, image);
       response.writeHead(200, { 'content-type': half === '' ? 'application/json' : 'text/event-stream' });
       response.write(half);
       state.half = true;
@@ -120,7 +120,7 @@ describe('the ledger, while callers leave and cancel', () => {
       if (next.stage !== 'at once') await waitUntil(reached, { timeoutMs: 2_000 });
       if (next.deed.includes('cancels')) await this.cancel(marker, key);
       if (next.deed.includes('hangs up')) gone.abort();
-      // Who waits for a picture that never comes is cancelled in the end, and who waits for a chat is answered.
+      // Who waits for an image that never comes is cancelled in the end, and who waits for a chat is answered.
       if (next.course === 'hangs' && !next.kind.includes('chat')) await this.cancel(marker, key);
       await call;
     }
@@ -153,7 +153,7 @@ describe('the ledger, while callers leave and cancel', () => {
 
     async check(limit: number): Promise<void> {
       let total = 0;
-      for (const one of this.done) total += one.kind.includes('chat') ? await this.chat(one) : await this.picture(one);
+      for (const one of this.done) total += one.kind.includes('chat') ? await this.chat(one) : await this.image(one);
       const [budget] = (
         await this.rows<{ spent: number }>('SELECT spent_micros::float8 AS spent FROM budgets WHERE owner_id = $1')
       ).rows;
@@ -161,8 +161,8 @@ describe('the ledger, while callers leave and cancel', () => {
       expect(total).toBeLessThanOrEqual(limit + DEAREST_CHAT);
     }
 
-    /** What the picture has cost, if it was accepted: nothing, or its price once a provider may have charged for it. */
-    private async picture({ marker, keyId }: { marker: string; keyId: string }): Promise<number> {
+    /** What the image has cost, if it was accepted: nothing, or its price once a provider may have charged for it. */
+    private async image({ marker, keyId }: { marker: string; keyId: string }): Promise<number> {
       const { rows } = await room.platform.pool.query<Record<string, number | string | null>>(
         `SELECT status, sum(amount_micros) FILTER (WHERE kind = 'reserve')::float8 AS reserved,
            COALESCE(sum(amount_micros) FILTER (WHERE kind = 'settle'), 0)::float8 AS settled,
@@ -251,7 +251,7 @@ function isAt(stage: Action['stage'], state: Seen | undefined): boolean {
 }
 
 /** The first half of an answer, empty where it comes in one piece, and the rest. */
-function answerOf({ path, body }: UpstreamCall, picture: string): [string, string] {
+function answerOf({ path, body }: UpstreamCall, image: string): [string, string] {
   const streamed = (JSON.parse(body.toString()) as { stream?: boolean }).stream === true;
   const event = (data: object, name?: string): string =>
     `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;
@@ -261,11 +261,11 @@ function answerOf({ path, body }: UpstreamCall, picture: string): [string, strin
     const text = event({ id: 'c', choices: [{ index: 0, delta: { content: 'hello' }, finish_reason: null }] });
     return [text + finish, `${event({ id: 'c', choices: [], usage: USAGE })}data: [DONE]\n\n`];
   }
-  if (!streamed) return ['', JSON.stringify({ created: 1, data: [{ b64_json: picture }] })];
+  if (!streamed) return ['', JSON.stringify({ created: 1, data: [{ b64_json: image }] })];
   const partial = (index: number): string => {
     const type = 'image_generation.partial_image';
-    return event({ type, b64_json: picture, partial_image_index: index }, type);
+    return event({ type, b64_json: image, partial_image_index: index }, type);
   };
   const type = 'image_generation.completed';
-  return [[0, 1, 2].map(partial).join(''), event({ type, b64_json: picture }, type)];
+  return [[0, 1, 2].map(partial).join(''), event({ type, b64_json: image }, type)];
 }

@@ -58,7 +58,7 @@ describe('the JSON fields of image requests', () => {
       ...combinationProblems(sent, asynchronous),
       ...strictProblems(sent, unknown),
     ];
-    // A prompt that asks the sandbox for nothing would have it draw a large picture.
+    // A prompt that asks the sandbox for nothing would have it draw a large image.
     if (allowed.length === 0 && !String(sent.get('prompt')).includes(REFUSED_PROMPT)) return;
     const answer = await answerOf(
       await platform.call(path, {

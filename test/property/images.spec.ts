@@ -11,7 +11,7 @@ import { REFUSED_PROMPT } from './image-fields.js';
 import { JPEG, PNG, WEBP } from './references.js';
 
 const EDITS = '/v1/images/edits/async';
-/** What a picture that was looked at to its last pixel ends with here: the sandbox refuses the prompt. */
+/** What an image that was looked at to its last pixel ends with here: the sandbox refuses the prompt. */
 const TAKEN = 'moderation_blocked';
 const REFUSALS = ['invalid_image_file', 'unsupported_image_media_type', 'image_too_large', 'image_too_small'];
 
@@ -143,7 +143,7 @@ describe('images that are not what they seem', () => {
       const [name = '', code = ''] = found[index] ?? [];
       expect([name, expected.includes(code) ? 'fine' : code]).toEqual([name, 'fine']);
     }
-    // Four pictures of 64 megapixels at once would be 768 MB; none of these may come near that.
+    // Four images of 64 megapixels at once would be 768 MB; none of these may come near that.
     expect(memoryOf(platform.worker.pid).peak).toBeLessThan(900);
   }, 120_000);
 

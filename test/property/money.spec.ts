@@ -10,7 +10,7 @@ import { RetractTasks } from '#tasks/retract-tasks.js';
 import { taskError } from '#tasks/task-error.js';
 import { newTaskId } from '#tasks/task-id.js';
 import { TaskIntake } from '#tasks/task-intake.js';
-import { TaskMoves } from '#tasks/task-moves.js';
+import { TaskTransitions } from '#tasks/task-transitions.js';
 import { TaskStore } from '#tasks/task-store.js';
 import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
@@ -66,14 +66,14 @@ const course = fc.array(fc.array(step, { minLength: 1, maxLength: 12 }), { minLe
 /** Each process has a pool of its own; steps take turns between them. */
 describe('the ledger', () => {
   let room: TaskRoom;
-  let processes: { database: PrismaService; intake: TaskIntake; store: TaskStore; moves: TaskMoves }[];
+  let processes: { database: PrismaService; intake: TaskIntake; store: TaskStore; transitions: TaskTransitions }[];
   let runCount = 0;
   beforeAll(async () => {
     room = await openTaskRoom();
     const config = { databaseUrl: room.databaseUrl, databasePool: 8, connectTimeoutMs: 5_000, queryTimeoutMs: 10_000 };
     processes = [room.database, new PrismaService(config, room.logger)].map((database) => {
       const store = new TaskStore(database);
-      return { database, store, intake: new TaskIntake(database, store), moves: new TaskMoves(database) };
+      return { database, store, intake: new TaskIntake(database, store), transitions: new TaskTransitions(database) };
     });
   });
   afterAll(async () => {
@@ -92,7 +92,7 @@ describe('the ledger', () => {
     }
 
     async step(next: Step): Promise<void> {
-      const { database, intake, store, moves } = processes[this.turn++ % 2] as (typeof processes)[number];
+      const { database, intake, store, transitions } = processes[this.turn++ % 2] as (typeof processes)[number];
       if (next.kind === 'set') return this.set(next.owner);
       if (next.kind === 'submit') return this.submit(intake, next);
       const id = this.ids[next.task % Math.max(1, this.ids.length)];
@@ -101,19 +101,19 @@ describe('the ledger', () => {
         'SELECT account_id, attempt FROM tasks WHERE id = $1',
         [id],
       );
-      const hold = { id, attempt: rows[0]?.attempt ?? 0 };
-      if (next.kind === 'claim') await moves.claim(id, 'worker', 20_000);
+      const lease = { id, attempt: rows[0]?.attempt ?? 0 };
+      if (next.kind === 'claim') await transitions.claim(id, 'worker', 20_000);
       else if (next.kind === 'call' || next.kind === 'call for free') {
         const call = { provider: 'p', key: '', model: 'm', free: next.kind === 'call for free' };
-        const { attempt = hold.attempt } = (await moves.claim(id, 'worker', 20_000)) ?? {};
-        await moves.startProvider({ id, attempt }, call, 3, { outcome: 'failed', charged: 'no' });
+        const { attempt = lease.attempt } = (await transitions.claim(id, 'worker', 20_000)) ?? {};
+        await transitions.startProvider({ id, attempt }, call, 3, { outcome: 'failed', charged: 'no' });
       } else if (next.kind === 'give back') {
-        await moves.giveBack(hold, 0, { outcome: 'unknown', charged: next.task % 2 === 0 ? 'maybe' : 'no' });
-      } else if (next.kind === 'fail') await moves.fail(hold, FAILURE);
+        await transitions.giveBack(lease, 0, { outcome: 'unknown', charged: next.task % 2 === 0 ? 'maybe' : 'no' });
+      } else if (next.kind === 'fail') await transitions.fail(lease, FAILURE);
       else if (next.kind === 'cancel') await store.cancel(rows[0]?.account_id ?? '', id);
       else if (next.kind === 'complete') {
         const usage = { input_tokens: next.tokens, output_tokens: next.tokens, total_tokens: 2 * next.tokens };
-        await moves.complete(hold, { images: [IMAGE], usage, warnings: [] });
+        await transitions.complete(lease, { images: [IMAGE], usage, warnings: [] });
       } else if (next.kind === 'expire') {
         await database.pool.query(`UPDATE tasks SET deadline_at = now() - interval '1 s' WHERE id = $1`, [id]);
         await room.newSweep().failOverdue();

@@ -9,14 +9,14 @@ export interface LibraryShapes {
   /** Where the key stands. */
   readonly key: { readonly header: string; readonly value: (secret: string) => string };
   readonly path: string;
-  readonly finished: (picture: { readonly url: string; readonly base64: string }) => Script;
+  readonly finished: (image: { readonly url: string; readonly base64: string }) => Script;
   readonly withoutPicture: () => Script;
   /** Refused before the drawing, by status. */
   readonly refused: (status: number, word: string, headers?: Record<string, string>) => Script;
   /** Refused for what was asked for. */
   readonly moderated: () => Script;
   /** Kept back after the drawing. */
-  readonly keptBack: (picture: { readonly url: string }) => Script;
+  readonly keptBack: (image: { readonly url: string }) => Script;
 }
 
 const gemini = (candidate: object, more: object = {}): Script =>
@@ -69,7 +69,7 @@ export interface LibraryServer {
   readonly url: string;
   readonly shapes: LibraryShapes;
   readonly calls: readonly UpstreamCall[];
-  /** Where fal's pictures lie. */
+  /** Where fal's images lie. */
   readonly pictureUrl: string;
   /** How it answers from now on; what is left out goes well. */
   plan(plan?: { order?: Script; file?: Script }): void;

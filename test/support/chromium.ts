@@ -13,7 +13,7 @@ const WIDE = { width: 1280, height: 860 };
 const PHONE = { width: 390, height: 844 };
 const FITS = 'document.documentElement.scrollWidth <= innerWidth + 1';
 const FITS_MS = 5_000;
-/** Waits until the page was drawn anew, pictures are there and nothing moves but what moves for ever. */
+/** Waits until the page was drawn anew, images are there and nothing moves but what moves for ever. */
 const SETTLE = `Promise.all([
   new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
   ...[...document.images]
@@ -31,7 +31,7 @@ export interface Screen {
   /** Dialogs, errors of scripts and breaches of the Content-Security-Policy; a good page has none. */
   readonly troubles: string[];
   /**
-   * Looks at the page in both colours, wide and on a phone, and answers what axe finds serious there. Keeps a picture of
+   * Looks at the page in both colours, wide and on a phone, and answers what axe finds serious there. Keeps an image of
    * each in TEST_SCREENSHOTS, when that names a folder.
    */
   inspect(name: string): Promise<string[]>;

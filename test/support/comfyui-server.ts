@@ -8,9 +8,9 @@ type Nodes = Record<string, { class_type: string; inputs: Record<string, unknown
 
 /** What becomes of the jobs to come. */
 export interface Drawing {
-  /** Pictures that are saved; none for a workflow that saves nothing. */
+  /** Images that are saved; none for a workflow that saves nothing. */
   readonly pictures?: readonly Buffer[];
-  /** The picture after each step, as the server's previews. */
+  /** The image after each step, as the server's previews. */
   readonly previews?: readonly Buffer[];
   /** The type of the exception that ends it. */
   readonly exception?: string;
@@ -225,9 +225,9 @@ export class FakeComfyUi {
         return;
       }
       case 'GET /view': {
-        const picture = this.stored.get(url.searchParams.get('filename') ?? '');
-        if (picture === undefined) response.writeHead(404).end();
-        else response.writeHead(200, { 'content-type': 'image/png' }).end(picture);
+        const image = this.stored.get(url.searchParams.get('filename') ?? '');
+        if (image === undefined) response.writeHead(404).end();
+        else response.writeHead(200, { 'content-type': 'image/png' }).end(image);
         return;
       }
       default:

@@ -86,7 +86,7 @@ export async function call(
   }
 }
 
-/** A picture of 1024 x 1024 pixels. */
+/** An image of 1024 x 1024 pixels. */
 export function order(prompt: string): { model: string; resolution: string; prompt: string } {
   return { model: 'gpt-image-2', resolution: '1k', prompt };
 }

@@ -173,10 +173,10 @@ class Link {
 
   /** Until bytes may go this way. What was on its way before its sender left arrives all the same. */
   private async whileHeld(way: 'request' | 'answer'): Promise<void> {
-    while (!this.over && this.holds(way)) await once(this.changes, 'change');
+    while (!this.over && this.leases(way)) await once(this.changes, 'change');
   }
 
-  private holds(way: 'request' | 'answer'): boolean {
+  private leases(way: 'request' | 'answer'): boolean {
     if (this.fault === 'mute') return way === 'answer';
     return this.fault === 'black-hole' || (this.fault === 'half-open' && way === 'answer');
   }

@@ -41,7 +41,7 @@ export async function drive(
   throw new Error(`no picture after ${MAX_LOOKS} looks`);
 }
 
-/** What a call throws; fails the test when it brings a picture. */
+/** What a call throws; fails the test when it brings an image. */
 export async function failureOf(call: Promise<unknown>): Promise<ProviderError> {
   const thrown: unknown = await call.then(
     () => new Error('the call brought a picture'),
@@ -51,8 +51,8 @@ export async function failureOf(call: Promise<unknown>): Promise<ProviderError> 
   return thrown;
 }
 
-/** A plain picture, and the same as an input. */
-export async function plainPicture(width: number, height: number, colour = '#406080'): Promise<Buffer> {
+/** A plain image, and the same as an input. */
+export async function plainImage(width: number, height: number, colour = '#406080'): Promise<Buffer> {
   return sharp({ create: { width, height, channels: 4, background: colour } })
     .png()
     .toBuffer();
@@ -78,7 +78,7 @@ interface Suite {
   readonly begun: () => Promise<void>;
   /** What the vendor has no way to do or to say. */
   readonly lacks?: readonly ('usage' | 'partials' | 'moderation' | 'rate-limit')[];
-  /** Warnings that come with every picture. */
+  /** Warnings that come with every image. */
   readonly notes?: readonly string[];
   /** Where it is another than usual. */
   readonly fates?: Partial<Record<Behaviour, Fate>>;
@@ -107,9 +107,9 @@ export function describeImageProvider({ provider, behave, begun, lacks = [], not
   });
 
   it('takes several reference images and a mask', async () => {
-    const bytes = await plainPicture(128, 128);
+    const bytes = await plainImage(128, 128);
     const image = { bytes, contentType: 'image/png', width: 128, height: 128 } as const;
-    const mask = { ...image, bytes: await plainPicture(128, 128, '#00000000') };
+    const mask = { ...image, bytes: await plainImage(128, 128, '#00000000') };
     const result = await generate('picture', { action: 'edit', images: [image, image], mask });
     expect((await sharp(await buffer(result.image)).metadata()).width).toBe(1536);
   });

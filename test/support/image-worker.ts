@@ -4,7 +4,7 @@ import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import type { ImageProvider } from '#providers/image-provider.js';
 import type { ProviderRegistry } from '#providers/registry.js';
-import type { Gate } from '#routing/gate.js';
+import type { Limiter } from '#routing/limiter.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { TaskEnds } from '#tasks/task-ends.js';
 import { TaskFigures } from '#tasks/task-figures.js';
@@ -14,11 +14,11 @@ import { Metrics } from '#telemetry/metrics.js';
 import { CallProvider } from '../../apps/worker/src/images/call-provider.js';
 import { ClaimTask } from '../../apps/worker/src/images/claim-task.js';
 import { CompleteTask } from '../../apps/worker/src/images/complete-task.js';
-import { DeliverPicture } from '../../apps/worker/src/images/deliver-picture.js';
-import { Holds } from '../../apps/worker/src/images/hold.js';
+import { DeliverImage } from '../../apps/worker/src/images/deliver-image.js';
+import { Leases } from '../../apps/worker/src/images/leases.js';
 import { KeepThumbnail } from '../../apps/worker/src/images/keep-thumbnail.js';
 import { LoadInputs } from '../../apps/worker/src/images/load-inputs.js';
-import { OrderPicture } from '../../apps/worker/src/images/order-picture.js';
+import { OrderImage } from '../../apps/worker/src/images/order-image.js';
 import { ProviderStarts } from '../../apps/worker/src/images/provider-starts.js';
 import { RequeueTask } from '../../apps/worker/src/images/requeue-task.js';
 import { RunImageTask } from '../../apps/worker/src/images/run-image-task.js';
@@ -31,14 +31,14 @@ import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import type { TaskRoom } from './task-room.js';
 
 /** Lets every call pass. */
-export const OPEN_GATE: Gate = { enter: () => Promise.resolve({ end: () => undefined, park: () => undefined }) };
+export const OPEN_LIMITER: Limiter = { enter: () => Promise.resolve({ end: () => undefined, park: () => undefined }) };
 
 interface WorkerParts {
   readonly store: ObjectStore;
   /** Where thumbnails go, if elsewhere. */
   readonly thumbnailStore?: ObjectStore;
   readonly registry: ProviderRegistry;
-  readonly gate?: Gate;
+  readonly limiter?: Limiter;
   /** Milliseconds, as a setting. */
   readonly leaseMs?: string;
   /** Local ports that image addresses may name. */
@@ -48,33 +48,36 @@ interface WorkerParts {
 /** A worker's parts, as its module puts them together, for one task. */
 export function imageWorker(
   room: TaskRoom,
-  { store, thumbnailStore = store, registry, gate = OPEN_GATE, leaseMs = '1000', ports = ['80'] }: WorkerParts,
+  { store, thumbnailStore = store, registry, limiter = OPEN_LIMITER, leaseMs = '1000', ports = ['80'] }: WorkerParts,
 ) {
   const [config, workerConfig] = loadConfig([TasksConfig, WorkerConfig], { LEASE_MS: leaseMs });
   const [egress] = loadConfig([EgressConfig], { EGRESS_ALLOW_CIDRS: '127.0.0.0/8', EGRESS_PORTS: ports.join() });
-  const { bell, queue, slots, deliveries, moves, logger } = room;
-  const holds = new Holds(moves, config, room.listener, logger);
+  const { events, queue, slots, deliveries, transitions, logger } = room;
+  const leases = new Leases(transitions, config, room.listener, logger);
   const metrics = new Metrics();
   const report = new ServiceReport(
     room.times,
     new TaskFigures(room.database),
-    new ThisWorker(workerConfig, holds),
+    new ThisWorker(workerConfig, leases),
     logger,
   );
   const meter = new TaskMeter(metrics, report);
-  const [starts, progress] = [new ProviderStarts(moves, meter, config, logger), new TaskProgress(moves, bell, logger)];
-  const ends = new TaskEnds(slots, bell, deliveries, metrics);
+  const [starts, progress] = [
+    new ProviderStarts(transitions, meter, config, logger),
+    new TaskProgress(transitions, events, logger),
+  ];
+  const ends = new TaskEnds(slots, events, deliveries, metrics);
   const partials = new TaskPartials(room.redis, room.queueConfig);
-  const calls = new CallProvider(starts, progress, registry, gate, partials);
+  const calls = new CallProvider(starts, progress, registry, limiter, partials);
   const inputs = new LoadInputs(store, new PublicFetcher(egress));
   const run = new RunImageTask(
-    new ClaimTask(holds, bell, meter, config, logger),
-    new OrderPicture(starts, registry, calls, inputs),
-    new DeliverPicture(store, progress, new CompleteTask(moves, ends, meter, logger)),
-    new SettleAttempt(moves, new RequeueTask(queue, bell), ends, config, logger),
-    new KeepThumbnail(moves, thumbnailStore, holds, workerConfig, logger),
+    new ClaimTask(leases, events, meter, config, logger),
+    new OrderImage(starts, registry, calls, inputs),
+    new DeliverImage(store, progress, new CompleteTask(transitions, ends, meter, logger)),
+    new SettleAttempt(transitions, new RequeueTask(queue, events), ends, config, logger),
+    new KeepThumbnail(transitions, thumbnailStore, leases, workerConfig, logger),
   );
-  return { holds, run: (id: string) => run.run(id).finally(() => holds.close()) };
+  return { leases, run: (id: string) => run.run(id).finally(() => leases.close()) };
 }
 
 type Generate = ImageProvider['generate'];
@@ -87,7 +90,7 @@ export function vendor(
   return { name, free: false, interrupted: 'fail', generate: (order, context) => generate(context, order) };
 }
 
-/** A vendor's answer with this picture. */
-export function pictureOf(bytes: Buffer): Awaited<ReturnType<Generate>> {
+/** A vendor's answer with this image. */
+export function imageOf(bytes: Buffer): Awaited<ReturnType<Generate>> {
   return { image: Readable.from([bytes]), warnings: [] };
 }

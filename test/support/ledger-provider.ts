@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import sharp from 'sharp';
 
-/** What an OpenAI-shaped provider may do instead of answering with a picture. */
+/** What an OpenAI-shaped provider may do instead of answering with an image. */
 export type ProviderFault =
   | 'hang'
   | 'http-401'
@@ -22,7 +22,7 @@ export type ProviderFault =
   | 'not-an-image'
   | 'huge';
 
-/** How the starts of one prompt go: the first faults in order, pictures afterwards. */
+/** How the starts of one prompt go: the first faults in order, images afterwards. */
 export interface Plan {
   /** Milliseconds until the answer. */
   readonly latencyMs?: number;
@@ -52,7 +52,7 @@ export class LedgerProvider {
   private readonly server: Server;
   private readonly closing = new AbortController();
 
-  private constructor(private readonly picture: string) {
+  private constructor(private readonly image: string) {
     this.server = createServer((request, response) => {
       this.serve(request, response).catch(() => response.destroy());
     });
@@ -105,26 +105,25 @@ export class LedgerProvider {
       idempotencyKey: request.headers['idempotency-key'] as string | undefined,
     });
     await delay(plan.latencyMs ?? 0, undefined, { signal: this.closing.signal, ref: false });
-    if (fate === 'picture')
-      sendPicture(response, this.picture, /"stream":\s*true|name="stream"\r\n\r\ntrue/.test(text));
-    else await misbehave(response, fate, this.picture);
+    if (fate === 'picture') sendImage(response, this.image, /"stream":\s*true|name="stream"\r\n\r\ntrue/.test(text));
+    else await misbehave(response, fate, this.image);
   }
 }
 
-function sendPicture(response: ServerResponse, picture: string, streamed: boolean): void {
+function sendImage(response: ServerResponse, image: string, streamed: boolean): void {
   const usage = {
     input_tokens: 12,
     output_tokens: 4160,
     total_tokens: 4172,
     input_tokens_details: { text_tokens: 12, image_tokens: 0 },
   };
-  if (!streamed) return sendJson(response, 200, { created: 1_794_650_000, data: [{ b64_json: picture }], usage });
+  if (!streamed) return sendJson(response, 200, { created: 1_794_650_000, data: [{ b64_json: image }], usage });
   const type = 'image_generation.completed';
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.end(`event: ${type}\ndata: ${JSON.stringify({ type, b64_json: picture, usage })}\n\n`);
+  response.end(`event: ${type}\ndata: ${JSON.stringify({ type, b64_json: image, usage })}\n\n`);
 }
 
-async function misbehave(response: ServerResponse, fault: ProviderFault, picture: string): Promise<void> {
+async function misbehave(response: ServerResponse, fault: ProviderFault, image: string): Promise<void> {
   switch (fault) {
     case 'hang':
       return;
@@ -143,8 +142,8 @@ async function misbehave(response: ServerResponse, fault: ProviderFault, picture
       response.socket?.resetAndDestroy();
       return;
     case 'cut-in-body':
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': picture.length + 1_000 });
-      response.write(`{"created":1,"data":[{"b64_json":"${picture.slice(0, 2_000)}`, () => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': image.length + 1_000 });
+      response.write(`{"created":1,"data":[{"b64_json":"${image.slice(0, 2_000)}`, () => {
         response.socket?.resetAndDestroy();
       });
       return;

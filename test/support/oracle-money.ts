@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Violation } from './oracle.js';
 
-/** Millionths that a picture costs where the oracle looks. */
+/** Millionths that an image costs where the oracle looks. */
 export const PRICE = 40_000;
 
 interface Account {

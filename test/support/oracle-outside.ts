@@ -23,7 +23,7 @@ export async function judgeOutside(
     found.push({ guarantee: 'G6', what: surprise });
   for (const what of await strangersLooks(room, wishes, keys)) found.push({ guarantee: 'G10', what });
   for (const what of await leaks(room, wishes, [...secrets, BASE64])) found.push({ guarantee: 'G11', what });
-  for (const what of await pictures(room, wishes)) found.push({ guarantee: 'G2', what });
+  for (const what of await images(room, wishes)) found.push({ guarantee: 'G2', what });
   for (const what of await connections(room)) found.push({ guarantee: 'G6', what });
   return found;
 }
@@ -75,8 +75,8 @@ async function redisContent(room: FaultRoom): Promise<string> {
   return texts.join('\n');
 }
 
-/** Every API must tell the same of a task, and give its picture. */
-async function pictures(room: FaultRoom, wishes: readonly Wish[]): Promise<string[]> {
+/** Every API must tell the same of a task, and give its image. */
+async function images(room: FaultRoom, wishes: readonly Wish[]): Promise<string[]> {
   const found: string[] = [];
   for (const { taskId, key } of wishes.filter(({ taskId }) => taskId !== undefined).slice(-40)) {
     const looks = await Promise.all(room.apis.map((api) => call(api, key, `/v1/tasks/${taskId}`)));
@@ -87,9 +87,9 @@ async function pictures(room: FaultRoom, wishes: readonly Wish[]): Promise<strin
       found.push(`${taskId} is ${seen.map((data) => data?.status).join(' and ')}`);
     const url = seen[0]?.result?.images[0]?.url[0];
     if (url === undefined) continue;
-    const picture = await fetch(url, { signal: AbortSignal.timeout(30_000) });
-    const bytes = Buffer.from(await picture.arrayBuffer());
-    if (!picture.ok || bytes.readUInt32BE(0) !== 0x89504e47) found.push(`${taskId}: its picture is ${picture.status}`);
+    const image = await fetch(url, { signal: AbortSignal.timeout(30_000) });
+    const bytes = Buffer.from(await image.arrayBuffer());
+    if (!image.ok || bytes.readUInt32BE(0) !== 0x89504e47) found.push(`${taskId}: its picture is ${image.status}`);
   }
   return found;
 }

@@ -23,7 +23,7 @@ export interface Evidence {
   readonly wishes: readonly Wish[];
   readonly ledger: readonly LedgerEntry[];
   readonly faults: readonly FaultWindow[];
-  /** Keys of all finished pictures in the store. */
+  /** Keys of all finished images in the store. */
   readonly objects: readonly string[];
   /** A start that may have been charged must not be followed by another. */
   readonly neverTwice: boolean;
@@ -81,7 +81,7 @@ export async function judge(evidence: Evidence): Promise<Violation[]> {
   return found;
 }
 
-/** Its pictures, and their small copies, which a worker may have stored without having come to note it. */
+/** Its images, and their small copies, which a worker may have stored without having come to note it. */
 function keysOf({ images }: Row, withThumbnail: boolean): string[] {
   return (images ?? []).flatMap(({ key }) => (withThumbnail ? [key, thumbnailKey(key)] : [key]));
 }

@@ -50,7 +50,7 @@ export async function startWorker(settings: Settings): Promise<TestProcess> {
   return await start('worker', port, { ...settings, WORKER_HEALTH_PORT: String(port) });
 }
 
-/** Starts a worker whose provider answers at once with one tiny picture, to requests of size `auto` alone. */
+/** Starts a worker whose provider answers at once with one tiny image, to requests of size `auto` alone. */
 export async function startInstantWorker(settings: Settings): Promise<TestProcess> {
   return await start('worker', await freePort(), settings, resolve('bench', 'instant-worker.mjs'));
 }

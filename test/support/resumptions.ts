@@ -13,7 +13,13 @@ export interface Resumption {
 }
 
 const KINDS = ['killed', 'frozen', 'blocked'];
-const LET_GO = new Set(['task.completed', 'task.failed', 'task.given_back', 'task.hold_lost', 'task.result_discarded']);
+const LET_GO = new Set([
+  'task.completed',
+  'task.failed',
+  'task.given_back',
+  'task.lease_lost',
+  'task.result_discarded',
+]);
 
 /** What became of the tasks that workers had in hand when they were killed, frozen or blocked, as the database saw it. */
 export async function resumptions(room: FaultRoom, faults: readonly FaultWindow[]): Promise<Resumption[]> {

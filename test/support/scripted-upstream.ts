@@ -106,8 +106,8 @@ export function events(...documents: readonly (Record<string, unknown> & { reado
   };
 }
 
-/** OpenAI's answer with this picture. */
-export function picture(bytes: Buffer, more: Readonly<Record<string, unknown>> = {}): Script {
+/** OpenAI's answer with this image. */
+export function image(bytes: Buffer, more: Readonly<Record<string, unknown>> = {}): Script {
   return json({ created: 1_795_233_600, data: [{ b64_json: bytes.toString('base64') }], ...more });
 }
 

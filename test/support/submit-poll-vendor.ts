@@ -3,11 +3,11 @@ import { json, startUpstream, text, type Script, type UpstreamCall } from './scr
 export const VENDORS = ['apimart', 'evolink', 'toapis'] as const;
 export type VendorType = (typeof VENDORS)[number];
 
-/** The published shapes of one vendor. `picture` is an address or base64. */
+/** The published shapes of one vendor. `image` is an address or base64. */
 export interface Shapes {
   readonly submitted: (jobId: string) => Script;
   readonly working: (jobId: string, status: string, progress: number) => Script;
-  readonly completed: (jobId: string, picture: string | undefined, more?: object) => Script;
+  readonly completed: (jobId: string, image: string | undefined, more?: object) => Script;
   readonly failed: (jobId: string, code: string, message?: string) => Script;
   readonly cancelled: (jobId: string) => Script;
   readonly refused: (status: number, type: string, message?: string, headers?: Record<string, string>) => Script;
@@ -40,8 +40,8 @@ export const SHAPES: Readonly<Record<VendorType, Shapes>> = {
     uploadPath: '/uploads/images',
     submitted: (jobId) => json({ code: 200, data: [{ status: 'submitted', task_id: jobId }] }),
     working: (jobId, status, progress) => apimartTask(jobId, { status, progress, estimated_time: 60 }),
-    completed: (jobId, picture, more = {}) => {
-      const images = picture === undefined ? [] : [{ url: [picture], expires_at: 1_763_174_708 }];
+    completed: (jobId, image, more = {}) => {
+      const images = image === undefined ? [] : [{ url: [image], expires_at: 1_763_174_708 }];
       return apimartTask(jobId, { status: 'completed', progress: 100, cost: 0.15, result: { images }, ...more });
     },
     failed: (jobId, code, message = 'It failed.') =>
@@ -64,11 +64,11 @@ export const SHAPES: Readonly<Record<VendorType, Shapes>> = {
         usage: { billing_rule: 'per_call', credits_reserved: 2.5, user_group: 'default' },
       }),
     working: (jobId, status, progress) => evolinkTask(jobId, { status, progress }),
-    completed: (jobId, picture, more = {}) =>
+    completed: (jobId, image, more = {}) =>
       evolinkTask(jobId, {
         status: 'completed',
         progress: 100,
-        results: picture === undefined ? [] : [picture],
+        results: image === undefined ? [] : [image],
         ...more,
       }),
     failed: (jobId, code, message = 'It failed.') =>
@@ -85,9 +85,9 @@ export const SHAPES: Readonly<Record<VendorType, Shapes>> = {
     uploadPath: '/uploads/images',
     submitted: (jobId) => toapisTask(jobId, { status: 'queued', progress: 0, metadata: {} }),
     working: (jobId, status, progress) => toapisTask(jobId, { status, progress }),
-    completed: (jobId, picture, more = {}) => {
-      const one = picture?.startsWith('http') === true ? { url: picture } : { b64_json: picture };
-      const data = picture === undefined ? [] : [one];
+    completed: (jobId, image, more = {}) => {
+      const one = image?.startsWith('http') === true ? { url: image } : { b64_json: image };
+      const data = image === undefined ? [] : [one];
       return toapisTask(jobId, { status: 'completed', progress: 100, result: { type: 'image', data }, ...more });
     },
     failed: (jobId, code, message = 'It failed.') =>
@@ -106,7 +106,7 @@ export interface JobVendor {
   readonly url: string;
   readonly shapes: Shapes;
   readonly calls: readonly UpstreamCall[];
-  /** Address of the finished picture. */
+  /** Address of the finished image. */
   readonly pictureUrl: string;
   /** How the vendor answers from now on; what is left out goes well. Looks are answered in turn, the last one stays. */
   plan(plan?: { submit?: Script; looks?: readonly Script[]; upload?: Script; file?: readonly Script[] }): void;

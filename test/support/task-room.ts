@@ -14,16 +14,16 @@ import { senderOptions } from '#queue/queue-sender.js';
 import { ServiceTimes } from '#queue/service-times.js';
 import { WebhookQueue } from '#queue/webhook-queue.js';
 import { SweepTasks } from '#tasks/sweep-tasks.js';
-import { TaskBell, TaskBellListener } from '#tasks/task-events.js';
+import { TaskEvents, TaskEventListener } from '#tasks/task-events.js';
 import { newRequestId, newTaskId } from '#tasks/task-id.js';
-import { TaskMoves } from '#tasks/task-moves.js';
+import { TaskTransitions } from '#tasks/task-transitions.js';
 import { TaskSlots } from '#tasks/task-slots.js';
 import { TaskStore } from '#tasks/task-store.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import type { TaskCommand } from '#tasks/task.js';
 import { Logger } from '#telemetry/logger.js';
 import { DeliveryLine } from '#webhooks/delivery-line.js';
-import { DeliveryMoves } from '#webhooks/delivery-moves.js';
+import { DeliveryTransitions } from '#webhooks/delivery-transitions.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { createTestDatabase } from './postgres.js';
@@ -51,18 +51,18 @@ export async function openTaskRoom(redisUrl?: string) {
   const database = new PrismaService(databaseConfig, logger);
   const redis = producerConnection(queueConfig, logger);
   await ready(redis);
-  const listening = patientConnection(queueConfig, 'bell', logger);
+  const listening = patientConnection(queueConfig, 'events', logger);
   const senders = [IMAGE_QUEUE, WEBHOOK_QUEUE].map((name) => new Queue(name, senderOptions(redis, queueConfig)));
   const [images, webhooks] = senders as [Queue, Queue];
   const order = new FairOrder(redis, queueConfig);
   const queue = new ImageQueue(images, redis, order);
   const webhookQueue = new WebhookQueue(webhooks, redis, queueConfig);
-  const deliveryMoves = new DeliveryMoves(database, webhooksConfig);
+  const deliveryTransitions = new DeliveryTransitions(database, webhooksConfig);
   const deliveryLine = new DeliveryLine(database, webhooksConfig);
   const slots = new TaskSlots(redis, queueConfig, tasksConfig, database);
   const health = new QueueHealth(redis, queueConfig);
-  const bell = new TaskBell(redis, queueConfig);
-  const listener = new TaskBellListener(listening, queueConfig);
+  const events = new TaskEvents(redis, queueConfig);
+  const listener = new TaskEventListener(listening, queueConfig);
   await database.pool.query(
     `INSERT INTO api_keys (id, account_id, name, prefix, hash) VALUES ($1, $2, 'test', 'sk-dr-test', '\\x00')`,
     [TEST_KEY, TEST_ACCOUNT],
@@ -74,7 +74,7 @@ export async function openTaskRoom(redisUrl?: string) {
     line: new QueueLine(images, redis, order),
     times: new ServiceTimes(redis, queueConfig),
     health,
-    bell,
+    events,
     listener,
     logger,
     prefix: testRedis.prefix,
@@ -82,12 +82,12 @@ export async function openTaskRoom(redisUrl?: string) {
     redisUrl: queueConfig.redisUrl,
     databaseUrl: testDatabase.url,
     store: new TaskStore(database),
-    moves: new TaskMoves(database),
-    deliveryMoves,
+    transitions: new TaskTransitions(database),
+    deliveryTransitions,
     deliveryLine,
     deliveries: new SendDeliveries(deliveryLine, webhookQueue, logger),
     slots,
-    newSweep: () => new SweepTasks(database, queue, bell, slots, logger),
+    newSweep: () => new SweepTasks(database, queue, events, slots, logger),
     /** Runs SQL that makes time pass for a task. */
     sql: (text: string, values: unknown[] = []) => database.pool.query(text, values),
     async close(): Promise<void> {
@@ -104,7 +104,7 @@ export async function openTaskRoom(redisUrl?: string) {
 
 export type TaskRoom = Awaited<ReturnType<typeof openTaskRoom>>;
 
-/** A valid command for a 1k square picture. */
+/** A valid command for a 1k square image. */
 export function command(changes: Partial<TaskCommand> = {}): TaskCommand {
   return {
     id: newTaskId(),

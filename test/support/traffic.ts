@@ -8,7 +8,7 @@ import type { LedgerProvider, ProviderFault } from './ledger-provider.js';
 /** In every prompt; must never be found where prompts do not belong. */
 export const PROMPT_CANARY = 'canary-of-prompts';
 
-/** One wish for one picture, and everything its caller ever heard of it. */
+/** One wish for one image, and everything its caller ever heard of it. */
 export interface Wish {
   readonly kind: 'sync' | 'async' | 'keyed' | 'sdk' | 'stream';
   readonly marker: string;

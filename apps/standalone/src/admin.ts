@@ -5,7 +5,7 @@ import { LinkStore } from '#accounts/link-store.js';
 import { storedEmailOf } from '#accounts/person-rules.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
 import { noteCommand } from './note-command.js';
-import { OneboxConfig } from './standalone.config.js';
+import { StandaloneConfig } from './standalone.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withDatabase } from './running.js';
 import { textTable, textTime } from './text-table.js';
 
@@ -25,7 +25,7 @@ export async function admin(
   const [command, email, accountId, ...rest] = args;
   const known = email === undefined ? ['link', 'list'] : ['reset-password'];
   if (command === undefined || !known.includes(command) || rest.length > 0) throw new SetupError(USAGE);
-  const [config] = loadConfig([OneboxConfig], env);
+  const [config] = loadConfig([StandaloneConfig], env);
   await withDatabase(requireDatabaseUrl(config), async (database) => {
     const { secretKey, url } = findRunning(config);
     if (secretKey === undefined) throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);

@@ -8,7 +8,7 @@ import { SignInConfig } from '#accounts/sign-in.config.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder, MIGRATIONS } from './data-folder.js';
-import { OneboxConfig } from './standalone.config.js';
+import { StandaloneConfig } from './standalone.config.js';
 import { findRunning, notRunning, reasonOf, withDatabase, withRedis, type Running } from './running.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -21,7 +21,7 @@ const MAX_SKEW_MS = 1_000;
 
 /** Checks the whole set-up, one line each; true when everything is well. Throws ConfigError. */
 export async function doctor(env: Environment, say: (line: string) => void): Promise<boolean> {
-  const [config] = loadConfig([OneboxConfig], env);
+  const [config] = loadConfig([StandaloneConfig], env);
   const running = findRunning(config);
   const checks: Check[] = [
     ['node version', nodeVersion],
@@ -51,7 +51,7 @@ function nodeVersion(): string {
   return process.versions.node;
 }
 
-function secrets(config: OneboxConfig, { secretKey }: Running): string {
+function secrets(config: StandaloneConfig, { secretKey }: Running): string {
   if (config.secretKey !== undefined) return 'SECRET_KEY is set';
   const file = new DataFolder(config.dataDir).secrets;
   if (secretKey === undefined) throw new Error(`${file} is missing and SECRET_KEY is not set`);
@@ -60,7 +60,7 @@ function secrets(config: OneboxConfig, { secretKey }: Running): string {
   return file;
 }
 
-function postgresChecks(config: OneboxConfig, { databaseUrl }: Running): Check[] {
+function postgresChecks(config: StandaloneConfig, { databaseUrl }: Running): Check[] {
   const query = async (sql: string): Promise<Record<string, unknown>> => {
     if (databaseUrl === undefined) throw new Error(notRunning(config, 'DATABASE_URL'));
     return await withDatabase(databaseUrl, async ({ pool }) => {
@@ -96,7 +96,7 @@ function postgresChecks(config: OneboxConfig, { databaseUrl }: Running): Check[]
   ];
 }
 
-function redisChecks(config: OneboxConfig, { redisUrl }: Running): Check[] {
+function redisChecks(config: StandaloneConfig, { redisUrl }: Running): Check[] {
   const ask = async <T>(work: (redis: Redis) => Promise<T>): Promise<T> => {
     if (redisUrl === undefined) throw new Error(notRunning(config, 'REDIS_URL'));
     return await withRedis(redisUrl, work);
@@ -146,13 +146,13 @@ async function skew(theirs: () => Promise<number>): Promise<string> {
   return `differs by ${Math.abs(difference)} ms`;
 }
 
-async function storage(env: Environment, { dataDir }: OneboxConfig): Promise<string> {
+async function storage(env: Environment, { dataDir }: StandaloneConfig): Promise<string> {
   const [config] = loadConfig([StorageConfig], { ...env, DATA_DIR: new DataFolder(dataDir).path });
   await (await createObjectStore(config)).check();
   return config.storage === 's3' ? `bucket ${config.s3Bucket}` : `${config.dataDir}/objects`;
 }
 
-async function publicUrl(config: OneboxConfig, { url }: Running): Promise<string> {
+async function publicUrl(config: StandaloneConfig, { url }: Running): Promise<string> {
   if (url === undefined) throw new Error(notRunning(config, 'PUBLIC_URL'));
   const address = new URL('healthz', url.endsWith('/') ? url : `${url}/`).href;
   const answer = await fetch(address, { signal: AbortSignal.timeout(5_000) });

@@ -27,7 +27,7 @@ ${curlLine(url, apiKey)}
 Ctrl-C stops everything.`;
 }
 
-/** One line that makes a picture and saves it as fox.png. */
+/** One line that makes an image and saves it as fox.png. */
 export function curlLine(url: string, apiKey: string): string {
   return [
     `curl -s ${url}/v1/images/generations`,

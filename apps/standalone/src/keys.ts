@@ -16,7 +16,7 @@ import { namedAccount } from './account-option.js';
 import { BUDGET_OPTIONS, budgetText, readBudget, type BudgetSetting } from './budget-options.js';
 import { LIMIT_OPTIONS, limitChanges, limitsText, readLimits } from './limit-options.js';
 import { noteCommand } from './note-command.js';
-import { OneboxConfig } from './standalone.config.js';
+import { StandaloneConfig } from './standalone.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withDatabase } from './running.js';
 import { textTable, textTime } from './text-table.js';
 
@@ -45,7 +45,7 @@ export async function keys(
   env: Readonly<Record<string, string | undefined>>,
   say: (line: string) => void,
 ): Promise<void> {
-  const [config, { keysPerAccount }] = loadConfig([OneboxConfig, AccountsConfig], env);
+  const [config, { keysPerAccount }] = loadConfig([StandaloneConfig, AccountsConfig], env);
   const { command, account, name, target, limits, budget } = parse(args);
   // Those of an account alone were refused for a key.
   const settings: Partial<ApiKeySettings> = limits;

@@ -1,7 +1,7 @@
 import { loadConfig } from '#config/load-config.js';
 import { migrate } from '#database/migrate.js';
 import { MIGRATIONS } from './data-folder.js';
-import { OneboxConfig } from './standalone.config.js';
+import { StandaloneConfig } from './standalone.config.js';
 import { requireDatabaseUrl } from './running.js';
 
 /** `migrate`: brings the database up to date. Throws MigrationError, SetupError or ConfigError. */
@@ -9,7 +9,7 @@ export async function migrateDatabase(
   env: Readonly<Record<string, string | undefined>>,
   say: (line: string) => void,
 ): Promise<void> {
-  const [config] = loadConfig([OneboxConfig], env);
+  const [config] = loadConfig([StandaloneConfig], env);
   const applied = await migrate(requireDatabaseUrl(config), MIGRATIONS);
   say(applied.length === 0 ? 'The database is up to date.' : `Applied ${applied.join(', ')}.`);
 }

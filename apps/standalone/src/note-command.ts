@@ -9,7 +9,7 @@ interface Noted {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** Writes into the audit log what a command has changed, which is the deed of nobody who is signed in. */
+/** Writes into the audit log what a command has changed, which no signed-in member did. */
 export async function noteCommand(
   database: PrismaService,
   action: AuditAction,

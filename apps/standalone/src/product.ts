@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { writeWhole, remove, type DataFolder } from './data-folder.js';
 import type { DataLock } from './data-lock.js';
-import type { OneboxConfig } from './standalone.config.js';
+import type { StandaloneConfig } from './standalone.config.js';
 import { firstFailure, startRole, type Role } from './role-process.js';
 import type { Services } from './services.js';
 import type { StopSignals } from './stop-signals.js';
@@ -25,7 +25,7 @@ export class Product {
   private published = false;
 
   constructor(
-    private readonly config: OneboxConfig,
+    private readonly config: StandaloneConfig,
     private readonly folder: DataFolder,
     private readonly lock: DataLock,
     private readonly say: (line: string) => void,

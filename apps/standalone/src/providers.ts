@@ -5,12 +5,12 @@ import type { ProviderEntry } from '#providers/provider-entry.js';
 import { loadConfig } from '#config/load-config.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { QueueConfig } from '#queue/queue.config.js';
-import { STARTS_KEPT } from '#routing/gate-scripts.js';
-import { GateState, type ProviderState } from '#routing/gate-state.js';
+import { STARTS_KEPT } from '#routing/limiter-scripts.js';
+import { LimiterState, type ProviderState } from '#routing/limiter-state.js';
 import { DRAIN_REASON, ProviderSwitches, type ProviderSwitch } from '#routing/provider-switches.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { noteCommand } from './note-command.js';
-import { OneboxConfig } from './standalone.config.js';
+import { StandaloneConfig } from './standalone.config.js';
 import { findRunning, reasonOf, requireDatabaseUrl, withDatabase, withRedis } from './running.js';
 import { textTable, textTime } from './text-table.js';
 
@@ -30,7 +30,7 @@ interface Asked {
 /** `providers list|drain|resume`. Throws SetupError with a sentence or the usage, ConfigError, CatalogueError. */
 export async function providers(args: readonly string[], env: Environment, say: (line: string) => void): Promise<void> {
   const { command, name, reason } = parse(args);
-  const [config] = loadConfig([OneboxConfig], env);
+  const [config] = loadConfig([StandaloneConfig], env);
   const known = catalogueOf(config, env);
   await withDatabase(requireDatabaseUrl(config), async (database) => {
     const switches = new ProviderSwitches(database);
@@ -67,7 +67,7 @@ function parse(args: readonly string[]): Asked {
 }
 
 /** What the settings name, else what runs on DATA_DIR was started with. */
-function catalogueOf(config: OneboxConfig, env: Environment): ReadonlyMap<string, ProviderEntry> {
+function catalogueOf(config: StandaloneConfig, env: Environment): ReadonlyMap<string, ProviderEntry> {
   const [catalogue] = loadConfig([CatalogueConfig], { ...env, MODELS_FILE: findRunning(config).modelsFile });
   try {
     return readCatalogue(catalogue, env).providers;
@@ -85,7 +85,7 @@ function unknown(name: string, known: readonly string[]): string {
 async function list(
   known: ReadonlyMap<string, ProviderEntry>,
   drained: ReadonlyMap<string, ProviderSwitch>,
-  config: OneboxConfig,
+  config: StandaloneConfig,
   env: Environment,
   say: (line: string) => void,
 ): Promise<void> {
@@ -104,14 +104,14 @@ async function list(
 /** Undefined, and said so, when Redis can't be asked. */
 async function look(
   names: readonly string[],
-  config: OneboxConfig,
+  config: StandaloneConfig,
   env: Environment,
   say: (line: string) => void,
 ): Promise<readonly ProviderState[] | undefined> {
   const { redisUrl } = findRunning(config);
   try {
     const [queue, routing] = loadConfig([QueueConfig, RoutingConfig], { ...env, REDIS_URL: redisUrl });
-    return await withRedis(queue.redisUrl, (redis) => new GateState(redis, queue, routing).look(names));
+    return await withRedis(queue.redisUrl, (redis) => new LimiterState(redis, queue, routing).look(names));
   } catch (error) {
     say(`Calls, breakers and resting keys are not known, because Redis can't be asked: ${reasonOf(error)}\n`);
     return undefined;

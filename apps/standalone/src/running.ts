@@ -3,7 +3,7 @@ import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { DataFolder, readWhole } from './data-folder.js';
 import { openDatabase } from './open-database.js';
-import type { OneboxConfig } from './standalone.config.js';
+import type { StandaloneConfig } from './standalone.config.js';
 import { readSecrets } from './secrets.js';
 
 /** What the commands beside `start` find out about a set-up, running here or described by the settings. */
@@ -17,7 +17,7 @@ export interface Running {
 }
 
 /** Settings come first; what they leave open is taken from the product that runs on DATA_DIR. */
-export function findRunning(config: OneboxConfig): Running {
+export function findRunning(config: StandaloneConfig): Running {
   const folder = new DataFolder(config.dataDir);
   const state = readWhole(folder.state) as
     { databaseUrl?: string; redisUrl?: string; url?: string; modelsFile?: string } | undefined;
@@ -31,12 +31,12 @@ export function findRunning(config: OneboxConfig): Running {
 }
 
 /** What to do when an address is not known. */
-export function notRunning(config: OneboxConfig, setting: string): string {
+export function notRunning(config: StandaloneConfig, setting: string): string {
   return `nothing runs on ${new DataFolder(config.dataDir).path}; start it with \`npm start\`, or set ${setting}`;
 }
 
 /** The database's address. Throws SetupError when it is not known. */
-export function requireDatabaseUrl(config: OneboxConfig): string {
+export function requireDatabaseUrl(config: StandaloneConfig): string {
   const { databaseUrl } = findRunning(config);
   if (databaseUrl === undefined)
     throw new SetupError(`The database is not known: ${notRunning(config, 'DATABASE_URL')}.`);

@@ -1,12 +1,12 @@
 import { startPostgres, type EmbeddedService } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import type { DataFolder } from './data-folder.js';
-import type { OneboxConfig } from './standalone.config.js';
+import type { StandaloneConfig } from './standalone.config.js';
 import type { Secrets } from './secrets.js';
 import { Supervised } from './supervised.js';
 
 interface ServiceOptions {
-  readonly config: OneboxConfig;
+  readonly config: StandaloneConfig;
   readonly folder: DataFolder;
   readonly secrets: Secrets;
   readonly onChange: () => void;

@@ -2,7 +2,7 @@ import { IsInt, IsOptional, IsString, IsUrl, Matches, Max, Min, MinLength } from
 import { Setting } from '#config/setting.js';
 
 /** What the one-machine product itself reads; everything else goes to its processes as it is. */
-export class OneboxConfig {
+export class StandaloneConfig {
   @Setting('PORT', 'Port the API listens on; 0 takes a free one.')
   @IsInt()
   @Min(0)

@@ -8,10 +8,10 @@ import { SetupError } from '#embedded/setup-error.js';
 import { firstAdminLink } from './admin.js';
 import { DataFolder, MIGRATIONS } from './data-folder.js';
 import { DataLock } from './data-lock.js';
-import { drawFirstPicture, isFree, orderFirstPicture, type PictureOrder } from './first-picture.js';
+import { drawFirstImage, isFree, orderFirstImage, type PictureOrder } from './first-image.js';
 import { greeting, seconds } from './greeting.js';
 import { LogFiles } from './log-files.js';
-import { OneboxConfig } from './standalone.config.js';
+import { StandaloneConfig } from './standalone.config.js';
 import { Product } from './product.js';
 import { ensureSecrets, replaceApiKey, type Secrets } from './secrets.js';
 import { withDatabase } from './running.js';
@@ -23,12 +23,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const READY_MS = 60_000;
 
 /**
- * Runs the whole product until a stop signal: services, migrations, the API, the workers, a first picture.
+ * Runs the whole product until a stop signal: services, migrations, the API, the workers, a first image.
  * Throws SetupError, MigrationError or ConfigError when it can't; nothing is left running then.
  */
 export async function start(env: Environment, signals: StopSignals, say: (line: string) => void): Promise<void> {
   const since = performance.now();
-  const [config] = loadConfig([OneboxConfig], env);
+  const [config] = loadConfig([StandaloneConfig], env);
   const folder = new DataFolder(config.dataDir);
   await folder.prepare();
   const lock = await DataLock.take(folder.lock);
@@ -61,7 +61,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
     await product.startRoles({ env, port, apiKey, secretKey, ...addresses }, signals);
     await Promise.race([untilReady(product.url, signals.stop), product.firstFailure(), aborted(signals.stop)]);
     progress(say, since, `API and ${config.workers === 1 ? 'a worker' : `${config.workers} workers`} are ready`);
-    const picture = await Promise.race([
+    const image = await Promise.race([
       firstPicture({ url: product.url, apiKey, file: folder.firstPicture, signal: signals.stop }, isFree(config, env)),
       product.firstFailure(),
       aborted(signals.stop),
@@ -74,7 +74,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
         url: product.url,
         adminLink,
         apiKey,
-        picture,
+        picture: image,
         logs: folder.log('*'),
         durationMs: performance.now() - since,
       }),
@@ -105,7 +105,7 @@ function portTaken(port: number, host: string): SetupError {
 /** Makes the key that is printed known to the database. */
 async function ensureKey(
   databaseUrl: string,
-  config: OneboxConfig,
+  config: StandaloneConfig,
   folder: DataFolder,
   secrets: Secrets,
   say: (line: string) => void,
@@ -151,12 +151,12 @@ async function untilReady(url: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Makes the picture at the first start only, and never buys it; a failure is told, and the product runs on. */
+/** Makes the image at the first start only, and never buys it; a failure is told, and the product runs on. */
 async function firstPicture(order: PictureOrder, free: boolean): Promise<string> {
   const { file, signal } = order;
   if (existsSync(file)) return file;
   try {
-    const { durationMs, size } = await (free ? orderFirstPicture(order) : drawFirstPicture(order));
+    const { durationMs, size } = await (free ? orderFirstImage(order) : drawFirstImage(order));
     return `${file} (${size}, made in ${seconds(durationMs)}${free ? '' : ' by the sandbox; nothing was ordered'})`;
   } catch (error) {
     signal.throwIfAborted();

@@ -15,7 +15,7 @@ import { shownUrl } from '#webhooks/shown-url.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { namedAccount } from './account-option.js';
 import { noteCommand } from './note-command.js';
-import { OneboxConfig } from './standalone.config.js';
+import { StandaloneConfig } from './standalone.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withDatabase } from './running.js';
 import { textTable, textTime } from './text-table.js';
 
@@ -35,7 +35,7 @@ const HOUR_MS = 3_600_000;
 const COMMANDS = { add: 1, list: 0, enable: 1, disable: 1, remove: 1, secret: 0, rotate: 0, deliveries: 0, resend: 1 };
 type Command = keyof typeof COMMANDS;
 /** What the audit log calls them. */
-const DEEDS = {
+const ACTIONS = {
   add: 'webhook_endpoint.added',
   enable: 'webhook_endpoint.enabled',
   disable: 'webhook_endpoint.disabled',
@@ -59,7 +59,7 @@ export async function webhooks(
   say: (line: string) => void,
 ): Promise<void> {
   const asked = parse(args);
-  const [config, egress, limits] = loadConfig([OneboxConfig, EgressConfig, WebhooksConfig], env);
+  const [config, egress, limits] = loadConfig([StandaloneConfig, EgressConfig, WebhooksConfig], env);
   if (asked.command === 'add') assertReceiver(asked.target, egress);
   await withDatabase(requireDatabaseUrl(config), async (database) => {
     await namedAccount(database, asked.account);
@@ -103,7 +103,7 @@ function assertReceiver(url: string, egress: EgressConfig): void {
   if (problem !== undefined) throw new SetupError(problem);
 }
 
-async function secretText(asked: Asked, database: PrismaService, config: OneboxConfig): Promise<string> {
+async function secretText(asked: Asked, database: PrismaService, config: StandaloneConfig): Promise<string> {
   const { secretKey } = findRunning(config);
   if (secretKey === undefined) throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
   const sealer = new TextSealer({ secretKey, secretKeyPrevious: config.secretKeyPrevious }, WEBHOOK_SECRETS);
@@ -128,7 +128,11 @@ async function endpointText(asked: Asked, database: PrismaService, limits: Webho
       const id = await endpoints.add(account, target, events).catch((error: unknown) => {
         throw error instanceof AppError ? new SetupError(error.message) : error;
       });
-      await noteCommand(database, DEEDS[command], { account, target: id, details: { url: shownUrl(target), events } });
+      await noteCommand(database, ACTIONS[command], {
+        account,
+        target: id,
+        details: { url: shownUrl(target), events },
+      });
       return `${id} is told from now on. \`npm run webhooks -- secret\` shows what its webhooks are signed with.`;
     }
     case 'enable':
@@ -138,7 +142,7 @@ async function endpointText(asked: Asked, database: PrismaService, limits: Webho
       if (endpoint === undefined || !(await endpoints[command](account, target))) {
         throw new SetupError(`There is no endpoint ${target}.`);
       }
-      await noteCommand(database, DEEDS[command], { account, target, details: { url: shownUrl(endpoint.url) } });
+      await noteCommand(database, ACTIONS[command], { account, target, details: { url: shownUrl(endpoint.url) } });
       return `${target} is ${command}d.`;
     }
     default:

@@ -12,7 +12,7 @@ import { WORKER_CONFIGS } from './worker-configs.js';
 /** Jobs only: no HTTP but an orchestrator's probes. */
 @Module({})
 export class WorkerModule {
-  /** `registry` says who makes the pictures; absent, the catalogue does. Throws ConfigError when settings are wrong. */
+  /** `registry` says who makes the images; absent, the catalogue does. Throws ConfigError when settings are wrong. */
   static forRoot(env: Readonly<Record<string, string | undefined>>, registry?: ProviderRegistry): DynamicModule {
     return {
       module: WorkerModule,

@@ -2,25 +2,25 @@ import { checkDecodes, undecodable } from '../decode-check.js';
 import { encodeAs } from '../encode.js';
 import { readHeader } from '../header.js';
 import { inTurn } from '../sharp.js';
-import { changesOf, type FinishOrder, type PictureInWork, type Step } from './step.js';
+import { changesOf, type FinishOrder, type ImageInWork, type Step } from './step.js';
 
-/** Writes the changed picture; one that is right already keeps its bytes after a decode to the last pixel. */
+/** Writes the changed image; one that is right already keeps its bytes after a decode to the last pixel. */
 export const encode: Step = {
   name: 'encode',
-  async run(picture, order) {
-    if (picture.changes === undefined && picture.header.type === order.format) {
-      await checkDecodes(picture.bytes, picture.header);
-      return picture;
+  async run(image, order) {
+    if (image.changes === undefined && image.header.type === order.format) {
+      await checkDecodes(image.bytes, image.header);
+      return image;
     }
-    const bytes = await write(picture, order);
+    const bytes = await write(image, order);
     return { bytes, header: await readHeader(bytes), changes: undefined };
   },
 };
 
-async function write(picture: PictureInWork, order: FinishOrder): Promise<Buffer> {
+async function write(image: ImageInWork, order: FinishOrder): Promise<Buffer> {
   try {
-    const { width, height } = picture.header;
-    return await inTurn(() => encodeAs(changesOf(picture), order.format, order.compression).toBuffer(), width * height);
+    const { width, height } = image.header;
+    return await inTurn(() => encodeAs(changesOf(image), order.format, order.compression).toBuffer(), width * height);
   } catch (cause) {
     throw undecodable(cause);
   }

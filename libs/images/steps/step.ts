@@ -3,9 +3,9 @@ import type { ImageHeader } from '../header.js';
 import { openImage } from '../sharp.js';
 import type { ImageType } from '../sniff.js';
 
-/** What the finished picture must be. */
+/** What the finished image must be. */
 export interface FinishOrder {
-  /** Exact pixels; undefined keeps the picture's own. */
+  /** Exact pixels; undefined keeps the image's own. */
   readonly target: { readonly width: number; readonly height: number } | undefined;
   readonly format: ImageType;
   /** 0..100, the quality of jpeg and webp. */
@@ -13,20 +13,20 @@ export interface FinishOrder {
   readonly background: 'transparent' | 'opaque' | 'auto' | undefined;
 }
 
-/** A picture between two steps: its bytes, and the changes asked for so far, applied all at once when encoding. */
-export interface PictureInWork {
+/** An image between two steps: its bytes, and the changes asked for so far, applied all at once when encoding. */
+export interface ImageInWork {
   readonly bytes: Buffer;
   readonly header: ImageHeader;
   readonly changes: Sharp | undefined;
 }
 
-/** One named change or check on the way to a finished picture. */
+/** One named change or check on the way to a finished image. */
 export interface Step {
   readonly name: string;
-  run(picture: PictureInWork, order: FinishOrder): PictureInWork | Promise<PictureInWork>;
+  run(image: ImageInWork, order: FinishOrder): ImageInWork | Promise<ImageInWork>;
 }
 
 /** The pipeline that collects changes, opened upright at the first one. */
-export function changesOf(picture: PictureInWork): Sharp {
-  return picture.changes ?? openImage(picture.bytes).autoOrient();
+export function changesOf(image: ImageInWork): Sharp {
+  return image.changes ?? openImage(image.bytes).autoOrient();
 }

@@ -4,5 +4,5 @@ import type { Step } from './step.js';
 /** Drops metadata and trailing bytes without touching a pixel. */
 export const strip: Step = {
   name: 'strip',
-  run: async (picture) => ({ ...picture, bytes: await stripMetadata(picture.bytes, picture.header.type) }),
+  run: async (image) => ({ ...image, bytes: await stripMetadata(image.bytes, image.header.type) }),
 };

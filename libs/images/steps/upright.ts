@@ -3,6 +3,6 @@ import { changesOf, type Step } from './step.js';
 /** Turns the pixels the way the file says they are seen, since that note is dropped. */
 export const upright: Step = {
   name: 'upright',
-  run: (picture) =>
-    picture.header.isTurned || picture.header.isForeignColour ? { ...picture, changes: changesOf(picture) } : picture,
+  run: (image) =>
+    image.header.isTurned || image.header.isForeignColour ? { ...image, changes: changesOf(image) } : image,
 };

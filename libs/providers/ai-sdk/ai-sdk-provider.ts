@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ImageUsage } from '#contract/image-usage.js';
-import type { PictureFetcher } from '../http/fetch-picture.js';
+import type { ImageFetcher } from '../http/fetch-image.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
 import type {
   ImageProvider,
@@ -24,7 +24,7 @@ export interface AiSdkSettings extends UpstreamSettings {
 
 type LibraryFile = NonNullable<LibraryCall['mask']>;
 
-/** A vendor that the library of the AI SDK speaks to: one call, which is answered when the picture is there. */
+/** A vendor that the library of the AI SDK speaks to: one call, which is answered when the image is there. */
 export class AiSdkProvider implements ImageProvider {
   readonly name: string;
   readonly free: boolean;
@@ -34,7 +34,7 @@ export class AiSdkProvider implements ImageProvider {
 
   constructor(
     private readonly settings: AiSdkSettings,
-    private readonly fetcher: PictureFetcher,
+    private readonly fetcher: ImageFetcher,
   ) {
     this.name = settings.name;
     this.free = settings.free;
@@ -58,7 +58,7 @@ export class AiSdkProvider implements ImageProvider {
     context.onProgress(100);
     const usage = usageOf(answer);
     return {
-      image: Readable.from(guarded.pictureOf(image)),
+      image: Readable.from(guarded.imageOf(image)),
       ...(usage === undefined ? {} : { usage }),
       sentSize: order.size,
       warnings: [...order.warnings, ...answer.warnings.map(inPlainWords)],

@@ -1,6 +1,6 @@
 import { ProviderError } from '../provider-error.js';
 
-/** The safety system kept the picture back. It may have been drawn by then. */
+/** The safety system kept the image back. It may have been drawn by then. */
 export function blocked(): ProviderError {
   return new ProviderError('moderation_blocked', 'The request was refused by the safety system.', {
     retryable: false,
@@ -10,7 +10,7 @@ export function blocked(): ProviderError {
   });
 }
 
-/** An answer to a call that was carried out, without a picture in it. */
+/** An answer to a call that was carried out, without an image in it. */
 export function withoutPicture(): ProviderError {
   return unusable('no', new Error('the answer has no image'));
 }

@@ -8,7 +8,7 @@ import { cannotTake, fileOf, leaveOutOptions, wantedPixels } from './order-parts
 /** Edges are multiples of this at the models that need any. */
 const STEP = 16;
 
-/** https://fal.ai/docs: synchronous requests, image models, errors. One call is answered with the picture's address. */
+/** https://fal.ai/docs: synchronous requests, image models, errors. One call is answered with the image's address. */
 export const fal: LibraryVendor = {
   inputs: ['image', 'images', 'mask'],
   maskForm: 'white',

@@ -1,5 +1,5 @@
 import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
-import type { PictureFetcher } from '../http/fetch-picture.js';
+import type { ImageFetcher } from '../http/fetch-image.js';
 import { readOptions } from '../provider-options.js';
 import { AiSdkProvider } from './ai-sdk-provider.js';
 import { fal } from './fal.js';
@@ -36,7 +36,7 @@ function optionsOf({ inputs }: LibraryVendor): object {
 export function aiSdkProvider(
   entry: ProviderEntry,
   key: ProviderKey | undefined,
-  fetcher: PictureFetcher,
+  fetcher: ImageFetcher,
 ): AiSdkProvider {
   const { name, type, baseUrl, free, interrupted } = entry;
   if (key === undefined) throw new Error('keys: at least one is needed');
@@ -52,7 +52,7 @@ export function aiSdkProvider(
     baseUrl,
     headers: vendor.keyHeaders(key.secret),
     connectTimeoutMs: options.connect_timeout_ms ?? 10_000,
-    // The whole drawing: the answer begins when the picture is there.
+    // The whole drawing: the answer begins when the image is there.
     firstByteTimeoutMs: options.first_byte_timeout_ms ?? 600_000,
     idleTimeoutMs: options.idle_timeout_ms ?? 60_000,
     totalTimeoutMs: options.total_timeout_ms ?? 840_000,

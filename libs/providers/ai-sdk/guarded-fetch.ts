@@ -1,6 +1,6 @@
 import { AnswerTooLarge } from '../http/base64-sink.js';
 import { refusal, unusable } from '../http/failures.js';
-import { fetchPicture, MAX_PICTURE_BYTES, type PictureFetcher } from '../http/fetch-picture.js';
+import { fetchImage, MAX_IMAGE_BYTES, type ImageFetcher } from '../http/fetch-image.js';
 import { readAnswer, type JsonAnswer } from '../http/json-answer.js';
 import { readJson } from '../http/json-value.js';
 import type { Upstream, UpstreamAnswer } from '../http/upstream.js';
@@ -8,7 +8,7 @@ import { ProviderError } from '../provider-error.js';
 import type { Fetch, LibraryVendor } from './library-vendor.js';
 import { SetAside } from './set-aside.js';
 
-/** Bytes of an answer at most: a picture of 36 MB as base64. */
+/** Bytes of an answer at most: an image of 36 MB as base64. */
 const MAX_ANSWER_BYTES = 48_000_000;
 const MAX_ERROR_BYTES = 65_536;
 
@@ -16,7 +16,7 @@ interface Ways {
   readonly upstream: Upstream;
   /** Of the upstream, without a slash at the end. */
   readonly baseUrl: string;
-  readonly fetcher: PictureFetcher;
+  readonly fetcher: ImageFetcher;
   readonly vendor: LibraryVendor;
 }
 
@@ -41,14 +41,14 @@ export class GuardedFetch {
   readonly fetch: Fetch = async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
     if (typeof init?.body === 'string') return this.order(url, init.body);
-    // One picture was ordered. Whatever else the answer names is not wanted.
+    // One image was ordered. Whatever else the answer names is not wanted.
     if (this.hasFetched) return new Response('');
     this.hasFetched = true;
-    return new Response(this.aside.put(await this.picture(url)));
+    return new Response(this.aside.put(await this.image(url)));
   };
 
-  /** A picture as the library hands it over: a name, base64, or bytes that are a name. */
-  pictureOf(image: string | Uint8Array): readonly Buffer[] {
+  /** An image as the library hands it over: a name, base64, or bytes that are a name. */
+  imageOf(image: string | Uint8Array): readonly Buffer[] {
     const text = typeof image === 'string' ? image : Buffer.from(image).toString('latin1');
     return this.aside.find(text) ?? this.answer?.bytesOf(text) ?? [];
   }
@@ -74,7 +74,7 @@ export class GuardedFetch {
 
   private async read(answer: UpstreamAnswer): Promise<Response> {
     if (answer.status >= 300) throw await this.refusalOf(answer);
-    this.answer = await readAnswer(answer.body, MAX_PICTURE_BYTES).catch((error: unknown) => {
+    this.answer = await readAnswer(answer.body, MAX_IMAGE_BYTES).catch((error: unknown) => {
       if (error instanceof ProviderError) throw error;
       throw error instanceof AnswerTooLarge ? unusable('the image is too large', 'yes') : unusable('no JSON', 'maybe');
     });
@@ -88,11 +88,11 @@ export class GuardedFetch {
     return refusal({ status: said.status ?? status, fields: said.fields, retryAfter: retryAfter ?? said.retryAfter });
   }
 
-  private async picture(url: string): Promise<readonly Buffer[]> {
+  private async image(url: string): Promise<readonly Buffer[]> {
     if (this.answer !== undefined && (url.startsWith('data:') || this.answer.isLong(url))) {
       return this.answer.bytesOf(url);
     }
-    return [await fetchPicture(this.ways.fetcher, url, this.signal)];
+    return [await fetchImage(this.ways.fetcher, url, this.signal)];
   }
 }
 

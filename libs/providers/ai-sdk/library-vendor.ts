@@ -40,6 +40,6 @@ export interface LibraryVendor {
   /** Throws ProviderError for what the model can't take. */
   readonly order: (request: ProviderImageRequest, takes: readonly ModelInput[]) => LibraryOrder;
   readonly refusal: (status: number, body: unknown) => VendorRefusal;
-  /** Whether there is no picture, or a black one, because of what was asked for. */
+  /** Whether there is no image, or a black one, because of what was asked for. */
   readonly isBlocked: (answer: LibraryAnswer) => boolean;
 }

@@ -25,7 +25,7 @@ export function leaveOutOptions(request: ProviderImageRequest, warnings: string[
   if (request.partialImages > 0) warnings.push(NO_PARTIALS);
 }
 
-/** Images can't be left out like an option: another picture would be paid for. */
+/** Images can't be left out like an option: another image would be paid for. */
 export function cannotTake(param: 'image' | 'mask', text: string): ProviderError {
   return new ProviderError('unsupported_parameter', text, { retryable: false, charged: 'no', param });
 }

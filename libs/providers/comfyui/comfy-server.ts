@@ -5,7 +5,7 @@ import { UnusableAnswer } from '../http/json-answer.js';
 import { readJson, textAt, valueAt } from '../http/json-value.js';
 import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
 import { Upstream, type UpstreamAnswer, type UpstreamSettings } from '../http/upstream.js';
-import { MAX_PICTURE_BYTES } from '../http/fetch-picture.js';
+import { MAX_IMAGE_BYTES } from '../http/fetch-image.js';
 import { unusable } from '../http/failures.js';
 import type { ProviderInputImage } from '../image-provider.js';
 import { refused } from './failures.js';
@@ -17,7 +17,7 @@ const CANCEL_TIMEOUT_MS = 3_000;
 /** Folder below the server's input folder. */
 const SUBFOLDER = 'darkroom';
 
-/** A picture where the server keeps it. */
+/** An image where the server keeps it. */
 export interface SavedImage {
   readonly filename: string;
   readonly subfolder: string;
@@ -68,7 +68,7 @@ export class ComfyServer {
 
   async view({ filename, subfolder, type }: SavedImage, signal: AbortSignal): Promise<Buffer> {
     const query = new URLSearchParams({ filename, subfolder, type });
-    const call = { path: `/view?${query.toString()}`, signal, accept: 'image/*', maxBytes: MAX_PICTURE_BYTES };
+    const call = { path: `/view?${query.toString()}`, signal, accept: 'image/*', maxBytes: MAX_IMAGE_BYTES };
     return this.upstream.call(call, async ({ status, body }) => {
       if (status !== 200) throw refused(status, undefined);
       const collected = new ByteCollector();

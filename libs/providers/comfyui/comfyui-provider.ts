@@ -67,12 +67,12 @@ export class ComfyUiProvider implements ImageProvider {
         partials.sent += 1;
       },
       onEnd: () => {
-        alarm.ring();
+        alarm.publishSettled();
       },
     });
     try {
       const jobId = context.resumeJobId ?? (await this.begin(request, order, clientId, context));
-      const image = await this.pictureOf(jobId, order, alarm, context);
+      const image = await this.imageOf(jobId, order, alarm, context);
       context.onProgress(100);
       const missed = partials.wanted > 0 && partials.sent === 0 ? [NO_PARTIALS] : [];
       return { image: Readable.from([image]), sentSize: order.size, warnings: [...order.warnings, ...missed] };
@@ -108,7 +108,7 @@ export class ComfyUiProvider implements ImageProvider {
     }
   }
 
-  private async pictureOf(jobId: string, order: Order, alarm: Alarm, context: ProviderCallContext): Promise<Buffer> {
+  private async imageOf(jobId: string, order: Order, alarm: Alarm, context: ProviderCallContext): Promise<Buffer> {
     const { signal } = context;
     try {
       const images = await this.finished(jobId, order, alarm, context);

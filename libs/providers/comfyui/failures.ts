@@ -57,7 +57,7 @@ export function lostJob(fate: Fate): ProviderError {
   return make('The provider does not know its job any more.', 'not in queue and history', fate);
 }
 
-/** A finished job that saved no picture. */
+/** A finished job that saved no image. */
 export function withoutPicture(): ProviderError {
   return unusable('the workflow saved no image');
 }

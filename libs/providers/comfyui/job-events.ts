@@ -5,7 +5,7 @@ import { textAt, valueAt } from '../http/json-value.js';
 const OPEN_TIMEOUT_MS = 2_000;
 /** How long a server may take to say goodbye. */
 const CLOSE_TIMEOUT_MS = 1_000;
-/** Binary messages begin with the number of their kind; a picture has the number of its format next. */
+/** Binary messages begin with the number of their kind; an image has the number of its format next. */
 const PREVIEW = 1;
 const PREVIEW_HEADER_BYTES = 8;
 /** What is of interest here is said in fewer characters. */
@@ -53,7 +53,7 @@ export class JobEvents {
     const socket = new WebSocket(url, { headers, dispatcher });
     socket.binaryType = 'arraybuffer';
     socket.addEventListener('message', ({ data }: { data: unknown }) => {
-      if (data instanceof ArrayBuffer) hearPicture(Buffer.from(data), listener);
+      if (data instanceof ArrayBuffer) hearImage(Buffer.from(data), listener);
       else if (typeof data === 'string') hearText(data, listener);
     });
     await new Promise<void>((resolve) => {
@@ -75,7 +75,7 @@ export class JobEvents {
   }
 }
 
-function hearPicture(message: Buffer, { onPreview }: JobListener): void {
+function hearImage(message: Buffer, { onPreview }: JobListener): void {
   if (message.length > PREVIEW_HEADER_BYTES && message.readUInt32BE(0) === PREVIEW) {
     onPreview(message.subarray(PREVIEW_HEADER_BYTES));
   }

@@ -4,7 +4,7 @@ import { leaveOut } from '../left-out.js';
 import { ProviderError } from '../provider-error.js';
 import type { Workflow } from './workflow.js';
 
-/** Latents are an eighth of the picture; what comes is cut to the exact pixels afterwards. */
+/** Latents are an eighth of the image; what comes is cut to the exact pixels afterwards. */
 const STEP = 8;
 
 export interface Workflows {
@@ -12,7 +12,7 @@ export interface Workflows {
   readonly edit: Workflow | undefined;
 }
 
-/** Which workflow makes the picture, of which size, and what it can't honour. */
+/** Which workflow makes the image, of which size, and what it can't honour. */
 export interface Order {
   readonly workflow: Workflow;
   readonly width: number | undefined;

@@ -24,7 +24,7 @@ export interface WorkflowSource {
   /** Path of a JSON file, or the JSON itself. */
   readonly workflow: string | Readonly<Record<string, unknown>>;
   readonly slots: Slots;
-  /** The node whose pictures are taken, where several save some. */
+  /** The node whose images are taken, where several save some. */
   readonly output?: string | undefined;
 }
 
@@ -45,7 +45,7 @@ export class Workflow {
   private constructor(
     private readonly nodes: WorkflowNodes,
     private readonly slots: Slots,
-    /** Undefined takes the pictures of whichever node saved some. */
+    /** Undefined takes the images of whichever node saved some. */
     readonly output: string | undefined,
   ) {}
 
@@ -77,7 +77,7 @@ export class Workflow {
     return this.slots.width !== undefined && this.slots.height !== undefined;
   }
 
-  /** The workflow of one picture. */
+  /** The workflow of one image. */
   filled(values: SlotValues): WorkflowNodes {
     const nodes = structuredClone(this.nodes) as Record<
       string,
@@ -104,7 +104,7 @@ export class Workflow {
   }
 }
 
-/** The same for every start of a task, so that a second start makes the same picture. Fits the smallest seed field. */
+/** The same for every start of a task, so that a second start makes the same image. Fits the smallest seed field. */
 export function seedOf(idempotencyKey: string): number {
   return createHash('sha256').update(idempotencyKey).digest().readUInt32BE(0);
 }

@@ -3,14 +3,14 @@ const BLOCK = 65_536;
 /** An escape that may go on in the next piece. */
 const OPEN_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/;
 
-/** An answer has more in it than any picture. */
+/** An answer has more in it than any image. */
 export class AnswerTooLarge extends Error {
   override readonly name = 'AnswerTooLarge';
 }
 
 /**
  * Decodes base64 as it stands in a JSON text, in pieces of any length, so that the whole of it never exists as a text.
- * What is no base64 becomes bytes that are no picture.
+ * What is no base64 becomes bytes that are no image.
  */
 export class Base64Sink {
   readonly pieces: Buffer[] = [];

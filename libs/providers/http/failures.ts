@@ -101,7 +101,7 @@ export function errorInside(fields: ErrorFields): ProviderError {
 }
 
 /**
- * An answer without a usable picture: the provider's failure. `charged`: `no` when there is none that it could charge for,
+ * An answer without a usable image: the provider's failure. `charged`: `no` when there is none that it could charge for,
  * `yes` when it delivered something, whatever that is, and `maybe` when nobody can read what it answered.
  */
 export function unusable(what: string, charged: 'no' | 'maybe' | 'yes' = 'no'): ProviderError {

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { ByteCollector } from '#bytes/byte-collector.js';
 import { AnswerTooLarge, Base64Sink } from './base64-sink.js';
 
-/** Longest text that is left in its place, in bytes: a picture is longer, what is said of one is shorter. */
+/** Longest text that is left in its place, in bytes: an image is longer, what is said of one is shorter. */
 export const MAX_TEXT_BYTES = 65_536;
-/** Values, names and lists of an answer at most; pictures come with some ten, a server's long queue with thousands. */
+/** Values, names and lists of an answer at most; images come with some ten, a server's long queue with thousands. */
 export const MAX_TOKENS = 100_000;
 const MAX_DEPTH = 64;
 /** Bytes of an answer without its long texts. */

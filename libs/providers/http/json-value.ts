@@ -26,7 +26,7 @@ export function valueOf({ text }: JsonAnswer): unknown {
   }
 }
 
-/** Reads a whole answer that has no picture in it. Throws UnusableAnswer when it is no JSON, and what the body throws. */
+/** Reads a whole answer that has no image in it. Throws UnusableAnswer when it is no JSON, and what the body throws. */
 export async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
   return valueOf(await readAnswer(body, Infinity));
 }

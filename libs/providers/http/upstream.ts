@@ -52,7 +52,7 @@ export class Upstream {
       headersTimeout: settings.firstByteTimeoutMs,
       bodyTimeout: settings.idleTimeoutMs,
       // A connection of its own for each call: one that was kept may be closed by the server just as a paid request
-      // goes out, and then nobody knows whether it arrived. A picture takes seconds, a handshake does not.
+      // goes out, and then nobody knows whether it arrived. An image takes seconds, a handshake does not.
       pipelining: 0,
     });
   }

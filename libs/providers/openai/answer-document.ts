@@ -8,10 +8,10 @@ import { tokenUsage } from '../http/token-usage.js';
 export interface AnswerDocument {
   /** Name of the event, in streams. */
   readonly type: string | undefined;
-  /** The first picture, decoded, in pieces; undefined when it has none. */
+  /** The first image, decoded, in pieces; undefined when it has none. */
   readonly picture: readonly Buffer[] | undefined;
   readonly url: string | undefined;
-  /** Whether there is an entry for a picture, whatever is in it. */
+  /** Whether there is an entry for an image, whatever is in it. */
   readonly hasEntry: boolean;
   readonly partialIndex: number | undefined;
   readonly error: ErrorFields | undefined;
@@ -19,14 +19,14 @@ export interface AnswerDocument {
 }
 
 /**
- * Reads JSON while it arrives, its pictures decoded piece by piece.
+ * Reads JSON while it arrives, its images decoded piece by piece.
  * Throws what the source throws, AnswerTooLarge, or UnusableAnswer when it is no JSON.
  */
-export async function readDocument(source: AsyncIterable<Buffer>, maxPictureBytes: number): Promise<AnswerDocument> {
-  const answer = await readAnswer(source, maxPictureBytes);
+export async function readDocument(source: AsyncIterable<Buffer>, maxImageBytes: number): Promise<AnswerDocument> {
+  const answer = await readAnswer(source, maxImageBytes);
   const value = valueOf(answer);
   const url = textAt(value, 'data', 0, 'url');
-  // A picture in the place of its address.
+  // An image in the place of its address.
   const inPlace = url !== undefined && (url.startsWith('data:') || answer.isLong(url));
   const base64 = textAt(value, 'b64_json') ?? textAt(value, 'data', 0, 'b64_json') ?? (inPlace ? url : undefined);
   const index = valueAt(value, 'partial_image_index');

@@ -6,7 +6,7 @@ const DATA = Buffer.from('data:');
 
 /**
  * The `data` of each server-sent event as a source of its own, to be read to its end before the next is asked for.
- * A parser of events hands over whole texts; with a picture inside, that is a text of many megabytes. Comments, other
+ * A parser of events hands over whole texts; with an image inside, that is a text of many megabytes. Comments, other
  * fields and data that is no JSON object, such as [DONE], are left out. Throws what the body throws.
  */
 export async function* splitEvents(body: AsyncIterable<Buffer>): AsyncGenerator<AsyncGenerator<Buffer>> {

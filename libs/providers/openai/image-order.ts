@@ -25,7 +25,7 @@ export interface ImageOrder {
 }
 
 /**
- * Reference images make a generation an edit, since generations take none. `streamed` asks for partial pictures.
+ * Reference images make a generation an edit, since generations take none. `streamed` asks for partial images.
  * Throws ProviderError when nothing is left of the prompt, and for images that the call can't take.
  */
 export function orderFor(request: ProviderImageRequest, settings: OrderSettings, streamed: boolean): ImageOrder {
@@ -62,7 +62,7 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
   return { path: '/images/edits', body: formBody(given, files), size, warnings };
 }
 
-/** LocalAI paints in one image; another one would be ignored, and another picture made than the one ordered. */
+/** LocalAI paints in one image; another one would be ignored, and another image made than the one ordered. */
 function inpaintingFiles({ images, model }: ProviderImageRequest, mask: ProviderInputImage): FilePart[] {
   const [image] = images;
   if (image === undefined || images.length > 1) {

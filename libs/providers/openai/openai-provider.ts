@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { fetchPicture, MAX_PICTURE_BYTES, type PictureFetcher } from '../http/fetch-picture.js';
+import { fetchImage, MAX_IMAGE_BYTES, type ImageFetcher } from '../http/fetch-image.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
 import type {
   ImageProvider,
@@ -9,12 +9,12 @@ import type {
 } from '../image-provider.js';
 import { NO_PARTIALS } from '../left-out.js';
 import { orderFor, type ImageOrder, type OrderSettings } from './image-order.js';
-import { readAnswer, type AnsweredPicture } from './read-answer.js';
+import { readAnswer, type AnsweredImage } from './read-answer.js';
 import { StreamRefused } from './stream-refused.js';
 
-/** Largest answer, in bytes: a picture as base64 beside a little JSON. */
+/** Largest answer, in bytes: an image as base64 beside a little JSON. */
 const MAX_ANSWER_BYTES = 90_000_000;
-/** Three partial pictures and the last one. */
+/** Three partial images and the last one. */
 const MAX_STREAM_BYTES = 4 * MAX_ANSWER_BYTES;
 
 export interface OpenAiSettings extends UpstreamSettings, OrderSettings {
@@ -34,7 +34,7 @@ export class OpenAiProvider implements ImageProvider {
 
   constructor(
     private readonly settings: OpenAiSettings,
-    private readonly fetcher: PictureFetcher,
+    private readonly fetcher: ImageFetcher,
   ) {
     this.interrupted = settings.interrupted;
     this.maskForm = settings.masks === 'inpainting' ? 'white' : 'alpha';
@@ -44,7 +44,7 @@ export class OpenAiProvider implements ImageProvider {
   /** Throws ProviderError, or the signal's reason when aborted. */
   async generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult> {
     const wantsPartials = request.partialImages > 0;
-    // Partial pictures are a courtesy: a start that follows a failure does without, whatever the failure was.
+    // Partial images are a courtesy: a start that follows a failure does without, whatever the failure was.
     const streamed = wantsPartials && this.settings.stream && !this.refusesStreams && context.startNumber === 1;
     const order = orderFor(request, this.settings, streamed);
     context.onProgress(1);
@@ -54,7 +54,7 @@ export class OpenAiProvider implements ImageProvider {
       context.onProgress(10 + (80 * partials) / (request.partialImages + 1));
       context.onPartial(image, index);
     });
-    const image = picture.bytes ?? [await fetchPicture(this.fetcher, picture.url, context.signal)];
+    const image = picture.bytes ?? [await fetchImage(this.fetcher, picture.url, context.signal)];
     context.onProgress(100);
     return {
       image: Readable.from(image),
@@ -69,12 +69,12 @@ export class OpenAiProvider implements ImageProvider {
     streamed: boolean,
     { idempotencyKey, signal }: ProviderCallContext,
     onPartial: (image: Buffer, index: number) => void,
-  ): Promise<AnsweredPicture> {
+  ): Promise<AnsweredImage> {
     const accept = streamed ? 'text/event-stream, application/json' : 'application/json';
     const maxBytes = streamed ? MAX_STREAM_BYTES : MAX_ANSWER_BYTES;
     try {
       return await this.upstream.call({ path, body, accept, idempotencyKey, signal, maxBytes }, (answer) =>
-        readAnswer(answer, { streamed, maxPictureBytes: MAX_PICTURE_BYTES, onPartial }),
+        readAnswer(answer, { streamed, maxImageBytes: MAX_IMAGE_BYTES, onPartial }),
       );
     } catch (error) {
       if (error instanceof StreamRefused && error.isCertain) this.refusesStreams = true;

@@ -8,15 +8,15 @@ import { readDocument, type AnswerDocument } from './answer-document.js';
 import { splitEvents } from './answer-events.js';
 import { StreamRefused } from './stream-refused.js';
 
-/** A picture as bytes, in pieces, or where it can be fetched. */
-export type AnsweredPicture = { readonly usage: ImageUsage | undefined } & (
+/** An image as bytes, in pieces, or where it can be fetched. */
+export type AnsweredImage = { readonly usage: ImageUsage | undefined } & (
   { readonly bytes: readonly Buffer[]; readonly url?: undefined } | { readonly bytes?: undefined; readonly url: string }
 );
 
 interface ReadingOptions {
-  /** Whether partial pictures were asked for. */
+  /** Whether partial images were asked for. */
   readonly streamed: boolean;
-  readonly maxPictureBytes: number;
+  readonly maxImageBytes: number;
   readonly onPartial: (image: Buffer, index: number) => void;
 }
 
@@ -24,46 +24,46 @@ const MAX_ERROR_BYTES = 65_536;
 /** Statuses a server may answer with to a field that it does not know. */
 const FIELD_REFUSED: ReadonlySet<number> = new Set([400, 422, 501]);
 
-/** Throws ProviderError when there is no picture in it; what the body throws, where the picture was on its way. */
-export async function readAnswer(answer: UpstreamAnswer, options: ReadingOptions): Promise<AnsweredPicture> {
+/** Throws ProviderError when there is no image in it; what the body throws, where the image was on its way. */
+export async function readAnswer(answer: UpstreamAnswer, options: ReadingOptions): Promise<AnsweredImage> {
   if (answer.status !== 200) throw await readRefusal(answer, options.streamed);
   // What a server answers decides, not what it was asked for: many know no streams and send JSON all the same.
   if (answer.contentType === 'text/event-stream') return readStream(answer, options);
-  const document = await readOrRefuse(answer.body, options.maxPictureBytes);
-  return pictureOf(document) ?? noPicture(document);
+  const document = await readOrRefuse(answer.body, options.maxImageBytes);
+  return imageOf(document) ?? noImage(document);
 }
 
-async function readStream(answer: UpstreamAnswer, options: ReadingOptions): Promise<AnsweredPicture> {
+async function readStream(answer: UpstreamAnswer, options: ReadingOptions): Promise<AnsweredImage> {
   let partials = 0;
   for await (const event of splitEvents(answer.body)) {
-    const document = await readOrRefuse(event, options.maxPictureBytes);
+    const document = await readOrRefuse(event, options.maxImageBytes);
     if (document.type?.endsWith('.partial_image') === true) {
       const index = document.partialIndex ?? partials;
       partials += 1;
       if (document.picture !== undefined) options.onPartial(await joined(document.picture), index);
       continue;
     }
-    const picture = pictureOf(document);
-    if (picture !== undefined) return picture;
+    const image = imageOf(document);
+    if (image !== undefined) return image;
     if (document.error !== undefined || document.type === 'error') throw errorInside(document.error ?? {});
   }
   throw unusable('the stream ended without an image', partials === 0 ? 'no' : 'maybe');
 }
 
-function pictureOf({ picture, url, usage }: AnswerDocument): AnsweredPicture | undefined {
+function imageOf({ picture, url, usage }: AnswerDocument): AnsweredImage | undefined {
   if (picture !== undefined) return { bytes: picture, usage };
   return url === undefined || url === '' ? undefined : { url, usage };
 }
 
-/** An entry without a picture in it was drawn, and charged, like one with a picture; where there is none nothing was. */
-function noPicture({ error, hasEntry }: AnswerDocument): never {
+/** An entry without an image in it was drawn, and charged, like one with an image; where there is none nothing was. */
+function noImage({ error, hasEntry }: AnswerDocument): never {
   throw error === undefined ? unusable('the answer has no image', hasEntry ? 'yes' : 'no') : errorInside(error);
 }
 
 /** Failures of the network pass; everything else says that the text is not what was promised. */
-async function readOrRefuse(source: AsyncIterable<Buffer>, maxPictureBytes: number): Promise<AnswerDocument> {
+async function readOrRefuse(source: AsyncIterable<Buffer>, maxImageBytes: number): Promise<AnswerDocument> {
   try {
-    return await readDocument(source, maxPictureBytes);
+    return await readDocument(source, maxImageBytes);
   } catch (error) {
     if (error instanceof ProviderError) throw error;
     if (error instanceof AnswerTooLarge) throw unusable('the image is too large', 'yes');

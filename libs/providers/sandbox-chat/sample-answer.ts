@@ -79,9 +79,9 @@ function sampleText(fields: SandboxChatFields, said: Said, text: string): string
   if (format?.type === 'json_schema') return JSON.stringify(sampleValue(format.json_schema?.schema));
   if (format?.type === 'json_object') return JSON.stringify({ sandbox: true, you_said: text.slice(0, MAX_QUOTED) });
   const quoted = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}...` : text;
-  const pictures = said.images === 0 ? '' : ` You sent ${said.images} ${said.images === 1 ? 'picture' : 'pictures'}.`;
+  const images = said.images === 0 ? '' : ` You sent ${said.images} ${said.images === 1 ? 'picture' : 'pictures'}.`;
   const result = said.lastRole === 'tool' ? ` The tool said: "${textOf(said.messages.at(-1)?.['content'])}".` : '';
-  return `SANDBOX SAMPLE: no model was asked. You said: "${quoted}".${pictures}${result}`;
+  return `SANDBOX SAMPLE: no model was asked. You said: "${quoted}".${images}${result}`;
 }
 
 /** A tool is called when the chat demands one, or when the user speaks of one by its name. */

@@ -1,11 +1,11 @@
 import type { Palette } from './palette.js';
 import type { Random } from './random.js';
 
-/** What a scene draws on. All lengths are pixels of the full-size picture. */
+/** What a scene draws on. All lengths are pixels of the full-size image. */
 export interface Canvas {
   readonly width: number;
   readonly height: number;
-  /** A thousandth of a length typical of the picture: what is 100 units large looks alike in every shape. */
+  /** A thousandth of a length typical of the image: what is 100 units large looks alike in every shape. */
   readonly unit: number;
   readonly random: Random;
   readonly palette: Palette;
@@ -13,7 +13,7 @@ export interface Canvas {
   readonly words: ReadonlySet<string>;
 }
 
-/** Draws one family of pictures as SVG elements that cover the whole canvas. */
+/** Draws one family of images as SVG elements that cover the whole canvas. */
 export type Scene = (canvas: Canvas) => string;
 
 /** The typical length behind `Canvas.unit`. */

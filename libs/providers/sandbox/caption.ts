@@ -1,9 +1,9 @@
 import { px, escapeXml, rectangle, stop } from './svg.js';
 
 const FONT = 'DejaVu Sans, sans-serif';
-/** What no picture of the sandbox is without. */
+/** What no image of the sandbox is without. */
 export const MARK = 'SANDBOX SAMPLE';
-/** No more of a prompt than this many graphemes is looked at; far less fits any picture. */
+/** No more of a prompt than this many graphemes is looked at; far less fits any image. */
 const MAX_GRAPHEMES = 600;
 /** Places and opacities of the shade behind the text, from its upper edge down. */
 const SCRIM = [
@@ -27,7 +27,7 @@ interface CaptionArea {
 }
 
 /**
- * The prompt as readable text over a darkened foot of the picture, and the sandbox's mark. `shade` is a dark colour
+ * The prompt as readable text over a darkened foot of the image, and the sandbox's mark. `shade` is a dark colour
  * for a foot that covers what is below, where that may have writing of its own.
  */
 export function caption(prompt: string, { width, height, unit }: CaptionArea, shade?: string): string {

@@ -13,7 +13,7 @@ export interface GenerationOrder {
   readonly isTransparent: boolean;
 }
 
-/** Draws a new picture; reference images hang in frames before its scene. */
+/** Draws a new image; reference images hang in frames before its scene. */
 export async function drawGeneration({
   painting,
   width,

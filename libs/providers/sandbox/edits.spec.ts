@@ -14,7 +14,7 @@ const edit = async (changes: Partial<ProviderImageRequest>): Promise<Buffer> =>
     ),
   );
 
-/** A noisy picture, so that any change of any pixel shows. */
+/** A noisy image, so that any change of any pixel shows. */
 async function noise(width: number, height: number, channels: 3 | 4, type: 'png' | 'jpeg' = 'png') {
   const pixels = Buffer.alloc(width * height * channels);
   for (let index = 0; index < pixels.length; index++) pixels[index] = (index * 2_654_435_761) >>> 24;
@@ -147,12 +147,12 @@ test.each(['generation', 'edit'] as const)('further images of a %s can be seen i
       .toBuffer(),
   );
   const first = await noise(WIDTH, HEIGHT, 3);
-  const picture = await sharp(await edit({ action, images: [first, green, green] }))
+  const image = await sharp(await edit({ action, images: [first, green, green] }))
     .raw()
     .toBuffer();
   let greens = 0;
-  for (let at = 0; at < picture.length; at += 3)
-    if (picture[at] === 0 && picture[at + 1] === 255 && picture[at + 2] === 0) greens += 1;
+  for (let at = 0; at < image.length; at += 3)
+    if (image[at] === 0 && image[at + 1] === 255 && image[at + 2] === 0) greens += 1;
   expect(greens).toBeGreaterThan(200);
 });
 

@@ -39,7 +39,7 @@ export function openLayer({ data, width, height }: Pixels): Sharp {
   return openPixels(data, width, height, 4);
 }
 
-/** Pixels as something to lay over a picture. */
+/** Pixels as something to lay over an image. */
 export function overlay(
   { data, width, height }: Pixels,
   placed: Omit<OverlayOptions, 'input' | 'raw'> = {},

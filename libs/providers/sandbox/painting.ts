@@ -53,7 +53,7 @@ export function backdropOf(painting: Painting, width: number, height: number): s
   return SCENES[painting.backdropName](canvasOf(painting, width, height));
 }
 
-/** The prompt and the mark, as SVG elements; `covering` where the picture below may have writing of its own. */
+/** The prompt and the mark, as SVG elements; `covering` where the image below may have writing of its own. */
 export function captionOf(painting: Painting, width: number, height: number, covering = false): string {
   return caption(
     painting.prompt,

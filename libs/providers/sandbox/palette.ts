@@ -1,6 +1,6 @@
 import type { Random } from './random.js';
 
-/** The colours of one picture, all `#rrggbb`. */
+/** The colours of one image, all `#rrggbb`. */
 export interface Palette {
   /** From the top of the sky to the horizon. */
   readonly sky: readonly [string, string, string];

@@ -12,14 +12,14 @@ import type { Sharp } from 'sharp';
 
 /** Edge of the square drawn when nobody says a size, in pixels. */
 const DEFAULT_EDGE = 1024;
-/** Largest picture drawn in an input's own size, in pixels: the largest of the pixel table. */
+/** Largest image drawn in an input's own size, in pixels: the largest of the pixel table. */
 const MAX_PIXELS = 8_294_400;
-/** Longest edges of the first, second and third partial picture, in pixels. */
+/** Longest edges of the first, second and third partial image, in pixels. */
 const PARTIAL_EDGES = [320, 512, 768] as const;
 const PARTIAL_QUALITY = 45;
 
-/** An encoded picture and what could not be done for it. */
-export interface DrawnPicture {
+/** An encoded image and what could not be done for it. */
+export interface DrawnImage {
   readonly bytes: Buffer;
   readonly width: number;
   readonly height: number;
@@ -31,7 +31,7 @@ export async function drawPicture(
   request: ProviderImageRequest,
   prompt: string,
   signal: AbortSignal,
-): Promise<DrawnPicture> {
+): Promise<DrawnImage> {
   await registerFonts(fontFiles());
   const { width, height } = sizeOf(request);
   const warnings: string[] = [];
@@ -41,18 +41,18 @@ export async function drawPicture(
   return { bytes, width, height, warnings };
 }
 
-/** A small, blurred copy of a finished picture, sharper with every index (0..2). */
+/** A small, blurred copy of a finished image, sharper with every index (0..2). */
 export function drawPartial(
-  picture: Buffer,
+  image: Buffer,
   index: number,
   format: ProviderImageRequest['outputFormat'],
 ): Promise<Buffer> {
   const edge = PARTIAL_EDGES[index] ?? PARTIAL_EDGES[2];
-  const small = openImage(picture).resize(edge, edge, { fit: 'inside', withoutEnlargement: true });
+  const small = openImage(image).resize(edge, edge, { fit: 'inside', withoutEnlargement: true });
   return inTurn(() => encodeAs(index === 0 ? small.blur(4) : small, format, PARTIAL_QUALITY).toBuffer());
 }
 
-/** The exact pixels of the picture: those asked for, else an edit keeps its first image's, else the tier's square. */
+/** The exact pixels of the image: those asked for, else an edit keeps its first image's, else the tier's square. */
 export function sizeOf(request: ProviderImageRequest): { width: number; height: number } {
   const { action, width, height, squareEdge = DEFAULT_EDGE, images } = request;
   if (width !== undefined && height !== undefined) return { width, height };

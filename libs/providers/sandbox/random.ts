@@ -6,7 +6,7 @@ export class Random {
     this.state = fnv1a(seed);
   }
 
-  /** A stream of its own for one part of a picture, so that parts don't shift when another changes. */
+  /** A stream of its own for one part of an image, so that parts don't shift when another changes. */
   fork(name: string): Random {
     return new Random(`${this.seed}/${name}`);
   }

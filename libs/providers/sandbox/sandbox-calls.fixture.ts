@@ -44,7 +44,7 @@ export function contextOf(changes: Partial<ProviderCallContext> = {}): ProviderC
   };
 }
 
-/** The answer, which is a picture. */
+/** The answer, which is an image. */
 export function madeOf(answer: ProviderImageResult | ProviderPending): ProviderImageResult {
   if ('pending' in answer) throw new Error('the provider is still at work');
   return answer;

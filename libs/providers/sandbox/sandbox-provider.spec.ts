@@ -40,14 +40,14 @@ test('an unnamed size is the square, and an edit keeps the size of its first ima
 
 test('the same request gives the same bytes, another prompt or image another picture', async () => {
   const image = await inputOf(await draw({ prompt: 'a fox' }));
-  const pictures = await Promise.all([
+  const images = await Promise.all([
     draw({}),
     draw({}),
     draw({ prompt: 'a lighthouse at dawn' }),
     draw({ images: [image] }),
   ]);
-  expect(pictures[0].equals(pictures[1])).toBe(true);
-  expect(new Set(pictures.map((bytes) => bytes.toString('base64'))).size).toBe(3);
+  expect(images[0].equals(images[1])).toBe(true);
+  expect(new Set(images.map((bytes) => bytes.toString('base64'))).size).toBe(3);
 });
 
 test('families of prompts look different', async () => {
@@ -238,6 +238,6 @@ it('names a job that is made in its own time, and brings the picture when that i
     pending: { checkAfterMs: 100 },
   });
   expect(named).toEqual(['sandbox-task_1']);
-  const picture = await bytesOf(await sandbox.generate(request, contextOf({ ...again, waitedMs: 2_000 })));
-  expect(picture).toEqual(await bytesOf(await sandbox.generate(requestOf({ prompt: 'a heron' }), contextOf())));
+  const image = await bytesOf(await sandbox.generate(request, contextOf({ ...again, waitedMs: 2_000 })));
+  expect(image).toEqual(await bytesOf(await sandbox.generate(requestOf({ prompt: 'a heron' }), contextOf())));
 });

@@ -20,7 +20,7 @@ const CHECK_AFTER_MS = 500;
 const DRAWN = 20;
 const TICKED = 95;
 
-/** Draws pictures itself: free, the same for the same request, and as slow or faulty as the prompt asks. */
+/** Draws images itself: free, the same for the same request, and as slow or faulty as the prompt asks. */
 export class SandboxProvider implements ImageProvider {
   readonly name = 'sandbox';
   readonly free = true;
@@ -62,19 +62,19 @@ export class SandboxProvider implements ImageProvider {
     directives: Directives,
     context: ProviderCallContext,
   ): Promise<ProviderImageResult> {
-    const picture = await drawPicture(request, directives.prompt, context.signal);
+    const image = await drawPicture(request, directives.prompt, context.signal);
     context.signal.throwIfAborted();
     context.onProgress(DRAWN);
     await passTime(directives, context, async (tick) => {
       const index = partialDueAt(tick, request.partialImages);
-      if (index !== undefined) context.onPartial(await drawPartial(picture.bytes, index, request.outputFormat), index);
+      if (index !== undefined) context.onPartial(await drawPartial(image.bytes, index, request.outputFormat), index);
     });
     context.onProgress(100);
     return {
-      image: Readable.from([picture.bytes]),
-      usage: countUsage(request, directives.prompt, picture),
+      image: Readable.from([image.bytes]),
+      usage: countUsage(request, directives.prompt, image),
       warnings: [
-        ...picture.warnings,
+        ...image.warnings,
         ...directives.unknown.map((text) => `The sandbox does not know the directive [[${text}]].`),
       ],
     };
@@ -101,7 +101,7 @@ async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Partial pictures are spread evenly over the ticks. */
+/** Partial images are spread evenly over the ticks. */
 function partialDueAt(tick: number, partialImages: number): number | undefined {
   for (let index = 0; index < partialImages; index++) {
     if (tick === Math.round(((index + 1) * TICKS) / (partialImages + 1))) return index;

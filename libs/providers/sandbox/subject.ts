@@ -13,7 +13,7 @@ export interface Subject {
   readonly mood: Mood | undefined;
 }
 
-// Order decides where a prompt names several: a cat in a city is a picture of a cat.
+// Order decides where a prompt names several: a cat in a city is an image of a cat.
 const SCENES: readonly (readonly [SceneName, string])[] = [
   [
     'animal',

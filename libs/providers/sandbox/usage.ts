@@ -1,7 +1,7 @@
 import type { ImageUsage } from '#contract/image-usage.js';
 import type { ProviderImageRequest } from '../image-provider.js';
 
-/** Tokens of a picture of 1024 x 1024 pixels, by quality. */
+/** Tokens of an image of 1024 x 1024 pixels, by quality. */
 const OUTPUT_TOKENS: Readonly<Record<string, number>> = { low: 260, medium: 1040, high: 4160 };
 const TOKENS_PER_INPUT_MEGAPIXEL = 780;
 const CHARACTERS_PER_TOKEN = 4;

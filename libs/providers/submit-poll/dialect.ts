@@ -1,6 +1,6 @@
 import type { Size } from '../offered-size.js';
 
-/** What a vendor is sent for the size of a picture. */
+/** What a vendor is sent for the size of an image. */
 export interface SentSize {
   /** The vendor's own fields. */
   readonly fields: Readonly<Record<string, string>>;
@@ -19,13 +19,13 @@ export interface Dialect {
   readonly jobId: (answer: unknown) => unknown;
   /** Where status, progress and error of a job stand in the answer to a look. */
   readonly task: (answer: unknown) => unknown;
-  /** The first picture of a finished job: an address, base64 or a data URI. */
+  /** The first image of a finished job: an address, base64 or a data URI. */
   readonly picture: (task: unknown) => unknown;
   /** Where reference images are uploaded to: below the base URL, or a whole URL. */
   readonly uploadPath: string;
   /** Where the address of an uploaded image stands. */
   readonly uploaded: (answer: unknown) => unknown;
-  /** `squareEdge` is the edge of the tier's 1:1 picture, where no size is wanted. */
+  /** `squareEdge` is the edge of the tier's 1:1 image, where no size is wanted. */
   readonly sizeFor: (model: string, wanted: Size | undefined, squareEdge: number | undefined) => SentSize;
   readonly accepts: (model: string) => readonly ModelOption[];
   /** Whether it has an Idempotency-Key header. */

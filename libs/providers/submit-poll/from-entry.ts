@@ -1,5 +1,5 @@
 import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
-import type { PictureFetcher } from '../http/fetch-picture.js';
+import type { ImageFetcher } from '../http/fetch-image.js';
 import { ProviderOptionsError, readOptions } from '../provider-options.js';
 import { MODEL_OPTIONS, type ModelOption } from './dialect.js';
 import { DIALECTS } from './dialects.js';
@@ -29,7 +29,7 @@ const TIMEOUT_MS = 60_000;
 export function submitPollProvider(
   entry: ProviderEntry,
   key: ProviderKey | undefined,
-  fetcher: PictureFetcher,
+  fetcher: ImageFetcher,
 ): SubmitPollProvider {
   const { accepts, upload_url: uploadUrl, timeout_ms: timeoutMs = TIMEOUT_MS } = readOptions<Options>(entry, OPTIONS);
   const { name, type, baseUrl, free, interrupted } = entry;

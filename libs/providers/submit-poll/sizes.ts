@@ -9,7 +9,7 @@ const TABLE: readonly Size[] = IMAGE_SIZES.flatMap((size) =>
   RESOLUTIONS.map((resolution) => pixelsFor(size, resolution)).filter((pixels) => pixels !== null),
 );
 
-/** The tier whose 1:1 picture has this edge. */
+/** The tier whose 1:1 image has this edge. */
 export function tierOf(squareEdge: number | undefined): string {
   return RESOLUTIONS.find((tier) => pixelsFor('1:1', tier)?.width === squareEdge) ?? '1k';
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
-import { fetchPicture, type PictureFetcher } from '../http/fetch-picture.js';
+import { fetchImage, type ImageFetcher } from '../http/fetch-image.js';
 import { textAt, valueAt } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
@@ -38,10 +38,10 @@ const SHORTEST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 15_000;
 /** A job that was just begun is not always known everywhere at the vendor. */
 const UNKNOWN_AT_FIRST_MS = 60_000;
-/** How long a finished picture that can't be fetched is worth asking for again. */
+/** How long a finished image that can't be fetched is worth asking for again. */
 const FETCH_PATIENCE_MS = 600_000;
 
-/** A vendor whose pictures are submitted as jobs and looked after until they are finished. */
+/** A vendor whose images are submitted as jobs and looked after until they are finished. */
 export class SubmitPollProvider implements ImageProvider {
   readonly name: string;
   readonly free: boolean;
@@ -50,7 +50,7 @@ export class SubmitPollProvider implements ImageProvider {
 
   constructor(
     private readonly settings: SubmitPollSettings,
-    private readonly fetcher: PictureFetcher,
+    private readonly fetcher: ImageFetcher,
   ) {
     this.name = settings.name;
     this.free = settings.free;
@@ -108,7 +108,7 @@ export class SubmitPollProvider implements ImageProvider {
       context.onProgress(progressOf(found.task));
       return waiting(waitedMs, undefined);
     }
-    const image = await this.pictureOf(found, context);
+    const image = await this.imageOf(found, context);
     if (image === undefined) return waiting(waitedMs, undefined);
     context.onProgress(100);
     const usage = tokenUsage((name) => valueAt(found.task, 'usage', ...name.split('.')));
@@ -120,16 +120,16 @@ export class SubmitPollProvider implements ImageProvider {
     };
   }
 
-  /** Undefined when its address can't be reached just now: the picture is paid for and stays there for a day. */
-  private async pictureOf(
+  /** Undefined when its address can't be reached just now: the image is paid for and stays there for a day. */
+  private async imageOf(
     { task, bytesOf }: FinishedJob,
     { signal, waitedMs }: ProviderCallContext,
   ): Promise<readonly Buffer[] | undefined> {
-    const picture = this.settings.dialect.picture(task);
-    if (typeof picture !== 'string' || picture === '') throw withoutPicture(picture === '');
-    if (!/^https?:/i.test(picture)) return bytesOf(picture);
+    const image = this.settings.dialect.picture(task);
+    if (typeof image !== 'string' || image === '') throw withoutPicture(image === '');
+    if (!/^https?:/i.test(image)) return bytesOf(image);
     try {
-      return [await fetchPicture(this.fetcher, picture, signal)];
+      return [await fetchImage(this.fetcher, image, signal)];
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       const isForbidden = error.cause instanceof AppError && error.cause.code === 'invalid_image_url';
@@ -153,7 +153,7 @@ function waiting(waitedMs: number, retryAfter: number | undefined): ProviderPend
   return { pending: { checkAfterMs: Math.max(checkAfterMs, Math.round((retryAfter ?? 0) * 1_000)) } };
 }
 
-/** The last part is the picture's way here. */
+/** The last part is the image's way here. */
 function progressOf(task: unknown): number {
   const progress = valueAt(task, 'progress');
   const percent =

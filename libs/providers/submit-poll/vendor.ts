@@ -1,6 +1,6 @@
 import { unusable } from '../http/failures.js';
 import { AnswerTooLarge } from '../http/base64-sink.js';
-import { MAX_PICTURE_BYTES } from '../http/fetch-picture.js';
+import { MAX_IMAGE_BYTES } from '../http/fetch-image.js';
 import { readAnswer as readJsonAnswer, UnusableAnswer, type JsonAnswer } from '../http/json-answer.js';
 import { textAt, valueAt, valueOf } from '../http/json-value.js';
 import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
@@ -11,7 +11,7 @@ import { ProviderError } from '../provider-error.js';
 import type { Dialect } from './dialect.js';
 import { refused, vendorError, withoutJob } from './failures.js';
 
-/** Bytes of an answer at most: a picture of 24 MB as base64. */
+/** Bytes of an answer at most: an image of 24 MB as base64. */
 const MAX_ANSWER_BYTES = 32_000_000;
 const MAX_ERROR_BYTES = 65_536;
 /** Until a look that was refused (a key that was taken away, say) is tried again, in seconds. */
@@ -108,7 +108,7 @@ export class Vendor {
 
 async function readAnswer({ status, retryAfter, body }: UpstreamAnswer): Promise<Answer> {
   try {
-    const json = await readJsonAnswer(status < 300 ? body : firstBytes(body), MAX_PICTURE_BYTES);
+    const json = await readJsonAnswer(status < 300 ? body : firstBytes(body), MAX_IMAGE_BYTES);
     return { status, retryAfter, value: valueOf(json), json };
   } catch (error) {
     // The status of a refusal says enough.

@@ -86,7 +86,7 @@ describe('with the settings as shipped', () => {
       const from = performance.now();
       expect((await callers.ask(`/v1/tasks/${taskId}/cancel`, { method: 'POST' })).status).toBe(200);
       const stopped = (): boolean =>
-        victim.running.logs().some(({ event, taskId: id }) => event === 'task.hold_lost' && id === taskId);
+        victim.running.logs().some(({ event, taskId: id }) => event === 'task.lease_lost' && id === taskId);
       expect(await waitUntil(stopped, { timeoutMs: PATIENCE_MS, everyMs: 20 })).toBe(true);
       measured('Cancel', 'until the worker has stopped its call', performance.now() - from);
     });

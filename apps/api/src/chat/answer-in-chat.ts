@@ -21,9 +21,9 @@ import { DeliveryMarks } from '../images/delivery-marks.js';
 import { HeldCalls } from '../images/held-calls.js';
 import { patienceFor } from '../images/stream-image.js';
 import type { ChatRequest } from './chat-request.js';
-import { inChat } from './picture-request.js';
+import { inChat } from './chat-image-request.js';
 
-/** Answers a chat with the picture of its task, as a link that chat clients show. */
+/** Answers a chat with the image of its task, as a link that chat clients show. */
 @Injectable()
 export class AnswerInChat {
   constructor(
@@ -40,7 +40,7 @@ export class AnswerInChat {
     void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
     if (settled === undefined) throw notYet(request, reply, accepted.task);
     this.watch(request, reply, accepted);
-    const content = this.pictureOf(settled);
+    const content = this.imageOf(settled);
     void reply.code(200).send(chatCompletion(headOf(settled), [{ content, finish: 'stop' }], usageOf(settled)));
   }
 
@@ -63,7 +63,7 @@ export class AnswerInChat {
       if (reply.raw.destroyed) return;
       if (settled === undefined) throw stillRunning(accepted.task.id);
       this.watch(request, reply, accepted);
-      say(chatChunk(head, 0, { content: this.pictureOf(settled) }));
+      say(chatChunk(head, 0, { content: this.imageOf(settled) }));
       say(chatChunk(head, 0, {}, 'stop'));
       const usage = usageOf(settled);
       if (wantsUsage && usage !== undefined) say(usageChunk(head, usage));
@@ -82,7 +82,7 @@ export class AnswerInChat {
     if (mark?.kind === 'attempt') this.marks.watch(request, reply, task.id);
   }
 
-  private pictureOf(task: Task): string {
+  private imageOf(task: Task): string {
     const image = task.images?.[0];
     if (task.status !== 'completed' || image === undefined) throw failureOf(task);
     return `![picture](${this.links.linkTo(task, image).url ?? ''})`;

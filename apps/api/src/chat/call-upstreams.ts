@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { Catalogue, ModelEntry } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
 import { ChatNotSent, type ChatAnswer } from '#providers/chat/chat-provider.js';
-import type { GatePass } from '#routing/gate.js';
+import type { CallPermit } from '#routing/limiter.js';
 import { Logger } from '#telemetry/logger.js';
-import { ChatGate } from './chat-gate.js';
+import { ChatLimiter } from './chat-limiter.js';
 import { ChatPlan, type Attempt } from './chat-plan.js';
 import { ChatProtocols } from './chat-protocols.js';
 import { bodyFor, valueFor, type ChatRequest } from './chat-request.js';
@@ -21,7 +21,7 @@ const CLOSED_MS = 5_000;
 
 /** Who answered, and how. The pass of an answer is ended by whoever has read it. */
 export type Outcome = { readonly attempt: Attempt } & (
-  | { readonly answer: ChatAnswer; readonly pass: GatePass; readonly refusal?: undefined }
+  | { readonly answer: ChatAnswer; readonly pass: CallPermit; readonly refusal?: undefined }
   | { readonly refusal: Refusal; readonly answer?: undefined }
 );
 
@@ -50,7 +50,7 @@ export class CallUpstreams {
   constructor(
     private readonly plan: ChatPlan,
     private readonly protocols: ChatProtocols,
-    private readonly gate: ChatGate,
+    private readonly limiter: ChatLimiter,
     private readonly logger: Logger,
   ) {}
 
@@ -64,9 +64,9 @@ export class CallUpstreams {
     let cause: unknown;
     let retryAfterMs = CLOSED_MS;
     const callId = randomUUID();
-    for (const attempt of this.plan.attempts(model, context.catalogue, this.gate.isDrained)) {
+    for (const attempt of this.plan.attempts(model, context.catalogue, this.limiter.isDrained)) {
       context.gone.throwIfAborted();
-      const pass = await this.gate.enter(attempt.provider, attempt.key?.name ?? '', callId);
+      const pass = await this.limiter.enter(attempt.provider, attempt.key?.name ?? '', callId);
       if ('reason' in pass) {
         retryAfterMs = Math.min(retryAfterMs, pass.retryAfterMs);
         continue;
@@ -91,7 +91,7 @@ export class CallUpstreams {
     return refused;
   }
 
-  private async try(attempt: Attempt, pass: GatePass, chat: ChatRequest, context: CallContext): Promise<Outcome> {
+  private async try(attempt: Attempt, pass: CallPermit, chat: ChatRequest, context: CallContext): Promise<Outcome> {
     const { provider, key, model } = attempt;
     const protocol = this.protocols.of(provider.type);
     if (protocol === undefined) throw new ChatNotSent(`${provider.type} has no chat`);
@@ -127,7 +127,7 @@ export class CallUpstreams {
 }
 
 /** Tells the other processes what a refusal says of the provider; a bad request says nothing of it. */
-function endPass(pass: GatePass, refusal: Refusal): void {
+function endPass(pass: CallPermit, refusal: Refusal): void {
   const { status } = refusal;
   if (KEY_REFUSED.has(status)) pass.end('key_refused', (secondsToWait(refusal) ?? 0) * 1_000 || undefined);
   else pass.end(status >= 500 ? 'failed' : 'neutral');

@@ -7,8 +7,8 @@ import type { TokenUsage } from './token-usage.js';
 /** The rule of docs/billing.md ("Chats"); whoever changes a number changes it there. */
 const BYTES_PER_TOKEN = 4;
 const TOKENS_PER_PICTURE = 1_500;
-/** Pictures that are looked for in a request; what comes after counts by its bytes. */
-const MAX_PICTURES = 500;
+/** Images that are looked for in a request; what comes after counts by its bytes. */
+const MAX_IMAGES = 500;
 /** Tokens that an answer without a limit of its own is expected to have at most. */
 const USUAL_OUTPUT = 4_096;
 const MAX_CHOICES = 128;
@@ -16,7 +16,7 @@ const MAX_CHOICES = 128;
 const MAX_OUTPUT = 131_072;
 /** Tokens that a provider writes in a second at least, while nobody sees them. */
 const TOKENS_PER_SECOND = 50;
-/** What is longer in one piece holds a picture or a sound. */
+/** What is longer in one piece holds an image or a sound. */
 const MAX_PIECE_TOKENS = 4_096;
 /** Shorter lines of a stream are comments, names of events, and its end. */
 const SHORTEST_LINE = 32;
@@ -28,11 +28,11 @@ const PICTURE = Buffer.from('"data:image/');
 /** Bytes before an address in which its name is looked for. */
 const MAX_NAME = 64;
 
-/** Tokens of a request, by its bytes; pictures among its messages count as such. */
+/** Tokens of a request, by its bytes; images among its messages count as such. */
 export function estimatedInput({ bytes, members }: Pick<ChatRequest, 'bytes' | 'members'>): number {
   const { start, end: last } = members.get('messages') ?? { start: 0, end: 0 };
   let [length, pictures] = [bytes.length, 0];
-  for (let at = bytes.indexOf(PICTURE, start); at !== -1 && at < last && pictures < MAX_PICTURES;) {
+  for (let at = bytes.indexOf(PICTURE, start); at !== -1 && at < last && pictures < MAX_IMAGES;) {
     const end = bytes.indexOf(QUOTE, at + 1);
     if (end === -1) break;
     if (isAddress(bytes, at)) {
@@ -44,7 +44,7 @@ export function estimatedInput({ bytes, members }: Pick<ChatRequest, 'bytes' | '
   return Math.ceil(length / BYTES_PER_TOKEN) + pictures * TOKENS_PER_PICTURE;
 }
 
-/** Whether the text at `at` is the address of a picture: any other text costs its bytes, whatever it begins with. */
+/** Whether the text at `at` is the address of an image: any other text costs its bytes, whatever it begins with. */
 function isAddress(bytes: Buffer, at: number): boolean {
   return /"(?:image_)?url"\s*:\s*$/.test(bytes.toString('latin1', Math.max(0, at - MAX_NAME), at));
 }

@@ -53,7 +53,7 @@ export function readChatRequest(body: unknown): ChatRequest {
   };
 }
 
-/** A chat's value, with pictures as `LongText`. Throws AppError (invalid_json, request_too_large). */
+/** A chat's value, with images as `LongText`. Throws AppError (invalid_json, request_too_large). */
 export function valueOf({ body }: Pick<ChatRequest, 'body'>): Readonly<Record<string, unknown>> {
   return body.value(READ_LIMITS) as Readonly<Record<string, unknown>>;
 }

@@ -20,7 +20,7 @@ export class ChatController {
   constructor(
     private readonly source: CatalogueSource,
     private readonly chats: PassChat,
-    private readonly pictures: DrawInChat,
+    private readonly images: DrawInChat,
     private readonly budget: ChatBudget,
   ) {}
 
@@ -37,7 +37,7 @@ export class ChatController {
         param: 'model',
       });
     }
-    if (model.kind === 'image') return this.pictures.draw(request, reply, chat);
+    if (model.kind === 'image') return this.images.draw(request, reply, chat);
     const prices = chatPrices(catalogue, model, new Date());
     if (prices) assertCovered(chat, prices);
     await this.budget.admit(request.id, caller, chat, prices);

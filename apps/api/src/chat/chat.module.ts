@@ -11,7 +11,7 @@ import { LimitsModule } from '../limits/limits.module.js';
 import { AnswerInChat } from './answer-in-chat.js';
 import { CallUpstreams } from './call-upstreams.js';
 import { ChatBudget } from './chat-budget.js';
-import { ChatGate } from './chat-gate.js';
+import { ChatLimiter } from './chat-limiter.js';
 import { ChatPlan } from './chat-plan.js';
 import { ChatProtocols } from './chat-protocols.js';
 import { ChatUsageLog } from './chat-usage-log.js';
@@ -31,7 +31,7 @@ const sandbox = {
   useFactory: (config: SandboxConfig) => new SandboxChat(obeysDirectives(config)),
 };
 
-/** `/v1/chat/completions`: chats are passed on to their provider, pictures in a chat are image requests. */
+/** `/v1/chat/completions`: chats are passed on to their provider, images in a chat are image requests. */
 @Module({
   imports: [BillingModule, CommonModule, ImagesModule, LimitsModule, LinksModule, RoutingModule],
   controllers: [ChatController],
@@ -39,7 +39,7 @@ const sandbox = {
     PassChat,
     CallUpstreams,
     ChatPlan,
-    ChatGate,
+    ChatLimiter,
     ChatProtocols,
     openai,
     sandbox,

@@ -8,7 +8,7 @@ import { nameTask } from '../images/answer-parts.js';
 import { RequestLimits } from '../limits/limit-requests.js';
 import { AnswerInChat } from './answer-in-chat.js';
 import type { ChatRequest } from './chat-request.js';
-import { inChat, pictureRequest } from './picture-request.js';
+import { inChat, imageRequest } from './chat-image-request.js';
 
 /** Takes a chat with an image model for the image request that it is. */
 @Injectable()
@@ -24,7 +24,7 @@ export class DrawInChat {
     try {
       assertScope(callerOf(request), 'images');
       await this.limits.admit('submits', callerOf(request), reply);
-      request.body = pictureRequest(chat);
+      request.body = imageRequest(chat);
       const accepted = await this.accept.generation(request, false, goneSignal(reply));
       nameTask(request, reply, accepted);
       if (chat.streamed) await this.answers.stream(request, reply, accepted, chat);

@@ -33,11 +33,11 @@ interface PageFile {
 
 /**
  * Serves the built pages at /console from memory: no request ever names a file of the disk. Addresses without a file are
- * the pages' own, and get the one page. `pictureOrigins` are other places that pictures are shown from.
+ * the pages' own, and get the one page. `pictureOrigins` are other places that images are shown from.
  */
-export function serveConsole(server: FastifyInstance, folder: string, pictureOrigins: readonly string[]): void {
+export function serveConsole(server: FastifyInstance, folder: string, imageOrigins: readonly string[]): void {
   const files = readFiles(folder);
-  const policy = policyOf(pictureOrigins);
+  const policy = policyOf(imageOrigins);
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { '*': path = '' } = request.params as { '*'?: string };
     const file = files.get(path) ?? (isAddressOfPage(path) ? files.get(PAGE) : undefined);
@@ -88,12 +88,12 @@ function entriesOf(folder: string) {
   }
 }
 
-function policyOf(pictureOrigins: readonly string[]): string {
+function policyOf(imageOrigins: readonly string[]): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self' 'unsafe-inline'",
-    ['img-src', "'self'", 'blob:', 'data:', ...pictureOrigins].join(' '),
+    ['img-src', "'self'", 'blob:', 'data:', ...imageOrigins].join(' '),
     "connect-src 'self'",
     "font-src 'self'",
     "form-action 'self'",

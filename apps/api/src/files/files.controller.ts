@@ -17,7 +17,7 @@ class SignatureQuery {
   readonly sig?: unknown;
 }
 
-/** Serves finished pictures to whoever holds a signed link; an Authorization header makes no difference. */
+/** Serves finished images to whoever holds a signed link; an Authorization header makes no difference. */
 @ApiTags('Files')
 @Controller('i')
 export class FilesController {
@@ -69,11 +69,11 @@ export class FilesController {
   }
 }
 
-/** A picture opened on its own can run nothing, tells its origin to nobody and has a name of our making. */
+/** An image opened on its own can run nothing, tells its origin to nobody and has a name of our making. */
 function protect(reply: FastifyReply, name: string, expiresAt: number): void {
   const seconds = Math.max(0, expiresAt - Math.ceil(Date.now() / 1000));
   void reply
-    // Pictures are small enough to be fetched again; a Range is ignored, as RFC 9110 allows.
+    // Images are small enough to be fetched again; a Range is ignored, as RFC 9110 allows.
     .header('accept-ranges', 'none')
     .header('cache-control', `private, max-age=${seconds}, immutable`)
     .header('content-disposition', `inline; filename="${name}"`)

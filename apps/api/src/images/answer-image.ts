@@ -16,12 +16,12 @@ import { DeliveryMarks } from './delivery-marks.js';
 import { HeldCalls } from './held-calls.js';
 import { retryCount } from './request-mark.js';
 
-/** Milliseconds after which an SDK of OpenAI should ask again for a picture that still runs. */
+/** Milliseconds after which an SDK of OpenAI should ask again for an image that still runs. */
 const SDK_RETRY_MS = '250';
 /** Seconds until the first poll of a new task is worth while. */
 const FIRST_POLL_SECONDS = '5';
 
-/** Answers an accepted image request: with the picture, with the task, or with what went wrong. */
+/** Answers an accepted image request: with the image, with the task, or with what went wrong. */
 @Injectable()
 export class AnswerImage {
   constructor(
@@ -62,7 +62,7 @@ export class AnswerImage {
     if (mark?.kind === 'attempt') this.marks.watch(request, reply, task.id);
   }
 
-  /** Sends the picture or throws the task's error, when it is called; what can go wrong before is thrown at once. */
+  /** Sends the image or throws the task's error, when it is called; what can go wrong before is thrown at once. */
   private async outcome(task: Task, format: ResponseFormat, reply: FastifyReply, mode: CallMode): Promise<() => void> {
     const image = task.images?.[0];
     if (task.status !== 'completed' || image === undefined) {
@@ -91,7 +91,7 @@ function acceptTask(task: Task, reply: FastifyReply, mode: CallMode): void {
     .send(taskAcceptance(task));
 }
 
-/** An SDK that counts its retries will be back for the picture; anyone else polls, for a second call is a second task. */
+/** An SDK that counts its retries will be back for the image; anyone else polls, for a second call is a second task. */
 export function notYet(request: FastifyRequest, reply: FastifyReply, task: Task): AppError {
   const retries = retryCount(request.headers) !== undefined;
   void reply.header('x-should-retry', String(retries));

@@ -24,7 +24,7 @@ export function stillRunning(taskId: string): AppError {
   return new AppError('still_running', `The image is not ready yet. Poll ${pollUrl(taskId)} for it.`, { taskId });
 }
 
-/** The error of a task that ended without a picture. */
+/** The error of a task that ended without an image. */
 export function failureOf(task: Task): AppError {
   if (task.status === 'cancelled') {
     return new AppError('task_cancelled', 'The task was cancelled.', { taskId: task.id });
@@ -40,7 +40,7 @@ export function failureOf(task: Task): AppError {
   });
 }
 
-/** Opens a task's picture. Throws AppError `storage_error` when it can't be read. */
+/** Opens a task's image. Throws AppError `storage_error` when it can't be read. */
 export async function openPicture(store: ObjectStore, task: Task, image: TaskImage): Promise<StoredObject> {
   return store.open(image.key).catch((cause: unknown) => {
     throw new AppError('storage_error', 'The image cannot be read right now. Poll the task for a link.', {

@@ -2,7 +2,7 @@
 export interface CallMode {
   /** Whether a task that still runs is answered 202 instead of being waited for. */
   readonly asynchronous: boolean;
-  /** How long to wait for the picture, in ms. */
+  /** How long to wait for the image, in ms. */
   readonly waitMs: number;
   /** Whether the mode was asked for by query or header, and so is confirmed with Preference-Applied. */
   readonly preferred: boolean;

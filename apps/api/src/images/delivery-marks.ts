@@ -14,7 +14,7 @@ interface Written {
 /**
  * Marks tasks whose outcome was written to their caller, so that a later identical request is a new one.
  * One statement for all of a moment, off every request's path. A mark that is lost does no harm: an SDK that comes
- * back within 15 minutes would get the same picture once more.
+ * back within 15 minutes would get the same image once more.
  */
 @Injectable()
 export class DeliveryMarks implements OnApplicationShutdown {

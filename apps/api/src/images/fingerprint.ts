@@ -10,7 +10,7 @@ const TURN = 16 * STEP;
 
 /**
  * SHA-256 of what a request asks for. The address has one spelling for all its aliases, and the way of answering is no
- * part of it: whoever repeats a sync call at `/async` asks for the same picture. The order of keys does not count.
+ * part of it: whoever repeats a sync call at `/async` asks for the same image. The order of keys does not count.
  */
 export async function fingerprintOf(action: 'generations' | 'edits', body: unknown): Promise<Buffer> {
   const hash = createHash('sha256').update(`POST /v1/images/${action}\n`);
@@ -33,7 +33,7 @@ export function formBody(form: EditForm, digests: ReadonlyMap<string, string>): 
   return { form: form.texts, images, masks };
 }
 
-/** JSON with sorted keys; long texts in pieces, so that no second copy of a picture is made. */
+/** JSON with sorted keys; long texts in pieces, so that no second copy of an image is made. */
 function* canonicalPieces(value: unknown): Generator<string> {
   if (value === '') {
     yield '""';

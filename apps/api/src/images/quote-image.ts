@@ -18,7 +18,7 @@ export function isDryRun(request: FastifyRequest): boolean {
   if (asked === undefined || asked === 'false' || asked === '0') return false;
   if (asked === 'true' || asked === '1') return true;
   discardRest(request.raw);
-  // Guessing "no" would buy a picture.
+  // Guessing "no" would buy an image.
   throw new AppError('invalid_value', 'dry_run must be true or false', { param: 'dry_run' });
 }
 

@@ -50,11 +50,11 @@ export class RequestRules {
     if (fewest?.[0] !== undefined) throw notExact(fewest[0].what, fewest[0].param);
   }
 
-  /** What such a picture costs that is accepted now; null when nothing is charged for it. */
+  /** What such an image costs that is accepted now; null when nothing is charged for it. */
   costOf(model: string, options: TaskOptions): TaskCost | null {
     const catalogue = this.source.current;
     const entry = catalogue.models.get(model);
-    // Gone since it was checked: whoever makes the picture will say so, and nobody knows the price.
+    // Gone since it was checked: whoever makes the image will say so, and nobody knows the price.
     return entry === undefined
       ? { reserved: null, currency: catalogue.currency }
       : quoteImage(catalogue, entry, options, new Date());

@@ -18,7 +18,7 @@ import { HeldCalls } from './held-calls.js';
 /** How long after its deadline a task is failed at the latest, when nothing else works: a few sweeps. */
 const DEADLINE_SLACK_MS = 60_000;
 
-/** Answers an accepted image request with events: partial pictures, then the picture or what went wrong. */
+/** Answers an accepted image request with events: partial images, then the image or what went wrong. */
 @Injectable()
 export class StreamImage {
   constructor(
@@ -31,7 +31,7 @@ export class StreamImage {
 
   /**
    * Returns when the last event is on its way. A failure is an event, because the status is long sent; it is thrown
-   * too, for the log. Only a picture that stops in the middle cuts the connection.
+   * too, for the log. Only an image that stops in the middle cuts the connection.
    */
   async stream(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): Promise<void> {
     nameTask(request, reply, accepted);

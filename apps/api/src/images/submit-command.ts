@@ -26,11 +26,11 @@ export interface CommandContext {
   readonly caller: Caller;
   readonly inputs: readonly TaskInput[];
   readonly mask: TaskInput | null;
-  /** Whether the call is answered with the task rather than with the picture. */
+  /** Whether the call is answered with the task rather than with the image. */
   readonly asynchronous: boolean;
   /** Names of fields and files that mean nothing here. */
   readonly ignored: readonly string[];
-  /** What such a picture of the model costs now. */
+  /** What such an image of the model costs now. */
   readonly costOf: (model: string, options: TaskOptions) => TaskCost | null;
 }
 

@@ -1,11 +1,11 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { TaskBellListener } from '#tasks/task-events.js';
+import { TaskEventListener } from '#tasks/task-events.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { Task } from '#tasks/task.js';
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
 
-/** How often all waiting tasks are looked at together, for bells that were not heard. */
+/** How often all waiting tasks are looked at together, for events that were lost. */
 const RECHECK_MS = 1_500;
 const RECHECK_BATCH = 5_000;
 
@@ -13,7 +13,7 @@ type Waiter = (task: Task) => void;
 
 /**
  * Lets callers wait for their task: one subscription and one map for the whole process.
- * The bell only says where to look; the answer is always the row, so a lost message costs a second and a half.
+ * An event only says where to look; the answer is always the row, so a lost message costs a second and a half.
  */
 @Injectable()
 export class WaitForTask implements OnApplicationShutdown {
@@ -26,12 +26,12 @@ export class WaitForTask implements OnApplicationShutdown {
 
   constructor(
     private readonly store: TaskStore,
-    bell: TaskBellListener,
+    events: TaskEventListener,
     private readonly logger: Logger,
     metrics: Metrics,
   ) {
     metrics.gauge('held_tasks', 'Tasks whose sync callers this process holds.', () => this.size);
-    bell.onSettled((taskId) => {
+    events.onSettled((taskId) => {
       if (this.waiters.has(taskId)) this.hear(taskId);
       else this.early.add(taskId);
     });
@@ -78,7 +78,7 @@ export class WaitForTask implements OnApplicationShutdown {
     clearInterval(this.recheck);
   }
 
-  /** All bells of one turn of the event loop are answered by one query. */
+  /** All events of one turn of the event loop are answered by one query. */
   private hear(taskId: string): void {
     if (this.heard.size === 0) {
       setImmediate(() => {

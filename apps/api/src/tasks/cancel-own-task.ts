@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ProviderGate } from '#routing/provider-gate.js';
+import { ProviderLimiter } from '#routing/provider-limiter.js';
 import { CancelTask } from '#tasks/cancel-task.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
@@ -11,7 +11,7 @@ export class CancelOwnTask {
   constructor(
     private readonly cancelTask: CancelTask,
     private readonly tasks: TaskStore,
-    private readonly gate: ProviderGate,
+    private readonly limiter: ProviderLimiter,
     private readonly logger: Logger,
   ) {}
 
@@ -25,10 +25,10 @@ export class CancelOwnTask {
   private async freeSlot(accountId: string, id: string): Promise<void> {
     try {
       const last = (await this.tasks.history(accountId, id))?.calls.at(-1);
-      if (last !== undefined) await this.gate.forget(last.provider, id);
+      if (last !== undefined) await this.limiter.forget(last.provider, id);
     } catch (error) {
       // The slot's own time ends it.
-      this.logger.warn('gate.slot_not_freed', { taskId: id, error });
+      this.logger.warn('limiter.slot_not_freed', { taskId: id, error });
     }
   }
 }

@@ -16,7 +16,7 @@ export interface Shown {
   readonly begin: (events: EventStream) => () => void;
 }
 
-/** The ways to an answer that stay with a task while it moves: the long poll and the event stream. */
+/** The ways to an answer that stay with a task until it ends: the long poll and the event stream. */
 @Injectable()
 export class FollowTask {
   constructor(

@@ -1,11 +1,11 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { TaskBellListener } from '#tasks/task-events.js';
+import { TaskEventListener } from '#tasks/task-events.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
 
-/** How often all watched tasks are looked at together, for bells that were not heard. */
+/** How often all watched tasks are looked at together, for events that were lost. */
 const RECHECK_MS = 1_500;
 const LOOK_BATCH = 1_000;
 
@@ -25,7 +25,7 @@ export class TaskWatchers implements OnApplicationShutdown {
 
   constructor(
     private readonly store: TaskStore,
-    bell: TaskBellListener,
+    events: TaskEventListener,
     private readonly logger: Logger,
     metrics: Metrics,
   ) {
@@ -33,8 +33,8 @@ export class TaskWatchers implements OnApplicationShutdown {
     const hear = (taskId: string): void => {
       this.hear(taskId);
     };
-    bell.onChanged(hear);
-    bell.onSettled(hear);
+    events.onChanged(hear);
+    events.onSettled(hear);
     this.recheck = setInterval(() => {
       for (const taskId of this.watchers.keys()) this.hear(taskId);
     }, RECHECK_MS).unref();
@@ -70,7 +70,7 @@ export class TaskWatchers implements OnApplicationShutdown {
     setImmediate(() => void this.lookWhileHeard());
   }
 
-  /** One look after the other, so that no watcher sees an older row last; what rings meanwhile is the next look. */
+  /** One look after the other, so that no watcher sees an older row last; what is published meanwhile is the next look. */
   private async lookWhileHeard(): Promise<void> {
     while (this.heard.size > 0) {
       const ids = [...this.heard].slice(0, LOOK_BATCH);

@@ -3,7 +3,7 @@ import { queryClient, taskQuery } from './queries.ts';
 import { addressOf } from './request.ts';
 import type { PartialPicture, TaskDetail } from './types.ts';
 
-/** Keeps a task's query up to date until it ends, and answers the newest partial picture as an address, if there is one. */
+/** Keeps a task's query up to date until it ends, and answers the newest partial image as an address, if there is one. */
 export function useFollowTask(id: string | null, isRunning: boolean): string | null {
   const [picture, setPicture] = useState<{ id: string; url: string } | null>(null);
   useEffect(() => {

@@ -16,7 +16,7 @@ interface ReferenceImagesProps {
   readonly onPaint?: (() => void) | undefined;
 }
 
-/** Pictures to start from: dropped, chosen, or pasted anywhere on the page. */
+/** Images to start from: dropped, chosen, or pasted anywhere on the page. */
 export function ReferenceImages({ files, most, masked, onChange, onPaint }: ReferenceImagesProps) {
   useEffect(() => {
     const paste = (event: ClipboardEvent) => {

@@ -1,4 +1,4 @@
-/** What a picture's request says; the words of the public API. */
+/** What an image's request says; the words of the public API. */
 export interface SnippetRequest {
   readonly model: string;
   readonly prompt: string;
@@ -6,11 +6,11 @@ export interface SnippetRequest {
   readonly resolution?: string;
   readonly quality?: string;
   readonly response_format?: 'url';
-  /** Names of the files to edit; none: a new picture. */
+  /** Names of the files to edit; none: a new image. */
   readonly files?: readonly string[];
   /** Name of the file of the mask. */
   readonly mask?: string;
-  /** The key is answered with a task instead of a picture. */
+  /** The key is answered with a task instead of an image. */
   readonly answeredByTask?: boolean;
 }
 
@@ -57,7 +57,7 @@ print(image.${answer})`,
   };
 }
 
-/** Names under which the files can lie in one folder: pasted pictures are all called the same. */
+/** Names under which the files can lie in one folder: pasted images are all called the same. */
 export function distinctNames(names: readonly string[]): string[] {
   const taken = new Set<string>([MASK_FILE]);
   return names.map((name) => {

@@ -16,7 +16,7 @@ export function lastDays(days: number, now: number): TimeSpan {
   return { from: to - days * DAY_MS, to, by };
 }
 
-/** When each hour or day of a span begins, as the API writes it: those without a picture too. */
+/** When each hour or day of a span begins, as the API writes it: those without an image too. */
 export function stepsOf({ from, to, by }: TimeSpan): string[] {
   const step = by === 'hour' ? HOUR_MS : DAY_MS;
   return Array.from({ length: Math.round((to - from) / step) }, (_, index) =>

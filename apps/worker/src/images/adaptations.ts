@@ -1,8 +1,8 @@
-import type { FinishedPicture } from '#images/finish-picture.js';
+import type { FinishedImage } from '#images/finish-image.js';
 import type { TaskOptions } from '#tasks/task.js';
 
-/** What had to be done to a provider's picture so that it is what was ordered, in plain words. */
-export function adaptations({ received, width, height, format }: FinishedPicture): string[] {
+/** What had to be done to a provider's image so that it is what was ordered, in plain words. */
+export function adaptations({ received, width, height, format }: FinishedImage): string[] {
   const found: string[] = [];
   if (received.width !== width || received.height !== height) {
     found.push(`The provider's image of ${received.width}x${received.height} pixels was fitted to ${width}x${height}.`);
@@ -11,11 +11,11 @@ export function adaptations({ received, width, height, format }: FinishedPicture
   return found;
 }
 
-/** The sizes of a picture on its way, `<w>x<h>` or `auto`; `sent` is what the provider was asked for. */
+/** The sizes of an image on its way, `<w>x<h>` or `auto`; `sent` is what the provider was asked for. */
 export function sizesOf(
   options: TaskOptions,
   sentSize: string | undefined,
-  { received }: FinishedPicture,
+  { received }: FinishedImage,
 ): { sent: string; received: string } {
   const { pixels } = options;
   const ordered = pixels === null ? 'auto' : `${pixels.width}x${pixels.height}`;

@@ -2,9 +2,9 @@ import type { Catalogue } from '#catalogue/catalogue.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { unknownEnd, type CallEnd } from '#tasks/provider-call.js';
-import type { ClaimedTask } from '#tasks/task-moves.js';
+import type { ClaimedTask } from '#tasks/task-transitions.js';
 import { StartNotCounted } from './failure-verdict.js';
-import type { HeldTask } from './hold.js';
+import type { LeasedTask } from './leases.js';
 
 /** A call of this attempt, or the one that an earlier attempt left open. */
 export interface AttemptedCall {
@@ -24,7 +24,7 @@ export class Attempt {
 
   constructor(
     readonly claimed: ClaimedTask,
-    readonly held: HeldTask,
+    readonly lease: LeasedTask,
   ) {
     this.starts = claimed.providerStarts;
   }
@@ -47,7 +47,7 @@ export class Attempt {
   /** How the last call is to be written down when the attempt ends with this error; undefined without one. */
   endWith(error: unknown): CallEnd | undefined {
     if (this.call === undefined) return undefined;
-    return this.call.end ?? endOf(this.call.provider.free, error, this.held.signal.aborted);
+    return this.call.end ?? endOf(this.call.provider.free, error, this.lease.signal.aborted);
   }
 }
 

@@ -1,15 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { errorKind } from '#contract/error-codes.js';
-import { MAX_PICTURE_BYTES } from '#images/limits.js';
+import { MAX_IMAGE_BYTES } from '#images/limits.js';
 import { sniffImageType } from '#images/sniff.js';
 import { whiteMask } from '#images/white-mask.js';
 import type { ImageProvider, ProviderImageResult, ProviderPending } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { ProviderRegistry } from '#providers/registry.js';
-import { GATE, type Gate, type GatePass, type GateRefusal } from '#routing/gate.js';
+import { LIMITER, type Limiter, type CallPermit, type CallRejection } from '#routing/limiter.js';
 import type { Candidate } from '#routing/route-plan.js';
 import { TaskPartials } from '#tasks/task-partials.js';
-import type { ClaimedTask } from '#tasks/task-moves.js';
+import type { ClaimedTask } from '#tasks/task-transitions.js';
 import { successOf, type Attempt } from './attempt.js';
 import { unusable } from './finish-as-ordered.js';
 import type { LoadedInputs } from './load-inputs.js';
@@ -22,7 +22,7 @@ import { TaskProgress } from './task-progress.js';
 const PARK_MARGIN_MS = 10_000;
 
 /** What a provider made, with the bytes in memory. */
-export type MadePicture = Omit<ProviderImageResult, 'image'> & {
+export type MadeImage = Omit<ProviderImageResult, 'image'> & {
   readonly bytes: Buffer;
   readonly provider: Candidate['provider'];
 };
@@ -35,45 +35,45 @@ export interface OrderedCall {
   readonly resume: boolean;
 }
 
-/** Makes one call to a provider: through the gate, counted before it begins, and read to its end. */
+/** Makes one call to a provider: through the limiter, counted before it begins, and read to its end. */
 @Injectable()
 export class CallProvider {
   constructor(
     private readonly starts: ProviderStarts,
     private readonly progress: TaskProgress,
     private readonly providers: ProviderRegistry,
-    @Inject(GATE) private readonly gate: Gate,
+    @Inject(LIMITER) private readonly limiter: Limiter,
     private readonly partials: TaskPartials,
   ) {}
 
   /** Throws what `generate` and `ProviderStarts.start` throw. */
-  async call(attempt: Attempt, order: OrderedCall): Promise<MadePicture | ProviderPending | GateRefusal> {
+  async call(attempt: Attempt, order: OrderedCall): Promise<MadeImage | ProviderPending | CallRejection> {
     const { provider, key } = order.candidate;
     const { id, options } = attempt.claimed.task;
     const evenDrained = options.onlyProvider === provider.name;
-    const pass = await this.gate.enter(provider, key?.name ?? '', id, { resume: order.resume, evenDrained });
-    if ('reason' in pass) return pass;
+    const permit = await this.limiter.enter(provider, key?.name ?? '', id, { resume: order.resume, evenDrained });
+    if ('reason' in permit) return permit;
     try {
       if (!order.resume) await this.starts.start(attempt, order.candidate);
       const answer = await this.ask(attempt, order);
-      if ('pending' in answer) pass.park(answer.pending.checkAfterMs + PARK_MARGIN_MS);
-      else pass.end('succeeded');
+      if ('pending' in answer) permit.park(answer.pending.checkAfterMs + PARK_MARGIN_MS);
+      else permit.end('succeeded');
       return answer;
     } catch (error) {
-      endPass(pass, error, attempt.held.signal.aborted);
+      endPass(permit, error, attempt.lease.signal.aborted);
       throw error;
     }
   }
 
-  private async ask(attempt: Attempt, order: OrderedCall): Promise<MadePicture | ProviderPending> {
-    const { claimed, held } = attempt;
+  private async ask(attempt: Attempt, order: OrderedCall): Promise<MadeImage | ProviderPending> {
+    const { claimed, lease } = attempt;
     const { candidate } = order;
     const { provider, key } = candidate;
     const adapter = this.providers.imageProvider(provider, key);
     const inputs = await asItTakes(adapter, order);
-    const progress = this.progress.writer(held);
+    const progress = this.progress.writer(lease);
     const call = adapter.generate(toProviderRequest(claimed, candidate, inputs), {
-      signal: held.signal,
+      signal: lease.signal,
       idempotencyKey: claimed.task.id,
       resumeJobId: attempt.call?.jobId,
       startNumber: attempt.starts,
@@ -86,7 +86,7 @@ export class CallProvider {
         this.passOn(claimed, image, index);
       },
     });
-    const answer = await this.starts.called(held, provider.name, call);
+    const answer = await this.starts.called(lease, provider.name, call);
     if ('pending' in answer) {
       if (attempt.call?.jobId === undefined) throw new Error(`${provider.name} works on a job without a name`);
       return answer;
@@ -96,7 +96,7 @@ export class CallProvider {
     return { ...answer, provider, bytes };
   }
 
-  /** Nothing is published for a caller that asked for no partial pictures, whatever the provider sends. */
+  /** Nothing is published for a caller that asked for no partial images, whatever the provider sends. */
   private passOn({ task }: ClaimedTask, image: Buffer, index: number): void {
     if (index >= (task.options.partialImages ?? 0)) return;
     const format = sniffImageType(image);
@@ -111,17 +111,17 @@ async function asItTakes({ maskForm }: ImageProvider, { inputs, resume }: Ordere
 }
 
 async function read({ image }: ProviderImageResult, attempt: Attempt): Promise<Buffer> {
-  return readCapped(image, MAX_PICTURE_BYTES, attempt.held.signal).catch((error: unknown) => {
+  return readCapped(image, MAX_IMAGE_BYTES, attempt.lease.signal).catch((error: unknown) => {
     throw error instanceof TooManyBytes ? unusable(error) : error;
   });
 }
 
 /** Tells the other processes what the failure says of the provider; a bad request says nothing of it. */
-function endPass(pass: GatePass, error: unknown, aborted: boolean): void {
-  if (aborted || !(error instanceof ProviderError)) pass.end('neutral');
+function endPass(permit: CallPermit, error: unknown, aborted: boolean): void {
+  if (aborted || !(error instanceof ProviderError)) permit.end('neutral');
   else if (error.keyRefused) {
-    pass.end('key_refused', error.retryAfter === undefined ? undefined : error.retryAfter * 1_000);
-  } else pass.end(isOfTheProvider(error) ? 'failed' : 'neutral');
+    permit.end('key_refused', error.retryAfter === undefined ? undefined : error.retryAfter * 1_000);
+  } else permit.end(isOfTheProvider(error) ? 'failed' : 'neutral');
 }
 
 /** Whether a failure is the provider's own, so that another one may do better: the caller's faults are of class 400. */

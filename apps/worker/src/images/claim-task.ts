@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { TaskBell } from '#tasks/task-events.js';
+import { TaskEvents } from '#tasks/task-events.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { Attempt, identity } from './attempt.js';
 import { givenUp } from './failure-verdict.js';
-import { Holds } from './hold.js';
+import { Leases } from './leases.js';
 import { TaskMeter } from './task-meter.js';
 
 /** Begins the attempts of this worker. */
@@ -14,8 +14,8 @@ export class ClaimTask {
   private readonly owner = randomUUID();
 
   constructor(
-    private readonly holds: Holds,
-    private readonly bell: TaskBell,
+    private readonly leases: Leases,
+    private readonly events: TaskEvents,
     private readonly meter: TaskMeter,
     private readonly config: TasksConfig,
     private readonly logger: Logger,
@@ -23,16 +23,16 @@ export class ClaimTask {
 
   /** Undefined when the task was not to be had. Throws when the database does not answer. */
   async claim(taskId: string): Promise<Attempt | undefined> {
-    const claimed = await this.holds.claim(taskId, this.owner);
+    const claimed = await this.leases.claim(taskId, this.owner);
     if (claimed === undefined) {
       this.logger.debug('task.not_claimed', { taskId });
       return undefined;
     }
-    this.bell.ringChanged(taskId);
+    this.events.publishChanged(taskId);
     this.meter.claimed(claimed);
     this.logger.info('task.claimed', { ...identity(claimed), attempt: claimed.attempt });
-    const hold = { id: claimed.task.id, attempt: claimed.attempt };
-    return new Attempt(claimed, this.holds.keep(hold, claimed.remainingMs));
+    const lease = { id: claimed.task.id, attempt: claimed.attempt };
+    return new Attempt(claimed, this.leases.keep(lease, claimed.remainingMs));
   }
 
   /** Throws AppError `interrupted` when the task has taken enough workers with it. */

@@ -3,34 +3,34 @@ import { Injectable } from '@nestjs/common';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import type { CallEnd } from '#tasks/provider-call.js';
 import { TaskEnds } from '#tasks/task-ends.js';
-import { TaskMoves, type TaskResult } from '#tasks/task-moves.js';
+import { TaskTransitions, type TaskResult } from '#tasks/task-transitions.js';
 import { Logger } from '#telemetry/logger.js';
 import { identity, successOf, type Attempt } from './attempt.js';
-import { PictureNotStored } from './failure-verdict.js';
-import { HoldLost } from './hold.js';
+import { ImageNotStored } from './failure-verdict.js';
+import { LeaseLost } from './leases.js';
 import { TaskMeter } from './task-meter.js';
 
-/** How long a finished picture waits for the database between two tries. */
+/** How long a finished image waits for the database between two tries. */
 const RETRY_MS = 500;
 /** How often it is offered; about a quarter of an hour. */
 const MOST_TRIES = 1_800;
 
-/** Ends a task with its picture. */
+/** Ends a task with its image. */
 @Injectable()
 export class CompleteTask {
   constructor(
-    private readonly moves: TaskMoves,
+    private readonly transitions: TaskTransitions,
     private readonly ends: TaskEnds,
     private readonly meter: TaskMeter,
     private readonly logger: Logger,
   ) {}
 
   /**
-   * False when the task has ended in another way meanwhile; then the picture is not wanted. Throws PictureNotStored when
+   * False when the task has ended in another way meanwhile; then the image is not wanted. Throws PictureNotStored when
    * it could not be written down.
    */
   async complete(attempt: Attempt, provider: ProviderEntry, result: TaskResult): Promise<boolean> {
-    const { claimed, held } = attempt;
+    const { claimed, lease } = attempt;
     const won = await this.completeInTheEnd(attempt, result, successOf(provider.free));
     if (won) {
       this.ends.completed(claimed.task, claimed.asynchronous);
@@ -39,27 +39,27 @@ export class CompleteTask {
     const durationMs = Date.now() - claimed.task.createdAt.getTime();
     this.logger.info(won ? 'task.completed' : 'task.result_discarded', {
       ...identity(claimed),
-      attempt: held.attempt,
+      attempt: lease.attempt,
       durationMs,
     });
     return won;
   }
 
   /**
-   * A picture that is made and stored outlives a database that is away for a while: it is offered again until the
+   * An image that is made and stored outlives a database that is away for a while: it is offered again until the
    * task's deadline or the end of the process. That the lease has run out meanwhile matters only if another took over.
    */
-  private async completeInTheEnd({ claimed, held }: Attempt, result: TaskResult, end: CallEnd): Promise<boolean> {
+  private async completeInTheEnd({ claimed, lease }: Attempt, result: TaskResult, end: CallEnd): Promise<boolean> {
     for (let tries = 1; ; tries++) {
       try {
-        if (await this.moves.complete(held, result, end)) return true;
+        if (await this.transitions.complete(lease, result, end)) return true;
         // An earlier try may have been carried out, and only its answer lost.
-        return tries > 1 && (await this.moves.isCompletedBy(held));
+        return tries > 1 && (await this.transitions.isCompletedBy(lease));
       } catch (error) {
-        const { signal } = held;
-        const isLast = signal.aborted && !(signal.reason instanceof HoldLost);
-        if (isLast || tries === MOST_TRIES) throw new PictureNotStored('not written down', { cause: error });
-        this.logger.warn('task.not_completed', { ...identity(claimed), attempt: held.attempt, error });
+        const { signal } = lease;
+        const isLast = signal.aborted && !(signal.reason instanceof LeaseLost);
+        if (isLast || tries === MOST_TRIES) throw new ImageNotStored('not written down', { cause: error });
+        this.logger.warn('task.not_completed', { ...identity(claimed), attempt: lease.attempt, error });
         await delay(RETRY_MS);
       }
     }

@@ -2,9 +2,9 @@ import { AppError } from '#contract/app-error.js';
 import { ImageError } from '#images/image-error.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { StorageError } from '#storage/object-store.js';
-import { MoveUnanswered } from '#tasks/task-moves.js';
-import { NobodyFree, PictureNotStored, StartNotCounted, verdictOn } from './failure-verdict.js';
-import { DeadlinePassed, HoldLost, ShuttingDown } from './hold.js';
+import { TransitionUnanswered } from '#tasks/task-transitions.js';
+import { NobodyFree, ImageNotStored, StartNotCounted, verdictOn } from './failure-verdict.js';
+import { DeadlinePassed, LeaseLost, ShuttingDown } from './leases.js';
 
 const PAID = { free: false, interrupted: 'fail' } as const;
 const FREE = { free: true, interrupted: 'retry' } as const;
@@ -17,7 +17,7 @@ function providerError(charged: 'no' | 'maybe' | 'yes', retryable = true): Provi
 
 describe('verdictOn', () => {
   it('leaves a task alone that another worker holds', () => {
-    expect(verdictOn(new HoldLost(), facts)).toEqual({ kind: 'walk-away' });
+    expect(verdictOn(new LeaseLost(), facts)).toEqual({ kind: 'walk-away' });
   });
 
   it('gives a task back at once when the process stops', () => {
@@ -38,7 +38,7 @@ describe('verdictOn', () => {
   it('repeats a doubtful start, but none that was surely charged, where the operator has said so', () => {
     expect(verdictOn(providerError('maybe'), { ...facts, provider: BOLD }).kind).toBe('give-back');
     expect(verdictOn(providerError('yes'), { ...facts, provider: BOLD }).kind).toBe('fail');
-    expect(verdictOn(new PictureNotStored('disk full'), { ...facts, provider: BOLD }).kind).toBe('fail');
+    expect(verdictOn(new ImageNotStored('disk full'), { ...facts, provider: BOLD }).kind).toBe('fail');
   });
 
   it('lets a job that its provider has named go on when only the asking is cut short', () => {
@@ -84,7 +84,7 @@ describe('verdictOn', () => {
   });
 
   it('never orders a picture again because the store did not take it, unless that is free', () => {
-    const lost = new PictureNotStored('disk full');
+    const lost = new ImageNotStored('disk full');
     expect(verdictOn(lost, facts)).toMatchObject({ kind: 'fail', error: { code: 'storage_error' } });
     expect(verdictOn(lost, { ...facts, provider: FREE }).kind).toBe('give-back');
     expect(verdictOn(lost, { ...facts, provider: FREE, starts: 3 }).kind).toBe('fail');
@@ -92,7 +92,7 @@ describe('verdictOn', () => {
 
   it('does not blame a task for a database that did not answer', () => {
     expect(verdictOn(new StartNotCounted('not counted'), facts)).toEqual({ kind: 'give-back', delayMs: 1_000 });
-    expect(verdictOn(new MoveUnanswered('no answer'), facts)).toEqual({ kind: 'walk-away' });
+    expect(verdictOn(new TransitionUnanswered('no answer'), facts)).toEqual({ kind: 'walk-away' });
   });
 
   it('calls a passed deadline by its name and a bug an internal error', () => {

@@ -3,11 +3,11 @@ import { ImageError } from '#images/image-error.js';
 import { mayBuyAgain, type ImageProvider } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { StorageError } from '#storage/object-store.js';
-import { MoveUnanswered } from '#tasks/task-moves.js';
-import { DeadlinePassed, HoldLost, ShuttingDown } from './hold.js';
+import { TransitionUnanswered } from '#tasks/task-transitions.js';
+import { DeadlinePassed, LeaseLost, ShuttingDown } from './leases.js';
 
-/** The picture was made, and maybe paid for, but the store did not take it. */
-export class PictureNotStored extends Error {
+/** The image was made, and maybe paid for, but the store did not take it. */
+export class ImageNotStored extends Error {
   override readonly name = 'PictureNotStored';
 }
 
@@ -16,7 +16,7 @@ export class StartNotCounted extends Error {
   override readonly name = 'StartNotCounted';
 }
 
-/** Everybody who could make the picture refuses calls for now: a limit is reached, or it is being left alone. */
+/** Everybody who could make the image refuses calls for now: a limit is reached, or it is being left alone. */
 export class NobodyFree extends Error {
   override readonly name = 'NobodyFree';
 
@@ -34,7 +34,7 @@ export function givenUp(): AppError {
   );
 }
 
-/** What becomes of a task after an attempt that brought no picture. */
+/** What becomes of a task after an attempt that brought no image. */
 export type Verdict =
   | { readonly kind: 'walk-away' }
   /** `wait`: it was no try of the task, since nobody was free to take it. */
@@ -63,7 +63,7 @@ const MAX_ATTEMPTS = 20;
 
 /** Decides by what the error itself says. A start that may have been charged is never followed by another by luck. */
 export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
-  if (error instanceof HoldLost) return { kind: 'walk-away' };
+  if (error instanceof LeaseLost) return { kind: 'walk-away' };
   if (error instanceof ShuttingDown) return { kind: facts.resumable ? 'park' : 'give-back', delayMs: 0 };
   if (error instanceof NobodyFree) {
     const delayMs = Math.min(Math.max(Math.ceil(error.retryAfterMs), FIRST_DELAY_MS), LONGEST_DELAY_MS);
@@ -71,14 +71,14 @@ export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
   }
   if (error instanceof StartNotCounted) return { kind: 'give-back', delayMs: FIRST_DELAY_MS };
   // What else the database left unanswered is found out by whoever takes the task when the lease has run out.
-  if (error instanceof MoveUnanswered) return { kind: 'walk-away' };
+  if (error instanceof TransitionUnanswered) return { kind: 'walk-away' };
   if (error instanceof DeadlinePassed) {
     return fail(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
   }
   if (error instanceof ProviderError) return onProviderError(error, facts);
   if (error instanceof AppError) return fail(error);
   if (error instanceof ImageError) return fail(new AppError(error.code, error.message, { cause: error }));
-  if (error instanceof PictureNotStored) {
+  if (error instanceof ImageNotStored) {
     return onStore(error, mayBuyAgain(facts.provider ?? NOBODY, 'yes') && facts.starts < facts.maxStarts, facts);
   }
   if (error instanceof StorageError) return onStore(error, facts.tries < MAX_ATTEMPTS, facts);

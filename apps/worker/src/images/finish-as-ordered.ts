@@ -1,10 +1,10 @@
-import { finishPicture, type FinishedPicture } from '#images/finish-picture.js';
+import { finishImage, type FinishedImage } from '#images/finish-image.js';
 import { ImageError } from '#images/image-error.js';
 import { ProviderError } from '#providers/provider-error.js';
 import type { Attempt } from './attempt.js';
 
-/** The picture as the attempt's task orders it. Throws ProviderError when the bytes are no usable picture. */
-export async function finishAsOrdered(bytes: Buffer, attempt: Attempt): Promise<FinishedPicture> {
+/** The image as the attempt's task orders it. Throws ProviderError when the bytes are no usable image. */
+export async function finishAsOrdered(bytes: Buffer, attempt: Attempt): Promise<FinishedImage> {
   const { pixels, outputFormat, outputCompression, background } = attempt.claimed.task.options;
   const order = {
     target: pixels ?? undefined,
@@ -12,13 +12,13 @@ export async function finishAsOrdered(bytes: Buffer, attempt: Attempt): Promise<
     compression: outputCompression ?? undefined,
     background: background ?? undefined,
   };
-  return finishPicture(bytes, order, attempt.held.signal).catch((error: unknown) => {
+  return finishImage(bytes, order, attempt.lease.signal).catch((error: unknown) => {
     throw error instanceof ImageError ? unusable(error) : error;
   });
 }
 
 /**
- * What was delivered is no usable picture: the provider's failure. It is charged all the same, so only one that charges
+ * What was delivered is no usable image: the provider's failure. It is charged all the same, so only one that charges
  * nothing is asked again.
  */
 export function unusable(cause: Error): ProviderError {

@@ -7,20 +7,20 @@ import { IMAGE_QUEUE, imageJobId, parseRunImageTask, RUN_IMAGE_TASK, taskIdOf } 
 import { HandlesJob } from '#queue/job-handlers.js';
 import { JOB_WORKER_OPTIONS, runJobs } from '#queue/job-worker.js';
 import { Logger } from '#telemetry/logger.js';
-import { Holds } from './hold.js';
+import { Leases } from './leases.js';
 import { RunImageTask } from './run-image-task.js';
 import { WorkerConfig } from '../worker.config.js';
 
 /** How long a job waits when the database did not answer. */
 const DATABASE_RETRY_MS = 1_000;
 
-/** Takes jobs of pictures off the queue. */
+/** Takes jobs of images off the queue. */
 @Processor(IMAGE_QUEUE, JOB_WORKER_OPTIONS)
 @HandlesJob(RUN_IMAGE_TASK)
 export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(
     private readonly tasks: RunImageTask,
-    private readonly holds: Holds,
+    private readonly leases: Leases,
     private readonly config: WorkerConfig,
     private readonly queue: ImageQueue,
     private readonly logger: Logger,
@@ -63,10 +63,10 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
   async beforeApplicationShutdown(): Promise<void> {
     await this.worker.pause(true);
     const grace = setTimeout(() => {
-      this.holds.abortAll();
+      this.leases.abortAll();
     }, this.config.shutdownGraceMs);
     await this.worker.close();
     clearTimeout(grace);
-    this.holds.close();
+    this.leases.close();
   }
 }

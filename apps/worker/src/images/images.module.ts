@@ -8,12 +8,12 @@ import { TasksModule } from '#tasks/tasks.module.js';
 import { CallProvider } from './call-provider.js';
 import { ClaimTask } from './claim-task.js';
 import { CompleteTask } from './complete-task.js';
-import { DeliverPicture } from './deliver-picture.js';
-import { Holds } from './hold.js';
+import { DeliverImage } from './deliver-image.js';
+import { Leases } from './leases.js';
 import { ImageProcessor } from './image.processor.js';
 import { KeepThumbnail } from './keep-thumbnail.js';
 import { LoadInputs } from './load-inputs.js';
-import { OrderPicture } from './order-picture.js';
+import { OrderImage } from './order-image.js';
 import { ProviderStarts } from './provider-starts.js';
 import { RequeueTask } from './requeue-task.js';
 import { RunImageTask } from './run-image-task.js';
@@ -24,12 +24,12 @@ import { TaskProgress } from './task-progress.js';
 import { ThisWorker } from './this-worker.js';
 import { WorkerGauges } from './worker-gauges.js';
 
-const claimed = [Holds, ClaimTask];
-const ordered = [OrderPicture, CallProvider, ProviderStarts, LoadInputs];
-const ended = [DeliverPicture, CompleteTask, SettleAttempt, RequeueTask, KeepThumbnail];
+const claimed = [Leases, ClaimTask];
+const ordered = [OrderImage, CallProvider, ProviderStarts, LoadInputs];
+const ended = [DeliverImage, CompleteTask, SettleAttempt, RequeueTask, KeepThumbnail];
 const told = [TaskProgress, TaskMeter, ServiceReport, ThisWorker, WorkerGauges];
 
-/** Makes pictures of tasks. Needs a ProviderRegistryModule. */
+/** Makes images of tasks. Needs a ProviderRegistryModule. */
 @Module({
   imports: [JobsModule, TasksModule, TaskListenersModule, RoutingModule, StorageModule, EgressModule],
   providers: [ImageProcessor, RunImageTask, ...claimed, ...ordered, ...ended, ...told],

@@ -2,13 +2,13 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
-import { MAX_PICTURE_BYTES } from '#images/limits.js';
+import { MAX_IMAGE_BYTES } from '#images/limits.js';
 import { adapterProblems, loadAdapters } from '#providers/make-provider.js';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
 import { ProviderRegistry } from '#providers/registry.js';
 import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
 
-/** Who makes the pictures. */
+/** Who makes the images. */
 @Module({})
 export class ProviderRegistryModule {
   /** The given registry; absent, the adapters of the catalogue. */
@@ -29,7 +29,7 @@ async function registryOf(
   openai: OpenAiConfig,
   egress: EgressConfig,
 ): Promise<ProviderRegistry> {
-  const fetcher = new PublicFetcher({ ...egress, maxBytes: MAX_PICTURE_BYTES });
+  const fetcher = new PublicFetcher({ ...egress, maxBytes: MAX_IMAGE_BYTES });
   const make = await loadAdapters({ sandbox, openai, fetcher });
   source.check((catalogue) => adapterProblems(catalogue, make));
   return new ProviderRegistry(source, make);

@@ -1,7 +1,7 @@
 import { pixelsFor } from '#contract/pixel-table.js';
 import type { ProviderImageRequest } from '#providers/image-provider.js';
 import type { Candidate } from '#routing/route-plan.js';
-import type { ClaimedTask } from '#tasks/task-moves.js';
+import type { ClaimedTask } from '#tasks/task-transitions.js';
 import type { LoadedInputs } from './load-inputs.js';
 
 /** The task in the words of every provider. */

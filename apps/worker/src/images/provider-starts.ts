@@ -3,12 +3,12 @@ import { Injectable } from '@nestjs/common';
 import type { ProviderError } from '#providers/provider-error.js';
 import type { Candidate } from '#routing/route-plan.js';
 import { unknownEnd } from '#tasks/provider-call.js';
-import { TaskMoves } from '#tasks/task-moves.js';
+import { TaskTransitions } from '#tasks/task-transitions.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { identity, type Attempt } from './attempt.js';
 import { givenUp, StartNotCounted } from './failure-verdict.js';
-import { HoldLost, type HeldTask } from './hold.js';
+import { LeaseLost, type LeasedTask } from './leases.js';
 import { TaskMeter } from './task-meter.js';
 
 /** How long what a provider has done waits for the database between two tries. */
@@ -18,7 +18,7 @@ const RETRY_MS = 500;
 @Injectable()
 export class ProviderStarts {
   constructor(
-    private readonly moves: TaskMoves,
+    private readonly transitions: TaskTransitions,
     private readonly meter: TaskMeter,
     private readonly config: TasksConfig,
     private readonly logger: Logger,
@@ -31,48 +31,48 @@ export class ProviderStarts {
 
   /** Counts a call before it is made, and says how the one before it ended. */
   async start(attempt: Attempt, { provider, key, model }: Candidate): Promise<void> {
-    const { held, call: before } = attempt;
-    held.signal.throwIfAborted();
+    const { lease, call: before } = attempt;
+    lease.signal.throwIfAborted();
     if (!this.mayStart(attempt)) throw givenUp();
     const call = { provider: provider.name, key: key?.name ?? '', model, free: provider.free };
     const endBefore = before && (before.end ?? unknownEnd(before.provider.free));
     attempt.call = { provider, jobId: undefined, end: undefined };
-    const counted = await this.moves
-      .startProvider(held, call, this.config.maxProviderStarts, endBefore)
+    const counted = await this.transitions
+      .startProvider(lease, call, this.config.maxProviderStarts, endBefore)
       .catch((cause: unknown) => {
         throw new StartNotCounted('not counted', { cause });
       });
-    if (!counted) throw new HoldLost();
+    if (!counted) throw new LeaseLost();
     attempt.starts += 1;
   }
 
   /** Waits for a call to the provider, which counts by how it ends. */
-  async called<T extends object>(held: HeldTask, provider: string, call: Promise<T>): Promise<T> {
-    return this.meter.call(provider, call, held.signal);
+  async called<T extends object>(lease: LeasedTask, provider: string, call: Promise<T>): Promise<T> {
+    return this.meter.call(provider, call, lease.signal);
   }
 
   /** Is tried until the database takes it, or the hold is lost: without its name a paid job can't be fetched. */
   async accepted(attempt: Attempt, providerJobId: string): Promise<void> {
-    const { claimed, held } = attempt;
+    const { claimed, lease } = attempt;
     for (;;) {
       try {
-        if (!(await this.moves.acceptedByProvider(held, providerJobId))) throw new HoldLost();
+        if (!(await this.transitions.acceptedByProvider(lease, providerJobId))) throw new LeaseLost();
         if (attempt.call !== undefined) attempt.call.jobId = providerJobId;
         return;
       } catch (error) {
-        if (error instanceof HoldLost || held.signal.aborted) throw error;
-        this.logger.warn('task.job_not_noted', { ...identity(claimed), attempt: held.attempt, error });
+        if (error instanceof LeaseLost || lease.signal.aborted) throw error;
+        this.logger.warn('task.job_not_noted', { ...identity(claimed), attempt: lease.attempt, error });
         await delay(RETRY_MS);
       }
     }
   }
 
   /** The last call failed without a charge, and another provider or key is asked. */
-  failedOver({ claimed, held, call }: Attempt, error: ProviderError): void {
+  failedOver({ claimed, lease, call }: Attempt, error: ProviderError): void {
     const { code } = error;
     this.logger.warn('task.failed_over', {
       ...identity(claimed),
-      attempt: held.attempt,
+      attempt: lease.attempt,
       provider: call?.provider.name,
       code,
       error,

@@ -6,7 +6,7 @@ const TRIES = 4;
 const FIRST_DELAY_MS = 500;
 
 /**
- * Stores bytes that were paid for: a store that fails for a moment must not cost a second picture.
+ * Stores bytes that were paid for: a store that fails for a moment must not cost a second image.
  * Throws StorageError after the last try, or the signal's reason.
  */
 export async function putWithRetries(

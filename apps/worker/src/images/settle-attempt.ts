@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { TaskEnds } from '#tasks/task-ends.js';
 import { taskError } from '#tasks/task-error.js';
-import { MoveUnanswered, TaskMoves } from '#tasks/task-moves.js';
+import { TransitionUnanswered, TaskTransitions } from '#tasks/task-transitions.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { identity, type Attempt } from './attempt.js';
 import { verdictOn } from './failure-verdict.js';
 import { RequeueTask } from './requeue-task.js';
 
-/** What becomes of a task whose attempt has brought no picture. */
+/** What becomes of a task whose attempt has brought no image. */
 @Injectable()
 export class SettleAttempt {
   constructor(
-    private readonly moves: TaskMoves,
+    private readonly transitions: TaskTransitions,
     private readonly queue: RequeueTask,
     private readonly ends: TaskEnds,
     private readonly config: TasksConfig,
@@ -23,13 +23,13 @@ export class SettleAttempt {
    * Lets the task go while its provider works on, and asks for it again in `delayMs`. Throws MoveUnanswered when the
    * database does not answer: then the lease runs out, and whoever takes the task asks for the job.
    */
-  async park({ claimed, held, call }: Attempt, delayMs: number): Promise<void> {
-    const entry = await this.moves.park(held, delayMs).catch((cause: unknown) => {
-      throw new MoveUnanswered('not parked', { cause });
+  async park({ claimed, lease, call }: Attempt, delayMs: number): Promise<void> {
+    const entry = await this.transitions.park(lease, delayMs).catch((cause: unknown) => {
+      throw new TransitionUnanswered('not parked', { cause });
     });
-    const line = { ...identity(claimed), attempt: held.attempt, provider: call?.provider.name, durationMs: delayMs };
+    const line = { ...identity(claimed), attempt: lease.attempt, provider: call?.provider.name, durationMs: delayMs };
     if (entry === undefined) {
-      this.logger.warn('task.hold_lost', line);
+      this.logger.warn('task.lease_lost', line);
       return;
     }
     this.logger.info('task.parked', line);
@@ -38,8 +38,8 @@ export class SettleAttempt {
 
   /** Decides by the error and carries it out. A database that does not answer leaves the lease to run out. */
   async failed(attempt: Attempt, thrown: unknown): Promise<void> {
-    const { claimed, held, call } = attempt;
-    const error: unknown = held.signal.aborted ? held.signal.reason : thrown;
+    const { claimed, lease, call } = attempt;
+    const error: unknown = lease.signal.aborted ? lease.signal.reason : thrown;
     const verdict = verdictOn(error, {
       starts: attempt.starts,
       maxStarts: this.config.maxProviderStarts,
@@ -48,7 +48,7 @@ export class SettleAttempt {
       resumable: attempt.resumable,
     });
     const end = attempt.endWith(error);
-    const line = { ...identity(claimed), attempt: held.attempt, provider: call?.provider.name };
+    const line = { ...identity(claimed), attempt: lease.attempt, provider: call?.provider.name };
     switch (verdict.kind) {
       case 'walk-away':
         break;
@@ -56,14 +56,14 @@ export class SettleAttempt {
         this.logger.warn('task.asked_later', { ...line, error });
         return this.park(attempt, verdict.delayMs);
       case 'give-back': {
-        const entry = await this.moves.giveBack(held, verdict.delayMs, end, verdict.wait);
+        const entry = await this.transitions.giveBack(lease, verdict.delayMs, end, verdict.wait);
         if (entry === undefined) break;
         this.logger.warn('task.given_back', { ...line, durationMs: verdict.delayMs, error });
         await this.queue.requeue(entry);
         return;
       }
       case 'fail':
-        if (!(await this.moves.fail(held, taskError(verdict.error), end))) break;
+        if (!(await this.transitions.fail(lease, taskError(verdict.error), end))) break;
         this.ends.failed(claimed.task, claimed.asynchronous, verdict.error.code);
         this.logger.warn('task.failed', {
           ...line,
@@ -73,6 +73,6 @@ export class SettleAttempt {
         return;
     }
     // It is in other hands, or has ended: nothing of this attempt was written.
-    this.logger.warn('task.hold_lost', line);
+    this.logger.warn('task.lease_lost', line);
   }
 }

@@ -1,48 +1,48 @@
 import { Injectable } from '@nestjs/common';
-import { TaskBell } from '#tasks/task-events.js';
-import { TaskMoves } from '#tasks/task-moves.js';
+import { TaskEvents } from '#tasks/task-events.js';
+import { TaskTransitions } from '#tasks/task-transitions.js';
 import { Logger } from '#telemetry/logger.js';
-import type { HeldTask } from './hold.js';
+import type { LeasedTask } from './leases.js';
 import { ProgressWriter } from './progress-writer.js';
 
 /** A phase shorter than this is over before anyone could look. */
 const VISIBLE_MS = 250;
-/** What is done when the picture is made. */
+/** What is done when the image is made. */
 const STORING_PERCENT = 90;
 
 /** Lets callers see how far a task has come. Nothing depends on it, so it never fails. */
 @Injectable()
 export class TaskProgress {
   constructor(
-    private readonly moves: TaskMoves,
-    private readonly bell: TaskBell,
+    private readonly transitions: TaskTransitions,
+    private readonly events: TaskEvents,
     private readonly logger: Logger,
   ) {}
 
   /** For one call to a provider. */
-  writer(held: HeldTask): ProgressWriter {
+  writer(lease: LeasedTask): ProgressWriter {
     return new ProgressWriter((percent) => {
-      this.write(held, percent, 'running');
+      this.write(lease, percent, 'running');
     });
   }
 
   /** Shows the phase `storing` while the work takes long enough to be seen. Throws what the work throws. */
-  async whileStoring(held: HeldTask, work: () => Promise<void>): Promise<void> {
+  async whileStoring(lease: LeasedTask, work: () => Promise<void>): Promise<void> {
     const notice = setTimeout(() => {
-      this.write(held, STORING_PERCENT, 'storing');
+      this.write(lease, STORING_PERCENT, 'storing');
     }, VISIBLE_MS);
     await work().finally(() => {
       clearTimeout(notice);
     });
   }
 
-  private write(held: HeldTask, percent: number, phase: 'running' | 'storing'): void {
-    this.moves.progress(held, percent, phase).then(
+  private write(lease: LeasedTask, percent: number, phase: 'running' | 'storing'): void {
+    this.transitions.progress(lease, percent, phase).then(
       (written) => {
-        if (written) this.bell.ringChanged(held.id);
+        if (written) this.events.publishChanged(lease.id);
       },
       (error: unknown) => {
-        this.logger.debug('progress.not_written', { taskId: held.id, error });
+        this.logger.debug('progress.not_written', { taskId: lease.id, error });
       },
     );
   }

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Optional } from '@nestjs/common';
 import { WorkerConfig } from '../worker.config.js';
-import { Holds } from './hold.js';
+import { Leases } from './leases.js';
 
 /** This process among the workers. */
 @Injectable()
 export class ThisWorker {
   constructor(
     private readonly config: WorkerConfig,
-    private readonly holds: Holds,
+    private readonly leases: Leases,
     /** For tests that tell workers apart. */
     @Optional() readonly id: string = randomUUID(),
   ) {}
@@ -20,6 +20,6 @@ export class ThisWorker {
 
   /** Tasks it has in hand now. */
   get running(): number {
-    return this.holds.size;
+    return this.leases.size;
   }
 }

@@ -7,7 +7,7 @@ import { TaskObjects } from '#tasks/task-objects.js';
 import { Logger } from '#telemetry/logger.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 
-/** Younger objects may belong to a request that is still being accepted or a picture that is just being settled. */
+/** Younger objects may belong to a request that is still being accepted or an image that is just being settled. */
 const MIN_AGE_MS = 24 * 3_600_000;
 const BATCH = 500;
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PublicPoster } from '#egress/post-public-url.js';
 import { UnreadableSecret } from '#secrets/sealed-text.js';
 import { Logger } from '#telemetry/logger.js';
-import type { ClaimedDelivery } from '#webhooks/delivery-moves.js';
+import type { ClaimedDelivery } from '#webhooks/delivery-transitions.js';
 import type { AttemptResult } from '#webhooks/next-step.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { WebhookMessages } from './webhook-message.js';

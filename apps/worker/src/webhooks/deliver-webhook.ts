@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { WEBHOOK_TEST, webhookEventId } from '#contract/webhook-event.js';
 import { Logger } from '#telemetry/logger.js';
-import { DeliveryMoves } from '#webhooks/delivery-moves.js';
+import { DeliveryTransitions } from '#webhooks/delivery-transitions.js';
 import { nextStep } from '#webhooks/next-step.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
@@ -16,7 +16,7 @@ export class DeliverWebhook {
   private readonly retrySeconds: readonly number[];
 
   constructor(
-    private readonly moves: DeliveryMoves,
+    private readonly transitions: DeliveryTransitions,
     private readonly deliveries: SendDeliveries,
     private readonly attempts: AttemptDelivery,
     private readonly config: WebhooksConfig,
@@ -30,14 +30,14 @@ export class DeliverWebhook {
    * once its lease is over: a receiver may get an event twice, but never not at all.
    */
   async run(deliveryId: string): Promise<void> {
-    const claimed = await this.moves.claim(deliveryId, this.config.timeoutMs + MARGIN_MS);
+    const claimed = await this.transitions.claim(deliveryId, this.config.timeoutMs + MARGIN_MS);
     if (claimed === undefined) return;
     const begun = performance.now();
     const result = await this.attempts.attempt(claimed);
     const durationMs = Math.round(performance.now() - begun);
     // Who tests an endpoint looks at the answer, and tries again themselves.
     const step = nextStep(result, claimed.tries, claimed.event === WEBHOOK_TEST ? [] : this.retrySeconds);
-    const entry = await this.moves.finish(claimed, result, step, durationMs);
+    const entry = await this.transitions.finish(claimed, result, step, durationMs);
     this.logger.info(step.state === 'pending' ? 'webhook.postponed' : `webhook.${step.state}`, {
       deliveryId,
       eventId: webhookEventId(claimed.taskId ?? claimed.id),

@@ -8,7 +8,7 @@ import {
   type WebhookTestEvent,
 } from '#contract/webhook-event.js';
 import { TaskStore } from '#tasks/task-store.js';
-import type { ClaimedDelivery } from '#webhooks/delivery-moves.js';
+import type { ClaimedDelivery } from '#webhooks/delivery-transitions.js';
 import { WebhookSecretStore } from '#webhooks/secret-store.js';
 import { signedHeaders } from '#webhooks/signed-headers.js';
 

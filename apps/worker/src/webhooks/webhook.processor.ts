@@ -12,7 +12,7 @@ import { WorkerConfig } from '../worker.config.js';
 /** How long a job waits when the database did not answer. */
 const DATABASE_RETRY_MS = 1_000;
 
-/** Delivers webhooks beside the pictures: places of its own, so that a slow receiver takes none from a task. */
+/** Delivers webhooks beside the images: places of its own, so that a slow receiver takes none from a task. */
 @Processor(WEBHOOK_QUEUE, JOB_WORKER_OPTIONS)
 @HandlesJob(DELIVER_WEBHOOK)
 export class WebhookProcessor extends WorkerHost implements OnApplicationBootstrap, BeforeApplicationShutdown {

@@ -11,7 +11,7 @@ import { shapes } from './shapes.js';
 import { space } from './space.js';
 import { stillLife } from './still-life.js';
 
-/** Every family of pictures the sandbox can draw. */
+/** Every family of images the sandbox can draw. */
 export const SCENES: Readonly<Record<SceneName, Scene>> = {
   landscape,
   sea,

@@ -26,7 +26,7 @@ function moon(canvas: Canvas, { x, y, radius }: { x: number; y: number; radius: 
   return circle(x, y, radius, canvas.palette.light) + craters.join('');
 }
 
-/** Stars over the upper `share` of the picture, fewer towards its lower edge. */
+/** Stars over the upper `share` of the image, fewer towards its lower edge. */
 export function stars(canvas: Canvas, share: number): string {
   const { width, height, unit, palette } = canvas;
   const random = canvas.random.fork('stars');

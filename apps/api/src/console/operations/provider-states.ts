@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import type { Catalogue } from '#catalogue/catalogue.js';
-import { GateState } from '#routing/gate-state.js';
+import { LimiterState } from '#routing/limiter-state.js';
 import { ProviderSwitches } from '#routing/provider-switches.js';
 import type { ProviderStateView } from './operation-views.js';
 import { unavailable } from './unavailable.js';
@@ -11,7 +11,7 @@ import { unavailable } from './unavailable.js';
 export class ProviderStates {
   constructor(
     private readonly source: CatalogueSource,
-    private readonly gate: GateState,
+    private readonly limiter: LimiterState,
     private readonly switches: ProviderSwitches,
   ) {}
 
@@ -23,7 +23,7 @@ export class ProviderStates {
     const catalogue = this.source.current;
     const drained = new Map((await this.switches.list()).map((row) => [row.provider, row]));
     const names = [...new Set([...catalogue.providers.keys(), ...drained.keys()])];
-    const states = await this.gate.look(names).catch(unavailable);
+    const states = await this.limiter.look(names).catch(unavailable);
     return names.map((name, index) => {
       const [entry, state, off] = [catalogue.providers.get(name), states[index], drained.get(name)];
       const keys = entry?.keys ?? [];

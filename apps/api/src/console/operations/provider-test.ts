@@ -14,7 +14,7 @@ import { ConsoleCaller } from '../tasks/console-caller.js';
 /** Whoever tries a provider out waits for no longer than this, in ms. */
 const DEADLINE_MS = 120_000;
 const PROMPT = 'A small red toy boat on a white table, in plain daylight.';
-/** The smallest picture there is. */
+/** The smallest image there is. */
 const OPTIONS: TaskOptions = {
   ...{ size: '1:1', resolution: '1k', pixels: pixelsFor('1:1', '1k'), quality: 'low', background: null },
   ...{ moderation: null, inputFidelity: null, outputFormat: 'png', outputCompression: null, user: null },
@@ -27,7 +27,7 @@ export interface Trial {
   readonly cost: CostView | null;
 }
 
-/** Draws one small picture by one provider, in the way that every picture is made. */
+/** Draws one small image by one provider, in the way that every image is made. */
 @Injectable()
 export class ProviderTest {
   constructor(

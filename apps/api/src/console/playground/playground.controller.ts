@@ -78,7 +78,7 @@ export class PlaygroundController {
   }
 }
 
-/** Partial pictures are made for streams only, and this answer stands for one. */
+/** Partial images are made for streams only, and this answer stands for one. */
 function withPartials(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || !('partial_images' in body)) return body;
   return body.partial_images === 0 || body.partial_images === null ? body : { ...body, stream: true };

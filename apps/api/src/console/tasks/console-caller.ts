@@ -11,7 +11,7 @@ type Orderer = Pick<Session, 'accountId' | 'personId' | 'role'>;
 const PLAYGROUND_KEY = 'Playground';
 
 /**
- * Who the pictures of the console are made for: a hidden key of the account, that nobody holds. A member whom an admin
+ * Who the images of the console are made for: a hidden key of the account, that nobody holds. A member whom an admin
  * has limited draws on the key that was limited, so that no page lifts what holds for its keys.
  */
 @Injectable()

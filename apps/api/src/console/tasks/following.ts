@@ -6,7 +6,7 @@ import type { EventStream } from '../../common/event-stream.js';
 import { FollowTask } from '../../tasks/follow-task.js';
 import type { PartialPictureView } from './task-views.js';
 
-/** The event stream of a task with its partial pictures. */
+/** The event stream of a task with its partial images. */
 @Injectable()
 export class Following {
   constructor(
@@ -21,8 +21,8 @@ export class Following {
   private sendPartials({ id, options }: TaskSummary, events: EventStream): () => void {
     if (options.partialImages === undefined) return () => undefined;
     return this.partials.listen(id, ({ index, format, base64 }) => {
-      const picture: PartialPictureView = { index, b64_json: base64, output_format: format };
-      events.event('partial', picture);
+      const image: PartialPictureView = { index, b64_json: base64, output_format: format };
+      events.event('partial', image);
     });
   }
 }

@@ -34,7 +34,7 @@ export class OwnTasks {
     return await this.shown.view(accountId, task, (await this.estimates.places([task])).get(task.id));
   }
 
-  /** Streams the task as it moves, with its partial pictures, to its end. */
+  /** Streams the task's changes, with its partial images, to its end. */
   follow(accountId: string, task: TaskSummary, reply: FastifyReply): void {
     this.following.stream(task, reply, () => this.latest(accountId, task));
   }

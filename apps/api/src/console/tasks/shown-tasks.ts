@@ -84,7 +84,7 @@ export class ShownTasks {
     );
   }
 
-  /** The picture itself where it has no small copy: it may be small, or its worker was killed. */
+  /** The image itself where it has no small copy: it may be small, or its worker was killed. */
   private thumbnailOf(task: TaskSummary, detail: TaskDetail): string | undefined {
     const [image] = task.status === 'completed' && detail.objectsDeletedAt === null ? (task.images ?? []) : [];
     if (image === undefined) return undefined;

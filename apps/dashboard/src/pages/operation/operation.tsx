@@ -6,7 +6,7 @@ import { Failures } from './failures.tsx';
 import { Providers } from './providers.tsx';
 import { QueueState } from './queue-state.tsx';
 
-/** For operators: who makes the pictures, what waits, and what went wrong, whosever tasks they are. */
+/** For operators: who makes the images, what waits, and what went wrong, whosever tasks they are. */
 export function OperationPage() {
   const { operator } = useSession();
   return (

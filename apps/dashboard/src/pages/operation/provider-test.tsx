@@ -13,7 +13,7 @@ import { TaskState } from '../../parts/task-state.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskError } from '../tasks/task-error.tsx';
 
-/** Draws one small picture by this provider alone, once it is said what that costs. */
+/** Draws one small image by this provider alone, once it is said what that costs. */
 export function TestButton({ provider }: { readonly provider: Provider }) {
   const [opened, { open, close }] = useDisclosure(false);
   return (

@@ -4,12 +4,12 @@ import { IconArrowBackUp, IconBrush, IconEraser } from '@tabler/icons-react';
 
 interface MaskPainterProps {
   readonly file: File;
-  /** A PNG of the picture's size, transparent where it is to be painted anew; null: nothing was painted. */
+  /** A PNG of the image's size, transparent where it is to be painted anew; null: nothing was painted. */
   readonly onDone: (mask: Blob | null) => void;
   readonly onClose: () => void;
 }
 
-/** One line of the brush, in pixels of the picture. */
+/** One line of the brush, in pixels of the image. */
 interface Stroke {
   readonly tool: 'brush' | 'eraser';
   readonly width: number;
@@ -19,7 +19,7 @@ interface Stroke {
 const PAINT = 'rgb(242 96 28)';
 const SHOWN_STRENGTH = 0.6;
 
-/** Paints over the picture what is to change. */
+/** Paints over the image what is to change. */
 export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [picture, setPicture] = useState<ImageBitmap | null>(null);
@@ -181,7 +181,7 @@ function paint({ width, height }: ImageBitmap, strokes: readonly Stroke[]): Offs
   return layer;
 }
 
-/** Opaque black with holes where it was painted; the picture itself is not in it, which keeps it small. */
+/** Opaque black with holes where it was painted; the image itself is not in it, which keeps it small. */
 async function exportMask(picture: ImageBitmap, strokes: readonly Stroke[]): Promise<Blob> {
   const mask = new OffscreenCanvas(picture.width, picture.height);
   const context = contextOf(mask);

@@ -23,8 +23,8 @@ import { PageFrame, Trouble } from '../../parts/page.tsx';
 import { ReferenceImages } from '../../parts/reference-images.tsx';
 import { ShapePicker, TierPicker } from '../../parts/shape-picker.tsx';
 import { distinctNames, MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
-import { PictureHistory } from './picture-history.tsx';
-import { PictureResult } from './picture-result.tsx';
+import { PictureHistory } from './image-history.tsx';
+import { PictureResult } from './image-result.tsx';
 
 const MaskPainter = lazy(async () => ({ default: (await import('./mask-painter.tsx')).MaskPainter }));
 

@@ -2,7 +2,7 @@ import { Alert, Code, Text } from '@mantine/core';
 import type { TaskDetail } from '../../api/types.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
 
-/** Why there is no picture. */
+/** Why there is no image. */
 export function TaskError({ task }: { readonly task: TaskDetail }) {
   if (task.status === 'cancelled')
     return (

@@ -74,7 +74,7 @@ function eventLine(event: TimelineEvent, cost: TaskDetail['cost']): Line {
 
 interface CallProps {
   readonly call: TimelineEvent;
-  /** Of the whole task: the picture that came is what it pays for. */
+  /** Of the whole task: the image that came is what it pays for. */
   readonly cost: TaskDetail['cost'];
 }
 

@@ -8,7 +8,7 @@ import type { TaskPage, TaskRow } from '../../api/types.ts';
 import { dayOf, dimensions, fromNow, fullTime, money } from '../../parts/format.ts';
 import { IconList, IconSearch } from '@tabler/icons-react';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
-import { Thumbnail } from '../../parts/stored-picture.tsx';
+import { Thumbnail } from '../../parts/stored-image.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
 import type { TaskFilters } from './task-filters.ts';
 

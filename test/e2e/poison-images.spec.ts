@@ -12,7 +12,7 @@ const LONGEST_PROBE_MS = 2_500;
 /** Without it the worker took 3,200 MB. */
 const MOST_MEGABYTES = 1_000;
 
-/** A picture with restart markers where nobody needs them, so that it has so many bytes. */
+/** An image with restart markers where nobody needs them, so that it has so many bytes. */
 function poisoned(jpeg: Buffer, bytes: number): Buffer {
   const padding = Buffer.alloc(bytes - jpeg.length - ((bytes - jpeg.length) % RESTARTS.length), RESTARTS);
   return Buffer.concat([jpeg.subarray(0, 2), padding, jpeg.subarray(2)]);

@@ -4,7 +4,7 @@ import type { TaskDetail } from '../../api/types.ts';
 import { dimensions, duration, money } from '../../parts/format.ts';
 import { IconDownload, IconPhoto } from '@tabler/icons-react';
 import { Empty, Trouble } from '../../parts/page.tsx';
-import { StoredPicture } from '../../parts/stored-picture.tsx';
+import { StoredPicture } from '../../parts/stored-image.tsx';
 import { Cancel } from '../tasks/task-actions.tsx';
 import { TaskError } from '../tasks/task-error.tsx';
 
@@ -14,15 +14,15 @@ interface PictureResultProps {
   readonly task: TaskDetail | undefined;
   readonly error: Error | null;
   readonly isOrdered: boolean;
-  /** Address of the newest unfinished picture. */
+  /** Address of the newest unfinished image. */
   readonly partial: string | null;
-  /** The shape the next picture is asked for in. */
+  /** The shape the next image is asked for in. */
   readonly size: string;
-  /** Takes the task's prompt and settings for the next picture. */
+  /** Takes the task's prompt and settings for the next image. */
   readonly onReuse: (task: TaskDetail) => void;
 }
 
-/** From the empty place over the wait to the picture, always in the picture's own shape. */
+/** From the empty place over the wait to the image, always in the image's own shape. */
 export function PictureResult({ task, error, isOrdered, partial, size, onReuse }: PictureResultProps) {
   if (error !== null) return <Trouble error={error} doing="Could not load the task" />;
   if (!isOrdered)

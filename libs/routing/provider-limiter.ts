@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { DrainedProviders } from './drained-providers.js';
-import type { GateState, ProviderCall } from './gate-state.js';
-import type { CallOutcome, Gate, GatePass, GateRefusal } from './gate.js';
+import type { LimiterState, ProviderCall } from './limiter-state.js';
+import type { CallOutcome, Limiter, CallPermit, CallRejection } from './limiter.js';
 import { RoutingConfig } from './routing.config.js';
-import { SharedGate } from './shared-gate.js';
+import { SharedLimiter } from './shared-limiter.js';
 
 /** How soon a drained provider is worth another look: nobody knows when it is switched on. */
 const DRAINED_RETRY_MS = 5_000;
@@ -18,13 +18,13 @@ const RENEWALS_PER_LEASE = 3;
  * then calls pass, because a wrong refusal would stop all work and a limit that is exceeded costs a refusal at worst.
  */
 @Injectable()
-export class ProviderGate implements Gate, OnApplicationShutdown {
+export class ProviderLimiter implements Limiter, OnApplicationShutdown {
   private readonly calls = new Set<ProviderCall>();
   private readonly leaving = new Set<Promise<unknown>>();
   private readonly timer: NodeJS.Timeout;
 
   constructor(
-    private readonly shared: SharedGate,
+    private readonly shared: SharedLimiter,
     private readonly drained: DrainedProviders,
     { slotLeaseMs }: RoutingConfig,
     private readonly metrics: Metrics,
@@ -37,13 +37,13 @@ export class ProviderGate implements Gate, OnApplicationShutdown {
     keyName: string,
     taskId: string,
     { resume = false, evenDrained = false }: { readonly resume?: boolean; readonly evenDrained?: boolean } = {},
-  ): Promise<GatePass | GateRefusal> {
+  ): Promise<CallPermit | CallRejection> {
     if (!resume && !evenDrained && this.drained.has(entry.name))
       return this.refuse(entry, { reason: 'drained', retryAfterMs: DRAINED_RETRY_MS });
-    const call = { pass: randomUUID(), provider: entry.name, keyName, taskId };
+    const call = { permit: randomUUID(), provider: entry.name, keyName, taskId };
     const answer = await this.shared.tell((state) => state.enter(call, entry.limits, resume));
     if (answer !== undefined && 'reason' in answer) return this.refuse(entry, answer);
-    return this.pass(call, answer?.startedAt ?? 0);
+    return this.permit(call, answer?.startedAt ?? 0);
   }
 
   /** Gives back the slot of a task that has ended, with nobody there who would: it was parked. Never throws. */
@@ -73,14 +73,14 @@ export class ProviderGate implements Gate, OnApplicationShutdown {
     await this.settled();
   }
 
-  private refuse({ name }: ProviderEntry, refusal: GateRefusal): GateRefusal {
+  private refuse({ name }: ProviderEntry, refusal: CallRejection): CallRejection {
     this.metrics.providerRefusals.inc({ provider: name, reason: refusal.reason });
     return refusal;
   }
 
-  private pass(call: ProviderCall, startedAt: number): GatePass {
+  private permit(call: ProviderCall, startedAt: number): CallPermit {
     this.calls.add(call);
-    const leave = (work: (state: GateState) => Promise<void>): void => {
+    const leave = (work: (state: LimiterState) => Promise<void>): void => {
       if (!this.calls.delete(call)) return;
       const told = this.shared.tell(work).finally(() => this.leaving.delete(told));
       this.leaving.add(told);

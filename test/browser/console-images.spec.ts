@@ -7,7 +7,7 @@ import { startPlatform, type Platform } from '../support/platform.js';
 
 const HOSTILE = '"><img src=x onerror="alert(1)">';
 
-/** Lists with small pictures, with pictures that are gone, and with more tasks than one search looks at. */
+/** Lists with small images, with images that are gone, and with more tasks than one search looks at. */
 describe('pictures in the console’s lists', () => {
   let platform: Platform;
   let screen: Screen;

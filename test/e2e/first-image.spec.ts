@@ -62,8 +62,8 @@ it.each([
     expect(await product.output()).toMatch(
       /First picture .*\(2048x2048, made in .* by the sandbox; nothing was ordered\)/,
     );
-    const picture = await openImage(await readFile(join(folder, 'data', 'first-picture.png'))).metadata();
-    expect(picture).toMatchObject({ format: 'png', width: 2048, height: 2048 });
+    const image = await openImage(await readFile(join(folder, 'data', 'first-picture.png'))).metadata();
+    expect(image).toMatchObject({ format: 'png', width: 2048, height: 2048 });
     const doctor = await run(['doctor'], chosen);
     expect(await doctor.child.exited).toEqual({ code: 0, signal: null });
     expect(vendor.calls.map(({ method, path }) => `${method} ${path}`)).toEqual([]);

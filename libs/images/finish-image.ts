@@ -1,17 +1,17 @@
 import { sha256Of } from '#bytes/slices.js';
 import { readHeader } from './header.js';
 import { ImageError } from './image-error.js';
-import { MAX_PICTURE_BYTES } from './limits.js';
+import { MAX_IMAGE_BYTES } from './limits.js';
 import { contentTypeOf, type ImageContentType, type ImageType } from './sniff.js';
 import { encode } from './steps/encode.js';
 import { fit } from './steps/fit.js';
 import { flatten } from './steps/flatten.js';
-import type { FinishOrder, PictureInWork, Step } from './steps/step.js';
+import type { FinishOrder, ImageInWork, Step } from './steps/step.js';
 import { strip } from './steps/strip.js';
 import { upright } from './steps/upright.js';
 
-/** A picture as it is stored and served; every figure is measured from its bytes. */
-export interface FinishedPicture {
+/** An image as it is stored and served; every figure is measured from its bytes. */
+export interface FinishedImage {
   readonly bytes: Buffer;
   readonly contentType: ImageContentType;
   readonly format: ImageType;
@@ -26,13 +26,13 @@ export interface FinishedPicture {
 const STEPS: readonly Step[] = [upright, fit, flatten, encode, strip];
 
 /**
- * Makes a provider's picture exactly what was ordered. One that already is keeps its pixels and encoding.
- * Throws ImageError (upstream_invalid_response) when the bytes are no usable picture, or the signal's reason.
+ * Makes a provider's image exactly what was ordered. One that already is keeps its pixels and encoding.
+ * Throws ImageError (upstream_invalid_response) when the bytes are no usable image, or the signal's reason.
  */
-export async function finishPicture(bytes: Buffer, order: FinishOrder, signal: AbortSignal): Promise<FinishedPicture> {
+export async function finishImage(bytes: Buffer, order: FinishOrder, signal: AbortSignal): Promise<FinishedImage> {
   signal.throwIfAborted();
   try {
-    let picture: PictureInWork = await inspect(bytes);
+    let picture: ImageInWork = await inspect(bytes);
     const { width, height, type } = picture.header;
     for (const step of STEPS) {
       signal.throwIfAborted();
@@ -46,13 +46,13 @@ export async function finishPicture(bytes: Buffer, order: FinishOrder, signal: A
   }
 }
 
-async function inspect(bytes: Buffer): Promise<PictureInWork> {
-  if (bytes.length > MAX_PICTURE_BYTES) throw new ImageError('image_file_too_large', 'The image file is too large.');
+async function inspect(bytes: Buffer): Promise<ImageInWork> {
+  if (bytes.length > MAX_IMAGE_BYTES) throw new ImageError('image_file_too_large', 'The image file is too large.');
   return { bytes, header: await readHeader(bytes), changes: undefined };
 }
 
 /** The header was read from these very pixels; cleaning the file of metadata changes none of them. */
-async function measure({ bytes, header }: PictureInWork): Promise<Omit<FinishedPicture, 'received'>> {
+async function measure({ bytes, header }: ImageInWork): Promise<Omit<FinishedImage, 'received'>> {
   const { type, width, height } = header;
   return { bytes, contentType: contentTypeOf(type), format: type, width, height, sha256: await sha256Of(bytes) };
 }

@@ -5,7 +5,7 @@ import type { QueueEntry } from '#queue/image-queue.js';
 import type { CallEnd, CallStart, ProviderCall } from './provider-call.js';
 import { toTask } from './task-columns.js';
 import { claimTask, endTask, letGo, nameCall, renewLeases, startCall, writeProgress } from './task.sql.js';
-import type { Hold, Task, TaskError, TaskImage, TaskInput } from './task.js';
+import type { Lease, Task, TaskError, TaskImage, TaskInput } from './task.js';
 
 /** A task in the hands of one worker. `attempt` is the fence that every later move must name. */
 export interface ClaimedTask {
@@ -35,7 +35,7 @@ export interface ClaimedTask {
 }
 
 /** The database did not answer a move in time: it may have been made, or be made later. */
-export class MoveUnanswered extends Error {
+export class TransitionUnanswered extends Error {
   override readonly name = 'MoveUnanswered';
 }
 
@@ -51,7 +51,7 @@ export interface TaskResult {
  * and nothing else.
  */
 @Injectable()
-export class TaskMoves {
+export class TaskTransitions {
   constructor(private readonly prisma: PrismaService) {}
 
   /** Takes the task, or answers undefined: it is done, held by another, past its deadline, or not due yet. */
@@ -79,41 +79,41 @@ export class TaskMoves {
   }
 
   /** Extends the leases and answers with the holds that still stand; one that was given back meanwhile does not. */
-  async renew(holds: readonly Hold[], leaseMs: number): Promise<Hold[]> {
-    return renewLeases(this.prisma.pool, holds, leaseMs);
+  async renew(leases: readonly Lease[], leaseMs: number): Promise<Lease[]> {
+    return renewLeases(this.prisma.pool, leases, leaseMs);
   }
 
   /**
    * Counts a start before the provider is called, and ends the call before it if that is open; false when the cap is
    * reached or the hold is lost.
    */
-  async startProvider(hold: Hold, call: CallStart, maxStarts: number, before?: CallEnd): Promise<boolean> {
-    return answered(startCall(this.prisma.pool, hold, call, maxStarts, before));
+  async startProvider(lease: Lease, call: CallStart, maxStarts: number, before?: CallEnd): Promise<boolean> {
+    return answered(startCall(this.prisma.pool, lease, call, maxStarts, before));
   }
 
   /** Keeps the provider's own job id, so that a later attempt resumes instead of buying again. */
-  async acceptedByProvider(hold: Hold, providerJobId: string): Promise<boolean> {
-    return answered(nameCall(this.prisma.pool, hold, providerJobId));
+  async acceptedByProvider(lease: Lease, providerJobId: string): Promise<boolean> {
+    return answered(nameCall(this.prisma.pool, lease, providerJobId));
   }
 
   /** Progress only grows, and reaches 100 only with completion. A late write never takes a phase back. */
-  async progress(hold: Hold, percent: number, phase: 'running' | 'storing'): Promise<boolean> {
-    return answered(writeProgress(this.prisma.pool, hold, Math.round(percent), phase));
+  async progress(lease: Lease, percent: number, phase: 'running' | 'storing'): Promise<boolean> {
+    return answered(writeProgress(this.prisma.pool, lease, Math.round(percent), phase));
   }
 
-  /** `end` is that of the call that made the picture. */
-  async complete(hold: Hold, result: TaskResult, end?: CallEnd): Promise<boolean> {
-    const ended = answered(endTask(this.prisma.pool, hold, { status: 'completed', ...result, call: end }));
+  /** `end` is that of the call that made the image. */
+  async complete(lease: Lease, result: TaskResult, end?: CallEnd): Promise<boolean> {
+    const ended = answered(endTask(this.prisma.pool, lease, { status: 'completed', ...result, call: end }));
     return (await ended) !== undefined;
   }
 
   /** Whether this very hold has completed the task; for a completion whose answer was lost. */
-  async isCompletedBy({ id, attempt }: Hold): Promise<boolean> {
+  async isCompletedBy({ id, attempt }: Lease): Promise<boolean> {
     return (await answered(this.prisma.task.count({ where: { id, attempt, status: 'completed' } }))) === 1;
   }
 
-  /** Notes that the picture has a thumbnail; false when its objects, or the task, were deleted meanwhile. */
-  async thumbnailKept({ id, attempt }: Hold): Promise<boolean> {
+  /** Notes that the image has a thumbnail; false when its objects, or the task, were deleted meanwhile. */
+  async thumbnailKept({ id, attempt }: Lease): Promise<boolean> {
     const kept = this.prisma.task.updateMany({
       where: { id, attempt, status: 'completed', objectsDeletedAt: null },
       data: { hasThumbnail: true },
@@ -122,8 +122,8 @@ export class TaskMoves {
   }
 
   /** `end` is that of the call that was the last, if it is open. */
-  async fail(hold: Hold, error: TaskError, end?: CallEnd): Promise<boolean> {
-    const ended = answered(endTask(this.prisma.pool, hold, { status: 'failed', error, call: end }));
+  async fail(lease: Lease, error: TaskError, end?: CallEnd): Promise<boolean> {
+    const ended = answered(endTask(this.prisma.pool, lease, { status: 'failed', error, call: end }));
     return (await ended) !== undefined;
   }
 
@@ -132,25 +132,25 @@ export class TaskMoves {
    * a call that may have been charged stays open. `wait`: nobody could take it, so this was no try. Answers with the
    * place in the queue to take, if still held.
    */
-  async giveBack(hold: Hold, delayMs: number, end?: CallEnd, wait = false): Promise<QueueEntry | undefined> {
-    return placeOf(hold, delayMs, await letGo(this.prisma.pool, hold, delayMs, { call: end, wait }));
+  async giveBack(lease: Lease, delayMs: number, end?: CallEnd, wait = false): Promise<QueueEntry | undefined> {
+    return placeOf(lease, delayMs, await letGo(this.prisma.pool, lease, delayMs, { call: end, wait }));
   }
 
   /**
    * Lets the task go while its provider works on: it keeps its phase and its open call, and is claimed again in
    * `delayMs` to ask for the job. Answers like `giveBack`.
    */
-  async park(hold: Hold, delayMs: number): Promise<QueueEntry | undefined> {
-    return placeOf(hold, delayMs, await letGo(this.prisma.pool, hold, delayMs, { parked: true }));
+  async park(lease: Lease, delayMs: number): Promise<QueueEntry | undefined> {
+    return placeOf(lease, delayMs, await letGo(this.prisma.pool, lease, delayMs, { parked: true }));
   }
 }
 
-function placeOf({ id }: Hold, delayMs: number, epoch: number | undefined): QueueEntry | undefined {
+function placeOf({ id }: Lease, delayMs: number, epoch: number | undefined): QueueEntry | undefined {
   return epoch === undefined ? undefined : { taskId: id, epoch, delayMs };
 }
 
 async function answered<T>(move: Promise<T>): Promise<T> {
   return move.catch((cause: unknown) => {
-    throw new MoveUnanswered('the database did not answer', { cause });
+    throw new TransitionUnanswered('the database did not answer', { cause });
   });
 }

@@ -1,21 +1,28 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import type { ProviderCall } from '#routing/gate-state.js';
-import type { GatePass, GateRefusal } from '#routing/gate.js';
-import { openGateRoom, passed, providerEntry, reasonOf, type GateRoom, type OpenGate } from '../support/gate-room.js';
+import type { ProviderCall } from '#routing/limiter-state.js';
+import type { CallPermit, CallRejection } from '#routing/limiter.js';
+import {
+  openLimiterRoom,
+  passed,
+  providerEntry,
+  reasonOf,
+  type LimiterRoom,
+  type OpenLimiter,
+} from '../support/limiter-room.js';
 
 const WAIT = { timeoutMs: 10_000 };
-type Answer = GatePass | GateRefusal;
+type Answer = CallPermit | CallRejection;
 
 describe('the limits of a provider, at several processes', () => {
-  let room: GateRoom;
-  let gates: OpenGate[];
+  let room: LimiterRoom;
+  let limiters: OpenLimiter[];
   beforeEach(async () => {
-    room = await openGateRoom();
-    gates = [await room.gate(), await room.gate(), await room.gate()];
+    room = await openLimiterRoom();
+    limiters = [await room.limiter(), await room.limiter(), await room.limiter()];
   });
   afterEach(() => room.close());
 
-  const at = (index: number) => gates[index % gates.length] as OpenGate;
+  const at = (index: number) => limiters[index % limiters.length] as OpenLimiter;
   const enterMany = (count: number, entry: ReturnType<typeof providerEntry>): Promise<Answer[]> =>
     Promise.all(Array.from({ length: count }, (_, index) => at(index).enter(entry, 'a', `task-${index}`)));
   const refusals = (answers: readonly Answer[]) => answers.filter((answer) => 'reason' in answer);
@@ -36,7 +43,7 @@ describe('the limits of a provider, at several processes', () => {
     await enterMany(50, providerEntry('one'));
     expect(await look('one')).toEqual({ calls: 50, starts: 50, breaker: 'closed', openMs: 0, cooling: new Map() });
     expect(refusals(await enterMany(3, providerEntry('two', { concurrency: 3 })))).toEqual([]);
-    expect(at(0).gate.inHand()).toEqual(
+    expect(at(0).limiter.inHand()).toEqual(
       new Map([
         ['one', 17],
         ['two', 1],
@@ -64,7 +71,7 @@ describe('the limits of a provider, at several processes', () => {
     const now = Number(seconds) * 1_000;
     await redis.zadd(`${room.prefix}:gate:p:starts`, now - 61_000, 'gone', now - 57_000, 'leaves soon');
     expect(reasonOf(await at(0).enter(entry, 'a', 'task-1'))).toBeUndefined();
-    const answer = (await at(1).enter(entry, 'a', 'task-2')) as GateRefusal;
+    const answer = (await at(1).enter(entry, 'a', 'task-2')) as CallRejection;
     expect(answer.reason).toBe('rate');
     expect(answer.retryAfterMs).toBeLessThanOrEqual(4_000);
     expect(await waitUntil(async () => reasonOf(await at(1).enter(entry, 'a', 'task-2')) === undefined, WAIT)).toBe(
@@ -77,7 +84,7 @@ describe('the limits of a provider, at several processes', () => {
     const now = Number((await redis.time())[0]) * 1_000;
     const ages = [50_000, 40_000, 30_000, 20_000, 10_000];
     await redis.zadd(`${room.prefix}:gate:p:starts`, ...ages.flatMap((age) => [now - age, `call-${age}`]));
-    const answer = (await at(0).enter(providerEntry('p', { startsPerMinute: 2 }), 'a', 'task')) as GateRefusal;
+    const answer = (await at(0).enter(providerEntry('p', { startsPerMinute: 2 }), 'a', 'task')) as CallRejection;
     expect(answer.reason).toBe('rate');
     expect(answer.retryAfterMs).toBeGreaterThan(30_000);
     expect(answer.retryAfterMs).toBeLessThanOrEqual(40_000);
@@ -94,7 +101,7 @@ describe('the limits of a provider, at several processes', () => {
 
   it('keeps the slots of living processes for as long as they take, and frees those of a killed one', async () => {
     const entry = providerEntry('p', { concurrency: 2 });
-    const doomed = await room.gate();
+    const doomed = await room.limiter();
     passed(await at(0).enter(entry, 'a', 'lives'));
     passed(await doomed.enter(entry, 'a', 'dies'));
     await doomed.kill();
@@ -108,11 +115,11 @@ describe('the limits of a provider, at several processes', () => {
 
   it('keeps the slot of a parked call without anybody renewing it, and gives it to its task again', async () => {
     const entry = providerEntry('p', { concurrency: 1, startsPerMinute: 1 });
-    const doomed = await room.gate();
-    const pass = passed(await doomed.enter(entry, 'a', 'parked'));
-    pass.park(60_000);
-    pass.end('failed');
-    await doomed.gate.close();
+    const doomed = await room.limiter();
+    const permit = passed(await doomed.enter(entry, 'a', 'parked'));
+    permit.park(60_000);
+    permit.end('failed');
+    await doomed.limiter.close();
     await doomed.kill();
     const end = Date.now() + 3_000;
     await waitUntil(() => Date.now() > end, WAIT);
@@ -146,22 +153,24 @@ describe('the limits of a provider, at several processes', () => {
     const earlier = passed(await at(0).enter(entry, 'a', 'task'));
     passed(await at(1).enter(entry, 'a', 'task'));
     earlier.end('neutral');
-    await at(0).gate.settled();
+    await at(0).limiter.settled();
     expect(reasonOf(await at(2).enter(entry, 'a', 'other'))).toBe('busy');
   });
 
   it('gives a slot that was taken over to no one who renews, parks or ends what he has lost', async () => {
     const { state } = at(0);
-    const [lost, held] = ['lost', 'held'].map((pass) => ({ pass, provider: 'p', keyName: 'a', taskId: 'task' })) as [
-      ProviderCall,
-      ProviderCall,
-    ];
-    for (const call of [lost, held]) await state.enter(call, providerEntry('p').limits, false);
+    const [lost, lease] = ['lost', 'held'].map((permit) => ({
+      permit,
+      provider: 'p',
+      keyName: 'a',
+      taskId: 'task',
+    })) as [ProviderCall, ProviderCall];
+    for (const call of [lost, lease]) await state.enter(call, providerEntry('p').limits, false);
     await state.renew([lost]);
     await state.park(lost, 60_000);
     await state.leave(lost, { outcome: 'neutral', startedAt: 0 });
     expect((await look('p'))?.calls).toBe(1);
-    await state.leave(held, { outcome: 'neutral', startedAt: 0 });
+    await state.leave(lease, { outcome: 'neutral', startedAt: 0 });
     expect((await look('p'))?.calls).toBe(0);
   });
 

@@ -1,28 +1,28 @@
 import { Injectable } from '@nestjs/common';
 import { modelOf, type Catalogue } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
-import type { FinishedPicture } from '#images/finish-picture.js';
+import type { FinishedImage } from '#images/finish-image.js';
 import { mayBuyAgain, type ProviderPending } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { ProviderRegistry } from '#providers/registry.js';
 import { routePlan, type Candidate } from '#routing/route-plan.js';
-import type { ClaimedTask } from '#tasks/task-moves.js';
+import type { ClaimedTask } from '#tasks/task-transitions.js';
 import { endOf, type Attempt } from './attempt.js';
-import { CallProvider, isOfTheProvider, type MadePicture, type OrderedCall } from './call-provider.js';
+import { CallProvider, isOfTheProvider, type MadeImage, type OrderedCall } from './call-provider.js';
 import { NobodyFree } from './failure-verdict.js';
 import { finishAsOrdered } from './finish-as-ordered.js';
 import { LoadInputs, type LoadedInputs } from './load-inputs.js';
 import { ProviderStarts } from './provider-starts.js';
 
-/** A picture as it was ordered, and what its provider told of it. */
-export interface OrderedPicture {
-  readonly made: MadePicture;
-  readonly picture: FinishedPicture;
+/** An image as it was ordered, and what its provider told of it. */
+export interface OrderedImage {
+  readonly made: MadeImage;
+  readonly picture: FinishedImage;
 }
 
-/** Has the picture made: by the provider that works on it already, else by the first that can. */
+/** Has the image made: by the provider that works on it already, else by the first that can. */
 @Injectable()
-export class OrderPicture {
+export class OrderImage {
   constructor(
     private readonly starts: ProviderStarts,
     private readonly providers: ProviderRegistry,
@@ -31,10 +31,10 @@ export class OrderPicture {
   ) {}
 
   /**
-   * The picture, or word that its provider still works on it. Whoever fails without charging for it is followed by the
+   * The image, or word that its provider still works on it. Whoever fails without charging for it is followed by the
    * next at once. Throws what `verdictOn` judges.
    */
-  async run(attempt: Attempt): Promise<OrderedPicture | ProviderPending> {
+  async run(attempt: Attempt): Promise<OrderedImage | ProviderPending> {
     const { catalogue } = this.providers;
     const passed = new PassedOver();
     const resumed = toResume(attempt, catalogue);
@@ -46,7 +46,7 @@ export class OrderPicture {
       if (attempt.call?.end === undefined) throw passed.reason();
     }
     const plan = planOf(attempt, catalogue).filter((candidate) => !isSame(candidate, resumed));
-    const inputs = await this.inputs.load(attempt.claimed, attempt.held.signal);
+    const inputs = await this.inputs.load(attempt.claimed, attempt.lease.signal);
     for (const candidate of plan) {
       if (passed.hasFailed && !this.starts.mayStart(attempt)) break;
       const answer = await this.try(attempt, { candidate, inputs, resume: false }, passed);
@@ -60,15 +60,15 @@ export class OrderPicture {
     attempt: Attempt,
     order: OrderedCall,
     passed: PassedOver,
-  ): Promise<OrderedPicture | ProviderPending | undefined> {
+  ): Promise<OrderedImage | ProviderPending | undefined> {
     try {
       const answer = await this.calls.call(attempt, order);
       if ('pending' in answer) return answer;
       if (!('reason' in answer)) return { made: answer, picture: await finishAsOrdered(answer.bytes, attempt) };
       passed.refused(answer.retryAfterMs);
     } catch (error) {
-      const { call, held } = attempt;
-      if (held.signal.aborted || call === undefined || !(error instanceof ProviderError)) throw error;
+      const { call, lease } = attempt;
+      if (lease.signal.aborted || call === undefined || !(error instanceof ProviderError)) throw error;
       call.end = endOf(call.provider.free, error, false);
       if (call.end.charged !== 'no' || !isOfTheProvider(error)) throw error;
       passed.failed(error);
@@ -78,7 +78,7 @@ export class OrderPicture {
   }
 }
 
-/** Why nobody made the picture: what is worth another try later comes before what is not. */
+/** Why nobody made the image: what is worth another try later comes before what is not. */
 class PassedOver {
   private failure: ProviderError | undefined;
   private retryAfterMs = Infinity;

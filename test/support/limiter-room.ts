@@ -9,12 +9,12 @@ import { producerConnection } from '#queue/connections.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import { DrainedProviders } from '#routing/drained-providers.js';
-import { GateState } from '#routing/gate-state.js';
-import type { GatePass, GateRefusal } from '#routing/gate.js';
-import { ProviderGate } from '#routing/provider-gate.js';
+import { LimiterState } from '#routing/limiter-state.js';
+import type { CallPermit, CallRejection } from '#routing/limiter.js';
+import { ProviderLimiter } from '#routing/provider-limiter.js';
 import { ProviderSwitches } from '#routing/provider-switches.js';
 import { RoutingConfig } from '#routing/routing.config.js';
-import { SharedGate } from '#routing/shared-gate.js';
+import { SharedLimiter } from '#routing/shared-limiter.js';
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { createTestDatabase } from './postgres.js';
@@ -34,12 +34,12 @@ const SETTINGS = {
   PROVIDER_KEY_PAUSE_MS: '1000',
 };
 
-/** A database and a Redis prefix of the caller's own, and any number of gates on them, each as in a process of its own. */
-export async function openGateRoom() {
+/** A database and a Redis prefix of the caller's own, and any number of limiters on them, each as in a process of its own. */
+export async function openLimiterRoom() {
   const [testDatabase, testRedis] = [await createTestDatabase(), createTestRedis()];
   const open = new Set<{ kill(): Promise<void> }>();
 
-  async function gate({ redisUrl = testRedis.url, databaseUrl = testDatabase.url }: Addresses = {}) {
+  async function limiter({ redisUrl = testRedis.url, databaseUrl = testDatabase.url }: Addresses = {}) {
     const lines = new PassThrough();
     let log = '';
     lines.on('data', (chunk: Buffer) => (log += chunk.toString()));
@@ -53,17 +53,17 @@ export async function openGateRoom() {
     const logger = new Logger('test', 'info', lines);
     const redis = producerConnection(queueConfig, logger);
     const database = new PrismaService(databaseConfig, logger);
-    const state = new GateState(redis, queueConfig, config);
+    const state = new LimiterState(redis, queueConfig, config);
     const health = new QueueHealth(redis, queueConfig);
     const switches = new ProviderSwitches(database);
     const drained = new DrainedProviders(switches, config, logger);
     const metrics = new Metrics();
-    const asked = new ProviderGate(new SharedGate(state, health, logger), drained, config, metrics);
+    const asked = new ProviderLimiter(new SharedLimiter(state, health, logger), drained, config, metrics);
     await waitUntil(() => redis.status === 'ready', { timeoutMs: 10_000 });
     await drained.start();
     const opened = {
       enter: asked.enter.bind(asked),
-      gate: asked,
+      limiter: asked,
       state,
       health,
       drained,
@@ -88,7 +88,7 @@ export async function openGateRoom() {
 
   const redis = new Redis(testRedis.url);
   return {
-    gate,
+    limiter,
     /** A connection of the test's own. */
     redis,
     redisUrl: testRedis.url,
@@ -103,8 +103,8 @@ export async function openGateRoom() {
   };
 }
 
-export type GateRoom = Awaited<ReturnType<typeof openGateRoom>>;
-export type OpenGate = Awaited<ReturnType<GateRoom['gate']>>;
+export type LimiterRoom = Awaited<ReturnType<typeof openLimiterRoom>>;
+export type OpenLimiter = Awaited<ReturnType<LimiterRoom['limiter']>>;
 
 /** A provider with these limits and nothing else. */
 export function providerEntry(name: string, limits: Partial<ProviderEntry['limits']> = {}): ProviderEntry {
@@ -121,12 +121,12 @@ export function providerEntry(name: string, limits: Partial<ProviderEntry['limit
 }
 
 /** The pass; throws when the call was refused. */
-export function passed(answer: GatePass | GateRefusal): GatePass {
+export function passed(answer: CallPermit | CallRejection): CallPermit {
   if ('reason' in answer) throw new Error(`refused: ${answer.reason}`);
   return answer;
 }
 
 /** Why the call was refused, and undefined when it was not. */
-export function reasonOf(answer: GatePass | GateRefusal): string | undefined {
+export function reasonOf(answer: CallPermit | CallRejection): string | undefined {
   return 'reason' in answer ? answer.reason : undefined;
 }

@@ -3,7 +3,7 @@ import { LongText, type Text } from '#contract/long-text.js';
 import { valueOf, type ChatRequest } from './chat-request.js';
 
 /** The fields of an image request that a chat with an image model stands for. */
-export interface PictureRequest {
+export interface ChatImageRequest {
   readonly model: string;
   readonly prompt: string;
   readonly image_urls: readonly Text[];
@@ -13,10 +13,10 @@ export interface PictureRequest {
 }
 
 /**
- * The last message of the user: its text is the prompt, its pictures are reference images.
+ * The last message of the user: its text is the prompt, its images are reference images.
  * Throws AppError: `invalid_json`, `request_too_large`, or with param `messages` when there is no such message or it has no text.
  */
-export function pictureRequest(chat: ChatRequest): PictureRequest {
+export function imageRequest(chat: ChatRequest): ChatImageRequest {
   const { members, model } = chat;
   const { messages, n, user } = valueOf(chat) as { messages: unknown[]; n?: unknown; user?: unknown };
   const last = messages.findLast((message) => roleOf(message) === 'user') as { content?: unknown } | undefined;

@@ -27,11 +27,11 @@ export interface ClaimedDelivery {
 }
 
 /**
- * The moves of a delivery: one statement each, fenced by the attempt like those of a task, by the database's clock.
+ * The transitions of a delivery: one statement each, fenced by the attempt like those of a task, by the database's clock.
  * That there is a delivery at all is the doing of a trigger on the tasks, or of who tests an endpoint.
  */
 @Injectable()
-export class DeliveryMoves {
+export class DeliveryTransitions {
   constructor(
     private readonly prisma: PrismaService,
     private readonly config: WebhooksConfig,

@@ -3,8 +3,8 @@ import type { Redis } from 'ioredis';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { PRODUCER_REDIS } from '#queue/producer-redis.module.js';
 import { QueueConfig } from '#queue/queue.config.js';
-import { ENTER, FORGET, LEAVE, LOOK, PARK, RENEW } from './gate-scripts.js';
-import type { CallOutcome, GateRefusal, RefusalReason } from './gate.js';
+import { ENTER, FORGET, LEAVE, LOOK, PARK, RENEW } from './limiter-scripts.js';
+import type { CallOutcome, CallRejection, RefusalReason } from './limiter.js';
 import { RoutingConfig } from './routing.config.js';
 
 /** Neither a slot nor a pause is kept for longer than this, in ms, whatever a provider says. */
@@ -13,7 +13,7 @@ const LONGEST_MS = 3_600_000;
 /** A call that may begin, or has begun. */
 export interface ProviderCall {
   /** Tells this pass from an earlier or later one of the same task. */
-  readonly pass: string;
+  readonly permit: string;
   readonly provider: string;
   readonly keyName: string;
   readonly taskId: string;
@@ -39,7 +39,7 @@ type Part = 'calls' | 'owners' | 'starts' | 'breaker' | 'failures' | 'keys';
  * what one of them learns the others know at once. Each method is one command. All throw like RedisScript.
  */
 @Injectable()
-export class GateState {
+export class LimiterState {
   constructor(
     @Inject(PRODUCER_REDIS) private readonly redis: Redis,
     private readonly queue: QueueConfig,
@@ -48,12 +48,12 @@ export class GateState {
 
   /** Takes a slot, or answers why there is none; `startedAt` is by Redis' clock, ms. */
   async enter(
-    { pass, provider, keyName, taskId }: ProviderCall,
+    { permit, provider, keyName, taskId }: ProviderCall,
     { concurrency, startsPerMinute }: ProviderEntry['limits'],
     resume: boolean,
-  ): Promise<GateRefusal | { readonly startedAt: number }> {
+  ): Promise<CallRejection | { readonly startedAt: number }> {
     const keys = this.keys(provider, 'calls', 'owners', 'starts', 'breaker', 'keys');
-    const call = [taskId, pass, keyName, resume ? 1 : 0];
+    const call = [taskId, permit, keyName, resume ? 1 : 0];
     const limits = [this.config.slotLeaseMs, concurrency ?? 0, startsPerMinute ?? 0];
     const [reason, ms] = (await ENTER.run(this.redis, keys, [...call, ...limits])) as [RefusalReason | '', number];
     return reason === '' ? { startedAt: ms } : { reason, retryAfterMs: ms };
@@ -61,7 +61,7 @@ export class GateState {
 
   /** Gives the slot back and tells how the call went. */
   async leave(
-    { pass, provider, keyName, taskId }: ProviderCall,
+    { permit, provider, keyName, taskId }: ProviderCall,
     {
       outcome,
       startedAt,
@@ -70,13 +70,13 @@ export class GateState {
   ): Promise<void> {
     const { failures, failureWindowMs, pauseMs, keyPauseMs } = this.config;
     const keys = this.keys(provider, 'calls', 'owners', 'breaker', 'failures', 'keys');
-    const call = [taskId, pass, keyName, outcome, startedAt, wholeMs(retryAfterMs)];
+    const call = [taskId, permit, keyName, outcome, startedAt, wholeMs(retryAfterMs)];
     await LEAVE.run(this.redis, keys, [...call, failures, failureWindowMs, pauseMs, keyPauseMs]);
   }
 
   /** Keeps the slot for so many milliseconds without anybody renewing it. */
-  async park({ pass, provider, taskId }: ProviderCall, ms: number): Promise<void> {
-    await PARK.run(this.redis, this.keys(provider, 'calls', 'owners'), [taskId, pass, wholeMs(ms)]);
+  async park({ permit, provider, taskId }: ProviderCall, ms: number): Promise<void> {
+    await PARK.run(this.redis, this.keys(provider, 'calls', 'owners'), [taskId, permit, wholeMs(ms)]);
   }
 
   /** Gives back the slot of a task, whoever holds it. */
@@ -88,7 +88,11 @@ export class GateState {
   async renew(calls: readonly ProviderCall[]): Promise<void> {
     const providers = [...new Set(calls.map(({ provider }) => provider))];
     const keys = providers.flatMap((provider) => this.keys(provider, 'calls', 'owners'));
-    const values = calls.flatMap(({ provider, taskId, pass }) => [2 * providers.indexOf(provider) + 1, taskId, pass]);
+    const values = calls.flatMap(({ provider, taskId, permit }) => [
+      2 * providers.indexOf(provider) + 1,
+      taskId,
+      permit,
+    ]);
     await RENEW.run(this.redis, keys, [this.config.slotLeaseMs, ...values]);
   }
 

@@ -9,7 +9,7 @@ const SANDBOX = { provider: 'sandbox', key: '', model: 'gpt-image-2', free: true
 const PAID = { provider: 'paid', key: 'main', model: 'gpt-image-2', free: false };
 const result = { images: [image], usage: undefined, warnings: [] };
 
-describe('the moves of a task', () => {
+describe('the transitions of a task', () => {
   let room: TaskRoom;
   beforeAll(async () => {
     room = await openTaskRoom();
@@ -21,7 +21,7 @@ describe('the moves of a task', () => {
   }
 
   async function claimed(id?: string) {
-    const task = await room.moves.claim(id ?? (await accepted()), 'worker', LEASE_MS);
+    const task = await room.transitions.claim(id ?? (await accepted()), 'worker', LEASE_MS);
     if (task === undefined) throw new Error('not claimed');
     return { id: task.task.id, attempt: task.attempt, task };
   }
@@ -37,16 +37,16 @@ describe('the moves of a task', () => {
       progress: 0,
       options: wanted.options,
     });
-    const { task: held } = await claimed(wanted.id);
-    expect(held).toMatchObject({
+    const { task: lease } = await claimed(wanted.id);
+    expect(lease).toMatchObject({
       prompt: wanted.prompt,
       inputs: wanted.inputs,
       mask: null,
       attempt: 1,
       providerStarts: 0,
     });
-    expect(held.remainingMs).toBeGreaterThan(DEADLINE_MS - 60_000);
-    expect(held.remainingMs).toBeLessThanOrEqual(DEADLINE_MS);
+    expect(lease.remainingMs).toBeGreaterThan(DEADLINE_MS - 60_000);
+    expect(lease.remainingMs).toBeLessThanOrEqual(DEADLINE_MS);
   });
 
   it('is the same unknown task to another account', async () => {
@@ -65,7 +65,7 @@ describe('the moves of a task', () => {
   it('is claimed by one of fifty workers', async () => {
     const id = await accepted();
     const claims = await Promise.all(
-      Array.from({ length: 50 }, (_, n) => room.moves.claim(id, `worker-${n}`, LEASE_MS)),
+      Array.from({ length: 50 }, (_, n) => room.transitions.claim(id, `worker-${n}`, LEASE_MS)),
     );
     expect(claims.filter((claim) => claim !== undefined)).toHaveLength(1);
   });
@@ -76,23 +76,23 @@ describe('the moves of a task', () => {
     const second = await claimed(first.id);
     expect(second.attempt).toBe(2);
 
-    expect(await room.moves.startProvider(first, SANDBOX, 3)).toBe(false);
-    expect(await room.moves.acceptedByProvider(first, 'job')).toBe(false);
-    expect(await room.moves.progress(first, 50, 'running')).toBe(false);
-    expect(await room.moves.complete(first, result)).toBe(false);
-    expect(await room.moves.fail(first, taskError(new AppError('internal_error', 'x')))).toBe(false);
-    expect(await room.moves.giveBack(first, 0)).toBeUndefined();
-    expect(await room.moves.renew([first, second], LEASE_MS)).toEqual([{ id: second.id, attempt: 2 }]);
-    expect(await room.moves.complete(second, result)).toBe(true);
+    expect(await room.transitions.startProvider(first, SANDBOX, 3)).toBe(false);
+    expect(await room.transitions.acceptedByProvider(first, 'job')).toBe(false);
+    expect(await room.transitions.progress(first, 50, 'running')).toBe(false);
+    expect(await room.transitions.complete(first, result)).toBe(false);
+    expect(await room.transitions.fail(first, taskError(new AppError('internal_error', 'x')))).toBe(false);
+    expect(await room.transitions.giveBack(first, 0)).toBeUndefined();
+    expect(await room.transitions.renew([first, second], LEASE_MS)).toEqual([{ id: second.id, attempt: 2 }]);
+    expect(await room.transitions.complete(second, result)).toBe(true);
   });
 
   it('ends once: completion, failure and give-back after the end change nothing', async () => {
-    const held = await claimed();
-    expect(await room.moves.complete(held, result)).toBe(true);
-    expect(await room.moves.fail(held, taskError(new AppError('internal_error', 'late')))).toBe(false);
-    expect(await room.moves.giveBack(held, 0)).toBeUndefined();
-    expect(await room.moves.claim(held.id, 'worker', LEASE_MS)).toBeUndefined();
-    const task = await room.store.find(TEST_ACCOUNT, held.id);
+    const lease = await claimed();
+    expect(await room.transitions.complete(lease, result)).toBe(true);
+    expect(await room.transitions.fail(lease, taskError(new AppError('internal_error', 'late')))).toBe(false);
+    expect(await room.transitions.giveBack(lease, 0)).toBeUndefined();
+    expect(await room.transitions.claim(lease.id, 'worker', LEASE_MS)).toBeUndefined();
+    const task = await room.store.find(TEST_ACCOUNT, lease.id);
     expect(task).toMatchObject({ status: 'completed', phase: 'done', progress: 100, error: null, images: [image] });
     expect(task?.finishedAt).toBeInstanceOf(Date);
   });
@@ -106,38 +106,42 @@ describe('the moves of a task', () => {
 
   it('is free for others once it was given back, though a renewal of its lease comes after that', async () => {
     const { id } = await room.store.insert(command(), DEADLINE_MS);
-    const first = await room.moves.claim(id, 'first', 60_000);
-    const hold = { id, attempt: first?.attempt ?? 0 };
-    await room.moves.giveBack(hold, 0);
-    expect(await room.moves.renew([hold], 60_000)).toEqual([]);
-    expect(await room.moves.claim(id, 'second', 60_000)).toMatchObject({ attempt: 2, losses: 0 });
+    const first = await room.transitions.claim(id, 'first', 60_000);
+    const lease = { id, attempt: first?.attempt ?? 0 };
+    await room.transitions.giveBack(lease, 0);
+    expect(await room.transitions.renew([lease], 60_000)).toEqual([]);
+    expect(await room.transitions.claim(id, 'second', 60_000)).toMatchObject({ attempt: 2, losses: 0 });
   });
 
   it('counts provider starts and stops at the cap', async () => {
-    const held = await claimed();
+    const lease = await claimed();
     const starts = [];
-    for (let n = 0; n < 4; n++) starts.push(await room.moves.startProvider(held, SANDBOX, 3));
+    for (let n = 0; n < 4; n++) starts.push(await room.transitions.startProvider(lease, SANDBOX, 3));
     expect(starts).toEqual([true, true, true, false]);
   });
 
   it('remembers a provider call whose outcome nobody learned, and forgets it when it is known', async () => {
-    const held = await claimed();
-    await room.moves.startProvider(held, PAID, 3);
-    await room.moves.acceptedByProvider(held, 'vendor-job-7');
-    await room.moves.giveBack(held, 0);
-    const second = await claimed(held.id);
+    const lease = await claimed();
+    await room.transitions.startProvider(lease, PAID, 3);
+    await room.transitions.acceptedByProvider(lease, 'vendor-job-7');
+    await room.transitions.giveBack(lease, 0);
+    const second = await claimed(lease.id);
     expect(second.task).toMatchObject({ providerCallOpen: true, providerJobId: 'vendor-job-7', providerStarts: 1 });
-    await room.moves.giveBack(second, 0, { outcome: 'failed', charged: 'no' });
-    expect((await claimed(held.id)).task.providerCallOpen).toBe(false);
+    await room.transitions.giveBack(second, 0, { outcome: 'failed', charged: 'no' });
+    expect((await claimed(lease.id)).task.providerCallOpen).toBe(false);
   });
 
   it('writes every call down, with its end and never twice', async () => {
-    const held = await claimed();
-    await room.moves.startProvider(held, PAID, 3);
-    await room.moves.acceptedByProvider(held, 'vendor-job-7');
-    await room.moves.startProvider(held, SANDBOX, 3, { outcome: 'failed', code: 'upstream_error', charged: 'no' });
-    await room.moves.complete(held, result, { outcome: 'succeeded', charged: 'no' });
-    const { calls = [] } = (await room.store.history(TEST_ACCOUNT, held.id)) ?? {};
+    const lease = await claimed();
+    await room.transitions.startProvider(lease, PAID, 3);
+    await room.transitions.acceptedByProvider(lease, 'vendor-job-7');
+    await room.transitions.startProvider(lease, SANDBOX, 3, {
+      outcome: 'failed',
+      code: 'upstream_error',
+      charged: 'no',
+    });
+    await room.transitions.complete(lease, result, { outcome: 'succeeded', charged: 'no' });
+    const { calls = [] } = (await room.store.history(TEST_ACCOUNT, lease.id)) ?? {};
     const times = { startedAt: expect.any(String), endedAt: expect.any(String) };
     const failed = { outcome: 'failed', code: 'upstream_error', charged: 'no' };
     const named = { upstreamId: 'vendor-job-7', acceptedAt: expect.any(String) };
@@ -147,11 +151,11 @@ describe('the moves of a task', () => {
     ]);
     expect(Date.parse(calls[0]?.endedAt ?? '')).toBe(Date.parse(calls[1]?.startedAt ?? ''));
     const other = await claimed();
-    await room.moves.startProvider(other, PAID, 3);
-    await room.moves.giveBack(other, 0, { outcome: 'failed', charged: 'maybe' });
+    await room.transitions.startProvider(other, PAID, 3);
+    await room.transitions.giveBack(other, 0, { outcome: 'failed', charged: 'maybe' });
     const second = await claimed(other.id);
     expect(second.task).toMatchObject({ providerCallOpen: true, lastCall: { outcome: 'failed', charged: 'maybe' } });
-    await room.moves.fail(second, taskError(new AppError('interrupted', 'x')), {
+    await room.transitions.fail(second, taskError(new AppError('interrupted', 'x')), {
       outcome: 'unknown',
       charged: 'maybe',
     });
@@ -159,58 +163,58 @@ describe('the moves of a task', () => {
   });
 
   it('takes no start that arrives after the task was given back', async () => {
-    const held = await claimed();
-    await room.moves.giveBack(held, 0);
-    expect(await room.moves.startProvider(held, PAID, 3)).toBe(false);
-    expect((await claimed(held.id)).task).toMatchObject({ providerCallOpen: false, providerStarts: 0 });
+    const lease = await claimed();
+    await room.transitions.giveBack(lease, 0);
+    expect(await room.transitions.startProvider(lease, PAID, 3)).toBe(false);
+    expect((await claimed(lease.id)).task).toMatchObject({ providerCallOpen: false, providerStarts: 0 });
   });
 
   it('is parked without going back a phase, held by nobody, and taken up without counting anything', async () => {
-    const held = await claimed();
-    await room.moves.startProvider(held, PAID, 3);
-    await room.moves.acceptedByProvider(held, 'vendor-job-7');
+    const lease = await claimed();
+    await room.transitions.startProvider(lease, PAID, 3);
+    await room.transitions.acceptedByProvider(lease, 'vendor-job-7');
     await room.sql(
       `UPDATE tasks SET calls = jsonb_set(calls, '{0,acceptedAt}', to_jsonb(now() - interval '1 minute')) WHERE id = $1`,
-      [held.id],
+      [lease.id],
     );
-    expect(await room.moves.park(held, 60_000)).toEqual({ taskId: held.id, epoch: 1, delayMs: 60_000 });
-    expect(await room.store.find(TEST_ACCOUNT, held.id)).toMatchObject({ phase: 'running', openProvider: 'paid' });
-    expect(await room.moves.claim(held.id, 'early', LEASE_MS)).toBeUndefined();
-    expect(await room.moves.renew([held], LEASE_MS)).toEqual([]);
-    await room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [held.id]);
-    const { task } = await claimed(held.id);
+    expect(await room.transitions.park(lease, 60_000)).toEqual({ taskId: lease.id, epoch: 1, delayMs: 60_000 });
+    expect(await room.store.find(TEST_ACCOUNT, lease.id)).toMatchObject({ phase: 'running', openProvider: 'paid' });
+    expect(await room.transitions.claim(lease.id, 'early', LEASE_MS)).toBeUndefined();
+    expect(await room.transitions.renew([lease], LEASE_MS)).toEqual([]);
+    await room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [lease.id]);
+    const { task } = await claimed(lease.id);
     expect(task).toMatchObject({
       ...{ attempt: 2, tries: 1, losses: 0, providerStarts: 1, providerJobId: 'vendor-job-7', providerCallOpen: true },
       lastCall: { provider: 'paid', key: 'main' },
     });
     expect(task.waitedMs).toBeGreaterThanOrEqual(60_000);
-    expect(await room.moves.park(held, 0)).toBeUndefined();
+    expect(await room.transitions.park(lease, 0)).toBeUndefined();
   });
 
   it('never shows progress going back, nor 100 before the end', async () => {
-    const held = await claimed();
-    for (const percent of [40, 20, 250]) await room.moves.progress(held, percent, 'running');
-    expect((await room.store.find(TEST_ACCOUNT, held.id))?.progress).toBe(99);
+    const lease = await claimed();
+    for (const percent of [40, 20, 250]) await room.transitions.progress(lease, percent, 'running');
+    expect((await room.store.find(TEST_ACCOUNT, lease.id))?.progress).toBe(99);
     const other = await claimed();
-    for (const percent of [40, 20]) await room.moves.progress(other, percent, 'running');
+    for (const percent of [40, 20]) await room.transitions.progress(other, percent, 'running');
     expect((await room.store.find(TEST_ACCOUNT, other.id))?.progress).toBe(40);
   });
 
   it('is not claimed before its next try is due, nor after its deadline', async () => {
-    const held = await claimed();
-    const entry = await room.moves.giveBack(held, 60_000);
-    expect(entry).toEqual({ taskId: held.id, epoch: 1, delayMs: 60_000 });
-    expect(await room.moves.claim(held.id, 'worker', LEASE_MS)).toBeUndefined();
+    const lease = await claimed();
+    const entry = await room.transitions.giveBack(lease, 60_000);
+    expect(entry).toEqual({ taskId: lease.id, epoch: 1, delayMs: 60_000 });
+    expect(await room.transitions.claim(lease.id, 'worker', LEASE_MS)).toBeUndefined();
     const overdue = await accepted();
     await room.sql(`UPDATE tasks SET deadline_at = now() - interval '1 second' WHERE id = $1`, [overdue]);
-    expect(await room.moves.claim(overdue, 'worker', LEASE_MS)).toBeUndefined();
+    expect(await room.transitions.claim(overdue, 'worker', LEASE_MS)).toBeUndefined();
   });
 
   it('changes in place while it runs: no index covers what an update touches', async () => {
-    const held = await claimed();
+    const lease = await claimed();
     await room.sql('SELECT pg_stat_force_next_flush()');
     const before = await hotUpdates(room);
-    for (let percent = 1; percent <= 50; percent++) await room.moves.progress(held, percent, 'running');
+    for (let percent = 1; percent <= 50; percent++) await room.transitions.progress(lease, percent, 'running');
     await room.sql('SELECT pg_stat_force_next_flush()');
     const after = await hotUpdates(room);
     expect((after.hot - before.hot) / (after.all - before.all)).toBeGreaterThan(0.9);

@@ -2,7 +2,7 @@ import { Box, Group, Text, UnstyledButton, VisuallyHidden } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/request.ts';
 import type { TaskPage } from '../../api/types.ts';
-import { Thumbnail } from '../../parts/stored-picture.tsx';
+import { Thumbnail } from '../../parts/stored-image.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
 
 const SHOWN = 12;

@@ -3,8 +3,8 @@ import { useState } from 'react';
 import type { TaskRow } from '../api/types.ts';
 
 /**
- * The address to show a stored picture under. Each answer links it anew; the first link is kept as long as it leads to
- * the same picture, or a list that refreshes itself would fetch all of them every time.
+ * The address to show a stored image under. Each answer links it anew; the first link is kept as long as it leads to
+ * the same image, or a list that refreshes itself would fetch all of them every time.
  */
 function useSteadyLink(url: string): { src: string; isBroken: boolean; onError: () => void } {
   const [shown, setShown] = useState({ url, isBroken: false });
@@ -27,12 +27,12 @@ interface StoredPictureProps extends Omit<ImageProps, 'src' | 'onError'> {
   readonly alt: string;
   /** What stands there when it can't be shown. */
   readonly missing: string;
-  /** Names the link that opens the picture on its own; absent: it is no link. */
+  /** Names the link that opens the image on its own; absent: it is no link. */
   readonly opens?: string;
   readonly loading?: 'lazy';
 }
 
-/** A picture of the service; one that is no longer there leaves a quiet place that says so. */
+/** An image of the service; one that is no longer there leaves a quiet place that says so. */
 export function StoredPicture({ url, missing, opens, w, h, ...look }: StoredPictureProps) {
   const { src, isBroken, onError } = useSteadyLink(url);
   if (isBroken) return <NoPicture size={typeof w === 'number' ? w : undefined}>{missing}</NoPicture>;
@@ -45,7 +45,7 @@ export function StoredPicture({ url, missing, opens, w, h, ...look }: StoredPict
   );
 }
 
-/** The small picture of a task in a list, `size` pixels square; a word where there is none any more. */
+/** The small image of a task in a list, `size` pixels square; a word where there is none any more. */
 export function Thumbnail({ task, size }: { readonly task: TaskRow; readonly size: number }) {
   if (task.thumbnail_url === null)
     return <NoPicture size={size}>{task.status === 'completed' ? 'Expired' : ''}</NoPicture>;

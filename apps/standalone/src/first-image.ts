@@ -1,12 +1,12 @@
 import { rename, writeFile } from 'node:fs/promises';
-import type { OneboxConfig } from './standalone.config.js';
+import type { StandaloneConfig } from './standalone.config.js';
 
 const PROMPT = 'A lighthouse at dawn, soft pink clouds over a quiet sea';
 const TIMEOUT_MS = 120_000;
 /** What a call without a size gets. */
 const EDGE = 2048;
 
-/** The first picture, and where it goes. */
+/** The first image, and where it goes. */
 export interface PictureOrder {
   /** Address of the API. */
   readonly url: string;
@@ -16,7 +16,7 @@ export interface PictureOrder {
 }
 
 /** Milliseconds until the file was there, and its pixels. */
-interface MadePicture {
+interface MadeImage {
   readonly durationMs: number;
   readonly size: string;
 }
@@ -26,14 +26,14 @@ interface MadePicture {
  * shares the queue.
  */
 export function isFree(
-  { modelsFile, redisUrl }: OneboxConfig,
+  { modelsFile, redisUrl }: StandaloneConfig,
   env: Readonly<Record<string, string | undefined>>,
 ): boolean {
   return modelsFile === undefined && redisUrl === undefined && (env['OPENAI_API_KEY'] ?? '').trim() === '';
 }
 
-/** Orders one picture as any client would and saves it. Throws with the API's own sentence. */
-export async function orderFirstPicture({ url, apiKey, file, signal }: PictureOrder): Promise<MadePicture> {
+/** Orders one image as any client would and saves it. Throws with the API's own sentence. */
+export async function orderFirstImage({ url, apiKey, file, signal }: PictureOrder): Promise<MadeImage> {
   const since = performance.now();
   const response = await fetch(`${url}/v1/images/generations`, {
     method: 'POST',
@@ -49,8 +49,8 @@ export async function orderFirstPicture({ url, apiKey, file, signal }: PictureOr
   return { durationMs: performance.now() - since, size: answer.size ?? '' };
 }
 
-/** Has the same picture drawn in this process, past the queue and every vendor. */
-export async function drawFirstPicture({ file, signal }: PictureOrder): Promise<MadePicture> {
+/** Has the same image drawn in this process, past the queue and every vendor. */
+export async function drawFirstImage({ file, signal }: PictureOrder): Promise<MadeImage> {
   const since = performance.now();
   const { drawPicture } = await import('#providers/sandbox/picture.js');
   const nothing = { images: [], mask: undefined, quality: undefined, background: undefined, moderation: undefined };

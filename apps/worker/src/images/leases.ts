@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { TaskBellListener } from '#tasks/task-events.js';
-import { TaskMoves, type ClaimedTask } from '#tasks/task-moves.js';
-import type { Hold } from '#tasks/task.js';
+import { TaskEventListener } from '#tasks/task-events.js';
+import { TaskTransitions, type ClaimedTask } from '#tasks/task-transitions.js';
+import type { Lease } from '#tasks/task.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 
@@ -9,7 +9,7 @@ import { Logger } from '#telemetry/logger.js';
 const RENEW_MS = 2_000;
 
 /** Another worker, a cancel or the deadline took the task away: nothing of it may be written any more. */
-export class HoldLost extends Error {
+export class LeaseLost extends Error {
   override readonly name = 'HoldLost';
 }
 
@@ -24,28 +24,28 @@ export class DeadlinePassed extends Error {
 }
 
 /** One claimed task: `signal` is aborted with one of the reasons above. */
-export interface HeldTask extends Hold {
+export interface LeasedTask extends Lease {
   readonly signal: AbortSignal;
   release(): void;
 }
 
-interface Entry extends Hold {
+interface Entry extends Lease {
   readonly abort: AbortController;
   renewedAt: number;
 }
 
 /** Keeps the leases of all tasks of this process alive, with one statement for all of them. */
 @Injectable()
-export class Holds implements OnModuleInit {
+export class Leases implements OnModuleInit {
   private readonly entries = new Set<Entry>();
   private readonly timer: NodeJS.Timeout;
   private readonly stop = new AbortController();
   private readonly leaseMs: number;
 
   constructor(
-    private readonly moves: TaskMoves,
+    private readonly transitions: TaskTransitions,
     { leaseMs }: TasksConfig,
-    private readonly cancels: TaskBellListener,
+    private readonly cancels: TaskEventListener,
     private readonly logger: Logger,
   ) {
     this.leaseMs = leaseMs;
@@ -69,20 +69,20 @@ export class Holds implements OnModuleInit {
 
   /** Takes a task, or answers undefined when it is not to be had. Throws when the database does not answer. */
   async claim(taskId: string, owner: string): Promise<ClaimedTask | undefined> {
-    return this.moves.claim(taskId, owner, this.leaseMs);
+    return this.transitions.claim(taskId, owner, this.leaseMs);
   }
 
   /** Begins to renew a lease that was just claimed. `remainingMs` is the time to the task's deadline. */
-  keep(hold: Hold, remainingMs: number): HeldTask {
+  keep(lease: Lease, remainingMs: number): LeasedTask {
     const abort = new AbortController();
-    const entry: Entry = { id: hold.id, attempt: hold.attempt, abort, renewedAt: Date.now() };
+    const entry: Entry = { id: lease.id, attempt: lease.attempt, abort, renewedAt: Date.now() };
     this.entries.add(entry);
     const deadline = setTimeout(() => {
       abort.abort(new DeadlinePassed());
     }, remainingMs);
     return {
-      id: hold.id,
-      attempt: hold.attempt,
+      id: lease.id,
+      attempt: lease.attempt,
       signal: abort.signal,
       release: () => {
         clearTimeout(deadline);
@@ -93,7 +93,7 @@ export class Holds implements OnModuleInit {
 
   /** Aborts what runs of a task that was taken away, sooner than the next renewal would find out. */
   lose(taskId: string): void {
-    for (const entry of this.entries) if (entry.id === taskId) entry.abort.abort(new HoldLost());
+    for (const entry of this.entries) if (entry.id === taskId) entry.abort.abort(new LeaseLost());
   }
 
   /** Aborts all that is still running, so that it is given back. */
@@ -112,17 +112,17 @@ export class Holds implements OnModuleInit {
     try {
       const asked = Date.now();
       const standing = new Set(
-        (await this.moves.renew(entries, this.leaseMs)).map(({ id, attempt }) => `${id}-${attempt}`),
+        (await this.transitions.renew(entries, this.leaseMs)).map(({ id, attempt }) => `${id}-${attempt}`),
       );
       for (const entry of entries) {
         if (standing.has(`${entry.id}-${entry.attempt}`)) entry.renewedAt = asked;
-        else entry.abort.abort(new HoldLost());
+        else entry.abort.abort(new LeaseLost());
       }
     } catch (error) {
       this.logger.warn('lease.not_renewed', { count: entries.length, error });
       // Once a lease may have run out, another worker may have begun: stop before both call the provider.
       for (const entry of entries) {
-        if (Date.now() - entry.renewedAt > this.leaseMs) entry.abort.abort(new HoldLost());
+        if (Date.now() - entry.renewedAt > this.leaseMs) entry.abort.abort(new LeaseLost());
       }
     }
   }

@@ -1,23 +1,23 @@
 import { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import type { FinishedPicture } from '#images/finish-picture.js';
+import type { FinishedImage } from '#images/finish-image.js';
 import { resultKey } from '#storage/object-key.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
-import type { ClaimedTask } from '#tasks/task-moves.js';
+import type { ClaimedTask } from '#tasks/task-transitions.js';
 import { adaptations, sizesOf } from './adaptations.js';
 import type { Attempt } from './attempt.js';
 import { CompleteTask } from './complete-task.js';
-import { PictureNotStored } from './failure-verdict.js';
+import { ImageNotStored } from './failure-verdict.js';
 import type { KeptPicture } from './keep-thumbnail.js';
-import type { OrderedPicture } from './order-picture.js';
+import type { OrderedImage } from './order-image.js';
 import { putWithRetries } from './put-with-retries.js';
 import { TaskProgress } from './task-progress.js';
 
-/** Stores a picture and makes it the task's. */
+/** Stores an image and makes it the task's. */
 @Injectable()
-export class DeliverPicture {
+export class DeliverImage {
   constructor(
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     private readonly progress: TaskProgress,
@@ -25,15 +25,15 @@ export class DeliverPicture {
   ) {}
 
   /**
-   * The picture, if it is the task's now; its object is deleted if it is not. Throws AppError when a strict caller may
+   * The image, if it is the task's now; its object is deleted if it is not. Throws AppError when a strict caller may
    * not be given it, PictureNotStored, and the reason of the attempt's signal.
    */
-  async deliver(attempt: Attempt, { made, picture }: OrderedPicture): Promise<KeptPicture | undefined> {
-    const { claimed, held } = attempt;
+  async deliver(attempt: Attempt, { made, picture }: OrderedImage): Promise<KeptPicture | undefined> {
+    const { claimed, lease } = attempt;
     const warnings = [...made.warnings, ...adaptations(picture)];
     refuseAdapted(claimed, warnings);
     const key = resultKey(claimed.task.id, claimed.attempt, picture.format);
-    await this.progress.whileStoring(held, () => this.keep(key, picture, held.signal));
+    await this.progress.whileStoring(lease, () => this.keep(key, picture, lease.signal));
     const { contentType, width, height, sha256 } = picture;
     const sizes = sizesOf(claimed.task.options, made.sentSize, picture);
     const image = { key, contentType, width, height, bytes: picture.bytes.length, sha256, sizes };
@@ -47,18 +47,18 @@ export class DeliverPicture {
     return undefined;
   }
 
-  private async keep(key: string, picture: FinishedPicture, signal: AbortSignal): Promise<void> {
+  private async keep(key: string, image: FinishedImage, signal: AbortSignal): Promise<void> {
     try {
-      await putWithRetries(this.store, key, () => Readable.from([picture.bytes]), picture.contentType, signal);
+      await putWithRetries(this.store, key, () => Readable.from([image.bytes]), image.contentType, signal);
     } catch (error) {
       // The store may have taken it before it heard of the end; retention finds what stays after this.
       if (signal.aborted) await this.store.delete(key).catch(() => undefined);
-      throw error instanceof StorageError ? new PictureNotStored('not stored', { cause: error }) : error;
+      throw error instanceof StorageError ? new ImageNotStored('not stored', { cause: error }) : error;
     }
   }
 }
 
-/** The picture was paid for, and still not what a strict caller may be given: no second one would be another. */
+/** The image was paid for, and still not what a strict caller may be given: no second one would be another. */
 function refuseAdapted({ task }: ClaimedTask, warnings: readonly string[]): void {
   if (task.options.strict !== true || warnings.length === 0) return;
   throw new AppError(

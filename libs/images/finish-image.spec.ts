@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
-import { finishPicture } from './finish-picture.js';
+import { finishImage } from './finish-image.js';
 import { gradientImage, pixelsOf, withPngChunk } from './sample-images.fixture.js';
 import type { FinishOrder } from './steps/step.js';
 
@@ -15,20 +15,20 @@ const order = (changes: Partial<FinishOrder>): FinishOrder => ({
 
 test.each(['png', 'jpeg', 'webp'] as const)('a %s that is already right keeps its bytes', async (format) => {
   const bytes = await gradientImage(320, 192, format);
-  const clean = (await finishPicture(bytes, order({ format }), idle)).bytes;
-  const picture = await finishPicture(clean, order({ format, target: { width: 320, height: 192 } }), idle);
-  expect(picture.bytes.equals(clean)).toBe(true);
+  const clean = (await finishImage(bytes, order({ format }), idle)).bytes;
+  const image = await finishImage(clean, order({ format, target: { width: 320, height: 192 } }), idle);
+  expect(image.bytes.equals(clean)).toBe(true);
   expect((await pixelsOf(clean)).equals(await pixelsOf(bytes))).toBe(true);
-  expect(picture).toMatchObject({ width: 320, height: 192, format, contentType: `image/${format}` });
-  expect(picture.sha256).toBe(createHash('sha256').update(clean).digest('hex'));
+  expect(image).toMatchObject({ width: 320, height: 192, format, contentType: `image/${format}` });
+  expect(image.sha256).toBe(createHash('sha256').update(clean).digest('hex'));
 });
 
 test('text, and whatever hangs behind the picture, does not reach the file', async () => {
   const png = await gradientImage(320, 192, 'png');
   const dirty = Buffer.concat([withPngChunk(png, 'tEXt', Buffer.from('prompt\0a secret')), Buffer.from('<script>')]);
-  const picture = await finishPicture(dirty, order({}), idle);
-  expect(picture.bytes.includes('a secret') || picture.bytes.includes('<script>')).toBe(false);
-  expect((await pixelsOf(picture.bytes)).equals(await pixelsOf(png))).toBe(true);
+  const image = await finishImage(dirty, order({}), idle);
+  expect(image.bytes.includes('a secret') || image.bytes.includes('<script>')).toBe(false);
+  expect((await pixelsOf(image.bytes)).equals(await pixelsOf(png))).toBe(true);
 });
 
 test.each([
@@ -37,30 +37,26 @@ test.each([
   [999, 1333, 864, 2016],
 ])('a picture of %ix%i becomes exactly %ix%i', async (width, height, toWidth, toHeight) => {
   const target = { width: toWidth, height: toHeight };
-  const picture = await finishPicture(
-    await gradientImage(width, height, 'png'),
-    order({ target, format: 'webp' }),
-    idle,
-  );
-  expect(picture).toMatchObject({ ...target, format: 'webp' });
-  expect(await sharp(picture.bytes).metadata()).toMatchObject({ ...target, format: 'webp' });
+  const image = await finishImage(await gradientImage(width, height, 'png'), order({ target, format: 'webp' }), idle);
+  expect(image).toMatchObject({ ...target, format: 'webp' });
+  expect(await sharp(image.bytes).metadata()).toMatchObject({ ...target, format: 'webp' });
 });
 
 test('the middle is kept when the shape changes', async () => {
   const half = { width: 256, height: 512 };
-  const picture = await finishPicture(await gradientImage(512, 512, 'png'), order({ target: half }), idle);
+  const image = await finishImage(await gradientImage(512, 512, 'png'), order({ target: half }), idle);
   const middle = await sharp(await gradientImage(512, 512, 'png'))
     .extract({ left: 128, top: 0, ...half })
     .raw()
     .toBuffer();
-  expect((await pixelsOf(picture.bytes)).equals(middle)).toBe(true);
+  expect((await pixelsOf(image.bytes)).equals(middle)).toBe(true);
 });
 
 test('transparency turns white in a jpeg, or where an opaque picture was ordered', async () => {
   const seeThrough = await gradientImage(128, 128, 'png', 4);
-  const jpeg = await finishPicture(seeThrough, order({ format: 'jpeg' }), idle);
-  const opaque = await finishPicture(seeThrough, order({ background: 'opaque' }), idle);
-  const kept = await finishPicture(seeThrough, order({ background: 'transparent' }), idle);
+  const jpeg = await finishImage(seeThrough, order({ format: 'jpeg' }), idle);
+  const opaque = await finishImage(seeThrough, order({ background: 'opaque' }), idle);
+  const kept = await finishImage(seeThrough, order({ background: 'transparent' }), idle);
   expect([...(await pixelsOf(opaque.bytes)).subarray(0, 3)]).toEqual([255, 255, 255]);
   expect((await pixelsOf(jpeg.bytes))[0]).toBeGreaterThan(250);
   expect((await sharp(kept.bytes).metadata()).hasAlpha).toBe(true);
@@ -71,7 +67,7 @@ test('compression decides how large jpeg and webp files get', async () => {
   for (const format of ['jpeg', 'webp'] as const) {
     const sizes = await Promise.all(
       [0, 50, 100].map(
-        async (compression) => (await finishPicture(png, order({ format, compression }), idle)).bytes.length,
+        async (compression) => (await finishImage(png, order({ format, compression }), idle)).bytes.length,
       ),
     );
     expect(sizes).toEqual([...sizes].sort((a, b) => a - b));
@@ -86,13 +82,13 @@ test('a provider that sends no picture is named as the one at fault', async () =
     (await gradientImage(256, 256, 'png')).subarray(0, 9000),
   ];
   for (const bytes of answers) {
-    await expect(finishPicture(bytes, order({}), idle)).rejects.toMatchObject({ code: 'upstream_invalid_response' });
+    await expect(finishImage(bytes, order({}), idle)).rejects.toMatchObject({ code: 'upstream_invalid_response' });
   }
 });
 
 test('stops between two steps when told to', async () => {
   const stop = new AbortController();
-  const finishing = finishPicture(await gradientImage(512, 512, 'png'), order({ format: 'jpeg' }), stop.signal);
+  const finishing = finishImage(await gradientImage(512, 512, 'png'), order({ format: 'jpeg' }), stop.signal);
   stop.abort(new Error('cancelled'));
   await expect(finishing).rejects.toThrow('cancelled');
 });

@@ -10,7 +10,7 @@ import type { ProviderEntry } from '#providers/provider-entry.js';
  */
 export type RefusalReason = 'drained' | 'open' | 'cooling' | 'busy' | 'rate';
 
-export interface GateRefusal {
+export interface CallRejection {
   readonly reason: RefusalReason;
   /** Milliseconds after which it makes sense to ask again. */
   readonly retryAfterMs: number;
@@ -26,7 +26,7 @@ export interface GateRefusal {
 export type CallOutcome = 'succeeded' | 'failed' | 'key_refused' | 'neutral';
 
 /** The right to one call. Ends with the first of its two methods; what comes later does nothing. Neither throws. */
-export interface GatePass {
+export interface CallPermit {
   /** `retryAfterMs`: how long the provider said that a refused key should wait. */
   end(outcome: CallOutcome, retryAfterMs?: number): void;
   /** The provider works on without us: the call keeps its slot for so many milliseconds, or until the task resumes. */
@@ -34,10 +34,10 @@ export interface GatePass {
 }
 
 /** Injection token of the Gate; for a process it is the ProviderGate. */
-export const GATE = Symbol('gate');
+export const LIMITER = Symbol('limiter');
 
 /** The door to the providers, for those who call them. */
-export interface Gate {
+export interface Limiter {
   /**
    * Asks for one call with a key of a provider, by the key's name; the empty name where there are no keys. A task has
    * one slot of a provider, however often it asks. A call that `resume`s what the provider works on already is never
@@ -48,5 +48,5 @@ export interface Gate {
     keyName: string,
     taskId: string,
     options?: { readonly resume?: boolean; readonly evenDrained?: boolean },
-  ): Promise<GatePass | GateRefusal>;
+  ): Promise<CallPermit | CallRejection>;
 }

@@ -8,12 +8,12 @@ import { parseCatalogue } from '#catalogue/parse-catalogue.js';
 import type { ImageProvider, ProviderCallContext } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { ProviderRegistry } from '#providers/registry.js';
-import type { CallOutcome, Gate, GateRefusal } from '#routing/gate.js';
+import type { CallOutcome, Limiter, CallRejection } from '#routing/limiter.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';
 import type { ProviderCall } from '#tasks/provider-call.js';
 import type { TaskCommand, TaskSummary } from '#tasks/task.js';
-import { imageWorker, OPEN_GATE, pictureOf, vendor } from '../support/image-worker.js';
+import { imageWorker, OPEN_LIMITER, imageOf, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -46,12 +46,17 @@ describe('ordering a picture', () => {
   });
 
   /** A worker of these vendors, by their names in the catalogue. */
-  function worker(vendors: Readonly<Record<string, Generate>>, text = CATALOGUE, gate = OPEN_GATE, leaseMs = '1000') {
+  function worker(
+    vendors: Readonly<Record<string, Generate>>,
+    text = CATALOGUE,
+    limiter = OPEN_LIMITER,
+    leaseMs = '1000',
+  ) {
     const current = parseCatalogue(text, 'models.yaml', { KEY: 'secret' });
     const make = ({ name }: { name: string }): ImageProvider =>
       vendor(vendors[name] ?? (() => mustNotBeCalled()), name);
     const registry = new ProviderRegistry({ current }, make);
-    return imageWorker(room, { store, registry, gate, leaseMs });
+    return imageWorker(room, { store, registry, limiter, leaseMs });
   }
 
   const accepted = async (changes: Partial<TaskCommand> = {}): Promise<string> =>
@@ -72,7 +77,7 @@ describe('ordering a picture', () => {
   const due = async (id: string): Promise<unknown> =>
     room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [id]);
 
-  const picture: Generate = () => Promise.resolve(pictureOf(png));
+  const image: Generate = () => Promise.resolve(imageOf(png));
 
   function failing(charged: 'no' | 'maybe', fate: { retryable?: boolean; keyRefused?: boolean } = {}): Generate {
     return () =>
@@ -88,7 +93,7 @@ describe('ordering a picture', () => {
       const asked: string[] = [];
       const second: Generate = (context, order) => {
         asked.push(order.model, context.idempotencyKey, String(context.startNumber));
-        return Promise.resolve(pictureOf(png));
+        return Promise.resolve(imageOf(png));
       };
       await worker({ first, second }).run(id);
       expect(await read(id)).toMatchObject({ status: 'completed' });
@@ -142,7 +147,7 @@ describe('ordering a picture', () => {
       });
       expect(await countsOf(id)).toMatchObject({ starts: 0 });
       const plain = await accepted();
-      await worker({ first: picture }, unable).run(plain);
+      await worker({ first: image }, unable).run(plain);
       expect(await callsOf(plain)).toMatchObject([{ provider: 'first' }]);
     });
 
@@ -152,7 +157,7 @@ describe('ordering a picture', () => {
       ['one beyond all limits', Buffer.alloc(64_000_001, png)],
     ])('does not order again after %s, which is charged as a picture is', async (_what, bytes: Buffer) => {
       const id = await accepted();
-      await worker({ first: () => Promise.resolve(pictureOf(bytes)), second: mustNotBeCalled }).run(id);
+      await worker({ first: () => Promise.resolve(imageOf(bytes)), second: mustNotBeCalled }).run(id);
       const error = { code: 'upstream_invalid_response', http_status: 502 };
       expect(await read(id)).toMatchObject({ status: 'failed', error });
       expect(await callsOf(id)).toMatchObject([{ provider: 'first', outcome: 'failed', charged: 'yes' }]);
@@ -165,11 +170,11 @@ describe('ordering a picture', () => {
     });
   });
 
-  describe('at the gate', () => {
+  describe('at the limiter', () => {
     /** Refuses these providers; notes what it is told. */
-    function gateOf(refusals: Readonly<Record<string, GateRefusal>>) {
+    function gateOf(refusals: Readonly<Record<string, CallRejection>>) {
       const told: [string, string, CallOutcome | number][] = [];
-      const gate: Gate = {
+      const limiter: Limiter = {
         enter: ({ name }, keyName) =>
           Promise.resolve(
             refusals[name] ?? {
@@ -178,13 +183,13 @@ describe('ordering a picture', () => {
             },
           ),
       };
-      return { gate, told };
+      return { limiter, told };
     }
 
     it('passes over who is refused, without counting a start', async () => {
       const id = await accepted();
-      const { gate, told } = gateOf({ first: { reason: 'open', retryAfterMs: 9_000 } });
-      await worker({ second: picture }, CATALOGUE, gate).run(id);
+      const { limiter, told } = gateOf({ first: { reason: 'open', retryAfterMs: 9_000 } });
+      await worker({ second: image }, CATALOGUE, limiter).run(id);
       expect(await read(id)).toMatchObject({ status: 'completed' });
       expect(await countsOf(id)).toMatchObject({ starts: 1 });
       expect(told).toEqual([['second', 'second-key', 'succeeded']]);
@@ -192,11 +197,11 @@ describe('ordering a picture', () => {
 
     it('lets a task wait for the first that may be free, which counts as nothing', async () => {
       const id = await accepted();
-      const { gate } = gateOf({
+      const { limiter } = gateOf({
         first: { reason: 'busy', retryAfterMs: 9_000 },
         second: { reason: 'rate', retryAfterMs: 4_000 },
       });
-      await worker({}, CATALOGUE, gate).run(id);
+      await worker({}, CATALOGUE, limiter).run(id);
       expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued' });
       expect(await countsOf(id)).toEqual({ attempt: 1, waits: 1, losses: 0, starts: 0 });
       expect(await room.redis.hget(`${room.prefix}:images:${id}-1`, 'delay')).toBe('4000');
@@ -204,8 +209,8 @@ describe('ordering a picture', () => {
 
     it('tells what a failure says of the provider', async () => {
       const id = await accepted();
-      const { gate, told } = gateOf({});
-      await worker({ first: failing('no', { keyRefused: true }), second: failing('no') }, CATALOGUE, gate).run(id);
+      const { limiter, told } = gateOf({});
+      await worker({ first: failing('no', { keyRefused: true }), second: failing('no') }, CATALOGUE, limiter).run(id);
       expect(told).toEqual([
         ['first', 'first-key', 'key_refused'],
         ['second', 'second-key', 'failed'],
@@ -214,12 +219,12 @@ describe('ordering a picture', () => {
   });
 
   describe('from a provider that takes its time', () => {
-    /** Names its job, is at work so often, then brings the picture. */
+    /** Names its job, is at work so often, then brings the image. */
     function slow(looks: number, seen: ProviderCallContext[] = []): Generate {
       return async (context) => {
         seen.push(context);
         if (context.resumeJobId === undefined) await context.onAccepted('vendor-job-1');
-        return seen.length > looks ? pictureOf(png) : { pending: { checkAfterMs: 2_000 } };
+        return seen.length > looks ? imageOf(png) : { pending: { checkAfterMs: 2_000 } };
       };
     }
 
@@ -251,7 +256,7 @@ describe('ordering a picture', () => {
       const id = await accepted();
       await worker({ first: slow(1) }).run(id);
       await due(id);
-      await worker({ first: failing('no'), second: picture }).run(id);
+      await worker({ first: failing('no'), second: image }).run(id);
       expect(await read(id)).toMatchObject({ status: 'completed' });
       expect(await callsOf(id)).toMatchObject([
         { provider: 'first', outcome: 'failed', charged: 'no' },
@@ -269,7 +274,7 @@ describe('ordering a picture', () => {
       const id = await accepted();
       await worker({ first: slow(1) }).run(id);
       await due(id);
-      const garbage: Generate = () => Promise.resolve(pictureOf(Buffer.from('<html>')));
+      const garbage: Generate = () => Promise.resolve(imageOf(Buffer.from('<html>')));
       await worker({ first: garbage, second: mustNotBeCalled }).run(id);
       expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'upstream_invalid_response' } });
       expect(await callsOf(id)).toMatchObject([{ provider: 'first', outcome: 'failed', charged: 'yes' }]);
@@ -293,7 +298,7 @@ describe('ordering a picture', () => {
         await noted;
         return { pending: { checkAfterMs: 2_000 } };
       };
-      await worker({ first: blocked }, CATALOGUE, OPEN_GATE, '60000').run(id);
+      await worker({ first: blocked }, CATALOGUE, OPEN_LIMITER, '60000').run(id);
       blocker.release();
       expect(await read(id)).toMatchObject({ status: 'pending', phase: 'running' });
       expect(await callsOf(id)).toMatchObject([{ upstreamId: 'vendor-job-1' }]);
@@ -324,7 +329,7 @@ describe('ordering a picture', () => {
         });
         stopped = stopping.run(id);
       });
-      (await begun).holds.abortAll();
+      (await begun).leases.abortAll();
       await stopped;
       expect(await read(id)).toMatchObject({ status: 'pending', phase: 'running', openProvider: 'first' });
       expect(await countsOf(id)).toEqual({ attempt: 2, waits: 2, losses: 0, starts: 1 });
@@ -343,7 +348,7 @@ describe('ordering a picture', () => {
       const lengths: number[][] = [];
       const first: Generate = async (context, { images }) => {
         lengths.push(images.map(({ bytes }) => bytes.length));
-        if (context.resumeJobId !== undefined) return pictureOf(png);
+        if (context.resumeJobId !== undefined) return imageOf(png);
         await context.onAccepted('vendor-job-1');
         return { pending: { checkAfterMs: 2_000 } };
       };

@@ -1,18 +1,18 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { Metrics } from '#telemetry/metrics.js';
-import { GateState } from './gate-state.js';
-import { ProviderGate } from './provider-gate.js';
+import { LimiterState } from './limiter-state.js';
+import { ProviderLimiter } from './provider-limiter.js';
 
 const BREAKER_VALUES = { closed: 0, 'half-open': 1, open: 2 } as const;
 
 /** What a worker can tell of the providers, read at each scrape. */
 @Injectable()
-export class GateGauges implements OnModuleInit {
+export class LimiterGauges implements OnModuleInit {
   constructor(
     private readonly metrics: Metrics,
-    private readonly gate: ProviderGate,
-    private readonly state: GateState,
+    private readonly limiter: ProviderLimiter,
+    private readonly state: LimiterState,
     private readonly catalogue: CatalogueSource,
   ) {}
 
@@ -23,7 +23,7 @@ export class GateGauges implements OnModuleInit {
       'Calls to providers that this process has in hand; chats only where there are limits.',
       'provider',
       () => {
-        const counts = this.gate.inHand();
+        const counts = this.limiter.inHand();
         return Promise.resolve(Object.fromEntries(names().map((name) => [name, counts.get(name) ?? 0])));
       },
     );

@@ -1,11 +1,11 @@
 import { ProviderError } from '../provider-error.js';
 
-/** Largest picture that is taken from a vendor, in bytes. */
-export const MAX_PICTURE_BYTES = 64_000_000;
+/** Largest image that is taken from a vendor, in bytes. */
+export const MAX_IMAGE_BYTES = 64_000_000;
 const TRIES = 3;
 
-/** Fetches a picture from an address that the server answered with. Throws AppError, or the signal's reason. */
-export interface PictureFetcher {
+/** Fetches an image from an address that the server answered with. Throws AppError, or the signal's reason. */
+export interface ImageFetcher {
   get(url: string, options: { readonly signal: AbortSignal; readonly maxBytes: number }): Promise<Buffer>;
 }
 
@@ -13,10 +13,10 @@ export interface PictureFetcher {
  * At once, since such addresses expire; and more than once, since what is fetched was paid for.
  * Throws ProviderError, with the fetcher's error as its cause, or the signal's reason.
  */
-export async function fetchPicture(fetcher: PictureFetcher, url: string, signal: AbortSignal): Promise<Buffer> {
+export async function fetchImage(fetcher: ImageFetcher, url: string, signal: AbortSignal): Promise<Buffer> {
   for (let tries = 1; ; tries++) {
     try {
-      return await fetcher.get(url, { signal, maxBytes: MAX_PICTURE_BYTES });
+      return await fetcher.get(url, { signal, maxBytes: MAX_IMAGE_BYTES });
     } catch (cause) {
       signal.throwIfAborted();
       if (tries < TRIES) continue;
