@@ -15,7 +15,12 @@ const everywhere = [
   },
   {
     selector: ':matches(NewExpression[callee.name="QueueEvents"], ImportSpecifier[imported.name="QueueEvents"])',
-    message: 'Trimmed queue events lose callers: the bell is our own PUBLISH (task-events).',
+    message: 'Trimmed queue events lose callers: task events are our own PUBLISH (task-events).',
+  },
+  {
+    selector:
+      'CallExpression[callee.object.name="AbortSignal"][callee.property.name="any"] CallExpression[callee.property.name="timeout"]',
+    message: 'Node 20 loses such a timeout to the garbage collector: join signals with timeLimit (libs/egress).',
   },
   {
     selector: 'Property[key.name="limitInputPixels"][value.value=false]',

@@ -6,6 +6,7 @@ import { checkedAgent } from './checked-agent.js';
 import { systemResolve, type Network } from './checked-connect.js';
 import { EgressConfig } from './egress.config.js';
 import { assertPublicUrlShape } from './public-url.js';
+import { timeLimit } from './time-limit.js';
 
 const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -40,8 +41,7 @@ export class PublicFetcher {
   async get(text: string, options: FetchOptions = {}): Promise<Buffer> {
     options.signal?.throwIfAborted();
     const url = assertPublicUrlShape(text, this.config);
-    const total = AbortSignal.timeout(this.config.totalTimeoutMs);
-    const signal = options.signal === undefined ? total : AbortSignal.any([options.signal, total]);
+    const signal = timeLimit(this.config.totalTimeoutMs, options.signal);
     const maxBytes = Math.min(options.maxBytes ?? Infinity, this.config.maxBytes);
     try {
       return await this.follow(url, signal, maxBytes);

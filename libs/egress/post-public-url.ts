@@ -4,6 +4,7 @@ import { checkedAgent } from './checked-agent.js';
 import { systemResolve, type Network } from './checked-connect.js';
 import { EgressConfig } from './egress.config.js';
 import { assertPublicUrlShape } from './public-url.js';
+import { timeLimit } from './time-limit.js';
 
 /** An answer is read so far, for the receiver's sake alone: one that is cut off in the middle of writing complains. */
 const MAX_ANSWER_BYTES = 65_536;
@@ -37,7 +38,7 @@ export class PublicPoster {
   async post(text: string, message: PostedMessage): Promise<PostResult> {
     message.signal.throwIfAborted();
     const { timeoutMs } = message;
-    const late = AbortSignal.timeout(timeoutMs);
+    const late = timeLimit(timeoutMs);
     const agent = checkedAgent(this.config, this.network, { connectTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs });
     try {
       const url = assertPublicUrlShape(text, this.config, { httpsOnly: true });

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { timeLimit } from '#egress/time-limit.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
@@ -111,7 +112,7 @@ describe('the ledger, while callers leave and cancel', () => {
       const [path, body] = requestOf(next.kind, marker);
       let ended = false;
       const call = room.platform
-        .call(path, { key, body, signal: AbortSignal.any([gone.signal, AbortSignal.timeout(30_000)]) })
+        .call(path, { key, body, signal: timeLimit(30_000, gone.signal) })
         .then(async (answer) => (await answer.text(), undefined))
         .catch(() => undefined)
         .finally(() => (ended = true));
@@ -121,7 +122,14 @@ describe('the ledger, while callers leave and cancel', () => {
       if (next.deed.includes('cancels')) await this.cancel(marker, key);
       if (next.deed.includes('hangs up')) gone.abort();
       // Who waits for an image that never comes is cancelled in the end, and who waits for a chat is answered.
-      if (next.course === 'hangs' && !next.kind.includes('chat')) await this.cancel(marker, key);
+      if (next.course === 'hangs' && !next.kind.includes('chat')) {
+        // Its row may not be there yet.
+        const isOver = async (): Promise<boolean> => {
+          await this.cancel(marker, key);
+          return ended;
+        };
+        await waitUntil(isOver, { timeoutMs: 30_000, everyMs: 50 });
+      }
       await call;
     }
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { timeLimit } from '#egress/time-limit.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { FaultRoom, Member } from './fault-room.js';
 
@@ -48,7 +49,6 @@ export async function call(
   const started = performance.now();
   const startedAt = Date.now();
   const milliseconds = (): number => Math.round(performance.now() - started);
-  const timeout = AbortSignal.timeout(options.timeoutMs ?? 60_000);
   try {
     const response = await fetch(member.url + path, {
       method: options.method ?? (options.body === undefined ? 'GET' : 'POST'),
@@ -59,7 +59,7 @@ export async function call(
         ...options.headers,
       },
       ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
-      signal: options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]),
+      signal: timeLimit(options.timeoutMs ?? 60_000, options.signal),
     });
     const text = await response.text();
     const taskId = response.headers.get('x-task-id') ?? undefined;

@@ -1,4 +1,5 @@
 import { rename, writeFile } from 'node:fs/promises';
+import { timeLimit } from '#egress/time-limit.js';
 import type { StandaloneConfig } from './standalone.config.js';
 
 const PROMPT = 'A lighthouse at dawn, soft pink clouds over a quiet sea';
@@ -39,7 +40,7 @@ export async function orderFirstImage({ url, apiKey, file, signal }: PictureOrde
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'gpt-image-2', prompt: PROMPT, response_format: 'b64_json' }),
-    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    signal: timeLimit(TIMEOUT_MS, signal),
   });
   const answer = (await response.json()) as Answer;
   const base64 = answer.data?.[0]?.b64_json;
@@ -61,7 +62,7 @@ export async function drawFirstImage({ file, signal }: PictureOrder): Promise<Ma
       ...{ ...nothing, ...wanted, user: undefined, partialImages: 0 },
     },
     PROMPT,
-    AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    timeLimit(TIMEOUT_MS, signal),
   );
   await save(file, bytes);
   return { durationMs: performance.now() - since, size: `${EDGE}x${EDGE}` };

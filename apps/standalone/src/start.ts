@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { timeLimit } from '#egress/time-limit.js';
 import { loadConfig } from '#config/load-config.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { migrate } from '#database/migrate.js';
@@ -140,7 +141,7 @@ async function untilReady(url: string, signal: AbortSignal): Promise<void> {
   const end = performance.now() + READY_MS;
   for (;;) {
     const answer = await fetch(`${url}/readyz`, {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(5_000)]),
+      signal: timeLimit(5_000, signal),
     }).catch(() => undefined);
     await answer?.body?.cancel();
     if (answer?.ok === true) return;

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
+import { timeLimit } from '#egress/time-limit.js';
 import { makeThumbnail, THUMBNAIL_EDGE } from '#images/thumbnail.js';
 import { thumbnailKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
@@ -45,7 +46,7 @@ export class KeepThumbnail {
   private async make(lease: Lease, image: KeptPicture): Promise<void> {
     const key = thumbnailKey(image.key);
     const bytes = await makeThumbnail(image.bytes);
-    const signal = AbortSignal.any([this.leases.stopping, AbortSignal.timeout(TIMEOUT_MS)]);
+    const signal = timeLimit(TIMEOUT_MS, this.leases.stopping);
     await this.store.put(key, Readable.from([bytes]), { contentType: 'image/webp', signal });
     // Retention may have passed meanwhile. What is written after its second look is collected as an orphan.
     if (!(await this.transitions.thumbnailKept(lease))) await this.store.delete(key);
