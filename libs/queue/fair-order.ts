@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { RedisConfig } from '#redis/redis.config.js';
+import type { RedisScript } from '#redis/redis-script.js';
 import { GIVE_BACK, JOIN, LEAVE, MISSING, NEXT, PLACES, STEPS, TAKE_TURNS } from './fair-scripts.js';
 import { IMAGE_QUEUE } from './job-catalog.js';
-import { PRODUCER_REDIS } from './producer-redis.module.js';
-import { QueueConfig } from './queue.config.js';
-import type { RedisScript } from './redis-script.js';
 
 export { FIRST_PRIORITY } from './fair-scripts.js';
 
@@ -67,7 +67,7 @@ export class FairOrder {
 
   constructor(
     @Inject(PRODUCER_REDIS) private readonly redis: Redis,
-    { redisPrefix: prefix }: QueueConfig,
+    { redisPrefix: prefix }: RedisConfig,
   ) {
     this.prefix = prefix;
     this.keys = [

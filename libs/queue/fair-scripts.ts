@@ -1,5 +1,5 @@
+import { RedisScript } from '#redis/redis-script.js';
 import { IMAGE_QUEUE } from './job-catalog.js';
-import { RedisScript } from './redis-script.js';
 
 /** Of a job that needs no turn because its task has had one: before all others. */
 export const FIRST_PRIORITY = 1;

@@ -2,9 +2,9 @@ import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import type { Redis } from 'ioredis';
+import { JOBS_REDIS, JobsRedisModule } from '#redis/jobs-redis.module.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { JobHandlers } from './job-handlers.js';
-import { JOBS_REDIS, JobsRedisModule } from './jobs-redis.module.js';
-import { QueueConfig } from './queue.config.js';
 
 /** For processes that take jobs: lets @Processor make their workers, once every job has its handler. */
 @Module({
@@ -12,8 +12,8 @@ import { QueueConfig } from './queue.config.js';
     DiscoveryModule,
     BullModule.forRootAsync({
       imports: [JobsRedisModule],
-      inject: [JOBS_REDIS, QueueConfig],
-      useFactory: (connection: Redis, config: QueueConfig) => ({ connection, prefix: config.redisPrefix }),
+      inject: [JOBS_REDIS, RedisConfig],
+      useFactory: (connection: Redis, config: RedisConfig) => ({ connection, prefix: config.redisPrefix }),
     }),
     // Without it there is no queue to send to here, but what finds the processors.
     BullModule.registerQueue(),

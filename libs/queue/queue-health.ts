@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { PRODUCER_REDIS } from './producer-redis.module.js';
-import { QueueConfig } from './queue.config.js';
+import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { RedisConfig } from '#redis/redis.config.js';
 
 /** How long after a failed command Redis is taken for down without asking again. */
 const PROBE_INTERVAL_MS = 500;
@@ -14,7 +14,7 @@ export class QueueHealth implements OnApplicationShutdown {
 
   constructor(
     @Inject(PRODUCER_REDIS) private readonly redis: Redis,
-    private readonly config: QueueConfig,
+    private readonly config: RedisConfig,
   ) {}
 
   /** False while Redis is disconnected, frozen or refusing writes. Costs nothing to ask. */

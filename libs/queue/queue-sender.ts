@@ -1,6 +1,6 @@
 import type { Queue, QueueOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { QueueConfig } from './queue.config.js';
+import type { RedisConfig } from '#redis/redis.config.js';
 
 /**
  * Names of the queues' sending ends, for @InjectQueue. They are not the queues' own names, because @Processor would take
@@ -13,7 +13,7 @@ export const WEBHOOK_SENDER = 'webhooks sender';
  * For the sending end of every queue. BullMQ would ask Redis for its version once and remember a failure for ever, so
  * only the workers ask.
  */
-export function senderOptions(connection: Redis, { redisPrefix: prefix }: QueueConfig): QueueOptions {
+export function senderOptions(connection: Redis, { redisPrefix: prefix }: RedisConfig): QueueOptions {
   return { connection, prefix, skipVersionCheck: true };
 }
 

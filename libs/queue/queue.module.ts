@@ -1,24 +1,22 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
+import { PRODUCER_REDIS, ProducerRedisModule } from '#redis/producer-redis.module.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { FairOrder } from './fair-order.js';
 import { ImageQueue } from './image-queue.js';
 import { IMAGE_QUEUE, WEBHOOK_QUEUE } from './job-catalog.js';
-import { PRODUCER_REDIS, ProducerRedisModule } from './producer-redis.module.js';
 import { QueueHealth } from './queue-health.js';
 import { QueueLine } from './queue-line.js';
 import { IMAGE_SENDER, senderOptions, WEBHOOK_SENDER } from './queue-sender.js';
-import { QueueConfig } from './queue.config.js';
 import { ServiceTimes } from './service-times.js';
 import { WebhookQueue } from './webhook-queue.js';
-
-export { PRODUCER_REDIS } from './producer-redis.module.js';
 
 /** A queue under the token of its sending end. Nest closes it before the connection, which its module owns. */
 function sender(token: string, queue: string): Parameters<typeof BullModule.registerQueueAsync>[0] {
   return {
     name: token,
     imports: [ProducerRedisModule],
-    inject: [PRODUCER_REDIS, QueueConfig],
+    inject: [PRODUCER_REDIS, RedisConfig],
     useFactory: (...parts: Parameters<typeof senderOptions>) => ({ name: queue, ...senderOptions(...parts) }),
   };
 }

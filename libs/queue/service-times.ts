@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { PRODUCER_REDIS } from './producer-redis.module.js';
-import { QueueConfig } from './queue.config.js';
-import { RedisScript } from './redis-script.js';
+import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { RedisConfig } from '#redis/redis.config.js';
+import { RedisScript } from '#redis/redis-script.js';
 
 /** Samples kept of each kind of task, and of all tasks together. */
 const KEPT = 64;
@@ -118,7 +118,7 @@ export class ServiceTimes {
 
   constructor(
     @Inject(PRODUCER_REDIS) private readonly redis: Redis,
-    { redisPrefix: prefix }: QueueConfig,
+    { redisPrefix: prefix }: RedisConfig,
   ) {
     this.keys = [`${prefix}:service-times`, `${prefix}:workers`, `${prefix}:worker-facts`];
   }

@@ -2,10 +2,10 @@ import { InjectQueue } from '@nestjs/bullmq';
 import { Inject, Injectable } from '@nestjs/common';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { DELIVER_WEBHOOK, WEBHOOK_QUEUE, webhookJobId } from './job-catalog.js';
-import { PRODUCER_REDIS } from './producer-redis.module.js';
 import { WEBHOOK_SENDER, whileConnected } from './queue-sender.js';
-import { QueueConfig } from './queue.config.js';
 
 /** A delivery that wants to be attempted. */
 export interface WebhookEntry {
@@ -24,7 +24,7 @@ export class WebhookQueue {
   constructor(
     @InjectQueue(WEBHOOK_SENDER) private readonly queue: Queue,
     @Inject(PRODUCER_REDIS) private readonly redis: Redis,
-    private readonly config: QueueConfig,
+    private readonly config: RedisConfig,
   ) {
     queue.on('error', () => undefined); // reported by the connection itself
   }

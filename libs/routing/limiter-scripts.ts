@@ -1,4 +1,4 @@
-import { RedisScript } from '#queue/redis-script.js';
+import { RedisScript } from '#redis/redis-script.js';
 
 /** Longest pause of a provider or a key that nobody told us, in ms. */
 const MAX_PAUSE_MS = 60_000;

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { ProviderEntry } from '#providers/provider-entry.js';
-import { PRODUCER_REDIS } from '#queue/producer-redis.module.js';
-import { QueueConfig } from '#queue/queue.config.js';
+import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { ENTER, FORGET, LEAVE, LOOK, PARK, RENEW } from './limiter-scripts.js';
 import type { CallOutcome, CallRejection, RefusalReason } from './limiter.js';
 import { RoutingConfig } from './routing.config.js';
@@ -42,7 +42,7 @@ type Part = 'calls' | 'owners' | 'starts' | 'breaker' | 'failures' | 'keys';
 export class LimiterState {
   constructor(
     @Inject(PRODUCER_REDIS) private readonly redis: Redis,
-    private readonly queue: QueueConfig,
+    private readonly queue: RedisConfig,
     private readonly config: RoutingConfig,
   ) {}
 

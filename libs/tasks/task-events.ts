@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { PRODUCER_REDIS } from '#queue/producer-redis.module.js';
-import { QueueConfig } from '#queue/queue.config.js';
-import { LISTENING_REDIS } from './listening-redis.module.js';
+import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { RedisConfig } from '#redis/redis.config.js';
+import { LISTENING_REDIS } from '#redis/listening-redis.module.js';
 
 /**
  * What is published: `settled` when a task has ended, `changed` when its phase or progress changed, `cancelled` when the
@@ -18,7 +18,7 @@ type TaskEvent = 'settled' | 'changed' | 'cancelled';
 export class TaskEvents {
   constructor(
     @Inject(PRODUCER_REDIS) private readonly redis: Redis,
-    private readonly config: QueueConfig,
+    private readonly config: RedisConfig,
   ) {}
 
   /** The task has ended. Never fails: a caller that misses the event finds the row at its next look. */
@@ -48,7 +48,7 @@ export class TaskEventListener {
 
   constructor(
     @Inject(LISTENING_REDIS) private readonly redis: Redis,
-    private readonly config: QueueConfig,
+    private readonly config: RedisConfig,
   ) {
     redis.on('message', (channel: string, taskId: string) => {
       for (const listener of this.listeners.get(channel) ?? []) listener(taskId);
@@ -86,6 +86,6 @@ export class TaskEventListener {
   }
 }
 
-function channelOf({ redisPrefix }: QueueConfig, events: TaskEvent): string {
+function channelOf({ redisPrefix }: RedisConfig, events: TaskEvent): string {
   return `${redisPrefix}:tasks:${events}`;
 }

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { ListeningRedisModule } from './listening-redis.module.js';
+import { ListeningRedisModule } from '#redis/listening-redis.module.js';
 import { TaskEventListener } from './task-events.js';
 import { TaskPartialsListener } from './task-partials.js';
 

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { PRODUCER_REDIS } from '#queue/producer-redis.module.js';
-import { QueueConfig } from '#queue/queue.config.js';
-import { LISTENING_REDIS } from './listening-redis.module.js';
+import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { RedisConfig } from '#redis/redis.config.js';
+import { LISTENING_REDIS } from '#redis/listening-redis.module.js';
 
 /** A partial image on its way from a worker to the caller that streams its task. */
 export interface TaskPartial {
@@ -20,7 +20,7 @@ const MAX_BASE64_LENGTH = 1_500_000;
 export class TaskPartials {
   constructor(
     @Inject(PRODUCER_REDIS) private readonly redis: Redis,
-    private readonly config: QueueConfig,
+    private readonly config: RedisConfig,
   ) {}
 
   /** Never fails: a partial that is too large or can't be sent is left out. */
@@ -40,7 +40,7 @@ export class TaskPartialsListener {
 
   constructor(
     @Inject(LISTENING_REDIS) private readonly redis: Redis,
-    private readonly config: QueueConfig,
+    private readonly config: RedisConfig,
   ) {
     redis.on('message', (channel: string, message: string) => {
       const listeners = this.listeners.get(channel);
@@ -68,6 +68,6 @@ export class TaskPartialsListener {
   }
 }
 
-function partialChannel({ redisPrefix }: QueueConfig, taskId: string): string {
+function partialChannel({ redisPrefix }: RedisConfig, taskId: string): string {
   return `${redisPrefix}:tasks:partial:${taskId}`;
 }

@@ -2,9 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { inList } from '#database/in-list.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { PRODUCER_REDIS } from '#queue/producer-redis.module.js';
-import { QueueConfig } from '#queue/queue.config.js';
-import { RedisScript } from '#queue/redis-script.js';
+import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { RedisConfig } from '#redis/redis.config.js';
+import { RedisScript } from '#redis/redis-script.js';
 import { overloaded } from './refusals.js';
 import { TasksConfig } from './tasks.config.js';
 
@@ -95,7 +95,7 @@ export class TaskSlots {
 
   constructor(
     @Inject(PRODUCER_REDIS) private readonly redis: Redis,
-    { redisPrefix: prefix }: QueueConfig,
+    { redisPrefix: prefix }: RedisConfig,
     private readonly config: TasksConfig,
     private readonly prisma: PrismaService,
   ) {

@@ -46,7 +46,7 @@ models:
       MODELS_FILE: join(folder, 'models.yaml'),
       KEY_A: 'key-a',
       KEY_B: 'key-b',
-      CHAT_FIRST_BYTE_TIMEOUT_MS: '700',
+      CHAT_FIRST_BYTE_TIMEOUT_MS: '3000',
     });
     for (const upstream of [first, second]) {
       if (upstream !== undefined) [upstream.received.length, upstream.answer] = [0, GOOD];

@@ -48,7 +48,7 @@ models:
     platform = await startApiPlatform({
       MODELS_FILE: join(folder, 'models.yaml'),
       UP_KEY: SECRET,
-      CHAT_FIRST_BYTE_TIMEOUT_MS: '1500',
+      CHAT_FIRST_BYTE_TIMEOUT_MS: '4000',
     });
     client = new OpenAI({ baseURL: `${platform.url}/v1`, apiKey: platform.key, maxRetries: 0 });
   }, 120_000);

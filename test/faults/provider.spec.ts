@@ -9,7 +9,7 @@ const SECRET = 'sk-ledger-secret-key';
 /** What becomes of a task, by the provider's own ledger of how often it was asked. */
 const FATES: [string, Plan, { status: string; code?: string; starts: number }][] = [
   ['hangs', { faults: ['hang'] }, { status: 'failed', code: 'upstream_error', starts: 1 }],
-  ['answers after our timeout', { latencyMs: 4_000 }, { status: 'failed', code: 'upstream_error', starts: 1 }],
+  ['answers after our timeout', { latencyMs: 11_000 }, { status: 'failed', code: 'upstream_error', starts: 1 }],
   [
     'is cut before its answer',
     { faults: ['cut-before-answer'] },
@@ -56,7 +56,7 @@ describe('a paid provider', () => {
       workers: 2,
       settings: {
         OPENAI_API_KEY: SECRET,
-        OPENAI_FIRST_BYTE_TIMEOUT_MS: '2500',
+        OPENAI_FIRST_BYTE_TIMEOUT_MS: '8000',
         // Longer than a worker beside a busy suite may be kept from its renewal, which would end a task of its own.
         LEASE_MS: '6000',
         SWEEP_INTERVAL_MS: '500',

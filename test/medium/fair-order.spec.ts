@@ -1,10 +1,10 @@
 import { Worker } from 'bullmq';
-import { patientConnection } from '#queue/connections.js';
+import { patientConnection } from '#redis/connections.js';
 import { loadConfig } from '#config/load-config.js';
 import type { QueueCaller } from '#queue/fair-order.js';
 import { taskIdOf } from '#queue/job-catalog.js';
 import type { QueueEntry } from '#queue/image-queue.js';
-import { QueueConfig } from '#queue/queue.config.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { newTaskId } from '#tasks/task-id.js';
 import { openTaskRoom, command, type TaskRoom } from '../support/task-room.js';
@@ -42,7 +42,7 @@ describe('the fair order', () => {
 
   /** Starts jobs one by one, like our worker does, and tells whose tasks they were for. */
   async function serve(count: number): Promise<string> {
-    const [config] = loadConfig([QueueConfig], { REDIS_URL: room.redisUrl, REDIS_PREFIX: room.prefix });
+    const [config] = loadConfig([RedisConfig], { REDIS_URL: room.redisUrl, REDIS_PREFIX: room.prefix });
     const connection = patientConnection(config, 'test', room.logger);
     const served: string[] = [];
     const worker = new Worker<{ taskId: string }>(

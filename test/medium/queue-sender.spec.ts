@@ -5,10 +5,10 @@ import { Queue } from 'bullmq';
 import { loadConfig } from '#config/load-config.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { producerConnection } from '#queue/connections.js';
+import { producerConnection } from '#redis/connections.js';
 import { DELIVER_WEBHOOK, WEBHOOK_QUEUE } from '#queue/job-catalog.js';
 import { senderOptions, whileConnected } from '#queue/queue-sender.js';
-import { QueueConfig } from '#queue/queue.config.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { freePort } from '../support/free-port.js';
 
@@ -32,7 +32,7 @@ describe('the sending end of a queue', () => {
   }, 60_000);
 
   it('takes jobs once Redis answers, though it fell silent at the moment it was connected', async () => {
-    const [config] = loadConfig([QueueConfig], { REDIS_URL: service.url, REDIS_COMMAND_TIMEOUT_MS: '300' });
+    const [config] = loadConfig([RedisConfig], { REDIS_URL: service.url, REDIS_COMMAND_TIMEOUT_MS: '300' });
     const redis = producerConnection(config, new Logger('test', 'silent'));
     redis.once('ready', () => process.kill(service.pid, 'SIGSTOP'));
     const queue = new Queue(WEBHOOK_QUEUE, senderOptions(redis, config));

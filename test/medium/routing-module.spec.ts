@@ -4,7 +4,7 @@ import { CatalogueConfig } from '#catalogue/catalogue.config.js';
 import { CatalogueModule } from '#catalogue/catalogue.module.js';
 import { ConfigModule } from '#config/config.module.js';
 import { DatabaseConfig } from '#database/database.config.js';
-import { QueueConfig } from '#queue/queue.config.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { ProviderLimiter } from '#routing/provider-limiter.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { RoutingModule } from '#routing/routing.module.js';
@@ -14,7 +14,7 @@ import { TelemetryConfig } from '#telemetry/telemetry.config.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
 import { openLimiterRoom, passed, providerEntry, type LimiterRoom } from '../support/limiter-room.js';
 
-const CONFIGS = [TelemetryConfig, MetricsConfig, DatabaseConfig, QueueConfig, CatalogueConfig, RoutingConfig];
+const CONFIGS = [TelemetryConfig, MetricsConfig, DatabaseConfig, RedisConfig, CatalogueConfig, RoutingConfig];
 
 describe('the limiter of a process', () => {
   let room: LimiterRoom;

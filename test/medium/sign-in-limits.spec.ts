@@ -1,4 +1,4 @@
-import { QueueConfig } from '#queue/queue.config.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { SignInLimits } from '../../apps/api/src/console/sign-in/sign-in-limits.js';
 import { RateCounter } from '../../apps/api/src/limits/rate-counter.js';
@@ -26,7 +26,7 @@ describe('the limits of signing in, with windows of two seconds', () => {
   });
 
   const limitsOf = (windowSeconds: number): SignInLimits => {
-    const config = { ...new QueueConfig(), redisPrefix: room.prefix };
+    const config = { ...new RedisConfig(), redisPrefix: room.prefix };
     return new SignInLimits(new RateCounter(room.redis, config), windowSeconds);
   };
   const admitted = (email: string, from = '203.0.113.1'): Promise<boolean> =>

@@ -13,8 +13,8 @@ describe('partial pictures on their way', () => {
   beforeAll(async () => {
     room = await openTaskRoom();
     listening = room.redis.duplicate({ enableOfflineQueue: true });
-    partials = new TaskPartials(room.redis, room.queueConfig);
-    listener = new TaskPartialsListener(listening, room.queueConfig);
+    partials = new TaskPartials(room.redis, room.redisConfig);
+    listener = new TaskPartialsListener(listening, room.redisConfig);
   });
   afterAll(async () => {
     listening.disconnect();
@@ -47,7 +47,7 @@ describe('partial pictures on their way', () => {
   it('are not taken for an event by those who hear them on the same connection', async () => {
     const rung: string[] = [];
     const heard: number[] = [];
-    new TaskEventListener(listening, room.queueConfig).onSettled((taskId) => rung.push(taskId));
+    new TaskEventListener(listening, room.redisConfig).onSettled((taskId) => rung.push(taskId));
     const stop = listener.listen('task_c', ({ index }) => heard.push(index));
     await subscribed(1);
     partials.send('task_c', 0, 'png', Buffer.from('x'));

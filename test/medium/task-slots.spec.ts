@@ -133,7 +133,7 @@ describe('tasks in flight', () => {
     await admin.del(`${room.prefix}:in-flight:checked`);
     await admin.zadd(`${room.prefix}:in-flight`, 1, TEST_ACCOUNT);
     const [config] = loadConfig([TasksConfig], {});
-    const second = new TaskSlots(room.redis, room.queueConfig, config, room.database);
+    const second = new TaskSlots(room.redis, room.redisConfig, config, room.database);
     expect((await Promise.all([room.slots.check(), second.check()])).sort()).toEqual([0, 1]);
     expect(await keys()).toBe(3);
     await end(taken);

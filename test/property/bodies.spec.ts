@@ -22,7 +22,8 @@ describe('H1, H2: bodies of any shape', () => {
   let admin: Browser;
 
   beforeAll(async () => {
-    platform = await startApiPlatform();
+    // What happens to be a valid request becomes a task that no worker is there for: its caller is soon told so.
+    platform = await startApiPlatform({ SYNC_WAIT_MS: '1000' });
     // The first look at the database loads what reads it, which has nothing to do with any body.
     await platform.call('/v1/models');
     admin = await signInFirstAdmin(platform);
@@ -159,9 +160,10 @@ describe('H1, H2: bodies of any shape', () => {
 function judge({ method, path, isConsole }: BodyRoute, answer: Answer | undefined): void {
   if (answer === undefined) return;
   const where = `${method} ${path}: ${answer.status} ${answer.text.slice(0, 200)}`;
-  if (answer.status >= 500) expect([where, answer.status]).toEqual([where, 503]);
+  if (answer.status >= 500 && answer.status !== 504) expect([where, answer.status]).toEqual([where, 503]);
   if (isConsole) return;
   const error = contractError(answer, path);
+  if (answer.status === 504) expect([where, error?.code]).toEqual([where, 'still_running']);
   if (answer.status === 413 || answer.status === 503 || error?.code === 'invalid_json') {
     expect(REFUSED).toContain(error?.code);
   }

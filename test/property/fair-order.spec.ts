@@ -1,10 +1,10 @@
 import { Worker, type Job } from 'bullmq';
 import fc from 'fast-check';
 import { loadConfig } from '#config/load-config.js';
-import { patientConnection } from '#queue/connections.js';
+import { patientConnection } from '#redis/connections.js';
 import type { QueueCaller } from '#queue/fair-order.js';
 import { taskIdOf } from '#queue/job-catalog.js';
-import { QueueConfig } from '#queue/queue.config.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { newTaskId } from '#tasks/task-id.js';
 import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
@@ -66,7 +66,7 @@ describe('the fair order, whatever comes and goes', () => {
   let worker: Worker;
   beforeAll(async () => {
     room = await openTaskRoom();
-    const [config] = loadConfig([QueueConfig], { REDIS_URL: room.redisUrl, REDIS_PREFIX: room.prefix });
+    const [config] = loadConfig([RedisConfig], { REDIS_URL: room.redisUrl, REDIS_PREFIX: room.prefix });
     connection = patientConnection(config, 'test', room.logger);
     worker = new Worker('images', undefined, { connection, prefix: room.prefix });
   });

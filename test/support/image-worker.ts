@@ -67,7 +67,7 @@ export function imageWorker(
     new TaskProgress(transitions, events, logger),
   ];
   const ends = new TaskEnds(slots, events, deliveries, metrics);
-  const partials = new TaskPartials(room.redis, room.queueConfig);
+  const partials = new TaskPartials(room.redis, room.redisConfig);
   const calls = new CallProvider(starts, progress, registry, limiter, partials);
   const inputs = new LoadInputs(store, new PublicFetcher(egress));
   const run = new RunImageTask(

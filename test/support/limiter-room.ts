@@ -5,8 +5,8 @@ import { loadConfig } from '#config/load-config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { producerConnection } from '#queue/connections.js';
-import { QueueConfig } from '#queue/queue.config.js';
+import { producerConnection } from '#redis/connections.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import { DrainedProviders } from '#routing/drained-providers.js';
 import { LimiterState } from '#routing/limiter-state.js';
@@ -43,7 +43,7 @@ export async function openLimiterRoom() {
     const lines = new PassThrough();
     let log = '';
     lines.on('data', (chunk: Buffer) => (log += chunk.toString()));
-    const [queueConfig, databaseConfig, config] = loadConfig([QueueConfig, DatabaseConfig, RoutingConfig], {
+    const [redisConfig, databaseConfig, config] = loadConfig([RedisConfig, DatabaseConfig, RoutingConfig], {
       ...SETTINGS,
       REDIS_URL: redisUrl,
       REDIS_PREFIX: testRedis.prefix,
@@ -51,10 +51,10 @@ export async function openLimiterRoom() {
       DATABASE_QUERY_TIMEOUT_MS: '1000',
     });
     const logger = new Logger('test', 'info', lines);
-    const redis = producerConnection(queueConfig, logger);
+    const redis = producerConnection(redisConfig, logger);
     const database = new PrismaService(databaseConfig, logger);
-    const state = new LimiterState(redis, queueConfig, config);
-    const health = new QueueHealth(redis, queueConfig);
+    const state = new LimiterState(redis, redisConfig, config);
+    const health = new QueueHealth(redis, redisConfig);
     const switches = new ProviderSwitches(database);
     const drained = new DrainedProviders(switches, config, logger);
     const metrics = new Metrics();

@@ -22,9 +22,11 @@ export function connectionsTo(pid: number, serviceUrl: string): number {
     }),
   );
   const ESTABLISHED = '01';
-  return ['tcp', 'tcp6']
+  const connected = ['tcp', 'tcp6']
     .flatMap((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8').trim().split('\n').slice(1))
     .map((line) => line.trim().split(/\s+/))
-    .filter((columns) => columns[2]?.endsWith(`:${port}`) && columns[3] === ESTABLISHED && own.has(columns[9] ?? ''))
-    .length;
+    .filter((columns) => columns[2]?.endsWith(`:${port}`) && columns[3] === ESTABLISHED)
+    .flatMap((columns) => columns[9] ?? []);
+  // The kernel may list a socket twice while others come and go.
+  return new Set(connected.filter((inode) => own.has(inode))).size;
 }

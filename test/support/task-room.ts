@@ -3,11 +3,11 @@ import type { Redis } from 'ioredis';
 import { PrismaService } from '#database/prisma.service.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { loadConfig } from '#config/load-config.js';
-import { patientConnection, producerConnection } from '#queue/connections.js';
+import { patientConnection, producerConnection } from '#redis/connections.js';
 import { FairOrder } from '#queue/fair-order.js';
 import { ImageQueue } from '#queue/image-queue.js';
 import { IMAGE_QUEUE, WEBHOOK_QUEUE } from '#queue/job-catalog.js';
-import { QueueConfig } from '#queue/queue.config.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import { QueueLine } from '#queue/queue-line.js';
 import { senderOptions } from '#queue/queue-sender.js';
@@ -38,8 +38,8 @@ export const DELIVERIES_AT_ONCE = 4;
 export async function openTaskRoom(redisUrl?: string) {
   const testDatabase = await createTestDatabase();
   const testRedis = createTestRedis();
-  const classes = [DatabaseConfig, QueueConfig, TasksConfig, WebhooksConfig] as const;
-  const [databaseConfig, queueConfig, tasksConfig, webhooksConfig] = loadConfig(classes, {
+  const classes = [DatabaseConfig, RedisConfig, TasksConfig, WebhooksConfig] as const;
+  const [databaseConfig, redisConfig, tasksConfig, webhooksConfig] = loadConfig(classes, {
     DATABASE_URL: testDatabase.url,
     REDIS_URL: redisUrl ?? testRedis.url,
     REDIS_PREFIX: testRedis.prefix,
@@ -49,20 +49,20 @@ export async function openTaskRoom(redisUrl?: string) {
   });
   const logger = new Logger('test', 'silent');
   const database = new PrismaService(databaseConfig, logger);
-  const redis = producerConnection(queueConfig, logger);
+  const redis = producerConnection(redisConfig, logger);
   await ready(redis);
-  const listening = patientConnection(queueConfig, 'events', logger);
-  const senders = [IMAGE_QUEUE, WEBHOOK_QUEUE].map((name) => new Queue(name, senderOptions(redis, queueConfig)));
+  const listening = patientConnection(redisConfig, 'events', logger);
+  const senders = [IMAGE_QUEUE, WEBHOOK_QUEUE].map((name) => new Queue(name, senderOptions(redis, redisConfig)));
   const [images, webhooks] = senders as [Queue, Queue];
-  const order = new FairOrder(redis, queueConfig);
+  const order = new FairOrder(redis, redisConfig);
   const queue = new ImageQueue(images, redis, order);
-  const webhookQueue = new WebhookQueue(webhooks, redis, queueConfig);
+  const webhookQueue = new WebhookQueue(webhooks, redis, redisConfig);
   const deliveryTransitions = new DeliveryTransitions(database, webhooksConfig);
   const deliveryLine = new DeliveryLine(database, webhooksConfig);
-  const slots = new TaskSlots(redis, queueConfig, tasksConfig, database);
-  const health = new QueueHealth(redis, queueConfig);
-  const events = new TaskEvents(redis, queueConfig);
-  const listener = new TaskEventListener(listening, queueConfig);
+  const slots = new TaskSlots(redis, redisConfig, tasksConfig, database);
+  const health = new QueueHealth(redis, redisConfig);
+  const events = new TaskEvents(redis, redisConfig);
+  const listener = new TaskEventListener(listening, redisConfig);
   await database.pool.query(
     `INSERT INTO api_keys (id, account_id, name, prefix, hash) VALUES ($1, $2, 'test', 'sk-dr-test', '\\x00')`,
     [TEST_KEY, TEST_ACCOUNT],
@@ -72,14 +72,14 @@ export async function openTaskRoom(redisUrl?: string) {
     redis,
     queue,
     line: new QueueLine(images, redis, order),
-    times: new ServiceTimes(redis, queueConfig),
+    times: new ServiceTimes(redis, redisConfig),
     health,
     events,
     listener,
     logger,
     prefix: testRedis.prefix,
-    queueConfig,
-    redisUrl: queueConfig.redisUrl,
+    redisConfig,
+    redisUrl: redisConfig.redisUrl,
     databaseUrl: testDatabase.url,
     store: new TaskStore(database),
     transitions: new TaskTransitions(database),

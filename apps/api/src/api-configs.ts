@@ -4,7 +4,7 @@ import { EgressConfig } from '#egress/egress.config.js';
 import { AccountsConfig } from '#accounts/accounts.config.js';
 import { SignInConfig } from '#accounts/sign-in.config.js';
 import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
-import { QueueConfig } from '#queue/queue.config.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { StorageConfig } from '#storage/storage.config.js';
@@ -22,7 +22,7 @@ export const API_CONFIGS = [
   TelemetryConfig,
   MetricsConfig,
   DatabaseConfig,
-  QueueConfig,
+  RedisConfig,
   TasksConfig,
   StorageConfig,
   EgressConfig,

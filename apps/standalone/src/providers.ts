@@ -4,7 +4,7 @@ import { readCatalogue } from '#catalogue/catalogue-source.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { loadConfig } from '#config/load-config.js';
 import { SetupError } from '#embedded/setup-error.js';
-import { QueueConfig } from '#queue/queue.config.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { STARTS_KEPT } from '#routing/limiter-scripts.js';
 import { LimiterState, type ProviderState } from '#routing/limiter-state.js';
 import { DRAIN_REASON, ProviderSwitches, type ProviderSwitch } from '#routing/provider-switches.js';
@@ -110,7 +110,7 @@ async function look(
 ): Promise<readonly ProviderState[] | undefined> {
   const { redisUrl } = findRunning(config);
   try {
-    const [queue, routing] = loadConfig([QueueConfig, RoutingConfig], { ...env, REDIS_URL: redisUrl });
+    const [queue, routing] = loadConfig([RedisConfig, RoutingConfig], { ...env, REDIS_URL: redisUrl });
     return await withRedis(queue.redisUrl, (redis) => new LimiterState(redis, queue, routing).look(names));
   } catch (error) {
     say(`Calls, breakers and resting keys are not known, because Redis can't be asked: ${reasonOf(error)}\n`);

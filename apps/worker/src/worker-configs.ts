@@ -3,7 +3,7 @@ import { DatabaseConfig } from '#database/database.config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
 import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
-import { QueueConfig } from '#queue/queue.config.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { StorageConfig } from '#storage/storage.config.js';
@@ -18,7 +18,7 @@ export const WORKER_CONFIGS = [
   TelemetryConfig,
   MetricsConfig,
   DatabaseConfig,
-  QueueConfig,
+  RedisConfig,
   TasksConfig,
   StorageConfig,
   EgressConfig,

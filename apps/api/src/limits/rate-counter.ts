@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { QueueConfig } from '#queue/queue.config.js';
-import { PRODUCER_REDIS } from '#queue/queue.module.js';
-import { RedisScript } from '#queue/redis-script.js';
+import { RedisConfig } from '#redis/redis.config.js';
+import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { RedisScript } from '#redis/redis-script.js';
 
 export const WINDOW_SECONDS = 60;
 
@@ -56,7 +56,7 @@ export class RateCounter {
 
   constructor(
     @Inject(PRODUCER_REDIS) private readonly redis: Redis,
-    private readonly config: QueueConfig,
+    private readonly config: RedisConfig,
   ) {}
 
   /** Throws when Redis does not answer. */

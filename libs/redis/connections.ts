@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '#telemetry/logger.js';
-import type { QueueConfig } from './queue.config.js';
+import type { RedisConfig } from './redis.config.js';
 
 /** Quick first tries, then every 2 s: a queue that waits longer than Redis was away makes an outage worse. */
 function reconnectDelay(times: number): number {
@@ -15,7 +15,7 @@ const shared = {
 } satisfies RedisOptions;
 
 /** For commands on behalf of a waiting caller: fails within the command timeout, never queues up. */
-export function producerConnection(config: QueueConfig, logger: Logger): Redis {
+export function producerConnection(config: RedisConfig, logger: Logger): Redis {
   const redis = new Redis(config.redisUrl, {
     ...shared,
     enableOfflineQueue: false,
@@ -26,7 +26,7 @@ export function producerConnection(config: QueueConfig, logger: Logger): Redis {
 }
 
 /** For BullMQ's blocking reads and for subscriptions: waits for Redis as long as it takes. */
-export function patientConnection(config: QueueConfig, name: string, logger: Logger): Redis {
+export function patientConnection(config: RedisConfig, name: string, logger: Logger): Redis {
   return watched(new Redis(config.redisUrl, { ...shared, maxRetriesPerRequest: null }), name, logger);
 }
 

@@ -2,14 +2,14 @@ import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { Logger } from '#telemetry/logger.js';
 import { patientConnection } from './connections.js';
-import { QueueConfig } from './queue.config.js';
+import { RedisConfig } from './redis.config.js';
 
 export const JOBS_REDIS = Symbol('jobs redis');
 
 const redis = {
   provide: JOBS_REDIS,
-  inject: [QueueConfig, Logger],
-  useFactory: (config: QueueConfig, logger: Logger) => patientConnection(config, 'jobs', logger),
+  inject: [RedisConfig, Logger],
+  useFactory: (config: RedisConfig, logger: Logger) => patientConnection(config, 'jobs', logger),
 };
 
 /** The one connection that all workers of a process share; each has another for its blocking reads. */

@@ -1,7 +1,7 @@
 import { IsInt, IsString, Matches, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
-export class QueueConfig {
+export class RedisConfig {
   @Setting('REDIS_URL', 'Redis connection, redis://user:password@host:port/database.', { unit: 'URL', secret: true })
   @IsString()
   @Matches(/^rediss?:\/\//, { message: 'REDIS_URL must start with redis:// or rediss://' })

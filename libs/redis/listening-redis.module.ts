@@ -1,16 +1,16 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { patientConnection } from '#queue/connections.js';
-import { QueueConfig } from '#queue/queue.config.js';
 import { Logger } from '#telemetry/logger.js';
+import { patientConnection } from './connections.js';
+import { RedisConfig } from './redis.config.js';
 
 /** The one connection of a process that is subscribed: it can do nothing else. */
 export const LISTENING_REDIS = Symbol('listening redis');
 
 const redis = {
   provide: LISTENING_REDIS,
-  inject: [QueueConfig, Logger],
-  useFactory: (config: QueueConfig, logger: Logger) => patientConnection(config, 'events', logger),
+  inject: [RedisConfig, Logger],
+  useFactory: (config: RedisConfig, logger: Logger) => patientConnection(config, 'events', logger),
 };
 
 /** Owns the connection on which a process hears of tasks. */

@@ -1,13 +1,13 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { producerConnection } from './connections.js';
 import { Logger } from '#telemetry/logger.js';
-import { QueueConfig } from './queue.config.js';
+import { producerConnection } from './connections.js';
+import { RedisConfig } from './redis.config.js';
 
 /** The connection for short commands: enqueue, publish, counters. */
 export const PRODUCER_REDIS = Symbol('producer redis');
 
-const redis = { provide: PRODUCER_REDIS, inject: [QueueConfig, Logger], useFactory: producerConnection };
+const redis = { provide: PRODUCER_REDIS, inject: [RedisConfig, Logger], useFactory: producerConnection };
 
 /** Owns the connection that all short commands of a process share. */
 @Module({ providers: [redis], exports: [redis] })
