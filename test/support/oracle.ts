@@ -184,7 +184,7 @@ function judgeWish(
 const SWALLOWED = /^callers of .*"(?:black-hole|mute)"$/;
 
 /**
- * The exception of docs/architecture.md ("How a repeat finds its task"): an answer that a proxy has taken from us and
+ * The exception of docs/internals.md ("How a repeat finds its task"): an answer that a proxy has taken from us and
  * that its caller never got counts as delivered once it was on its way for a second, so an SDK that counts its tries
  * gets a second task. A connection that breaks is no excuse.
  */
