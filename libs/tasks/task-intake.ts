@@ -5,9 +5,10 @@ import { PrismaService } from '#database/prisma.service.js';
 import { refusalOf } from '#billing/budget-refusal.js';
 import type { RequestIdentity } from './request-identity.js';
 import { toTask } from './task-columns.js';
-import { insertTask, lockUndelivered, readTasks, type KeyedRequest } from './task.sql.js';
-import { TaskStore } from './task-store.js';
+import type { ProviderCall } from './provider-call.js';
+import { FAILURE_REPEATED_MS, insertTask, readTasks, takeUndelivered, type KeyedRequest } from './task.sql.js';
 import type { Task, TaskCommand } from './task.js';
+import { TasksConfig } from './tasks.config.js';
 
 /** What a request repeats may be gone when it is read; more than once is no accident. */
 const TRIES = 3;
@@ -26,7 +27,7 @@ export interface Intake {
 export class TaskIntake {
   constructor(
     private readonly prisma: PrismaService,
-    private readonly store: TaskStore,
+    private readonly config: TasksConfig,
   ) {}
 
   /**
@@ -42,24 +43,77 @@ export class TaskIntake {
   }
 
   private async takeOnce(command: TaskCommand, deadlineMs: number, identity?: RequestIdentity): Promise<Intake> {
-    const isNew = identity === undefined || (identity.kind === 'attempt' && identity.retry === 0);
-    if (isNew) return made(await this.store.insert(command, deadlineMs, identity?.fingerprint));
     for (let tries = 0; tries < TRIES; tries++) {
-      const taken =
-        identity.kind === 'key'
-          ? await this.takeKeyed(command, deadlineMs, identity)
-          : await this.takeRetried(command, deadlineMs, identity.fingerprint);
+      const taken = await this.tryTake(command, deadlineMs, identity);
       if (taken !== undefined) return taken;
     }
-    throw unreadable();
+    if (identity?.kind === 'key') throw unreadable();
+    const row = await insertTask(this.prisma.pool, command, deadlineMs, { fingerprint: identity?.fingerprint });
+    if (row === undefined) throw new Error('no key was asked for, and yet none was free');
+    return made(toTask(row));
+  }
+
+  /** Undefined when what the request repeats was gone before it could be had. */
+  private async tryTake(
+    command: TaskCommand,
+    deadlineMs: number,
+    identity: RequestIdentity | undefined,
+  ): Promise<Intake | undefined> {
+    if (identity?.kind === 'key') return this.takeKeyed(command, deadlineMs, identity);
+    if (identity !== undefined && identity.retry > 0) {
+      return this.takeRetried(command, deadlineMs, identity.fingerprint);
+    }
+    const row = await insertTask(this.prisma.pool, command, deadlineMs, {
+      fingerprint: identity?.fingerprint,
+      attachWindowMs: identity === undefined ? undefined : this.config.attachWindowMs,
+    });
+    if (row !== undefined) return made(toTask(row));
+    return identity && this.takeAbandoned(command, identity.fingerprint);
   }
 
   /** The task that the request repeats, if it repeats one. Throws like `take`. */
   async find(command: TaskCommand, identity: RequestIdentity | undefined): Promise<Intake | undefined> {
-    if (identity?.kind === 'key') return this.findKeyed(command, identity);
-    if (identity === undefined || identity.retry === 0) return undefined;
-    const id = await lockUndelivered(this.prisma.pool, identity.fingerprint, command.apiKeyId);
+    if (identity === undefined) return undefined;
+    if (identity.kind === 'key') return this.findKeyed(command, identity);
+    if (identity.retry === 0) return this.takeAbandoned(command, identity.fingerprint);
+    const { apiKeyId, requestId } = command;
+    const id = await takeUndelivered(this.prisma.pool, { fingerprint: identity.fingerprint, apiKeyId, requestId });
     return id === undefined ? undefined : this.attach(id);
+  }
+
+  /**
+   * The newest task of an equal request that nobody waits for any more, or whose failure may have been charged; insertTask
+   * judges by the same rule. Of several requests that come at once, one gets an abandoned task.
+   */
+  private async takeAbandoned(
+    { apiKeyId, requestId }: TaskCommand,
+    fingerprint: Buffer<ArrayBufferLike>,
+  ): Promise<Intake | undefined> {
+    const now = Date.now();
+    const found = await this.prisma.task.findMany({
+      where: {
+        ...{ fingerprint: new Uint8Array(fingerprint), apiKeyId },
+        OR: [
+          {
+            abandonedAt: { gt: new Date(now - this.config.attachWindowMs) },
+            deliveredAt: null,
+            status: { not: 'cancelled' },
+          },
+          { status: 'failed', finishedAt: { gt: new Date(now - FAILURE_REPEATED_MS) } },
+        ],
+      },
+      select: { id: true, abandonedAt: true, calls: true },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    });
+    for (const { id, abandonedAt, calls } of found) {
+      if (abandonedAt === null && !wasCharged((calls as unknown as readonly ProviderCall[]).at(-1))) continue;
+      const { count } = await this.prisma.task.updateMany({
+        where: { id, abandonedAt },
+        data: { abandonedAt: null, attachedBy: requestId },
+      });
+      if (count === 1) return this.attach(id);
+    }
+    return undefined;
   }
 
   /**
@@ -116,11 +170,10 @@ export class TaskIntake {
     deadlineMs: number,
     fingerprint: Buffer,
   ): Promise<Intake | undefined> {
-    const { apiKeyId } = command;
+    const { apiKeyId, requestId } = command;
     const taken = await inTransaction(this.prisma.pool, async (client) => {
-      const earlier =
-        (await lockUndelivered(client, fingerprint, apiKeyId)) ??
-        (await lockUndelivered(client, fingerprint, apiKeyId));
+      const wanted = { fingerprint, apiKeyId, requestId };
+      const earlier = (await takeUndelivered(client, wanted)) ?? (await takeUndelivered(client, wanted));
       return {
         earlier,
         row: earlier === undefined ? await insertTask(client, command, deadlineMs, { fingerprint }) : undefined,
@@ -129,6 +182,11 @@ export class TaskIntake {
     if (taken.earlier !== undefined) return this.attach(taken.earlier);
     return taken.row && made(toTask(taken.row));
   }
+}
+
+/** Whether money was spent on a call that failed, as far as anybody knows. */
+function wasCharged(call: ProviderCall | undefined): boolean {
+  return call !== undefined && !call.free && (call.charged ?? 'maybe') !== 'no';
 }
 
 function made(task: Task): Intake {

@@ -16,6 +16,9 @@ import type { Lease, TaskCommand, TaskError, TaskImage } from './task.js';
 // What requests and workers do to a task, as named statements: each runs once or more per task, and through Prisma it
 // would keep 60 % of its rate. All times are the database's, because leases and deadlines are told by one clock.
 
+/** How long a failure that may have been charged is answered to an equal request, in ms. */
+export const FAILURE_REPEATED_MS = 60_000;
+
 /** A caller's Idempotency-Key and what it stands for. */
 export interface KeyedRequest {
   readonly key: string;
@@ -35,6 +38,15 @@ const callsEnded = (end: string): string =>
  */
 const NOT_DURABLE = `set_config('synchronous_commit', 'off', true) IS NOT NULL`;
 
+/**
+ * Whether an equal request gets the task instead of a new one: its last caller left without the outcome, so many ms ago at
+ * most, or it failed in the last minute and may have been charged. TaskIntake says the same in Prisma's words.
+ */
+const MAY_ATTACH = (windowMs: string): string =>
+  `(abandoned_at > now() - ${windowMs}::float8 * interval '1 millisecond' AND delivered_at IS NULL AND status <> 'cancelled'
+      OR status = 'failed' AND finished_at > now() - interval '${FAILURE_REPEATED_MS} milliseconds'
+        AND calls->-1->>'free' = 'false' AND COALESCE(calls->-1->>'charged', 'maybe') <> 'no')`;
+
 const INSERT = {
   name: 'task_insert',
   text: `WITH held AS (
@@ -48,9 +60,18 @@ const INSERT = {
       fingerprint, deadline_at, estimated_ms, asynchronous, cost, redrive_of)
     SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::jsonb, $9::jsonb, $10::jsonb, $11::text,
       $12::bytea, now() + $13 * interval '1 millisecond', $14::int, $15::boolean, $16::jsonb, $17::text
-    WHERE $18::text IS NULL OR EXISTS (SELECT FROM held)
+    WHERE ($18::text IS NULL OR EXISTS (SELECT FROM held))
+      AND ($20::float8 IS NULL OR NOT EXISTS (SELECT FROM tasks WHERE fingerprint = $12 AND api_key_id = $3 AND ${MAY_ATTACH('$20')}))
     RETURNING ${TASK_COLUMNS}`,
 };
+
+/** How a new row can be found again by a repetition of its request. */
+export interface FoundBy {
+  readonly fingerprint?: Buffer | undefined;
+  readonly request?: KeyedRequest;
+  /** Makes no row when one of an equal request, abandoned so many ms ago at most, is to be had instead. */
+  readonly attachWindowMs?: number | undefined;
+}
 
 /**
  * Makes a row of a command. With a key it takes that and makes the row, both or neither; undefined when the key is taken.
@@ -60,7 +81,7 @@ export async function insertTask(
   database: Queryable,
   command: TaskCommand,
   deadlineMs: number,
-  { fingerprint, request }: { fingerprint?: Buffer | undefined; request?: KeyedRequest } = {},
+  { fingerprint, request, attachWindowMs }: FoundBy = {},
 ): Promise<TaskRow | undefined> {
   const { rows } = await database.query<TaskRow>({
     ...INSERT,
@@ -69,6 +90,7 @@ export async function insertTask(
       ...[command.prompt, JSON.stringify(command.options), JSON.stringify(command.inputs), json(command.mask)],
       ...[command.callbackUrl, fingerprint ?? null, deadlineMs, command.estimatedMs ?? null, command.asynchronous],
       ...[json(command.cost), command.redriveOf ?? null, request?.key ?? null, request?.fingerprint ?? null],
+      attachWindowMs ?? null,
     ],
   });
   return rows[0];
@@ -96,21 +118,25 @@ export async function readTasks(database: Queryable, ids: readonly string[], end
 
 const UNDELIVERED = {
   name: 'task_undelivered',
-  text: `SELECT pg_advisory_xact_lock(hashtextextended($2 || ' ' || encode($1::bytea, 'hex'), 0)),
-      (SELECT id FROM tasks WHERE fingerprint = $1 AND api_key_id = $2 AND delivered_at IS NULL
-        AND created_at > now() - interval '15 minutes' ORDER BY created_at DESC, id DESC LIMIT 1) AS id`,
+  text: `WITH found AS MATERIALIZED (
+      SELECT pg_advisory_xact_lock(hashtextextended($2 || ' ' || encode($1::bytea, 'hex'), 0)),
+        (SELECT id FROM tasks WHERE fingerprint = $1 AND api_key_id = $2 AND delivered_at IS NULL
+            AND created_at > now() - interval '15 minutes'
+          ORDER BY abandoned_at IS NULL, created_at DESC, id DESC LIMIT 1) AS id),
+    taken AS (UPDATE tasks SET abandoned_at = NULL, attached_by = $3 WHERE id = (SELECT id FROM found))
+    SELECT id FROM found`,
 };
 
 /**
- * Id of the newest task of the same request whose outcome was not delivered, found by one retry of it at a time: until the
- * transaction ends the others wait. Ask twice: the first answer may be from before the wait.
+ * Gives the request `requestId` the task of the same request whose outcome was not delivered, one that nobody waits for
+ * before others, then the newest. One retry at a time: until the transaction ends the others wait. Ask twice: the first
+ * answer may be from before the wait.
  */
-export async function lockUndelivered(
+export async function takeUndelivered(
   database: Queryable,
-  fingerprint: Buffer,
-  apiKeyId: string,
+  { fingerprint, apiKeyId, requestId }: { fingerprint: Buffer; apiKeyId: string; requestId: string },
 ): Promise<string | undefined> {
-  const { rows } = await database.query<{ id: string | null }>({ ...UNDELIVERED, values: [fingerprint, apiKeyId] });
+  const { rows } = await database.query<{ id: string | null }>({ ...UNDELIVERED, values: [fingerprint, apiKeyId, requestId] });
   return rows[0]?.id ?? undefined;
 }
 

@@ -14,6 +14,16 @@ export class TasksConfig {
   @Max(600_000)
   readonly leaseMs: number = 20_000;
 
+  @Setting(
+    'ATTACH_WINDOW_MS',
+    'An equal request of the same API key gets the task of a caller that left without its image, for so long; 0 = never.',
+    { unit: 'ms' },
+  )
+  @IsInt()
+  @Min(0)
+  @Max(900_000)
+  readonly attachWindowMs: number = 120_000;
+
   @Setting('MAX_PROVIDER_STARTS', 'Calls to a provider for one task at most, whatever happens.')
   @IsInt()
   @Min(1)
