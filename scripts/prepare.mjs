@@ -1,7 +1,16 @@
 // What every command needs first: the right Node, the packages, the build. Plain Node, because nothing is installed yet.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -132,6 +141,8 @@ export async function ensureBuilt(tell = say) {
   if (!compile && !pack) return false;
   tell('Building ...');
   if (compile) {
+    // What was compiled from a file that is gone would still be imported, by the list of settings for example.
+    for (const folder of ['apps', 'libs']) rmSync(join(ROOT, 'dist', folder), { recursive: true, force: true });
     await runNode(join('node_modules', '@swc', 'cli', 'bin', 'swc.js'), [
       ...['apps/api', 'apps/standalone', 'apps/worker', 'libs', '--extensions', '.ts', '--out-dir', 'dist', '--quiet'],
     ]);

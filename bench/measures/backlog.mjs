@@ -7,7 +7,7 @@ const GOAL_REDIS_MB = 100;
 const GOAL_GROWTH = 1.1;
 const TIMEOUT_MS = 1_800_000;
 
-export const title = 'A backlog, and what it takes to work it off';
+export const title = 'A backlog, and what it takes to drain it';
 
 /** Tasks that are accepted while no worker runs; then one worker drains them. Takes minutes. */
 export async function measure({ stage, load, quick }) {
@@ -69,14 +69,14 @@ export async function measure({ stage, load, quick }) {
       ],
     ],
     goals: [
-      { text: 'none lost and none begun twice', value: `${lost} lost`, met: lost === 0 },
+      { text: 'none lost and none started twice', value: `${lost} lost`, met: lost === 0 },
       {
         text: `50,000 take at most ${GOAL_REDIS_MB} MB of Redis`,
         value: megabytes(perFull),
         met: perFull <= GOAL_REDIS_MB * 1e6,
       },
       {
-        text: 'what the API holds in memory stays within a tenth',
+        text: 'API memory stays within 10 %',
         value: `${megabytes(warm)} to ${megabytes(after)}`,
         met: after <= warm * GOAL_GROWTH,
       },

@@ -13,7 +13,7 @@ const MESSAGES = [
 
 export const title = 'Chat, plain and streamed';
 
-/** The same chat from the provider itself, through a bare proxy, through Darkroom and through a peer, in turns. */
+/** The same chat from the provider directly, through a bare proxy, through Darkroom and through a peer, in turns. */
 export async function measure({ stage, load, quick }) {
   const { sides, processes } = await startSides(stage);
   const rows = [];
@@ -63,7 +63,7 @@ models:
   const peer = await stage.startPeer('@portkey-ai/gateway/build/start-server.js');
   const peerHeaders = { 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${address}/v1` };
   const sides = [
-    { ...upstream, name: 'provider itself', key: 'none' },
+    { ...upstream, name: 'provider direct', key: 'none' },
     { ...bare, name: 'bare proxy', key: 'none' },
     { ...darkroom, name: 'Darkroom', key: stage.apiKey },
     { ...peer, name: 'Portkey', key: 'none', headers: peerHeaders },

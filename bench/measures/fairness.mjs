@@ -9,7 +9,7 @@ const LATENCY_MS = 250;
 const SMALL = 10;
 const CALLERS = 64;
 
-export const title = 'A caller with ten tasks behind another one’s backlog';
+export const title = 'A caller with ten tasks behind another caller’s backlog';
 
 /**
  * One caller queues a backlog; then another sends ten tasks. How long these wait for their start, in service times: at

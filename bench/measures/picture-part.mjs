@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { finishPicture } from '#images/finish-image.js';
+import { finishImage } from '#images/finish-image.js';
 import { makeThumbnail, THUMBNAIL_EDGE } from '#images/thumbnail.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
@@ -15,7 +15,7 @@ const SIZES = [
   { name: '4k, 3840 x 2160', pixels: { width: 3840, height: 2160 } },
 ];
 
-export const title = 'The picture’s own part of a call';
+export const title = 'The image’s own part of a call';
 
 /**
  * What the other measures leave out or make small: drawing (sandbox), the image pipeline, the store on disk, and the
@@ -26,7 +26,7 @@ export async function measure({ stage, quick }) {
   const results = [];
   for (const { name, pixels } of SIZES) {
     const runs = [];
-    for (let round = 0; round < (quick ? 2 : 7); round++) runs.push(await onePicture(store, pixels, round));
+    for (let round = 0; round < (quick ? 2 : 7); round++) runs.push(await oneImage(store, pixels, round));
     const part = (figure) => median(runs.map((run) => run[figure]));
     results.push({
       name,
@@ -38,7 +38,7 @@ export async function measure({ stage, quick }) {
     });
   }
   return {
-    columns: ['picture', 'bytes', 'provider', 'image pipeline', 'store', 'thumbnail'],
+    columns: ['image', 'bytes', 'provider', 'image pipeline', 'store', 'thumbnail'],
     rows: results.map(({ name, bytes, draw, finish, put, copy }) => [
       name,
       bytes.toLocaleString('en'),
@@ -49,7 +49,7 @@ export async function measure({ stage, quick }) {
   };
 }
 
-async function onePicture(store, pixels, round) {
+async function oneImage(store, pixels, round) {
   const { signal } = new AbortController();
   const provider = pixels === undefined ? instantProvider : new SandboxProvider();
   const marks = [performance.now()];
@@ -57,16 +57,16 @@ async function onePicture(store, pixels, round) {
   const bytes = await buffer(image);
   marks.push(performance.now());
   const order = { target: pixels, format: 'png', compression: undefined, background: undefined };
-  const picture = await finishPicture(bytes, order, signal);
+  const finished = await finishImage(bytes, order, signal);
   marks.push(performance.now());
-  const key = `results/task_${'0'.repeat(26)}/${round}-${picture.width}.png`;
-  await store.put(key, Readable.from([picture.bytes]), { contentType: picture.contentType });
+  const key = `results/task_${'0'.repeat(26)}/${round}-${finished.width}.png`;
+  await store.put(key, Readable.from([finished.bytes]), { contentType: finished.contentType });
   marks.push(performance.now());
-  const small = Math.max(picture.width, picture.height) <= THUMBNAIL_EDGE;
-  if (!small) await makeThumbnail(picture.bytes);
+  const small = Math.max(finished.width, finished.height) <= THUMBNAIL_EDGE;
+  if (!small) await makeThumbnail(finished.bytes);
   marks.push(performance.now());
   const [draw, finish, put, copy] = marks.slice(1).map((mark, index) => mark - marks[index]);
-  return { bytes: picture.bytes.length, draw, finish, put, copy: small ? undefined : copy };
+  return { bytes: finished.bytes.length, draw, finish, put, copy: small ? undefined : copy };
 }
 
 function requestOf(pixels) {

@@ -33,7 +33,7 @@ export async function measure({ stage, quick }) {
     roles.push({ name, runs });
   }
   const rows = [
-    ['npm start, empty DATA_DIR: to the first picture', seconds(first.pictureMs)],
+    ['npm start, empty DATA_DIR: to the first image', seconds(first.pictureMs)],
     ['npm start, empty DATA_DIR: to ready', seconds(first.readyMs)],
     ['npm start, second time: to ready', seconds(second.readyMs)],
     ...roles.flatMap(({ name, runs }) => [

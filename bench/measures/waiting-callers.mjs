@@ -55,7 +55,7 @@ function goalsOf({ peak, answered, loop }, callers) {
     { text: `all ${callers} callers answered`, value: String(answered), met: answered === callers },
     { text: `at most ${GOAL_MB} MB resident`, value: megabytes(peak), met: peak <= GOAL_MB * 1e6 },
     {
-      text: `event loop held up at most ${GOAL_LOOP_MS} ms at the p99 while all are answered`,
+      text: `event loop delay at most ${GOAL_LOOP_MS} ms at the p99 while all are answered`,
       value: milliseconds(loop.p99),
       met: loop.p99 <= GOAL_LOOP_MS,
     },

@@ -3,7 +3,7 @@ import { megabytes, seconds } from '../figures.mjs';
 import { generation } from '../requests.mjs';
 import { memoryOf } from '../usage.mjs';
 
-export const title = 'Memory of a worker over many large pictures';
+export const title = 'Memory of a worker over many large images';
 
 /** The worker as it is, with the sandbox drawing 3840 x 2160 png images one after the other, ten tasks in hand. */
 export async function measure({ stage, load, quick }) {
@@ -32,7 +32,7 @@ export async function measure({ stage, load, quick }) {
   const end = samples.at(-1).bytes;
   await stage.stop(api, worker);
   return {
-    columns: ['pictures', 'start', 'half-way', 'end', 'peak', 'took', 'pictures/s'],
+    columns: ['images', 'start', 'halfway', 'end', 'peak', 'took', 'images/s'],
     rows: [
       [
         pictures,

@@ -16,7 +16,7 @@ const Must = (name: string, message: string, holds: (config: SignInConfig) => bo
 
 /** How people sign in to the console. */
 export class SignInConfig {
-  @Setting('OIDC_ISSUER', 'OpenID Connect provider that people sign in to the console with; unset = passwords alone.', {
+  @Setting('OIDC_ISSUER', 'OpenID Connect provider for signing in to the console; unset = passwords only.', {
     unit: 'URL',
   })
   @IsOptional()
@@ -27,7 +27,7 @@ export class SignInConfig {
   )
   readonly oidcIssuer?: string;
 
-  @Setting('OIDC_CLIENT_ID', 'What the provider knows this service as; needed with OIDC_ISSUER.')
+  @Setting('OIDC_CLIENT_ID', 'Client id of this service at the provider; required with OIDC_ISSUER.')
   @Must('withIssuer', 'OIDC_CLIENT_ID must be given with OIDC_ISSUER, and only with it', (config) => {
     return (config.oidcClientId === undefined) === (config.oidcIssuer === undefined);
   })
@@ -38,13 +38,13 @@ export class SignInConfig {
   @Must('needsIssuer', 'OIDC_CLIENT_SECRET must be given only with OIDC_ISSUER', hasIssuer)
   readonly oidcClientSecret?: string;
 
-  @Setting('OIDC_NAME', 'What the button on the sign-in page calls the provider.')
+  @Setting('OIDC_NAME', 'Name of the provider on the sign-in button.')
   @Matches(/^[^\p{C}]{1,40}$/u, { message: 'OIDC_NAME must have 1 to 40 visible characters' })
   readonly oidcName: string = 'single sign-on';
 
   @Setting(
     'OIDC_DOMAINS',
-    'E-mail domains whose people may join by themselves, as members of the first account; empty = who is invited.',
+    'E-mail domains whose users may join on their own, as members of the first account; empty = invited users only.',
     { list: true },
   )
   @Matches(DOMAIN, { each: true, message: 'OIDC_DOMAINS must be domains such as example.org' })
@@ -53,7 +53,7 @@ export class SignInConfig {
   })
   readonly oidcDomains: string[] = [];
 
-  @Setting('PASSWORD_SIGN_IN', 'People may sign in with e-mail and password; false needs OIDC_ISSUER.')
+  @Setting('PASSWORD_SIGN_IN', 'Whether users may sign in with e-mail and password; false requires OIDC_ISSUER.')
   @IsBoolean()
   @Must('needsIssuer', 'PASSWORD_SIGN_IN must not be false without OIDC_ISSUER: no one could sign in', (config) => {
     return config.passwordSignIn || hasIssuer(config);

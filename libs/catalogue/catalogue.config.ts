@@ -4,7 +4,7 @@ import { Setting } from '#config/setting.js';
 export class CatalogueConfig {
   @Setting(
     'MODELS_FILE',
-    'Catalogue of models and providers (docs/providers.md); unset serves from OpenAI with OPENAI_API_KEY, else from the sandbox.',
+    'Catalog of models and providers (docs/providers.md); unset = OpenAI if OPENAI_API_KEY is set, otherwise the sandbox.',
     { unit: 'path' },
   )
   @IsOptional()

@@ -10,7 +10,7 @@ export class DatabaseConfig {
   @Matches(/^postgres(ql)?:\/\//, { message: 'DATABASE_URL must start with postgresql://' })
   readonly databaseUrl!: string;
 
-  @Setting('DATABASE_POOL', 'Connections one process holds at most; all processes together must fit the server.')
+  @Setting('DATABASE_POOL', 'Maximum connections of one process; all processes together must fit the server.')
   @IsInt()
   @Min(1)
   @Max(100)
@@ -21,7 +21,7 @@ export class DatabaseConfig {
   @Min(100)
   readonly connectTimeoutMs: number = 2_000;
 
-  @Setting('DATABASE_QUERY_TIMEOUT_MS', 'How long one query may take.', { unit: 'ms' })
+  @Setting('DATABASE_QUERY_TIMEOUT_MS', 'Time limit of one query.', { unit: 'ms' })
   @IsInt()
   @Min(100)
   readonly queryTimeoutMs: number = 5_000;

@@ -14,10 +14,7 @@ class CidrList {
 }
 
 export class EgressConfig {
-  @Setting(
-    'NODE_ENV',
-    'With production, loopback and link-local addresses are never reached, whatever else is allowed.',
-  )
+  @Setting('NODE_ENV', 'In production, loopback and link-local addresses are never reached, whatever else is allowed.')
   @IsString()
   readonly nodeEnv: string = 'development';
 
@@ -28,28 +25,30 @@ export class EgressConfig {
   @Validate(CidrList)
   readonly allowCidrs: string[] = [];
 
-  @Setting('EGRESS_PORTS', 'Ports that image URLs and callbacks may name.', { list: true, unit: 'port list' })
+  @Setting('EGRESS_PORTS', 'Ports that image URLs and callbacks may use.', { list: true, unit: 'port list' })
   @ArrayNotEmpty({ message: 'EGRESS_PORTS must list at least one port' })
   @Matches(/^[1-9]\d{0,4}$/, { each: true, message: 'EGRESS_PORTS must list port numbers' })
   readonly ports: string[] = ['80', '443'];
 
-  @Setting('EGRESS_MAX_BYTES', 'Largest body taken from a URL.', { unit: 'bytes' })
+  @Setting('EGRESS_MAX_BYTES', 'Largest body downloaded from a URL.', { unit: 'bytes' })
   @IsInt()
   @Min(1_024)
   @Max(1_073_741_824)
   readonly maxBytes: number = 20_971_520;
 
-  @Setting('EGRESS_CONNECT_TIMEOUT_MS', 'From opening a URL to the first byte of its answer.', { unit: 'ms' })
+  @Setting('EGRESS_CONNECT_TIMEOUT_MS', 'Time limit from opening a URL to the first byte of its answer.', {
+    unit: 'ms',
+  })
   @IsInt()
   @Min(50)
   readonly connectTimeoutMs: number = 10_000;
 
-  @Setting('EGRESS_TOTAL_TIMEOUT_MS', 'One download in all, redirects included.', { unit: 'ms' })
+  @Setting('EGRESS_TOTAL_TIMEOUT_MS', 'Time limit of one download, redirects included.', { unit: 'ms' })
   @IsInt()
   @Min(50)
   readonly totalTimeoutMs: number = 30_000;
 
-  @Setting('EGRESS_MIN_RATE', 'Slowest download that is waited for, over each EGRESS_RATE_WINDOW_MS.', {
+  @Setting('EGRESS_MIN_RATE', 'Slowest download that is tolerated, over each EGRESS_RATE_WINDOW_MS.', {
     unit: 'bytes/s',
   })
   @IsInt()

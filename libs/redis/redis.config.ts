@@ -7,11 +7,11 @@ export class RedisConfig {
   @Matches(/^rediss?:\/\//, { message: 'REDIS_URL must start with redis:// or rediss://' })
   readonly redisUrl!: string;
 
-  @Setting('REDIS_PREFIX', 'First part of every Redis key; the braces keep one queue on one cluster node.')
+  @Setting('REDIS_PREFIX', 'Prefix of every Redis key; the braces keep one queue on one cluster node.')
   @Matches(/^\{[\w-]+\}$/, { message: 'REDIS_PREFIX must be a word in braces, like {darkroom}' })
   readonly redisPrefix: string = '{darkroom}';
 
-  @Setting('REDIS_COMMAND_TIMEOUT_MS', 'How long a Redis command may take before a request is rejected.', {
+  @Setting('REDIS_COMMAND_TIMEOUT_MS', 'Time limit of a Redis command; then the request is rejected.', {
     unit: 'ms',
   })
   @IsInt()

@@ -2,7 +2,7 @@ import { IsInt, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
 export class RoutingConfig {
-  @Setting('PROVIDER_FAILURES', 'Failures of a provider in a row after which it is left alone for a while.')
+  @Setting('PROVIDER_FAILURES', 'Failures of a provider in a row that open its circuit breaker.')
   @IsInt()
   @Min(1)
   @Max(1_000)
@@ -16,7 +16,7 @@ export class RoutingConfig {
 
   @Setting(
     'PROVIDER_PAUSE_MS',
-    'How long a failing provider is left alone; twice as long each time it fails again, one minute at most.',
+    'How long a provider’s circuit breaker stays open; doubles with each further failure, up to one minute.',
     { unit: 'ms' },
   )
   @IsInt()
@@ -26,7 +26,7 @@ export class RoutingConfig {
 
   @Setting(
     'PROVIDER_KEY_PAUSE_MS',
-    'How long a provider’s key rests after a refusal that names no time; twice as long each time, one minute at most.',
+    'How long a provider’s key is paused after a rejection that names no time; doubles each time, up to one minute.',
     { unit: 'ms' },
   )
   @IsInt()
@@ -42,7 +42,7 @@ export class RoutingConfig {
   @Max(20_000)
   readonly slotLeaseMs: number = 15_000;
 
-  @Setting('PROVIDER_SWITCH_READ_MS', 'How often a process looks which providers are drained.', { unit: 'ms' })
+  @Setting('PROVIDER_SWITCH_READ_MS', 'How often a process checks which providers are drained.', { unit: 'ms' })
   @IsInt()
   @Min(100)
   @Max(2_000)

@@ -10,7 +10,7 @@ const WELL_KNOWN = /change.?me|example|secret.?key|password|placeholder|your.?ke
 export class SecretsConfig {
   @Setting(
     'SECRET_KEY',
-    'Signs links, hashes API keys, seals secrets; at least 32 random characters, the same everywhere.',
+    'Signs links, hashes API keys, seals secrets; at least 32 random characters, the same for every process.',
     {
       secret: true,
     },
@@ -21,7 +21,7 @@ export class SecretsConfig {
 
   @Setting(
     'SECRET_KEY_PREVIOUS',
-    'Another SECRET_KEY whose links, sealed secrets, API keys, sessions and one-time links work too: the one before, or the next.',
+    'A second SECRET_KEY whose links, sealed secrets, API keys, sessions and one-time links also work: the previous one, or the next.',
     { secret: true },
   )
   @IsOptional()

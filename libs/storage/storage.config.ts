@@ -12,12 +12,12 @@ export class StorageConfig {
   @IsString()
   readonly dataDir: string = '.data';
 
-  @Setting('S3_ENDPOINT', 'Address of the S3-compatible store; unset means AWS itself.', { unit: 'URL' })
+  @Setting('S3_ENDPOINT', 'Address of the S3-compatible store; unset = AWS.', { unit: 'URL' })
   @IsOptional()
   @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
   readonly s3Endpoint?: string;
 
-  @Setting('S3_PUBLIC_ENDPOINT', 'Address under which callers reach the store, for presigned links.', { unit: 'URL' })
+  @Setting('S3_PUBLIC_ENDPOINT', 'Address at which callers reach the store, for presigned links.', { unit: 'URL' })
   @IsOptional()
   @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
   readonly s3PublicEndpoint?: string;
@@ -26,22 +26,25 @@ export class StorageConfig {
   @IsString()
   readonly s3Region: string = 'us-east-1';
 
-  @Setting('S3_BUCKET', 'Bucket for the images; needed when STORAGE is s3.')
+  @Setting('S3_BUCKET', 'Bucket for the images; required if STORAGE is s3.')
   @onS3
   @Matches(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, { message: 'S3_BUCKET must name a bucket when STORAGE is s3' })
   readonly s3Bucket!: string;
 
-  @Setting('S3_ACCESS_KEY_ID', 'Access key of the store; needed when STORAGE is s3.', { secret: true })
+  @Setting('S3_ACCESS_KEY_ID', 'Access key of the store; required if STORAGE is s3.', { secret: true })
   @onS3
   @Matches(/^\S+$/, { message: 'S3_ACCESS_KEY_ID must be given when STORAGE is s3' })
   readonly s3AccessKeyId!: string;
 
-  @Setting('S3_SECRET_ACCESS_KEY', 'Secret of the access key; needed when STORAGE is s3.', { secret: true })
+  @Setting('S3_SECRET_ACCESS_KEY', 'Secret of the access key; required if STORAGE is s3.', { secret: true })
   @onS3
   @Matches(/^\S+$/, { message: 'S3_SECRET_ACCESS_KEY must be given when STORAGE is s3' })
   readonly s3SecretAccessKey!: string;
 
-  @Setting('S3_FORCE_PATH_STYLE', 'Bucket in the path instead of the host name; most self-hosted stores need it.')
+  @Setting(
+    'S3_FORCE_PATH_STYLE',
+    'Put the bucket in the path instead of the host name; most self-hosted stores need it.',
+  )
   @IsBoolean()
   readonly s3ForcePathStyle: boolean = true;
 
@@ -49,30 +52,30 @@ export class StorageConfig {
   @IsIn(['proxy', 'presigned'])
   readonly s3Links: 'proxy' | 'presigned' = 'proxy';
 
-  @Setting('S3_CONNECT_TIMEOUT_MS', 'How long connecting to the store may take.', { unit: 'ms' })
+  @Setting('S3_CONNECT_TIMEOUT_MS', 'Time limit for connecting to the store.', { unit: 'ms' })
   @IsInt()
   @Min(100)
   readonly s3ConnectTimeoutMs: number = 5_000;
 
-  @Setting('S3_TIMEOUT_MS', 'How long one request to the store may take, sending one 5 MiB part included.', {
+  @Setting('S3_TIMEOUT_MS', 'Time limit of one request to the store, such as sending one 5 MiB part.', {
     unit: 'ms',
   })
   @IsInt()
   @Min(100)
   readonly s3TimeoutMs: number = 30_000;
 
-  @Setting('S3_IDLE_TIMEOUT_MS', 'How long the store may pause while an image is read from it.', { unit: 'ms' })
+  @Setting('S3_IDLE_TIMEOUT_MS', 'Longest pause of the store while an image is read from it.', { unit: 'ms' })
   @IsInt()
   @Min(100)
   readonly s3IdleTimeoutMs: number = 15_000;
 
-  @Setting('S3_ATTEMPTS', 'How often one request to the store is tried, the first time included.')
+  @Setting('S3_ATTEMPTS', 'Attempts per request to the store, including the first.')
   @IsInt()
   @Min(1)
   @Max(10)
   readonly s3Attempts: number = 3;
 
-  @Setting('S3_CONNECTIONS', 'Connections one process holds to the store at most.')
+  @Setting('S3_CONNECTIONS', 'Maximum connections of one process to the store.')
   @IsInt()
   @Min(4)
   @Max(4_096)

@@ -7,6 +7,7 @@ import type { RequestIdentity } from './request-identity.js';
 import { toTask } from './task-columns.js';
 import type { ProviderCall } from './provider-call.js';
 import { FAILURE_REPEATED_MS, insertTask, readTasks, takeUndelivered, type KeyedRequest } from './task.sql.js';
+import { TaskStore } from './task-store.js';
 import type { Task, TaskCommand } from './task.js';
 import { TasksConfig } from './tasks.config.js';
 
@@ -27,6 +28,7 @@ export interface Intake {
 export class TaskIntake {
   constructor(
     private readonly prisma: PrismaService,
+    private readonly store: TaskStore,
     private readonly config: TasksConfig,
   ) {}
 
@@ -48,9 +50,7 @@ export class TaskIntake {
       if (taken !== undefined) return taken;
     }
     if (identity?.kind === 'key') throw unreadable();
-    const row = await insertTask(this.prisma.pool, command, deadlineMs, { fingerprint: identity?.fingerprint });
-    if (row === undefined) throw new Error('no key was asked for, and yet none was free');
-    return made(toTask(row));
+    return made(await this.store.insert(command, deadlineMs, identity?.fingerprint));
   }
 
   /** Undefined when what the request repeats was gone before it could be had. */

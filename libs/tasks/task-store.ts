@@ -4,8 +4,8 @@ import { given } from '#database/given.js';
 import { inList } from '#database/in-list.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { toHistory, toSummary, toTask, type OwnedRow } from './task-columns.js';
-import { endTask, findTasks, readTasks } from './task.sql.js';
-import type { Task, TaskHistory, TaskSummary } from './task.js';
+import { endTask, findTasks, insertTask, readTasks } from './task.sql.js';
+import type { Task, TaskCommand, TaskHistory, TaskSummary } from './task.js';
 import type { TaskStatus } from './task-status.js';
 
 export interface TaskListQuery {
@@ -46,6 +46,13 @@ export class TaskStore {
       // By then all that has come in over other connections meanwhile is asked for, too.
       batchScheduleFn: setImmediate,
     });
+  }
+
+  /** Accepts the task: once this returns, it will end. The fingerprint lets a repetition of its request find it (TaskIntake). */
+  async insert(command: TaskCommand, deadlineMs: number, fingerprint?: Buffer): Promise<Task> {
+    const row = await insertTask(this.prisma.pool, command, deadlineMs, { fingerprint });
+    if (row === undefined) throw new Error('no key was asked for, and yet none was free');
+    return toTask(row);
   }
 
   async find(accountId: string, id: string): Promise<TaskSummary | undefined> {

@@ -8,7 +8,7 @@ export class TasksConfig {
   @Max(86_400_000)
   readonly deadlineMs: number = 900_000;
 
-  @Setting('LEASE_MS', 'A worker that has not renewed its hold on a task for so long has lost it.', { unit: 'ms' })
+  @Setting('LEASE_MS', 'A worker that has not renewed its lease on a task for this long has lost it.', { unit: 'ms' })
   @IsInt()
   @Min(1_000)
   @Max(600_000)
@@ -16,7 +16,7 @@ export class TasksConfig {
 
   @Setting(
     'ATTACH_WINDOW_MS',
-    'An equal request of the same API key gets the task of a caller that left without its image, for so long; 0 = never.',
+    'How long the task of a caller that left without its image goes to an equal request of the same API key; 0 = never.',
     { unit: 'ms' },
   )
   @IsInt()
@@ -24,14 +24,14 @@ export class TasksConfig {
   @Max(900_000)
   readonly attachWindowMs: number = 120_000;
 
-  @Setting('MAX_PROVIDER_STARTS', 'Calls to a provider for one task at most, whatever happens.')
+  @Setting('MAX_PROVIDER_STARTS', 'Maximum calls to providers for one task, whatever happens.')
   @IsInt()
   @Min(1)
   @Max(10)
   readonly maxProviderStarts: number = 3;
 
   // As many as a key at its usual 60 submits a minute has with images of 100 s, about the slowest there are.
-  @Setting('MAX_TASKS_IN_FLIGHT', 'Tasks of one API key that may wait or run at a time; 0 = any number.')
+  @Setting('MAX_TASKS_IN_FLIGHT', 'Tasks of one API key that may wait or run at once; 0 = unlimited.')
   @IsInt()
   @Min(0)
   @Max(1_000_000)
@@ -39,7 +39,7 @@ export class TasksConfig {
 
   @Setting(
     'ACCOUNT_TASKS_IN_FLIGHT',
-    'Tasks of all API keys of an account that may wait or run at a time; 0 = any number, unset = five times MAX_TASKS_IN_FLIGHT.',
+    'Tasks of all API keys of an account that may wait or run at once; 0 = unlimited, unset = five times MAX_TASKS_IN_FLIGHT.',
   )
   @IsOptional()
   @IsInt()
@@ -52,7 +52,7 @@ export class TasksConfig {
     return this.accountLimit ?? 5 * this.maxTasksInFlight;
   }
 
-  @Setting('SWEEP_INTERVAL_MS', 'How often each process looks for tasks that were left behind.', { unit: 'ms' })
+  @Setting('SWEEP_INTERVAL_MS', 'How often each process looks for abandoned tasks.', { unit: 'ms' })
   @IsInt()
   @Min(100)
   @Max(60_000)

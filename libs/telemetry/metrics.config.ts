@@ -2,13 +2,16 @@ import { IsInt, IsString, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
 export class MetricsConfig {
-  @Setting('METRICS_PORT', 'Port of /metrics, which is served on no other; 0 opens none.')
+  @Setting('METRICS_PORT', 'Port of /metrics, which no other port serves; 0 = no metrics.')
   @IsInt()
   @Min(0)
   @Max(65_535)
   readonly metricsPort: number = 0;
 
-  @Setting('METRICS_HOST', 'Address /metrics listens on. It asks for no key: open it to the scraper’s network only.')
+  @Setting(
+    'METRICS_HOST',
+    'Address /metrics listens on. It has no authentication: open it to the scraper’s network only.',
+  )
   @IsString()
   readonly metricsHost: string = '127.0.0.1';
 }

@@ -2,7 +2,7 @@ import { ArrayMaxSize, IsInt, Matches, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
 export class WebhooksConfig {
-  @Setting('WEBHOOK_TIMEOUT_MS', 'How long a receiver of a webhook may take to answer.', { unit: 'ms' })
+  @Setting('WEBHOOK_TIMEOUT_MS', 'Time limit for a webhook’s receiver to answer.', { unit: 'ms' })
   @IsInt()
   @Min(100)
   @Max(60_000)
@@ -10,14 +10,14 @@ export class WebhooksConfig {
 
   @Setting(
     'WEBHOOK_RETRY_SECONDS',
-    'Pauses after the first, second ... attempt that failed; after the last of them a webhook is given up.',
+    'Pauses after the first, second ... failed attempt; after the last one the delivery fails.',
     { list: true, unit: 's, list' },
   )
   @ArrayMaxSize(20)
   @Matches(/^\d{1,6}$/, { each: true, message: 'WEBHOOK_RETRY_SECONDS must list whole seconds' })
   readonly retrySeconds: string[] = ['5', '300', '1800', '7200', '18000', '36000'];
 
-  @Setting('WEBHOOK_CONCURRENCY', 'Webhooks one worker process delivers at once, beside its tasks.')
+  @Setting('WEBHOOK_CONCURRENCY', 'Webhooks one worker process delivers at once, in addition to its tasks.')
   @IsInt()
   @Min(1)
   @Max(1_000)

@@ -69,7 +69,7 @@ describe('a storm of bad callers', () => {
       ]);
       expect(JSON.parse(body)).toMatchObject({ type: 'error', error: { code: 'request_timeout' } });
     }
-    await expectUnharmed(platform, 'Large, slow, wrong and half requests');
+    await expectUnharmed(platform, 'Large, slow, malformed and partial requests');
   }, 90_000);
 
   /** An upload that breaks off after so many bytes. */
@@ -94,7 +94,7 @@ describe('a storm of bad callers', () => {
     const whole = 3 * (png.length + 100);
     const cuts = Array.from({ length: LONG ? 400 : 60 }, (_, index) => Math.floor((whole * index) / 60) % whole);
     await Promise.all(cuts.map((bytes) => abort(1 + bytes)));
-    await expectUnharmed(platform, 'Large, slow, wrong and half requests');
+    await expectUnharmed(platform, 'Large, slow, malformed and partial requests');
   }, 90_000);
 
   /** Large, wrong and half requests of every kind, 16 at a time. */
@@ -147,7 +147,7 @@ describe('a storm of bad callers', () => {
         { timeoutMs: 30_000, everyMs: 250 },
       );
       expect([back, calm, memoryOf(platform.api.pid).now]).toEqual([true, calm, expect.any(Number)]);
-      await expectUnharmed(platform, 'Large, slow, wrong and half requests');
+      await expectUnharmed(platform, 'Large, slow, malformed and partial requests');
     },
     LONG ? 1_200_000 : 180_000,
   );

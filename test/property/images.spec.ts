@@ -157,7 +157,7 @@ describe('images that are not what they seem', () => {
     }
   });
 
-  it('leave the platform as it was', () => expectUnharmed(platform, 'Damaged pictures and bombs'), 90_000);
+  it('leave the platform as it was', () => expectUnharmed(platform, 'Damaged images and bombs'), 90_000);
 });
 
 function uri(bytes: Buffer): string {

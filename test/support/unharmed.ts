@@ -54,5 +54,5 @@ function count({ api }: Platform, storm: string): void {
   const failures = requests.filter(({ status }) => Number(status) >= 500).length;
   const slowest = Math.max(...requests.map(({ durationMs }) => Number(durationMs)));
   counted(storm, 'requests, of these answered 5xx, processes ended', `${requests.length}, ${failures}, 0`);
-  measured(storm, 'longest until an answer', slowest);
+  measured(storm, 'longest time to an answer', slowest);
 }

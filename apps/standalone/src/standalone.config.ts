@@ -13,7 +13,9 @@ export class StandaloneConfig {
   @IsString()
   readonly host: string = '127.0.0.1';
 
-  @Setting('PUBLIC_URL', 'Address callers reach the API at, used in links; default http://HOST:PORT.', { unit: 'URL' })
+  @Setting('PUBLIC_URL', 'Address at which callers reach the API, used in links; default http://HOST:PORT.', {
+    unit: 'URL',
+  })
   @IsOptional()
   @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
   readonly publicUrl?: string;
@@ -30,14 +32,14 @@ export class StandaloneConfig {
 
   @Setting(
     'WORKER_HEALTH_PORT',
-    'Port of the first worker’s /healthz and /readyz, the next has the next; 0 opens none.',
+    'Port of the first worker’s /healthz and /readyz, the next worker gets the next port; 0 = none.',
   )
   @IsInt()
   @Min(0)
   @Max(65_535)
   readonly workerHealthPort: number = 0;
 
-  @Setting('METRICS_PORT', 'With several processes on one machine: the API’s, each worker has the next one.')
+  @Setting('METRICS_PORT', 'Port of /metrics, which no other port serves; 0 = no metrics.')
   @IsInt()
   @Min(0)
   @Max(65_535)
@@ -48,12 +50,20 @@ export class StandaloneConfig {
   @Matches(/^[\x21-\x7e]{20,200}$/, { message: 'BOOTSTRAP_API_KEY must have 20 to 200 visible characters' })
   readonly bootstrapApiKey?: string;
 
-  @Setting('SECRET_KEY', 'Key that signs links and hashes API keys; kept in DATA_DIR when unset.', { secret: true })
+  @Setting(
+    'SECRET_KEY',
+    'Signs links, hashes API keys, seals secrets; at least 32 random characters, the same for every process.',
+    { secret: true },
+  )
   @IsOptional()
   @MinLength(32, { message: 'SECRET_KEY must have at least 32 characters' })
   readonly secretKey?: string;
 
-  @Setting('SECRET_KEY_PREVIOUS', 'Another SECRET_KEY that works too.', { secret: true })
+  @Setting(
+    'SECRET_KEY_PREVIOUS',
+    'A second SECRET_KEY whose links, sealed secrets, API keys, sessions and one-time links also work: the previous one, or the next.',
+    { secret: true },
+  )
   @IsOptional()
   @MinLength(32, { message: 'SECRET_KEY_PREVIOUS must have at least 32 characters' })
   readonly secretKeyPrevious?: string;
@@ -68,7 +78,11 @@ export class StandaloneConfig {
   @Matches(/^rediss?:\/\//, { message: 'REDIS_URL must start with redis:// or rediss://' })
   readonly redisUrl?: string;
 
-  @Setting('MODELS_FILE', 'Catalogue of models and providers.', { unit: 'path' })
+  @Setting(
+    'MODELS_FILE',
+    'Catalog of models and providers (docs/providers.md); unset = OpenAI if OPENAI_API_KEY is set, otherwise the sandbox.',
+    { unit: 'path' },
+  )
   @IsOptional()
   @IsString()
   readonly modelsFile?: string;

@@ -2,19 +2,19 @@ import { IsBoolean, IsInt, IsIP, IsUrl, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
 export class WorkerConfig {
-  @Setting('WORKER_CONCURRENCY', 'Tasks one worker process has in hand at once.')
+  @Setting('WORKER_CONCURRENCY', 'Tasks one worker process runs at once.')
   @IsInt()
   @Min(1)
   @Max(200)
   readonly concurrency: number = 10;
 
-  @Setting('SHUTDOWN_GRACE_MS', 'How long a stopping process may finish what it has begun.', { unit: 'ms' })
+  @Setting('SHUTDOWN_GRACE_MS', 'How long a stopping process may finish running work.', { unit: 'ms' })
   @IsInt()
   @Min(0)
   @Max(600_000)
   readonly shutdownGraceMs: number = 25_000;
 
-  @Setting('WORKER_HEALTH_PORT', 'Port of the worker’s /healthz and /readyz; 0 opens none.')
+  @Setting('WORKER_HEALTH_PORT', 'Port of the worker’s /healthz and /readyz; 0 = none.')
   @IsInt()
   @Min(0)
   @Max(65_535)
@@ -27,21 +27,17 @@ export class WorkerConfig {
   @IsIP()
   readonly healthHost: string = '127.0.0.1';
 
-  @Setting(
-    'PUBLIC_URL',
-    'Address callers reach the API at, used in links; a worker can’t know HOST and PORT of the API.',
-    {
-      unit: 'URL',
-    },
-  )
+  @Setting('PUBLIC_URL', 'Address at which callers reach the API, used in links; default http://HOST:PORT.', {
+    unit: 'URL',
+  })
   @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
   readonly publicUrl: string = 'http://127.0.0.1:3000';
 
-  @Setting('THUMBNAILS', 'Whether a thumbnail of each image is kept for the lists of the console.')
+  @Setting('THUMBNAILS', 'Whether to keep a thumbnail of each image for the console’s lists.')
   @IsBoolean()
   readonly thumbnails: boolean = true;
 
-  @Setting('IMAGE_RETENTION_HOURS', 'How long images and uploads are kept after their task ended.', { unit: 'h' })
+  @Setting('IMAGE_RETENTION_HOURS', 'How long images and uploads are kept after their task ends.', { unit: 'h' })
   @IsInt()
   @Min(1)
   readonly imageRetentionHours: number = 72;
@@ -51,7 +47,7 @@ export class WorkerConfig {
   @Min(1)
   readonly taskRetentionHours: number = 168;
 
-  @Setting('CHAT_USAGE_RETENTION_DAYS', 'How long is kept what each chat has used; a month at least, for budgets.', {
+  @Setting('CHAT_USAGE_RETENTION_DAYS', 'How long the usage of each chat is kept; at least a month, for budgets.', {
     unit: 'days',
   })
   @IsInt()

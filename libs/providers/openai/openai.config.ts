@@ -36,21 +36,21 @@ export class OpenAiConfig {
   @Matches(/^[\x21-\x7e]+$/, { message: 'OPENAI_API_KEY must be visible ASCII without spaces' })
   readonly apiKey?: string;
 
-  @Setting('OPENAI_BASE_URL', 'Where the OpenAI-compatible server is, up to and including /v1.', { unit: 'URL' })
+  @Setting('OPENAI_BASE_URL', 'Address of the OpenAI-compatible server, up to and including /v1.', { unit: 'URL' })
   @Validate(PlainHttpUrl)
   readonly baseUrl: string = 'https://api.openai.com/v1';
 
-  @Setting('OPENAI_ORGANIZATION', 'Organization that images are charged to, if the key has several.')
+  @Setting('OPENAI_ORGANIZATION', 'Organization that is charged for images, if the key has several.')
   @IsOptional()
   @Matches(/^[\x21-\x7e]+$/, { message: 'OPENAI_ORGANIZATION must be visible ASCII without spaces' })
   readonly organization?: string;
 
-  @Setting('OPENAI_PROJECT', 'Project that images are charged to, if the key has several.')
+  @Setting('OPENAI_PROJECT', 'Project that is charged for images, if the key has several.')
   @IsOptional()
   @Matches(/^[\x21-\x7e]+$/, { message: 'OPENAI_PROJECT must be visible ASCII without spaces' })
   readonly project?: string;
 
-  @Setting('OPENAI_IMAGE_MODEL', 'Name the server knows the image model by; unset sends the name that callers use.')
+  @Setting('OPENAI_IMAGE_MODEL', 'The server’s name for the image model; unset = the name that callers use.')
   @IsOptional()
   @IsString()
   readonly imageModel?: string;
@@ -72,7 +72,7 @@ export class OpenAiConfig {
   @IsBoolean()
   readonly stream: boolean = true;
 
-  @Setting('OPENAI_RESPONSE_FORMAT', 'b64_json or url, for servers that must be told; OpenAI itself refuses the field.')
+  @Setting('OPENAI_RESPONSE_FORMAT', 'b64_json or url, for servers that require the field; OpenAI itself rejects it.')
   @IsOptional()
   @IsIn(['b64_json', 'url'], { message: 'OPENAI_RESPONSE_FORMAT must be b64_json or url' })
   readonly responseFormat?: 'b64_json' | 'url';
@@ -85,7 +85,7 @@ export class OpenAiConfig {
   @IsIn(['fail', 'retry'], { message: 'OPENAI_INTERRUPTED must be fail or retry' })
   readonly interrupted: 'fail' | 'retry' = 'fail';
 
-  @Setting('OPENAI_CONNECT_TIMEOUT_MS', 'How long connecting to the server may take, TLS included.', { unit: 'ms' })
+  @Setting('OPENAI_CONNECT_TIMEOUT_MS', 'Time limit for connecting to the server, TLS included.', { unit: 'ms' })
   @IsInt()
   @Min(50)
   @Max(HOUR_MS)
@@ -93,7 +93,7 @@ export class OpenAiConfig {
 
   @Setting(
     'OPENAI_FIRST_BYTE_TIMEOUT_MS',
-    'From the end of the request to the head of its answer; without a stream that is the whole drawing.',
+    'Time limit from the end of the request to the head of its answer; without a stream that covers the whole generation.',
     {
       unit: 'ms',
     },
@@ -115,7 +115,7 @@ export class OpenAiConfig {
   @Max(HOUR_MS)
   readonly idleTimeoutMs: number = 300_000;
 
-  @Setting('OPENAI_TOTAL_TIMEOUT_MS', 'One call in all, from connecting to the last byte.', { unit: 'ms' })
+  @Setting('OPENAI_TOTAL_TIMEOUT_MS', 'Time limit of one call, from connecting to the last byte.', { unit: 'ms' })
   @IsInt()
   @Min(50)
   @Max(HOUR_MS)

@@ -2,13 +2,13 @@ import { IsBoolean, IsOptional, IsString } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
 export class SandboxConfig {
-  @Setting('NODE_ENV', 'With production, prompts can order no latency and no fault from the sandbox unless it is said.')
+  @Setting('NODE_ENV', 'In production, the sandbox ignores directives in prompts unless SANDBOX_DIRECTIVES is true.')
   @IsString()
   readonly nodeEnv: string = 'development';
 
   @Setting(
     'SANDBOX_DIRECTIVES',
-    'Whether prompts may order latency and faults, a crash of the worker among them; unset means not in production.',
+    'Whether prompts may request latency and faults, including a crash of the worker; unset = not in production.',
     { unit: 'true or false' },
   )
   @IsOptional()

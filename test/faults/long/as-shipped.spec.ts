@@ -64,7 +64,7 @@ describe('with the settings as shipped', () => {
         const from = Date.now();
         expect(await callers.ended([taskId], PATIENCE_MS)).toEqual(['completed']);
         const taken = (await readAudit(room.pool, [taskId])).find(({ attempt }) => attempt === 2);
-        measured(`Worker ${name}`, 'until another has taken up its task', (taken?.at.getTime() ?? Infinity) - from);
+        measured(`Worker ${name}`, 'until another worker picks up its task', (taken?.at.getTime() ?? Infinity) - from);
         if (name === 'killed') await victim.start();
         else victim.thaw();
         expect(await callers.ended([taskId], 0)).toEqual(['completed']);
@@ -76,7 +76,7 @@ describe('with the settings as shipped', () => {
       const { taskId, victim } = await atTheProvider(3_000);
       const from = performance.now();
       expect(await victim.stop()).toMatchObject({ code: 0 });
-      measured('Worker told to stop', 'until it ended, a picture of 3 s in hand', performance.now() - from);
+      measured('Worker stopped', 'until it exits, with a 3 s image in progress', performance.now() - from);
       expect(await callers.ended([taskId], 0)).toEqual(['completed']);
       await victim.start();
     });
@@ -142,13 +142,13 @@ describe('with the settings as shipped', () => {
         expect(refusals[1]?.status).toBe(503);
         measured(
           `Redis ${name}`,
-          'until new work is refused',
+          'until new work is rejected',
           Math.max(...refusals.map(({ milliseconds }) => milliseconds)),
         );
         const over = performance.now() + OUTAGE_MS;
         await waitUntil(() => performance.now() > over, { timeoutMs: OUTAGE_MS });
         await mend();
-        measured(`Redis ${name} for 3 s`, 'until new work is taken once it is back', await callers.untilAccepted());
+        measured(`Redis ${name} for 3 s`, 'until new work is accepted after recovery', await callers.untilAccepted());
         await allEnded();
       },
       120_000,
@@ -183,11 +183,11 @@ describe('with the settings as shipped', () => {
         expect(new Set(refusals.map(({ status }) => status))).toEqual(new Set([503]));
         measured(
           `Postgres ${name}`,
-          'until new work is refused',
+          'until new work is rejected',
           Math.max(...refusals.map(({ milliseconds }) => milliseconds)),
         );
         await mend();
-        measured(`Postgres ${name}`, 'until new work is taken once it is back', await callers.untilAccepted());
+        measured(`Postgres ${name}`, 'until new work is accepted after recovery', await callers.untilAccepted());
         await allEnded();
       },
       120_000,

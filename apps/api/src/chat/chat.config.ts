@@ -2,19 +2,19 @@ import { IsInt, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
 export class ChatConfig {
-  @Setting('CHAT_CONNECT_TIMEOUT_MS', 'How long making a connection to a chat provider may take.', { unit: 'ms' })
+  @Setting('CHAT_CONNECT_TIMEOUT_MS', 'Time limit for connecting to a chat provider.', { unit: 'ms' })
   @IsInt()
   @Min(50)
   @Max(60_000)
   readonly connectMs: number = 5_000;
 
-  @Setting('CHAT_FIRST_BYTE_TIMEOUT_MS', 'How long a chat provider may take until it begins to answer.', { unit: 'ms' })
+  @Setting('CHAT_FIRST_BYTE_TIMEOUT_MS', 'Time limit until a chat provider starts to answer.', { unit: 'ms' })
   @IsInt()
   @Min(100)
   @Max(600_000)
   readonly firstByteMs: number = 60_000;
 
-  @Setting('CHAT_TOTAL_TIMEOUT_MS', 'How long a chat may take in all; then its connection is cut.', { unit: 'ms' })
+  @Setting('CHAT_TOTAL_TIMEOUT_MS', 'Time limit of a whole chat; then its connection is cut.', { unit: 'ms' })
   @IsInt()
   @Min(100)
   @Max(3_600_000)
@@ -22,7 +22,7 @@ export class ChatConfig {
 
   @Setting(
     'CHAT_AFTER_HANGUP_MS',
-    'How long a chat with a price is read on after its caller has left, to learn what it costs; 0 = not at all, so that it is always estimated.',
+    'How long a chat with a price is still read after its caller disconnects, to learn its cost; 0 = never, the cost is always estimated.',
     { unit: 'ms' },
   )
   @IsInt()
@@ -30,7 +30,7 @@ export class ChatConfig {
   @Max(600_000)
   readonly afterHangupMs: number = 30_000;
 
-  @Setting('CHAT_AFTER_HANGUP_BYTES', 'How many bytes of its answer are read on then.', { unit: 'bytes' })
+  @Setting('CHAT_AFTER_HANGUP_BYTES', 'Maximum bytes read from such an answer.', { unit: 'bytes' })
   @IsInt()
   @Min(0)
   @Max(1_073_741_824)

@@ -13,14 +13,16 @@ export class ApiConfig {
   @IsString()
   readonly host: string = '127.0.0.1';
 
-  @Setting('PUBLIC_URL', 'Address callers reach the API at, used in links; default http://HOST:PORT.', { unit: 'URL' })
+  @Setting('PUBLIC_URL', 'Address at which callers reach the API, used in links; default http://HOST:PORT.', {
+    unit: 'URL',
+  })
   @IsOptional()
   @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
   readonly publicUrl?: string;
 
   @Setting(
     'HSTS_SECONDS',
-    'Where PUBLIC_URL is https: how long browsers must not use plain http for its host, any port of it; 0 = nothing is said.',
+    'If PUBLIC_URL is https: how long browsers must not use plain http for its host, on any port; 0 = no such header.',
     { unit: 's' },
   )
   @IsInt()
@@ -28,7 +30,7 @@ export class ApiConfig {
   @Max(63_072_000)
   readonly hstsSeconds: number = 31_536_000;
 
-  @Setting('SYNC_WAIT_MS', 'How long a synchronous call waits for its image before it is answered still_running.', {
+  @Setting('SYNC_WAIT_MS', 'How long a synchronous call waits for its image before it gets still_running.', {
     unit: 'ms',
   })
   @IsInt()
@@ -44,7 +46,10 @@ export class ApiConfig {
   @Max(60_000)
   readonly streamPingMs: number = 15_000;
 
-  @Setting('ALLOW_PIXEL_SIZE', 'Take the pixel sizes of the table in generations too, for clients that know no ratios.')
+  @Setting(
+    'ALLOW_PIXEL_SIZE',
+    'Accept the pixel sizes of the table in generations too, for clients that don’t support ratios.',
+  )
   @IsBoolean()
   readonly allowPixelSize: boolean = false;
 
@@ -62,7 +67,7 @@ export class ApiConfig {
 
   @Setting(
     'REQUEST_TIMEOUT_MS',
-    'How long a request may take to arrive; one that takes longer is answered 408. Its headers have 15 s of it.',
+    'Time limit for receiving a request, 15 s of it for the headers; a slower request gets 408.',
     { unit: 'ms' },
   )
   @IsInt()
@@ -72,7 +77,7 @@ export class ApiConfig {
 
   @Setting(
     'BODY_MEMORY',
-    'Bytes of bodies one process holds at a time, of one account or network at most two thirds; more are rejected. At least 1.5 x JSON_BODY_LIMIT counts.',
+    'Bytes of request bodies one process holds at once, at most two thirds of them for one account or network; more are rejected. Never less than 1.5 x JSON_BODY_LIMIT.',
     { unit: 'bytes' },
   )
   @IsInt()
@@ -81,17 +86,14 @@ export class ApiConfig {
 
   @Setting(
     'UNAUTHENTICATED_CONNECTIONS',
-    'Connections that one network address (IPv6: one /64) may hold at an API without having shown a key; those of TRUSTED_PROXIES do not count; 0 = any number.',
+    'Connections that one network address (IPv6: one /64) may hold at an API without having sent a key; those of TRUSTED_PROXIES don’t count; 0 = unlimited.',
   )
   @IsInt()
   @Min(0)
   @Max(1_000_000)
   readonly unauthenticatedConnections: number = 4_096;
 
-  @Setting(
-    'UNKNOWN_KEY_LOOKUPS',
-    'Look-ups that a process has under way at once for API keys it has not met; one of each network.',
-  )
+  @Setting('UNKNOWN_KEY_LOOKUPS', 'Lookups of unknown API keys that a process runs at once, one per network.')
   @IsInt()
   @Min(1)
   @Max(100)
@@ -99,7 +101,7 @@ export class ApiConfig {
 
   @Setting(
     'UNKNOWN_KEYS_WAITING',
-    'Requests of one network that may wait for such a look-up, and half of those of all networks; more are answered 429 or 503.',
+    'Requests of one network that may wait for such a lookup, and half the maximum for all networks; more get 429 or 503.',
   )
   @IsInt()
   @Min(1)
@@ -108,7 +110,7 @@ export class ApiConfig {
 
   @Setting(
     'TRUSTED_PROXIES',
-    'Addresses and networks (10.0.0.0/8) of proxies whose X-Forwarded-For names the caller, where attempts to sign in, unknown keys and bodies are counted; empty = none is trusted.',
+    'Addresses and networks (10.0.0.0/8) of proxies whose X-Forwarded-For names the caller, for limits on sign-in attempts, unknown keys and bodies; empty = none.',
     { list: true },
   )
   @ValidateBy({
@@ -120,7 +122,7 @@ export class ApiConfig {
   })
   readonly trustedProxies: string[] = [];
 
-  @Setting('SHUTDOWN_GRACE_MS', 'How long a stopping process may finish what it has begun.', { unit: 'ms' })
+  @Setting('SHUTDOWN_GRACE_MS', 'How long a stopping process may finish running work.', { unit: 'ms' })
   @IsInt()
   @Min(0)
   @Max(600_000)
@@ -128,7 +130,7 @@ export class ApiConfig {
 
   @Setting(
     'SHUTDOWN_DELAY_MS',
-    'How long a stopping API still takes connections while /readyz already says no; longer than a load balancer needs to look.',
+    'How long a stopping API still accepts connections while /readyz already fails; longer than the load balancer’s check interval.',
     { unit: 'ms' },
   )
   @IsInt()

@@ -2,19 +2,19 @@ import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
 export class LimitsConfig {
-  @Setting('RATE_SUBMITS_PER_MINUTE', 'Image requests an API key may send in a minute; 0 = any number.')
+  @Setting('RATE_SUBMITS_PER_MINUTE', 'Image requests per minute of an API key; 0 = unlimited.')
   @IsInt()
   @Min(0)
   @Max(1_000_000_000)
   readonly submitsPerMinute: number = 60;
 
-  @Setting('RATE_POLLS_PER_MINUTE', 'Reads and cancels of tasks an API key may make in a minute; 0 = any number.')
+  @Setting('RATE_POLLS_PER_MINUTE', 'Reads and cancels of tasks per minute of an API key; 0 = unlimited.')
   @IsInt()
   @Min(0)
   @Max(1_000_000_000)
   readonly pollsPerMinute: number = 600;
 
-  @Setting('RATE_CHATS_PER_MINUTE', 'Chats an API key may send in a minute; 0 = any number.')
+  @Setting('RATE_CHATS_PER_MINUTE', 'Chats per minute of an API key; 0 = unlimited.')
   @IsInt()
   @Min(0)
   @Max(1_000_000_000)
@@ -22,7 +22,7 @@ export class LimitsConfig {
 
   @Setting(
     'ACCOUNT_SUBMITS_PER_MINUTE',
-    'Image requests that all API keys of an account may send in a minute; 0 = any number, unset = five times RATE_SUBMITS_PER_MINUTE.',
+    'Image requests per minute of all API keys of an account together; 0 = unlimited, unset = five times RATE_SUBMITS_PER_MINUTE.',
   )
   @IsOptional()
   @IsInt()
@@ -32,7 +32,7 @@ export class LimitsConfig {
 
   @Setting(
     'ACCOUNT_POLLS_PER_MINUTE',
-    'Reads of tasks that all API keys of an account may make in a minute; 0 = any number, unset = five times RATE_POLLS_PER_MINUTE.',
+    'Reads and cancels of tasks per minute of all API keys of an account together; 0 = unlimited, unset = five times RATE_POLLS_PER_MINUTE.',
   )
   @IsOptional()
   @IsInt()
@@ -42,7 +42,7 @@ export class LimitsConfig {
 
   @Setting(
     'ACCOUNT_CHATS_PER_MINUTE',
-    'Chats that all API keys of an account may send in a minute; 0 = any number, unset = five times RATE_CHATS_PER_MINUTE.',
+    'Chats per minute of all API keys of an account together; 0 = unlimited, unset = five times RATE_CHATS_PER_MINUTE.',
   )
   @IsOptional()
   @IsInt()

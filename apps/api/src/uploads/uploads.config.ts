@@ -2,7 +2,7 @@ import { IsInt, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
 export class UploadsConfig {
-  @Setting('UPLOAD_RETENTION_HOURS', 'How long an image sent to /v1/uploads/images can be named in requests.', {
+  @Setting('UPLOAD_RETENTION_HOURS', 'How long requests can use an image sent to /v1/uploads/images.', {
     unit: 'h',
   })
   @IsInt()
@@ -10,7 +10,7 @@ export class UploadsConfig {
   @Max(8_760)
   readonly retentionHours: number = 72;
 
-  @Setting('UPLOADS_PER_ACCOUNT_BYTES', 'Bytes of uploads an account may have that have not expired; 0 = unlimited.', {
+  @Setting('UPLOADS_PER_ACCOUNT_BYTES', 'Bytes of unexpired uploads an account may have; 0 = unlimited.', {
     unit: 'bytes',
   })
   @IsInt()
