@@ -136,7 +136,10 @@ export async function takeUndelivered(
   database: Queryable,
   { fingerprint, apiKeyId, requestId }: { fingerprint: Buffer; apiKeyId: string; requestId: string },
 ): Promise<string | undefined> {
-  const { rows } = await database.query<{ id: string | null }>({ ...UNDELIVERED, values: [fingerprint, apiKeyId, requestId] });
+  const { rows } = await database.query<{ id: string | null }>({
+    ...UNDELIVERED,
+    values: [fingerprint, apiKeyId, requestId],
+  });
   return rows[0]?.id ?? undefined;
 }
 

@@ -38,7 +38,10 @@ describe('money', () => {
     const config = { databaseUrl: room.databaseUrl, databasePool: 10, connectTimeoutMs: 5_000, queryTimeoutMs: 10_000 };
     other = new PrismaService(config, room.logger);
     budgets = new BudgetRepository(room.database);
-    intakes = [new TaskIntake(room.database, room.store), new TaskIntake(other, new TaskStore(other))];
+    intakes = [
+      new TaskIntake(room.database, room.store, room.tasksConfig),
+      new TaskIntake(other, new TaskStore(other), room.tasksConfig),
+    ];
   });
   afterAll(async () => {
     await other.close();
@@ -207,7 +210,7 @@ describe('money', () => {
     expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 40_000 });
     const refused = { kind: 'key', key: `refused-${apiKeyId}`, fingerprint: randomBytes(32) } as const;
     await expect(take({ apiKeyId }, refused)).rejects.toMatchObject({ code: 'insufficient_quota' });
-    const retried = { kind: 'attempt', retry: 1, fingerprint: randomBytes(32) } as const;
+    const retried = { kind: 'attempt', retry: 1, counted: true, fingerprint: randomBytes(32) } as const;
     await expect(take({ apiKeyId }, retried)).rejects.toMatchObject({ code: 'insufficient_quota' });
     const { rows } = await room.sql('SELECT kind FROM charges WHERE api_key_id = $1', [apiKeyId]);
     expect(rows).toEqual([{ kind: 'reserve' }]);

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { loadConfig } from '#config/load-config.js';
 import { DiskStore } from '#storage/disk-store.js';
-import { TaskIntake } from '#tasks/task-intake.js';
+import { TaskIntake, type Intake } from '#tasks/task-intake.js';
+import { newRequestId } from '#tasks/task-id.js';
 import type { RequestIdentity } from '#tasks/request-identity.js';
 import { ExpireKeys } from '#tasks/expire-keys.js';
 import { ExpireObjects } from '#tasks/expire-objects.js';
@@ -20,7 +21,10 @@ describe('taking requests in', () => {
   beforeAll(async () => {
     room = await openTaskRoom();
     // Two of them share nothing but the database, like two processes.
-    intakes = [new TaskIntake(room.database, room.store), new TaskIntake(room.database, room.store)];
+    intakes = [
+      new TaskIntake(room.database, room.store, room.tasksConfig),
+      new TaskIntake(room.database, room.store, room.tasksConfig),
+    ];
   });
   afterAll(() => room.close());
 
@@ -28,6 +32,7 @@ describe('taking requests in', () => {
   const attempt = (retry: number, fingerprint = randomBytes(32)): RequestIdentity => ({
     kind: 'attempt',
     retry,
+    counted: true,
     fingerprint,
   });
   const take = (identity?: RequestIdentity, changes = {}) => {
@@ -130,6 +135,108 @@ describe('taking requests in', () => {
     const first = await take(attempt(0, fingerprint));
     await room.sql(`UPDATE tasks SET ${change} WHERE id = $1`, [first.task.id]);
     expect((await take(attempt(1, fingerprint), changes)).attached).toBe(false);
+  });
+
+  describe('an equal request of a client that counts no tries', () => {
+    const WINDOW_MS = 120_000;
+    const uncounted = (fingerprint = randomBytes(32)): RequestIdentity => ({
+      ...{ kind: 'attempt', retry: 0, counted: false },
+      fingerprint,
+    });
+    const leave = ({ task }: Intake, requestId: string) => room.store.markAbandoned(task.id, requestId);
+    /** A request, and its id. */
+    const ask = async (identity: RequestIdentity, changes = {}) => {
+      const requestId = newRequestId();
+      return { requestId, intake: await take(identity, { requestId, ...changes }) };
+    };
+
+    it('is a task of its own while the first caller waits, and the task of a caller that has left', async () => {
+      const identity = uncounted();
+      const first = await ask(identity);
+      const second = await ask(identity);
+      expect(second.intake).toMatchObject({ attached: false });
+      await leave(first.intake, first.requestId);
+      const third = await ask(identity);
+      expect(third.intake).toMatchObject({ attached: true, task: { id: first.intake.task.id } });
+      expect((await ask(identity)).intake.attached).toBe(false);
+    });
+
+    it('can leave what it has attached to, over and over, and the late leave of an earlier caller changes nothing', async () => {
+      const identity = uncounted();
+      const first = await ask(identity);
+      await leave(first.intake, first.requestId);
+      for (let tries = 0; tries < 3; tries++) {
+        const again = await ask(identity);
+        expect(again.intake).toMatchObject({ attached: true, task: { id: first.intake.task.id } });
+        await leave(first.intake, first.requestId);
+        expect(await intakes[0].find(command(), identity)).toBeUndefined();
+        await leave(again.intake, again.requestId);
+      }
+    });
+
+    it('gives what one caller has left to one of twenty that come at once', async () => {
+      const identity = uncounted();
+      const left = await Promise.all([ask(identity), ask(identity), ask(identity)]);
+      for (const { intake, requestId } of left) await leave(intake, requestId);
+      const taken = await Promise.all(Array.from({ length: 20 }, () => ask(identity)));
+      const attached = taken.filter(({ intake }) => intake.attached).map(({ intake }) => intake.task.id);
+      expect(attached.sort()).toEqual(left.map(({ intake }) => intake.task.id).sort());
+      expect(new Set(taken.map(({ intake }) => intake.task.id)).size).toBe(20);
+    });
+
+    it.each<[string, string, object]>([
+      ['was delivered', 'delivered_at = now()', {}],
+      ['was left too long ago', `abandoned_at = now() - interval '${WINDOW_MS + 1_000} milliseconds'`, {}],
+      ['was cancelled', `status = 'cancelled', phase = 'done', finished_at = now()`, {}],
+      ['is of another API key', 'request_id = request_id', { apiKeyId: 'key_other' }],
+    ])('is a new task when the one that was left %s', async (_name, change, changes) => {
+      const identity = uncounted();
+      const first = await ask(identity);
+      await leave(first.intake, first.requestId);
+      await room.sql(`UPDATE tasks SET ${change} WHERE id = $1`, [first.intake.task.id]);
+      expect((await ask(identity, changes)).intake.attached).toBe(false);
+    });
+
+    const call = (charged: string, free = false) =>
+      JSON.stringify([{ n: 1, provider: 'p', key: '', model: 'm', free, startedAt: 'x', endedAt: 'x', charged }]);
+    it.each<[string, string, string, boolean]>([
+      ['may have been charged', call('maybe'), 'now()', true],
+      ['was charged', call('yes'), 'now()', true],
+      ['was charged longer ago than a minute', call('yes'), `now() - interval '61 seconds'`, false],
+      ['cost nothing', call('no'), 'now()', false],
+      ['may have been charged by a free provider', call('maybe', true), 'now()', false],
+      ['never reached a provider', '[]', 'now()', false],
+    ])('after a failure that %s', async (_name, calls, finishedAt, attaches) => {
+      const identity = uncounted();
+      const { intake } = await ask(identity);
+      await room.sql(
+        `UPDATE tasks SET status = 'failed', phase = 'done', finished_at = ${finishedAt}, calls = $2 WHERE id = $1`,
+        [intake.task.id, calls],
+      );
+      const [again, more] = [await ask(identity), await ask(identity)];
+      expect([again.intake.attached, more.intake.attached]).toEqual([attaches, attaches]);
+      if (attaches) expect(again.intake.task).toMatchObject({ id: intake.task.id, status: 'failed' });
+    });
+
+    it('is found without making anything', async () => {
+      const identity = uncounted();
+      expect(await intakes[0].find(command(), identity)).toBeUndefined();
+      const { intake, requestId } = await ask(identity);
+      expect(await intakes[0].find(command(), identity)).toBeUndefined();
+      await leave(intake, requestId);
+      expect(await intakes[0].find(command(), identity)).toMatchObject({ task: { id: intake.task.id } });
+    });
+  });
+
+  it('gives a counted retry what was left before what somebody waits for', async () => {
+    const fingerprint = randomBytes(32);
+    const requestId = newRequestId();
+    const first = await take(attempt(0, fingerprint), { requestId });
+    const second = await take(attempt(0, fingerprint));
+    await room.sql(`UPDATE tasks SET created_at = created_at - interval '1 second' WHERE id = $1`, [first.task.id]);
+    await room.store.markAbandoned(first.task.id, requestId);
+    expect((await take(attempt(1, fingerprint))).task.id).toBe(first.task.id);
+    expect((await take(attempt(1, fingerprint))).task.id).toBe(second.task.id);
   });
 
   it('finds what a request repeats without making anything', async () => {

@@ -73,7 +73,12 @@ describe('the ledger', () => {
     const config = { databaseUrl: room.databaseUrl, databasePool: 8, connectTimeoutMs: 5_000, queryTimeoutMs: 10_000 };
     processes = [room.database, new PrismaService(config, room.logger)].map((database) => {
       const store = new TaskStore(database);
-      return { database, store, intake: new TaskIntake(database, store), transitions: new TaskTransitions(database) };
+      return {
+        database,
+        store,
+        intake: new TaskIntake(database, store, room.tasksConfig),
+        transitions: new TaskTransitions(database),
+      };
     });
   });
   afterAll(async () => {
@@ -195,7 +200,7 @@ describe('the ledger', () => {
         `${name} of ${kind === 'key' ? (caller[0] ?? '') : caller}${this.run}`.padEnd(32),
       );
       if (kind === 'key') return { kind: 'key', key: name, fingerprint };
-      return kind === 'retry' ? { kind: 'attempt', retry: 1, fingerprint } : undefined;
+      return kind === 'retry' ? { kind: 'attempt', retry: 1, counted: true, fingerprint } : undefined;
     }
 
     private async set(index: number): Promise<void> {

@@ -79,6 +79,7 @@ export async function openTaskRoom(redisUrl?: string) {
     logger,
     prefix: testRedis.prefix,
     redisConfig,
+    tasksConfig,
     redisUrl: redisConfig.redisUrl,
     databaseUrl: testDatabase.url,
     store: new TaskStore(database),

@@ -39,7 +39,7 @@ export class AnswerInChat {
     if (reply.raw.destroyed) return;
     void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
     if (settled === undefined) throw notYet(request, reply, accepted.task);
-    this.watch(request, reply, accepted);
+    this.marks.watch(reply, accepted);
     const content = this.imageOf(settled);
     void reply.code(200).send(chatCompletion(headOf(settled), [{ content, finish: 'stop' }], usageOf(settled)));
   }
@@ -62,7 +62,7 @@ export class AnswerInChat {
       const settled = await this.calls.settled(accepted, reply, patienceFor(accepted.task));
       if (reply.raw.destroyed) return;
       if (settled === undefined) throw stillRunning(accepted.task.id);
-      this.watch(request, reply, accepted);
+      this.marks.watch(reply, accepted);
       say(chatChunk(head, 0, { content: this.imageOf(settled) }));
       say(chatChunk(head, 0, {}, 'stop'));
       const usage = usageOf(settled);
@@ -75,11 +75,6 @@ export class AnswerInChat {
     } finally {
       events.end();
     }
-  }
-
-  /** Only who counts its tries can come back for an answer that did not arrive. */
-  private watch(request: FastifyRequest, reply: FastifyReply, { mark, task }: Accepted): void {
-    if (mark?.kind === 'attempt') this.marks.watch(request, reply, task.id);
   }
 
   private imageOf(task: Task): string {

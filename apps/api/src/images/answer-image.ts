@@ -36,16 +36,16 @@ export class AnswerImage {
     const { task } = accepted;
     nameTask(request, reply, accepted);
     if (mode.asynchronous && mode.waitMs === 0) {
-      this.watch(request, reply, accepted);
+      this.marks.watch(reply, accepted);
       acceptTask(task, reply, mode);
       return;
     }
-    const settled = await this.calls.settled(accepted, reply, mode.waitMs);
+    const settled = await this.calls.settled(accepted, reply, mode.waitMs, mode.asynchronous);
     if (reply.raw.destroyed) return;
     void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
     if (settled === undefined && !mode.asynchronous) throw notYet(request, reply, task);
     const send = settled === undefined ? undefined : await this.outcome(settled, accepted.format, reply, mode);
-    this.watch(request, reply, accepted);
+    this.marks.watch(reply, accepted);
     if (send === undefined) acceptTask(task, reply, mode);
     else send();
   }
@@ -53,13 +53,8 @@ export class AnswerImage {
   /** What a key of submit mode `apimart` gets: the task id at once, with status 200. */
   answerSubmitted(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): void {
     nameTask(request, reply, accepted);
-    this.watch(request, reply, accepted);
+    this.marks.watch(reply, accepted);
     void reply.header('cache-control', 'no-store').code(200).send(submittedResponse(accepted.task.id));
-  }
-
-  /** Only who counts its tries can come back for an answer that did not arrive; a key finds its task in any case. */
-  private watch(request: FastifyRequest, reply: FastifyReply, { task, mark }: Accepted): void {
-    if (mark?.kind === 'attempt') this.marks.watch(request, reply, task.id);
   }
 
   /** Sends the image or throws the task's error, when it is called; what can go wrong before is thrown at once. */

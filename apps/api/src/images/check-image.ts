@@ -38,7 +38,7 @@ import {
 
 /** What every request says, whether or not a task is made of it. */
 export interface RequestSigns {
-  readonly mark: RequestMark | undefined;
+  readonly mark: RequestMark;
   readonly format: ResponseFormat;
   /** Whether the answer is a stream of events. */
   readonly streamed: boolean;
@@ -49,7 +49,7 @@ export interface RequestSigns {
 /** A request in which nothing is wrong, its images in the store. */
 export interface CheckedImage extends RequestSigns {
   readonly command: TaskCommand;
-  readonly identity: RequestIdentity | undefined;
+  readonly identity: RequestIdentity;
   readonly upload: InputUpload;
 }
 
@@ -81,7 +81,7 @@ export class CheckImage {
         ...{ inputs, mask: null, asynchronous: isTask },
       });
       this.rules.assertExact(command);
-      const identity = mark && { ...mark, fingerprint: await fingerprintOf('generations', request.body) };
+      const identity = { ...mark, fingerprint: await fingerprintOf('generations', request.body, mark) };
       releaseBody(request);
       return { command, identity, upload, ...signsOf(fields, caller, 'url'), mark, ignored };
     });
@@ -111,7 +111,7 @@ export class CheckImage {
       const context = { ...this.contextOf(request, caller, upload, ignored), inputs, mask, asynchronous };
       const command = editCommand(fields, context);
       this.rules.assertExact(command);
-      const identity = mark && { ...mark, fingerprint: await fingerprintOf('edits', request.body) };
+      const identity = { ...mark, fingerprint: await fingerprintOf('edits', request.body, mark) };
       releaseBody(request);
       return { command, identity, upload, ...signsOf(fields, caller, 'b64_json'), mark, ignored };
     });
@@ -124,7 +124,7 @@ export class CheckImage {
     if (Number(request.headers['content-length'] ?? 0) > limit) {
       throw new AppError('request_too_large', `The form is larger than ${limit} bytes.`);
     }
-    const upload = this.references.upload(newTaskId(), signal, mark !== undefined);
+    const upload = this.references.upload(newTaskId(), signal, true);
     return orDiscard(upload, async () => {
       const hold = new BodyHold(this.memory, sourceOf(request));
       const form = await readEditForm({ payload: request.raw, maxBytes: limit, hold }, upload);
@@ -140,7 +140,8 @@ export class CheckImage {
       const context = { ...this.contextOf(request, caller, upload, ignored), inputs, mask, asynchronous };
       const command = editCommand(fields, context);
       this.rules.assertExact(command);
-      const identity = mark && { ...mark, fingerprint: await fingerprintOf('edits', formBody(form, upload.digests)) };
+      const body = formBody(form, upload.digests);
+      const identity = { ...mark, fingerprint: await fingerprintOf('edits', body, mark) };
       return { command, identity, upload, ...signsOf(fields, caller, 'b64_json'), mark, ignored };
     });
   }
@@ -174,7 +175,7 @@ async function orDiscard(upload: InputUpload, check: () => Promise<CheckedImage>
 }
 
 /** A form that is refused for its headers is still read, so that its sender sees the answer. */
-function formMark(request: FastifyRequest): RequestMark | undefined {
+function formMark(request: FastifyRequest): RequestMark {
   try {
     return requestMark(request.headers);
   } catch (error) {

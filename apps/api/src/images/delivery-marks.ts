@@ -1,20 +1,23 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { TaskStore } from '#tasks/task-store.js';
 import { Logger } from '#telemetry/logger.js';
+import type { Accepted } from './accept-image.js';
 
 /** A connection that breaks so soon after its answer has most likely lost it on the way. */
 const TICK_MS = 1_000;
 
 interface Written {
   readonly taskId: string;
-  readonly socket: FastifyRequest['raw']['socket'];
+  readonly reply: FastifyReply;
+  readonly counted: boolean;
 }
 
 /**
- * Marks tasks whose outcome was written to their caller, so that a later identical request is a new one.
- * One statement for all of a moment, off every request's path. A mark that is lost does no harm: an SDK that comes
- * back within 15 minutes would get the same image once more.
+ * Notes in the row whether an outcome has reached its caller, so that a later equal request is a new one, or gets the
+ * task of a caller that left (TaskIntake). Deliveries are marked only for clients that count their tries, by one statement
+ * for all of a moment, off every request's path; abandoned tasks for all, at once. A delivery mark that is lost does no harm:
+ * an SDK that comes back within 15 minutes would get the same image once more.
  */
 @Injectable()
 export class DeliveryMarks implements OnApplicationShutdown {
@@ -27,12 +30,22 @@ export class DeliveryMarks implements OnApplicationShutdown {
     private readonly logger: Logger,
   ) {}
 
-  /** Marks the task once the reply, which carries its outcome, is written to its last byte. */
-  watch(request: FastifyRequest, reply: FastifyReply, taskId: string): void {
-    const { socket } = request.raw;
+  /** Follows the reply, which carries the outcome or the task's id, to its last byte. A key finds its task in any case. */
+  watch(reply: FastifyReply, { task, mark }: Accepted): void {
+    if (mark.kind === 'key') return;
     reply.raw.once('finish', () => {
-      this.fresh.push({ taskId, socket });
+      this.fresh.push({ taskId: task.id, reply, counted: mark.counted });
       this.timer ??= setInterval(() => void this.tick(), TICK_MS).unref();
+    });
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished) void this.abandoned(reply, task.id);
+    });
+  }
+
+  /** The caller has left, or is sent away without the outcome. Never throws. */
+  async abandoned(reply: FastifyReply, taskId: string): Promise<void> {
+    await this.tasks.markAbandoned(taskId, reply.request.id).catch((error: unknown) => {
+      this.logger.warn('delivery.not_marked', { count: 1, error });
     });
   }
 
@@ -44,16 +57,19 @@ export class DeliveryMarks implements OnApplicationShutdown {
 
   /** Each waits one tick: a connection that is reset meanwhile has lost what was written to it. */
   private async tick(): Promise<void> {
-    const due = this.settled.filter(({ socket }) => socket.errored === null).map(({ taskId }) => taskId);
+    const due = this.settled;
     this.settled = this.fresh;
     this.fresh = [];
     if (this.settled.length === 0) {
       clearInterval(this.timer);
       this.timer = undefined;
     }
-    if (due.length === 0) return;
-    await this.tasks.markDelivered(due).catch((error: unknown) => {
-      this.logger.warn('delivery.not_marked', { count: due.length, error });
+    const isLost = ({ reply }: Written): boolean => reply.request.raw.socket.errored !== null;
+    const delivered = due.filter((written) => written.counted && !isLost(written)).map(({ taskId }) => taskId);
+    await Promise.all(due.filter(isLost).map(({ reply, taskId }) => this.abandoned(reply, taskId)));
+    if (delivered.length === 0) return;
+    await this.tasks.markDelivered(delivered).catch((error: unknown) => {
+      this.logger.warn('delivery.not_marked', { count: delivered.length, error });
     });
   }
 }

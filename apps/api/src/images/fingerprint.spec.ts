@@ -1,12 +1,21 @@
 import fc from 'fast-check';
 import { fingerprintOf, formBody } from './fingerprint.js';
 
-const hex = async (body: unknown, action: 'generations' | 'edits' = 'generations'): Promise<string> =>
-  (await fingerprintOf(action, body)).toString('hex');
+const COUNTED = { kind: 'attempt', retry: 0, counted: true } as const;
+const hex = async (body: unknown, action: 'generations' | 'edits' = 'generations', mark = COUNTED): Promise<string> =>
+  (await fingerprintOf(action, body, mark)).toString('hex');
 
 describe('fingerprintOf', () => {
   it('is the same whatever the order of keys, at every depth', async () => {
     expect(await hex({ a: 1, b: { c: [1, 2], d: null } })).toBe(await hex({ b: { d: null, c: [1, 2] }, a: 1 }));
+  });
+
+  it('is the same for every try that is counted, and another one for clients that do not count', async () => {
+    const body = { prompt: 'a house' };
+    const of = async (retry: number, counted: boolean): Promise<string> =>
+      (await fingerprintOf('generations', body, { kind: 'attempt', retry, counted })).toString('hex');
+    expect(await of(2, true)).toBe(await hex(body));
+    expect(await of(0, false)).not.toBe(await hex(body));
   });
 
   it('differs with every other difference', async () => {

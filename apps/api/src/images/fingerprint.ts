@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { LongText, piecesOf } from '#contract/long-text.js';
+import type { RequestMark } from '#tasks/request-identity.js';
 import type { EditForm } from './edit-form.js';
 
 /** Characters of a text hashed at a time. */
@@ -9,11 +10,17 @@ const STEP = 262_144;
 const TURN = 16 * STEP;
 
 /**
- * SHA-256 of what a request asks for. The address has one spelling for all its aliases, and the way of answering is no
- * part of it: whoever repeats a sync call at `/async` asks for the same image. The order of keys does not count.
+ * SHA-256 of what a request asks for. All aliases of a path count as one, and how the call is answered does not count: a
+ * sync call that is repeated at `/async` asks for the same image. Neither does the order of keys. Clients that do not count
+ * their tries have fingerprints of their own, since their deliveries are not marked.
  */
-export async function fingerprintOf(action: 'generations' | 'edits', body: unknown): Promise<Buffer> {
-  const hash = createHash('sha256').update(`POST /v1/images/${action}\n`);
+export async function fingerprintOf(
+  action: 'generations' | 'edits',
+  body: unknown,
+  mark: RequestMark,
+): Promise<Buffer> {
+  const isUncounted = mark.kind === 'attempt' && !mark.counted;
+  const hash = createHash('sha256').update(`POST /v1/images/${action}\n${isUncounted ? 'not counted\n' : ''}`);
   let turn = 0;
   for (const piece of canonicalPieces(body)) {
     hash.update(piece);

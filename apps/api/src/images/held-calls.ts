@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { Task } from '#tasks/task.js';
 import { Draining } from '../common/draining.js';
 import type { Accepted } from './accept-image.js';
+import { DeliveryMarks } from './delivery-marks.js';
 import { WaitForTask } from './wait-for-task.js';
 
 /** Holds a caller until its task has ended. */
@@ -11,18 +12,29 @@ export class HeldCalls {
   constructor(
     private readonly wait: WaitForTask,
     private readonly draining: Draining,
+    private readonly marks: DeliveryMarks,
   ) {}
 
   /**
    * The finished task; undefined after `waitMs`, when the caller is gone, or when the process stops.
-   * The task goes on regardless.
+   * The task goes on regardless, and an equal request may have it then; not so when the caller is answered with its id
+   * after `waitMs` (`getsId`).
    */
-  async settled({ task, attached }: Accepted, reply: FastifyReply, waitMs: number): Promise<Task | undefined> {
+  async settled(accepted: Accepted, reply: FastifyReply, waitMs: number, getsId = false): Promise<Task | undefined> {
+    const settled = await this.held(accepted, reply, waitMs);
+    const { task, mark } = accepted;
+    const leaves = reply.raw.destroyed || (settled === undefined && !getsId);
+    if (leaves && mark.kind === 'attempt') await this.marks.abandoned(reply, task.id);
+    return settled;
+  }
+
+  private async held({ task, attached }: Accepted, reply: FastifyReply, waitMs: number): Promise<Task | undefined> {
     const call = new AbortController();
     const leave = (): void => {
       call.abort();
     };
     reply.raw.once('close', leave);
+    if (reply.raw.destroyed) leave();
     this.draining.hold(call);
     try {
       return await this.wait.settled(task, waitMs, call.signal, attached);

@@ -6,14 +6,14 @@ import type { RequestMark } from '#tasks/request-identity.js';
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * Whether a request says that it may repeat another; an Idempotency-Key wins over the count of an SDK.
+ * By what a request may repeat another; an Idempotency-Key wins over the count of an SDK.
  * Throws AppError `invalid_value` when the key is none.
  */
-export function requestMark(headers: IncomingHttpHeaders): RequestMark | undefined {
+export function requestMark(headers: IncomingHttpHeaders): RequestMark {
   const sent = headers['idempotency-key'];
   if (sent !== undefined) return { kind: 'key', key: keyOf(String(sent)) };
   const retry = retryCount(headers);
-  return retry === undefined ? undefined : { kind: 'attempt', retry };
+  return { kind: 'attempt', retry: retry ?? 0, counted: retry !== undefined };
 }
 
 /** How many tries of the same call an SDK of OpenAI has made before; undefined when it does not count them. */

@@ -42,8 +42,7 @@ export class StreamImage {
       const settled = await this.calls.settled(accepted, reply, patienceFor(accepted.task));
       if (reply.raw.destroyed) return;
       if (settled === undefined) throw stillRunning(accepted.task.id);
-      // Only who counts its tries can come back for an answer that did not arrive.
-      if (accepted.mark?.kind === 'attempt') this.marks.watch(request, reply, settled.id);
+      this.marks.watch(reply, accepted);
       await this.finish(settled, events);
     } catch (error) {
       if (error instanceof AppError) events.event('error', errorBody(error, request.id));

@@ -1,0 +1,188 @@
+import OpenAI from 'openai';
+import { waitUntil } from '#embedded/wait-until.js';
+import { gradientImage } from '#images/sample-images.fixture.js';
+import { FaultProxy, type Fault } from '../support/fault-proxy.js';
+import { newMarker } from '../support/fault-callers.js';
+import { LedgerProvider, type Plan } from '../support/ledger-provider.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+const TRIES = 6;
+
+/**
+ * Clients that try again without saying so: the AI SDK, LangChain's outer retry, OpenAI's SDKs before they counted. One
+ * image is made for what a caller left, and every other request has one of its own.
+ */
+describe('a client that tries again without counting', () => {
+  let provider: LedgerProvider;
+  let platform: Platform;
+  let png: Buffer;
+  const proxies: FaultProxy[] = [];
+
+  beforeAll(async () => {
+    provider = await LedgerProvider.start();
+    // The window is shorter than the images of these tests take.
+    platform = await startPlatform({
+      SYNC_WAIT_MS: '1500',
+      OPENAI_API_KEY: 'sk-ledger-secret-key',
+      OPENAI_BASE_URL: provider.url,
+    });
+    png = await gradientImage(128, 128, 'png');
+  }, 120_000);
+  afterAll(async () => {
+    await Promise.all(proxies.map((proxy) => proxy.close()));
+    await platform.close();
+    await provider.close();
+  });
+
+  async function doorWith(fates: readonly Fault[]): Promise<FaultProxy> {
+    const proxy = await FaultProxy.start(platform.url, fates);
+    proxies.push(proxy);
+    return proxy;
+  }
+
+  function planned(plan: Plan): string {
+    const marker = newMarker();
+    provider.plan(marker, plan);
+    return marker;
+  }
+
+  const rowsOf = async (marker: string) =>
+    (
+      await platform.pool.query<{ id: string; status: string; abandoned: boolean }>(
+        `SELECT id, status, abandoned_at IS NOT NULL AS abandoned FROM tasks WHERE prompt LIKE '%' || $1 || '%' ORDER BY created_at`,
+        [marker],
+      )
+    ).rows;
+
+  const wish = (marker: string): object => ({
+    model: 'gpt-image-2',
+    prompt: `a house ${marker}`,
+    size: '1:1',
+    resolution: '1k',
+    response_format: 'url',
+  });
+
+  interface Try {
+    readonly status: number;
+    readonly taskId: string | null;
+    readonly hasImage: boolean;
+    readonly code: string | undefined;
+  }
+
+  /** One try; status 0 = the connection broke. */
+  async function once(url: string, marker: string, way: 'generation' | 'edit' = 'generation'): Promise<Try> {
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ ...wish(marker), size: '1024x1024' })) form.set(name, String(value));
+    form.set('image', new Blob([new Uint8Array(png)], { type: 'image/png' }), `${Math.random()}.png`);
+    const headers = { authorization: `Bearer ${platform.key}` };
+    try {
+      const response = await (way === 'edit'
+        ? fetch(`${url}/v1/images/edits`, { method: 'POST', headers, body: form })
+        : fetch(`${url}/v1/images/generations`, {
+            method: 'POST',
+            headers: { ...headers, 'content-type': 'application/json' },
+            body: JSON.stringify(wish(marker)),
+          }));
+      const body = (await response.json()) as { data?: { url?: string }[]; error?: { code?: string } };
+      const hasImage = body.data?.[0]?.url !== undefined;
+      return { status: response.status, taskId: response.headers.get('x-task-id'), hasImage, code: body.error?.code };
+    } catch {
+      return { status: 0, taskId: null, hasImage: false, code: undefined };
+    }
+  }
+
+  /** Tries until there is an image, as clients do: after every 5xx and every broken connection, a little later. */
+  async function tryOn(url: string, marker: string, way?: 'generation' | 'edit'): Promise<Try[]> {
+    const tries: Try[] = [];
+    await waitUntil(
+      async () => {
+        tries.push(await once(url, marker, way));
+        return tries.at(-1)?.hasImage === true || tries.length === TRIES;
+      },
+      { timeoutMs: 60_000, everyMs: 300 },
+    );
+    return tries;
+  }
+
+  describe.each(['generation', 'edit'] as const)('with a %s', (way) => {
+    it('gets its image through windows that are shorter than the work, and it is bought once', async () => {
+      const marker = planned({ latencyMs: 4_000 });
+      const tries = await tryOn(platform.url, marker, way);
+      expect(tries.at(-1)).toMatchObject({ status: 200, hasImage: true });
+      expect(tries.filter(({ status }) => status === 504).length).toBeGreaterThan(0);
+      expect(new Set(tries.map(({ taskId }) => taskId)).size).toBe(1);
+      expect(provider.startsOf(marker)).toHaveLength(1);
+    });
+
+    it('gets its image although its connection was cut, and it is bought once', async () => {
+      const marker = planned({ latencyMs: 1_000 });
+      const door = await doorWith(['pass']);
+      const first = once(door.url, marker, way);
+      expect(await waitUntil(() => provider.startsOf(marker).length > 0, { timeoutMs: 20_000 })).toBe(true);
+      door.cut();
+      expect(await first).toMatchObject({ status: 0 });
+      expect(await waitUntil(async () => (await rowsOf(marker))[0]?.abandoned === true, { timeoutMs: 10_000 })).toBe(
+        true,
+      );
+      expect((await tryOn(platform.url, marker, way)).at(-1)).toMatchObject({ status: 200, hasImage: true });
+      expect(provider.startsOf(marker)).toHaveLength(1);
+      expect(await rowsOf(marker)).toMatchObject([{ status: 'completed', abandoned: false }]);
+    });
+  });
+
+  it('gets its image although the answer was lost on the way', async () => {
+    const marker = planned({});
+    const door = await doorWith([{ cutAfter: 0 }]);
+    expect(await once(door.url, marker)).toMatchObject({ status: 0 });
+    expect(await waitUntil(async () => (await rowsOf(marker))[0]?.abandoned === true, { timeoutMs: 10_000 })).toBe(
+      true,
+    );
+    expect((await tryOn(platform.url, marker)).at(-1)).toMatchObject({ status: 200, hasImage: true });
+    expect(provider.startsOf(marker)).toHaveLength(1);
+  });
+
+  it('is told of a failure that may have been charged again, and nothing is bought for it', async () => {
+    const marker = planned({ faults: ['html-502'] });
+    const tries = await tryOn(platform.url, marker);
+    expect(tries).toHaveLength(TRIES);
+    expect(new Set(tries.map(({ status, taskId, code }) => `${status} ${code} ${taskId}`))).toEqual(
+      new Set([`502 upstream_error ${tries[0]?.taskId}`]),
+    );
+    expect(provider.startsOf(marker)).toHaveLength(1);
+  });
+
+  it('gets another task after a failure that cost nothing', async () => {
+    const marker = planned({ faults: ['moderation'] });
+    const refused = await once(platform.url, marker);
+    expect(refused).toMatchObject({ status: 400, code: 'moderation_blocked' });
+    expect(await once(platform.url, marker)).toMatchObject({ status: 200, hasImage: true });
+    expect(await rowsOf(marker)).toHaveLength(2);
+  });
+
+  it('gets as many images as it sends requests while each of them waits', async () => {
+    const marker = planned({ latencyMs: 500 });
+    const answers = await Promise.all(Array.from({ length: 4 }, () => once(platform.url, marker)));
+    expect(answers.map(({ hasImage }) => hasImage)).toEqual([true, true, true, true]);
+    expect(new Set(answers.map(({ taskId }) => taskId)).size).toBe(4);
+    expect(provider.startsOf(marker)).toHaveLength(4);
+  });
+
+  it('gets another image after one that was delivered', async () => {
+    const marker = planned({});
+    const [first, second] = [await once(platform.url, marker), await once(platform.url, marker)];
+    expect([first?.hasImage, second?.hasImage]).toEqual([true, true]);
+    expect(second?.taskId).not.toBe(first?.taskId);
+  });
+
+  it('gets its image when its framework tries again around an SDK that counts', async () => {
+    const marker = planned({ latencyMs: 4_000 });
+    const openai = new OpenAI({ apiKey: platform.key, baseURL: `${platform.url}/v1`, maxRetries: 0 });
+    const answered = async (): Promise<boolean> =>
+      openai.images
+        .generate(wish(marker) as OpenAI.ImageGenerateParamsNonStreaming)
+        .then(({ data }) => data?.[0]?.url !== undefined)
+        .catch(() => false);
+    expect(await waitUntil(answered, { timeoutMs: 30_000, everyMs: 300 })).toBe(true);
+    expect(provider.startsOf(marker)).toHaveLength(1);
+  });
+});
