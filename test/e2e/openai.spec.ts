@@ -30,8 +30,12 @@ describe('pictures from an OpenAI-compatible server', () => {
   }, 60_000);
 
   const order = { model: 'gpt-image-2', prompt: 'a pear', size: '1:1', resolution: '1k' };
-  const generate = (changes: object = {}) =>
-    platform.call('/v1/images/generations', { body: { ...order, response_format: 'b64_json', ...changes } });
+  let count = 0;
+  /** Each asks for an image of its own: a failure that may have been charged is answered to equal requests, too. */
+  const generate = (changes: object = {}) => {
+    const body = { ...order, prompt: `a pear, number ${++count}`, response_format: 'b64_json', ...changes };
+    return platform.call('/v1/images/generations', { body });
+  };
 
   async function taskOf(response: Response): Promise<Record<string, unknown>> {
     const answer = await platform.call(`/v1/tasks/${response.headers.get('x-task-id') ?? ''}`);
