@@ -45,7 +45,7 @@ export interface AuditQuery {
 }
 
 /** Stands for whoever is nobody of the account. */
-export const NOBODY = 'nobody';
+const NOBODY = 'nobody';
 
 /** Who did what; only ever added to. */
 @Injectable()

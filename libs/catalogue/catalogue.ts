@@ -19,7 +19,7 @@ export interface Route {
 }
 
 /** Amounts of money in millionths of the catalogue's currency unit. */
-export interface ImagePrices {
+interface ImagePrices {
   /** By tier, then by quality; `auto` is what an unlisted quality costs. */
   readonly perImage: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }

@@ -47,7 +47,7 @@ function hostProblem(url: URL, rules: AddressRules): string | undefined {
 }
 
 /** The address a URL spells out, in whatever notation, or undefined for a name. */
-export function literalAddress(url: URL): string | undefined {
+function literalAddress(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   return ipaddr.isValid(host) ? host : undefined;
 }

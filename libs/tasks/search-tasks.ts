@@ -27,7 +27,7 @@ export interface TaskSearch extends Omit<TaskListQuery, 'after'> {
 }
 
 /** A place in the account's tasks. */
-export interface SearchedUntil {
+interface SearchedUntil {
   readonly id: string;
   readonly createdAt: Date;
 }

@@ -149,11 +149,6 @@ function readParts<T>(
   });
 }
 
-/** Throws AppError `request_too_large` when the request announces a longer body. */
-export function assertAnnouncedLength(headers: IncomingHttpHeaders, maxBytes: number): void {
-  if (Number(headers['content-length'] ?? 0) > maxBytes) throw formTooLarge(maxBytes);
-}
-
 /** Skips a file. A part that is cut short fails its stream, maybe before anyone reads it. */
 export function passBy(stream: Readable): void {
   stream.on('error', () => undefined).resume();
