@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { finishPicture } from '#images/finish-image.js';
+import { finishImage } from '#images/steps/finish-image.js';
 import { makeThumbnail, THUMBNAIL_EDGE } from '#images/thumbnail.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
@@ -57,7 +57,7 @@ async function onePicture(store, pixels, round) {
   const bytes = await buffer(image);
   marks.push(performance.now());
   const order = { target: pixels, format: 'png', compression: undefined, background: undefined };
-  const picture = await finishPicture(bytes, order, signal);
+  const picture = await finishImage(bytes, order, signal);
   marks.push(performance.now());
   const key = `results/task_${'0'.repeat(26)}/${round}-${picture.width}.png`;
   await store.put(key, Readable.from([picture.bytes]), { contentType: picture.contentType });

@@ -2,6 +2,9 @@ import { Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '#telemetry/logger.js';
 import type { QueueConfig } from './queue.config.js';
 
+/** The injection token of the connection for short commands: enqueue, publish, counters. */
+export const PRODUCER_REDIS = Symbol('producer redis');
+
 /** Quick first tries, then every 2 s: a queue that waits longer than Redis was away makes an outage worse. */
 function reconnectDelay(times: number): number {
   return Math.min(100 * 2 ** times, 2_000);

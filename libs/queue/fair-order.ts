@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { GIVE_BACK, JOIN, LEAVE, MISSING, NEXT, PLACES, STEPS, TAKE_TURNS } from './fair-scripts.js';
 import { IMAGE_QUEUE } from './job-catalog.js';
-import { PRODUCER_REDIS } from './producer-redis.module.js';
+import { PRODUCER_REDIS } from './connections.js';
 import { QueueConfig } from './queue.config.js';
 import type { RedisScript } from './redis-script.js';
 

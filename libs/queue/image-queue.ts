@@ -4,7 +4,7 @@ import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { FairOrder, FIRST_PRIORITY, type NextTask, type QueueCaller, type Turn, type TurnOffer } from './fair-order.js';
 import { imageJobId, RUN_IMAGE_TASK } from './job-catalog.js';
-import { PRODUCER_REDIS } from './producer-redis.module.js';
+import { PRODUCER_REDIS } from './connections.js';
 import { IMAGE_SENDER, whileConnected } from './queue-sender.js';
 
 /** A task that wants a place in the queue. */

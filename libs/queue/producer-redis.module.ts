@@ -1,11 +1,8 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { producerConnection } from './connections.js';
+import { PRODUCER_REDIS, producerConnection } from './connections.js';
 import { Logger } from '#telemetry/logger.js';
 import { QueueConfig } from './queue.config.js';
-
-/** The connection for short commands: enqueue, publish, counters. */
-export const PRODUCER_REDIS = Symbol('producer redis');
 
 const redis = { provide: PRODUCER_REDIS, inject: [QueueConfig, Logger], useFactory: producerConnection };
 

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import { FairOrder, type QueuePlace } from './fair-order.js';
 import type { QueueEntry } from './image-queue.js';
 import { imageJobId } from './job-catalog.js';
-import { PRODUCER_REDIS } from './producer-redis.module.js';
+import { PRODUCER_REDIS } from './connections.js';
 import { IMAGE_SENDER, whileConnected } from './queue-sender.js';
 
 /** Jobs by what they wait for. */

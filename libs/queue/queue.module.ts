@@ -3,15 +3,14 @@ import { Module } from '@nestjs/common';
 import { FairOrder } from './fair-order.js';
 import { ImageQueue } from './image-queue.js';
 import { IMAGE_QUEUE, WEBHOOK_QUEUE } from './job-catalog.js';
-import { PRODUCER_REDIS, ProducerRedisModule } from './producer-redis.module.js';
+import { PRODUCER_REDIS } from './connections.js';
+import { ProducerRedisModule } from './producer-redis.module.js';
 import { QueueHealth } from './queue-health.js';
 import { QueueLine } from './queue-line.js';
 import { IMAGE_SENDER, senderOptions, WEBHOOK_SENDER } from './queue-sender.js';
 import { QueueConfig } from './queue.config.js';
 import { ServiceTimes } from './service-times.js';
 import { WebhookQueue } from './webhook-queue.js';
-
-export { PRODUCER_REDIS } from './producer-redis.module.js';
 
 /** A queue under the token of its sending end. Nest closes it before the connection, which its module owns. */
 function sender(token: string, queue: string): Parameters<typeof BullModule.registerQueueAsync>[0] {

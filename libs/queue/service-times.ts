@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { PRODUCER_REDIS } from './producer-redis.module.js';
+import { PRODUCER_REDIS } from './connections.js';
 import { QueueConfig } from './queue.config.js';
 import { RedisScript } from './redis-script.js';
 

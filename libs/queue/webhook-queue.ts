@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { DELIVER_WEBHOOK, WEBHOOK_QUEUE, webhookJobId } from './job-catalog.js';
-import { PRODUCER_REDIS } from './producer-redis.module.js';
+import { PRODUCER_REDIS } from './connections.js';
 import { WEBHOOK_SENDER, whileConnected } from './queue-sender.js';
 import { QueueConfig } from './queue.config.js';
 

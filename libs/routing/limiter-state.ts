@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { ProviderEntry } from '#providers/provider-entry.js';
-import { PRODUCER_REDIS } from '#queue/producer-redis.module.js';
+import { PRODUCER_REDIS } from '#queue/connections.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { ENTER, FORGET, LEAVE, LOOK, PARK, RENEW } from './limiter-scripts.js';
 import type { CallOutcome, CallRejection, RefusalReason } from './limiter.js';

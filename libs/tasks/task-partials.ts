@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { PRODUCER_REDIS } from '#queue/producer-redis.module.js';
+import { PRODUCER_REDIS } from '#queue/connections.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { LISTENING_REDIS } from './listening-redis.module.js';
 

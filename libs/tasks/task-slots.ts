@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { inList } from '#database/in-list.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { PRODUCER_REDIS } from '#queue/producer-redis.module.js';
+import { PRODUCER_REDIS } from '#queue/connections.js';
 import { QueueConfig } from '#queue/queue.config.js';
 import { RedisScript } from '#queue/redis-script.js';
 import { overloaded } from './refusals.js';

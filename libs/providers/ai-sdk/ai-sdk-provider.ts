@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ImageUsage } from '#contract/image-usage.js';
-import type { ImageFetcher } from '../http/fetch-image.js';
+import type { ImageFetcher } from '../provider-descriptor.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
 import type {
   ImageProvider,

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
-import { fetchImage, MAX_IMAGE_BYTES, type ImageFetcher } from '../http/fetch-image.js';
+import { fetchImage, MAX_IMAGE_BYTES } from '../http/fetch-image.js';
+import type { ImageFetcher } from '../provider-descriptor.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
 import type {
   ImageProvider,

@@ -1,4 +1,4 @@
-import { px, escapeXml, rectangle, stop } from './svg.js';
+import { px, escapeXml, rectangle, stop } from './drawing/svg.js';
 
 const FONT = 'DejaVu Sans, sans-serif';
 /** What no image of the sandbox is without. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { SessionStore } from '#accounts/session-store.js';
-import type { SessionCookie } from './sign-in/session-cookie.js';
+import type { SessionCookie } from './session-cookie.js';
 
 /** Every route of the console's API begins so. */
 export const CONSOLE_API = '/console/api';

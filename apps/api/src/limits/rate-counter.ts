@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { QueueConfig } from '#queue/queue.config.js';
-import { PRODUCER_REDIS } from '#queue/queue.module.js';
+import { PRODUCER_REDIS } from '#queue/connections.js';
 import { RedisScript } from '#queue/redis-script.js';
 
 export const WINDOW_SECONDS = 60;

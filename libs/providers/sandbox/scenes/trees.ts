@@ -1,5 +1,5 @@
-import type { Canvas } from '../canvas.js';
-import { circle, path, px, rectangle } from '../svg.js';
+import type { Canvas } from '../drawing/canvas.js';
+import { circle, path, px, rectangle } from '../drawing/svg.js';
 import type { Skyline } from './ground.js';
 
 /** A conifer with its foot at x, y. */

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Transform, type Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import type { BodyHold } from './body-memory.js';
-import { discardRest, turnsOf } from './request-stream.js';
+import { discardRest, turnsOf } from '../request-stream.js';
 
 /** A text part of this many bytes holds any prompt that is not too long. */
 const MAX_TEXT_BYTES = 262_144;
