@@ -24,9 +24,9 @@ const mayImport = {
   routing: [...below, 'queue', 'database', 'catalogue', 'providers'],
   billing: [...below, 'catalogue', 'database'],
   accounts: [...below, 'database', 'secrets'],
-  webhooks: [...below, 'queue', 'database', 'secrets'],
+  webhooks: [...below, 'queue', 'database', 'secrets', 'accounts'],
   tasks: [...below, 'queue', 'database', 'storage', 'webhooks', 'billing'],
-  uploads: [...below, 'database', 'storage', 'tasks'],
+  uploads: [...below, 'database', 'storage', 'tasks', 'accounts'],
   answers: [...below, 'queue', 'storage', 'tasks'],
 };
 

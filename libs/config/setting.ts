@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 
+/** What `@Setting` is told of a property, and docs/operations.md tells its readers. */
 export interface SettingDescription {
   /** Name of the environment variable. */
   readonly env: string;
@@ -34,6 +35,7 @@ export function Setting(
   };
 }
 
+/** The settings of a config class, in the order it declares them; none for any other class. */
 export function settingsOf(configClass: new () => object): readonly SettingProperty[] {
   return (Reflect.getMetadata(SETTINGS, configClass.prototype as object) as SettingProperty[] | undefined) ?? [];
 }

@@ -9,6 +9,7 @@ const AMBIGUOUS = /[\s\\\p{Cc}]/u;
 
 type ShapeConfig = Pick<EgressConfig, 'allowCidrs' | 'nodeEnv' | 'ports'>;
 
+/** What is asked of a URL beside being public. */
 export interface UrlShape {
   /** Refuses plain http: for callbacks, and for what an https address redirects to. */
   readonly httpsOnly?: boolean;

@@ -9,6 +9,7 @@ interface CommandOptions {
   readonly gid?: number | undefined;
 }
 
+/** How a command ended and what it wrote. */
 export interface CommandResult {
   readonly ok: boolean;
   readonly stdout: string;

@@ -19,6 +19,7 @@ interface SearchBounds {
   readonly ms: number;
 }
 
+/** What is searched for, in one account's tasks. */
 export interface TaskSearch extends Omit<TaskListQuery, 'after'> {
   /** Part of the prompt, in any case of letters, or the whole id of a task or of its request. */
   readonly text: string;
@@ -32,6 +33,7 @@ interface SearchedUntil {
   readonly createdAt: Date;
 }
 
+/** What one bounded piece of a search has found. */
 export interface TaskSearchResult {
   /** Newest first. */
   readonly ids: readonly string[];

@@ -19,6 +19,7 @@ import { JobEvents } from './job-events.js';
 import { orderFor, type Order, type Workflows } from './order.js';
 import { seedOf } from './workflow.js';
 
+/** One ComfyUI server and the workflows that it runs. */
 export interface ComfyUiSettings extends UpstreamSettings {
   readonly name: string;
   readonly free: boolean;

@@ -18,6 +18,7 @@ const MAX_ANSWER_BYTES = 90_000_000;
 /** Three partial images and the last one. */
 const MAX_STREAM_BYTES = 4 * MAX_ANSWER_BYTES;
 
+/** What one server that speaks OpenAI's protocol is called with. */
 export interface OpenAiSettings extends UpstreamSettings, OrderSettings {
   readonly stream: boolean;
   readonly interrupted: 'retry' | 'fail';

@@ -18,6 +18,7 @@ import { cancelledJob, failedJob, lostJob, vendorError, withoutPicture } from '.
 import { orderFor, refuseMask, type Order } from './order.js';
 import { Vendor, type Look } from './vendor.js';
 
+/** A vendor of jobs: how it is reached, and which dialect it speaks. */
 export interface SubmitPollSettings extends UpstreamSettings {
   readonly name: string;
   readonly free: boolean;

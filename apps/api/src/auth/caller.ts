@@ -94,6 +94,7 @@ export function ordererOf({
   };
 }
 
+/** Whether the caller's key is for the model; a key that names none is for all. */
 export function mayUseModel(caller: Caller, model: string): boolean {
   return caller.models.length === 0 || caller.models.includes(model);
 }

@@ -14,6 +14,7 @@ import { DescribeChat } from './chat.openapi.js';
 import { DrawInChat } from './draw-in-chat.js';
 import { PassChat } from './pass-chat.js';
 
+/** POST /v1/chat/completions: passed on to a provider, or drawn when the model makes images. */
 @ApiTags('Chat')
 @Controller()
 export class ChatController {

@@ -76,6 +76,7 @@ function refusal(request: FastifyRequest): AppError | undefined {
   return request.routeOptions.config.public !== true && request.session === undefined ? notSignedIn() : undefined;
 }
 
+/** The answer to whoever has no session, or one that is over. */
 export function notSignedIn(): AppError {
   return new AppError('not_signed_in', 'Sign in to the console first.');
 }

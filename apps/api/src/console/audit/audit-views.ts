@@ -13,6 +13,7 @@ class AuditPersonView {
   email!: string;
 }
 
+/** Something that was done in the console or by an operator's command: who, what, and in words. */
 export class AuditEntryView {
   @ApiProperty()
   id!: string;
@@ -46,6 +47,7 @@ export class AuditEntryView {
   created_at!: string;
 }
 
+/** A page of the audit log, newest first. */
 export class AuditPageView {
   @ApiProperty({ type: [AuditEntryView], description: 'Newest first.' })
   data!: AuditEntryView[];
@@ -57,6 +59,7 @@ export class AuditPageView {
   next!: string | null;
 }
 
+/** `targetExists`: whether the console can still link to what was changed. */
 export function auditEntryView(entry: AuditEntry, targetExists: boolean): AuditEntryView {
   const { id, person, action, target, details, createdAt } = entry;
   return {

@@ -4,6 +4,7 @@ import { KEY_SCOPES, type ApiKeyRow, type KeyScope } from '#accounts/api-keys.js
 import type { Budget } from '#billing/budgets.js';
 import { budgetView, BudgetView, SpendView } from '../budget-view.js';
 
+/** The person who made a key. */
 export class KeyCreatorView {
   @ApiProperty()
   id!: string;
@@ -12,6 +13,7 @@ export class KeyCreatorView {
   name!: string;
 }
 
+/** A key without its secret, which is shown once, when it is made. */
 export class KeyView {
   @ApiProperty()
   id!: string;
@@ -79,6 +81,7 @@ export class KeyListView {
   data!: KeyView[];
 }
 
+/** A key for a filter: its id and name, nothing more. */
 export class KeyNameView {
   @ApiProperty()
   id!: string;
@@ -92,6 +95,7 @@ export class KeyNameListView {
   data!: KeyNameView[];
 }
 
+/** A key and the only sight of its secret. */
 export class NewKeyView {
   @ApiProperty({ type: KeyView })
   key!: KeyView;

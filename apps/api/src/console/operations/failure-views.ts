@@ -22,6 +22,7 @@ class FailureKindBody {
   model!: string;
 }
 
+/** The failed tasks of one kind, how many of them were re-driven, and why they can't be. */
 export class FailureGroupView extends FailureKindBody {
   @ApiProperty({ type: 'integer' })
   count!: number;
@@ -49,6 +50,7 @@ class OwnerView {
   name!: string;
 }
 
+/** A failed task of any account, as operators see it: without its prompt. */
 export class FailedTaskView {
   @ApiProperty()
   id!: string;
@@ -69,6 +71,7 @@ export class FailedTaskView {
   redriven_as!: string | null;
 }
 
+/** A page of failed tasks; `next` is the cursor of the one after. */
 export class FailedTaskPage {
   @ApiProperty({ type: [FailedTaskView] })
   data!: FailedTaskView[];
@@ -156,6 +159,7 @@ class NotRedrivenView {
   message!: string;
 }
 
+/** What became of each task that was to be re-driven; `next` goes on where the batch ended. */
 export class RedriveView {
   @ApiProperty({ type: [RedrivenView] })
   redriven!: RedrivenView[];
@@ -167,10 +171,12 @@ export class RedriveView {
   next!: string | null;
 }
 
+/** The group with its reason, if its kind of failure can't be re-driven. */
 export function groupView({ latestAt, ...group }: FailureGroup): FailureGroupView {
   return { ...group, latest_at: latestAt.toISOString(), why_not: whyNot(group.code) ?? null };
 }
 
+/** The row of a failed task in the console's words. */
 export function failedTaskView(task: FailedTask): FailedTaskView {
   return {
     id: task.id,
@@ -182,6 +188,7 @@ export function failedTaskView(task: FailedTask): FailedTaskView {
   };
 }
 
+/** `next` is the cursor of what the batch had no room for; null when it was all. */
 export function redriveView({ redriven, refused }: RedriveOutcome, next: string | null): RedriveView {
   return {
     redriven: redriven.map(({ id, newId }) => ({ task_id: id, new_task_id: newId })),

@@ -29,6 +29,7 @@ class TrialView {
   cost!: CostView | null;
 }
 
+/** How a provider is doing at this moment. */
 export class ProviderStateView {
   @ApiProperty()
   name!: string;
@@ -78,6 +79,7 @@ export class ProviderListView {
   data!: ProviderStateView[];
 }
 
+/** A provider's calls in the time that was asked for. */
 export class ProviderFiguresView {
   @ApiProperty()
   name!: string;
@@ -126,6 +128,7 @@ class WorkerView {
   last_seen_at!: string;
 }
 
+/** How much waits, runs and has ended, and the workers that take it. */
 export class QueueView {
   @ApiProperty({ type: 'integer' })
   waiting!: number;
@@ -149,6 +152,7 @@ export class QueueView {
   workers!: WorkerView[];
 }
 
+/** Tasks that ended in one minute. */
 export class FinishedMinuteView {
   @ApiProperty({ format: 'date-time' })
   time!: string;
@@ -165,6 +169,7 @@ export class FinishedMinutesView {
   data!: FinishedMinuteView[];
 }
 
+/** Why a provider gets no more work, for whoever sees it later. */
 @MayBeMissing()
 export class DrainBody {
   @ApiPropertyOptional({ type: String, description: 'Why, in 1 to 200 visible characters.' })
@@ -174,6 +179,7 @@ export class DrainBody {
   reason?: string | null;
 }
 
+/** Which of the provider's models is tried; absent, its first. */
 @MayBeMissing()
 export class TestBody {
   @ApiPropertyOptional({ type: String, description: 'One of its image models; its first unless it is said.' })
@@ -182,6 +188,7 @@ export class TestBody {
   model?: string | null;
 }
 
+/** `now` in ms: what is known of a worker is how long it has been silent. */
 export function workerView({ silentMs, startedAt, ...worker }: LiveWorker, now: number): WorkerView {
   return { ...worker, started_at: startedAt, last_seen_at: new Date(now - silentMs).toISOString() };
 }

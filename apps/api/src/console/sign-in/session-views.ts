@@ -31,6 +31,7 @@ class AccountView {
   name!: string;
 }
 
+/** Who is signed in, for which account, and what the console shows them. */
 export class SessionView {
   @ApiProperty({ type: PersonView })
   person!: PersonView;
@@ -53,6 +54,7 @@ class ProviderOfferView {
   url!: string;
 }
 
+/** The ways in that this installation offers; known to anyone. */
 export class SignInView {
   @ApiProperty({ description: 'There is no first admin yet.' })
   first_run!: boolean;
@@ -86,6 +88,7 @@ export class SessionListView {
   data!: OpenSessionView[];
 }
 
+/** `currency`: of all amounts that the console shows. */
 export function sessionView(session: Session, currency: string): SessionView {
   const { personId, accountId, accountName, email, name, role, hasPassword, hasIdentity } = session;
   return {

@@ -14,6 +14,7 @@ class TaskKeyView {
   name!: string;
 }
 
+/** A task in the console's list. */
 export class ConsoleTaskRow {
   @ApiProperty()
   id!: string;
@@ -65,6 +66,7 @@ export class ConsoleTaskRow {
   cost!: CostView | null;
 }
 
+/** A page of the account's tasks, newest first. */
 export class ConsoleTaskPage {
   @ApiProperty({ type: [ConsoleTaskRow] })
   data!: ConsoleTaskRow[];
@@ -95,6 +97,7 @@ class TaskPictureView {
   content_type!: string;
 }
 
+/** Where a webhook of the task went, and how that stands. */
 export class TaskDeliveryView {
   @ApiProperty()
   id!: string;
@@ -118,6 +121,7 @@ export class TaskDeliveryView {
   delivered_at!: string | null;
 }
 
+/** All that the console shows of one task: what was ordered, each call of a provider, images, webhooks. */
 export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty()
   request_id!: string;
@@ -178,6 +182,7 @@ export class PartialPictureView {
   output_format!: 'png' | 'jpeg' | 'webp';
 }
 
+/** A task that was accepted just now and can be followed by its id. */
 export class AcceptedTaskView {
   @ApiProperty()
   task_id!: string;

@@ -97,6 +97,7 @@ export class AccountListView {
   data!: AccountRowView[];
 }
 
+/** The account and its first admin's link, which is shown once. */
 export class NewAccountView extends LinkView {
   @ApiProperty({ type: AccountRowView })
   account!: AccountRowView;

@@ -7,6 +7,7 @@ import { LINK_HOURS } from '#accounts/link-store.js';
 /** How somebody may sign in. */
 const WAYS = ['password', 'openid'] as const;
 
+/** A person of the account, for its admins. */
 export class TeamPersonView {
   @ApiProperty()
   id!: string;
@@ -38,6 +39,7 @@ export class TeamView {
   data!: TeamPersonView[];
 }
 
+/** An invitation nobody has accepted yet; its link was shown once. */
 export class InvitationView {
   @ApiProperty()
   id!: string;
@@ -60,6 +62,7 @@ export class InvitationListView {
   data!: InvitationView[];
 }
 
+/** A link that works once, and for how many hours. */
 export class LinkView {
   @ApiProperty({ description: 'Works once; shown only now.' })
   link!: string;
@@ -68,6 +71,7 @@ export class LinkView {
   hours!: number;
 }
 
+/** The person, with the ways they can sign in by. */
 export function personView(person: Person): TeamPersonView {
   const { id, email, name, role, hasPassword, hasIdentity, createdAt, seenAt, disabledAt } = person;
   return {
@@ -78,10 +82,12 @@ export function personView(person: Person): TeamPersonView {
   };
 }
 
+/** The invitation without its link, of which only a digest is stored. */
 export function invitationView({ id, email, role, createdAt, expiresAt }: Invitation): InvitationView {
   return { id, email, role, created_at: createdAt.toISOString(), expires_at: expiresAt.toISOString() };
 }
 
+/** The link is in this answer and nowhere else. */
 export function linkView(link: string): LinkView {
   return { link, hours: LINK_HOURS };
 }

@@ -16,6 +16,7 @@ class EndpointRecordView {
   last_at!: string;
 }
 
+/** An endpoint, and how its newest deliveries went. */
 export class EndpointView {
   @ApiProperty()
   id!: string;
@@ -80,6 +81,7 @@ class AttemptView {
   error!: AttemptError | null;
 }
 
+/** One message to one address, with each try. */
 export class DeliveryView {
   @ApiProperty()
   id!: string;
@@ -109,6 +111,7 @@ export class DeliveryView {
   attempts!: AttemptView[];
 }
 
+/** A page of the account's deliveries, newest first. */
 export class DeliveryPage {
   @ApiProperty({ type: [DeliveryView], description: 'Newest first.' })
   data!: DeliveryView[];
@@ -120,11 +123,13 @@ export class DeliveryPage {
   next!: string | null;
 }
 
+/** Id of the delivery that carries the test message. */
 export class SentTestView {
   @ApiProperty({ description: 'Of the delivery, which shows how it went.' })
   id!: string;
 }
 
+/** `record` is undefined for an endpoint that was told of nothing yet. */
 export function endpointView(endpoint: WebhookEndpoint, record: EndpointRecord | undefined): EndpointView {
   const { id, url, events, createdAt, disabledAt, disabledReason } = endpoint;
   return {
@@ -138,10 +143,12 @@ function recordView({ delivered, failed, lastAt }: EndpointRecord): EndpointReco
   return { delivered, failed, last_at: lastAt.toISOString() };
 }
 
+/** The secret in full: people verify signatures with it. */
 export function secretView({ id, secret, createdAt, expiresAt }: WebhookSecret): SecretView {
   return { id, secret, created_at: createdAt.toISOString(), expires_at: expiresAt?.toISOString() ?? null };
 }
 
+/** The delivery in the console's words; its body is not shown. */
 export function deliveryView(delivery: LoggedDelivery): DeliveryView {
   const { id, taskId, event, endpointId, url, state, createdAt, nextTryAt, attempts } = delivery;
   return {
