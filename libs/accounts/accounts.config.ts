@@ -1,10 +1,8 @@
-import { IsInt, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
+import { Within } from '#config/within.js';
 
 export class AccountsConfig {
   @Setting('KEYS_PER_ACCOUNT', 'API keys of an account that may work at a time; 0 = unlimited.')
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000)
+  @Within(0, 1_000_000)
   readonly keysPerAccount: number = 100;
 }

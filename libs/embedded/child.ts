@@ -41,9 +41,7 @@ export class Child {
     if (process.pid === undefined) throw new Error('The process was not started');
     this.pid = process.pid;
     this.exited = new Promise((resolve) => {
-      process.once('exit', (code, signal) => {
-        resolve({ code, signal });
-      });
+      process.once('exit', (code, signal) => resolve({ code, signal }));
     });
   }
 

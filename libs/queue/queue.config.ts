@@ -1,5 +1,6 @@
-import { IsInt, IsString, Matches, Max, Min } from 'class-validator';
+import { IsString, Matches } from 'class-validator';
 import { Setting } from '#config/setting.js';
+import { Within } from '#config/within.js';
 
 export class QueueConfig {
   @Setting('REDIS_URL', 'Redis connection, redis://user:password@host:port/database.', { unit: 'URL', secret: true })
@@ -14,8 +15,6 @@ export class QueueConfig {
   @Setting('REDIS_COMMAND_TIMEOUT_MS', 'How long a Redis command may take before a request is rejected.', {
     unit: 'ms',
   })
-  @IsInt()
-  @Min(100)
-  @Max(60_000)
+  @Within(100, 60_000)
   readonly commandTimeoutMs: number = 2_000;
 }

@@ -1,17 +1,13 @@
-import { IsInt, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
+import { Within } from '#config/within.js';
 
 export class RoutingConfig {
   @Setting('PROVIDER_FAILURES', 'Failures of a provider in a row after which it is left alone for a while.')
-  @IsInt()
-  @Min(1)
-  @Max(1_000)
+  @Within(1, 1_000)
   readonly failures: number = 5;
 
   @Setting('PROVIDER_FAILURE_WINDOW_MS', 'Time within which PROVIDER_FAILURES must happen.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
-  @Max(3_600_000)
+  @Within(100, 3_600_000)
   readonly failureWindowMs: number = 300_000;
 
   @Setting(
@@ -19,9 +15,7 @@ export class RoutingConfig {
     'How long a failing provider is left alone; twice as long each time it fails again, one minute at most.',
     { unit: 'ms' },
   )
-  @IsInt()
-  @Min(100)
-  @Max(60_000)
+  @Within(100, 60_000)
   readonly pauseMs: number = 10_000;
 
   @Setting(
@@ -29,22 +23,16 @@ export class RoutingConfig {
     'How long a provider’s key rests after a refusal that names no time; twice as long each time, one minute at most.',
     { unit: 'ms' },
   )
-  @IsInt()
-  @Min(100)
-  @Max(60_000)
+  @Within(100, 60_000)
   readonly keyPauseMs: number = 5_000;
 
   @Setting('PROVIDER_SLOT_LEASE_MS', 'How long a killed worker’s calls still count against a provider’s limit.', {
     unit: 'ms',
   })
-  @IsInt()
-  @Min(200)
-  @Max(20_000)
+  @Within(200, 20_000)
   readonly slotLeaseMs: number = 15_000;
 
   @Setting('PROVIDER_SWITCH_READ_MS', 'How often a process looks which providers are drained.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
-  @Max(2_000)
+  @Within(100, 2_000)
   readonly switchReadMs: number = 1_000;
 }

@@ -1,30 +1,23 @@
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import { Setting } from '#config/setting.js';
+import { Within } from '#config/within.js';
 
 export class TasksConfig {
   @Setting('TASK_DEADLINE_MS', 'A task that has not ended by then fails with generation_timeout.', { unit: 'ms' })
-  @IsInt()
-  @Min(1_000)
-  @Max(86_400_000)
+  @Within(1_000, 86_400_000)
   readonly deadlineMs: number = 900_000;
 
   @Setting('LEASE_MS', 'A worker that has not renewed its hold on a task for so long has lost it.', { unit: 'ms' })
-  @IsInt()
-  @Min(1_000)
-  @Max(600_000)
+  @Within(1_000, 600_000)
   readonly leaseMs: number = 20_000;
 
   @Setting('MAX_PROVIDER_STARTS', 'Calls to a provider for one task at most, whatever happens.')
-  @IsInt()
-  @Min(1)
-  @Max(10)
+  @Within(1, 10)
   readonly maxProviderStarts: number = 3;
 
   // As many as a key at its usual 60 submits a minute has with images of 100 s, about the slowest there are.
   @Setting('MAX_TASKS_IN_FLIGHT', 'Tasks of one API key that may wait or run at a time; 0 = any number.')
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000)
+  @Within(0, 1_000_000)
   readonly maxTasksInFlight: number = 100;
 
   @Setting(
@@ -32,9 +25,7 @@ export class TasksConfig {
     'Tasks of all API keys of an account that may wait or run at a time; 0 = any number, unset = five times MAX_TASKS_IN_FLIGHT.',
   )
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000)
+  @Within(0, 1_000_000)
   private readonly accountLimit?: number;
 
   /** Tasks of an account that may wait or run at a time; 0 = any number. */
@@ -43,9 +34,7 @@ export class TasksConfig {
   }
 
   @Setting('SWEEP_INTERVAL_MS', 'How often each process looks for tasks that were left behind.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
-  @Max(60_000)
+  @Within(100, 60_000)
   readonly sweepIntervalMs: number = 5_000;
 }
 

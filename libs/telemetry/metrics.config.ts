@@ -1,11 +1,10 @@
-import { IsInt, IsString, Max, Min } from 'class-validator';
+import { IsString } from 'class-validator';
 import { Setting } from '#config/setting.js';
+import { Within } from '#config/within.js';
 
 export class MetricsConfig {
   @Setting('METRICS_PORT', 'Port of /metrics, which is served on no other; 0 opens none.')
-  @IsInt()
-  @Min(0)
-  @Max(65_535)
+  @Within(0, 65_535)
   readonly metricsPort: number = 0;
 
   @Setting('METRICS_HOST', 'Address /metrics listens on. It asks for no key: open it to the scraper’s network only.')

@@ -42,9 +42,7 @@ export function createServices(options: ServiceOptions): Services {
       log: folder.log('redis'),
       toolFolders: folder.toolFolders,
       port,
-      onDownload: () => {
-        options.say('  Fetching Redis ...');
-      },
+      onDownload: () => options.say('  Fetching Redis ...'),
       signal,
     }),
   );

@@ -1,16 +1,6 @@
-import {
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Matches,
-  Max,
-  Min,
-  Validate,
-  ValidatorConstraint,
-} from 'class-validator';
+import { IsBoolean, IsIn, IsOptional, IsString, Matches, Validate, ValidatorConstraint } from 'class-validator';
 import { Setting } from '#config/setting.js';
+import { Within } from '#config/within.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -86,9 +76,7 @@ export class OpenAiConfig {
   readonly interrupted: 'fail' | 'retry' = 'fail';
 
   @Setting('OPENAI_CONNECT_TIMEOUT_MS', 'How long connecting to the server may take, TLS included.', { unit: 'ms' })
-  @IsInt()
-  @Min(50)
-  @Max(HOUR_MS)
+  @Within(50, HOUR_MS)
   readonly connectTimeoutMs: number = 10_000;
 
   @Setting(
@@ -98,9 +86,7 @@ export class OpenAiConfig {
       unit: 'ms',
     },
   )
-  @IsInt()
-  @Min(50)
-  @Max(HOUR_MS)
+  @Within(50, HOUR_MS)
   readonly firstByteTimeoutMs: number = 600_000;
 
   @Setting(
@@ -110,14 +96,10 @@ export class OpenAiConfig {
       unit: 'ms',
     },
   )
-  @IsInt()
-  @Min(50)
-  @Max(HOUR_MS)
+  @Within(50, HOUR_MS)
   readonly idleTimeoutMs: number = 300_000;
 
   @Setting('OPENAI_TOTAL_TIMEOUT_MS', 'One call in all, from connecting to the last byte.', { unit: 'ms' })
-  @IsInt()
-  @Min(50)
-  @Max(HOUR_MS)
+  @Within(50, HOUR_MS)
   readonly totalTimeoutMs: number = 840_000;
 }

@@ -1,23 +1,17 @@
-import { IsInt, Max, Min } from 'class-validator';
 import { Setting } from '#config/setting.js';
+import { Within } from '#config/within.js';
 
 export class ChatConfig {
   @Setting('CHAT_CONNECT_TIMEOUT_MS', 'How long making a connection to a chat provider may take.', { unit: 'ms' })
-  @IsInt()
-  @Min(50)
-  @Max(60_000)
+  @Within(50, 60_000)
   readonly connectMs: number = 5_000;
 
   @Setting('CHAT_FIRST_BYTE_TIMEOUT_MS', 'How long a chat provider may take until it begins to answer.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
-  @Max(600_000)
+  @Within(100, 600_000)
   readonly firstByteMs: number = 60_000;
 
   @Setting('CHAT_TOTAL_TIMEOUT_MS', 'How long a chat may take in all; then its connection is cut.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
-  @Max(3_600_000)
+  @Within(100, 3_600_000)
   readonly totalMs: number = 600_000;
 
   @Setting(
@@ -25,14 +19,10 @@ export class ChatConfig {
     'How long a chat with a price is read on after its caller has left, to learn what it costs; 0 = not at all, so that it is always estimated.',
     { unit: 'ms' },
   )
-  @IsInt()
-  @Min(0)
-  @Max(600_000)
+  @Within(0, 600_000)
   readonly afterHangupMs: number = 30_000;
 
   @Setting('CHAT_AFTER_HANGUP_BYTES', 'How many bytes of its answer are read on then.', { unit: 'bytes' })
-  @IsInt()
-  @Min(0)
-  @Max(1_073_741_824)
+  @Within(0, 1_073_741_824)
   readonly afterHangupBytes: number = 8_388_608;
 }

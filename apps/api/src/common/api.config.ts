@@ -1,12 +1,11 @@
-import { IsBoolean, IsInt, IsOptional, IsString, IsUrl, Max, Min, ValidateBy } from 'class-validator';
+import { IsBoolean, IsOptional, IsString, IsUrl, ValidateBy } from 'class-validator';
 import ipaddr from 'ipaddr.js';
 import { Setting } from '#config/setting.js';
+import { Within } from '#config/within.js';
 
 export class ApiConfig {
   @Setting('PORT', 'Port the API listens on.')
-  @IsInt()
-  @Min(1)
-  @Max(65_535)
+  @Within(1, 65_535)
   readonly port: number = 3000;
 
   @Setting('HOST', 'Address the API listens on.')
@@ -23,25 +22,19 @@ export class ApiConfig {
     'Where PUBLIC_URL is https: how long browsers must not use plain http for its host, any port of it; 0 = nothing is said.',
     { unit: 's' },
   )
-  @IsInt()
-  @Min(0)
-  @Max(63_072_000)
+  @Within(0, 63_072_000)
   readonly hstsSeconds: number = 31_536_000;
 
   @Setting('SYNC_WAIT_MS', 'How long a synchronous call waits for its image before it is answered still_running.', {
     unit: 'ms',
   })
-  @IsInt()
-  @Min(1_000)
-  @Max(600_000)
+  @Within(1_000, 600_000)
   readonly syncWaitMs: number = 100_000;
 
   @Setting('STREAM_PING_MS', 'How often a comment keeps a streamed answer alive while its image is generated.', {
     unit: 'ms',
   })
-  @IsInt()
-  @Min(100)
-  @Max(60_000)
+  @Within(100, 60_000)
   readonly streamPingMs: number = 15_000;
 
   @Setting('ALLOW_PIXEL_SIZE', 'Take the pixel sizes of the table in generations too, for clients that know no ratios.')
@@ -49,15 +42,11 @@ export class ApiConfig {
   readonly allowPixelSize: boolean = false;
 
   @Setting('JSON_BODY_LIMIT', 'Largest JSON body of an image request.', { unit: 'bytes' })
-  @IsInt()
-  @Min(1_048_576)
-  @Max(268_435_456)
+  @Within(1_048_576, 268_435_456)
   readonly jsonBodyLimit: number = 67_108_864;
 
   @Setting('MULTIPART_BODY_LIMIT', 'Largest multipart body of an edit.', { unit: 'bytes' })
-  @IsInt()
-  @Min(1_048_576)
-  @Max(1_073_741_824)
+  @Within(1_048_576, 1_073_741_824)
   readonly multipartBodyLimit: number = 200_000_000;
 
   @Setting(
@@ -65,9 +54,7 @@ export class ApiConfig {
     'How long a request may take to arrive; one that takes longer is answered 408. Its headers have 15 s of it.',
     { unit: 'ms' },
   )
-  @IsInt()
-  @Min(1_000)
-  @Max(3_600_000)
+  @Within(1_000, 3_600_000)
   readonly requestTimeoutMs: number = 120_000;
 
   @Setting(
@@ -75,35 +62,28 @@ export class ApiConfig {
     'Bytes of bodies one process holds at a time, of one account or network at most two thirds; more are rejected. At least 1.5 x JSON_BODY_LIMIT counts.',
     { unit: 'bytes' },
   )
-  @IsInt()
-  @Min(1_048_576)
+  @Within(1_048_576)
   readonly bodyMemory: number = 268_435_456;
 
   @Setting(
     'UNAUTHENTICATED_CONNECTIONS',
     'Connections that one network address (IPv6: one /64) may hold at an API without having shown a key; those of TRUSTED_PROXIES do not count; 0 = any number.',
   )
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000)
+  @Within(0, 1_000_000)
   readonly unauthenticatedConnections: number = 4_096;
 
   @Setting(
     'UNKNOWN_KEY_LOOKUPS',
     'Look-ups that a process has under way at once for API keys it has not met; one of each network.',
   )
-  @IsInt()
-  @Min(1)
-  @Max(100)
+  @Within(1, 100)
   readonly unknownKeyLookUps: number = 4;
 
   @Setting(
     'UNKNOWN_KEYS_WAITING',
     'Requests of one network that may wait for such a look-up, and half of those of all networks; more are answered 429 or 503.',
   )
-  @IsInt()
-  @Min(1)
-  @Max(100_000)
+  @Within(1, 100_000)
   readonly unknownKeysWaiting: number = 2_500;
 
   @Setting(
@@ -121,9 +101,7 @@ export class ApiConfig {
   readonly trustedProxies: string[] = [];
 
   @Setting('SHUTDOWN_GRACE_MS', 'How long a stopping process may finish what it has begun.', { unit: 'ms' })
-  @IsInt()
-  @Min(0)
-  @Max(600_000)
+  @Within(0, 600_000)
   readonly shutdownGraceMs: number = 25_000;
 
   @Setting(
@@ -131,9 +109,7 @@ export class ApiConfig {
     'How long a stopping API still takes connections while /readyz already says no; longer than a load balancer needs to look.',
     { unit: 'ms' },
   )
-  @IsInt()
-  @Min(0)
-  @Max(60_000)
+  @Within(0, 60_000)
   readonly shutdownDelayMs: number = 0;
 }
 

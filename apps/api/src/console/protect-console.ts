@@ -36,9 +36,7 @@ export function protectConsole(
       done(new AppError('forbidden_origin', 'The console takes changes from its own pages only.'));
       return;
     }
-    findSession(request, cookie, sessions).then(() => {
-      done(refusal(request));
-    }, done);
+    findSession(request, cookie, sessions).then(() => done(refusal(request)), done);
   });
 }
 

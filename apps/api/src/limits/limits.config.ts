@@ -1,23 +1,18 @@
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import { Setting } from '#config/setting.js';
+import { Within } from '#config/within.js';
 
 export class LimitsConfig {
   @Setting('RATE_SUBMITS_PER_MINUTE', 'Image requests an API key may send in a minute; 0 = any number.')
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000_000)
+  @Within(0, 1_000_000_000)
   readonly submitsPerMinute: number = 60;
 
   @Setting('RATE_POLLS_PER_MINUTE', 'Reads and cancels of tasks an API key may make in a minute; 0 = any number.')
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000_000)
+  @Within(0, 1_000_000_000)
   readonly pollsPerMinute: number = 600;
 
   @Setting('RATE_CHATS_PER_MINUTE', 'Chats an API key may send in a minute; 0 = any number.')
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000_000)
+  @Within(0, 1_000_000_000)
   readonly chatsPerMinute: number = 600;
 
   @Setting(
@@ -25,9 +20,7 @@ export class LimitsConfig {
     'Image requests that all API keys of an account may send in a minute; 0 = any number, unset = five times RATE_SUBMITS_PER_MINUTE.',
   )
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000_000)
+  @Within(0, 1_000_000_000)
   private readonly accountSubmits?: number;
 
   @Setting(
@@ -35,9 +28,7 @@ export class LimitsConfig {
     'Reads of tasks that all API keys of an account may make in a minute; 0 = any number, unset = five times RATE_POLLS_PER_MINUTE.',
   )
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000_000)
+  @Within(0, 1_000_000_000)
   private readonly accountPolls?: number;
 
   @Setting(
@@ -45,9 +36,7 @@ export class LimitsConfig {
     'Chats that all API keys of an account may send in a minute; 0 = any number, unset = five times RATE_CHATS_PER_MINUTE.',
   )
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000_000)
+  @Within(0, 1_000_000_000)
   private readonly accountChats?: number;
 
   /** What all keys of an account may do together in a minute; 0 = any number. */

@@ -79,12 +79,8 @@ export class CallProvider {
       startNumber: attempt.starts,
       waitedMs: order.resume ? claimed.waitedMs : 0,
       onAccepted: (providerJobId) => this.starts.accepted(attempt, providerJobId),
-      onProgress: (percent) => {
-        progress.provider(percent);
-      },
-      onPartial: (image, index) => {
-        this.passOn(claimed, image, index);
-      },
+      onProgress: (percent) => progress.provider(percent),
+      onPartial: (image, index) => this.passOn(claimed, image, index),
     });
     const answer = await this.starts.called(lease, provider.name, call);
     if ('pending' in answer) {

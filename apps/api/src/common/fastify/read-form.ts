@@ -87,9 +87,7 @@ function readParts<T>(
       parts.abandon(error);
       discardRest(payload);
       // Files on their way to the store must have stopped before they can be discarded.
-      void parts.settled().then(() => {
-        reject(error);
-      });
+      void parts.settled().then(() => reject(error));
     }
 
     if (parser === undefined) return;
@@ -108,13 +106,9 @@ function readParts<T>(
         });
     });
     for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
-      parser.on(limit, () => {
-        fail(invalidMultipart('The form has too many parts.'));
-      });
+      parser.on(limit, () => fail(invalidMultipart('The form has too many parts.')));
     }
-    parser.on('error', () => {
-      fail(invalidMultipart('The multipart body is malformed or cut short.'));
-    });
+    parser.on('error', () => fail(invalidMultipart('The multipart body is malformed or cut short.')));
     parser.on('finish', () => {
       parts
         .settled()
@@ -127,10 +121,7 @@ function readParts<T>(
     payload.on('data', (chunk: Buffer) => {
       received += chunk.length;
       if (received > maxBytes) fail(formTooLarge(maxBytes));
-      else
-        refusing(() => {
-          takeTurns(chunk);
-        });
+      else refusing(() => takeTurns(chunk));
     });
     payload.on('error', fail);
     payload.on('close', () => {
@@ -203,9 +194,7 @@ function openParser(headers: IncomingHttpHeaders, fail: (error: Error) => void):
     });
   } catch {
     // Deferred, because `fail` looks at the parser that is being made.
-    queueMicrotask(() => {
-      fail(invalidMultipart('The multipart body has no valid boundary.'));
-    });
+    queueMicrotask(() => fail(invalidMultipart('The multipart body has no valid boundary.')));
     return undefined;
   }
 }

@@ -81,9 +81,7 @@ export function prepareServer(
   server.decorateRequest('taskId', undefined);
   server.decorateRequest('attached', false);
   server.decorateRequest('received', undefined);
-  server.addHook('onRoute', (route) => {
-    routes.add(route);
-  });
+  server.addHook('onRoute', (route) => routes.add(route));
   server.addHook('onRequest', (request, reply, done) => {
     beginReply(request, reply);
     // Whatever is sent to an address that is none, that is what must be said.
