@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AUDIT_ACTIONS, auditSentence, type AuditAction } from '#accounts/audit-actions.js';
 import type { AuditEntry } from '#accounts/audit-log.js';
+import { PageOf } from '../list-views.js';
 
 class AuditPersonView {
   @ApiProperty()
@@ -48,16 +49,7 @@ export class AuditEntryView {
 }
 
 /** A page of the audit log, newest first. */
-export class AuditPageView {
-  @ApiProperty({ type: [AuditEntryView], description: 'Newest first.' })
-  data!: AuditEntryView[];
-
-  @ApiProperty()
-  has_more!: boolean;
-
-  @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` to get the next page.' })
-  next!: string | null;
-}
+export class AuditPageView extends PageOf(AuditEntryView, 'Newest first.') {}
 
 /** `targetExists`: whether the console can still link to what was changed. */
 export function auditEntryView(entry: AuditEntry, targetExists: boolean): AuditEntryView {

@@ -3,6 +3,7 @@ import { decimalOf } from '#contract/money.js';
 import { KEY_SCOPES, type ApiKeyRow, type KeyScope } from '#accounts/api-keys.js';
 import type { Budget } from '#billing/budgets.js';
 import { budgetView, BudgetView, SpendView } from '../budget-view.js';
+import { ListOf } from '../list-views.js';
 
 /** The person who made a key. */
 export class KeyCreatorView {
@@ -76,10 +77,7 @@ export class KeyView {
   spend!: SpendView;
 }
 
-export class KeyListView {
-  @ApiProperty({ type: [KeyView] })
-  data!: KeyView[];
-}
+export class KeyListView extends ListOf(KeyView) {}
 
 /** A key for a filter: its id and name, nothing more. */
 export class KeyNameView {
@@ -90,10 +88,7 @@ export class KeyNameView {
   name!: string;
 }
 
-export class KeyNameListView {
-  @ApiProperty({ type: [KeyNameView] })
-  data!: KeyNameView[];
-}
+export class KeyNameListView extends ListOf(KeyNameView) {}
 
 /** A key and the only sight of its secret. */
 export class NewKeyView {

@@ -5,6 +5,7 @@ import type { FailedTask } from '#tasks/failed-tasks.js';
 import type { FailureGroup } from '#tasks/sweep.sql.js';
 import { isTaskId } from '#tasks/task-id.js';
 import { whyNot, type RedriveOutcome } from './redrive.js';
+import { ListOf, PageOf } from '../list-views.js';
 
 /** Failed tasks that one call draws anew at most. */
 export const MOST_REDRIVEN = 100;
@@ -37,10 +38,7 @@ export class FailureGroupView extends FailureKindBody {
   why_not!: string | null;
 }
 
-export class FailureListView {
-  @ApiProperty({ type: [FailureGroupView], description: 'The kind that happened last first; 200 at most.' })
-  data!: FailureGroupView[];
-}
+export class FailureListView extends ListOf(FailureGroupView, 'The kind that happened last first; 200 at most.') {}
 
 class OwnerView {
   @ApiProperty()
@@ -72,16 +70,7 @@ export class FailedTaskView {
 }
 
 /** A page of failed tasks; `next` is the cursor of the one after. */
-export class FailedTaskPage {
-  @ApiProperty({ type: [FailedTaskView] })
-  data!: FailedTaskView[];
-
-  @ApiProperty()
-  has_more!: boolean;
-
-  @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` to get the next page.' })
-  next!: string | null;
-}
+export class FailedTaskPage extends PageOf(FailedTaskView) {}
 
 const IsName = () =>
   Rule('isShortText', (value, property) =>

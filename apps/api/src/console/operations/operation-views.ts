@@ -4,6 +4,7 @@ import { CostView } from '#contract/cost-view.js';
 import type { LiveWorker } from '#queue/service-times.js';
 import { DRAIN_REASON } from '#routing/provider-switches.js';
 import { MayBeMissing } from '../../common/contract-fields.js';
+import { ListOf } from '../list-views.js';
 
 class DrainedView {
   @ApiProperty({ format: 'date-time' })
@@ -74,10 +75,7 @@ export class ProviderStateView {
   drained!: DrainedView | null;
 }
 
-export class ProviderListView {
-  @ApiProperty({ type: [ProviderStateView] })
-  data!: ProviderStateView[];
-}
+export class ProviderListView extends ListOf(ProviderStateView) {}
 
 /** A provider's calls in the time that was asked for. */
 export class ProviderFiguresView {
@@ -94,13 +92,10 @@ export class ProviderFiguresView {
   median_ms!: number | null;
 }
 
-export class ProviderFiguresListView {
-  @ApiProperty({
-    type: [ProviderFiguresView],
-    description: 'Image calls in the last hour; in a busy hour, those of the newest 5000 tasks.',
-  })
-  data!: ProviderFiguresView[];
-}
+export class ProviderFiguresListView extends ListOf(
+  ProviderFiguresView,
+  'Image calls in the last hour; in a busy hour, those of the newest 5000 tasks.',
+) {}
 
 class WorkerView {
   @ApiProperty()
@@ -164,10 +159,7 @@ export class FinishedMinuteView {
   failed!: number;
 }
 
-export class FinishedMinutesView {
-  @ApiProperty({ type: [FinishedMinuteView], description: 'The last sixty minutes, oldest first.' })
-  data!: FinishedMinuteView[];
-}
+export class FinishedMinutesView extends ListOf(FinishedMinuteView, 'The last sixty minutes, oldest first.') {}
 
 /** Why a provider gets no more work, for whoever sees it later. */
 @MayBeMissing()

@@ -2,6 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ROLES, type Role } from '#accounts/person-rules.js';
 import type { Session, SessionRow } from '#accounts/session-store.js';
 import { isOperator } from '../roles.guard.js';
+import { ListOf } from '../list-views.js';
 
 class PersonView {
   @ApiProperty()
@@ -83,10 +84,7 @@ class OpenSessionView {
   last_seen_at!: string;
 }
 
-export class SessionListView {
-  @ApiProperty({ type: [OpenSessionView] })
-  data!: OpenSessionView[];
-}
+export class SessionListView extends ListOf(OpenSessionView) {}
 
 /** `currency`: of all amounts that the console shows. */
 export function sessionView(session: Session, currency: string): SessionView {

@@ -5,6 +5,7 @@ import { TaskErrorView, TaskEventView, TaskSizesView, type TaskView } from '#con
 import type { TaskDetail } from '#tasks/task-details.js';
 import type { TaskOptions, TaskSummary } from '#tasks/task.js';
 import { DELIVERY_STATES, type DeliveryState } from '#webhooks/next-step.js';
+import { PageOf } from '../list-views.js';
 
 class TaskKeyView {
   @ApiProperty()
@@ -67,16 +68,7 @@ export class ConsoleTaskRow {
 }
 
 /** A page of the account's tasks, newest first. */
-export class ConsoleTaskPage {
-  @ApiProperty({ type: [ConsoleTaskRow] })
-  data!: ConsoleTaskRow[];
-
-  @ApiProperty()
-  has_more!: boolean;
-
-  @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` to get the next page.' })
-  next!: string | null;
-
+export class ConsoleTaskPage extends PageOf(ConsoleTaskRow) {
   @ApiProperty({
     type: String,
     nullable: true,

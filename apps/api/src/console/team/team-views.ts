@@ -3,6 +3,7 @@ import type { Invitation } from '#accounts/link-store.js';
 import { ROLES, type Role } from '#accounts/person-rules.js';
 import type { Person } from '#accounts/person-store.js';
 import { LINK_HOURS } from '#accounts/link-store.js';
+import { ListOf } from '../list-views.js';
 
 /** How somebody may sign in. */
 const WAYS = ['password', 'openid'] as const;
@@ -34,10 +35,7 @@ export class TeamPersonView {
   disabled_at!: string | null;
 }
 
-export class TeamView {
-  @ApiProperty({ type: [TeamPersonView] })
-  data!: TeamPersonView[];
-}
+export class TeamView extends ListOf(TeamPersonView) {}
 
 /** An invitation nobody has accepted yet; its link was shown once. */
 export class InvitationView {
@@ -57,10 +55,7 @@ export class InvitationView {
   expires_at!: string;
 }
 
-export class InvitationListView {
-  @ApiProperty({ type: [InvitationView] })
-  data!: InvitationView[];
-}
+export class InvitationListView extends ListOf(InvitationView) {}
 
 /** A link that works once, and for how many hours. */
 export class LinkView {

@@ -4,6 +4,7 @@ import type { LoggedDelivery } from '#webhooks/delivery-log-store.js';
 import type { EndpointRecord, WebhookEndpoint } from '#webhooks/endpoint-store.js';
 import { ATTEMPT_ERRORS, DELIVERY_STATES, type AttemptError, type DeliveryState } from '#webhooks/next-step.js';
 import type { WebhookSecret } from '#webhooks/secret-store.js';
+import { ListOf, PageOf } from '../list-views.js';
 
 class EndpointRecordView {
   @ApiProperty({ type: 'integer', description: 'Of its newest 100 deliveries.' })
@@ -40,10 +41,7 @@ export class EndpointView {
   recent!: EndpointRecordView | null;
 }
 
-export class EndpointListView {
-  @ApiProperty({ type: [EndpointView] })
-  data!: EndpointView[];
-}
+export class EndpointListView extends ListOf(EndpointView) {}
 
 class SecretView {
   @ApiProperty()
@@ -59,10 +57,7 @@ class SecretView {
   expires_at!: string | null;
 }
 
-export class SecretListView {
-  @ApiProperty({ type: [SecretView], description: 'Those that are valid, the current one first; two at most.' })
-  data!: SecretView[];
-}
+export class SecretListView extends ListOf(SecretView, 'Those that are valid, the current one first; two at most.') {}
 
 class AttemptView {
   @ApiProperty({ type: 'integer' })
@@ -112,16 +107,7 @@ export class DeliveryView {
 }
 
 /** A page of the account's deliveries, newest first. */
-export class DeliveryPage {
-  @ApiProperty({ type: [DeliveryView], description: 'Newest first.' })
-  data!: DeliveryView[];
-
-  @ApiProperty()
-  has_more!: boolean;
-
-  @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` to get the next page.' })
-  next!: string | null;
-}
+export class DeliveryPage extends PageOf(DeliveryView, 'Newest first.') {}
 
 /** Id of the delivery that carries the test message. */
 export class SentTestView {
