@@ -1,5 +1,4 @@
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class AccountsConfig {
   @Setting('KEYS_PER_ACCOUNT', 'API keys of an account that may work at a time; 0 = unlimited.')

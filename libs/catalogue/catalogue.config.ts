@@ -1,6 +1,5 @@
 import { IsOptional, IsString } from 'class-validator';
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class CatalogueConfig {
   @Setting(

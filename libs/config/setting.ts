@@ -1,3 +1,4 @@
+import { IsInt, Max, Min } from 'class-validator';
 import 'reflect-metadata';
 
 /** What `@Setting` is told of a property, and docs/operations.md tells its readers. */
@@ -32,6 +33,15 @@ export function Setting(
     const type: unknown = Reflect.getMetadata('design:type', target, property);
     const known = (Reflect.getMetadata(SETTINGS, target) as SettingProperty[] | undefined) ?? [];
     Reflect.defineMetadata(SETTINGS, [...known, { env, doc, ...options, property: String(property), type }], target);
+  };
+}
+
+/** A whole number that is `min` at least and `max` at most. */
+export function Within(min: number, max = Infinity): PropertyDecorator {
+  return (target, property) => {
+    if (max < Infinity) Max(max)(target, property);
+    Min(min)(target, property);
+    IsInt()(target, property);
   };
 }
 

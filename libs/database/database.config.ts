@@ -1,6 +1,5 @@
 import { IsString, Matches } from 'class-validator';
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class DatabaseConfig {
   @Setting('DATABASE_URL', 'Postgres connection, postgresql://user:password@host:port/database.', {

@@ -1,7 +1,6 @@
 import { ArrayNotEmpty, IsString, Matches, Validate, ValidatorConstraint } from 'class-validator';
 import ipaddr from 'ipaddr.js';
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 @ValidatorConstraint()
 class CidrList {

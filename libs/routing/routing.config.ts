@@ -1,5 +1,4 @@
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class RoutingConfig {
   @Setting('PROVIDER_FAILURES', 'Failures of a provider in a row after which it is left alone for a while.')

@@ -1,6 +1,5 @@
 import { IsBoolean, IsIn, IsOptional, IsString, IsUrl, Matches, ValidateIf } from 'class-validator';
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 const onS3 = ValidateIf((config: StorageConfig) => config.storage === 's3');
 

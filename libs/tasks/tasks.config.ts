@@ -1,6 +1,5 @@
 import { IsOptional } from 'class-validator';
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class TasksConfig {
   @Setting('TASK_DEADLINE_MS', 'A task that has not ended by then fails with generation_timeout.', { unit: 'ms' })

@@ -1,6 +1,5 @@
 import { IsString } from 'class-validator';
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class MetricsConfig {
   @Setting('METRICS_PORT', 'Port of /metrics, which is served on no other; 0 opens none.')

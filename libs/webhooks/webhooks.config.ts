@@ -1,6 +1,5 @@
 import { ArrayMaxSize, Matches } from 'class-validator';
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class WebhooksConfig {
   @Setting('WEBHOOK_TIMEOUT_MS', 'How long a receiver of a webhook may take to answer.', { unit: 'ms' })

@@ -1,6 +1,5 @@
 import { IsOptional, IsString, IsUrl, Matches, MinLength } from 'class-validator';
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 /** What the one-machine product itself reads; everything else goes to its processes as it is. */
 export class StandaloneConfig {

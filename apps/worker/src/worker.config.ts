@@ -1,6 +1,5 @@
 import { IsBoolean, IsIP, IsUrl } from 'class-validator';
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class WorkerConfig {
   @Setting('WORKER_CONCURRENCY', 'Tasks one worker process has in hand at once.')

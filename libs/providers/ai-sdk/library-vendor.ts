@@ -9,8 +9,7 @@ export type LibraryAnswer = Awaited<ReturnType<LibraryModel['doGenerate']>>;
 export type Fetch = typeof globalThis.fetch;
 
 /** What only some models of a vendor take: one reference image, a list of them, a mask. */
-const MODEL_INPUTS = ['image', 'images', 'mask'] as const;
-export type ModelInput = (typeof MODEL_INPUTS)[number];
+export type ModelInput = 'image' | 'images' | 'mask';
 
 /** One call in the library's words. */
 export interface LibraryOrder {

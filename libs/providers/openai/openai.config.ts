@@ -1,6 +1,5 @@
 import { IsBoolean, IsIn, IsOptional, IsString, Matches, Validate, ValidatorConstraint } from 'class-validator';
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 const HOUR_MS = 3_600_000;
 

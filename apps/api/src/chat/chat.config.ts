@@ -1,5 +1,4 @@
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class ChatConfig {
   @Setting('CHAT_CONNECT_TIMEOUT_MS', 'How long making a connection to a chat provider may take.', { unit: 'ms' })

@@ -1,7 +1,6 @@
 import { IsBoolean, IsOptional, IsString, IsUrl, ValidateBy } from 'class-validator';
 import ipaddr from 'ipaddr.js';
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class ApiConfig {
   @Setting('PORT', 'Port the API listens on.')

@@ -1,6 +1,5 @@
 import { IsOptional } from 'class-validator';
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class LimitsConfig {
   @Setting('RATE_SUBMITS_PER_MINUTE', 'Image requests an API key may send in a minute; 0 = any number.')

@@ -1,5 +1,4 @@
-import { Setting } from '#config/setting.js';
-import { Within } from '#config/within.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class UploadsConfig {
   @Setting('UPLOAD_RETENTION_HOURS', 'How long an image sent to /v1/uploads/images can be named in requests.', {
