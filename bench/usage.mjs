@@ -8,7 +8,7 @@ export function memoryOf(pid) {
 }
 
 /** Processor time of a process and its children so far, in ms; undefined where /proc is missing. */
-export function processorTimeOf(pid) {
+function processorTimeOf(pid) {
   const own = useOf(pid);
   if (own === undefined) return undefined;
   const children = list('/proc')

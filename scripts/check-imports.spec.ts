@@ -88,6 +88,31 @@ it('finds a cycle between files, through rooms and types alike', () => {
   ]);
 });
 
+it('finds a cycle between folders of a room where no file is part of one, types included', () => {
+  const answer = check({
+    'apps/worker/src/a/one.ts': `import type { Two } from '../b/two.js';`,
+    'apps/worker/src/a/free.ts': '',
+    'apps/worker/src/b/two.ts': '',
+    'apps/worker/src/b/other.ts': `import '../a/free.js';`,
+  });
+  expect(answer.status).toBe(1);
+  expect(answer.lines).toEqual([
+    'apps/worker/src/a:1 is part of a cycle: apps/worker/src/a -> apps/worker/src/b -> apps/worker/src/a',
+  ]);
+});
+
+it('lets modules name what is below them, which uses what stands beside them', () => {
+  const files = {
+    'apps/worker/src/images/images.module.ts': `import './steps/step.js';`,
+    'apps/worker/src/images/order.ts': '',
+    'apps/worker/src/images/steps/step.ts': `import '../order.js';`,
+  };
+  expect(check(files)).toEqual({ status: 0, lines: [] });
+  const answer = check({ ...files, 'apps/worker/src/images/order.ts': `import './images.module.js';` });
+  expect(answer.status).toBe(1);
+  expect(answer.lines).toHaveLength(1);
+});
+
 it('does not pass for want of files', () => {
   expect(check({}).status).toBe(1);
 });

@@ -13,8 +13,11 @@ const [root = join(import.meta.dirname, '..'), limits = join(import.meta.dirname
 const { LIMITS } = await import(pathToFileURL(resolve(limits)).href);
 const found = Object.fromEntries(Object.keys(LIMITS).map((name) => [name, []]));
 
+const reached = new Set();
+
 for (const file of ['apps', 'libs'].flatMap(listSources)) {
-  const source = ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true);
+  const text = readFileSync(join(root, file), 'utf8');
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const note = (name, node) => {
     const { line } = source.getLineAndCharacterOfPosition(node.getStart(source));
     found[name]?.push(`${file}:${line + 1}`);
@@ -33,7 +36,10 @@ for (const file of ['apps', 'libs'].flatMap(listSources)) {
     ts.forEachChild(node, visit);
   };
   visit(source);
+  for (const statement of source.statements) if (isUndocumented(statement)) note('undocumentedExports', statement);
+  for (const target of roomFilesOf(text)) if (roomOf(target) !== roomOf(file)) reached.add(target);
 }
+found.reachedFiles?.push(...[...reached].sort());
 
 let broken = 0;
 for (const [name, { limit, goal, what, why }] of Object.entries(LIMITS)) {
@@ -47,6 +53,26 @@ for (const [name, { limit, goal, what, why }] of Object.entries(LIMITS)) {
   else console.error(`${count} ${what}, ${limit} at most. ${why}\n${found[name].map((at) => `  ${at}`).join('\n')}`);
 }
 process.exitCode = broken === 0 ? 0 : 1;
+
+/** Exported classes, functions and interfaces without a comment of their own. */
+function isUndocumented(node) {
+  return (
+    (ts.isClassDeclaration(node) || ts.isFunctionDeclaration(node) || ts.isInterfaceDeclaration(node)) &&
+    node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true &&
+    node.jsDoc === undefined
+  );
+}
+
+function roomOf(file) {
+  return file.split('/').slice(0, 2).join('/');
+}
+
+/** The files of rooms that a text imports as #room/file.js; for its types alone, too. */
+function roomFilesOf(text) {
+  return ts
+    .preProcessFile(text, true, true)
+    .importedFiles.flatMap(({ fileName }) => (/^#.*\.js$/.test(fileName) ? `libs/${fileName.slice(1, -3)}.ts` : []));
+}
 
 /** Calls of pg's query() and of Prisma's raw methods, as functions and as tags. */
 function isStatement(node) {

@@ -62,6 +62,47 @@ const word = 'Select one', other = 'UPDATED';
   expect(places).toEqual(['libs/c/c.sql.ts:2', 'libs/c/c.sql.ts:4', 'libs/c/c.sql.ts:6']);
 });
 
+it('finds exports without a comment of their own, decorated ones too, and files that other rooms reach into', () => {
+  write(
+    'libs/d/d.ts',
+    `// Not a comment for readers of the export.
+export function one(): void {}
+/** It is. */
+@Injectable()
+export class Two {}
+@Injectable()
+export class Three {}
+export interface Four {}
+interface Five {}
+export const six = 6;
+`,
+  );
+  write(
+    'libs/d/inner/deep.ts',
+    `import '#d/d.js';
+`,
+  );
+  write(
+    'libs/e/e.ts',
+    `import type { Two } from '#d/d.js';
+import './own.js';
+`,
+  );
+  write(
+    'apps/api/src/e.ts',
+    `const deep = import('#d/inner/deep.js');
+`,
+  );
+  write(
+    'apps/api/src/e.spec.ts',
+    `import '#e/e.js';
+`,
+  );
+  const { stdout } = spawnSync(process.execPath, [script, root, '--list'], { encoding: 'utf8' });
+  const places = stdout.split('\n').flatMap((line) => /^ {6}(libs\/[de]\/.*)$/.exec(line)?.[1] ?? []);
+  expect(places).toEqual(['libs/d/d.ts:2', 'libs/d/d.ts:6', 'libs/d/d.ts:8', 'libs/d/d.ts', 'libs/d/inner/deep.ts']);
+});
+
 it('fails when there is more than the limit, and when there is less', () => {
   const check = (factories: number) => {
     const limits = join(root, `limits-${factories}.mjs`);

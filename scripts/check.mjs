@@ -14,8 +14,8 @@ const steps = [
   ['types', tsc, ['--noEmit']],
   ['pages', tsc, ['--noEmit', '--project', 'apps/dashboard']],
   ['openapi', process.execPath, ['dist/apps/api/src/openapi.js', '--check']],
-  ['console', process.execPath, ['scripts/console-types.mjs', '--check']],
   ['imports', process.execPath, ['scripts/check-imports.mjs']],
+  ['unused', tool('knip'), ['--config', 'knip.config.mjs', '--no-progress', '--no-config-hints']],
   ['size', process.execPath, ['scripts/check-size.mjs']],
   ['shape', process.execPath, ['scripts/check-shape.mjs']],
   ['deploy', process.execPath, ['scripts/check-deploy.mjs']],
@@ -23,7 +23,7 @@ const steps = [
 ];
 const STEP_TIMEOUT_MS = 600_000;
 
-// The database client that lint and types read, and the program that prints OpenAPI, are built.
+// The database client and the console's types that lint and types read, and the program that prints OpenAPI, are built.
 await prepare({ tools: true });
 releaseSignals();
 const failed = [];

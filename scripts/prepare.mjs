@@ -17,6 +17,9 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 
+/** The types of what the console API takes and answers, which scripts/console-types.mjs writes. */
+export const CONSOLE_TYPES = join(ROOT, 'apps', 'dashboard', 'src', 'api', 'generated', 'schema.ts');
+
 /** Loads a package of tools/, where tests and checks have theirs: Node does not look there by itself. */
 export const requireTool = createRequire(join(ROOT, 'tools', 'package.json'));
 
@@ -76,6 +79,7 @@ export async function prepare({ tell = say, tools = false } = {}) {
     await ensureInstalled(tell);
     if (tools) await ensureInstalled(tell, 'tools');
     await ensureBuilt(tell);
+    if (tools) await ensureConsoleTypes();
   } catch (error) {
     fail(error.message);
   }
@@ -135,7 +139,8 @@ export async function ensureBuilt(tell = say) {
     ...filesIn(join(ROOT, 'libs')),
     ...['.swcrc', 'package.json', 'package-lock.json', join('scripts', 'bundle.mjs')].map((name) => join(ROOT, name)),
   ]);
-  const dashboard = digest([...filesIn(pages), join(ROOT, 'package-lock.json')]);
+  const written = filesIn(pages).filter((file) => !file.includes(join('generated', '')));
+  const dashboard = digest([...written, join(ROOT, 'package-lock.json')]);
   const compile = generate || known.sources !== sources || !existsSync(join(ROOT, 'dist', 'bin'));
   const pack = known.dashboard !== dashboard || !existsSync(join(ROOT, 'dist', 'dashboard', 'index.html'));
   if (!compile && !pack) return false;
@@ -155,6 +160,19 @@ export async function ensureBuilt(tell = say) {
   mkdirSync(dirname(stamps), { recursive: true });
   writeFileSync(stamps, JSON.stringify({ schema, sources, dashboard }));
   return true;
+}
+
+/** Writes the types of the console API, which only editors and checks read: a build leaves types out. Throws when it can't. */
+async function ensureConsoleTypes() {
+  const script = join('scripts', 'console-types.mjs');
+  const stamp = join(ROOT, 'dist', '.console-types');
+  const sources = digest(
+    [script, 'console-openapi.json', join('tools', 'package-lock.json')].map((name) => join(ROOT, name)),
+  );
+  const known = existsSync(stamp) && existsSync(CONSOLE_TYPES) ? readFileSync(stamp, 'utf8') : '';
+  if (known === sources) return;
+  await runNode(script, []);
+  writeFileSync(stamp, sources);
 }
 
 function say(line) {

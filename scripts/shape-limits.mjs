@@ -14,7 +14,7 @@ export const LIMITS = {
     why: 'Fences, leases, batches and keyset pages are more than Prisma can say; everything else is not.',
   },
   factories: {
-    limit: 19,
+    limit: 18,
     goal: 20,
     what: 'useFactory',
     why: 'Classes are wired by their types; a factory is for what is made from settings or from outside.',
@@ -36,5 +36,17 @@ export const LIMITS = {
     goal: 25,
     what: '@Req and @Res',
     why: 'Requests come in as Nest gives them; the raw request is for bytes that stream.',
+  },
+  undocumentedExports: {
+    limit: 54,
+    goal: 0,
+    what: 'exported classes, functions and interfaces without a doc comment',
+    why: 'One sentence says what the name does not: units, errors, where it comes from.',
+  },
+  reachedFiles: {
+    limit: 196,
+    goal: 150,
+    what: 'files of rooms that other rooms import',
+    why: 'What stands behind a few files of a room can be changed without a look at the others.',
   },
 };

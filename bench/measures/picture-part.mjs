@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { finishImage } from '#images/finish-image.js';
+import { finishImage } from '#images/steps/finish-image.js';
 import { makeThumbnail, THUMBNAIL_EDGE } from '#images/thumbnail.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { DiskStore } from '#storage/disk-store.js';

@@ -17,6 +17,7 @@ export interface AccountLimits {
   readonly maxKeys: number | null;
 }
 
+/** Whoever owns keys, tasks, uploads, webhooks and budgets. */
 export interface Account {
   readonly id: string;
   /** Not unique: a name that is taken would tell one account of another. */
@@ -103,6 +104,7 @@ function accountOf({ id, name, createdAt, disabledAt, ...row }: StoredAccount): 
   return { id, name, createdAt, disabledAt, limits };
 }
 
+/** A new id, `acct_` and a ULID: ids of later accounts sort after it. */
 export function newAccountId(): string {
   return `acct_${ulid()}`;
 }

@@ -1,7 +1,10 @@
 import type { Queryable, Transaction } from '#database/queryable.js';
 import { IDLE_HOURS } from './session-store.js';
 
-/** Until the transaction ends, whoever else asks for the account's lock waits; reading its row, and adding to it, does not. */
+/**
+ * For whoever counts something of an account before adding to it: of two that do so at once the second waits here until
+ * the first has ended its transaction. Reading the account's row, and adding what refers to it, does not wait.
+ */
 export async function lockAccount(transaction: Transaction, id: string): Promise<void> {
   // Raw: Prisma locks no row that it does not write.
   await transaction.$queryRaw`SELECT id FROM accounts WHERE id = ${id} FOR NO KEY UPDATE`;

@@ -30,11 +30,13 @@ export interface AuditEntry {
   readonly createdAt: Date;
 }
 
+/** Newest first; whether there are older entries that match. */
 export interface AuditPage {
   readonly entries: readonly AuditEntry[];
   readonly hasMore: boolean;
 }
 
+/** What is asked of an account's log; what is absent matches everything. */
 export interface AuditQuery {
   /** Id of the last entry of the page before. */
   readonly after?: string | undefined;
@@ -45,7 +47,7 @@ export interface AuditQuery {
 }
 
 /** Stands for whoever is nobody of the account. */
-export const NOBODY = 'nobody';
+const NOBODY = 'nobody';
 
 /** Who did what; only ever added to. */
 @Injectable()

@@ -10,6 +10,7 @@ import type { Identity } from './openid-provider.js';
 import { roleOf, type Role } from './person-rules.js';
 import { tokenHashes } from './tokens.js';
 
+/** Somebody who may use the console for one account. */
 export interface Person {
   readonly id: string;
   readonly accountId: string;
@@ -239,6 +240,7 @@ export function personOf(row: PersonRow): Person {
   };
 }
 
+/** A new id, `person_` and a ULID: ids of later people sort after it. */
 export function newPersonId(): string {
   return `person_${ulid()}`;
 }

@@ -27,6 +27,7 @@ export interface Session {
   readonly hasIdentity: boolean;
 }
 
+/** A session as its person sees it, to tell one device from another. */
 export interface SessionRow {
   readonly id: string;
   readonly userAgent: string;

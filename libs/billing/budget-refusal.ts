@@ -10,7 +10,7 @@ const OWNERS: Readonly<Record<Budget['owner'], string>> = { account: 'account', 
 const PERIODS: Readonly<Record<BudgetPeriod, string>> = { month: ' this month', total: '' };
 
 /** The budget that a request would exceed. SDKs don't repeat a 402. */
-export function budgetExceeded({ owner, period, left }: Pick<Budget, 'owner' | 'period'> & { left: number }): AppError {
+function budgetExceeded({ owner, period, left }: Pick<Budget, 'owner' | 'period'> & { left: number }): AppError {
   return new AppError(
     'insufficient_quota',
     `The budget of this ${OWNERS[owner]} is not enough: ${decimalOf(left)} is left${PERIODS[period]}.`,
@@ -18,7 +18,7 @@ export function budgetExceeded({ owner, period, left }: Pick<Budget, 'owner' | '
 }
 
 /** Who has a budget may not spend what nobody can count. */
-export function priceUnknown(owner: Budget['owner']): AppError {
+function priceUnknown(owner: Budget['owner']): AppError {
   return new AppError(
     'model_not_allowed',
     `This ${OWNERS[owner]} has a budget, and what this request costs is not known: the model has no price for it.`,

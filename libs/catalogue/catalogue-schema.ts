@@ -184,6 +184,7 @@ export interface CatalogueFile {
   models: Record<string, ModelSource>;
 }
 
+/** A provider as the file says it, in the file's own names. */
 export interface ProviderSource {
   type: string;
   base_url?: string;
@@ -194,6 +195,7 @@ export interface ProviderSource {
   options?: Record<string, unknown>;
 }
 
+/** A model as the file says it. */
 export interface ModelSource {
   kind: 'image' | 'chat';
   owned_by?: string;
@@ -201,6 +203,7 @@ export interface ModelSource {
   prices?: PriceSource[];
 }
 
+/** A route as the file says it; without `model` the provider knows the model by our name. */
 export interface RouteSource {
   provider: string;
   model?: string;
@@ -208,6 +211,7 @@ export interface RouteSource {
   capabilities?: { edits?: boolean; masks?: boolean; images?: number; sizes?: string[] };
 }
 
+/** Prices from a time on, as the file says them, in units of its currency. */
 export interface PriceSource {
   from: string;
   per_image?: Record<string, number | Record<string, number>>;

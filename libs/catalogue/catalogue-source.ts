@@ -51,9 +51,7 @@ export class CatalogueSource implements OnApplicationShutdown {
     if (modelsFile === undefined || this.timer !== undefined) return;
     // Reading the text sees every way in which files are replaced; watching misses swapped links and network disks.
     this.timer = setInterval(() => {
-      this.reload(modelsFile).catch((error: unknown) => {
-        this.logger.warn('catalogue.unreadable', { error });
-      });
+      this.reload(modelsFile).catch((error: unknown) => this.logger.warn('catalogue.unreadable', { error }));
     }, reloadMs).unref();
   }
 

@@ -1,5 +1,5 @@
-import { IsInt, IsOptional, IsString, Min } from 'class-validator';
-import { Setting } from '#config/setting.js';
+import { IsOptional, IsString } from 'class-validator';
+import { Setting, Within } from '#config/setting.js';
 
 export class CatalogueConfig {
   @Setting(
@@ -12,7 +12,6 @@ export class CatalogueConfig {
   readonly modelsFile?: string;
 
   @Setting('MODELS_RELOAD_MS', 'How often MODELS_FILE is read again.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
+  @Within(100)
   readonly reloadMs: number = 5_000;
 }

@@ -19,11 +19,12 @@ export interface Route {
 }
 
 /** Amounts of money in millionths of the catalogue's currency unit. */
-export interface ImagePrices {
+interface ImagePrices {
   /** By tier, then by quality; `auto` is what an unlisted quality costs. */
   readonly perImage: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
+/** What tokens cost, in units of the catalogue's currency. */
 export interface TokenPrices {
   /** Per million tokens. */
   readonly input: number;
@@ -43,6 +44,7 @@ export interface PriceEntry {
   readonly cancelled: number | undefined;
 }
 
+/** A model that callers may name: who makes it, and what it costs. */
 export interface ModelEntry {
   readonly name: string;
   readonly kind: ModelKind;

@@ -1,5 +1,7 @@
+import { IsInt, Max, Min } from 'class-validator';
 import 'reflect-metadata';
 
+/** What `@Setting` is told of a property, and docs/operations.md tells its readers. */
 export interface SettingDescription {
   /** Name of the environment variable. */
   readonly env: string;
@@ -34,6 +36,16 @@ export function Setting(
   };
 }
 
+/** A whole number that is `min` at least and `max` at most. */
+export function Within(min: number, max = Infinity): PropertyDecorator {
+  return (target, property) => {
+    if (max < Infinity) Max(max)(target, property);
+    Min(min)(target, property);
+    IsInt()(target, property);
+  };
+}
+
+/** The settings of a config class, in the order it declares them; none for any other class. */
 export function settingsOf(configClass: new () => object): readonly SettingProperty[] {
   return (Reflect.getMetadata(SETTINGS, configClass.prototype as object) as SettingProperty[] | undefined) ?? [];
 }

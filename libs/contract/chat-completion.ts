@@ -5,6 +5,7 @@ export interface ChatUsage {
   readonly total_tokens: number;
 }
 
+/** A call of a tool that the model asks for; its arguments are JSON as text. */
 export interface ChatToolCall {
   readonly id: string;
   readonly type: 'function';

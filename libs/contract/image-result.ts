@@ -38,6 +38,7 @@ export interface ImageLink {
   readonly expiresAt: number;
 }
 
+/** Whole seconds since 1970, rounded down, as answers tell times. */
 export function unixSeconds(date: Date): number {
   return Math.floor(date.getTime() / 1000);
 }

@@ -15,6 +15,7 @@ export function fieldsOf(requestClass: new () => object): readonly string[] {
   return fields;
 }
 
+/** A request that was read, and what of it was passed over. */
 export interface ReadFields<T> {
   readonly request: T;
   /** Names of the fields the class does not know; never their values. */

@@ -39,14 +39,17 @@ export class TaskAcceptance extends SubmittedResponse {
   created!: number;
 }
 
+/** The task in the shape of submit mode `apimart`; its code is in the body. */
 export function submittedResponse(taskId: string): SubmittedResponse {
   return { code: 200, data: [{ status: 'submitted', task_id: taskId }] };
 }
 
+/** Path of a task, relative to the service. */
 export function pollUrl(taskId: string): string {
   return `/v1/tasks/${taskId}`;
 }
 
+/** What a caller who does not wait is told: the id wherever clients look for it. */
 export function taskAcceptance(task: ResultTask): TaskAcceptance {
   return {
     ...submittedResponse(task.id),

@@ -1,5 +1,5 @@
-import { IsInt, IsString, Matches, Max, Min } from 'class-validator';
-import { Setting } from '#config/setting.js';
+import { IsString, Matches } from 'class-validator';
+import { Setting, Within } from '#config/setting.js';
 
 export class DatabaseConfig {
   @Setting('DATABASE_URL', 'Postgres connection, postgresql://user:password@host:port/database.', {
@@ -11,18 +11,14 @@ export class DatabaseConfig {
   readonly databaseUrl!: string;
 
   @Setting('DATABASE_POOL', 'Maximum connections of one process; all processes together must fit the server.')
-  @IsInt()
-  @Min(1)
-  @Max(100)
+  @Within(1, 100)
   readonly databasePool: number = 10;
 
   @Setting('DATABASE_CONNECT_TIMEOUT_MS', 'How long a query waits for a connection.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
+  @Within(100)
   readonly connectTimeoutMs: number = 2_000;
 
   @Setting('DATABASE_QUERY_TIMEOUT_MS', 'Time limit of one query.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
+  @Within(100)
   readonly queryTimeoutMs: number = 5_000;
 }

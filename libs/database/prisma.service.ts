@@ -70,9 +70,7 @@ function createPool(config: DatabaseConfig, logger: Logger): pg.Pool {
     types: { getTypeParser },
   });
   // An idle connection's failure is an event; without a listener it would end the process.
-  pool.on('error', (error) => {
-    logger.warn('database.connection_lost', { error });
-  });
+  pool.on('error', (error) => logger.warn('database.connection_lost', { error }));
   return pool;
 }
 

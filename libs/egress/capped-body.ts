@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { ByteCollector } from '#bytes/byte-collector.js';
 
+/** How much, and how slowly, an answer may come. */
 export interface BodyLimits {
   readonly maxBytes: number;
   /** Bytes per second that must come in each window. */

@@ -4,7 +4,7 @@ import { buildConnector } from 'undici';
 import type { AddressRules } from './address-rules.js';
 
 /** Resolves a host name to all its addresses. */
-export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
+type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
 /** What a process reaches the world through; tests bring their own. */
 export interface Network {
@@ -21,7 +21,7 @@ export function systemResolve(hostname: string): Promise<LookupAddress[]> {
 }
 
 /** The network was not even asked; the address is left out, as errors travel. */
-export class AddressRefused extends Error {
+class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
 }
 

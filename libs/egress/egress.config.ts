@@ -1,6 +1,6 @@
-import { ArrayNotEmpty, IsInt, IsString, Matches, Max, Min, Validate, ValidatorConstraint } from 'class-validator';
+import { ArrayNotEmpty, IsString, Matches, Validate, ValidatorConstraint } from 'class-validator';
 import ipaddr from 'ipaddr.js';
-import { Setting } from '#config/setting.js';
+import { Setting, Within } from '#config/setting.js';
 
 @ValidatorConstraint()
 class CidrList {
@@ -31,32 +31,26 @@ export class EgressConfig {
   readonly ports: string[] = ['80', '443'];
 
   @Setting('EGRESS_MAX_BYTES', 'Largest body downloaded from a URL.', { unit: 'bytes' })
-  @IsInt()
-  @Min(1_024)
-  @Max(1_073_741_824)
+  @Within(1_024, 1_073_741_824)
   readonly maxBytes: number = 20_971_520;
 
   @Setting('EGRESS_CONNECT_TIMEOUT_MS', 'Time limit from opening a URL to the first byte of its answer.', {
     unit: 'ms',
   })
-  @IsInt()
-  @Min(50)
+  @Within(50)
   readonly connectTimeoutMs: number = 10_000;
 
   @Setting('EGRESS_TOTAL_TIMEOUT_MS', 'Time limit of one download, redirects included.', { unit: 'ms' })
-  @IsInt()
-  @Min(50)
+  @Within(50)
   readonly totalTimeoutMs: number = 30_000;
 
   @Setting('EGRESS_MIN_RATE', 'Slowest download that is tolerated, over each EGRESS_RATE_WINDOW_MS.', {
     unit: 'bytes/s',
   })
-  @IsInt()
-  @Min(0)
+  @Within(0)
   readonly minRate: number = 10_240;
 
   @Setting('EGRESS_RATE_WINDOW_MS', 'Time over which EGRESS_MIN_RATE is measured.', { unit: 'ms' })
-  @IsInt()
-  @Min(50)
+  @Within(50)
   readonly rateWindowMs: number = 3_000;
 }

@@ -17,6 +17,7 @@ const HEADERS = {
   'user-agent': 'Darkroom',
 };
 
+/** How long and how much one fetch may take, below what the settings allow. */
 export interface FetchOptions {
   readonly signal?: AbortSignal | undefined;
   /** Cap on the body, in bytes; EGRESS_MAX_BYTES when lower or absent. */

@@ -11,6 +11,7 @@ const MAX_ANSWER_BYTES = 65_536;
 /** What OpenSSL and Node say of a certificate or a handshake that is not in order. */
 const TLS_CODE = /CERT|TLS|SSL|SIGNATURE|EPROTO/;
 
+/** A message for an address that a caller named. */
 export interface PostedMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

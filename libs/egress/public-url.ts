@@ -9,6 +9,7 @@ const AMBIGUOUS = /[\s\\\p{Cc}]/u;
 
 type ShapeConfig = Pick<EgressConfig, 'allowCidrs' | 'nodeEnv' | 'ports'>;
 
+/** What is asked of a URL beside being public. */
 export interface UrlShape {
   /** Refuses plain http: for callbacks, and for what an https address redirects to. */
   readonly httpsOnly?: boolean;
@@ -47,7 +48,7 @@ function hostProblem(url: URL, rules: AddressRules): string | undefined {
 }
 
 /** The address a URL spells out, in whatever notation, or undefined for a name. */
-export function literalAddress(url: URL): string | undefined {
+function literalAddress(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   return ipaddr.isValid(host) ? host : undefined;
 }

@@ -2,6 +2,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
+/** A program that runs beside this one, and ends with it. */
 export interface ChildCommand {
   readonly command: string;
   readonly args: readonly string[];
@@ -17,6 +18,7 @@ export interface ChildCommand {
   readonly gid?: number | undefined;
 }
 
+/** How a program ended: by itself, with a code, or by a signal. */
 export interface ChildExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -39,9 +41,7 @@ export class Child {
     if (process.pid === undefined) throw new Error('The process was not started');
     this.pid = process.pid;
     this.exited = new Promise((resolve) => {
-      process.once('exit', (code, signal) => {
-        resolve({ code, signal });
-      });
+      process.once('exit', (code, signal) => resolve({ code, signal }));
     });
   }
 

@@ -11,13 +11,9 @@ const TRIES = 100;
 export async function portIsFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   return await new Promise((resolve) => {
     const server = createServer();
-    server.once('error', () => {
-      resolve(false);
-    });
+    server.once('error', () => resolve(false));
     server.listen({ port, host, exclusive: true }, () => {
-      server.close(() => {
-        resolve(true);
-      });
+      server.close(() => resolve(true));
     });
   });
 }

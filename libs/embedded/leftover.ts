@@ -26,7 +26,7 @@ function processState(pid: number): string {
 }
 
 /** The command line of a process, or '' when it is gone or can't be seen. */
-export async function commandLine(pid: number): Promise<string> {
+async function commandLine(pid: number): Promise<string> {
   try {
     return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ').trim();
   } catch {

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { SetupError } from './setup-error.js';
 
+/** Paths of the server and of the program that makes a cluster. */
 export interface PostgresBinaries {
   readonly postgres: string;
   readonly initdb: string;

@@ -10,6 +10,7 @@ import { runCommand } from './run-command.js';
 import { SetupError } from './setup-error.js';
 import { waitUntil } from './wait-until.js';
 
+/** Where a Postgres of our own keeps its data, and what it makes at its first start. */
 export interface PostgresOptions {
   /** Holds the cluster, its port and its spare library links; made when absent, mode 0700. */
   readonly folder: string;

@@ -3,6 +3,7 @@ import { delimiter, join } from 'node:path';
 import { runCommand } from './run-command.js';
 import { SetupError } from './setup-error.js';
 
+/** Path of a Redis server, and the environment it needs. */
 export interface RedisBinary {
   readonly command: string;
   readonly env: Readonly<Record<string, string>>;

@@ -8,6 +8,7 @@ import { findRedis } from './redis-binary.js';
 import { SetupError } from './setup-error.js';
 import { waitUntil } from './wait-until.js';
 
+/** Where a Redis of our own keeps its data. */
 export interface RedisOptions {
   /** Holds the append-only file, the configuration and the port; made when absent, mode 0700. */
   readonly folder: string;

@@ -9,6 +9,7 @@ interface CommandOptions {
   readonly gid?: number | undefined;
 }
 
+/** How a command ended and what it wrote. */
 export interface CommandResult {
   readonly ok: boolean;
   readonly stdout: string;
@@ -51,18 +52,14 @@ function run([file = '', ...args]: readonly string[], options: CommandOptions): 
       late = true;
       killGroup(child.pid);
     }, options.timeoutMs);
-    const onAbort = (): void => {
-      killGroup(child.pid);
-    };
+    const onAbort = (): void => killGroup(child.pid);
     options.signal?.addEventListener('abort', onAbort);
     const finish = (ok: boolean, reason: string): void => {
       clearTimeout(timer);
       options.signal?.removeEventListener('abort', onAbort);
       resolve({ ok, stdout: output.stdout, reason });
     };
-    child.once('error', (error) => {
-      finish(false, error.message);
-    });
+    child.once('error', (error) => finish(false, error.message));
     child.once('close', (code, signal) => {
       const said = output.stderr.trim().split('\n').at(-1) ?? '';
       const ended = late ? `took longer than ${options.timeoutMs / 1000} s` : `ended with ${signal ?? `code ${code}`}`;

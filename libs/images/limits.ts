@@ -6,8 +6,6 @@ export const MAX_REMOTE_IMAGE_BYTES = 20_000_000;
 export const MAX_KEPT_IMAGE_BYTES = 20_000_000;
 /** Largest mask file, in bytes (4 MB). */
 export const MAX_MASK_BYTES = 4_000_000;
-/** Largest data URI or JSON `image_url`, in characters. */
-export const MAX_IMAGE_URL_CHARACTERS = 20_971_520;
 /** Largest decoded image, in pixels (64 megapixels): width times height of its one frame. */
 export const MAX_IMAGE_PIXELS = 64_000_000;
 /** Longest edge that all three formats can store, in pixels. */

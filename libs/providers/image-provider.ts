@@ -38,6 +38,7 @@ export interface ProviderImageRequest {
   readonly partialImages: number;
 }
 
+/** What an adapter must know of a call beside what is ordered. */
 export interface ProviderCallContext {
   /** Aborted on cancel, deadline, loss of the lease and shutdown. */
   readonly signal: AbortSignal;
@@ -56,6 +57,7 @@ export interface ProviderCallContext {
   readonly onPartial: (image: Buffer, index: number) => void;
 }
 
+/** What a call that was paid for has brought. */
 export interface ProviderImageResult {
   /** The image's bytes; read with a cap by the caller. */
   readonly image: Readable;

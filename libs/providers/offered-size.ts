@@ -1,3 +1,4 @@
+/** In pixels. */
 export interface Size {
   readonly width: number;
   readonly height: number;
@@ -23,6 +24,7 @@ export function sizeOf(text: string): Size {
   return { width: Number(width), height: Number(height) };
 }
 
+/** As vendors write it, `<w>x<h>`. */
 export function textOfSize({ width, height }: Size): string {
   return `${width}x${height}`;
 }

@@ -1,13 +1,15 @@
-import type { ImageFetcher } from './http/fetch-image.js';
 import type { ImageProvider } from './image-provider.js';
-import type { OpenAiConfig } from './openai/openai.config.js';
 import type { ProviderEntry, ProviderKey } from './provider-entry.js';
-import type { SandboxConfig } from './sandbox/sandbox.config.js';
+
+/** Fetches an image from an address that a provider answered with. Throws AppError, or the signal's reason. */
+export interface ImageFetcher {
+  get(url: string, options: { readonly signal: AbortSignal; readonly maxBytes: number }): Promise<Buffer>;
+}
 
 /** What adapters are made of, besides their entry. */
 export interface AdapterParts {
-  readonly sandbox: SandboxConfig;
-  readonly openai: OpenAiConfig;
+  /** The settings of a class that this process has loaded. */
+  readonly settings: <T extends object>(of: new () => T) => T;
   /** Opens the addresses that providers answer with. */
   readonly fetcher: ImageFetcher;
 }

@@ -4,7 +4,7 @@ import { IMAGE_QUEUE } from './job-catalog.js';
 /** Of a job that needs no turn because its task has had one: before all others. */
 export const FIRST_PRIORITY = 1;
 /** BullMQ's largest priority. */
-export const LAST_PRIORITY = 2 ** 21 - 1;
+const LAST_PRIORITY = 2 ** 21 - 1;
 /** Priorities are whole numbers, so a round is divided among weights in so many of them. */
 export const STEPS = 16;
 /** Longer than a task may wait, so that nothing is forgotten while it is needed. */

@@ -5,6 +5,7 @@ import { IsString, Matches, validateSync } from 'class-validator';
 export const IMAGE_QUEUE = 'images';
 export const RUN_IMAGE_TASK = 'run-image-task';
 
+/** The task is read from its row; nothing else of it is in Redis. */
 export class RunImageTaskJob {
   @IsString()
   @Matches(/^task_[0-9A-Z]{26}$/)
@@ -25,12 +26,14 @@ export function taskIdOf(jobId: string): string {
 export const WEBHOOK_QUEUE = 'webhooks';
 export const DELIVER_WEBHOOK = 'deliver-webhook';
 
+/** The delivery is read from its row; nothing else of it is in Redis. */
 export class DeliverWebhookJob {
   @IsString()
   @Matches(/^whd_[0-9a-f]{32}$/)
   readonly deliveryId!: string;
 }
 
+/** An id for each time a delivery is enqueued: BullMQ drops a job whose id it knows. */
 export function webhookJobId(deliveryId: string, epoch: number): string {
   return `${deliveryId}-${epoch}`;
 }

@@ -19,10 +19,6 @@ export const JOB_WORKER_OPTIONS = {
 /** Begins to take jobs, so many at a time. */
 export function runJobs(worker: Worker, concurrency: number, logger: Logger): void {
   worker.concurrency = concurrency;
-  worker.on('error', (error) => {
-    logger.warn('queue.error', { error });
-  });
-  worker.run().catch((error: unknown) => {
-    logger.error('queue.stopped', { error });
-  });
+  worker.on('error', (error) => logger.warn('queue.error', { error }));
+  worker.run().catch((error: unknown) => logger.error('queue.stopped', { error }));
 }

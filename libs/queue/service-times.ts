@@ -21,7 +21,7 @@ export interface ServiceSample {
 }
 
 /** What a worker tells of itself. */
-export interface WorkerFacts {
+interface WorkerFacts {
   readonly host: string;
   readonly pid: number;
   /** Of the product. */

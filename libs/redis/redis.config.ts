@@ -1,5 +1,5 @@
-import { IsInt, IsString, Matches, Max, Min } from 'class-validator';
-import { Setting } from '#config/setting.js';
+import { IsString, Matches } from 'class-validator';
+import { Setting, Within } from '#config/setting.js';
 
 export class RedisConfig {
   @Setting('REDIS_URL', 'Redis connection, redis://user:password@host:port/database.', { unit: 'URL', secret: true })
@@ -14,8 +14,6 @@ export class RedisConfig {
   @Setting('REDIS_COMMAND_TIMEOUT_MS', 'Time limit of a Redis command; then the request is rejected.', {
     unit: 'ms',
   })
-  @IsInt()
-  @Min(100)
-  @Max(60_000)
+  @Within(100, 60_000)
   readonly commandTimeoutMs: number = 2_000;
 }

@@ -10,6 +10,7 @@ import type { ProviderEntry } from '#providers/provider-entry.js';
  */
 export type RefusalReason = 'drained' | 'open' | 'cooling' | 'busy' | 'rate';
 
+/** Why a provider may not be called now. */
 export interface CallRejection {
   readonly reason: RefusalReason;
   /** Milliseconds after which it makes sense to ask again. */

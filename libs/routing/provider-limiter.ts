@@ -89,9 +89,7 @@ export class ProviderLimiter implements Limiter, OnApplicationShutdown {
       end: (outcome: CallOutcome, retryAfterMs?: number) => {
         leave((state) => state.leave(call, { outcome, startedAt, retryAfterMs }));
       },
-      park: (ms: number) => {
-        leave((state) => state.park(call, ms));
-      },
+      park: (ms: number) => leave((state) => state.park(call, ms)),
     };
   }
 

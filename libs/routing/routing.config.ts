@@ -1,17 +1,12 @@
-import { IsInt, Max, Min } from 'class-validator';
-import { Setting } from '#config/setting.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class RoutingConfig {
   @Setting('PROVIDER_FAILURES', 'Failures of a provider in a row that open its circuit breaker.')
-  @IsInt()
-  @Min(1)
-  @Max(1_000)
+  @Within(1, 1_000)
   readonly failures: number = 5;
 
   @Setting('PROVIDER_FAILURE_WINDOW_MS', 'Time within which PROVIDER_FAILURES must happen.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
-  @Max(3_600_000)
+  @Within(100, 3_600_000)
   readonly failureWindowMs: number = 300_000;
 
   @Setting(
@@ -19,9 +14,7 @@ export class RoutingConfig {
     'How long a provider’s circuit breaker stays open; doubles with each further failure, up to one minute.',
     { unit: 'ms' },
   )
-  @IsInt()
-  @Min(100)
-  @Max(60_000)
+  @Within(100, 60_000)
   readonly pauseMs: number = 10_000;
 
   @Setting(
@@ -29,22 +22,16 @@ export class RoutingConfig {
     'How long a provider’s key is paused after a rejection that names no time; doubles each time, up to one minute.',
     { unit: 'ms' },
   )
-  @IsInt()
-  @Min(100)
-  @Max(60_000)
+  @Within(100, 60_000)
   readonly keyPauseMs: number = 5_000;
 
   @Setting('PROVIDER_SLOT_LEASE_MS', 'How long a killed worker’s calls still count against a provider’s limit.', {
     unit: 'ms',
   })
-  @IsInt()
-  @Min(200)
-  @Max(20_000)
+  @Within(200, 20_000)
   readonly slotLeaseMs: number = 15_000;
 
   @Setting('PROVIDER_SWITCH_READ_MS', 'How often a process checks which providers are drained.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
-  @Max(2_000)
+  @Within(100, 2_000)
   readonly switchReadMs: number = 1_000;
 }

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 
+/** An object that is being read, and its size. */
 export interface StoredObject {
   readonly stream: Readable;
   readonly bytes: number;
@@ -27,6 +28,7 @@ export class StorageError extends Error {
   override readonly name: string = 'StorageError';
 }
 
+/** There is nothing under the key; trying again won't help. */
 export class ObjectNotFound extends StorageError {
   override readonly name = 'ObjectNotFound';
 }

@@ -14,6 +14,7 @@ export interface ResultLink {
   readonly expiresAt: number;
 }
 
+/** The secrets that links to results are signed with. */
 export interface LinkSecrets {
   readonly secretKey: string;
   /** Still verifies, never signs: links given out before a rotation keep working. */

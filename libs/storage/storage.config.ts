@@ -1,5 +1,5 @@
-import { IsBoolean, IsIn, IsInt, IsOptional, IsString, IsUrl, Matches, Max, Min, ValidateIf } from 'class-validator';
-import { Setting } from '#config/setting.js';
+import { IsBoolean, IsIn, IsOptional, IsString, IsUrl, Matches, ValidateIf } from 'class-validator';
+import { Setting, Within } from '#config/setting.js';
 
 const onS3 = ValidateIf((config: StorageConfig) => config.storage === 's3');
 
@@ -53,39 +53,30 @@ export class StorageConfig {
   readonly s3Links: 'proxy' | 'presigned' = 'proxy';
 
   @Setting('S3_CONNECT_TIMEOUT_MS', 'Time limit for connecting to the store.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
+  @Within(100)
   readonly s3ConnectTimeoutMs: number = 5_000;
 
   @Setting('S3_TIMEOUT_MS', 'Time limit of one request to the store, such as sending one 5 MiB part.', {
     unit: 'ms',
   })
-  @IsInt()
-  @Min(100)
+  @Within(100)
   readonly s3TimeoutMs: number = 30_000;
 
   @Setting('S3_IDLE_TIMEOUT_MS', 'Longest pause of the store while an image is read from it.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
+  @Within(100)
   readonly s3IdleTimeoutMs: number = 15_000;
 
   @Setting('S3_ATTEMPTS', 'Attempts per request to the store, including the first.')
-  @IsInt()
-  @Min(1)
-  @Max(10)
+  @Within(1, 10)
   readonly s3Attempts: number = 3;
 
   @Setting('S3_CONNECTIONS', 'Maximum connections of one process to the store.')
-  @IsInt()
-  @Min(4)
-  @Max(4_096)
+  @Within(4, 4_096)
   readonly s3Connections: number = 256;
 
   @Setting('LINK_TTL_SECONDS', 'How long a link to an image works; each read of a task creates a new one.', {
     unit: 's',
   })
-  @IsInt()
-  @Min(60)
-  @Max(604_800)
+  @Within(60, 604_800)
   readonly linkTtlSeconds: number = 86_400;
 }

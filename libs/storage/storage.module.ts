@@ -7,5 +7,6 @@ export const OBJECT_STORE = Symbol('object store');
 
 const store = { provide: OBJECT_STORE, inject: [StorageConfig], useFactory: createObjectStore };
 
+/** The store that the settings name: a folder, or S3. */
 @Module({ providers: [store], exports: [store] })
 export class StorageModule {}

@@ -19,6 +19,7 @@ interface SearchBounds {
   readonly ms: number;
 }
 
+/** What is searched for, in one account's tasks. */
 export interface TaskSearch extends Omit<TaskListQuery, 'after'> {
   /** Part of the prompt, in any case of letters, or the whole id of a task or of its request. */
   readonly text: string;
@@ -27,11 +28,12 @@ export interface TaskSearch extends Omit<TaskListQuery, 'after'> {
 }
 
 /** A place in the account's tasks. */
-export interface SearchedUntil {
+interface SearchedUntil {
   readonly id: string;
   readonly createdAt: Date;
 }
 
+/** What one bounded piece of a search has found. */
 export interface TaskSearchResult {
   /** Newest first. */
   readonly ids: readonly string[];

@@ -25,6 +25,7 @@ export interface TaskKind {
   readonly quality: string;
 }
 
+/** The kind by which service times are measured and told beforehand. */
 export function kindOf({ model, options }: { readonly model: string; readonly options: TaskOptions }): TaskKind {
   return { model, tier: tierOf(options), quality: options.quality ?? 'auto' };
 }

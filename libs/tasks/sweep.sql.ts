@@ -195,6 +195,7 @@ export interface UsageRow {
   readonly p95Ms: number | null;
 }
 
+/** Which days or hours are summed up, and by what they are told apart. */
 export interface UsageQuery {
   readonly from: Date;
   /** The first moment that is no longer meant. */

@@ -53,9 +53,7 @@ export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdow
       ['enqueued_webhooks', () => this.deliveries.enqueueForgotten()],
     ] as const) {
       await step().then(
-        (count) => {
-          this.count(action, count);
-        },
+        (count) => this.count(action, count),
         (error: unknown) => {
           if (isDatabaseAway(error)) this.unavailableAt = performance.now();
           this.logger.warn('sweep.failed', { error });

@@ -28,6 +28,7 @@ export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, 
 /** The columns of a whole task; the prompt and the inputs stay with the worker. */
 export const TASK_COLUMNS = `${SUMMARY_COLUMNS}, account_id, api_key_id, started_at, deadline_at, warnings`;
 
+/** What polls read of a row, by the names of its columns. */
 export interface SummaryRow {
   id: string;
   request_id: string;
@@ -49,6 +50,7 @@ export interface SummaryRow {
   underway: Underway | null;
 }
 
+/** What a submitter's answer needs of a row. */
 export interface TaskRow extends SummaryRow {
   account_id: string;
   api_key_id: string;
@@ -90,6 +92,7 @@ export interface ClaimedRow extends TaskRow {
   remaining_ms: number;
 }
 
+/** A row in the words of the code; nothing is checked, for only this room writes it. */
 export function toSummary(row: SummaryRow): TaskSummary {
   return {
     id: row.id,
@@ -118,6 +121,7 @@ function openProviderOf(calls: readonly ProviderCall[] | null): string | null {
   return last !== undefined && (last.endedAt === undefined || last.charged === 'maybe') ? last.provider : null;
 }
 
+/** A row with all that its submitter may see. */
 export function toTask(row: TaskRow): Task {
   return {
     ...toSummary(row),
@@ -139,6 +143,7 @@ interface HistoryRow extends Pick<TaskHistory, 'createdAt' | 'startedAt' | 'fini
   readonly calls: unknown;
 }
 
+/** A task's past for the console, and whether a provider works on it at this moment. */
 export function toHistory({ phase, providerCallOpen, ...row }: HistoryRow): TaskHistory {
   const [status, calls] = [row.status as TaskStatus, row.calls as ProviderCall[]];
   // Between two claims only a parked task has a phase other than queued: its provider works on.
@@ -157,15 +162,18 @@ interface OrderRow extends Pick<TaskOrder, 'model' | 'prompt'> {
   readonly mask: unknown;
 }
 
+/** What was ordered, to draw it again. */
 export function toOrder({ action, model, prompt, ...row }: OrderRow): TaskOrder {
   const { inputs, mask } = toInputs(row);
   return { action: action as TaskOrder['action'], model, prompt, options: toOptions(row.options), inputs, mask };
 }
 
+/** What the column of options holds; only this room writes it. */
 export function toOptions(options: unknown): TaskOptions {
   return options as TaskOptions;
 }
 
+/** What the columns of inputs and mask hold; only this room writes them. */
 export function toInputs({ inputs, mask }: { readonly inputs: unknown; readonly mask: unknown }) {
   return { inputs: inputs as readonly TaskInput[], mask: mask as TaskInput | null };
 }
@@ -176,6 +184,7 @@ export function sentKeys(row: Parameters<typeof toInputs>[0]): string[] {
   return [...inputs, ...(mask === null ? [] : [mask])].flatMap((input) => (input.kind === 'object' ? [input.key] : []));
 }
 
+/** The images of a completed task, none for any other. */
 export function toImages(images: unknown): readonly TaskImage[] {
   return (images as TaskImage[] | null) ?? [];
 }

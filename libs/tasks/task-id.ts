@@ -38,6 +38,7 @@ export function isTaskId(text: string): boolean {
   return TASK_ID.test(text);
 }
 
+/** Whether a text can be the id of a request of ours. */
 export function isRequestId(text: string): boolean {
   return REQUEST_ID.test(text);
 }

@@ -10,7 +10,7 @@ export type TaskPhase = (typeof TASK_PHASES)[number];
  * The legal transitions. Each is one UPDATE whose WHERE names the state it leaves, so a terminal state never changes
  * and of two racing writers one finds zero rows. A running task goes back to `queued` when its worker is lost.
  */
-export const TASK_MOVES: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
+const TASK_MOVES: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
   pending: ['pending', 'completed', 'failed', 'cancelled'],
   completed: [],
   failed: [],

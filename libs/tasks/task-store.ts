@@ -8,6 +8,7 @@ import { endTask, findTasks, insertTask, readTasks } from './task.sql.js';
 import type { Task, TaskCommand, TaskHistory, TaskSummary } from './task.js';
 import type { TaskStatus } from './task-status.js';
 
+/** Which of an account's tasks are listed; what is absent matches all. */
 export interface TaskListQuery {
   /** 1..100 */
   readonly limit: number;

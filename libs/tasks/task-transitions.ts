@@ -39,6 +39,7 @@ export class TransitionUnanswered extends Error {
   override readonly name = 'MoveUnanswered';
 }
 
+/** What completes a task. */
 export interface TaskResult {
   readonly images: readonly TaskImage[];
   readonly usage: ImageUsage | undefined;

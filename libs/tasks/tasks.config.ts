@@ -1,17 +1,13 @@
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { Setting } from '#config/setting.js';
+import { IsOptional } from 'class-validator';
+import { Setting, Within } from '#config/setting.js';
 
 export class TasksConfig {
   @Setting('TASK_DEADLINE_MS', 'A task that has not ended by then fails with generation_timeout.', { unit: 'ms' })
-  @IsInt()
-  @Min(1_000)
-  @Max(86_400_000)
+  @Within(1_000, 86_400_000)
   readonly deadlineMs: number = 900_000;
 
   @Setting('LEASE_MS', 'A worker that has not renewed its lease on a task for this long has lost it.', { unit: 'ms' })
-  @IsInt()
-  @Min(1_000)
-  @Max(600_000)
+  @Within(1_000, 600_000)
   readonly leaseMs: number = 20_000;
 
   @Setting(
@@ -19,22 +15,16 @@ export class TasksConfig {
     'How long the task of a caller that left without its image goes to an equal request of the same API key; 0 = never.',
     { unit: 'ms' },
   )
-  @IsInt()
-  @Min(0)
-  @Max(900_000)
+  @Within(0, 900_000)
   readonly attachWindowMs: number = 120_000;
 
   @Setting('MAX_PROVIDER_STARTS', 'Maximum calls to providers for one task, whatever happens.')
-  @IsInt()
-  @Min(1)
-  @Max(10)
+  @Within(1, 10)
   readonly maxProviderStarts: number = 3;
 
   // As many as a key at its usual 60 submits a minute has with images of 100 s, about the slowest there are.
   @Setting('MAX_TASKS_IN_FLIGHT', 'Tasks of one API key that may wait or run at once; 0 = unlimited.')
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000)
+  @Within(0, 1_000_000)
   readonly maxTasksInFlight: number = 100;
 
   @Setting(
@@ -42,9 +32,7 @@ export class TasksConfig {
     'Tasks of all API keys of an account that may wait or run at once; 0 = unlimited, unset = five times MAX_TASKS_IN_FLIGHT.',
   )
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000)
+  @Within(0, 1_000_000)
   private readonly accountLimit?: number;
 
   /** Tasks of an account that may wait or run at a time; 0 = any number. */
@@ -53,9 +41,7 @@ export class TasksConfig {
   }
 
   @Setting('SWEEP_INTERVAL_MS', 'How often each process looks for abandoned tasks.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
-  @Max(60_000)
+  @Within(100, 60_000)
   readonly sweepIntervalMs: number = 5_000;
 }
 

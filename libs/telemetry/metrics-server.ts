@@ -23,12 +23,8 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
       if (request.method !== 'GET' || request.url !== PATH) answer(404, `there is only GET ${PATH}\n`);
       else
         metrics.text().then(
-          (text) => {
-            answer(200, text);
-          },
-          () => {
-            answer(500, 'not readable\n');
-          },
+          (text) => answer(200, text),
+          () => answer(500, 'not readable\n'),
         );
     });
     this.server.requestTimeout = 5_000;

@@ -1,11 +1,9 @@
-import { IsInt, IsString, Max, Min } from 'class-validator';
-import { Setting } from '#config/setting.js';
+import { IsString } from 'class-validator';
+import { Setting, Within } from '#config/setting.js';
 
 export class MetricsConfig {
   @Setting('METRICS_PORT', 'Port of /metrics, which no other port serves; 0 = no metrics.')
-  @IsInt()
-  @Min(0)
-  @Max(65_535)
+  @Within(0, 65_535)
   readonly metricsPort: number = 0;
 
   @Setting(

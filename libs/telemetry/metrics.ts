@@ -54,9 +54,7 @@ export class Metrics {
 
   /** A value that is asked for at each scrape; what rejects is left out. Names get the prefix `darkroom_`. */
   gauge(name: string, help: string, read: () => number): void {
-    this.addGauge(name, help, [], (gauge) => {
-      gauge.set({}, read());
-    });
+    this.addGauge(name, help, [], (gauge) => gauge.set({}, read()));
   }
 
   /** Several values of one gauge that are read together, by the one label's value. What rejects is left out. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { lockAccount } from '#accounts/accounts.sql.js';
 import { AppError } from '#contract/app-error.js';
-import { lockAccount } from '#database/lock-account.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, uploadKey } from '#storage/object-key.js';
 

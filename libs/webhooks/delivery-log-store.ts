@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { SENT_EVENTS, WEBHOOK_TEST, type SentEventType } from '#contract/webhook-event.js';
-import { oneOf } from '#database/one-of.js';
+import { oneOf } from './one-of.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import { restartDelivery } from './delivery.sql.js';
 import { ATTEMPT_ERRORS, DELIVERY_STATES, type AttemptError, type DeliveryState } from './next-step.js';
 
+/** One try to deliver, and what the address said. */
 export interface LoggedAttempt {
   /** 1 = the first. */
   readonly number: number;
@@ -34,6 +35,7 @@ export interface LoggedDelivery {
   readonly attempts: readonly LoggedAttempt[];
 }
 
+/** Which of an account's deliveries are listed; what is absent matches all. */
 export interface DeliveryQuery {
   readonly taskId?: string | undefined;
   readonly endpointId?: string | undefined;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { SENT_EVENTS, type SentEventType } from '#contract/webhook-event.js';
-import { oneOf } from '#database/one-of.js';
+import { oneOf } from './one-of.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import { claimDelivery, finishDelivery, lockAccountOf } from './delivery.sql.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { ulid } from 'ulid';
+import { lockAccount } from '#accounts/accounts.sql.js';
 import { AppError } from '#contract/app-error.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
-import { lockAccount } from '#database/lock-account.js';
-import { oneOf } from '#database/one-of.js';
+import { oneOf } from './one-of.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { DeliveryState } from './next-step.js';
 import { WebhooksConfig } from './webhooks.config.js';

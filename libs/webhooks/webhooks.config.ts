@@ -1,11 +1,9 @@
-import { ArrayMaxSize, IsInt, Matches, Max, Min } from 'class-validator';
-import { Setting } from '#config/setting.js';
+import { ArrayMaxSize, Matches } from 'class-validator';
+import { Setting, Within } from '#config/setting.js';
 
 export class WebhooksConfig {
   @Setting('WEBHOOK_TIMEOUT_MS', 'Time limit for a webhook’s receiver to answer.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
-  @Max(60_000)
+  @Within(100, 60_000)
   readonly timeoutMs: number = 15_000;
 
   @Setting(
@@ -18,23 +16,17 @@ export class WebhooksConfig {
   readonly retrySeconds: string[] = ['5', '300', '1800', '7200', '18000', '36000'];
 
   @Setting('WEBHOOK_CONCURRENCY', 'Webhooks one worker process delivers at once, in addition to its tasks.')
-  @IsInt()
-  @Min(1)
-  @Max(1_000)
+  @Within(1, 1_000)
   readonly concurrency: number = 50;
 
   @Setting(
     'WEBHOOK_CONCURRENCY_PER_ACCOUNT',
     'Webhooks of one account that all workers together deliver at once, so that its slow receivers delay only its own.',
   )
-  @IsInt()
-  @Min(1)
-  @Max(1_000)
+  @Within(1, 1_000)
   readonly concurrencyPerAccount: number = 10;
 
   @Setting('WEBHOOK_ENDPOINTS_PER_ACCOUNT', 'Webhook endpoints an account may have; 0 = unlimited.')
-  @IsInt()
-  @Min(0)
-  @Max(10_000)
+  @Within(0, 10_000)
   readonly endpointsPerAccount: number = 20;
 }

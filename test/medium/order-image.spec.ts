@@ -7,7 +7,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { parseCatalogue } from '#catalogue/parse-catalogue.js';
 import type { ImageProvider, ProviderCallContext } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
-import { ProviderRegistry } from '#providers/registry.js';
+import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
 import type { CallOutcome, Limiter, CallRejection } from '#routing/limiter.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';

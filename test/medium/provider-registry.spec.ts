@@ -6,11 +6,10 @@ import type { ProviderEntry } from '#providers/provider-entry.js';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { adapterProblems, loadAdapters } from '#providers/make-provider.js';
+import { adapterProblems, loadAdapters } from '../../apps/worker/src/images/make-provider.js';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
 import { openAiSettings } from '#providers/openai/openai-settings.js';
-import { ProviderRegistry, type MakeProvider } from '#providers/registry.js';
-import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
+import { ProviderRegistry, type MakeProvider } from '../../apps/worker/src/images/provider-registry.js';
 import { Logger } from '#telemetry/logger.js';
 
 const ENV = { KEY_A: 'secret-a', KEY_B: 'secret-b' };
@@ -30,11 +29,14 @@ describe('the adapters of the catalogue', () => {
   let path: string;
   let source: CatalogueSource;
   let log = '';
-  const configs = loadConfig([SandboxConfig, OpenAiConfig], { OPENAI_STREAM: 'false', OPENAI_PROJECT: 'ours' });
-  const [sandbox, openai] = configs;
+  const env = { OPENAI_STREAM: 'false', OPENAI_PROJECT: 'ours' };
+  const [openai] = loadConfig([OpenAiConfig], env);
   let make: MakeProvider;
   beforeAll(async () => {
-    make = await loadAdapters({ sandbox, openai, fetcher: { get: () => Promise.reject(new Error('not here')) } });
+    make = await loadAdapters({
+      settings: (of) => loadConfig([of], env)[0],
+      fetcher: { get: () => Promise.reject(new Error('not here')) },
+    });
   });
 
   beforeEach(async () => {

@@ -7,7 +7,7 @@ import sharp from 'sharp';
 import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
-import { ProviderRegistry } from '#providers/registry.js';
+import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
 import { ExpireObjects } from '#tasks/expire-objects.js';

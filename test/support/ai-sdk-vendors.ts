@@ -4,7 +4,7 @@ export const LIBRARY_VENDORS = ['fal', 'google'] as const;
 export type LibraryVendorType = (typeof LIBRARY_VENDORS)[number];
 
 /** The published shapes of one vendor. */
-export interface LibraryShapes {
+interface LibraryShapes {
   readonly model: string;
   /** Where the key stands. */
   readonly key: { readonly header: string; readonly value: (secret: string) => string };
@@ -28,7 +28,7 @@ const gemini = (candidate: object, more: object = {}): Script =>
     ...more,
   });
 
-export const LIBRARY_SHAPES: Readonly<Record<LibraryVendorType, LibraryShapes>> = {
+const LIBRARY_SHAPES: Readonly<Record<LibraryVendorType, LibraryShapes>> = {
   fal: {
     model: 'fal-ai/flux/dev',
     path: '/v1/fal-ai/flux/dev',

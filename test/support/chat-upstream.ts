@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 
 /** A call that the upstream has received. */
-export interface ReceivedChat {
+interface ReceivedChat {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;

@@ -3,7 +3,7 @@ import { loadConfig } from '#config/load-config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import type { ImageProvider } from '#providers/image-provider.js';
-import type { ProviderRegistry } from '#providers/registry.js';
+import type { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
 import type { Limiter } from '#routing/limiter.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { TaskEnds } from '#tasks/task-ends.js';

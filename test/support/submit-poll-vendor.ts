@@ -4,7 +4,7 @@ export const VENDORS = ['apimart', 'evolink', 'toapis'] as const;
 export type VendorType = (typeof VENDORS)[number];
 
 /** The published shapes of one vendor. `image` is an address or base64. */
-export interface Shapes {
+interface Shapes {
   readonly submitted: (jobId: string) => Script;
   readonly working: (jobId: string, status: string, progress: number) => Script;
   readonly completed: (jobId: string, image: string | undefined, more?: object) => Script;
@@ -33,7 +33,7 @@ const evolinkTask = (jobId: string, more: object): Script =>
 const toapisTask = (jobId: string, more: object): Script =>
   json({ id: jobId, object: 'generation.task', model: 'gpt-image-2', created_at: 1_768_381_010, ...more });
 
-export const SHAPES: Readonly<Record<VendorType, Shapes>> = {
+const SHAPES: Readonly<Record<VendorType, Shapes>> = {
   apimart: {
     words: ['submitted', 'pending', 'processing', 'in_progress'],
     taskPath: (jobId) => `/tasks/${jobId}?language=en`,

@@ -179,9 +179,7 @@ async function signInProvider(env: Environment): Promise<string> {
 async function withDeadline(run: () => Promise<string> | string): Promise<string> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`no answer within ${TIMEOUT_MS / 1000} s`));
-    }, TIMEOUT_MS);
+    timer = setTimeout(() => reject(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
   });
   try {
     return await Promise.race([run(), late]);

@@ -28,7 +28,7 @@ Ctrl-C stops everything.`;
 }
 
 /** One line that makes an image and saves it as fox.png. */
-export function curlLine(url: string, apiKey: string): string {
+function curlLine(url: string, apiKey: string): string {
   return [
     `curl -s ${url}/v1/images/generations`,
     `-H 'Authorization: Bearer ${apiKey.replaceAll("'", `'\\''`)}'`,

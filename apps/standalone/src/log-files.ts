@@ -25,9 +25,7 @@ export class LogFiles {
   /** Looks at once and from now on, every `everyMs`, until stop(). */
   watch(everyMs = LOOK_EVERY_MS): void {
     this.rotate();
-    this.timer ??= setInterval(() => {
-      this.rotate();
-    }, everyMs);
+    this.timer ??= setInterval(() => this.rotate(), everyMs);
     this.timer.unref();
   }
 

@@ -20,13 +20,9 @@ interface RoleOptions {
 export async function startRole(role: Role, { env, log, hurry }: RoleOptions): Promise<Running> {
   const main = join(PACKAGE_ROOT, 'dist', 'bin', `${role}.js`);
   const child = await startChild({ command: process.execPath, args: [main], env, log, deathSignal: 'SIGKILL' });
-  const kill = (): void => {
-    child.kill('SIGKILL');
-  };
+  const kill = (): void => child.kill('SIGKILL');
   hurry.addEventListener('abort', kill);
-  void child.exited.then(() => {
-    hurry.removeEventListener('abort', kill);
-  });
+  void child.exited.then(() => hurry.removeEventListener('abort', kill));
   return {
     pid: child.pid,
     exited: child.exited,

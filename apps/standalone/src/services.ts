@@ -22,6 +22,7 @@ export interface Services {
   start(): Promise<{ databaseUrl: string; redisUrl: string }>;
 }
 
+/** Postgres and Redis, each only where no address of another one is set; none is started yet. */
 export function createServices(options: ServiceOptions): Services {
   const { config, folder, secrets, signal } = options;
   const postgres = new Kept('Postgres', options, (port) =>
@@ -41,9 +42,7 @@ export function createServices(options: ServiceOptions): Services {
       log: folder.log('redis'),
       toolFolders: folder.toolFolders,
       port,
-      onDownload: () => {
-        options.say('  Fetching Redis ...');
-      },
+      onDownload: () => options.say('  Fetching Redis ...'),
       signal,
     }),
   );

@@ -1,12 +1,10 @@
-import { IsInt, IsOptional, IsString, IsUrl, Matches, Max, Min, MinLength } from 'class-validator';
-import { Setting } from '#config/setting.js';
+import { IsOptional, IsString, IsUrl, Matches, MinLength } from 'class-validator';
+import { Setting, Within } from '#config/setting.js';
 
 /** What the one-machine product itself reads; everything else goes to its processes as it is. */
 export class StandaloneConfig {
   @Setting('PORT', 'Port the API listens on; 0 takes a free one.')
-  @IsInt()
-  @Min(0)
-  @Max(65_535)
+  @Within(0, 65_535)
   readonly port: number = 3000;
 
   @Setting('HOST', 'Address the API listens on.')
@@ -25,24 +23,18 @@ export class StandaloneConfig {
   readonly dataDir: string = '.data';
 
   @Setting('WORKERS', 'Worker processes.')
-  @IsInt()
-  @Min(1)
-  @Max(64)
+  @Within(1, 64)
   readonly workers: number = 1;
 
   @Setting(
     'WORKER_HEALTH_PORT',
     'Port of the first worker’s /healthz and /readyz, the next worker gets the next port; 0 = none.',
   )
-  @IsInt()
-  @Min(0)
-  @Max(65_535)
+  @Within(0, 65_535)
   readonly workerHealthPort: number = 0;
 
   @Setting('METRICS_PORT', 'Port of /metrics, which no other port serves; 0 = no metrics.')
-  @IsInt()
-  @Min(0)
-  @Max(65_535)
+  @Within(0, 65_535)
   readonly metricsPort: number = 0;
 
   @Setting('BOOTSTRAP_API_KEY', 'An API key that is created at start unless it exists.', { secret: true })

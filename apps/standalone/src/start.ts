@@ -168,14 +168,7 @@ async function firstPicture(order: PictureOrder, free: boolean): Promise<string>
 async function aborted(signal: AbortSignal): Promise<never> {
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
-    else
-      signal.addEventListener(
-        'abort',
-        () => {
-          resolve();
-        },
-        { once: true },
-      );
+    else signal.addEventListener('abort', () => resolve(), { once: true });
   });
   throw signal.reason;
 }

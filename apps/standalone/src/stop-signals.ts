@@ -1,6 +1,7 @@
 /** Signals within this time are one wish: npm passes on what the terminal has sent to all. */
 const SAME_WISH_MS = 2_000;
 
+/** What Ctrl-C, SIGTERM and a closed terminal ask for. */
 export interface StopSignals {
   /** Aborts at the first signal. */
   readonly stop: AbortSignal;

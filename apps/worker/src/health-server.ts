@@ -23,9 +23,7 @@ export class HealthServer {
       if (request.url === '/healthz') answer(200, []);
       else if (request.url !== '/readyz') answer(404, ['unknown path']);
       else {
-        void this.missing().then((missing) => {
-          answer(missing.length === 0 ? 200 : 503, missing);
-        });
+        void this.missing().then((missing) => answer(missing.length === 0 ? 200 : 503, missing));
       }
     });
     this.server.requestTimeout = 5_000;

@@ -1,23 +1,17 @@
-import { IsBoolean, IsInt, IsIP, IsUrl, Max, Min } from 'class-validator';
-import { Setting } from '#config/setting.js';
+import { IsBoolean, IsIP, IsUrl } from 'class-validator';
+import { Setting, Within } from '#config/setting.js';
 
 export class WorkerConfig {
   @Setting('WORKER_CONCURRENCY', 'Tasks one worker process runs at once.')
-  @IsInt()
-  @Min(1)
-  @Max(200)
+  @Within(1, 200)
   readonly concurrency: number = 10;
 
   @Setting('SHUTDOWN_GRACE_MS', 'How long a stopping process may finish running work.', { unit: 'ms' })
-  @IsInt()
-  @Min(0)
-  @Max(600_000)
+  @Within(0, 600_000)
   readonly shutdownGraceMs: number = 25_000;
 
   @Setting('WORKER_HEALTH_PORT', 'Port of the worker’s /healthz and /readyz; 0 = none.')
-  @IsInt()
-  @Min(0)
-  @Max(65_535)
+  @Within(0, 65_535)
   readonly healthPort: number = 0;
 
   @Setting(
@@ -38,20 +32,16 @@ export class WorkerConfig {
   readonly thumbnails: boolean = true;
 
   @Setting('IMAGE_RETENTION_HOURS', 'How long images and uploads are kept after their task ends.', { unit: 'h' })
-  @IsInt()
-  @Min(1)
+  @Within(1)
   readonly imageRetentionHours: number = 72;
 
   @Setting('TASK_RETENTION_HOURS', 'How long a finished task can be read.', { unit: 'h' })
-  @IsInt()
-  @Min(1)
+  @Within(1)
   readonly taskRetentionHours: number = 168;
 
   @Setting('CHAT_USAGE_RETENTION_DAYS', 'How long the usage of each chat is kept; at least a month, for budgets.', {
     unit: 'days',
   })
-  @IsInt()
-  @Min(31)
-  @Max(36_500)
+  @Within(31, 36_500)
   readonly chatUsageRetentionDays: number = 90;
 }

@@ -1,7 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { CatalogueModule } from '#catalogue/catalogue.module.js';
 import { ConfigModule } from '#config/config.module.js';
-import type { ProviderRegistry } from '#providers/registry.js';
+import type { ProviderRegistry } from './images/provider-registry.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
 import { ImagesModule } from './images/images.module.js';
 import { ProviderRegistryModule } from './images/provider-registry.module.js';

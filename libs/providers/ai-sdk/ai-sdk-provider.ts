@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ImageUsage } from '#contract/image-usage.js';
-import type { ImageFetcher } from '../http/fetch-image.js';
+import type { ImageFetcher } from '../provider-descriptor.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
 import type {
   ImageProvider,
@@ -13,6 +13,7 @@ import { blocked, libraryFailed, withoutPicture } from './failures.js';
 import { GuardedFetch } from './guarded-fetch.js';
 import type { LibraryAnswer, LibraryCall, LibraryOrder, LibraryVendor, ModelInput } from './library-vendor.js';
 
+/** What a vendor's own library is called with. */
 export interface AiSdkSettings extends UpstreamSettings {
   readonly name: string;
   readonly free: boolean;

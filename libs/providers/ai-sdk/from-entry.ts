@@ -1,5 +1,5 @@
 import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
-import type { ImageFetcher } from '../http/fetch-image.js';
+import type { ImageFetcher } from '../provider-descriptor.js';
 import { readOptions } from '../provider-options.js';
 import { AiSdkProvider } from './ai-sdk-provider.js';
 import { fal } from './fal.js';

@@ -1,6 +1,7 @@
 import { AnswerTooLarge } from '../http/base64-sink.js';
 import { refusal, unusable } from '../http/failures.js';
-import { fetchImage, MAX_IMAGE_BYTES, type ImageFetcher } from '../http/fetch-image.js';
+import { fetchImage, MAX_IMAGE_BYTES } from '../http/fetch-image.js';
+import type { ImageFetcher } from '../provider-descriptor.js';
 import { readAnswer, type JsonAnswer } from '../http/json-answer.js';
 import { readJson } from '../http/json-value.js';
 import type { Upstream, UpstreamAnswer } from '../http/upstream.js';

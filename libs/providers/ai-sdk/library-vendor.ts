@@ -3,14 +3,13 @@ import type { ErrorFields } from '../http/failures.js';
 import type { ProviderImageRequest } from '../image-provider.js';
 
 /** A model as the library has it; the version of its specification is `v3`. */
-export type LibraryModel = ReturnType<ReturnType<typeof createFal>['image']>;
+type LibraryModel = ReturnType<ReturnType<typeof createFal>['image']>;
 export type LibraryCall = Parameters<LibraryModel['doGenerate']>[0];
 export type LibraryAnswer = Awaited<ReturnType<LibraryModel['doGenerate']>>;
 export type Fetch = typeof globalThis.fetch;
 
 /** What only some models of a vendor take: one reference image, a list of them, a mask. */
-export const MODEL_INPUTS = ['image', 'images', 'mask'] as const;
-export type ModelInput = (typeof MODEL_INPUTS)[number];
+export type ModelInput = 'image' | 'images' | 'mask';
 
 /** One call in the library's words. */
 export interface LibraryOrder {
@@ -21,7 +20,7 @@ export interface LibraryOrder {
 }
 
 /** What an answer other than 2xx says. */
-export interface VendorRefusal {
+interface VendorRefusal {
   /** What the vendor should have answered, where it has a word of its own for it. */
   readonly status?: number;
   readonly fields: ErrorFields | undefined;

@@ -6,6 +6,7 @@ import type { LibraryCall } from './library-vendor.js';
 
 type LibraryFile = NonNullable<LibraryCall['mask']>;
 
+/** An input image as the libraries take it: its bytes, not an address. */
 export function fileOf({ bytes, contentType }: ProviderInputImage): LibraryFile {
   return { type: 'file', data: bytes, mediaType: contentType };
 }

@@ -19,6 +19,7 @@ import { JobEvents } from './job-events.js';
 import { orderFor, type Order, type Workflows } from './order.js';
 import { seedOf } from './workflow.js';
 
+/** One ComfyUI server and the workflows that it runs. */
 export interface ComfyUiSettings extends UpstreamSettings {
   readonly name: string;
   readonly free: boolean;
@@ -66,9 +67,7 @@ export class ComfyUiProvider implements ImageProvider {
         context.onPartial(image, partials.sent);
         partials.sent += 1;
       },
-      onEnd: () => {
-        alarm.publishSettled();
-      },
+      onEnd: () => alarm.publishSettled(),
     });
     try {
       const jobId = context.resumeJobId ?? (await this.begin(request, order, clientId, context));

@@ -11,6 +11,7 @@ interface Fate {
   readonly charged: 'no' | 'maybe';
 }
 
+/** A job that ended without an image: tried again only where that costs nothing. */
 export function endedJob(isFree: boolean): Fate {
   return isFree ? { retryable: true, charged: 'no' } : { retryable: false, charged: 'maybe' };
 }

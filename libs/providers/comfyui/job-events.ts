@@ -12,6 +12,7 @@ const PREVIEW_HEADER_BYTES = 8;
 const MAX_TEXT_CHARACTERS = 65_536;
 const ENDS: ReadonlySet<string> = new Set(['execution_success', 'execution_error', 'execution_interrupted']);
 
+/** Told of a job while it runs; nothing depends on it, for the job is polled as well. */
 export interface JobListener {
   /** 0..1 of the step that is running. */
   readonly onProgress: (jobId: string, part: number) => void;

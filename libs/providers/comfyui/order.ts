@@ -7,6 +7,7 @@ import type { Workflow } from './workflow.js';
 /** Latents are an eighth of the image; what comes is cut to the exact pixels afterwards. */
 const STEP = 8;
 
+/** What draws; without a workflow for edits, none are taken. */
 export interface Workflows {
   readonly generation: Workflow;
   readonly edit: Workflow | undefined;

@@ -20,6 +20,7 @@ export interface Slots {
   mask?: string;
 }
 
+/** A workflow as an entry's options give it. */
 export interface WorkflowSource {
   /** Path of a JSON file, or the JSON itself. */
   readonly workflow: string | Readonly<Record<string, unknown>>;

@@ -1,13 +1,9 @@
+import type { ImageFetcher } from '../provider-descriptor.js';
 import { ProviderError } from '../provider-error.js';
 
 /** Largest image that is taken from a vendor, in bytes. */
 export const MAX_IMAGE_BYTES = 64_000_000;
 const TRIES = 3;
-
-/** Fetches an image from an address that the server answered with. Throws AppError, or the signal's reason. */
-export interface ImageFetcher {
-  get(url: string, options: { readonly signal: AbortSignal; readonly maxBytes: number }): Promise<Buffer>;
-}
 
 /**
  * At once, since such addresses expire; and more than once, since what is fetched was paid for.

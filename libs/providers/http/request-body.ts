@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ProviderInputImage } from '../image-provider.js';
 
+/** A file of a form. */
 export interface FilePart {
   readonly name: string;
   readonly fileName: string;
@@ -15,6 +16,7 @@ export interface RequestBody {
   readonly pieces: readonly Buffer[];
 }
 
+/** An object as the body of a call, its length known beforehand. */
 export function jsonBody(value: object): RequestBody {
   const bytes = Buffer.from(JSON.stringify(value));
   return { contentType: 'application/json', bytes: bytes.length, pieces: [bytes] };

@@ -5,6 +5,7 @@ import { ProviderError } from '../provider-error.js';
 import { broken, unusable } from './failures.js';
 import type { RequestBody } from './request-body.js';
 
+/** Where a vendor is, how it knows us, and how long each part of a call may take. */
 export interface UpstreamSettings {
   readonly apiKey?: string | undefined;
   readonly baseUrl: string;
@@ -18,6 +19,7 @@ export interface UpstreamSettings {
   readonly totalTimeoutMs: number;
 }
 
+/** One call of a vendor. */
 export interface UpstreamCall {
   /** Below the base URL; or a whole URL, of another host of the vendor that the operator trusts with the key too. */
   readonly path: string;
@@ -30,6 +32,7 @@ export interface UpstreamCall {
   readonly maxBytes: number;
 }
 
+/** A vendor's answer whose body has not been read: it is read to its end, or aborted. */
 export interface UpstreamAnswer {
   readonly status: number;
   /** Lower case, without parameters; empty when absent. */

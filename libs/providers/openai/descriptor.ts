@@ -16,11 +16,13 @@ export const OPENAI = {
       transparency: true,
     },
     load: async () => {
-      const [{ OpenAiProvider }, { openAiSettings }] = await Promise.all([
+      const [{ OpenAiProvider }, { openAiSettings }, { OpenAiConfig }] = await Promise.all([
         import('./openai-provider.js'),
         import('./openai-settings.js'),
+        import('./openai.config.js'),
       ]);
-      return (entry, key, { openai, fetcher }) => new OpenAiProvider(openAiSettings(entry, key, openai), fetcher);
+      return (entry, key, { settings, fetcher }) =>
+        new OpenAiProvider(openAiSettings(entry, key, settings(OpenAiConfig)), fetcher);
     },
   },
 } as const satisfies Record<string, ProviderDescriptor>;

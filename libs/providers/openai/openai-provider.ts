@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
-import { fetchImage, MAX_IMAGE_BYTES, type ImageFetcher } from '../http/fetch-image.js';
+import { fetchImage, MAX_IMAGE_BYTES } from '../http/fetch-image.js';
+import type { ImageFetcher } from '../provider-descriptor.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
 import type {
   ImageProvider,
@@ -17,6 +18,7 @@ const MAX_ANSWER_BYTES = 90_000_000;
 /** Three partial images and the last one. */
 const MAX_STREAM_BYTES = 4 * MAX_ANSWER_BYTES;
 
+/** What one server that speaks OpenAI's protocol is called with. */
 export interface OpenAiSettings extends UpstreamSettings, OrderSettings {
   readonly stream: boolean;
   readonly interrupted: 'retry' | 'fail';

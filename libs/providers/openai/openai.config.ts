@@ -1,16 +1,5 @@
-import {
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Matches,
-  Max,
-  Min,
-  Validate,
-  ValidatorConstraint,
-} from 'class-validator';
-import { Setting } from '#config/setting.js';
+import { IsBoolean, IsIn, IsOptional, IsString, Matches, Validate, ValidatorConstraint } from 'class-validator';
+import { Setting, Within } from '#config/setting.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -86,9 +75,7 @@ export class OpenAiConfig {
   readonly interrupted: 'fail' | 'retry' = 'fail';
 
   @Setting('OPENAI_CONNECT_TIMEOUT_MS', 'Time limit for connecting to the server, TLS included.', { unit: 'ms' })
-  @IsInt()
-  @Min(50)
-  @Max(HOUR_MS)
+  @Within(50, HOUR_MS)
   readonly connectTimeoutMs: number = 10_000;
 
   @Setting(
@@ -98,9 +85,7 @@ export class OpenAiConfig {
       unit: 'ms',
     },
   )
-  @IsInt()
-  @Min(50)
-  @Max(HOUR_MS)
+  @Within(50, HOUR_MS)
   readonly firstByteTimeoutMs: number = 600_000;
 
   @Setting(
@@ -110,14 +95,10 @@ export class OpenAiConfig {
       unit: 'ms',
     },
   )
-  @IsInt()
-  @Min(50)
-  @Max(HOUR_MS)
+  @Within(50, HOUR_MS)
   readonly idleTimeoutMs: number = 300_000;
 
   @Setting('OPENAI_TOTAL_TIMEOUT_MS', 'Time limit of one call, from connecting to the last byte.', { unit: 'ms' })
-  @IsInt()
-  @Min(50)
-  @Max(HOUR_MS)
+  @Within(50, HOUR_MS)
   readonly totalTimeoutMs: number = 840_000;
 }

@@ -34,6 +34,7 @@ export interface Said {
   readonly messages: readonly Record<string, unknown>[];
 }
 
+/** The last thing the user said, and how many images came along; of any other value, nothing. */
 export function readMessages(value: unknown): Said {
   const messages = listOf(value);
   const texts = messages.filter(({ role }) => role === 'user').map(({ content }) => textOf(content));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { caption, wrap } from './caption.js';
-import { escapeXml } from './svg.js';
+import { escapeXml } from './drawing/svg.js';
 
 test('breaks at spaces and marks what was left out', () => {
   expect(wrap('the quick brown fox jumps', 9, 3)).toEqual(['the quick', 'brown fox', 'jumps']);

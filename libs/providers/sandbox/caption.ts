@@ -1,8 +1,8 @@
-import { px, escapeXml, rectangle, stop } from './svg.js';
+import { px, escapeXml, rectangle, stop } from './drawing/svg.js';
 
 const FONT = 'DejaVu Sans, sans-serif';
 /** What no image of the sandbox is without. */
-export const MARK = 'SANDBOX SAMPLE';
+const MARK = 'SANDBOX SAMPLE';
 /** No more of a prompt than this many graphemes is looked at; far less fits any image. */
 const MAX_GRAPHEMES = 600;
 /** Places and opacities of the shade behind the text, from its upper edge down. */

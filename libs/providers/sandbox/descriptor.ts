@@ -8,11 +8,11 @@ export const SANDBOX = {
     chat: true,
     takes: { size: 'exact', quality: 'any', moderation: 'always', inputFidelity: 'always', transparency: true },
     load: async () => {
-      const [{ SandboxProvider }, { obeysDirectives }] = await Promise.all([
+      const [{ SandboxProvider }, { obeysDirectives, SandboxConfig }] = await Promise.all([
         import('./sandbox-provider.js'),
         import('./sandbox.config.js'),
       ]);
-      return (_entry, _key, { sandbox }) => new SandboxProvider(obeysDirectives(sandbox));
+      return (_entry, _key, { settings }) => new SandboxProvider(obeysDirectives(settings(SandboxConfig)));
     },
   },
 } as const satisfies Record<string, ProviderDescriptor>;

@@ -1,4 +1,4 @@
-export const FAULTS = [
+const FAULTS = [
   'http-429',
   'http-500',
   'http-503',

@@ -4,8 +4,9 @@ import type { ProviderInputImage } from '../image-provider.js';
 import { backdropOf, canvasOf, captionOf, document, type Painting } from './painting.js';
 import { frameEdges, hang } from './frames.js';
 import { hungImages, openLayer, overlay, render, renderDrawing, renderInput, type Pixels } from './layers.js';
-import { circle, glowGradient, line, px, rectangle, verticalGradient } from './svg.js';
+import { circle, glowGradient, line, px, rectangle, verticalGradient } from './drawing/svg.js';
 
+/** An edit without a mask: the painting changes all of the first image. */
 export interface EditOrder {
   readonly painting: Painting;
   readonly width: number;

@@ -5,6 +5,7 @@ import { frameEdges, hang, type Frame } from './frames.js';
 import { hungImages } from './layers.js';
 import { captionOf, document, sceneOf, type Painting } from './painting.js';
 
+/** An edit of what the mask leaves open. */
 export interface MaskedOrder {
   readonly painting: Painting;
   readonly width: number;
@@ -14,6 +15,7 @@ export interface MaskedOrder {
   readonly mask: ProviderInputImage;
 }
 
+/** The first image with the painting in it where the mask is open. */
 export interface MaskedDrawing {
   readonly pixels: Pixels;
   /** False when the mask leaves nothing to edit. */

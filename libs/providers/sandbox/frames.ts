@@ -1,5 +1,5 @@
-import { unitOf } from './canvas.js';
-import { rectangle } from './svg.js';
+import { unitOf } from './drawing/canvas.js';
+import { rectangle } from './drawing/svg.js';
 
 /** Where an image hangs, in whole pixels. */
 export interface Frame {

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { ProviderInputImage } from '../image-provider.js';
-import { unitOf, type Canvas } from './canvas.js';
+import { unitOf, type Canvas } from './drawing/canvas.js';
 import { caption } from './caption.js';
-import { darker } from './colour.js';
-import { paletteFor, type Palette } from './palette.js';
-import { Random } from './random.js';
+import { darker } from './drawing/colour.js';
+import { paletteFor, type Palette } from './drawing/palette.js';
+import { Random } from './drawing/random.js';
 import { SCENES, UNNAMED } from './scenes/scenes.js';
-import { readSubject, type SceneName } from './subject.js';
-import { px } from './svg.js';
+import { readSubject, type SceneName } from './drawing/subject.js';
+import { px } from './drawing/svg.js';
 
 /** What a prompt and its images come to, before any size is known. */
 export interface Painting {

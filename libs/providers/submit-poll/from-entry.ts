@@ -1,5 +1,5 @@
 import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
-import type { ImageFetcher } from '../http/fetch-image.js';
+import type { ImageFetcher } from '../provider-descriptor.js';
 import { ProviderOptionsError, readOptions } from '../provider-options.js';
 import { MODEL_OPTIONS, type ModelOption } from './dialect.js';
 import { DIALECTS } from './dialects.js';

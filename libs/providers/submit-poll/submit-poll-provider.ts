@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
-import { fetchImage, type ImageFetcher } from '../http/fetch-image.js';
+import { fetchImage } from '../http/fetch-image.js';
+import type { ImageFetcher } from '../provider-descriptor.js';
 import { textAt, valueAt } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
@@ -17,6 +18,7 @@ import { cancelledJob, failedJob, lostJob, vendorError, withoutPicture } from '.
 import { orderFor, refuseMask, type Order } from './order.js';
 import { Vendor, type Look } from './vendor.js';
 
+/** A vendor of jobs: how it is reached, and which dialect it speaks. */
 export interface SubmitPollSettings extends UpstreamSettings {
   readonly name: string;
   readonly free: boolean;

@@ -21,13 +21,7 @@ export function authenticateRequests(server: FastifyInstance, keys: ApiKeyStore)
         done();
         return;
       }
-      caller
-        .then((found) => {
-          admit(request, found);
-        })
-        .then(() => {
-          done();
-        }, done);
+      caller.then((found) => admit(request, found)).then(() => done(), done);
     } catch (error) {
       done(error as Error);
     }

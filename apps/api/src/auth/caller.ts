@@ -4,7 +4,7 @@ import type { KeyScope } from '#accounts/api-keys.js';
 import type { TaskCommand } from '#tasks/task.js';
 
 /** What a key may do in place of what the deployment allows each key; undefined = that, 0 = any number. */
-export interface KeyLimits {
+interface KeyLimits {
   /** Image requests per minute. */
   readonly submits: number | undefined;
   /** Reads of tasks per minute. */
@@ -94,6 +94,7 @@ export function ordererOf({
   };
 }
 
+/** Whether the caller's key is for the model; a key that names none is for all. */
 export function mayUseModel(caller: Caller, model: string): boolean {
   return caller.models.length === 0 || caller.models.includes(model);
 }

@@ -16,6 +16,7 @@ const PASSED = [
   'x-should-retry',
 ];
 
+/** Those of a chat provider's headers that its caller gets; one with several values has them joined. */
 export function passedHeaders(headers: ChatAnswer['headers']): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const name of PASSED) {

@@ -53,9 +53,7 @@ export class AnswerInChat {
   ): Promise<void> {
     const events = new EventStream(this.config.streamPingMs);
     const head = headOf(accepted.task);
-    const say = (chunk: object): void => {
-      events.data(JSON.stringify(chunk));
-    };
+    const say = (chunk: object): void => events.data(JSON.stringify(chunk));
     try {
       events.open(reply);
       say(chatChunk(head, 0, { role: 'assistant', content: '' }));

@@ -1,23 +1,16 @@
-import { IsInt, Max, Min } from 'class-validator';
-import { Setting } from '#config/setting.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class ChatConfig {
   @Setting('CHAT_CONNECT_TIMEOUT_MS', 'Time limit for connecting to a chat provider.', { unit: 'ms' })
-  @IsInt()
-  @Min(50)
-  @Max(60_000)
+  @Within(50, 60_000)
   readonly connectMs: number = 5_000;
 
   @Setting('CHAT_FIRST_BYTE_TIMEOUT_MS', 'Time limit until a chat provider starts to answer.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
-  @Max(600_000)
+  @Within(100, 600_000)
   readonly firstByteMs: number = 60_000;
 
   @Setting('CHAT_TOTAL_TIMEOUT_MS', 'Time limit of a whole chat; then its connection is cut.', { unit: 'ms' })
-  @IsInt()
-  @Min(100)
-  @Max(3_600_000)
+  @Within(100, 3_600_000)
   readonly totalMs: number = 600_000;
 
   @Setting(
@@ -25,14 +18,10 @@ export class ChatConfig {
     'How long a chat with a price is still read after its caller disconnects, to learn its cost; 0 = never, the cost is always estimated.',
     { unit: 'ms' },
   )
-  @IsInt()
-  @Min(0)
-  @Max(600_000)
+  @Within(0, 600_000)
   readonly afterHangupMs: number = 30_000;
 
   @Setting('CHAT_AFTER_HANGUP_BYTES', 'Maximum bytes read from such an answer.', { unit: 'bytes' })
-  @IsInt()
-  @Min(0)
-  @Max(1_073_741_824)
+  @Within(0, 1_073_741_824)
   readonly afterHangupBytes: number = 8_388_608;
 }

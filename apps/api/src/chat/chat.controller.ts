@@ -14,6 +14,7 @@ import { DescribeChat } from './chat.openapi.js';
 import { DrawInChat } from './draw-in-chat.js';
 import { PassChat } from './pass-chat.js';
 
+/** POST /v1/chat/completions: passed on to a provider, or drawn when the model makes images. */
 @ApiTags('Chat')
 @Controller()
 export class ChatController {
@@ -41,9 +42,7 @@ export class ChatController {
     const prices = chatPrices(catalogue, model, new Date());
     if (prices) assertCovered(chat, prices);
     await this.budget.admit(request.id, caller, chat, prices);
-    const unused = (): void => {
-      this.budget.release(request.id, caller);
-    };
+    const unused = (): void => this.budget.release(request.id, caller);
     const pass = () => this.chats.pass(request, reply, chat, { model, catalogue, prices, unused });
     // A caller that leaves must not take the body away from a provider that is just reading it.
     await (request.received?.during(pass) ?? pass());

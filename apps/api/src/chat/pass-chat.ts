@@ -68,9 +68,7 @@ export class PassChat {
   async pass(request: FastifyRequest, reply: FastifyReply, chat: ChatRequest, service: ChatService): Promise<void> {
     const call = new AbortController();
     const gone = new AbortController();
-    const stop = (): void => {
-      call.abort(GONE);
-    };
+    const stop = (): void => call.abort(GONE);
     let readOn: NodeJS.Timeout | undefined;
     const leave = (): void => {
       if (reply.raw.writableFinished) return;

@@ -122,9 +122,7 @@ function holdUpTo(body: Readable, limit: number, output: OutputMeter): Promise<{
       body.pause();
       stop(false);
     };
-    const onEnd = (): void => {
-      stop(true);
-    };
+    const onEnd = (): void => stop(true);
     body.on('data', onData).on('end', onEnd).on('error', reject);
   });
 }
@@ -173,9 +171,7 @@ function pump(
           if (left <= 0) stop();
         } else if (kept.length > 0 && !target.write(kept)) body.pause();
       })
-      .on('end', () => {
-        settle();
-      })
+      .on('end', () => settle())
       .on('error', settle);
     if (target.destroyed || !target.writableNeedDrain) resume();
   });

@@ -1,12 +1,10 @@
-import { IsBoolean, IsInt, IsOptional, IsString, IsUrl, Max, Min, ValidateBy } from 'class-validator';
+import { IsBoolean, IsOptional, IsString, IsUrl, ValidateBy } from 'class-validator';
 import ipaddr from 'ipaddr.js';
-import { Setting } from '#config/setting.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class ApiConfig {
   @Setting('PORT', 'Port the API listens on.')
-  @IsInt()
-  @Min(1)
-  @Max(65_535)
+  @Within(1, 65_535)
   readonly port: number = 3000;
 
   @Setting('HOST', 'Address the API listens on.')
@@ -25,25 +23,19 @@ export class ApiConfig {
     'If PUBLIC_URL is https: how long browsers must not use plain http for its host, on any port; 0 = no such header.',
     { unit: 's' },
   )
-  @IsInt()
-  @Min(0)
-  @Max(63_072_000)
+  @Within(0, 63_072_000)
   readonly hstsSeconds: number = 31_536_000;
 
   @Setting('SYNC_WAIT_MS', 'How long a synchronous call waits for its image before it gets still_running.', {
     unit: 'ms',
   })
-  @IsInt()
-  @Min(1_000)
-  @Max(600_000)
+  @Within(1_000, 600_000)
   readonly syncWaitMs: number = 100_000;
 
   @Setting('STREAM_PING_MS', 'How often a comment keeps a streamed answer alive while its image is generated.', {
     unit: 'ms',
   })
-  @IsInt()
-  @Min(100)
-  @Max(60_000)
+  @Within(100, 60_000)
   readonly streamPingMs: number = 15_000;
 
   @Setting(
@@ -54,15 +46,11 @@ export class ApiConfig {
   readonly allowPixelSize: boolean = false;
 
   @Setting('JSON_BODY_LIMIT', 'Largest JSON body of an image request.', { unit: 'bytes' })
-  @IsInt()
-  @Min(1_048_576)
-  @Max(268_435_456)
+  @Within(1_048_576, 268_435_456)
   readonly jsonBodyLimit: number = 67_108_864;
 
   @Setting('MULTIPART_BODY_LIMIT', 'Largest multipart body of an edit.', { unit: 'bytes' })
-  @IsInt()
-  @Min(1_048_576)
-  @Max(1_073_741_824)
+  @Within(1_048_576, 1_073_741_824)
   readonly multipartBodyLimit: number = 200_000_000;
 
   @Setting(
@@ -70,9 +58,7 @@ export class ApiConfig {
     'Time limit for receiving a request, 15 s of it for the headers; a slower request gets 408.',
     { unit: 'ms' },
   )
-  @IsInt()
-  @Min(1_000)
-  @Max(3_600_000)
+  @Within(1_000, 3_600_000)
   readonly requestTimeoutMs: number = 120_000;
 
   @Setting(
@@ -80,32 +66,25 @@ export class ApiConfig {
     'Bytes of request bodies one process holds at once, at most two thirds of them for one account or network; more are rejected. Never less than 1.5 x JSON_BODY_LIMIT.',
     { unit: 'bytes' },
   )
-  @IsInt()
-  @Min(1_048_576)
+  @Within(1_048_576)
   readonly bodyMemory: number = 268_435_456;
 
   @Setting(
     'UNAUTHENTICATED_CONNECTIONS',
     'Connections that one network address (IPv6: one /64) may hold at an API without having sent a key; those of TRUSTED_PROXIES don’t count; 0 = unlimited.',
   )
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000)
+  @Within(0, 1_000_000)
   readonly unauthenticatedConnections: number = 4_096;
 
   @Setting('UNKNOWN_KEY_LOOKUPS', 'Lookups of unknown API keys that a process runs at once, one per network.')
-  @IsInt()
-  @Min(1)
-  @Max(100)
+  @Within(1, 100)
   readonly unknownKeyLookUps: number = 4;
 
   @Setting(
     'UNKNOWN_KEYS_WAITING',
     'Requests of one network that may wait for such a lookup, and half the maximum for all networks; more get 429 or 503.',
   )
-  @IsInt()
-  @Min(1)
-  @Max(100_000)
+  @Within(1, 100_000)
   readonly unknownKeysWaiting: number = 2_500;
 
   @Setting(
@@ -123,9 +102,7 @@ export class ApiConfig {
   readonly trustedProxies: string[] = [];
 
   @Setting('SHUTDOWN_GRACE_MS', 'How long a stopping process may finish running work.', { unit: 'ms' })
-  @IsInt()
-  @Min(0)
-  @Max(600_000)
+  @Within(0, 600_000)
   readonly shutdownGraceMs: number = 25_000;
 
   @Setting(
@@ -133,9 +110,7 @@ export class ApiConfig {
     'How long a stopping API still accepts connections while /readyz already fails; longer than the load balancer’s check interval.',
     { unit: 'ms' },
   )
-  @IsInt()
-  @Min(0)
-  @Max(60_000)
+  @Within(0, 60_000)
   readonly shutdownDelayMs: number = 0;
 }
 

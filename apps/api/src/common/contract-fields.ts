@@ -11,23 +11,17 @@ type Fields<T extends object> = new () => T;
 
 /** Brings a field to its one spelling before it is checked. */
 export function SpelledBy(spell: Spell): PropertyDecorator {
-  return (target, property) => {
-    Reflect.defineMetadata(SPELLING, spell, target, property);
-  };
+  return (target, property) => Reflect.defineMetadata(SPELLING, spell, target, property);
 }
 
 /** A body that nobody has to send: none is one without fields. */
 export function MayBeMissing(): ClassDecorator {
-  return (target) => {
-    Reflect.defineMetadata(MAY_BE_MISSING, true, target);
-  };
+  return (target) => Reflect.defineMetadata(MAY_BE_MISSING, true, target);
 }
 
 /** A query in which a parameter that its class does not know is wrong; in any other it means nothing. */
 export function KnownFiltersOnly(): ClassDecorator {
-  return (target) => {
-    Reflect.defineMetadata(KNOWN_ONLY, true, target);
-  };
+  return (target) => Reflect.defineMetadata(KNOWN_ONLY, true, target);
 }
 
 /**

@@ -54,18 +54,9 @@ export class Draining implements OnModuleDestroy, OnApplicationShutdown {
     const { shutdownGraceMs: graceMs } = this.config;
     const server = this.host.httpAdapter.getHttpServer() as Server;
     this.timers = [
-      setInterval(() => {
-        server.closeIdleConnections();
-      }, IDLE_CHECK_MS),
-      setTimeout(
-        () => {
-          this.answerHeld();
-        },
-        Math.max(0, graceMs - ANSWER_MARGIN_MS),
-      ),
-      setTimeout(() => {
-        server.closeAllConnections();
-      }, graceMs),
+      setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS),
+      setTimeout(() => this.answerHeld(), Math.max(0, graceMs - ANSWER_MARGIN_MS)),
+      setTimeout(() => server.closeAllConnections(), graceMs),
     ];
     for (const call of this.passing) call.abort();
     server.closeIdleConnections();

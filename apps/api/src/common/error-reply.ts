@@ -4,7 +4,7 @@ import { finished } from 'node:stream/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errorDetail, type AppError, type ErrorBody } from '#contract/app-error.js';
 import { errorKind } from '#contract/error-codes.js';
-import { discardBody } from './fastify/request-stream.js';
+import { discardBody } from './request-stream.js';
 
 /** Seconds named when an error that may be tried again does not know better. */
 const DEFAULT_RETRY_AFTER = 5;

@@ -13,12 +13,8 @@ export class EventStream {
    * `onClose` is called once, when the stream has ended or its caller has left.
    */
   constructor(pingMs: number, onClose: () => void = () => undefined) {
-    this.ping = setInterval(() => {
-      this.comment();
-    }, pingMs).unref();
-    this.body.on('drain', () => {
-      this.flush();
-    });
+    this.ping = setInterval(() => this.comment(), pingMs).unref();
+    this.body.on('drain', () => this.flush());
     this.body.once('close', () => {
       clearInterval(this.ping);
       onClose();

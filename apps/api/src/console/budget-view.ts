@@ -2,6 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { decimalOf } from '#contract/money.js';
 import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#billing/budgets.js';
 
+/** A budget and what its period has spent of it, as decimal amounts of the installation's currency. */
 export class BudgetView {
   @ApiProperty({ example: '25.000000' })
   amount!: string;
@@ -13,6 +14,7 @@ export class BudgetView {
   spent!: string;
 }
 
+/** What was spent, as a decimal amount and its currency. */
 export class SpendView {
   @ApiProperty({ example: '12.340000' })
   amount!: string;

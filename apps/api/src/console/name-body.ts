@@ -5,6 +5,7 @@ import { VISIBLE_NAME } from '#contract/text-rules.js';
 /** What a key, a person and an account may be called. */
 export const IsName = () => Matches(VISIBLE_NAME, { message: 'name must have 1 to 100 visible characters' });
 
+/** A new name of a person or an account. */
 export class NameBody {
   @ApiProperty()
   @IsDefined()

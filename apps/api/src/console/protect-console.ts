@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { SessionStore } from '#accounts/session-store.js';
-import type { SessionCookie } from './sign-in/session-cookie.js';
+import type { SessionCookie } from './session-cookie.js';
 
 /** Every route of the console's API begins so. */
 export const CONSOLE_API = '/console/api';
@@ -36,9 +36,7 @@ export function protectConsole(
       done(new AppError('forbidden_origin', 'The console takes changes from its own pages only.'));
       return;
     }
-    findSession(request, cookie, sessions).then(() => {
-      done(refusal(request));
-    }, done);
+    findSession(request, cookie, sessions).then(() => done(refusal(request)), done);
   });
 }
 
@@ -76,6 +74,7 @@ function refusal(request: FastifyRequest): AppError | undefined {
   return request.routeOptions.config.public !== true && request.session === undefined ? notSignedIn() : undefined;
 }
 
+/** The answer to whoever has no session, or one that is over. */
 export function notSignedIn(): AppError {
   return new AppError('not_signed_in', 'Sign in to the console first.');
 }

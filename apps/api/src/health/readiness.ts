@@ -77,9 +77,7 @@ export class Readiness {
 async function inTime(check: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error('does not answer'));
-    }, CHECK_TIMEOUT_MS);
+    timer = setTimeout(() => reject(new Error('does not answer')), CHECK_TIMEOUT_MS);
   });
   try {
     await Promise.race([check, late]);

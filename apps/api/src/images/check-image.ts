@@ -20,7 +20,7 @@ import type { Caller } from '../auth/caller.js';
 import { ApiConfig } from '../common/api.config.js';
 import { BodyHold, BodyMemory } from '../common/fastify/body-memory.js';
 import { releaseBody, sourceOf } from '../common/fastify/json-body.js';
-import { discardRest } from '../common/fastify/request-stream.js';
+import { discardRest } from '../common/request-stream.js';
 import { coerceTexts, readEditForm } from './edit-form.js';
 import { fingerprintOf, formBody } from './fingerprint.js';
 import type { InputUpload } from './input-upload.js';

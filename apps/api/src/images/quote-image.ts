@@ -9,7 +9,7 @@ import { leftOf } from '#billing/budgets.js';
 import { billedTier } from '#billing/quote.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { goneSignal } from '../common/gone-signal.js';
-import { discardRest } from '../common/fastify/request-stream.js';
+import { discardRest } from '../common/request-stream.js';
 import { CheckImage, type CheckedImage } from './check-image.js';
 
 /** Whether only the price is asked for. Throws AppError `invalid_value` for what is neither yes nor no. */

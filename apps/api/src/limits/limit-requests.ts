@@ -134,8 +134,6 @@ export function limitRequests(
       done();
       return;
     }
-    admit(request, reply).then(() => {
-      done();
-    }, done);
+    admit(request, reply).then(() => done(), done);
   });
 }

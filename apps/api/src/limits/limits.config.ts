@@ -1,23 +1,17 @@
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { Setting } from '#config/setting.js';
+import { IsOptional } from 'class-validator';
+import { Setting, Within } from '#config/setting.js';
 
 export class LimitsConfig {
   @Setting('RATE_SUBMITS_PER_MINUTE', 'Image requests per minute of an API key; 0 = unlimited.')
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000_000)
+  @Within(0, 1_000_000_000)
   readonly submitsPerMinute: number = 60;
 
   @Setting('RATE_POLLS_PER_MINUTE', 'Reads and cancels of tasks per minute of an API key; 0 = unlimited.')
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000_000)
+  @Within(0, 1_000_000_000)
   readonly pollsPerMinute: number = 600;
 
   @Setting('RATE_CHATS_PER_MINUTE', 'Chats per minute of an API key; 0 = unlimited.')
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000_000)
+  @Within(0, 1_000_000_000)
   readonly chatsPerMinute: number = 600;
 
   @Setting(
@@ -25,9 +19,7 @@ export class LimitsConfig {
     'Image requests per minute of all API keys of an account together; 0 = unlimited, unset = five times RATE_SUBMITS_PER_MINUTE.',
   )
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000_000)
+  @Within(0, 1_000_000_000)
   private readonly accountSubmits?: number;
 
   @Setting(
@@ -35,9 +27,7 @@ export class LimitsConfig {
     'Reads and cancels of tasks per minute of all API keys of an account together; 0 = unlimited, unset = five times RATE_POLLS_PER_MINUTE.',
   )
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000_000)
+  @Within(0, 1_000_000_000)
   private readonly accountPolls?: number;
 
   @Setting(
@@ -45,9 +35,7 @@ export class LimitsConfig {
     'Chats per minute of all API keys of an account together; 0 = unlimited, unset = five times RATE_CHATS_PER_MINUTE.',
   )
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(1_000_000_000)
+  @Within(0, 1_000_000_000)
   private readonly accountChats?: number;
 
   /** What all keys of an account may do together in a minute; 0 = any number. */

@@ -87,9 +87,7 @@ export class FollowTask {
       }
       if (look !== undefined && !isFinal(look.status)) return;
       stopWatching();
-      void saying.then(() => {
-        events.end();
-      });
+      void saying.then(() => events.end());
     };
     stopRest = shown.begin?.(events) ?? stopRest;
     events.open(reply);

@@ -30,9 +30,7 @@ export class TaskWatchers implements OnApplicationShutdown {
     metrics: Metrics,
   ) {
     metrics.gauge('followed_tasks', 'Tasks that long polls and event streams follow at this process.', () => this.size);
-    const hear = (taskId: string): void => {
-      this.hear(taskId);
-    };
+    const hear = (taskId: string): void => this.hear(taskId);
     events.onChanged(hear);
     events.onSettled(hear);
     this.recheck = setInterval(() => {

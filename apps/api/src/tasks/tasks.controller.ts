@@ -29,6 +29,7 @@ import {
 const POLL_SECONDS = '3';
 const COUNTS_AS_POLL = RouteConfig({ scope: 'tasks', counted: 'polls' });
 
+/** What callers do with their tasks: look, wait, follow, list, cancel. */
 @ApiTags('Tasks')
 @Controller('v1/tasks')
 export class TasksController {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
-import { discardRest } from '../common/fastify/request-stream.js';
+import { discardRest } from '../common/request-stream.js';
 import { readForm, type FormParts, type FormSource } from '../common/fastify/read-form.js';
 
 /** The part that holds the image, as APIMart calls it. */

@@ -1,20 +1,15 @@
-import { IsInt, Max, Min } from 'class-validator';
-import { Setting } from '#config/setting.js';
+import { Setting, Within } from '#config/setting.js';
 
 export class UploadsConfig {
   @Setting('UPLOAD_RETENTION_HOURS', 'How long requests can use an image sent to /v1/uploads/images.', {
     unit: 'h',
   })
-  @IsInt()
-  @Min(1)
-  @Max(8_760)
+  @Within(1, 8_760)
   readonly retentionHours: number = 72;
 
   @Setting('UPLOADS_PER_ACCOUNT_BYTES', 'Bytes of unexpired uploads an account may have; 0 = unlimited.', {
     unit: 'bytes',
   })
-  @IsInt()
-  @Min(0)
-  @Max(Number.MAX_SAFE_INTEGER)
+  @Within(0, Number.MAX_SAFE_INTEGER)
   readonly bytesPerAccount: number = 5_000_000_000;
 }

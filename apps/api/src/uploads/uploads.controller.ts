@@ -7,7 +7,7 @@ import { ignoredParamsHeader } from '#contract/request-fields.js';
 import { Public } from '../auth/api-key.guard.js';
 import { Caller } from '../auth/caller.decorator.js';
 import { goneSignal } from '../common/gone-signal.js';
-import { discardRest } from '../common/fastify/request-stream.js';
+import { discardRest } from '../common/request-stream.js';
 import { KeepImage } from './keep-image.js';
 import { DescribeUpload, DescribeUploadLink } from './uploads.openapi.js';
 

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions } from '@tanstack/react-query';
 import { get } from './request.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from './generated/schema.ts';
 
 /** Something that was done. */
 export type AuditEntry = Schema['AuditEntryView'];

@@ -22,9 +22,7 @@ export function useFollowTask(id: string | null, isRunning: boolean): string | n
       const { b64_json: base64, output_format: format } = JSON.parse(data) as PartialPicture;
       setPicture({ id, url: `data:image/${format};base64,${base64}` });
     });
-    return () => {
-      source.close();
-    };
+    return () => source.close();
   }, [id, isRunning]);
   return picture?.id === id ? picture.url : null;
 }

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { get } from './request.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from './generated/schema.ts';
 
 /** How often what moves is read again while the page is seen, in ms; what is dearer to count, more seldom. */
 const LIVE_MS = 3_000;

@@ -1,6 +1,6 @@
 import { QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { get, RequestError } from './request.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from './generated/schema.ts';
 import type { Session, SignInState, TaskDetail } from './types.ts';
 
 export const queryClient = new QueryClient({

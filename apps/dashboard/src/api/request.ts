@@ -1,4 +1,4 @@
-import type { Schema } from './schema.ts';
+import type { Schema } from './generated/schema.ts';
 
 const BASE = '/console/api';
 const TIMEOUT_MS = 60_000;

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { get } from './request.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from './generated/schema.ts';
 
 export const peopleQuery = queryOptions({
   queryKey: ['people'],

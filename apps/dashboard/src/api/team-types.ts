@@ -1,4 +1,4 @@
-import type { Schema } from './schema.ts';
+import type { Schema } from './generated/schema.ts';
 
 /** Somebody of one's own account. */
 export type Person = Schema['TeamPersonView'];

@@ -1,5 +1,5 @@
 /** Short names for what the console API answers and takes. Times are ISO 8601 texts, except in a timeline: unix seconds. */
-import type { Schema } from './schema.ts';
+import type { Schema } from './generated/schema.ts';
 
 export type Session = Schema['SessionView'];
 export type Role = Session['person']['role'];

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { get } from './request.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from './generated/schema.ts';
 
 export type Endpoint = Schema['EndpointView'];
 export type WebhookEvent = Endpoint['events'][number];

@@ -19,9 +19,7 @@ export function SchemeSwitch() {
         color="gray"
         size="lg"
         aria-label={`${label}. Change theme`}
-        onClick={() => {
-          setColorScheme(ORDER[(ORDER.indexOf(colorScheme) + 1) % ORDER.length] ?? 'auto');
-        }}
+        onClick={() => setColorScheme(ORDER[(ORDER.indexOf(colorScheme) + 1) % ORDER.length] ?? 'auto')}
       >
         {icon}
       </ActionIcon>

@@ -153,9 +153,7 @@ function Person({ onLeave }: { readonly onLeave: () => void }) {
               size="lg"
               aria-label="Sign out"
               loading={signOut.isPending}
-              onClick={() => {
-                signOut.mutate();
-              }}
+              onClick={() => signOut.mutate()}
             >
               <IconLogout size={18} />
             </ActionIcon>

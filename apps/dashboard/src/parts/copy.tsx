@@ -66,13 +66,7 @@ export function CodeTabs({ codes }: { readonly codes: Readonly<Record<string, st
   const names = Object.keys(codes);
   const [shown, setShown] = useState(names[0] ?? '');
   return (
-    <Tabs
-      value={shown}
-      onChange={(name) => {
-        setShown(name ?? shown);
-      }}
-      variant="pills"
-    >
+    <Tabs value={shown} onChange={(name) => setShown(name ?? shown)} variant="pills">
       <Group justify="space-between" mb="xs" wrap="nowrap">
         <Tabs.List aria-label="Language">
           {names.map((name) => (

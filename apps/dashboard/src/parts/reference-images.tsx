@@ -26,9 +26,7 @@ export function ReferenceImages({ files, most, masked, onChange, onPaint }: Refe
       onChange([...files, ...pasted].slice(0, most));
     };
     document.addEventListener('paste', paste);
-    return () => {
-      document.removeEventListener('paste', paste);
-    };
+    return () => document.removeEventListener('paste', paste);
   }, [files, most, onChange]);
   return (
     <Stack gap={6}>
@@ -46,9 +44,7 @@ export function ReferenceImages({ files, most, masked, onChange, onPaint }: Refe
               file={file}
               onPaint={index === 0 ? onPaint : undefined}
               masked={index === 0 && masked}
-              onRemove={() => {
-                onChange(files.filter((_, other) => other !== index));
-              }}
+              onRemove={() => onChange(files.filter((_, other) => other !== index))}
             />
           ))}
         </Group>
@@ -58,9 +54,7 @@ export function ReferenceImages({ files, most, masked, onChange, onPaint }: Refe
           accept={TYPES}
           maxSize={MAX_BYTES}
           inputProps={{ 'aria-label': 'Choose reference images' }}
-          onDrop={(dropped) => {
-            onChange([...files, ...dropped].slice(0, most));
-          }}
+          onDrop={(dropped) => onChange([...files, ...dropped].slice(0, most))}
           onReject={() => {
             notifications.show({ color: 'red', message: 'Only PNG, JPEG, and WebP images up to 50 MB are supported.' });
           }}

@@ -22,9 +22,7 @@ export function RenameForm({ title, name: before, onSave, onClose }: RenameFormP
       busy={save.isPending}
       error={save.error}
       doing="Could not change the name"
-      onSubmit={() => {
-        save.mutate();
-      }}
+      onSubmit={() => save.mutate()}
       onClose={onClose}
     >
       <TextInput
@@ -33,9 +31,7 @@ export function RenameForm({ title, name: before, onSave, onClose }: RenameFormP
         data-autofocus
         maxLength={100}
         value={name}
-        onChange={(event) => {
-          setName(event.currentTarget.value);
-        }}
+        onChange={(event) => setName(event.currentTarget.value)}
       />
     </FormDialog>
   );

@@ -42,9 +42,7 @@ export function ShapePicker({ sizes, value, onChange }: ShapePickerProps) {
             role="radio"
             aria-checked={size === value}
             tabIndex={size === value ? 0 : -1}
-            onClick={() => {
-              onChange(size);
-            }}
+            onClick={() => onChange(size)}
           >
             <span className="shape-outline" style={outlineOf(size)} />
             {size}

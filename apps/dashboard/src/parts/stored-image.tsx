@@ -12,9 +12,7 @@ function useSteadyLink(url: string): { src: string; isBroken: boolean; onError: 
   return {
     src: shown.url,
     isBroken: shown.isBroken,
-    onError: () => {
-      setShown((before) => ({ ...before, isBroken: true }));
-    },
+    onError: () => setShown((before) => ({ ...before, isBroken: true })),
   };
 }
 

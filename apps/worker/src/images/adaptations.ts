@@ -1,4 +1,4 @@
-import type { FinishedImage } from '#images/finish-image.js';
+import type { FinishedImage } from '#images/steps/finish-image.js';
 import type { TaskOptions } from '#tasks/task.js';
 
 /** What had to be done to a provider's image so that it is what was ordered, in plain words. */

@@ -63,6 +63,7 @@ export function identity({ task }: ClaimedTask): { taskId: string; requestId: st
   return { taskId: task.id, requestId: task.requestId };
 }
 
+/** How a call that brought an image ends: it was charged unless the provider is free. */
 export function successOf(free: boolean): CallEnd {
   return { outcome: 'succeeded', charged: free ? 'no' : 'yes' };
 }

@@ -5,7 +5,7 @@ import { sniffImageType } from '#images/sniff.js';
 import { whiteMask } from '#images/white-mask.js';
 import type { ImageProvider, ProviderImageResult, ProviderPending } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
-import { ProviderRegistry } from '#providers/registry.js';
+import { ProviderRegistry } from './provider-registry.js';
 import { LIMITER, type Limiter, type CallPermit, type CallRejection } from '#routing/limiter.js';
 import type { Candidate } from '#routing/route-plan.js';
 import { TaskPartials } from '#tasks/task-partials.js';
@@ -79,12 +79,8 @@ export class CallProvider {
       startNumber: attempt.starts,
       waitedMs: order.resume ? claimed.waitedMs : 0,
       onAccepted: (providerJobId) => this.starts.accepted(attempt, providerJobId),
-      onProgress: (percent) => {
-        progress.provider(percent);
-      },
-      onPartial: (image, index) => {
-        this.passOn(claimed, image, index);
-      },
+      onProgress: (percent) => progress.provider(percent),
+      onPartial: (image, index) => this.passOn(claimed, image, index),
     });
     const answer = await this.starts.called(lease, provider.name, call);
     if ('pending' in answer) {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import type { FinishedImage } from '#images/finish-image.js';
+import type { FinishedImage } from '#images/steps/finish-image.js';
 import { resultKey } from '#storage/object-key.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';

@@ -1,4 +1,4 @@
-import { finishImage, type FinishedImage } from '#images/finish-image.js';
+import { finishImage, type FinishedImage } from '#images/steps/finish-image.js';
 import { ImageError } from '#images/image-error.js';
 import { ProviderError } from '#providers/provider-error.js';
 import type { Attempt } from './attempt.js';

@@ -53,9 +53,7 @@ export class Leases implements OnModuleInit {
   }
 
   onModuleInit(): void {
-    this.cancels.onCancelled((taskId) => {
-      this.lose(taskId);
-    });
+    this.cancels.onCancelled((taskId) => this.lose(taskId));
   }
 
   get size(): number {
@@ -77,9 +75,7 @@ export class Leases implements OnModuleInit {
     const abort = new AbortController();
     const entry: Entry = { id: lease.id, attempt: lease.attempt, abort, renewedAt: Date.now() };
     this.entries.add(entry);
-    const deadline = setTimeout(() => {
-      abort.abort(new DeadlinePassed());
-    }, remainingMs);
+    const deadline = setTimeout(() => abort.abort(new DeadlinePassed()), remainingMs);
     return {
       id: lease.id,
       attempt: lease.attempt,

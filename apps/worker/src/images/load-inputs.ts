@@ -10,6 +10,7 @@ import type { ClaimedTask } from '#tasks/task-transitions.js';
 import type { TaskInput } from '#tasks/task.js';
 import { readCapped } from './read-capped.js';
 
+/** A task's images as the provider's adapter gets them, all in memory. */
 export interface LoadedInputs {
   readonly images: readonly InputImage[];
   readonly mask: InputImage | undefined;

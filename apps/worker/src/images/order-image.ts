@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { modelOf, type Catalogue } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
-import type { FinishedImage } from '#images/finish-image.js';
+import type { FinishedImage } from '#images/steps/finish-image.js';
 import { mayBuyAgain, type ProviderPending } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
-import { ProviderRegistry } from '#providers/registry.js';
+import { ProviderRegistry } from './provider-registry.js';
 import { routePlan, type Candidate } from '#routing/route-plan.js';
 import type { ClaimedTask } from '#tasks/task-transitions.js';
 import { endOf, type Attempt } from './attempt.js';

@@ -1,12 +1,11 @@
 import { Module, type DynamicModule } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import { MAX_IMAGE_BYTES } from '#images/limits.js';
-import { adapterProblems, loadAdapters } from '#providers/make-provider.js';
-import { OpenAiConfig } from '#providers/openai/openai.config.js';
-import { ProviderRegistry } from '#providers/registry.js';
-import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
+import { adapterProblems, loadAdapters } from './make-provider.js';
+import { ProviderRegistry } from './provider-registry.js';
 
 /** Who makes the images. */
 @Module({})
@@ -15,7 +14,7 @@ export class ProviderRegistryModule {
   static forRoot(registry?: ProviderRegistry): DynamicModule {
     const provider = {
       provide: ProviderRegistry,
-      inject: [CatalogueSource, SandboxConfig, OpenAiConfig, EgressConfig],
+      inject: [CatalogueSource, EgressConfig, ModuleRef],
       useFactory: (...parts: Parameters<typeof registryOf>) => registry ?? registryOf(...parts),
     };
     return { module: ProviderRegistryModule, global: true, providers: [provider], exports: [provider] };
@@ -25,12 +24,11 @@ export class ProviderRegistryModule {
 /** The adapters of the catalogue; one that holds an entry of which none can be made is refused. */
 async function registryOf(
   source: CatalogueSource,
-  sandbox: SandboxConfig,
-  openai: OpenAiConfig,
   egress: EgressConfig,
+  configs: ModuleRef,
 ): Promise<ProviderRegistry> {
   const fetcher = new PublicFetcher({ ...egress, maxBytes: MAX_IMAGE_BYTES });
-  const make = await loadAdapters({ sandbox, openai, fetcher });
+  const make = await loadAdapters({ settings: (config) => configs.get(config, { strict: false }), fetcher });
   source.check((catalogue) => adapterProblems(catalogue, make));
   return new ProviderRegistry(source, make);
 }

@@ -21,19 +21,13 @@ export class TaskProgress {
 
   /** For one call to a provider. */
   writer(lease: LeasedTask): ProgressWriter {
-    return new ProgressWriter((percent) => {
-      this.write(lease, percent, 'running');
-    });
+    return new ProgressWriter((percent) => this.write(lease, percent, 'running'));
   }
 
   /** Shows the phase `storing` while the work takes long enough to be seen. Throws what the work throws. */
   async whileStoring(lease: LeasedTask, work: () => Promise<void>): Promise<void> {
-    const notice = setTimeout(() => {
-      this.write(lease, STORING_PERCENT, 'storing');
-    }, VISIBLE_MS);
-    await work().finally(() => {
-      clearTimeout(notice);
-    });
+    const notice = setTimeout(() => this.write(lease, STORING_PERCENT, 'storing'), VISIBLE_MS);
+    await work().finally(() => clearTimeout(notice));
   }
 
   private write(lease: LeasedTask, percent: number, phase: 'running' | 'storing'): void {
@@ -41,9 +35,7 @@ export class TaskProgress {
       (written) => {
         if (written) this.events.publishChanged(lease.id);
       },
-      (error: unknown) => {
-        this.logger.debug('progress.not_written', { taskId: lease.id, error });
-      },
+      (error: unknown) => this.logger.debug('progress.not_written', { taskId: lease.id, error }),
     );
   }
 }

@@ -19,12 +19,8 @@ export class Retention implements OnModuleDestroy {
       if (this.stopped) return;
       this.timers[index] = setTimeout(() => {
         work()
-          .catch((error: unknown) => {
-            this.logger.warn('retention.failed', { error });
-          })
-          .finally(() => {
-            next(intervalMs);
-          });
+          .catch((error: unknown) => this.logger.warn('retention.failed', { error }))
+          .finally(() => next(intervalMs));
       }, delayMs).unref();
     };
     next(Math.random() * intervalMs);

@@ -43,9 +43,7 @@ export class WebhookProcessor extends WorkerHost implements OnApplicationBootstr
   /** Takes no more jobs, lets those in hand finish for the grace time, then cuts them short. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.worker.pause(true);
-    const grace = setTimeout(() => {
-      this.deliveries.stop();
-    }, this.workerConfig.shutdownGraceMs);
+    const grace = setTimeout(() => this.deliveries.stop(), this.workerConfig.shutdownGraceMs);
     await this.worker.close();
     clearTimeout(grace);
   }

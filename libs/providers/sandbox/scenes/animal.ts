@@ -1,6 +1,6 @@
-import { mentions, type Canvas, type Scene } from '../canvas.js';
-import { darker, lighter, mix } from '../colour.js';
-import { circle, ellipse, glowGradient, line, path, px, rectangle, verticalGradient } from '../svg.js';
+import { mentions, type Canvas, type Scene } from '../drawing/canvas.js';
+import { darker, lighter, mix } from '../drawing/colour.js';
+import { circle, ellipse, glowGradient, line, path, px, rectangle, verticalGradient } from '../drawing/svg.js';
 import { hill, rollingLine } from './ground.js';
 import { stars } from './sky.js';
 

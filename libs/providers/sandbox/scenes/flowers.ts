@@ -1,7 +1,7 @@
-import type { Canvas, Scene } from '../canvas.js';
-import { darker, lighter, mix } from '../colour.js';
-import type { Random } from '../random.js';
-import { circle, ellipse, glowGradient, line, path, px, rectangle, verticalGradient } from '../svg.js';
+import type { Canvas, Scene } from '../drawing/canvas.js';
+import { darker, lighter, mix } from '../drawing/colour.js';
+import type { Random } from '../drawing/random.js';
+import { circle, ellipse, glowGradient, line, path, px, rectangle, verticalGradient } from '../drawing/svg.js';
 
 interface Bloom {
   readonly x: number;

@@ -1,6 +1,6 @@
-import { mentions, type Canvas, type Scene } from '../canvas.js';
-import { darker, mix } from '../colour.js';
-import { circle, ellipse, path, polygon, px, rectangle } from '../svg.js';
+import { mentions, type Canvas, type Scene } from '../drawing/canvas.js';
+import { darker, mix } from '../drawing/colour.js';
+import { circle, ellipse, path, polygon, px, rectangle } from '../drawing/svg.js';
 import { hill, mist, rollingLine } from './ground.js';
 import { house } from './landscape.js';
 import { birds, sky } from './sky.js';

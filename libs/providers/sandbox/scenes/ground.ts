@@ -1,7 +1,7 @@
-import type { Canvas } from '../canvas.js';
-import { mix } from '../colour.js';
-import type { Random } from '../random.js';
-import { curveThrough, path, px, rectangle, stop, type Point } from '../svg.js';
+import type { Canvas } from '../drawing/canvas.js';
+import { mix } from '../drawing/colour.js';
+import type { Random } from '../drawing/random.js';
+import { curveThrough, path, px, rectangle, stop, type Point } from '../drawing/svg.js';
 
 /** The height of a soft hill line at any x, in pixels. */
 export type Skyline = (x: number) => number;

@@ -1,6 +1,6 @@
-import { mentions, type Canvas, type Scene } from '../canvas.js';
-import { darker, lighter, mix } from '../colour.js';
-import { circle, path, polygon, px, rectangle, type Point } from '../svg.js';
+import { mentions, type Canvas, type Scene } from '../drawing/canvas.js';
+import { darker, lighter, mix } from '../drawing/colour.js';
+import { circle, path, polygon, px, rectangle, type Point } from '../drawing/svg.js';
 import { hill, layerColour, mist, mountainPoints, mountains, rollingLine, type Skyline } from './ground.js';
 import { birds, clouds, sky } from './sky.js';
 import { pinesAlong, roundTree } from './trees.js';

@@ -1,6 +1,6 @@
-import type { Scene } from '../canvas.js';
-import { lighter, mix } from '../colour.js';
-import { circle, curveThrough, glowGradient, px, rectangle, stop, verticalGradient } from '../svg.js';
+import type { Scene } from '../drawing/canvas.js';
+import { lighter, mix } from '../drawing/colour.js';
+import { circle, curveThrough, glowGradient, px, rectangle, stop, verticalGradient } from '../drawing/svg.js';
 
 const RIBBONS = 9;
 const KNOTS = 8;

@@ -1,5 +1,5 @@
-import type { Scene } from '../canvas.js';
-import type { SceneName } from '../subject.js';
+import type { Scene } from '../drawing/canvas.js';
+import type { SceneName } from '../drawing/subject.js';
 import { animal } from './animal.js';
 import { city } from './city.js';
 import { flowers } from './flowers.js';

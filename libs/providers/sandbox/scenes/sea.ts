@@ -1,6 +1,6 @@
-import { mentions, type Canvas, type Scene } from '../canvas.js';
-import { darker, lighter, mix } from '../colour.js';
-import { circle, curveThrough, ellipse, path, polygon, px, rectangle, stop, verticalGradient } from '../svg.js';
+import { mentions, type Canvas, type Scene } from '../drawing/canvas.js';
+import { darker, lighter, mix } from '../drawing/colour.js';
+import { circle, curveThrough, ellipse, path, polygon, px, rectangle, stop, verticalGradient } from '../drawing/svg.js';
 import { rollingLine } from './ground.js';
 import { birds, clouds, sky } from './sky.js';
 

@@ -1,7 +1,7 @@
-import type { Canvas, Scene } from '../canvas.js';
-import { darker, mix } from '../colour.js';
-import type { Random } from '../random.js';
-import { circle, px, polygon, rectangle } from '../svg.js';
+import type { Canvas, Scene } from '../drawing/canvas.js';
+import { darker, mix } from '../drawing/colour.js';
+import type { Random } from '../drawing/random.js';
+import { circle, px, polygon, rectangle } from '../drawing/svg.js';
 
 /** A wall of geometric tiles: quarter circles, rings, leaves and stripes on a grid. */
 export const shapes: Scene = (canvas) => {

@@ -1,6 +1,6 @@
-import type { Canvas } from '../canvas.js';
-import { lighter } from '../colour.js';
-import { circle, glowGradient, path, px, rectangle, verticalGradient } from '../svg.js';
+import type { Canvas } from '../drawing/canvas.js';
+import { lighter } from '../drawing/colour.js';
+import { circle, glowGradient, path, px, rectangle, verticalGradient } from '../drawing/svg.js';
 
 /** The whole sky with its light: gradient, stars at night, sun or moon with a glow. */
 export function sky(canvas: Canvas, light: { x: number; y: number; radius: number }): string {

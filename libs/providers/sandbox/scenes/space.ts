@@ -1,6 +1,6 @@
-import { mentions, type Canvas, type Scene } from '../canvas.js';
-import { darker, lighter, mix } from '../colour.js';
-import { circle, ellipse, glowGradient, path, polygon, px, rectangle, stop } from '../svg.js';
+import { mentions, type Canvas, type Scene } from '../drawing/canvas.js';
+import { darker, lighter, mix } from '../drawing/colour.js';
+import { circle, ellipse, glowGradient, path, polygon, px, rectangle, stop } from '../drawing/svg.js';
 import { stars } from './sky.js';
 
 /** A ringed planet, moons and nebulae, and the rocket on its way. */

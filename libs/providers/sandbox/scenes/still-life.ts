@@ -1,6 +1,6 @@
-import { mentions, type Canvas, type Scene } from '../canvas.js';
-import { darker, lighter, mix } from '../colour.js';
-import { circle, ellipse, glowGradient, line, path, px, rectangle, stop, verticalGradient } from '../svg.js';
+import { mentions, type Canvas, type Scene } from '../drawing/canvas.js';
+import { darker, lighter, mix } from '../drawing/colour.js';
+import { circle, ellipse, glowGradient, line, path, px, rectangle, stop, verticalGradient } from '../drawing/svg.js';
 
 /** Things on a table in the light of a window. */
 export const stillLife: Scene = (canvas) => {

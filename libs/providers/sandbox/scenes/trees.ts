@@ -1,9 +1,9 @@
-import type { Canvas } from '../canvas.js';
-import { circle, path, px, rectangle } from '../svg.js';
+import type { Canvas } from '../drawing/canvas.js';
+import { circle, path, px, rectangle } from '../drawing/svg.js';
 import type { Skyline } from './ground.js';
 
 /** A conifer with its foot at x, y. */
-export function pine(x: number, y: number, height: number, fill: string): string {
+function pine(x: number, y: number, height: number, fill: string): string {
   const tiers = [0, 0.24, 0.46].map((from, index) => {
     const [top, bottom, half] = [
       y - height * (1 - from),

@@ -83,10 +83,7 @@ export class BodyBytes {
   private shrink(space: ArrayBuffer): void {
     space.resize(Math.max(0, space.byteLength - FREED_BYTES));
     if (space.byteLength === 0) this.hold.give();
-    else
-      setImmediate(() => {
-        this.shrink(space);
-      });
+    else setImmediate(() => this.shrink(space));
   }
 
   private account(bytes: number): void {

@@ -30,9 +30,7 @@ export class ConnectionCap {
   /** To be called before the server listens. */
   watch(server: FastifyInstance): void {
     if (this.limit === 0) return;
-    server.server.prependListener('connection', (socket: Socket) => {
-      this.admit(socket);
-    });
+    server.server.prependListener('connection', (socket: Socket) => this.admit(socket));
     server.addHook('onRequest', (request, _reply, done) => {
       if (request.caller !== undefined) this.release(request.raw.socket);
       done();
@@ -52,9 +50,7 @@ export class ConnectionCap {
     }
     this.counts.set(name, count + 1);
     this.counted.set(socket, name);
-    socket.once('close', () => {
-      this.release(socket);
-    });
+    socket.once('close', () => this.release(socket));
   }
 
   private release(socket: Socket): void {

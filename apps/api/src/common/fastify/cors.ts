@@ -14,6 +14,7 @@ export function allowEveryOrigin(request: FastifyRequest, reply: FastifyReply): 
   void reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED);
 }
 
+/** Whether a browser only asks if a page of another origin may call; the console answers no such page. */
 export function isPreflight(request: FastifyRequest): boolean {
   return (
     request.method === 'OPTIONS' &&

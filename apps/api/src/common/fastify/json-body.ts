@@ -7,7 +7,7 @@ import { BodyBytes } from './body-bytes.js';
 import { BodyHold, type BodyMemory } from './body-memory.js';
 import { CHAT_LIMITS, invalidJson, JsonScan, PARSED_LIMITS, type ScanLimits } from './json-scan.js';
 import { networkOf } from '../network-of.js';
-import { collectBody, discardRest } from './request-stream.js';
+import { collectBody, discardRest } from '../request-stream.js';
 
 const SPACE = 0x20;
 

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Transform, type Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import type { BodyHold } from './body-memory.js';
-import { discardRest, turnsOf } from './request-stream.js';
+import { discardRest, turnsOf } from '../request-stream.js';
 
 /** A text part of this many bytes holds any prompt that is not too long. */
 const MAX_TEXT_BYTES = 262_144;
@@ -87,9 +87,7 @@ function readParts<T>(
       parts.abandon(error);
       discardRest(payload);
       // Files on their way to the store must have stopped before they can be discarded.
-      void parts.settled().then(() => {
-        reject(error);
-      });
+      void parts.settled().then(() => reject(error));
     }
 
     if (parser === undefined) return;
@@ -108,13 +106,9 @@ function readParts<T>(
         });
     });
     for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
-      parser.on(limit, () => {
-        fail(invalidMultipart('The form has too many parts.'));
-      });
+      parser.on(limit, () => fail(invalidMultipart('The form has too many parts.')));
     }
-    parser.on('error', () => {
-      fail(invalidMultipart('The multipart body is malformed or cut short.'));
-    });
+    parser.on('error', () => fail(invalidMultipart('The multipart body is malformed or cut short.')));
     parser.on('finish', () => {
       parts
         .settled()
@@ -127,10 +121,7 @@ function readParts<T>(
     payload.on('data', (chunk: Buffer) => {
       received += chunk.length;
       if (received > maxBytes) fail(formTooLarge(maxBytes));
-      else
-        refusing(() => {
-          takeTurns(chunk);
-        });
+      else refusing(() => takeTurns(chunk));
     });
     payload.on('error', fail);
     payload.on('close', () => {
@@ -147,11 +138,6 @@ function readParts<T>(
       }
     }
   });
-}
-
-/** Throws AppError `request_too_large` when the request announces a longer body. */
-export function assertAnnouncedLength(headers: IncomingHttpHeaders, maxBytes: number): void {
-  if (Number(headers['content-length'] ?? 0) > maxBytes) throw formTooLarge(maxBytes);
 }
 
 /** Skips a file. A part that is cut short fails its stream, maybe before anyone reads it. */
@@ -208,9 +194,7 @@ function openParser(headers: IncomingHttpHeaders, fail: (error: Error) => void):
     });
   } catch {
     // Deferred, because `fail` looks at the parser that is being made.
-    queueMicrotask(() => {
-      fail(invalidMultipart('The multipart body has no valid boundary.'));
-    });
+    queueMicrotask(() => fail(invalidMultipart('The multipart body has no valid boundary.')));
     return undefined;
   }
 }

@@ -16,9 +16,7 @@ export class RefusalLog {
 
   /** Whether the refusal is its network's first of the minute with this status and gets a line; the others are counted. */
   isFirst(address: string | undefined, status: number): boolean {
-    this.timer ??= setTimeout(() => {
-      this.write();
-    }, WINDOW_MS).unref();
+    this.timer ??= setTimeout(() => this.write(), WINDOW_MS).unref();
     const named = networkOf(address);
     const network = this.counts.has(named) || this.counts.size < MAX_NETWORKS ? named : OTHERS;
     const counts = this.counts.get(network) ?? new Map<number, number>();

@@ -11,10 +11,9 @@ import { allowEveryOrigin, answerPreflight, isPreflight } from './cors.js';
 import { sendError } from '../error-reply.js';
 import { appErrorOf } from '../framework-error.js';
 import { readBody, readJsonBody } from './json-body.js';
-import { discardBody, discardRest } from './request-stream.js';
+import { discardBody, discardRest } from '../request-stream.js';
 import type { KnownRoutes } from '../known-routes.js';
 import { boundPipelining } from './pipelining.js';
-import './fastify-types.js';
 
 const MAX_HEADER_BYTES = 16_384;
 const HEADERS_TIMEOUT_MS = 15_000;
@@ -82,9 +81,7 @@ export function prepareServer(
   server.decorateRequest('taskId', undefined);
   server.decorateRequest('attached', false);
   server.decorateRequest('received', undefined);
-  server.addHook('onRoute', (route) => {
-    routes.add(route);
-  });
+  server.addHook('onRoute', (route) => routes.add(route));
   server.addHook('onRequest', (request, reply, done) => {
     beginReply(request, reply);
     // Whatever is sent to an address that is none, that is what must be said.

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AUDIT_ACTIONS, auditSentence, type AuditAction } from '#accounts/audit-actions.js';
 import type { AuditEntry } from '#accounts/audit-log.js';
+import { PageOf } from '../list-views.js';
 
 class AuditPersonView {
   @ApiProperty()
@@ -13,6 +14,7 @@ class AuditPersonView {
   email!: string;
 }
 
+/** Something that was done in the console or by an operator's command: who, what, and in words. */
 export class AuditEntryView {
   @ApiProperty()
   id!: string;
@@ -46,17 +48,10 @@ export class AuditEntryView {
   created_at!: string;
 }
 
-export class AuditPageView {
-  @ApiProperty({ type: [AuditEntryView], description: 'Newest first.' })
-  data!: AuditEntryView[];
+/** A page of the audit log, newest first. */
+export class AuditPageView extends PageOf(AuditEntryView, 'Newest first.') {}
 
-  @ApiProperty()
-  has_more!: boolean;
-
-  @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` to get the next page.' })
-  next!: string | null;
-}
-
+/** `targetExists`: whether the console can still link to what was changed. */
 export function auditEntryView(entry: AuditEntry, targetExists: boolean): AuditEntryView {
   const { id, person, action, target, details, createdAt } = entry;
   return {

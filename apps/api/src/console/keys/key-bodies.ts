@@ -76,6 +76,7 @@ class KeySettingsBody extends BudgetBody {
   submit_mode?: 'sync' | 'apimart' | null;
 }
 
+/** What is absent or null stays as it is. */
 export class KeyChangeBody extends KeySettingsBody {
   @ApiPropertyOptional({ type: String })
   @IsOptional()
@@ -84,6 +85,7 @@ export class KeyChangeBody extends KeySettingsBody {
   name?: string | null;
 }
 
+/** A key that is to be made, with its name and what it may do. */
 export class NewKeyBody extends KeySettingsBody {
   @ApiProperty()
   @IsDefined()
@@ -92,6 +94,7 @@ export class NewKeyBody extends KeySettingsBody {
   name!: string;
 }
 
+/** How long, in hours, the old secret works beside the new one. */
 export class RotateKeyBody {
   @ApiProperty({ type: 'integer', minimum: 0, maximum: MAX_OVERLAP_HOURS })
   @IsDefined()

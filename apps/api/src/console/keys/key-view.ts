@@ -3,7 +3,9 @@ import { decimalOf } from '#contract/money.js';
 import { KEY_SCOPES, type ApiKeyRow, type KeyScope } from '#accounts/api-keys.js';
 import type { Budget } from '#billing/budgets.js';
 import { budgetView, BudgetView, SpendView } from '../budget-view.js';
+import { ListOf } from '../list-views.js';
 
+/** The person who made a key. */
 export class KeyCreatorView {
   @ApiProperty()
   id!: string;
@@ -12,6 +14,7 @@ export class KeyCreatorView {
   name!: string;
 }
 
+/** A key without its secret, which is shown once, when it is made. */
 export class KeyView {
   @ApiProperty()
   id!: string;
@@ -74,11 +77,9 @@ export class KeyView {
   spend!: SpendView;
 }
 
-export class KeyListView {
-  @ApiProperty({ type: [KeyView] })
-  data!: KeyView[];
-}
+export class KeyListView extends ListOf(KeyView) {}
 
+/** A key for a filter: its id and name, nothing more. */
 export class KeyNameView {
   @ApiProperty()
   id!: string;
@@ -87,11 +88,9 @@ export class KeyNameView {
   name!: string;
 }
 
-export class KeyNameListView {
-  @ApiProperty({ type: [KeyNameView] })
-  data!: KeyNameView[];
-}
+export class KeyNameListView extends ListOf(KeyNameView) {}
 
+/** A key and the only sight of its secret. */
 export class NewKeyView {
   @ApiProperty({ type: KeyView })
   key!: KeyView;

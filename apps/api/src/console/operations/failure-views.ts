@@ -5,6 +5,7 @@ import type { FailedTask } from '#tasks/failed-tasks.js';
 import type { FailureGroup } from '#tasks/sweep.sql.js';
 import { isTaskId } from '#tasks/task-id.js';
 import { whyNot, type RedriveOutcome } from './redrive.js';
+import { ListOf, PageOf } from '../list-views.js';
 
 /** Failed tasks that one call draws anew at most. */
 export const MOST_REDRIVEN = 100;
@@ -22,6 +23,7 @@ class FailureKindBody {
   model!: string;
 }
 
+/** The failed tasks of one kind, how many of them were re-driven, and why they can't be. */
 export class FailureGroupView extends FailureKindBody {
   @ApiProperty({ type: 'integer' })
   count!: number;
@@ -36,10 +38,7 @@ export class FailureGroupView extends FailureKindBody {
   why_not!: string | null;
 }
 
-export class FailureListView {
-  @ApiProperty({ type: [FailureGroupView], description: 'The kind that happened last first; 200 at most.' })
-  data!: FailureGroupView[];
-}
+export class FailureListView extends ListOf(FailureGroupView, 'The kind that happened last first; 200 at most.') {}
 
 class OwnerView {
   @ApiProperty()
@@ -49,6 +48,7 @@ class OwnerView {
   name!: string;
 }
 
+/** A failed task of any account, as operators see it: without its prompt. */
 export class FailedTaskView {
   @ApiProperty()
   id!: string;
@@ -69,16 +69,8 @@ export class FailedTaskView {
   redriven_as!: string | null;
 }
 
-export class FailedTaskPage {
-  @ApiProperty({ type: [FailedTaskView] })
-  data!: FailedTaskView[];
-
-  @ApiProperty()
-  has_more!: boolean;
-
-  @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` to get the next page.' })
-  next!: string | null;
-}
+/** A page of failed tasks; `next` is the cursor of the one after. */
+export class FailedTaskPage extends PageOf(FailedTaskView) {}
 
 const IsName = () =>
   Rule('isShortText', (value, property) =>
@@ -156,6 +148,7 @@ class NotRedrivenView {
   message!: string;
 }
 
+/** What became of each task that was to be re-driven; `next` goes on where the batch ended. */
 export class RedriveView {
   @ApiProperty({ type: [RedrivenView] })
   redriven!: RedrivenView[];
@@ -167,10 +160,12 @@ export class RedriveView {
   next!: string | null;
 }
 
+/** The group with its reason, if its kind of failure can't be re-driven. */
 export function groupView({ latestAt, ...group }: FailureGroup): FailureGroupView {
   return { ...group, latest_at: latestAt.toISOString(), why_not: whyNot(group.code) ?? null };
 }
 
+/** The row of a failed task in the console's words. */
 export function failedTaskView(task: FailedTask): FailedTaskView {
   return {
     id: task.id,
@@ -182,6 +177,7 @@ export function failedTaskView(task: FailedTask): FailedTaskView {
   };
 }
 
+/** `next` is the cursor of what the batch had no room for; null when it was all. */
 export function redriveView({ redriven, refused }: RedriveOutcome, next: string | null): RedriveView {
   return {
     redriven: redriven.map(({ id, newId }) => ({ task_id: id, new_task_id: newId })),

@@ -4,6 +4,7 @@ import { CostView } from '#contract/cost-view.js';
 import type { LiveWorker } from '#queue/service-times.js';
 import { DRAIN_REASON } from '#routing/provider-switches.js';
 import { MayBeMissing } from '../../common/contract-fields.js';
+import { ListOf } from '../list-views.js';
 
 class DrainedView {
   @ApiProperty({ format: 'date-time' })
@@ -29,6 +30,7 @@ class TrialView {
   cost!: CostView | null;
 }
 
+/** How a provider is doing at this moment. */
 export class ProviderStateView {
   @ApiProperty()
   name!: string;
@@ -73,11 +75,9 @@ export class ProviderStateView {
   drained!: DrainedView | null;
 }
 
-export class ProviderListView {
-  @ApiProperty({ type: [ProviderStateView] })
-  data!: ProviderStateView[];
-}
+export class ProviderListView extends ListOf(ProviderStateView) {}
 
+/** A provider's calls in the time that was asked for. */
 export class ProviderFiguresView {
   @ApiProperty()
   name!: string;
@@ -92,13 +92,10 @@ export class ProviderFiguresView {
   median_ms!: number | null;
 }
 
-export class ProviderFiguresListView {
-  @ApiProperty({
-    type: [ProviderFiguresView],
-    description: 'Image calls in the last hour; in a busy hour, those of the newest 5000 tasks.',
-  })
-  data!: ProviderFiguresView[];
-}
+export class ProviderFiguresListView extends ListOf(
+  ProviderFiguresView,
+  'Image calls in the last hour; in a busy hour, those of the newest 5000 tasks.',
+) {}
 
 class WorkerView {
   @ApiProperty()
@@ -126,6 +123,7 @@ class WorkerView {
   last_seen_at!: string;
 }
 
+/** How much waits, runs and has ended, and the workers that take it. */
 export class QueueView {
   @ApiProperty({ type: 'integer' })
   waiting!: number;
@@ -149,6 +147,7 @@ export class QueueView {
   workers!: WorkerView[];
 }
 
+/** Tasks that ended in one minute. */
 export class FinishedMinuteView {
   @ApiProperty({ format: 'date-time' })
   time!: string;
@@ -160,11 +159,9 @@ export class FinishedMinuteView {
   failed!: number;
 }
 
-export class FinishedMinutesView {
-  @ApiProperty({ type: [FinishedMinuteView], description: 'The last sixty minutes, oldest first.' })
-  data!: FinishedMinuteView[];
-}
+export class FinishedMinutesView extends ListOf(FinishedMinuteView, 'The last sixty minutes, oldest first.') {}
 
+/** Why a provider gets no more work, for whoever sees it later. */
 @MayBeMissing()
 export class DrainBody {
   @ApiPropertyOptional({ type: String, description: 'Why, in 1 to 200 visible characters.' })
@@ -174,6 +171,7 @@ export class DrainBody {
   reason?: string | null;
 }
 
+/** Which of the provider's models is tried; absent, its first. */
 @MayBeMissing()
 export class TestBody {
   @ApiPropertyOptional({ type: String, description: 'One of its image models; its first unless it is said.' })
@@ -182,6 +180,7 @@ export class TestBody {
   model?: string | null;
 }
 
+/** `now` in ms: what is known of a worker is how long it has been silent. */
 export function workerView({ silentMs, startedAt, ...worker }: LiveWorker, now: number): WorkerView {
   return { ...worker, started_at: startedAt, last_seen_at: new Date(now - silentMs).toISOString() };
 }

@@ -4,7 +4,7 @@ import type { Checks } from '#accounts/openid-provider.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import { CONSOLE_API } from '../protect-console.js';
-import { clearCookie, consoleCookie, readCookie, setCookie, type ConsoleCookie } from './console-cookie.js';
+import { clearCookie, consoleCookie, readCookie, setCookie, type ConsoleCookie } from '../console-cookie.js';
 
 const MINUTES = 10;
 /** Longer texts can't be ours. */

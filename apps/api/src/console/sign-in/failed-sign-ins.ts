@@ -19,8 +19,6 @@ export class FailedSignIns {
     const details = { name, email };
     this.audit
       .writeSeldom({ accountId, personId: null, action: 'person.sign_in_failed', target: id, details }, QUIET_MS)
-      .catch((error: unknown) => {
-        this.logger.warn('audit.not_written', { error });
-      });
+      .catch((error: unknown) => this.logger.warn('audit.not_written', { error }));
   }
 }

@@ -5,7 +5,7 @@ import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import type { Person } from '#accounts/person-store.js';
 import { SessionStore, type Session } from '#accounts/session-store.js';
-import { SessionCookie } from './session-cookie.js';
+import { SessionCookie } from '../session-cookie.js';
 import { sessionOf } from '../session.guard.js';
 import { sessionView, type SessionView } from './session-views.js';
 import { signInFailed } from './password-sign-in.js';

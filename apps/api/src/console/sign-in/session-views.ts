@@ -2,6 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ROLES, type Role } from '#accounts/person-rules.js';
 import type { Session, SessionRow } from '#accounts/session-store.js';
 import { isOperator } from '../roles.guard.js';
+import { ListOf } from '../list-views.js';
 
 class PersonView {
   @ApiProperty()
@@ -31,6 +32,7 @@ class AccountView {
   name!: string;
 }
 
+/** Who is signed in, for which account, and what the console shows them. */
 export class SessionView {
   @ApiProperty({ type: PersonView })
   person!: PersonView;
@@ -53,6 +55,7 @@ class ProviderOfferView {
   url!: string;
 }
 
+/** The ways in that this installation offers; known to anyone. */
 export class SignInView {
   @ApiProperty({ description: 'There is no first admin yet.' })
   first_run!: boolean;
@@ -81,11 +84,9 @@ class OpenSessionView {
   last_seen_at!: string;
 }
 
-export class SessionListView {
-  @ApiProperty({ type: [OpenSessionView] })
-  data!: OpenSessionView[];
-}
+export class SessionListView extends ListOf(OpenSessionView) {}
 
+/** `currency`: of all amounts that the console shows. */
 export function sessionView(session: Session, currency: string): SessionView {
   const { personId, accountId, accountName, email, name, role, hasPassword, hasIdentity } = session;
   return {

@@ -31,6 +31,7 @@ function newPasswordProblem(value: unknown, property: string): FieldProblem | un
   return textProblem(value, property, MAX_PASSWORD_LENGTH);
 }
 
+/** Email address and password; which of them was wrong is never said. */
 export class SignInBody {
   @ApiProperty()
   @IsDefined()
@@ -63,6 +64,7 @@ export class ResetPasswordBody extends LinkBody {
   password!: string;
 }
 
+/** The token of an invitation, with the name and password of whoever accepts it. */
 export class JoinBody extends ResetPasswordBody {
   @ApiProperty()
   @IsDefined()
@@ -71,6 +73,7 @@ export class JoinBody extends ResetPasswordBody {
   name!: string;
 }
 
+/** The first person of an installation that has none, by the token of the link they were given. */
 export class FirstAdminBody extends JoinBody {
   @ApiProperty()
   @IsDefined()
@@ -79,6 +82,7 @@ export class FirstAdminBody extends JoinBody {
   email!: string;
 }
 
+/** The new password, and the current one as proof. */
 export class ChangePasswordBody {
   @ApiProperty()
   @IsDefined()

@@ -14,7 +14,7 @@ import { openIdUrl } from './openid-url.js';
 import { OpenIdController } from './openid.controller.js';
 import { PasswordSignIn } from './password-sign-in.js';
 import { PersonController } from './person.controller.js';
-import { SessionCookie } from './session-cookie.js';
+import { SessionCookie } from '../session-cookie.js';
 import { SessionsController } from './sessions.controller.js';
 import { SIGN_IN_WINDOW_SECONDS, SignInLimits } from './sign-in-limits.js';
 import { SignInController } from './sign-in.controller.js';

@@ -5,6 +5,7 @@ import { TaskErrorView, TaskEventView, TaskSizesView, type TaskView } from '#con
 import type { TaskDetail } from '#tasks/task-details.js';
 import type { TaskOptions, TaskSummary } from '#tasks/task.js';
 import { DELIVERY_STATES, type DeliveryState } from '#webhooks/next-step.js';
+import { PageOf } from '../list-views.js';
 
 class TaskKeyView {
   @ApiProperty()
@@ -14,6 +15,7 @@ class TaskKeyView {
   name!: string;
 }
 
+/** A task in the console's list. */
 export class ConsoleTaskRow {
   @ApiProperty()
   id!: string;
@@ -65,16 +67,8 @@ export class ConsoleTaskRow {
   cost!: CostView | null;
 }
 
-export class ConsoleTaskPage {
-  @ApiProperty({ type: [ConsoleTaskRow] })
-  data!: ConsoleTaskRow[];
-
-  @ApiProperty()
-  has_more!: boolean;
-
-  @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` to get the next page.' })
-  next!: string | null;
-
+/** A page of the account's tasks, newest first. */
+export class ConsoleTaskPage extends PageOf(ConsoleTaskRow) {
   @ApiProperty({
     type: String,
     nullable: true,
@@ -95,6 +89,7 @@ class TaskPictureView {
   content_type!: string;
 }
 
+/** Where a webhook of the task went, and how that stands. */
 export class TaskDeliveryView {
   @ApiProperty()
   id!: string;
@@ -118,6 +113,7 @@ export class TaskDeliveryView {
   delivered_at!: string | null;
 }
 
+/** All that the console shows of one task: what was ordered, each call of a provider, images, webhooks. */
 export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty()
   request_id!: string;
@@ -178,6 +174,7 @@ export class PartialPictureView {
   output_format!: 'png' | 'jpeg' | 'webp';
 }
 
+/** A task that was accepted just now and can be followed by its id. */
 export class AcceptedTaskView {
   @ApiProperty()
   task_id!: string;

@@ -17,6 +17,7 @@ import { TaskIdParam } from '../../common/params.js';
 /** The word that stands for the playground's own key in filters. */
 const PLAYGROUND = 'playground';
 
+/** The account's tasks for its people: search, look, cancel, draw again. */
 @ConsoleController('Tasks', 'tasks')
 export class ConsoleTasksController {
   constructor(

@@ -27,6 +27,7 @@ class AccountSettingsBody extends BudgetBody {
   max_keys?: number | null;
 }
 
+/** An account that is to be made, and the address its first admin is invited by. */
 export class NewAccountBody extends AccountSettingsBody {
   @ApiProperty()
   @IsDefined()
@@ -41,6 +42,7 @@ export class NewAccountBody extends AccountSettingsBody {
   email!: string;
 }
 
+/** What is absent or null stays as it is. */
 export class AccountChangeBody extends AccountSettingsBody {
   @ApiPropertyOptional({ type: String })
   @IsOptional()

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { BudgetView, SpendView } from '../budget-view.js';
 import { LinkView } from './team-views.js';
+import { ListOf } from '../list-views.js';
 
 const Limit = () => ApiProperty({ type: 'integer', nullable: true });
 const Default = () => ApiProperty({ type: 'integer' });
@@ -92,11 +93,9 @@ export class AccountRowView extends OwnAccountView {
   tasks_in_flight!: number;
 }
 
-export class AccountListView {
-  @ApiProperty({ type: [AccountRowView] })
-  data!: AccountRowView[];
-}
+export class AccountListView extends ListOf(AccountRowView) {}
 
+/** The account and its first admin's link, which is shown once. */
 export class NewAccountView extends LinkView {
   @ApiProperty({ type: AccountRowView })
   account!: AccountRowView;

@@ -5,6 +5,7 @@ import { IsEmailAddress } from '../sign-in/sign-in-bodies.js';
 
 const IsRole = () => IsIn(ROLES, { message: `role must be one of ${ROLES.join(', ')}` });
 
+/** Who is to be an account's admin. */
 export class InviteAdminBody {
   @ApiProperty()
   @IsDefined()
@@ -13,6 +14,7 @@ export class InviteAdminBody {
   email!: string;
 }
 
+/** Who is to come in, and as what. */
 export class InviteBody extends InviteAdminBody {
   @ApiProperty({ enum: ROLES })
   @IsDefined()
@@ -20,6 +22,7 @@ export class InviteBody extends InviteAdminBody {
   role!: Role;
 }
 
+/** What is absent or null stays as it is; the last admin who may come in can't go. */
 export class PersonChangeBody {
   @ApiPropertyOptional({ enum: ROLES })
   @IsOptional()

@@ -3,10 +3,12 @@ import type { Invitation } from '#accounts/link-store.js';
 import { ROLES, type Role } from '#accounts/person-rules.js';
 import type { Person } from '#accounts/person-store.js';
 import { LINK_HOURS } from '#accounts/link-store.js';
+import { ListOf } from '../list-views.js';
 
 /** How somebody may sign in. */
 const WAYS = ['password', 'openid'] as const;
 
+/** A person of the account, for its admins. */
 export class TeamPersonView {
   @ApiProperty()
   id!: string;
@@ -33,11 +35,9 @@ export class TeamPersonView {
   disabled_at!: string | null;
 }
 
-export class TeamView {
-  @ApiProperty({ type: [TeamPersonView] })
-  data!: TeamPersonView[];
-}
+export class TeamView extends ListOf(TeamPersonView) {}
 
+/** An invitation nobody has accepted yet; its link was shown once. */
 export class InvitationView {
   @ApiProperty()
   id!: string;
@@ -55,11 +55,9 @@ export class InvitationView {
   expires_at!: string;
 }
 
-export class InvitationListView {
-  @ApiProperty({ type: [InvitationView] })
-  data!: InvitationView[];
-}
+export class InvitationListView extends ListOf(InvitationView) {}
 
+/** A link that works once, and for how many hours. */
 export class LinkView {
   @ApiProperty({ description: 'Works once; shown only now.' })
   link!: string;
@@ -68,6 +66,7 @@ export class LinkView {
   hours!: number;
 }
 
+/** The person, with the ways they can sign in by. */
 export function personView(person: Person): TeamPersonView {
   const { id, email, name, role, hasPassword, hasIdentity, createdAt, seenAt, disabledAt } = person;
   return {
@@ -78,10 +77,12 @@ export function personView(person: Person): TeamPersonView {
   };
 }
 
+/** The invitation without its link, of which only a digest is stored. */
 export function invitationView({ id, email, role, createdAt, expiresAt }: Invitation): InvitationView {
   return { id, email, role, created_at: createdAt.toISOString(), expires_at: expiresAt.toISOString() };
 }
 
+/** The link is in this answer and nowhere else. */
 export function linkView(link: string): LinkView {
   return { link, hours: LINK_HOURS };
 }

@@ -4,6 +4,7 @@ import type { LoggedDelivery } from '#webhooks/delivery-log-store.js';
 import type { EndpointRecord, WebhookEndpoint } from '#webhooks/endpoint-store.js';
 import { ATTEMPT_ERRORS, DELIVERY_STATES, type AttemptError, type DeliveryState } from '#webhooks/next-step.js';
 import type { WebhookSecret } from '#webhooks/secret-store.js';
+import { ListOf, PageOf } from '../list-views.js';
 
 class EndpointRecordView {
   @ApiProperty({ type: 'integer', description: 'Of its newest 100 deliveries.' })
@@ -16,6 +17,7 @@ class EndpointRecordView {
   last_at!: string;
 }
 
+/** An endpoint, and how its newest deliveries went. */
 export class EndpointView {
   @ApiProperty()
   id!: string;
@@ -39,10 +41,7 @@ export class EndpointView {
   recent!: EndpointRecordView | null;
 }
 
-export class EndpointListView {
-  @ApiProperty({ type: [EndpointView] })
-  data!: EndpointView[];
-}
+export class EndpointListView extends ListOf(EndpointView) {}
 
 class SecretView {
   @ApiProperty()
@@ -58,10 +57,7 @@ class SecretView {
   expires_at!: string | null;
 }
 
-export class SecretListView {
-  @ApiProperty({ type: [SecretView], description: 'Those that are valid, the current one first; two at most.' })
-  data!: SecretView[];
-}
+export class SecretListView extends ListOf(SecretView, 'Those that are valid, the current one first; two at most.') {}
 
 class AttemptView {
   @ApiProperty({ type: 'integer' })
@@ -80,6 +76,7 @@ class AttemptView {
   error!: AttemptError | null;
 }
 
+/** One message to one address, with each try. */
 export class DeliveryView {
   @ApiProperty()
   id!: string;
@@ -109,22 +106,16 @@ export class DeliveryView {
   attempts!: AttemptView[];
 }
 
-export class DeliveryPage {
-  @ApiProperty({ type: [DeliveryView], description: 'Newest first.' })
-  data!: DeliveryView[];
+/** A page of the account's deliveries, newest first. */
+export class DeliveryPage extends PageOf(DeliveryView, 'Newest first.') {}
 
-  @ApiProperty()
-  has_more!: boolean;
-
-  @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` to get the next page.' })
-  next!: string | null;
-}
-
+/** Id of the delivery that carries the test message. */
 export class SentTestView {
   @ApiProperty({ description: 'Of the delivery, which shows how it went.' })
   id!: string;
 }
 
+/** `record` is undefined for an endpoint that was told of nothing yet. */
 export function endpointView(endpoint: WebhookEndpoint, record: EndpointRecord | undefined): EndpointView {
   const { id, url, events, createdAt, disabledAt, disabledReason } = endpoint;
   return {
@@ -138,10 +129,12 @@ function recordView({ delivered, failed, lastAt }: EndpointRecord): EndpointReco
   return { delivered, failed, last_at: lastAt.toISOString() };
 }
 
+/** The secret in full: people verify signatures with it. */
 export function secretView({ id, secret, createdAt, expiresAt }: WebhookSecret): SecretView {
   return { id, secret, created_at: createdAt.toISOString(), expires_at: expiresAt?.toISOString() ?? null };
 }
 
+/** The delivery in the console's words; its body is not shown. */
 export function deliveryView(delivery: LoggedDelivery): DeliveryView {
   const { id, taskId, event, endpointId, url, state, createdAt, nextTryAt, attempts } = delivery;
   return {

@@ -79,9 +79,7 @@ function Filters({ filters }: { readonly filters: AuditFilters }) {
           { value: 'nobody', label: 'Outside the team' },
         ]}
         value={filters.who ?? null}
-        onChange={(who) => {
-          change({ who: who ?? undefined });
-        }}
+        onChange={(who) => change({ who: who ?? undefined })}
       />
       <Select
         aria-label="Action"
@@ -90,9 +88,7 @@ function Filters({ filters }: { readonly filters: AuditFilters }) {
         w={210}
         data={KINDS}
         value={filters.kind ?? null}
-        onChange={(kind) => {
-          change({ kind: kind ?? undefined });
-        }}
+        onChange={(kind) => change({ kind: kind ?? undefined })}
       />
     </Group>
   );

@@ -32,9 +32,7 @@ export function RotateKey({ apiKey, onClose, onMade }: RotateProps) {
       busy={rotate.isPending}
       error={rotate.error}
       doing="Could not rotate the key"
-      onSubmit={() => {
-        rotate.mutate();
-      }}
+      onSubmit={() => rotate.mutate()}
       onClose={onClose}
     >
       <Text size="sm">
@@ -62,9 +60,7 @@ export function RevokeKey({ apiKey, onClose }: { readonly apiKey: ApiKey; readon
       action="Revoke key"
       busy={revoke.isPending}
       error={revoke.error}
-      onConfirm={() => {
-        revoke.mutate();
-      }}
+      onConfirm={() => revoke.mutate()}
       onClose={onClose}
     >
       Programs that use this key are rejected immediately (HTTP 401). Accepted tasks continue. You cannot undo this.

@@ -84,9 +84,7 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
       busy={save.isPending}
       error={save.error}
       doing="Could not save the key"
-      onSubmit={form.onSubmit((fields) => {
-        save.mutate(fields);
-      })}
+      onSubmit={form.onSubmit((fields) => save.mutate(fields))}
       onClose={onClose}
     >
       <TextInput

@@ -23,22 +23,13 @@ export function KeysPage() {
   const { data, error, isPending, refetch } = useQuery(keysQuery);
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const [withOld, setWithOld] = useState(false);
-  const close = () => {
-    setDialog(null);
-  };
-  const showSecret = (made: NewKey) => {
-    setDialog({ kind: 'secret', made });
-  };
+  const close = () => setDialog(null);
+  const showSecret = (made: NewKey) => setDialog({ kind: 'secret', made });
   const all = data?.data ?? [];
   const shown = withOld ? all : all.filter((key) => stateOf(key) === 'active');
   const old = all.length - all.filter((key) => stateOf(key) === 'active').length;
   const create = (
-    <Button
-      leftSection={<IconPlus size={16} />}
-      onClick={() => {
-        setDialog({ kind: 'create' });
-      }}
-    >
+    <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog({ kind: 'create' })}>
       New key
     </Button>
   );
@@ -70,9 +61,7 @@ export function KeysPage() {
       {old > 0 && (
         <Switch
           checked={withOld}
-          onChange={(event) => {
-            setWithOld(event.currentTarget.checked);
-          }}
+          onChange={(event) => setWithOld(event.currentTarget.checked)}
           label={`Show ${old} revoked or expired ${old === 1 ? 'key' : 'keys'}`}
         />
       )}
@@ -162,38 +151,15 @@ function KeyMenu({ apiKey, onAct }: { readonly apiKey: ApiKey; readonly onAct: (
   const active = stateOf(apiKey) === 'active';
   return (
     <RowMenu of={apiKey.name}>
-      <Menu.Item
-        onClick={() => {
-          void navigate({ to: '/tasks', search: { key: apiKey.id } });
-        }}
-      >
-        View tasks
-      </Menu.Item>
+      <Menu.Item onClick={() => void navigate({ to: '/tasks', search: { key: apiKey.id } })}>View tasks</Menu.Item>
       {active && (
         <>
-          <Menu.Item
-            onClick={() => {
-              onAct({ kind: 'edit', key: apiKey });
-            }}
-          >
-            Edit
-          </Menu.Item>
+          <Menu.Item onClick={() => onAct({ kind: 'edit', key: apiKey })}>Edit</Menu.Item>
           {apiKey.replaced_by === null && (
-            <Menu.Item
-              onClick={() => {
-                onAct({ kind: 'rotate', key: apiKey });
-              }}
-            >
-              Rotate
-            </Menu.Item>
+            <Menu.Item onClick={() => onAct({ kind: 'rotate', key: apiKey })}>Rotate</Menu.Item>
           )}
           <Menu.Divider />
-          <Menu.Item
-            color="red"
-            onClick={() => {
-              onAct({ kind: 'revoke', key: apiKey });
-            }}
-          >
+          <Menu.Item color="red" onClick={() => onAct({ kind: 'revoke', key: apiKey })}>
             Revoke
           </Menu.Item>
         </>

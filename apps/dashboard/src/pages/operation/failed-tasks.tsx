@@ -65,9 +65,7 @@ export function FailedTasks({ group: { code, provider, model, why_not: whyNot },
                           aria-label={`Select ${task.id}`}
                           checked={chosen.includes(task.id)}
                           disabled={!chosen.includes(task.id) && chosen.length >= MOST}
-                          onChange={(event) => {
-                            choose(task.id, event.currentTarget.checked);
-                          }}
+                          onChange={(event) => choose(task.id, event.currentTarget.checked)}
                         />
                       )}
                     </Table.Td>
@@ -108,9 +106,7 @@ export function FailedTasks({ group: { code, provider, model, why_not: whyNot },
             label={`Retry ${chosen.length} selected`}
             count={chosen.length}
             body={{ tasks: chosen }}
-            onDone={() => {
-              setChosen([]);
-            }}
+            onDone={() => setChosen([])}
           />
         )}
       </Group>

@@ -32,9 +32,7 @@ export function DrainButton({ name }: { readonly name: string }) {
         action="Drain provider"
         busy={drain.isPending}
         error={drain.error}
-        onConfirm={() => {
-          drain.mutate();
-        }}
+        onConfirm={() => drain.mutate()}
         onClose={ask.close}
       >
         <Stack gap="sm">
@@ -47,9 +45,7 @@ export function DrainButton({ name }: { readonly name: string }) {
             description="Shown to other operators."
             maxLength={200}
             value={reason}
-            onChange={(event) => {
-              setReason(event.currentTarget.value);
-            }}
+            onChange={(event) => setReason(event.currentTarget.value)}
           />
         </Stack>
       </Confirm>
@@ -69,14 +65,7 @@ export function ResumeButton({ name }: { readonly name: string }) {
     },
   });
   return (
-    <Button
-      size="xs"
-      loading={resume.isPending}
-      aria-label={`Resume ${name}`}
-      onClick={() => {
-        resume.mutate();
-      }}
-    >
+    <Button size="xs" loading={resume.isPending} aria-label={`Resume ${name}`} onClick={() => resume.mutate()}>
       Resume
     </Button>
   );

@@ -48,20 +48,13 @@ function Trial({ provider: { name, trials, drained } }: { readonly provider: Pro
           value={model}
           allowDeselect={false}
           disabled={test.isPending}
-          onChange={(value) => {
-            setModel(value ?? model);
-          }}
+          onChange={(value) => setModel(value ?? model)}
         />
       )}
       {test.error !== null && <Trouble error={test.error} doing="Could not start the test" />}
       {test.data !== undefined && <TrialResult id={test.data.task_id} />}
       <Group justify="flex-end">
-        <Button
-          loading={test.isPending}
-          onClick={() => {
-            test.mutate();
-          }}
-        >
+        <Button loading={test.isPending} onClick={() => test.mutate()}>
           {test.data === undefined ? 'Generate test image' : 'Generate another'}
         </Button>
       </Group>

@@ -66,22 +66,12 @@ export function RedriveButton({ label, of, count, body, onDone }: RedriveProps) 
               {redrive.data === undefined ? 'Cancel' : 'Close'}
             </Button>
             {redrive.data === undefined && (
-              <Button
-                loading={redrive.isPending}
-                onClick={() => {
-                  redrive.mutate(null);
-                }}
-              >
+              <Button loading={redrive.isPending} onClick={() => redrive.mutate(null)}>
                 Retry
               </Button>
             )}
             {redrive.data !== undefined && redrive.data.next !== null && (
-              <Button
-                loading={redrive.isPending}
-                onClick={() => {
-                  redrive.mutate(redrive.data.next);
-                }}
-              >
+              <Button loading={redrive.isPending} onClick={() => redrive.mutate(redrive.data.next)}>
                 Retry next
               </Button>
             )}

@@ -31,9 +31,7 @@ export function PictureHistory({ current, onPick }: PictureHistoryProps) {
             className="history-item"
             aria-pressed={task.id === current}
             title={task.prompt}
-            onClick={() => {
-              onPick(task.id);
-            }}
+            onClick={() => onPick(task.id)}
           >
             <VisuallyHidden>{task.prompt}</VisuallyHidden>
             {task.status === 'completed' ? <Thumbnail task={task} size={84} /> : <TaskState task={task} />}

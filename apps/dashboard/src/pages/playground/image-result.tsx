@@ -158,14 +158,7 @@ function Ended({ task, onReuse }: EndedProps) {
 
 function Reuse({ task, onReuse }: EndedProps) {
   return (
-    <Anchor
-      component="button"
-      type="button"
-      size="sm"
-      onClick={() => {
-        onReuse(task);
-      }}
-    >
+    <Anchor component="button" type="button" size="sm" onClick={() => onReuse(task)}>
       Reuse settings
     </Anchor>
   );

@@ -74,9 +74,7 @@ export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
           <SegmentedControl
             aria-label="Tool"
             value={tool}
-            onChange={(value) => {
-              setTool(value === 'eraser' ? 'eraser' : 'brush');
-            }}
+            onChange={(value) => setTool(value === 'eraser' ? 'eraser' : 'brush')}
             data={[
               { value: 'brush', label: <Tool icon={<IconBrush size={15} />} name="Brush" /> },
               { value: 'eraser', label: <Tool icon={<IconEraser size={15} />} name="Eraser" /> },
@@ -92,20 +90,11 @@ export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
               size="xs"
               leftSection={<IconArrowBackUp size={14} />}
               disabled={strokes.length === 0}
-              onClick={() => {
-                setStrokes(strokes.slice(0, -1));
-              }}
+              onClick={() => setStrokes(strokes.slice(0, -1))}
             >
               Undo
             </Button>
-            <Button
-              variant="default"
-              size="xs"
-              disabled={strokes.length === 0}
-              onClick={() => {
-                setStrokes([]);
-              }}
-            >
+            <Button variant="default" size="xs" disabled={strokes.length === 0} onClick={() => setStrokes([])}>
               Clear
             </Button>
           </Group>

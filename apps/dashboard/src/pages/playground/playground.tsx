@@ -55,9 +55,7 @@ export function PlaygroundPage() {
   const task = useQuery({ ...taskQuery(taskId ?? ''), enabled: taskId !== null });
   const running = taskId !== null && (task.data === undefined || task.data.status === 'pending');
   const partial = useFollowTask(taskId, running);
-  const change = (changes: Partial<PictureRequest>) => {
-    setRequest({ ...request, ...changes });
-  };
+  const change = (changes: Partial<PictureRequest>) => setRequest({ ...request, ...changes });
   const start = () => {
     if (current.prompt.trim() !== '' && !make.isPending) make.mutate();
   };
@@ -83,9 +81,7 @@ export function PlaygroundPage() {
                 required
                 maxLength={32_000}
                 value={request.prompt}
-                onChange={(event) => {
-                  change({ prompt: event.currentTarget.value });
-                }}
+                onChange={(event) => change({ prompt: event.currentTarget.value })}
               />
               {mostImages > 0 && (
                 <ReferenceImages
@@ -102,17 +98,13 @@ export function PlaygroundPage() {
               <ShapePicker
                 sizes={model?.capabilities.sizes ?? SIZES}
                 value={request.size}
-                onChange={(size) => {
-                  change({ size });
-                }}
+                onChange={(size) => change({ size })}
               />
               <Group grow align="flex-end">
                 <TierPicker
                   tiers={model?.capabilities.resolutions ?? TIERS}
                   value={request.resolution}
-                  onChange={(resolution) => {
-                    change({ resolution });
-                  }}
+                  onChange={(resolution) => change({ resolution })}
                 />
                 <Select
                   label="Quality"

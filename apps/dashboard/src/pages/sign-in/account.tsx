@@ -58,11 +58,7 @@ function ChangeName() {
       <Title order={2} fz="md" mb="sm">
         Name
       </Title>
-      <form
-        onSubmit={form.onSubmit((values) => {
-          change.mutate(values);
-        })}
-      >
+      <form onSubmit={form.onSubmit((values) => change.mutate(values))}>
         <Stack maw={360}>
           {change.error !== null && <Trouble error={change.error} doing="Could not change your name" />}
           <TextInput
@@ -104,11 +100,7 @@ function ChangePassword() {
       <Title order={2} fz="md" mb="sm">
         Password
       </Title>
-      <form
-        onSubmit={form.onSubmit((values) => {
-          change.mutate(values);
-        })}
-      >
+      <form onSubmit={form.onSubmit((values) => change.mutate(values))}>
         <Stack maw={360}>
           {change.error !== null && <Trouble error={change.error} doing="Could not change the password" />}
           <PasswordInput
@@ -184,9 +176,7 @@ function Sessions() {
                       variant="default"
                       size="xs"
                       loading={end.isPending && end.variables === session.id}
-                      onClick={() => {
-                        end.mutate(session.id);
-                      }}
+                      onClick={() => end.mutate(session.id)}
                     >
                       End session
                     </Button>

@@ -93,9 +93,7 @@ function ByLink({ title, about, path, fields, action, renew }: ByLinkProps) {
   });
   const provider = useMutation({
     mutationFn: () => send<{ readonly url: string }>('POST', '/oidc', { token }),
-    onSuccess: ({ url }) => {
-      location.assign(url);
-    },
+    onSuccess: ({ url }) => location.assign(url),
   });
   const used = redeem.error instanceof RequestError && redeem.error.status === 410;
   if (token === '' || used)
@@ -125,18 +123,12 @@ function ByLink({ title, about, path, fields, action, renew }: ByLinkProps) {
             provider={ways.oidc}
             main={!ways.password}
             loading={provider.isPending || provider.isSuccess}
-            onClick={() => {
-              provider.mutate();
-            }}
+            onClick={() => provider.mutate()}
           />
         )}
         {ways?.oidc && ways.password && <Divider label="or with a password" />}
         {ways?.password === true && (
-          <form
-            onSubmit={form.onSubmit((values) => {
-              redeem.mutate(values);
-            })}
-          >
+          <form onSubmit={form.onSubmit((values) => redeem.mutate(values))}>
             <Stack>
               {redeem.error !== null && <Trouble error={redeem.error} doing="Could not continue" />}
               {fields.includes('name') && (

@@ -42,11 +42,7 @@ function PasswordForm({ main }: { readonly main: boolean }) {
     onSuccess: enter,
   });
   return (
-    <form
-      onSubmit={form.onSubmit((values) => {
-        signIn.mutate(values);
-      })}
-    >
+    <form onSubmit={form.onSubmit((values) => signIn.mutate(values))}>
       <Stack>
         {signIn.error !== null && <SignInTrouble error={signIn.error} />}
         <TextInput

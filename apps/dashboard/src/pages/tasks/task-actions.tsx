@@ -33,9 +33,7 @@ export function Cancel({ task }: { readonly task: TaskRow }) {
         keep="Keep task"
         busy={cancel.isPending}
         error={cancel.error}
-        onConfirm={() => {
-          cancel.mutate();
-        }}
+        onConfirm={() => cancel.mutate()}
         onClose={ask.close}
       >
         No image is delivered. If a provider has already started, it may finish anyway, and you may still be charged.
@@ -63,9 +61,7 @@ export function RunAgain({ task }: { readonly task: TaskRow }) {
       variant="default"
       leftSection={<IconRefresh size={16} />}
       loading={again.isPending}
-      onClick={() => {
-        again.mutate();
-      }}
+      onClick={() => again.mutate()}
     >
       Run again
     </Button>

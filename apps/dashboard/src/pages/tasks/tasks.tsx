@@ -64,9 +64,7 @@ function Filters({ filters }: { readonly filters: TaskFilters }) {
   const change = (changes: TaskFilters) => {
     void navigate({ to: '/tasks', search: { ...filters, ...changes }, replace: true });
   };
-  const search = useDebouncedCallback((text: string) => {
-    change({ text: text === '' ? undefined : text });
-  }, 300);
+  const search = useDebouncedCallback((text: string) => change({ text: text === '' ? undefined : text }), 300);
   return (
     <Group gap="sm">
       <TextInput
@@ -76,9 +74,7 @@ function Filters({ filters }: { readonly filters: TaskFilters }) {
         defaultValue={filters.text ?? ''}
         flex={1}
         miw={200}
-        onChange={(event) => {
-          search(event.currentTarget.value);
-        }}
+        onChange={(event) => search(event.currentTarget.value)}
       />
       <Select
         aria-label="Status"
@@ -92,9 +88,7 @@ function Filters({ filters }: { readonly filters: TaskFilters }) {
           { value: 'cancelled', label: 'Canceled' },
         ]}
         value={filters.status ?? null}
-        onChange={(status) => {
-          change({ status: status ?? undefined });
-        }}
+        onChange={(status) => change({ status: status ?? undefined })}
       />
       <Select
         aria-label="Key"
@@ -107,9 +101,7 @@ function Filters({ filters }: { readonly filters: TaskFilters }) {
           ...(keys.data?.data.map(({ id, name }) => ({ value: id, label: name })) ?? []),
         ]}
         value={filters.key ?? null}
-        onChange={(key) => {
-          change({ key: key ?? undefined });
-        }}
+        onChange={(key) => change({ key: key ?? undefined })}
       />
       {(models.data?.data.length ?? 0) > 1 && (
         <Select
@@ -119,9 +111,7 @@ function Filters({ filters }: { readonly filters: TaskFilters }) {
           w={170}
           data={models.data?.data.map(({ id }) => id) ?? []}
           value={filters.model ?? null}
-          onChange={(model) => {
-            change({ model: model ?? undefined });
-          }}
+          onChange={(model) => change({ model: model ?? undefined })}
         />
       )}
     </Group>

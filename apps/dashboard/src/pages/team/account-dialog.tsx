@@ -76,9 +76,7 @@ function BudgetForm({ account, onClose }: OneProps) {
       busy={save.isPending}
       error={save.error}
       doing="Could not change the budget"
-      onSubmit={form.onSubmit((values) => {
-        save.mutate(values);
-      })}
+      onSubmit={form.onSubmit((values) => save.mutate(values))}
       onClose={onClose}
     >
       <Text size="sm">
@@ -96,9 +94,7 @@ function InviteAdmin({ account, onClose, onLink }: OneProps & Pick<AccountDialog
   const invite = useMutation({
     mutationFn: ({ email }: typeof form.values) =>
       send<OneTimeLink>('POST', `/accounts/${account.id}/admins`, { email: email.trim() }),
-    onSuccess: (made, { email }) => {
-      onLink(account.name, email.trim(), made);
-    },
+    onSuccess: (made, { email }) => onLink(account.name, email.trim(), made),
   });
   return (
     <FormDialog
@@ -107,9 +103,7 @@ function InviteAdmin({ account, onClose, onLink }: OneProps & Pick<AccountDialog
       busy={invite.isPending}
       error={invite.error}
       doing="Could not create the invitation"
-      onSubmit={form.onSubmit((values) => {
-        invite.mutate(values);
-      })}
+      onSubmit={form.onSubmit((values) => invite.mutate(values))}
       onClose={onClose}
     >
       <TextInput
@@ -140,9 +134,7 @@ function SwitchAccount({ account, disable, onClose }: OneProps & { readonly disa
       harmless={!disable}
       busy={apply.isPending}
       error={apply.error}
-      onConfirm={() => {
-        apply.mutate();
-      }}
+      onConfirm={() => apply.mutate()}
       onClose={onClose}
     >
       {disable

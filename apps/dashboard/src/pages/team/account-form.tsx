@@ -42,9 +42,7 @@ export function AccountForm({ onClose, onMade }: AccountFormProps) {
       busy={create.isPending}
       error={create.error}
       doing="Could not create the account"
-      onSubmit={form.onSubmit((fields) => {
-        create.mutate(fields);
-      })}
+      onSubmit={form.onSubmit((fields) => create.mutate(fields))}
       onClose={onClose}
     >
       <TextInput

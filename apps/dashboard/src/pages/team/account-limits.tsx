@@ -44,9 +44,7 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
       busy={save.isPending}
       error={save.error}
       doing="Could not change the limits"
-      onSubmit={form.onSubmit((fields) => {
-        save.mutate(fields);
-      })}
+      onSubmit={form.onSubmit((fields) => save.mutate(fields))}
       onClose={onClose}
     >
       <Text size="sm">

@@ -112,9 +112,7 @@ interface AccountMenuProps {
 }
 
 function AccountMenu({ account, onAct }: AccountMenuProps) {
-  const act = (kind: AccountAct['kind']) => () => {
-    onAct({ kind, account });
-  };
+  const act = (kind: AccountAct['kind']) => () => onAct({ kind, account });
   return (
     <RowMenu of={account.name}>
       <Menu.Item onClick={act('rename')}>Rename</Menu.Item>

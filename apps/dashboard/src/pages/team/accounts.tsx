@@ -18,9 +18,7 @@ type Dialog =
 export function AccountsPage() {
   const { data, error, isPending, refetch } = useQuery(accountsQuery);
   const [dialog, setDialog] = useState<Dialog | null>(null);
-  const close = () => {
-    setDialog(null);
-  };
+  const close = () => setDialog(null);
   const showLink = (account: string, email: string, made: OneTimeLink) => {
     setDialog({ kind: 'link', account, email, made });
   };
@@ -29,12 +27,7 @@ export function AccountsPage() {
       title="Accounts"
       about="Each account has its own members, keys, tasks, and budget, and cannot see the others. You see their usage, but not their prompts or images."
       actions={
-        <Button
-          leftSection={<IconPlus size={16} />}
-          onClick={() => {
-            setDialog({ kind: 'create' });
-          }}
-        >
+        <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog({ kind: 'create' })}>
           New account
         </Button>
       }
@@ -43,14 +36,7 @@ export function AccountsPage() {
       {error === null && (
         <Box className="surface">
           {isPending && <Rows />}
-          {data !== undefined && (
-            <AccountTable
-              accounts={data.data}
-              onAct={(act) => {
-                setDialog({ kind: 'act', act });
-              }}
-            />
-          )}
+          {data !== undefined && <AccountTable accounts={data.data} onAct={(act) => setDialog({ kind: 'act', act })} />}
         </Box>
       )}
       {dialog?.kind === 'create' && <AccountForm onClose={close} onMade={showLink} />}

@@ -30,9 +30,7 @@ export function InviteForm({ onClose, onMade }: InviteFormProps) {
       busy={invite.isPending}
       error={invite.error}
       doing="Could not create the invitation"
-      onSubmit={form.onSubmit((values) => {
-        invite.mutate(values);
-      })}
+      onSubmit={form.onSubmit((values) => invite.mutate(values))}
       onClose={onClose}
     >
       <TextInput

@@ -31,13 +31,7 @@ export function OwnAccount() {
           Account
         </Title>
         {data !== undefined && (
-          <Button
-            variant="default"
-            size="xs"
-            onClick={() => {
-              setRenaming(true);
-            }}
-          >
+          <Button variant="default" size="xs" onClick={() => setRenaming(true)}>
             Rename
           </Button>
         )}
@@ -81,9 +75,7 @@ export function OwnAccount() {
               queryClient.invalidateQueries(sessionQuery),
             ]);
           }}
-          onClose={() => {
-            setRenaming(false);
-          }}
+          onClose={() => setRenaming(false)}
         />
       )}
     </Box>

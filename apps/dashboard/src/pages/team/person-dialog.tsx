@@ -100,9 +100,7 @@ export function PersonDialog({ act: { kind, person }, onClose, onLink }: PersonD
       harmless={harmless}
       busy={apply.isPending}
       error={apply.error}
-      onConfirm={() => {
-        apply.mutate();
-      }}
+      onConfirm={() => apply.mutate()}
       onClose={onClose}
     >
       {about}

@@ -59,9 +59,7 @@ export function Invitations({ onRenewed }: InvitationsProps) {
                     size="xs"
                     aria-label={`New link for ${invitation.email}`}
                     loading={renew.isPending && renew.variables.id === invitation.id}
-                    onClick={() => {
-                      renew.mutate(invitation);
-                    }}
+                    onClick={() => renew.mutate(invitation)}
                   >
                     New link
                   </Button>
@@ -69,9 +67,7 @@ export function Invitations({ onRenewed }: InvitationsProps) {
                     variant="default"
                     size="xs"
                     aria-label={`Withdraw invitation for ${invitation.email}`}
-                    onClick={() => {
-                      setLeaving(invitation);
-                    }}
+                    onClick={() => setLeaving(invitation)}
                   >
                     Withdraw
                   </Button>
@@ -81,14 +77,7 @@ export function Invitations({ onRenewed }: InvitationsProps) {
           ))}
         </Table.Tbody>
       </Table>
-      {leaving !== null && (
-        <Withdraw
-          invitation={leaving}
-          onClose={() => {
-            setLeaving(null);
-          }}
-        />
-      )}
+      {leaving !== null && <Withdraw invitation={leaving} onClose={() => setLeaving(null)} />}
     </Box>
   );
 }
@@ -108,9 +97,7 @@ function Withdraw({ invitation, onClose }: { readonly invitation: Invitation; re
       action="Withdraw invitation"
       busy={withdraw.isPending}
       error={withdraw.error}
-      onConfirm={() => {
-        withdraw.mutate();
-      }}
+      onConfirm={() => withdraw.mutate()}
       onClose={onClose}
     >
       Its link stops working immediately.

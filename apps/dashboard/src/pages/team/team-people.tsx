@@ -89,12 +89,7 @@ interface PersonMenuProps {
 
 function PersonMenu({ person, onAct }: PersonMenuProps) {
   const item = (kind: PersonAct['kind'], label: string, color?: string) => (
-    <Menu.Item
-      {...(color === undefined ? {} : { color })}
-      onClick={() => {
-        onAct({ kind, person });
-      }}
-    >
+    <Menu.Item {...(color === undefined ? {} : { color })} onClick={() => onAct({ kind, person })}>
       {label}
     </Menu.Item>
   );

@@ -23,23 +23,14 @@ export function TeamPage() {
   const { account } = useSession();
   const { data, error, isPending, refetch } = useQuery(peopleQuery);
   const [dialog, setDialog] = useState<Dialog | null>(null);
-  const close = () => {
-    setDialog(null);
-  };
-  const showInvitation = (email: string, made: OneTimeLink) => {
-    setDialog({ kind: 'invited', email, made });
-  };
+  const close = () => setDialog(null);
+  const showInvitation = (email: string, made: OneTimeLink) => setDialog({ kind: 'invited', email, made });
   return (
     <PageFrame
       title="Team"
       about={`Who has access to ${account.name}. Members generate images and manage keys; admins also manage the team and webhooks.`}
       actions={
-        <Button
-          leftSection={<IconPlus size={16} />}
-          onClick={() => {
-            setDialog({ kind: 'invite' });
-          }}
-        >
+        <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog({ kind: 'invite' })}>
           Invite member
         </Button>
       }
@@ -48,12 +39,7 @@ export function TeamPage() {
       {isPending && <Rows />}
       {data !== undefined && (
         <Stack gap="lg">
-          <TeamPeople
-            people={data.data}
-            onAct={(act) => {
-              setDialog({ kind: 'person', act });
-            }}
-          />
+          <TeamPeople people={data.data} onAct={(act) => setDialog({ kind: 'person', act })} />
           <Invitations onRenewed={showInvitation} />
           <OwnAccount />
         </Stack>
@@ -63,9 +49,7 @@ export function TeamPage() {
         <PersonDialog
           act={dialog.act}
           onClose={close}
-          onLink={(made) => {
-            setDialog({ kind: 'reset', name: dialog.act.person.name, made });
-          }}
+          onLink={(made) => setDialog({ kind: 'reset', name: dialog.act.person.name, made })}
         />
       )}
       {dialog?.kind === 'invited' && (

@@ -52,9 +52,7 @@ function Filters({ filters, endpoints }: FiltersProps) {
   const change = (changes: DeliveryFilters) => {
     void navigate({ to: '/webhooks', search: { ...filters, ...changes }, replace: true, resetScroll: false });
   };
-  const search = useDebouncedCallback((task: string) => {
-    change({ task: task === '' ? undefined : task });
-  }, 300);
+  const search = useDebouncedCallback((task: string) => change({ task: task === '' ? undefined : task }), 300);
   return (
     <Group gap="sm">
       <Select
@@ -68,9 +66,7 @@ function Filters({ filters, endpoints }: FiltersProps) {
           { value: 'failed', label: 'Failed' },
         ]}
         value={filters.status ?? null}
-        onChange={(status) => {
-          change({ status: status ?? undefined });
-        }}
+        onChange={(status) => change({ status: status ?? undefined })}
       />
       <Select
         aria-label="Endpoint"
@@ -82,9 +78,7 @@ function Filters({ filters, endpoints }: FiltersProps) {
         maw={360}
         data={endpoints.map(({ id, url }) => ({ value: id, label: url }))}
         value={filters.endpoint ?? null}
-        onChange={(endpoint) => {
-          change({ endpoint: endpoint ?? undefined });
-        }}
+        onChange={(endpoint) => change({ endpoint: endpoint ?? undefined })}
       />
       <TextInput
         aria-label="Task"
@@ -95,9 +89,7 @@ function Filters({ filters, endpoints }: FiltersProps) {
         flex={1}
         miw={180}
         maw={340}
-        onChange={(event) => {
-          search(event.currentTarget.value.trim());
-        }}
+        onChange={(event) => search(event.currentTarget.value.trim())}
       />
     </Group>
   );

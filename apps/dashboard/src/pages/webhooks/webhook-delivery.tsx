@@ -91,9 +91,7 @@ function Details({ delivery }: { readonly delivery: WebhookDelivery }) {
           leftSection={<IconRefresh size={14} />}
           loading={resend.isPending}
           disabled={underWay}
-          onClick={() => {
-            resend.mutate();
-          }}
+          onClick={() => resend.mutate()}
         >
           {next === null ? 'Resend' : 'Send now'}
         </Button>

@@ -61,9 +61,7 @@ export function RemoveEndpoint({ endpoint, onClose }: { readonly endpoint: Endpo
       action="Remove endpoint"
       busy={remove.isPending}
       error={remove.error}
-      onConfirm={() => {
-        remove.mutate();
-      }}
+      onConfirm={() => remove.mutate()}
       onClose={onClose}
     >
       <Text span inherit fw={600} style={{ overflowWrap: 'anywhere' }}>

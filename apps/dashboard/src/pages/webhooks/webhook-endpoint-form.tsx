@@ -51,9 +51,7 @@ export function EndpointForm({ existing, onClose }: EndpointFormProps) {
       busy={save.isPending}
       error={shown}
       doing="Could not save the endpoint"
-      onSubmit={form.onSubmit((fields) => {
-        save.mutate(fields);
-      })}
+      onSubmit={form.onSubmit((fields) => save.mutate(fields))}
       onClose={onClose}
     >
       {existing === undefined ? (

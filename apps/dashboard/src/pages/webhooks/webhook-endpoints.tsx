@@ -106,45 +106,18 @@ function EndpointMenu({ endpoint, isAdmin, onAct }: RowProps) {
   const active = endpoint.disabled_at === null;
   return (
     <RowMenu of={endpoint.url} busy={test.isPending || flip.isPending}>
-      {isAdmin && active && (
-        <Menu.Item
-          onClick={() => {
-            test.mutate();
-          }}
-        >
-          Send test event
-        </Menu.Item>
-      )}
+      {isAdmin && active && <Menu.Item onClick={() => test.mutate()}>Send test event</Menu.Item>}
       <Menu.Item
-        onClick={() => {
-          void navigate({ to: '/webhooks', search: { endpoint: endpoint.id }, resetScroll: false });
-        }}
+        onClick={() => void navigate({ to: '/webhooks', search: { endpoint: endpoint.id }, resetScroll: false })}
       >
         View deliveries
       </Menu.Item>
       {isAdmin && (
         <>
-          <Menu.Item
-            onClick={() => {
-              onAct({ kind: 'events', endpoint });
-            }}
-          >
-            Edit events
-          </Menu.Item>
-          <Menu.Item
-            onClick={() => {
-              flip.mutate();
-            }}
-          >
-            {active ? 'Disable' : 'Enable'}
-          </Menu.Item>
+          <Menu.Item onClick={() => onAct({ kind: 'events', endpoint })}>Edit events</Menu.Item>
+          <Menu.Item onClick={() => flip.mutate()}>{active ? 'Disable' : 'Enable'}</Menu.Item>
           <Menu.Divider />
-          <Menu.Item
-            color="red"
-            onClick={() => {
-              onAct({ kind: 'remove', endpoint });
-            }}
-          >
+          <Menu.Item color="red" onClick={() => onAct({ kind: 'remove', endpoint })}>
             Remove
           </Menu.Item>
         </>

@@ -130,9 +130,7 @@ function RotateSecret({ onClose, onRotated }: RotateProps) {
       busy={rotate.isPending}
       error={rotate.error}
       doing="Could not rotate the secret"
-      onSubmit={() => {
-        rotate.mutate();
-      }}
+      onSubmit={() => rotate.mutate()}
       onClose={onClose}
     >
       <Text size="sm">

@@ -16,16 +16,9 @@ export function WebhooksPage() {
   const isAdmin = useSession().person.role === 'admin';
   const endpoints = useQuery(endpointsQuery);
   const [dialog, setDialog] = useState<EndpointDialog | null>(null);
-  const close = () => {
-    setDialog(null);
-  };
+  const close = () => setDialog(null);
   const add = isAdmin ? (
-    <Button
-      leftSection={<IconPlus size={16} />}
-      onClick={() => {
-        setDialog({ kind: 'add' });
-      }}
-    >
+    <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog({ kind: 'add' })}>
       New endpoint
     </Button>
   ) : undefined;

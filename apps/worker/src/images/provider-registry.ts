@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Catalogue, ModelEntry } from '#catalogue/catalogue.js';
-import type { ProviderEntry, ProviderKey } from './provider-entry.js';
-import type { ImageProvider } from './image-provider.js';
+import type { ProviderEntry, ProviderKey } from '#providers/provider-entry.js';
+import type { ImageProvider } from '#providers/image-provider.js';
 
 /** Makes the adapter of one key of a provider; the key is absent where the provider has none. */
 export type MakeProvider = (entry: ProviderEntry, key: ProviderKey | undefined) => ImageProvider;

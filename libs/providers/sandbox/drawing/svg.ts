@@ -29,26 +29,32 @@ export function glowGradient(id: string, colour: string, strength: number): stri
   return `<radialGradient id="${id}">${marks.join('')}</radialGradient>`;
 }
 
+/** A stop of a gradient; `offset` and `opacity` from 0 to 1. */
 export function stop(offset: number, colour: string, opacity: number): string {
   return `<stop offset="${offset.toFixed(3)}" stop-color="${colour}" stop-opacity="${opacity.toFixed(3)}"/>`;
 }
 
+/** A circle around a point, in pixels. */
 export function circle(x: number, y: number, radius: number, fill: string, opacity = 1): string {
   return `<circle cx="${px(x)}" cy="${px(y)}" r="${px(radius)}" fill="${fill}" ${faded(opacity)}/>`;
 }
 
+/** A rectangle from its upper left corner, in pixels. */
 export function rectangle(x: number, y: number, width: number, height: number, fill: string, opacity = 1): string {
   return `<rect x="${px(x)}" y="${px(y)}" width="${px(width)}" height="${px(height)}" fill="${fill}" ${faded(opacity)}/>`;
 }
 
+/** An ellipse around a point, in pixels. */
 export function ellipse(x: number, y: number, radiusX: number, radiusY: number, fill: string, opacity = 1): string {
   return `<ellipse cx="${px(x)}" cy="${px(y)}" rx="${px(radiusX)}" ry="${px(radiusY)}" fill="${fill}" ${faded(opacity)}/>`;
 }
 
+/** A closed shape with straight edges, in pixels. */
 export function polygon(points: readonly Point[], fill: string, opacity = 1): string {
   return `<polygon points="${points.map(({ x, y }) => `${px(x)},${px(y)}`).join(' ')}" fill="${fill}" ${faded(opacity)}/>`;
 }
 
+/** A shape of any form; `data` is a path as SVG writes it. */
 export function path(data: string, fill: string, opacity = 1): string {
   return `<path d="${data}" fill="${fill}" ${faded(opacity)}/>`;
 }

@@ -9,10 +9,12 @@ export function mix(first: string, second: string, share: number): string {
   return `#${channels.join('')}`;
 }
 
+/** Mixed with white; `share` 0 leaves the colour, 1 is white. */
 export function lighter(colour: string, share: number): string {
   return mix(colour, '#ffffff', share);
 }
 
+/** Mixed with black; `share` 0 leaves the colour, 1 is black. */
 export function darker(colour: string, share: number): string {
   return mix(colour, '#000000', share);
 }

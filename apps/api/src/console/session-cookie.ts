@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MAX_AGE_DAYS } from '#accounts/session-store.js';
-import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
+import { ApiConfig, publicUrlOf } from '../common/api.config.js';
 import { clearCookie, consoleCookie, readCookie, setCookie, type ConsoleCookie } from './console-cookie.js';
 
 /** Longer texts can't be tokens of ours. */

@@ -1,8 +1,8 @@
 import type { KeyScope } from '#accounts/api-keys.js';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from './auth/caller.js';
 import type { Session } from '#accounts/session-store.js';
-import type { BodyBytes } from './body-bytes.js';
-import type { CountedKind } from '../../limits/limit-requests.js';
+import type { BodyBytes } from './common/fastify/body-bytes.js';
+import type { CountedKind } from './limits/limit-requests.js';
 
 declare module 'fastify' {
   interface FastifyRequest {

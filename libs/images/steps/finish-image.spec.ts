@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import { finishImage } from './finish-image.js';
-import { gradientImage, pixelsOf, withPngChunk } from './sample-images.fixture.js';
-import type { FinishOrder } from './steps/step.js';
+import { gradientImage, pixelsOf, withPngChunk } from '../sample-images.fixture.js';
+import type { FinishOrder } from './step.js';
 
 const idle = new AbortController().signal;
 const order = (changes: Partial<FinishOrder>): FinishOrder => ({

@@ -1,7 +1,7 @@
 import type { Catalogue } from '#catalogue/catalogue.js';
-import { DESCRIPTORS } from './descriptors.js';
-import type { AdapterParts } from './provider-descriptor.js';
-import type { MakeProvider } from './registry.js';
+import { DESCRIPTORS } from '#providers/descriptors.js';
+import type { AdapterParts } from '#providers/provider-descriptor.js';
+import type { MakeProvider } from './provider-registry.js';
 
 /** Loads all adapters. The function it answers with makes that of an entry, and throws Error when its options are wrong. */
 export async function loadAdapters(parts: AdapterParts): Promise<MakeProvider> {

@@ -41,9 +41,7 @@ export function collectBody(payload: IncomingMessage, accept: (chunk: Buffer) =>
       stop();
       reject(error);
     };
-    const onClose = (): void => {
-      onError(Object.assign(new Error('the request was cut off'), { code: 'ECONNRESET' }));
-    };
+    const onClose = (): void => onError(Object.assign(new Error('the request was cut off'), { code: 'ECONNRESET' }));
     payload.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
   });
 }

