@@ -16,6 +16,9 @@ import { MAX_PROMPT_LENGTH, textProblem } from './text-rules.js';
 export const DEFAULT_IMAGE_MODEL = 'gpt-image-2';
 const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
+/** What a request that names no `response_format` can be answered with. */
+export const DEFAULT_RESPONSE_FORMATS = ['both', ...RESPONSE_FORMATS] as const;
+export type DefaultResponseFormat = (typeof DEFAULT_RESPONSE_FORMATS)[number];
 const BACKGROUNDS = ['transparent', 'opaque', 'auto'] as const;
 const OUTPUT_FORMATS = ['png', 'jpeg', 'webp'] as const;
 const QUALITIES = ['standard', 'hd', 'low', 'medium', 'high', 'auto'] as const;
@@ -79,7 +82,11 @@ export class ImageOptions {
   @Integer(1, 1)
   n?: number;
 
-  @ApiPropertyOptional({ enum: RESPONSE_FORMATS, description: 'Whether the image comes as a link or in the body.' })
+  @ApiPropertyOptional({
+    enum: RESPONSE_FORMATS,
+    description:
+      'Whether the image comes as a link or in the body. Absent: both, unless the deployment or the API key has another default.',
+  })
   @IsOptional()
   @IsString()
   @OneOf(RESPONSE_FORMATS)

@@ -230,7 +230,7 @@ describe('fields', () => {
 
   it('of the answer are those of the contract, in either form', async () => {
     const [linked, encoded, edited] = await Promise.all([
-      generate({}),
+      generate({ response_format: 'url' }),
       generate({ response_format: 'b64_json' }),
       edit({ response_format: 'url' }),
     ]);
@@ -249,7 +249,7 @@ describe('fields', () => {
     expect(bodies[1]?.data[0]?.b64_json).toMatch(/^iVBORw0KGgo[A-Za-z0-9+/]+={0,2}$/);
   });
 
-  it('of a form are coerced, and its answer is base64 like that of a JSON edit', async () => {
+  it('of a form are coerced, and its answer is like that of a JSON edit', async () => {
     const form = (changes: Record<string, string>): FormData => {
       const data = new FormData();
       data.append('image', new Blob([new Uint8Array(png)]), 'a');
@@ -260,7 +260,8 @@ describe('fields', () => {
     const answers = [await platform.call(EDITS, { body: form(taken) }), await edit({})];
     for (const answer of answers) {
       expect(answer.status).toBe(200);
-      expect(((await answer.json()) as Answer).data[0]).toEqual({ b64_json: expect.any(String) as string });
+      const both = { url: expect.any(String) as string, b64_json: expect.any(String) as string };
+      expect(((await answer.json()) as Answer).data[0]).toEqual(both);
     }
     expect(await optionsOf(answers[0] as Response)).toMatchObject({ outputCompression: 7, outputFormat: 'webp' });
     for (const [changes, expected] of [

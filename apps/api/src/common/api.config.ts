@@ -1,6 +1,7 @@
-import { IsBoolean, IsInt, IsOptional, IsString, IsUrl, Max, Min, ValidateBy } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsOptional, IsString, IsUrl, Max, Min, ValidateBy } from 'class-validator';
 import ipaddr from 'ipaddr.js';
 import { Setting } from '#config/setting.js';
+import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/image-request.js';
 
 export class ApiConfig {
   @Setting('PORT', 'Port the API listens on.')
@@ -43,6 +44,15 @@ export class ApiConfig {
   @Min(100)
   @Max(60_000)
   readonly streamPingMs: number = 15_000;
+
+  @Setting(
+    'DEFAULT_RESPONSE_FORMAT',
+    'What a call without response_format is answered with, where its key has no default: both (a link and base64), url or b64_json.',
+  )
+  @IsIn([...DEFAULT_RESPONSE_FORMATS], {
+    message: `DEFAULT_RESPONSE_FORMAT must be one of ${DEFAULT_RESPONSE_FORMATS.join(', ')}`,
+  })
+  readonly defaultResponseFormat: DefaultResponseFormat = 'both';
 
   @Setting('ALLOW_PIXEL_SIZE', 'Take the pixel sizes of the table in generations too, for clients that know no ratios.')
   @IsBoolean()

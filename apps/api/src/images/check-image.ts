@@ -9,6 +9,7 @@ import {
   ImageEditForm,
   ImageEditRequest,
   ImageGenerationRequest,
+  type DefaultResponseFormat,
   type ResponseFormat,
 } from '#contract/image-request.js';
 import { readFields } from '#contract/request-fields.js';
@@ -39,7 +40,8 @@ import {
 /** What every request says, whether or not a task is made of it. */
 export interface RequestSigns {
   readonly mark: RequestMark | undefined;
-  readonly format: ResponseFormat;
+  /** How an image in the answer is given. */
+  readonly format: DefaultResponseFormat;
   /** Whether the answer is a stream of events. */
   readonly streamed: boolean;
   /** Names of fields and files that mean nothing here. */
@@ -83,7 +85,7 @@ export class CheckImage {
       this.rules.assertExact(command);
       const identity = mark && { ...mark, fingerprint: await fingerprintOf('generations', request.body) };
       releaseBody(request);
-      return { command, identity, upload, ...signsOf(fields, caller, 'url'), mark, ignored };
+      return { command, identity, upload, ...this.signsOf(fields, caller), mark, ignored };
     });
   }
 
@@ -113,7 +115,7 @@ export class CheckImage {
       this.rules.assertExact(command);
       const identity = mark && { ...mark, fingerprint: await fingerprintOf('edits', request.body) };
       releaseBody(request);
-      return { command, identity, upload, ...signsOf(fields, caller, 'b64_json'), mark, ignored };
+      return { command, identity, upload, ...this.signsOf(fields, caller), mark, ignored };
     });
   }
 
@@ -141,7 +143,7 @@ export class CheckImage {
       const command = editCommand(fields, context);
       this.rules.assertExact(command);
       const identity = mark && { ...mark, fingerprint: await fingerprintOf('edits', formBody(form, upload.digests)) };
-      return { command, identity, upload, ...signsOf(fields, caller, 'b64_json'), mark, ignored };
+      return { command, identity, upload, ...this.signsOf(fields, caller), mark, ignored };
     });
   }
 
@@ -150,6 +152,16 @@ export class CheckImage {
     assertFields(fields);
     assertCombination(fields, caller, asynchronous);
     this.rules.assertCallback(fields.callback_url);
+  }
+
+  private signsOf(
+    fields: { response_format?: ResponseFormat; stream?: boolean },
+    caller: Caller,
+  ): Pick<RequestSigns, 'format' | 'streamed'> {
+    return {
+      format: fields.response_format ?? caller.defaultResponseFormat ?? this.config.defaultResponseFormat,
+      streamed: fields.stream === true,
+    };
   }
 
   private contextOf(
@@ -194,15 +206,4 @@ function editParam(index: number): string {
 /** Keys of the dialect get the task from the sync path, too. */
 function answersWithTask(body: unknown, caller: Caller): boolean {
   return caller.submitMode === 'apimart' && (body as { stream?: unknown } | null | undefined)?.stream !== true;
-}
-
-function signsOf(
-  fields: { response_format?: ResponseFormat; stream?: boolean },
-  caller: Caller,
-  usual: ResponseFormat,
-): Pick<RequestSigns, 'format' | 'streamed'> {
-  return {
-    format: fields.response_format ?? caller.defaultResponseFormat ?? usual,
-    streamed: fields.stream === true,
-  };
 }

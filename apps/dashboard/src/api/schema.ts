@@ -38,7 +38,7 @@ export interface components {
        */
       readonly n?: number | null;
       /**
-       * @description Whether the image comes as a link or in the body.
+       * @description Whether the image comes as a link or in the body. Absent: both, unless the deployment or the API key has another default.
        * @enum {string|null}
        */
       readonly response_format?: 'url' | 'b64_json' | null;
@@ -395,8 +395,11 @@ export interface components {
       readonly submits_per_minute: number | null;
       readonly polls_per_minute: number | null;
       readonly tasks_in_flight: number | null;
-      /** @enum {string|null} */
-      readonly default_response_format: 'url' | 'b64_json' | null;
+      /**
+       * @description Null: as the deployment has it.
+       * @enum {string|null}
+       */
+      readonly default_response_format: 'both' | 'url' | 'b64_json' | null;
       readonly allow_pixel_size: boolean;
       /** @enum {string} */
       readonly submit_mode: 'sync' | 'apimart';
@@ -444,7 +447,7 @@ export interface components {
       /** Format: date-time */
       readonly expires_at?: string | null;
       /** @enum {string|null} */
-      readonly default_response_format?: 'url' | 'b64_json' | null;
+      readonly default_response_format?: 'both' | 'url' | 'b64_json' | null;
       readonly allow_pixel_size?: boolean;
       /** @enum {string} */
       readonly submit_mode?: 'sync' | 'apimart';
@@ -474,7 +477,7 @@ export interface components {
       /** Format: date-time */
       readonly expires_at?: string | null;
       /** @enum {string|null} */
-      readonly default_response_format?: 'url' | 'b64_json' | null;
+      readonly default_response_format?: 'both' | 'url' | 'b64_json' | null;
       readonly allow_pixel_size?: boolean;
       /** @enum {string} */
       readonly submit_mode?: 'sync' | 'apimart';

@@ -28,7 +28,7 @@ interface Fields {
   polls_per_minute: number | string;
   tasks_in_flight: number | string;
   weight: number | string;
-  default_response_format: string;
+  default_response_format: '' | 'both' | 'url' | 'b64_json';
   allow_pixel_size: boolean;
   submit_mode: 'sync' | 'apimart';
 }
@@ -140,10 +140,11 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
             <Stack gap="sm">
               <Select
                 label="Response format"
-                description="LibreChat needs Base64"
+                description="Of calls that do not ask for one"
                 allowDeselect={false}
                 data={[
-                  { value: '', label: 'Endpoint default' },
+                  { value: '', label: 'Default of this installation' },
+                  { value: 'both', label: 'Link and Base64' },
                   { value: 'url', label: 'Link (url)' },
                   { value: 'b64_json', label: 'Base64 (b64_json)' },
                 ]}
@@ -191,7 +192,6 @@ function fieldsOf(key?: ApiKey): Fields {
 }
 
 function settingsOf(fields: Fields): KeySettings {
-  const format = fields.default_response_format;
   return {
     name: fields.name.trim(),
     models: fields.models,
@@ -204,7 +204,7 @@ function settingsOf(fields: Fields): KeySettings {
     budget_period: fields.budget_period,
     // A key that expires on a day still works on that day, wherever it is read.
     expires_at: fields.expires === '' ? null : `${fields.expires}T23:59:59.000Z`,
-    default_response_format: format === 'url' || format === 'b64_json' ? format : null,
+    default_response_format: fields.default_response_format === '' ? null : fields.default_response_format,
     allow_pixel_size: fields.allow_pixel_size,
     submit_mode: fields.submit_mode,
   };
