@@ -29,8 +29,8 @@ export interface ApiKeySettings {
   readonly scopes: readonly KeyScope[];
   /** What `response_format` is when a request does not say; null = as the deployment has it. */
   readonly defaultResponseFormat: DefaultResponseFormat | null;
-  /** Whether generations take `<w>x<h>` sizes of the table. */
-  readonly allowPixelSize: boolean;
+  /** Whether generations take `<w>x<h>` sizes; null = as the deployment has it. */
+  readonly allowPixelSize: boolean | null;
   readonly submitMode: 'sync' | 'apimart';
   readonly expiresAt: Date | null;
 }

@@ -9,7 +9,7 @@ import {
   MAX_REFERENCE_LENGTH,
 } from './image-reference.js';
 import type { Text } from './long-text.js';
-import { brokenPixelRule, IMAGE_SIZES, isImageSize, parsePixelSize, RESOLUTIONS } from './pixel-table.js';
+import { brokenPixelRule, IMAGE_SIZES, isImageSize, parsePixelSize, PIXEL_FORM, RESOLUTIONS } from './pixel-table.js';
 import { MAX_PROMPT_LENGTH, textProblem } from './text-rules.js';
 
 /** The model of an edit that names none. */
@@ -61,17 +61,40 @@ const CallbackUrl = Rule('callbackUrl', (value, property) => {
   if (/^https:\/\//i.test(value) && URL.canParse(value)) return undefined;
   return { code: 'invalid_value', message: `${property} must be a public https URL` };
 });
-const EditSize = Rule('editSize', (value, property) => {
+const SizeOrPixels = Rule('sizeOrPixels', (value, property) => {
   if (typeof value !== 'string' || isImageSize(value)) return undefined;
   const pixels = parsePixelSize(value);
-  const broken =
-    pixels === undefined ? 'it must be auto, <width>x<height> or a ratio such as 3:2' : brokenPixelRule(pixels);
-  return broken === undefined ? undefined : { code: 'invalid_value', message: `${property} is not valid: ${broken}` };
+  const broken = pixels === undefined ? '' : brokenPixelRule(pixels);
+  if (broken === undefined) return undefined;
+  const forms = `must be one of ${IMAGE_SIZES.join(', ')}, or ${PIXEL_FORM}`;
+  const message = broken === '' ? `${property} ${forms}` : `${property} is not valid: ${broken}. It ${forms}`;
+  return { code: 'invalid_value', message };
 });
+
+/** A ratio or pixels. */
+function Size(usual: string): PropertyDecorator {
+  return all(
+    ApiPropertyOptional({
+      pattern: `^(${IMAGE_SIZES.join('|')}|[1-9][0-9]*x[1-9][0-9]*)$`,
+      default: usual,
+      example: '1024x1024',
+      description:
+        'An aspect ratio, in pixels as `resolution` says; `auto` leaves it to the model; or exactly these pixels: edges 64 to 3840, ' +
+        'ratio <= 3:1, at most 8,294,400 pixels. What the model cannot make itself is fitted from its next larger size.',
+    }),
+    IsOptional(),
+    IsString(),
+    SizeOrPixels,
+  );
+}
 
 /** What generations and edits have in common besides what each declares first. */
 export class ImageOptions {
-  @ApiPropertyOptional({ enum: RESOLUTIONS, default: '2k', description: 'Resolution tier; case does not matter.' })
+  @ApiPropertyOptional({
+    enum: RESOLUTIONS,
+    default: '2k',
+    description: 'Resolution tier; case does not matter. Ignored when `size` is in pixels.',
+  })
   @IsOptional()
   @IsString()
   @OneOf(RESOLUTIONS)
@@ -165,10 +188,7 @@ export class ImageGenerationRequest extends ImageOptions {
   @Prompt
   prompt!: string;
 
-  @ApiPropertyOptional({ enum: IMAGE_SIZES, default: '1:1', description: 'Aspect ratio.' })
-  @IsOptional()
-  @IsString()
-  @OneOf(IMAGE_SIZES)
+  @Size('1:1')
   size?: string;
 
   @ApiPropertyOptional({
@@ -208,15 +228,7 @@ class EditOptions extends ImageOptions {
   @Prompt
   prompt!: string;
 
-  @ApiPropertyOptional({
-    default: 'auto',
-    example: '1536x1024',
-    description:
-      '`auto`, or `<width>x<height>`: divisible by 16, edge <= 3840, ratio <= 3:1, 655,360 to 8,294,400 pixels. Ratios are taken too.',
-  })
-  @IsOptional()
-  @IsString()
-  @EditSize
+  @Size('auto')
   size?: string;
 
   @ApiPropertyOptional({ enum: EDIT_QUALITIES, default: 'auto' })

@@ -1,5 +1,6 @@
 import type { ImageFetcher } from './http/fetch-image.js';
 import type { ImageProvider } from './image-provider.js';
+import type { SizeGrid } from './offered-size.js';
 import type { OpenAiConfig } from './openai/openai.config.js';
 import type { ProviderEntry, ProviderKey } from './provider-entry.js';
 import type { SandboxConfig } from './sandbox/sandbox.config.js';
@@ -17,8 +18,8 @@ export type MakeAdapter = (entry: ProviderEntry, key: ProviderKey | undefined, p
 
 /** Which options of a request a type of provider takes as they are; `strict` refuses the others. */
 export interface SupportedOptions {
-  /** `exact`: pixels are asked for; `ratio`: only their proportions are. */
-  readonly size: 'exact' | 'ratio';
+  /** Pixels that can be asked for as they are: all in steps, those of the pixel table; `ratio`: only proportions can. */
+  readonly size: SizeGrid | 'table' | 'ratio';
   /** `any`; `current`: not the older names standard and hd; `none`. */
   readonly quality: 'any' | 'current' | 'none';
   readonly moderation: 'always' | 'without images' | 'never';

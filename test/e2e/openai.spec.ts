@@ -85,7 +85,7 @@ describe('pictures from an OpenAI-compatible server', () => {
       {
         error: {
           code: 'upstream_invalid_response',
-          message: expect.stringContaining('picture of 1536x1024 pixels was fitted to 1024x1024') as unknown,
+          message: expect.stringContaining('image of 1536x1024 pixels was fitted to 1024x1024') as unknown,
         },
       },
     ]);

@@ -109,7 +109,7 @@ describe('the format of an answer', () => {
 
   it('serves clients that read only one of the two through the official SDK', async () => {
     const openai = new OpenAI({ apiKey: platform.key, baseURL: `${platform.url}/v1`, maxRetries: 0 });
-    const { data } = await openai.images.generate({ model: 'gpt-image-2', prompt: 'x', size: '1:1' as '1024x1024' });
+    const { data } = await openai.images.generate({ model: 'gpt-image-2', prompt: 'x', size: '1024x1024' });
     expect(data?.[0]?.url).toContain('/i/task_');
     expect(Buffer.from(data?.[0]?.b64_json ?? '', 'base64').length).toBeGreaterThan(1_000);
   });

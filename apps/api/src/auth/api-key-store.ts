@@ -94,7 +94,7 @@ export class ApiKeyStore {
         models: row.models,
         scopes: KEY_SCOPES.filter((scope) => row.scopes.includes(scope)),
         defaultResponseFormat: storedResponseFormat(row.defaultResponseFormat) ?? undefined,
-        allowPixelSize: row.allowPixelSize,
+        allowPixelSize: row.allowPixelSize ?? undefined,
         submitMode: row.submitMode === 'apimart' ? 'apimart' : 'sync',
         budgeted: row.budgeted,
       },

@@ -62,8 +62,8 @@ export interface Caller {
   readonly scopes: readonly KeyScope[];
   /** What `response_format` is when the request does not say; undefined = as the deployment has it. */
   readonly defaultResponseFormat: DefaultResponseFormat | undefined;
-  /** Whether generations take `<w>x<h>` sizes of the table. */
-  readonly allowPixelSize: boolean;
+  /** Whether generations take `<w>x<h>` sizes; undefined = as the deployment has it. */
+  readonly allowPixelSize: boolean | undefined;
   /** `apimart`: generations answer at once with a task id. */
   readonly submitMode: 'sync' | 'apimart';
   /** Whether the key or its account has a budget. */

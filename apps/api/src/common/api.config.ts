@@ -54,9 +54,12 @@ export class ApiConfig {
   })
   readonly defaultResponseFormat: DefaultResponseFormat = 'both';
 
-  @Setting('ALLOW_PIXEL_SIZE', 'Take the pixel sizes of the table in generations too, for clients that know no ratios.')
+  @Setting(
+    'ALLOW_PIXEL_SIZE',
+    'Take sizes in pixels (1024x1024) in generations, where the key does not say; edits always take them.',
+  )
   @IsBoolean()
-  readonly allowPixelSize: boolean = false;
+  readonly allowPixelSize: boolean = true;
 
   @Setting('JSON_BODY_LIMIT', 'Largest JSON body of an image request.', { unit: 'bytes' })
   @IsInt()

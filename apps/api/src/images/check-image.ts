@@ -30,6 +30,7 @@ import { requestMark } from './request-mark.js';
 import { RequestRules } from './request-rules.js';
 import {
   assertCombination,
+  assertNoPixels,
   editCommand,
   generationCommand,
   normalizeSpelling,
@@ -71,8 +72,9 @@ export class CheckImage {
     const mark = requestMark(request.headers);
     const isTask = asynchronous || answersWithTask(request.body, caller);
     const requestClass = isTask ? AsyncImageGenerationRequest : ImageGenerationRequest;
-    const { request: fields, ignored } = readFields<AsyncImageGenerationRequest>(requestClass, request.body);
-    normalizeSpelling(fields, caller.allowPixelSize || this.config.allowPixelSize);
+    const { request: fields, ignored: unknown } = readFields<AsyncImageGenerationRequest>(requestClass, request.body);
+    const ignored = [...unknown, ...normalizeSpelling(fields)];
+    if (!(caller.allowPixelSize ?? this.config.allowPixelSize)) assertNoPixels(fields);
     this.assertAll(fields, caller, asynchronous);
     const found = await this.references.find(fields.image_urls ?? [], caller.accountId, generationParam);
     const upload = this.references.upload(newTaskId(), signal);
@@ -99,8 +101,8 @@ export class CheckImage {
     const caller = callerOf(request);
     const mark = requestMark(request.headers);
     const requestClass = asynchronous ? AsyncImageEditRequest : ImageEditRequest;
-    const { request: fields, ignored } = readFields<AsyncImageEditRequest>(requestClass, request.body);
-    normalizeSpelling(fields, false);
+    const { request: fields, ignored: unknown } = readFields<AsyncImageEditRequest>(requestClass, request.body);
+    const ignored = [...unknown, ...normalizeSpelling(fields)];
     this.assertAll(fields, caller, asynchronous);
     const references = fields.images.map(({ image_url }) => image_url);
     const masks = fields.mask === undefined ? [] : [fields.mask.image_url];
@@ -132,13 +134,13 @@ export class CheckImage {
       const form = await readEditForm({ payload: request.raw, maxBytes: limit, hold }, upload);
       const requestClass = asynchronous ? AsyncImageEditForm : ImageEditForm;
       const { request: fields, ignored: texts } = readFields<AsyncImageEditForm>(requestClass, coerceTexts(form.texts));
-      normalizeSpelling(fields, false);
+      const aside = normalizeSpelling(fields);
       this.assertAll(fields, caller, asynchronous);
       if (form.images.length === 0) {
         throw new AppError('missing_required_parameter', "Missing required parameter: 'image'.", { param: 'image' });
       }
       const { images: inputs, mask } = form;
-      const ignored = [...texts, ...form.ignored];
+      const ignored = [...texts, ...form.ignored, ...aside];
       const context = { ...this.contextOf(request, caller, upload, ignored), inputs, mask, asynchronous };
       const command = editCommand(fields, context);
       this.rules.assertExact(command);

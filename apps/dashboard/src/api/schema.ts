@@ -27,7 +27,7 @@ export interface components {
     };
     readonly ImageGenerationRequest: {
       /**
-       * @description Resolution tier; case does not matter.
+       * @description Resolution tier; case does not matter. Ignored when `size` is in pixels.
        * @default 2k
        * @enum {string|null}
        */
@@ -84,26 +84,11 @@ export interface components {
       /** @description Counted in Unicode code points. */
       readonly prompt: string;
       /**
-       * @description Aspect ratio.
+       * @description An aspect ratio, in pixels as `resolution` says; `auto` leaves it to the model; or exactly these pixels: edges 64 to 3840, ratio <= 3:1, at most 8,294,400 pixels. What the model cannot make itself is fitted from its next larger size.
        * @default 1:1
-       * @enum {string|null}
+       * @example 1024x1024
        */
-      readonly size?:
-        | 'auto'
-        | '1:1'
-        | '3:2'
-        | '2:3'
-        | '4:3'
-        | '3:4'
-        | '5:4'
-        | '4:5'
-        | '16:9'
-        | '9:16'
-        | '2:1'
-        | '1:2'
-        | '21:9'
-        | '9:21'
-        | null;
+      readonly size?: string | null;
       /** @description Reference images: http(s) URLs or base64 data URIs of PNG, JPEG or WebP images. */
       readonly image_urls?: readonly string[] | null;
       /**
@@ -400,7 +385,8 @@ export interface components {
        * @enum {string|null}
        */
       readonly default_response_format: 'both' | 'url' | 'b64_json' | null;
-      readonly allow_pixel_size: boolean;
+      /** @description Null: as the deployment has it. */
+      readonly allow_pixel_size: boolean | null;
       /** @enum {string} */
       readonly submit_mode: 'sync' | 'apimart';
       readonly budget: components['schemas']['BudgetView'] | null;
@@ -448,7 +434,7 @@ export interface components {
       readonly expires_at?: string | null;
       /** @enum {string|null} */
       readonly default_response_format?: 'both' | 'url' | 'b64_json' | null;
-      readonly allow_pixel_size?: boolean;
+      readonly allow_pixel_size?: boolean | null;
       /** @enum {string} */
       readonly submit_mode?: 'sync' | 'apimart';
       readonly name: string;
@@ -478,7 +464,7 @@ export interface components {
       readonly expires_at?: string | null;
       /** @enum {string|null} */
       readonly default_response_format?: 'both' | 'url' | 'b64_json' | null;
-      readonly allow_pixel_size?: boolean;
+      readonly allow_pixel_size?: boolean | null;
       /** @enum {string} */
       readonly submit_mode?: 'sync' | 'apimart';
       readonly name?: string;

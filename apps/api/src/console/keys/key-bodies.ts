@@ -66,7 +66,7 @@ class KeySettingsBody extends BudgetBody {
   @OneOf(...DEFAULT_RESPONSE_FORMATS)
   default_response_format?: DefaultResponseFormat | null;
 
-  @ApiPropertyOptional({ type: Boolean })
+  @ApiPropertyOptional({ type: Boolean, nullable: true })
   @IsOptional()
   @IsBoolean()
   allow_pixel_size?: boolean | null;
@@ -115,7 +115,7 @@ export function keySettings(body: KeyChangeBody | NewKeyBody): Partial<ApiKeySet
     tasksInFlight: body.tasks_in_flight,
     expiresAt: typeof expires === 'string' ? new Date(expires) : expires,
     defaultResponseFormat: body.default_response_format,
-    allowPixelSize: body.allow_pixel_size === null ? false : body.allow_pixel_size,
+    allowPixelSize: body.allow_pixel_size,
     submitMode: body.submit_mode === null ? 'sync' : body.submit_mode,
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));

@@ -49,8 +49,8 @@ export class KeyView {
   })
   default_response_format!: DefaultResponseFormat | null;
 
-  @ApiProperty()
-  allow_pixel_size!: boolean;
+  @ApiProperty({ type: Boolean, nullable: true, description: 'Null: as the deployment has it.' })
+  allow_pixel_size!: boolean | null;
 
   @ApiProperty({ enum: ['sync', 'apimart'] })
   submit_mode!: 'sync' | 'apimart';
