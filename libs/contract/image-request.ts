@@ -24,6 +24,8 @@ const OUTPUT_FORMATS = ['png', 'jpeg', 'webp'] as const;
 const QUALITIES = ['standard', 'hd', 'low', 'medium', 'high', 'auto'] as const;
 const EDIT_QUALITIES = ['standard', 'low', 'medium', 'high', 'auto'] as const;
 const MAX_USER_LENGTH = 2_048;
+/** OpenAI's own limit. */
+const MAX_SAFETY_IDENTIFIER_LENGTH = 64;
 const MAX_CALLBACK_LENGTH = 2_048;
 
 function OneOf(values: readonly string[]): PropertyDecorator {
@@ -47,6 +49,9 @@ function Integer(min: number, max: number): PropertyDecorator {
 
 const Prompt = Rule('prompt', (value, property) => textProblem(value, property, MAX_PROMPT_LENGTH));
 const User = Rule('user', (value, property) => textProblem(value, property, MAX_USER_LENGTH));
+const SafetyIdentifier = Rule('safetyIdentifier', (value, property) =>
+  textProblem(value, property, MAX_SAFETY_IDENTIFIER_LENGTH),
+);
 const ImageUrls = Rule('imageUrls', imageUrlsProblem);
 const EditImages = Rule('editImages', editImagesProblem);
 const MaskObject = Rule('maskObject', imageObjectProblem);
@@ -143,6 +148,15 @@ export class ImageOptions {
   @IsString()
   @User
   user?: string;
+
+  @ApiPropertyOptional({
+    maxLength: MAX_SAFETY_IDENTIFIER_LENGTH,
+    description: 'A stable name for the end user, such as a hash, for providers that watch for abuse.',
+  })
+  @IsOptional()
+  @IsString()
+  @SafetyIdentifier
+  safety_identifier?: string;
 
   @ApiPropertyOptional({
     default: false,

@@ -94,6 +94,7 @@ describe('fields', () => {
     ['compression -1', { output_compression: -1 }, bad('integer_below_min_value', 'output_compression')],
     ['partial_images 4', { partial_images: 4 }, bad('integer_above_max_value', 'partial_images')],
     ['user 7', { user: 7 }, bad('invalid_type', 'user')],
+    ['a long name', { safety_identifier: 'a'.repeat(65) }, bad('string_above_max_length', 'safety_identifier')],
     ['stream "true"', { stream: 'true' }, bad('invalid_type', 'stream')],
     ['strict "true"', { strict: 'true' }, bad('invalid_type', 'strict')],
     ['transparent jpeg', { background: 'transparent', output_format: 'jpeg' }, bad('invalid_value', 'background')],
@@ -192,6 +193,7 @@ describe('fields', () => {
       output_format: 'webp',
       output_compression: 40,
       user: 'someone',
+      safety_identifier: 'a'.repeat(64),
       partial_images: 2,
       stream: false,
     };
@@ -213,6 +215,7 @@ describe('fields', () => {
       outputFormat: 'webp',
       outputCompression: 40,
       user: 'someone',
+      safetyIdentifier: 'a'.repeat(64),
     });
     const edited = await edit({ ...sent, input_fidelity: 'high' }, `${EDITS}/async`);
     expect(await optionsOf(edited)).toMatchObject({ inputFidelity: 'high', quality: 'low', outputCompression: 40 });
@@ -222,6 +225,18 @@ describe('fields', () => {
     const response = await generate({ style: null, seed: null, strict: true });
     expect(response.status).toBe(200);
     expect(response.headers.get('x-ignored-params')).toBeNull();
+  });
+
+  it('that would change the image and are not supported are refused, in every form, and absent when null', async () => {
+    const refused = bad('unsupported_parameter', 'markup');
+    const form = new FormData();
+    form.append('image', new Blob([new Uint8Array(png)]), 'a.png');
+    for (const [name, value] of Object.entries({ prompt: 'x', markup: 'red circle' })) form.append(name, value);
+    expect(await problem(await generate({ markup: { shapes: [] } }))).toBe(refused);
+    expect(await problem(await generate({ markup: false }, `${GENERATIONS}/async`))).toBe(refused);
+    expect(await problem(await edit({ markup: 'x' }))).toBe(refused);
+    expect(await problem(await platform.call(EDITS, { body: form }))).toBe(refused);
+    expect((await generate({ markup: null })).status).toBe(200);
   });
 
   it('unknown to us are ignored and named, however odd their names are', async () => {

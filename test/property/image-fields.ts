@@ -53,6 +53,7 @@ const common: readonly Field[] = [
   choice('output_format', ['png', 'jpeg', 'webp']),
   integer('output_compression', 0, 100),
   text('user', 0, 2_048),
+  text('safety_identifier', 0, 64),
   flag('stream'),
   integer('partial_images', 0, 3),
   flag('strict'),

@@ -44,6 +44,7 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
     output_format: request.outputFormat === 'png' ? undefined : request.outputFormat,
     output_compression: request.outputFormat === 'png' ? undefined : request.outputCompression,
     user: request.user,
+    safety_identifier: request.safetyIdentifier,
     response_format: settings.responseFormat,
     ...(streamed ? { stream: true, partial_images: request.partialImages } : {}),
   };

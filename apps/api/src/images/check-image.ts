@@ -30,6 +30,7 @@ import { requestMark } from './request-mark.js';
 import { RequestRules } from './request-rules.js';
 import {
   assertCombination,
+  assertIgnorable,
   assertNoPixels,
   editCommand,
   generationCommand,
@@ -74,6 +75,7 @@ export class CheckImage {
     const requestClass = isTask ? AsyncImageGenerationRequest : ImageGenerationRequest;
     const { request: fields, ignored: unknown } = readFields<AsyncImageGenerationRequest>(requestClass, request.body);
     const ignored = [...unknown, ...normalizeSpelling(fields)];
+    assertIgnorable(ignored);
     if (!(caller.allowPixelSize ?? this.config.allowPixelSize)) assertNoPixels(fields);
     this.assertAll(fields, caller, asynchronous);
     const found = await this.references.find(fields.image_urls ?? [], caller.accountId, generationParam);
@@ -103,6 +105,7 @@ export class CheckImage {
     const requestClass = asynchronous ? AsyncImageEditRequest : ImageEditRequest;
     const { request: fields, ignored: unknown } = readFields<AsyncImageEditRequest>(requestClass, request.body);
     const ignored = [...unknown, ...normalizeSpelling(fields)];
+    assertIgnorable(ignored);
     this.assertAll(fields, caller, asynchronous);
     const references = fields.images.map(({ image_url }) => image_url);
     const masks = fields.mask === undefined ? [] : [fields.mask.image_url];
@@ -134,13 +137,13 @@ export class CheckImage {
       const form = await readEditForm({ payload: request.raw, maxBytes: limit, hold }, upload);
       const requestClass = asynchronous ? AsyncImageEditForm : ImageEditForm;
       const { request: fields, ignored: texts } = readFields<AsyncImageEditForm>(requestClass, coerceTexts(form.texts));
-      const aside = normalizeSpelling(fields);
+      const ignored = [...texts, ...form.ignored, ...normalizeSpelling(fields)];
+      assertIgnorable(ignored);
       this.assertAll(fields, caller, asynchronous);
       if (form.images.length === 0) {
         throw new AppError('missing_required_parameter', "Missing required parameter: 'image'.", { param: 'image' });
       }
       const { images: inputs, mask } = form;
-      const ignored = [...texts, ...form.ignored, ...aside];
       const context = { ...this.contextOf(request, caller, upload, ignored), inputs, mask, asynchronous };
       const command = editCommand(fields, context);
       this.rules.assertExact(command);

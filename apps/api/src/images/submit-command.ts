@@ -72,6 +72,7 @@ function command(
     outputFormat: fields.output_format ?? 'png',
     outputCompression: fields.output_compression ?? null,
     user: fields.user === undefined ? null : wellFormed(fields.user),
+    ...(fields.safety_identifier === undefined ? {} : { safetyIdentifier: wellFormed(fields.safety_identifier) }),
     ...(fields.stream === true && fields.partial_images ? { partialImages: fields.partial_images } : {}),
     ...(fields.strict === true ? { strict: true } : {}),
     ...(context.ignored.length === 0 ? {} : { ignored: shownNames(context.ignored) }),
@@ -117,6 +118,22 @@ export function normalizeSpelling(fields: AskedSize): string[] {
 export function assertNoPixels({ size }: AskedSize): void {
   if (typeof size !== 'string' || isImageSize(size)) return;
   throw new AppError('invalid_value', `size must be one of ${IMAGE_SIZES.join(', ')}`, { param: 'size' });
+}
+
+/** Change what is drawn: without them, another image than the one that was ordered would be paid for. */
+const NOT_TO_IGNORE: readonly string[] = ['markup'];
+
+/** Throws AppError `unsupported_parameter` for a field that nobody honors yet and that cannot be ignored. */
+export function assertIgnorable(ignored: readonly string[]): void {
+  const name = ignored.find((field) => NOT_TO_IGNORE.includes(field));
+  if (name === undefined) return;
+  throw new AppError(
+    'unsupported_parameter',
+    `${name} is not supported yet, and the image would be another one without it.`,
+    {
+      param: name,
+    },
+  );
 }
 
 function isPixelSize(size: unknown): boolean {

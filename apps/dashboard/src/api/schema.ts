@@ -61,6 +61,8 @@ export interface components {
       readonly output_compression?: number | null;
       /** @description The caller's own name for its end user. */
       readonly user?: string | null;
+      /** @description A stable name for the end user, such as a hash, for providers that watch for abuse. */
+      readonly safety_identifier?: string | null;
       /**
        * @description Answer with server-sent events. Images come as base64; not for asynchronous calls.
        * @default false
