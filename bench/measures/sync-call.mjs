@@ -12,7 +12,7 @@ export const title = 'A sync call with an instant provider';
 export async function measure({ stage, load, quick }) {
   const sides = [await startFloor(stage), await startDarkroom(stage), await startCarefulFloor(stage)];
   const durationMs = quick ? 1_000 : 4_000;
-  const requests = [generation(stage.apiKey)];
+  const requests = [generation(stage.apiKey, { response_format: 'url' })];
   const run = (side, connections, forMs) =>
     cpuDuring({ ...side.pids, ...stage.servicePids }, () =>
       load.run({ port: side.port, requests, connections, durationMs: forMs, status: 200 }),

@@ -66,7 +66,7 @@ async function hold(side, callers, { stage, load, quick }) {
   const api = await side.startApi();
   const pool = stage.openPool(side.url);
   const idle = memoryOf(api.pid)?.now;
-  const requests = [generation(stage.apiKey)];
+  const requests = [generation(stage.apiKey, { response_format: 'url' })];
   const order = { port: api.port, requests, connections: callers, total: callers, status: 200, timeoutMs: 90_000 };
   const calls = load.run(order);
   calls.catch(() => undefined);

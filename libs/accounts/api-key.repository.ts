@@ -14,6 +14,7 @@ import {
   KEY_SCOPES,
   newApiKey,
   prefixOf,
+  storedResponseFormat,
   type ApiKeyRow,
   type ApiKeySettings,
   type KeyScope,
@@ -265,7 +266,7 @@ function shown(row: ApiKey, makers: readonly { id: string; name: string }[]): Ap
   return {
     ...{ id, name, prefix, createdAt, revokedAt, lastUsedAt, replacedBy, expiresAt, models, allowPixelSize },
     ...{ weight, submitsPerMinute, pollsPerMinute, tasksInFlight, scopes: row.scopes.filter(isScope) },
-    defaultResponseFormat: format === 'url' || format === 'b64_json' ? format : null,
+    defaultResponseFormat: storedResponseFormat(format),
     submitMode: row.submitMode === 'apimart' ? 'apimart' : 'sync',
     createdBy: makers.find((person) => person.id === row.createdBy) ?? null,
   };

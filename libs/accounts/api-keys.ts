@@ -1,4 +1,5 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/image-request.js';
 
 /** The account that owns everything until accounts are told apart; made by the first migration. */
 export const DEFAULT_ACCOUNT = 'acct_default';
@@ -26,10 +27,10 @@ export interface ApiKeySettings {
   readonly models: readonly string[];
   /** What it may be used for; empty means everything. */
   readonly scopes: readonly KeyScope[];
-  /** What `response_format` is when a request does not say; null = as the endpoint has it. */
-  readonly defaultResponseFormat: 'url' | 'b64_json' | null;
-  /** Whether generations take `<w>x<h>` sizes of the table. */
-  readonly allowPixelSize: boolean;
+  /** What `response_format` is when a request does not say; null = as the deployment has it. */
+  readonly defaultResponseFormat: DefaultResponseFormat | null;
+  /** Whether generations take `<w>x<h>` sizes; null = as the deployment has it. */
+  readonly allowPixelSize: boolean | null;
   readonly submitMode: 'sync' | 'apimart';
   readonly expiresAt: Date | null;
 }
@@ -57,6 +58,11 @@ export interface NewApiKey {
   readonly settings?: Partial<ApiKeySettings>;
   /** Id of the person who makes it in the console. */
   readonly createdBy?: string | null;
+}
+
+/** The `default_response_format` column of a key's row; null for what is none. */
+export function storedResponseFormat(text: string | null): DefaultResponseFormat | null {
+  return DEFAULT_RESPONSE_FORMATS.find((format) => format === text) ?? null;
 }
 
 /** `sk-dr-` and 256 random bits. */

@@ -8,6 +8,7 @@ const { providers } = parseCatalogue(
   sandbox: { type: sandbox }
   gpu: { type: comfyui, base_url: 'http://10.0.0.5:8188' }
   vendor: { type: apimart, keys: [{ env: KEY }] }
+  tables: { type: toapis, keys: [{ env: KEY }] }
   flux: { type: fal, keys: [{ env: KEY }] }
   gemini: { type: google, keys: [{ env: KEY }] }
 models: { m: { kind: image, routes: [{ provider: sandbox }] } }`,
@@ -35,6 +36,11 @@ describe('what a route would have to adapt', () => {
     ['nothing, as a rule', {}, {}, undefined],
     ['a size that it can not make', { sizes: ['1024x1024'] }, {}, 'size'],
     ['no size that it can', { sizes: ['1024x1024', '2048x1152'] }, {}, undefined],
+    ['a size that is none of its steps', {}, { pixels: { width: 1000, height: 1000 } }, 'size'],
+    ['a size of too few pixels', { provider: 'openai' }, { pixels: { width: 512, height: 512 } }, 'size'],
+    ['no size of latents', { provider: 'gpu' }, { pixels: { width: 1000, height: 1000 } }, undefined],
+    ['no size of the table', { provider: 'tables' }, {}, undefined],
+    ['another size than those of the table', { provider: 'tables' }, { pixels: { width: 1088, height: 608 } }, 'size'],
     ['no size that is its own choice', { sizes: ['1024x1024'] }, { pixels: null }, undefined],
     ['references that it does not take', { edits: false }, { images: 1 }, 'image_urls'],
     ['images of an edit that it does not take', { edits: false }, { images: 1, action: 'edit' }, 'images'],

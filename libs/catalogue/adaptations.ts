@@ -1,4 +1,6 @@
+import { sizeOfPixels } from '#contract/pixel-table.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
+import { gridSize, sizeOf, textOfSize } from '#providers/offered-size.js';
 import type { SupportedOptions } from '#providers/provider-descriptor.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import type { Route } from './catalogue.js';
@@ -36,16 +38,28 @@ export function adaptationsFor(route: Route, provider: ProviderEntry | undefined
   const add = (param: string, what: string): void => void found.push({ param, what });
   const size = ask.pixels && `${ask.pixels.width}x${ask.pixels.height}`;
   const references = ask.action === 'edit' ? 'images' : 'image_urls';
-  if (size !== null && route.sizes !== undefined && !route.sizes.includes(size)) {
+  const takes = provider && DESCRIPTORS[provider.type]?.takes;
+  if (size !== null && !makesPixels(size, route.sizes, takes?.size)) {
     add('size', `An image of ${size} pixels is only possible by resizing one of another size.`);
   }
   if (ask.images > 0 && !route.edits) add(references, 'Reference images would be ignored.');
   else if (ask.images > route.images) add(references, `Only ${route.images} reference images would be used.`);
   if (ask.mask && !route.masks) add('mask', 'The mask would be ignored.');
-  const takes = provider && DESCRIPTORS[provider.type]?.takes;
   if (takes === undefined) return found;
   if (size !== null && takes.size === 'ratio') add('size', 'Only the aspect ratio of the size would be requested.');
   return [...found, ...optionsLeftOut(takes, ask)];
+}
+
+/** Whether an image of exactly the size can be asked for; what is told only the proportions, says so by itself. */
+function makesPixels(
+  size: string,
+  offered: readonly string[] | undefined,
+  takes: SupportedOptions['size'] | undefined,
+): boolean {
+  if (offered !== undefined) return offered.includes(size);
+  if (takes === undefined || takes === 'ratio') return true;
+  if (takes === 'table') return sizeOfPixels(size) !== undefined;
+  return textOfSize(gridSize(sizeOf(size), takes)) === size;
 }
 
 /** Options of requests that providers of a type don't take. */

@@ -9,18 +9,23 @@ import {
   MAX_REFERENCE_LENGTH,
 } from './image-reference.js';
 import type { Text } from './long-text.js';
-import { brokenPixelRule, IMAGE_SIZES, isImageSize, parsePixelSize, RESOLUTIONS } from './pixel-table.js';
+import { brokenPixelRule, IMAGE_SIZES, isImageSize, parsePixelSize, PIXEL_FORM, RESOLUTIONS } from './pixel-table.js';
 import { MAX_PROMPT_LENGTH, textProblem } from './text-rules.js';
 
 /** The model of an edit that names none. */
 export const DEFAULT_IMAGE_MODEL = 'gpt-image-2';
 const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
+/** What a request that names no `response_format` can be answered with. */
+export const DEFAULT_RESPONSE_FORMATS = ['both', ...RESPONSE_FORMATS] as const;
+export type DefaultResponseFormat = (typeof DEFAULT_RESPONSE_FORMATS)[number];
 const BACKGROUNDS = ['transparent', 'opaque', 'auto'] as const;
 const OUTPUT_FORMATS = ['png', 'jpeg', 'webp'] as const;
 const QUALITIES = ['standard', 'hd', 'low', 'medium', 'high', 'auto'] as const;
 const EDIT_QUALITIES = ['standard', 'low', 'medium', 'high', 'auto'] as const;
 const MAX_USER_LENGTH = 2_048;
+/** OpenAI's own limit. */
+const MAX_SAFETY_IDENTIFIER_LENGTH = 64;
 const MAX_CALLBACK_LENGTH = 2_048;
 
 function OneOf(values: readonly string[]): PropertyDecorator {
@@ -44,6 +49,9 @@ function Integer(min: number, max: number): PropertyDecorator {
 
 const Prompt = Rule('prompt', (value, property) => textProblem(value, property, MAX_PROMPT_LENGTH));
 const User = Rule('user', (value, property) => textProblem(value, property, MAX_USER_LENGTH));
+const SafetyIdentifier = Rule('safetyIdentifier', (value, property) =>
+  textProblem(value, property, MAX_SAFETY_IDENTIFIER_LENGTH),
+);
 const ImageUrls = Rule('imageUrls', imageUrlsProblem);
 const EditImages = Rule('editImages', editImagesProblem);
 const MaskObject = Rule('maskObject', imageObjectProblem);
@@ -58,17 +66,40 @@ const CallbackUrl = Rule('callbackUrl', (value, property) => {
   if (/^https:\/\//i.test(value) && URL.canParse(value)) return undefined;
   return { code: 'invalid_value', message: `${property} must be a public https URL` };
 });
-const EditSize = Rule('editSize', (value, property) => {
+const SizeOrPixels = Rule('sizeOrPixels', (value, property) => {
   if (typeof value !== 'string' || isImageSize(value)) return undefined;
   const pixels = parsePixelSize(value);
-  const broken =
-    pixels === undefined ? 'it must be auto, <width>x<height> or a ratio such as 3:2' : brokenPixelRule(pixels);
-  return broken === undefined ? undefined : { code: 'invalid_value', message: `${property} is not valid: ${broken}` };
+  const broken = pixels === undefined ? '' : brokenPixelRule(pixels);
+  if (broken === undefined) return undefined;
+  const forms = `must be one of ${IMAGE_SIZES.join(', ')}, or ${PIXEL_FORM}`;
+  const message = broken === '' ? `${property} ${forms}` : `${property} is not valid: ${broken}. It ${forms}`;
+  return { code: 'invalid_value', message };
 });
+
+/** A ratio or pixels. */
+function Size(usual: string): PropertyDecorator {
+  return all(
+    ApiPropertyOptional({
+      pattern: `^(${IMAGE_SIZES.join('|')}|[1-9][0-9]*x[1-9][0-9]*)$`,
+      default: usual,
+      example: '1024x1024',
+      description:
+        'An aspect ratio, in pixels as `resolution` says; `auto` leaves it to the model; or exactly these pixels: edges 64 to 3840, ' +
+        'ratio <= 3:1, at most 8,294,400 pixels. What the model cannot make itself is fitted from its next larger size.',
+    }),
+    IsOptional(),
+    IsString(),
+    SizeOrPixels,
+  );
+}
 
 /** What generations and edits have in common besides what each declares first. */
 export class ImageOptions {
-  @ApiPropertyOptional({ enum: RESOLUTIONS, default: '2k', description: 'Resolution tier; case does not matter.' })
+  @ApiPropertyOptional({
+    enum: RESOLUTIONS,
+    default: '2k',
+    description: 'Resolution tier; case does not matter. Ignored when `size` is in pixels.',
+  })
   @IsOptional()
   @IsString()
   @OneOf(RESOLUTIONS)
@@ -79,7 +110,11 @@ export class ImageOptions {
   @Integer(1, 1)
   n?: number;
 
-  @ApiPropertyOptional({ enum: RESPONSE_FORMATS, description: 'Whether the image comes as a link or in the body.' })
+  @ApiPropertyOptional({
+    enum: RESPONSE_FORMATS,
+    description:
+      'Whether the image comes as a link or in the body. Absent: both, unless the deployment or the API key has another default.',
+  })
   @IsOptional()
   @IsString()
   @OneOf(RESPONSE_FORMATS)
@@ -113,6 +148,15 @@ export class ImageOptions {
   @IsString()
   @User
   user?: string;
+
+  @ApiPropertyOptional({
+    maxLength: MAX_SAFETY_IDENTIFIER_LENGTH,
+    description: 'A stable name for the end user, such as a hash, for providers that watch for abuse.',
+  })
+  @IsOptional()
+  @IsString()
+  @SafetyIdentifier
+  safety_identifier?: string;
 
   @ApiPropertyOptional({
     default: false,
@@ -158,10 +202,7 @@ export class ImageGenerationRequest extends ImageOptions {
   @Prompt
   prompt!: string;
 
-  @ApiPropertyOptional({ enum: IMAGE_SIZES, default: '1:1', description: 'Aspect ratio.' })
-  @IsOptional()
-  @IsString()
-  @OneOf(IMAGE_SIZES)
+  @Size('1:1')
   size?: string;
 
   @ApiPropertyOptional({
@@ -201,15 +242,7 @@ class EditOptions extends ImageOptions {
   @Prompt
   prompt!: string;
 
-  @ApiPropertyOptional({
-    default: 'auto',
-    example: '1536x1024',
-    description:
-      '`auto`, or `<width>x<height>`: divisible by 16, edge <= 3840, ratio <= 3:1, 655,360 to 8,294,400 pixels. Ratios are taken too.',
-  })
-  @IsOptional()
-  @IsString()
-  @EditSize
+  @Size('auto')
   size?: string;
 
   @ApiPropertyOptional({ enum: EDIT_QUALITIES, default: 'auto' })

@@ -3,7 +3,7 @@ import { measuredSize, unixSeconds, type ResultImage, type ResultTask } from './
 import { ImageUsageView } from './image-usage-view.js';
 import type { ImageUsage } from './image-usage.js';
 
-/** One result of a sync call: a link or the bytes, never both. */
+/** One result of a sync call: a link, the bytes, or both where the request does not say which. */
 export class ImageData {
   @ApiPropertyOptional({ format: 'uri', description: 'Works without authorization until it expires.' })
   url?: string;

@@ -7,6 +7,7 @@ import {
   pixelsFor,
   RESOLUTIONS,
   sizeOfPixels,
+  tierOfPixels,
 } from './pixel-table.js';
 
 /** Copied from the contract page by hand, so that a slip in the table shows. */
@@ -56,13 +57,36 @@ describe('the pixel table', () => {
   });
 });
 
+describe('the tier that pixels are billed as', () => {
+  it.each(CONTRACT)('is $resolution for the $pixels of $size', ({ pixels, resolution }) => {
+    expect(tierOfPixels(parsePixelSize(pixels) ?? { width: 0, height: 0 })).toBe(resolution);
+  });
+
+  it('is that of the image of the table whose area is the nearest above', () => {
+    const areas = CONTRACT.map(({ pixels, resolution }) => {
+      const [width = 0, height = 0] = pixels.split('x').map(Number);
+      return { area: width * height, resolution };
+    }).sort((a, b) => a.area - b.area);
+    const edge = fc.integer({ min: 64, max: 3_840 });
+    fc.assert(
+      fc.property(edge, edge, (width, height) => {
+        fc.pre(brokenPixelRule({ width, height }) === undefined);
+        const above = areas.find(({ area }) => area >= width * height);
+        expect(tierOfPixels({ width, height })).toBe(above?.resolution);
+      }),
+    );
+    expect(tierOfPixels({ width: 2048, height: 1024 })).toBe('1k');
+    expect(tierOfPixels({ width: 2049, height: 1024 })).toBe('2k');
+    expect(tierOfPixels({ width: 2561, height: 2048 })).toBe('4k');
+  });
+});
+
 describe('free sizes', () => {
   it.each([
-    ['1000x1000', /divisible by 16/],
-    ['3856x1600', /at most 3840/],
+    ['64x63', /at least 64 pixels/],
+    ['3841x1600', /at most 3840/],
     ['3072x1008', /3:1/],
-    ['768x768', /at least 655360/],
-    ['3840x2176', /at most 8294400/],
+    ['3840x2161', /at most 8294400/],
   ])('%s breaks one rule, which is named', (text, rule) => {
     expect(brokenPixelRule(parsePixelSize(text) ?? { width: 0, height: 0 })).toMatch(rule);
   });
@@ -71,13 +95,12 @@ describe('free sizes', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5_000 }), fc.integer({ min: 1, max: 5_000 }), (width, height) => {
         const allowed =
-          width % 16 === 0 &&
-          height % 16 === 0 &&
+          width >= 64 &&
+          height >= 64 &&
           width <= 3_840 &&
           height <= 3_840 &&
           width <= 3 * height &&
           height <= 3 * width &&
-          width * height >= 655_360 &&
           width * height <= 8_294_400;
         expect(brokenPixelRule({ width, height }) === undefined).toBe(allowed);
       }),

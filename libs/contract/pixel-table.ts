@@ -58,18 +58,18 @@ export function pixelsFor(size: ImageSize, resolution: Resolution): Pixels | nul
   return { width: Number(width), height: Number(height) };
 }
 
-/** Pixels between the largest of one tier's table sizes and the smallest of the next one's. */
-const TIER_PIXELS = [
-  ['1k', 2_200_000],
-  ['2k', 5_600_000],
-] as const;
+/** The tiers by the area of their largest image in the table; no area of one tier is within another one's. */
+const TIER_AREAS = RESOLUTIONS.map((tier) => {
+  const images = Object.keys(TABLE).map((size) => pixelsFor(size as ImageSize, tier));
+  return { tier, most: Math.max(...images.map((image) => (image === null ? 0 : image.width * image.height))) };
+});
 
-/** The tier that pixels of any size belong to. */
+/** The tier that pixels of any size are billed as: of the image of the table whose area is the nearest above. */
 export function tierOfPixels({ width, height }: Pixels): Resolution {
-  return TIER_PIXELS.find(([, most]) => width * height <= most)?.[0] ?? '4k';
+  return TIER_AREAS.find(({ most }) => width * height <= most)?.tier ?? '4k';
 }
 
-/** Which entry of the table a `<w>x<h>` text is, for clients that can only speak pixels; undefined when none. */
+/** Which entry of the table a `<w>x<h>` text is, for vendors that speak its words; undefined when none. */
 export function sizeOfPixels(text: string): { size: ImageSize; resolution: Resolution } | undefined {
   return BY_PIXELS.get(text);
 }
@@ -86,20 +86,20 @@ export function parsePixelSize(text: string): Pixels | undefined {
   return match ? { width: Number(match[1]), height: Number(match[2]) } : undefined;
 }
 
-const EDGE_STEP = 16;
+const MIN_EDGE = 64;
 const MAX_EDGE = 3_840;
 const MAX_RATIO = 3;
-const MIN_PIXELS = 655_360;
 const MAX_PIXELS = 8_294_400;
 
-/** The first rule for images of free size that these pixels break, as a sentence part; undefined when all hold. */
+/** What `size` may be besides a ratio, as a sentence part. */
+export const PIXEL_FORM = `<width>x<height> with edges of ${MIN_EDGE} to ${MAX_EDGE} pixels, a ratio of at most ${MAX_RATIO}:1 and at most ${MAX_PIXELS} pixels`;
+
+/** The first rule for pixels to deliver that these break, as a sentence part; undefined when all hold. */
 export function brokenPixelRule({ width, height }: Pixels): string | undefined {
-  if (width % EDGE_STEP !== 0 || height % EDGE_STEP !== 0) return `both edges must be divisible by ${EDGE_STEP}`;
-  if (Math.max(width, height) > MAX_EDGE) return `the longest edge must be at most ${MAX_EDGE} pixels`;
-  if (Math.max(width, height) > MAX_RATIO * Math.min(width, height)) {
-    return `the edges must not differ by more than ${MAX_RATIO}:1`;
-  }
-  if (width * height < MIN_PIXELS) return `the image must have at least ${MIN_PIXELS} pixels`;
+  const [short, long] = [Math.min(width, height), Math.max(width, height)];
+  if (short < MIN_EDGE) return `the shortest edge must be at least ${MIN_EDGE} pixels`;
+  if (long > MAX_EDGE) return `the longest edge must be at most ${MAX_EDGE} pixels`;
+  if (long > MAX_RATIO * short) return `the edges must not differ by more than ${MAX_RATIO}:1`;
   if (width * height > MAX_PIXELS) return `the image must have at most ${MAX_PIXELS} pixels`;
   return undefined;
 }

@@ -34,8 +34,9 @@ export function readFields<T extends object>(requestClass: new () => T, body: un
   const request = new requestClass();
   const ignored: string[] = [];
   for (const [name, value] of Object.entries(body)) {
+    if (value === null || value === undefined) continue;
     if (!known.includes(name)) ignored.push(name);
-    else if (value !== null && value !== undefined) Reflect.set(request, name, plain(value));
+    else Reflect.set(request, name, plain(value));
   }
   return { request, ignored };
 }
@@ -50,6 +51,13 @@ function plain(value: unknown): unknown {
 
 const MAX_NAMES = 32;
 const MAX_NAME_LENGTH = 64;
+
+/** Why a field is ignored, as the beginning of a sentence. Every request knows `resolution`, unless its size is in pixels. */
+export function whyIgnored(name: string): string {
+  return name === 'resolution'
+    ? 'The field resolution means nothing beside a size in pixels'
+    : `The field ${name} is not known here`;
+}
 
 /** The value of `x-ignored-params`. */
 export function ignoredParamsHeader(names: readonly string[]): string | undefined {

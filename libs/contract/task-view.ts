@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { costView, CostView, type ViewedCost } from './cost-view.js';
 import { measuredSize, unixSeconds, type ImageLink, type ResultImage, type ResultTask } from './image-result.js';
+import { whyIgnored } from './request-fields.js';
 
 /** Tasks that can be asked for at once. */
 export const MAX_BATCH = 50;
@@ -260,10 +261,7 @@ function resultOf<T extends ResultImage>(task: ViewedTask<T>, link: (image: T) =
   const images = task.images ?? [];
   const [first] = images;
   const { pixels, ignored = [] } = task.options;
-  const warnings = [
-    ...ignored.map((name) => `The field ${name} is not known here and was ignored.`),
-    ...(first?.warnings ?? []),
-  ];
+  const warnings = [...ignored.map((name) => `${whyIgnored(name)} and was ignored.`), ...(first?.warnings ?? [])];
   const requested = pixels === null || pixels === undefined ? 'auto' : `${pixels.width}x${pixels.height}`;
   return {
     result: { images: images.map((image) => imageView(image, link(image))) },

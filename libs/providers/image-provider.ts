@@ -34,6 +34,8 @@ export interface ProviderImageRequest {
   /** 0..100, for jpeg and webp. */
   readonly outputCompression: number | undefined;
   readonly user: string | undefined;
+  /** Of the end user, for vendors that watch for abuse. */
+  readonly safetyIdentifier?: string | undefined;
   /** How many partial images the caller wants while it waits (0..3). */
   readonly partialImages: number;
 }

@@ -1,4 +1,5 @@
 import type { ImageProvider } from './image-provider.js';
+import type { SizeGrid } from './offered-size.js';
 import type { ProviderEntry, ProviderKey } from './provider-entry.js';
 
 /** Fetches an image from an address that a provider answered with. Throws AppError, or the signal's reason. */
@@ -19,8 +20,8 @@ export type MakeAdapter = (entry: ProviderEntry, key: ProviderKey | undefined, p
 
 /** Which options of a request a type of provider takes as they are; `strict` refuses the others. */
 export interface SupportedOptions {
-  /** `exact`: pixels are asked for; `ratio`: only their proportions are. */
-  readonly size: 'exact' | 'ratio';
+  /** Pixels that can be asked for as they are: all in steps, those of the pixel table; `ratio`: only proportions can. */
+  readonly size: SizeGrid | 'table' | 'ratio';
   /** `any`; `current`: not the older names standard and hd; `none`. */
   readonly quality: 'any' | 'current' | 'none';
   readonly moderation: 'always' | 'without images' | 'never';

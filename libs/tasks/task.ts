@@ -19,6 +19,8 @@ export interface TaskOptions {
   /** 0..100 */
   readonly outputCompression: number | null;
   readonly user: string | null;
+  /** Of the end user, for the provider's own watch for abuse; absent when none was given. */
+  readonly safetyIdentifier?: string;
   /** Partial images to send while the caller waits, 1..3; absent when none are wanted. */
   readonly partialImages?: number;
   /** Nothing may be adapted or left out: what can't be made exactly as it was asked for fails. Absent: it may. */

@@ -73,7 +73,7 @@ describe('fields', () => {
     ['n "1"', { n: '1' }, bad('invalid_type', 'n')],
     ['n 1.5', { n: 1.5 }, bad('invalid_type', 'n')],
     ['an unknown ratio', { size: '7:3' }, bad('invalid_value', 'size')],
-    ['pixels', { size: '1024x1024' }, bad('invalid_value', 'size')],
+    ['too few pixels', { size: '1024x32' }, bad('invalid_value', 'size')],
     ['an empty size', { size: '' }, bad('invalid_value', 'size')],
     ['8k', { resolution: '8k' }, bad('invalid_value', 'resolution')],
     ['image_urls as text', { image_urls: 'https://a.example/b.png' }, bad('invalid_type', 'image_urls')],
@@ -94,6 +94,7 @@ describe('fields', () => {
     ['compression -1', { output_compression: -1 }, bad('integer_below_min_value', 'output_compression')],
     ['partial_images 4', { partial_images: 4 }, bad('integer_above_max_value', 'partial_images')],
     ['user 7', { user: 7 }, bad('invalid_type', 'user')],
+    ['a long name', { safety_identifier: 'a'.repeat(65) }, bad('string_above_max_length', 'safety_identifier')],
     ['stream "true"', { stream: 'true' }, bad('invalid_type', 'stream')],
     ['strict "true"', { strict: 'true' }, bad('invalid_type', 'strict')],
     ['transparent jpeg', { background: 'transparent', output_format: 'jpeg' }, bad('invalid_value', 'background')],
@@ -123,10 +124,9 @@ describe('fields', () => {
   });
 
   it.each([
-    ['1000x1024', 'divisible by 16'],
+    ['1024x63', 'at least 64 pixels'],
     ['3856x1920', '3840'],
     ['3088x1024', '3:1'],
-    ['800x800', '655360'],
     ['3840x2176', '8294400'],
     ['1024', '<width>x<height>'],
     ['1024.0x1024', '<width>x<height>'],
@@ -193,6 +193,7 @@ describe('fields', () => {
       output_format: 'webp',
       output_compression: 40,
       user: 'someone',
+      safety_identifier: 'a'.repeat(64),
       partial_images: 2,
       stream: false,
     };
@@ -214,9 +215,28 @@ describe('fields', () => {
       outputFormat: 'webp',
       outputCompression: 40,
       user: 'someone',
+      safetyIdentifier: 'a'.repeat(64),
     });
     const edited = await edit({ ...sent, input_fidelity: 'high' }, `${EDITS}/async`);
     expect(await optionsOf(edited)).toMatchObject({ inputFidelity: 'high', quality: 'low', outputCompression: 40 });
+  });
+
+  it('that nobody knows are absent when they are null, also in a strict request', async () => {
+    const response = await generate({ style: null, seed: null, strict: true });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-ignored-params')).toBeNull();
+  });
+
+  it('that would change the image and are not supported are refused, in every form, and absent when null', async () => {
+    const refused = bad('unsupported_parameter', 'markup');
+    const form = new FormData();
+    form.append('image', new Blob([new Uint8Array(png)]), 'a.png');
+    for (const [name, value] of Object.entries({ prompt: 'x', markup: 'red circle' })) form.append(name, value);
+    expect(await problem(await generate({ markup: { shapes: [] } }))).toBe(refused);
+    expect(await problem(await generate({ markup: false }, `${GENERATIONS}/async`))).toBe(refused);
+    expect(await problem(await edit({ markup: 'x' }))).toBe(refused);
+    expect(await problem(await platform.call(EDITS, { body: form }))).toBe(refused);
+    expect((await generate({ markup: null })).status).toBe(200);
   });
 
   it('unknown to us are ignored and named, however odd their names are', async () => {
@@ -230,7 +250,7 @@ describe('fields', () => {
 
   it('of the answer are those of the contract, in either form', async () => {
     const [linked, encoded, edited] = await Promise.all([
-      generate({}),
+      generate({ response_format: 'url' }),
       generate({ response_format: 'b64_json' }),
       edit({ response_format: 'url' }),
     ]);
@@ -249,7 +269,7 @@ describe('fields', () => {
     expect(bodies[1]?.data[0]?.b64_json).toMatch(/^iVBORw0KGgo[A-Za-z0-9+/]+={0,2}$/);
   });
 
-  it('of a form are coerced, and its answer is base64 like that of a JSON edit', async () => {
+  it('of a form are coerced, and its answer is like that of a JSON edit', async () => {
     const form = (changes: Record<string, string>): FormData => {
       const data = new FormData();
       data.append('image', new Blob([new Uint8Array(png)]), 'a');
@@ -260,7 +280,8 @@ describe('fields', () => {
     const answers = [await platform.call(EDITS, { body: form(taken) }), await edit({})];
     for (const answer of answers) {
       expect(answer.status).toBe(200);
-      expect(((await answer.json()) as Answer).data[0]).toEqual({ b64_json: expect.any(String) as string });
+      const both = { url: expect.any(String) as string, b64_json: expect.any(String) as string };
+      expect(((await answer.json()) as Answer).data[0]).toEqual(both);
     }
     expect(await optionsOf(answers[0] as Response)).toMatchObject({ outputCompression: 7, outputFormat: 'webp' });
     for (const [changes, expected] of [

@@ -1,8 +1,11 @@
+import OpenAI from 'openai';
 import sharp from 'sharp';
+import { gradientImage } from '#images/sample-images.fixture.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 
 const GENERATIONS = '/v1/images/generations';
+const EDITS = '/v1/images/edits';
 /** The frozen table as it stands in the contract: size, then 1k, 2k, 4k. The sandbox has no auto mode of its own. */
 const TABLE = `
   auto 1024x1024 2048x2048 2880x2880
@@ -57,35 +60,134 @@ describe('sizes', () => {
     expect(await measured(await generate({ output_format: 'webp' }))).toEqual([200, '2048x2048', '2048x2048', 'webp']);
   });
 
-  it('in pixels are refused by default, and are the entries of the table where key or deployment allow them', async () => {
-    const pixels = ROWS.slice(1).flatMap(([, ...tiers]) => tiers);
-    expect(pixels).toHaveLength(39);
-    const key = await platform.newKey({ allow_pixel_size: true });
-    const everywhere: TestProcess = await startApi({ ...platform.settings, ALLOW_PIXEL_SIZE: 'true' });
-    platform.worker.kill('SIGSTOP');
-    const statuses = async (size: string): Promise<number[]> => {
-      const path = `${GENERATIONS}/async`;
-      const body = JSON.stringify({ model: 'gpt-image-2', prompt: `pixels ${size}`, size });
-      const headers = { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' };
-      const anyKey = await fetch(everywhere.url + path, { method: 'POST', body, headers });
-      const byDefault = await generate({ size }, path);
-      return [byDefault.status, (await generate({ size, prompt: `key ${size}` }, path, key)).status, anyKey.status];
+  const taskOf = async (response: Response) => {
+    const answer = await platform.call(`/v1/tasks/${response.headers.get('x-task-id')}`);
+    return ((await answer.json()) as { data: { sizes: unknown; warnings: unknown } }).data;
+  };
+  const problem = async (response: Response) => {
+    const { error } = (await response.json()) as { error: { code: string; param: string; message: string } };
+    return { status: response.status, ...error };
+  };
+
+  it.each([
+    ['1024x1024', '1024x1024'],
+    ['1792x1024', '1792x1024'],
+    ['512x512', '816x816'],
+    ['64x192', '480x1408'],
+    ['1000x1001', '1008x1008'],
+    ['1920x1080', '1920x1088'],
+    ['3840x2160', '3840x2160'],
+    ['2881x2879', '2880x2864'],
+  ])('in pixels: %s is exactly that, from an image of %s', async (size, drawn) => {
+    const made = await generate({ size, output_format: 'webp' });
+    expect(await measured(made.clone())).toEqual([200, size, size, 'webp']);
+    const { sizes, warnings } = await taskOf(made);
+    expect(sizes).toEqual({ requested: size, sent: drawn, received: drawn });
+    const fitted = [`The provider's image of ${drawn} pixels was fitted to ${size}.`];
+    expect(warnings).toEqual(size === drawn ? undefined : fitted);
+  });
+
+  it('in pixels are the same in edits, JSON and form, which keep auto and the ratios', async () => {
+    const bytes = await gradientImage(256, 192, 'png');
+    const images = [{ image_url: `data:image/png;base64,${bytes.toString('base64')}` }];
+    const edit = (changes: object) => platform.call(EDITS, { body: { prompt: 'x', images, ...changes } });
+    const form = (size: string) => {
+      const data = new FormData();
+      for (const [name, value] of Object.entries({ prompt: 'x', size, resolution: '4k' })) data.append(name, value);
+      data.append('image', new Blob([new Uint8Array(bytes)]), 'a.png');
+      return platform.call(EDITS, { body: data });
     };
-    for (const size of pixels) expect([size, ...(await statuses(size))]).toEqual([size, 400, 202, 202]);
-    for (const size of ['512x512', '1024x1023', '01024x1024', '1024X1024', '1024x1024 ']) {
-      expect([size, ...(await statuses(size))]).toEqual([size, 400, 400, 400]);
-    }
-    const { rows } = await platform.pool.query<{ size: string; resolution: string; pixels: string }>(
-      `SELECT options->>'size' AS size, options->>'resolution' AS resolution, split_part(prompt, ' ', 2) AS pixels
-       FROM tasks WHERE status = 'pending'`,
+    expect(await measured(await edit({ size: '1000x500' }))).toEqual([200, '1000x500', '1000x500', 'png']);
+    const formed = await form('500x300');
+    expect(formed.headers.get('x-ignored-params')).toBe('resolution');
+    expect(await measured(formed)).toEqual([200, '500x300', '500x300', 'png']);
+    expect(await measured(await edit({}))).toEqual([200, '256x192', '256x192', 'png']);
+    expect(await measured(await edit({ size: '16:9', resolution: '1k' }))).toEqual([
+      ...[200, '1536x864', '1536x864', 'png'],
+    ]);
+    expect(await problem(await edit({ size: '63x64' }))).toMatchObject({ code: 'invalid_value', param: 'size' });
+  });
+
+  it('in pixels need no resolution: it is ignored, whatever it is, and named', async () => {
+    const made = await generate({ size: '128x128', resolution: '8k' });
+    expect(made.headers.get('x-ignored-params')).toBe('resolution');
+    expect((await taskOf(made)).warnings).toContain(
+      'The field resolution means nothing beside a size in pixels and was ignored.',
     );
-    expect(rows).toHaveLength(78);
-    const tiers = ['1k', '2k', '4k'];
-    for (const row of rows) {
-      expect(ROWS.find(([size]) => size === row.size)?.[1 + tiers.indexOf(row.resolution)]).toBe(row.pixels);
+    expect((await generate({ size: '1:1', resolution: '8k' })).status).toBe(400);
+    const strict = await generate({ size: '1024x1024', resolution: '1k', strict: true });
+    expect(await problem(strict)).toMatchObject({ status: 400, code: 'unsupported_parameter', param: 'resolution' });
+  });
+
+  it('in pixels are quoted as the tier of the table whose area is the nearest above', async () => {
+    const tiers = { '64x64': '1k', '2048x1024': '1k', '2049x1024': '2k', '2561x2048': '4k', '3840x2160': '4k' };
+    for (const [size, resolution] of Object.entries(tiers)) {
+      const quote = await generate({ size }, `${GENERATIONS}?dry_run=true`);
+      expect(quote.status).toBe(200);
+      expect(await quote.json()).toMatchObject({ size, resolution });
     }
-    await platform.pool.query(`DELETE FROM tasks WHERE status = 'pending'`);
-    platform.worker.kill('SIGCONT');
-    await everywhere.stop();
-  }, 60_000);
+  });
+
+  it('in pixels that the model cannot make itself are refused when the request is strict', async () => {
+    for (const size of ['1000x1000', '512x512', '1024x1023']) {
+      expect(await problem(await generate({ size, strict: true }))).toMatchObject({
+        ...{ status: 400, code: 'unsupported_parameter', param: 'size' },
+      });
+    }
+    const exact = await generate({ size: '1024x1008', strict: true });
+    expect(await measured(exact)).toEqual([200, '1024x1008', '1024x1008', 'png']);
+  });
+
+  it.each([
+    ['63x64', '64 pixels'],
+    ['3841x1300', '3840'],
+    ['1000x333', '3:1'],
+    ['3840x2161', '8294400'],
+    ['01024x1024', ''],
+    ['1024X1024', ''],
+    ['1024x1024 ', ''],
+    ['large', ''],
+  ])('such as %s are refused, and both forms are named', async (size, rule) => {
+    for (const path of [GENERATIONS, '/images/generations', `${GENERATIONS}/async`]) {
+      const { message, ...rest } = await problem(await generate({ size }, path));
+      expect(rest).toMatchObject({ status: 400, code: 'invalid_value', param: 'size' });
+      expect(message).toContain(rule);
+      expect(message).toContain('auto, 1:1, 3:2');
+      expect(message).toContain('<width>x<height>');
+    }
+  });
+
+  it('in pixels are for key and deployment to turn off, and the ratios are named then', async () => {
+    const [no, yes] = [
+      await platform.newKey({ allow_pixel_size: false }),
+      await platform.newKey({ allow_pixel_size: true }),
+    ];
+    const without: TestProcess = await startApi({ ...platform.settings, ALLOW_PIXEL_SIZE: 'false' });
+    const elsewhere = (key: string, size: string) =>
+      fetch(`${without.url}${GENERATIONS}?dry_run=true`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'gpt-image-2', prompt: 'x', size }),
+      });
+    for (const size of ['1024x1024', '10x10', 'large']) {
+      for (const refused of [await generate({ size }, GENERATIONS, no), await elsewhere(platform.key, size)]) {
+        const { message, ...rest } = await problem(refused);
+        expect(rest).toMatchObject({ status: 400, code: 'invalid_value', param: 'size' });
+        expect(message).toMatch(/^size must be one of auto, 1:1, .*, 9:21$/);
+      }
+    }
+    expect((await elsewhere(yes, '1024x1024')).status).toBe(200);
+    expect((await elsewhere(platform.key, '16:9')).status).toBe(200);
+    await without.stop();
+  });
+
+  it('in pixels work through the official SDK, and in a stream', async () => {
+    const openai = new OpenAI({ apiKey: platform.key, baseURL: `${platform.url}/v1`, maxRetries: 0 });
+    const order = { model: 'gpt-image-2', prompt: 'x', size: '512x512', n: 1 } as const;
+    const { data } = await openai.images.generate({ ...order, response_format: 'b64_json' });
+    const bytes = Buffer.from(data?.[0]?.b64_json ?? '', 'base64');
+    expect(await sharp(bytes).metadata()).toMatchObject({ width: 512, height: 512 });
+    const events = await (await generate({ ...order, stream: true })).text();
+    expect(events).toContain('"size":"512x512"');
+  });
 });

@@ -44,7 +44,7 @@ describe('errors', () => {
     [{ model: 'dall-e-3' }, 400, 'model_not_found', 'model', 'invalid_request_error'],
     [{ model: undefined }, 400, 'missing_required_parameter', 'model', 'invalid_request_error'],
     [{ n: 2 }, 400, 'integer_above_max_value', 'n', 'invalid_request_error'],
-    [{ size: '1024x1024' }, 400, 'invalid_value', 'size', 'invalid_request_error'],
+    [{ size: '1024x32' }, 400, 'invalid_value', 'size', 'invalid_request_error'],
     [{ image_urls: ['http://127.0.0.1/a.png'] }, 400, 'invalid_image_url', 'image_urls[0]', 'invalid_request_error'],
     [
       { image_urls: Array(17).fill('https://a.example/b.png') },

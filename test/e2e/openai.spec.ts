@@ -56,6 +56,23 @@ describe('pictures from an OpenAI-compatible server', () => {
     expect(upstream.calls.at(-1)?.headers['idempotency-key']).toBe(task['id']);
   });
 
+  it('is asked for the smallest size that it can draw and that covers the pixels, and told who the end user is', async () => {
+    upstream.script(image(await plainImage(816, 816)));
+    const safety = { safety_identifier: 'f3a1'.repeat(16) };
+    const response = await generate({ size: '512x512', resolution: undefined, ...safety });
+    const sent = JSON.parse(String(upstream.calls.at(-1)?.body)) as Record<string, unknown>;
+    expect(sent).toMatchObject({ size: '816x816', ...safety });
+    expect(sent).not.toHaveProperty('resolution');
+    expect(await response.json()).toMatchObject({ size: '512x512' });
+    expect(await taskOf(response)).toMatchObject({
+      sizes: { requested: '512x512', sent: '816x816', received: '816x816' },
+      warnings: ["The provider's image of 816x816 pixels was fitted to 512x512."],
+    });
+    await generate({ size: '1792x1024' });
+    expect(JSON.parse(String(upstream.calls.at(-1)?.body))).toMatchObject({ size: '1792x1024' });
+    expect(JSON.parse(String(upstream.calls.at(-1)?.body))).not.toHaveProperty('safety_identifier');
+  });
+
   it('fits what has another size and format, and says so in the task', async () => {
     const jpeg = await sharp(await plainImage(1536, 1024))
       .jpeg()

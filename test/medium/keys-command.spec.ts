@@ -81,6 +81,48 @@ describe('budgets by npm run keys', () => {
     ]);
   });
 
+  it('set what suits the client of a key, and take it back', async () => {
+    await room.sql(`INSERT INTO accounts (id, name) VALUES ('acct_client', 'E')`);
+    const e = ['--account', 'acct_client'];
+    const created = await run('create', '--name', 'librechat', '--response-format', 'b64_json', ...e);
+    const [id = ''] = /key_\w+/.exec(created.split('\n').at(-1) ?? '') ?? [];
+    const columns = async () => {
+      const { rows } = await room.sql(
+        `SELECT default_response_format AS format, allow_pixel_size AS pixels, submit_mode AS mode FROM api_keys WHERE id = '${id}'`,
+      );
+      return rows[0] as unknown;
+    };
+    expect(await columns()).toEqual({ format: 'b64_json', pixels: null, mode: 'sync' });
+    const settings = ['--response-format', 'both', '--pixel-sizes', 'no', '--submit-mode', 'apimart'];
+    const changed = await run('update', id, ...settings, ...e);
+    expect(changed).toContain('answers both, no pixel sizes, submit mode apimart, budget none;');
+    expect(await columns()).toEqual({ format: 'both', pixels: false, mode: 'apimart' });
+    const { entries } = await new AuditLog(room.database).list('acct_client', { limit: 1 });
+    expect(entries[0]?.details).toMatchObject({
+      changes: { default_response_format: 'both', allow_pixel_size: false, submit_mode: 'apimart' },
+    });
+    await run(
+      'update',
+      id,
+      '--response-format',
+      'default',
+      '--pixel-sizes',
+      'default',
+      '--submit-mode',
+      'default',
+      ...e,
+    );
+    expect(await columns()).toEqual({ format: null, pixels: null, mode: 'sync' });
+    for (const wrong of [
+      ['--response-format', 'json'],
+      ['--pixel-sizes', 'maybe'],
+      ['--submit-mode', 'async'],
+    ]) {
+      await expect(run('update', id, ...wrong, ...e)).rejects.toThrow(`${wrong[0] ?? ''} takes`);
+    }
+    await expect(run('account', '--response-format', 'url', ...e)).rejects.toThrow('How to use it');
+  });
+
   it('H6: limits of an account are set, shown and taken back, and stand in its audit log', async () => {
     await room.sql(`INSERT INTO accounts (id, name) VALUES ('acct_d', 'D')`);
     const d = ['--account', 'acct_d'];

@@ -9,6 +9,7 @@ import {
   combinationProblems,
   EDIT_FIELDS,
   GENERATION_FIELDS,
+  ignoredOf,
   REFUSED_PROMPT,
   strictProblems,
 } from './image-fields.js';
@@ -52,11 +53,11 @@ describe('the JSON fields of image requests', () => {
 
   /** Sends the fields and holds the answer against the contract's rule: refused for a reason of the list, or a task. */
   async function judge({ path, asynchronous, fields }: Endpoint, sent: Fields): Promise<void> {
-    const unknown = [...sent.keys()].filter((name) => !fields.some((field) => field.name === name));
+    const ignored = ignoredOf(fields, sent);
     const allowed = [
-      ...problemsOf(fields, sent),
+      ...problemsOf(fields, new Map([...sent].filter(([name]) => !ignored.includes(name)))),
       ...combinationProblems(sent, asynchronous),
-      ...strictProblems(sent, unknown),
+      ...strictProblems(sent, ignored),
     ];
     // A prompt that asks the sandbox for nothing would have it draw a large image.
     if (allowed.length === 0 && !String(sent.get('prompt')).includes(REFUSED_PROMPT)) return;

@@ -53,6 +53,7 @@ const common: readonly Field[] = [
   choice('output_format', ['png', 'jpeg', 'webp']),
   integer('output_compression', 0, 100),
   text('user', 0, 2_048),
+  text('safety_identifier', 0, 64),
   flag('stream'),
   integer('partial_images', 0, 3),
   flag('strict'),
@@ -72,6 +73,16 @@ export function combinationProblems(sent: ReadonlyMap<string, unknown>, asynchro
   return problems;
 }
 
+/** What a request says to no effect: what nobody knows, and a resolution beside a size in pixels. Null says nothing. */
+export function ignoredOf(fields: readonly Field[], sent: ReadonlyMap<string, unknown>): string[] {
+  const size = sent.get('size');
+  const isPixels = typeof size === 'string' && /^[1-9]\d*x[1-9]\d*$/.test(size);
+  return [...sent.keys()].filter(
+    (name) =>
+      sent.get(name) !== null && (!fields.some((field) => field.name === name) || (name === 'resolution' && isPixels)),
+  );
+}
+
 /** With `strict: true` nothing is ignored. */
 export function strictProblems(sent: ReadonlyMap<string, unknown>, unknown: readonly string[]): string[] {
   if (sent.get('strict') !== true) return [];
@@ -83,19 +94,17 @@ function pixelsAllowed(size: string): boolean {
   const [width = 0, height = 0] = /^[1-9]\d*x[1-9]\d*$/.test(size) ? size.split('x').map(Number) : [];
   const area = width * height;
   const [short, long] = [Math.min(width, height), Math.max(width, height)];
-  return (
-    width % 16 === 0 && height % 16 === 0 && long <= 3_840 && long <= 3 * short && area >= 655_360 && area <= 8_294_400
-  );
+  return short >= 64 && long <= 3_840 && long <= 3 * short && area <= 8_294_400;
 }
 
 const sixteenths = fc.integer({ min: 20, max: 245 }).map((steps) => steps * 16);
 const pixelSizes = fc.oneof(
   fc.tuple(sixteenths, sixteenths),
-  fc.tuple(fc.integer({ min: 500, max: 4_000 }), sixteenths),
+  fc.tuple(fc.integer({ min: 60, max: 4_000 }), fc.integer({ min: 60, max: 4_000 })),
   fc.constantFrom<[number, number]>([3840, 2160], [3840, 2176], [3840, 1280], [3840, 1264], [1024, 640], [1008, 640]),
 );
 
-const editSize: Field = {
+const sizeField: Field = {
   name: 'size',
   valid: fc.oneof(
     fc.constantFrom('auto', ...RATIOS),
@@ -124,11 +133,13 @@ const editSize: Field = {
       '3856x1600',
       '3840x1280',
       '3840x1264',
-      '1024x640',
-      '1008x640',
-      '1024x648',
+      '1024x1024',
+      '64x64',
+      '63x64',
+      '192x64',
+      '193x64',
     ],
-    ...['1280x3840', '1264x3840', '1000x1000', '0x0', '1024'],
+    ...['1280x3840', '1264x3840', '1000x1000', '2881x2879', '3841x2000', '0x0', '1024'],
   ],
   judge: (value) => {
     if (typeof value !== 'string') return [{ code: 'invalid_type' }];
@@ -261,7 +272,7 @@ const QUALITIES = ['low', 'medium', 'high', 'auto', 'standard'];
 const editOptions: readonly Field[] = [
   ...common,
   model,
-  editSize,
+  sizeField,
   choice('quality', QUALITIES),
   choice('input_fidelity', ['high', 'low']),
 ];
@@ -270,7 +281,7 @@ const editOptions: readonly Field[] = [
 export const GENERATION_FIELDS: readonly Field[] = [
   ...common,
   { ...model, required: true },
-  choice('size', ['auto', ...RATIOS]),
+  sizeField,
   choice('quality', [...QUALITIES, 'hd']),
   imageUrls,
 ];

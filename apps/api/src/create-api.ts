@@ -17,6 +17,7 @@ import { markConsole, protectConsole } from './console/protect-console.js';
 import { SessionCookie } from './console/session-cookie.js';
 import { serveConsole } from './console/serve-console.js';
 import { prepareDocs, serveDocs } from './docs/serve-docs.js';
+import { serveHome } from './docs/serve-home.js';
 import { logRequests } from './common/fastify/access-log.js';
 import { ApiConfig, publicUrlOf } from './common/api.config.js';
 import { BodyMemory } from './common/fastify/body-memory.js';
@@ -59,6 +60,7 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   logRequests(server, logger);
   countRequests(server, app.get(Metrics));
   serveDocs(app);
+  serveHome(server, publicUrlOf(app.get(ApiConfig)));
   serveConsole(server, CONSOLE_PAGES, [foreignLinkOrigin(app.get(StorageConfig)) ?? []].flat());
   return app;
 }

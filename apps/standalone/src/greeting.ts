@@ -33,7 +33,7 @@ function curlLine(url: string, apiKey: string): string {
     `curl -s ${url}/v1/images/generations`,
     `-H 'Authorization: Bearer ${apiKey.replaceAll("'", `'\\''`)}'`,
     `-H 'Content-Type: application/json'`,
-    `-d '{"model":"gpt-image-2","prompt":"A red fox in fresh snow"}'`,
+    `-d '{"model":"gpt-image-2","prompt":"A red fox in fresh snow","response_format":"url"}'`,
     `| grep -o 'http[^"]*' | xargs curl -so fox.png`,
   ].join(' ');
 }

@@ -14,6 +14,7 @@ import { AccountsConfig } from '#accounts/accounts.config.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
 import { namedAccount } from './account-option.js';
 import { BUDGET_OPTIONS, budgetText, readBudget, type BudgetSetting } from './budget-options.js';
+import { CLIENT_OPTIONS, clientChanges, clientText, readClient, type ClientSettings } from './client-options.js';
 import { LIMIT_OPTIONS, limitChanges, limitsText, readLimits } from './limit-options.js';
 import { noteCommand } from './note-command.js';
 import { StandaloneConfig } from './standalone.config.js';
@@ -35,6 +36,10 @@ Settings:
   --tasks-in-flight <number>     tasks that wait or run at a time; likewise
   --chats-per-minute <number>    chats; likewise, of an account alone
   --max-keys <number>            keys that work at a time; likewise, of an account alone
+and of a key, for the client that uses it (default = as the deployment says):
+  --response-format <both|url|b64_json>  what calls that do not ask for one are answered with
+  --pixel-sizes <yes|no>         whether generations take sizes such as 1024x1024
+  --submit-mode <sync|apimart>   whether generations are answered with the image, or at once with a task
 and for its budget:
   --budget <amount>              what it may spend, in the currency of the prices; none = no budget
   --budget-period <month|total>  for each month of the calendar (the default), or once`;
@@ -46,9 +51,9 @@ export async function keys(
   say: (line: string) => void,
 ): Promise<void> {
   const [config, { keysPerAccount }] = loadConfig([StandaloneConfig, AccountsConfig], env);
-  const { command, account, name, target, limits, budget } = parse(args);
+  const { command, account, name, target, limits, client, budget } = parse(args);
   // Those of an account alone were refused for a key.
-  const settings: Partial<ApiKeySettings> = limits;
+  const settings: Partial<ApiKeySettings> = { ...limits, ...client };
   await withDatabase(requireDatabaseUrl(config), async (database) => {
     const { secretKey } = findRunning(config);
     if (command === 'create' && secretKey === undefined)
@@ -66,7 +71,10 @@ export async function keys(
     } else if (command === 'update') {
       const key = found(await keys.update(target, settings, account), target);
       const after = await budgetAfter(database, { ownerId: key.id, owner: 'key' }, budget);
-      await note('key.changed', key.id, { name: key.name, changes: changesOf(limits, budget) });
+      await note('key.changed', key.id, {
+        name: key.name,
+        changes: { ...changesOf(limits, budget), ...clientChanges(client) },
+      });
       say(updated(key, after));
     } else if (command === 'account') {
       const after = await budgetAfter(database, { ownerId: account, owner: 'account' }, budget);
@@ -84,7 +92,7 @@ export async function keys(
       const wanted = { name, accountId: account, settings };
       const { id, key } = await keys.create(wanted, keysPerAccount).catch(tellHowToRaise(account));
       await budgetAfter(database, { ownerId: id, owner: 'key' }, budget);
-      await note('key.created', id, { name, ...changesOf(limits, budget) });
+      await note('key.created', id, { name, ...changesOf(limits, budget), ...clientChanges(client) });
       say(`${key}\n\nThis is the key "${name}" (${id}). It is shown only now; keep it.`);
     }
   });
@@ -97,6 +105,8 @@ interface KeysCommand {
   readonly name: string;
   readonly target: string;
   readonly limits: Partial<AccountLimits>;
+  /** Of a key alone. */
+  readonly client: Partial<ClientSettings>;
   readonly budget: BudgetSetting;
 }
 
@@ -108,6 +118,7 @@ function parse(args: readonly string[]): KeysCommand {
         name: { type: 'string', default: 'unnamed' },
         account: { type: 'string', default: DEFAULT_ACCOUNT },
         ...LIMIT_OPTIONS,
+        ...CLIENT_OPTIONS,
         ...BUDGET_OPTIONS,
       },
       allowPositionals: true,
@@ -116,14 +127,16 @@ function parse(args: readonly string[]): KeysCommand {
     const { account } = values;
     const limits = readLimits(values);
     const budget = readBudget(values);
-    const changes = Object.keys(limits).length > 0 || budget !== undefined;
+    const client = readClient(values);
+    const forClient = Object.keys(client).length > 0;
+    const changes = Object.keys(limits).length > 0 || budget !== undefined || forClient;
     const forKey = limits.chatsPerMinute === undefined && limits.maxKeys === undefined;
     if (!VISIBLE_NAME.test(values.name)) throw new SetupError('A name has 1 to 100 visible characters.');
     if (rest.length > 0) throw new SetupError(USAGE);
-    const asked = { account, name: command === 'create' ? values.name : '', target, limits, budget };
+    const asked = { account, name: command === 'create' ? values.name : '', target, limits, client, budget };
     if (command === 'create' && target === '' && forKey) return { command, ...asked };
     if (command === 'list' && target === '' && !changes) return { command, ...asked };
-    if (command === 'account' && target === '') return { command, ...asked };
+    if (command === 'account' && target === '' && !forClient) return { command, ...asked };
     if (command === 'update' && target !== '' && changes && forKey) return { command, ...asked };
     if (command === 'revoke' && target !== '' && !changes) return { command, ...asked };
   } catch (error) {
@@ -181,7 +194,7 @@ async function budgetAfter(
 }
 
 function limitsOf({ scopes, ...key }: ApiKeyRow): string {
-  return `${limitsText(key)}${scopes.length === 0 ? '' : `, only ${scopes.join(' ')}`}`;
+  return `${limitsText(key)}${clientText(key)}${scopes.length === 0 ? '' : `, only ${scopes.join(' ')}`}`;
 }
 
 async function list(database: PrismaService, keys: ApiKeyRepository, account: string): Promise<string> {

@@ -1,7 +1,8 @@
+import { FREE_SIZES } from '../offered-size.js';
 import type { MakeAdapter, ProviderDescriptor, SupportedOptions } from '../provider-descriptor.js';
 
 const takes: SupportedOptions = {
-  size: 'exact',
+  size: FREE_SIZES,
   quality: 'none',
   moderation: 'never',
   inputFidelity: 'never',

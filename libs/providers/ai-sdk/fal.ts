@@ -1,12 +1,9 @@
 import { createFal } from '@ai-sdk/fal';
 import { textAt, valueAt } from '../http/json-value.js';
 import type { ProviderImageRequest } from '../image-provider.js';
-import { offeredSize, sizeOf, textOfSize, type Size } from '../offered-size.js';
+import { FREE_SIZES, gridSize, offeredSize, sizeOf, textOfSize, type Size } from '../offered-size.js';
 import type { LibraryVendor, ModelInput } from './library-vendor.js';
 import { cannotTake, fileOf, leaveOutOptions, wantedPixels } from './order-parts.js';
-
-/** Edges are multiples of this at the models that need any. */
-const STEP = 16;
 
 /** https://fal.ai/docs: synchronous requests, image models, errors. One call is answered with the image's address. */
 export const fal: LibraryVendor = {
@@ -56,7 +53,6 @@ function refuseImages({ model, images, mask }: ProviderImageRequest, takes: read
 }
 
 function askable(wanted: Size, offered: readonly string[] | undefined): Size {
-  if (offered !== undefined) return offeredSize(wanted, offered.map(sizeOf));
-  const up = (edge: number): number => Math.ceil(edge / STEP) * STEP;
-  return { width: up(wanted.width), height: up(wanted.height) };
+  // Steps of 16 suit every model that needs any, and few draw well what is much smaller than the rest.
+  return offered === undefined ? gridSize(wanted, FREE_SIZES) : offeredSize(wanted, offered.map(sizeOf));
 }

@@ -11,8 +11,8 @@ const GEMINI_RATIOS: readonly Ratio[] = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5
 const IMAGEN_RATIOS: readonly Ratio[] = ['1:1', '3:4', '4:3', '9:16', '16:9'];
 /** Models of this line have tiers; the others know one. */
 const HAS_TIERS = /^gemini-[3-9]/;
-const PIXELS_OF_1K = 1_200_000;
-const PIXELS_OF_2K = 4_800_000;
+/** Pixels of the smallest tier's image, whatever its ratio; each tier has edges twice as long as the one before. */
+const PIXELS_OF_1K = 1024 * 1024;
 
 /** https://ai.google.dev/gemini-api/docs: image generation, imagen, troubleshooting. One call is answered with base64. */
 export const google: LibraryVendor = {
@@ -29,7 +29,7 @@ export const google: LibraryVendor = {
     const files = request.images.map(fileOf);
     if (wanted === undefined) return { call: { files }, size: 'auto', warnings };
     const ratio = nearestRatio(wanted, isGemini ? GEMINI_RATIOS : IMAGEN_RATIOS);
-    const imageSize = HAS_TIERS.test(request.model) ? tierFor(wanted) : undefined;
+    const imageSize = HAS_TIERS.test(request.model) ? tierFor(wanted, ratio) : undefined;
     const size = imageSize === undefined ? ratio : `${ratio} ${imageSize}`;
     if (request.width !== undefined) warnings.push(`The provider takes no pixels, so ${size} was asked for.`);
     const imageConfig = { aspectRatio: ratio, ...(imageSize === undefined ? {} : { imageSize }) };
@@ -65,9 +65,13 @@ function nearestRatio(wanted: Size, ratios: readonly Ratio[]): Ratio {
   return shapes.find(({ width, height }) => width === best.width && height === best.height)?.ratio ?? '1:1';
 }
 
-function tierFor({ width, height }: Size): '1K' | '2K' | '4K' {
-  if (width * height <= PIXELS_OF_1K) return '1K';
-  return width * height <= PIXELS_OF_2K ? '2K' : '4K';
+/** The smallest whose image of the ratio covers the wanted one, give or take a hundredth. */
+function tierFor(wanted: Size, ratio: Ratio): '1K' | '2K' | '4K' {
+  const [across = 1, down = 1] = ratio.split(':').map(Number);
+  const unit = Math.sqrt(PIXELS_OF_1K / (across * down));
+  const scale = Math.max(wanted.width / (across * unit), wanted.height / (down * unit)) / 1.01;
+  if (scale <= 1) return '1K';
+  return scale <= 2 ? '2K' : '4K';
 }
 
 function detailsOf(body: unknown): readonly unknown[] {

@@ -1,3 +1,4 @@
+import { LATENT_SIZES } from '../offered-size.js';
 import type { ProviderDescriptor } from '../provider-descriptor.js';
 
 /** A ComfyUI server of one's own. */
@@ -6,7 +7,7 @@ export const COMFYUI = {
     needs: ['base_url'],
     free: true,
     chat: false,
-    takes: { size: 'exact', quality: 'none', moderation: 'never', inputFidelity: 'never', transparency: false },
+    takes: { size: LATENT_SIZES, quality: 'none', moderation: 'never', inputFidelity: 'never', transparency: false },
     load: async () => {
       const { comfyUiProvider } = await import('./from-entry.js');
       return comfyUiProvider;

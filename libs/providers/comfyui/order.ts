@@ -1,13 +1,11 @@
 import type { ProviderImageRequest } from '../image-provider.js';
 import { knownQuality } from '../known-quality.js';
 import { leaveOut } from '../left-out.js';
+import { gridSize, LATENT_SIZES, offeredSize, sizeOf, textOfSize, type Size } from '../offered-size.js';
 import { ProviderError } from '../provider-error.js';
 import type { Workflow } from './workflow.js';
 
-/** Latents are an eighth of the image; what comes is cut to the exact pixels afterwards. */
-const STEP = 8;
-
-/** What draws; without a workflow for edits, none are taken. */
+/** What generates images; without a workflow for edits, none are taken. */
 export interface Workflows {
   readonly generation: Workflow;
   readonly edit: Workflow | undefined;
@@ -34,11 +32,16 @@ export function orderFor(request: ProviderImageRequest, workflows: Workflows): O
   if (images.length > 0 && images.length < workflow.takesImages) {
     warnings.push(`The provider needs ${workflow.takesImages} images, so the last one was used more than once.`);
   }
-  const [width, height] = [request.width ?? request.squareEdge, request.height ?? request.squareEdge].map((edge) =>
-    edge === undefined || !workflow.takesSize ? undefined : Math.ceil(edge / STEP) * STEP,
-  );
-  const size = width === undefined || height === undefined ? 'auto' : `${width}x${height}`;
-  return { workflow, width, height, size, warnings };
+  const asked = workflow.takesSize ? askedSize(request) : undefined;
+  const size = asked === undefined ? 'auto' : textOfSize(asked);
+  return { workflow, width: asked?.width, height: asked?.height, size, warnings };
+}
+
+function askedSize({ width, height, squareEdge, sizes }: ProviderImageRequest): Size | undefined {
+  const wanted = { width: width ?? squareEdge, height: height ?? squareEdge };
+  if (wanted.width === undefined || wanted.height === undefined) return undefined;
+  const size = { width: wanted.width, height: wanted.height };
+  return sizes === undefined ? gridSize(size, LATENT_SIZES) : offeredSize(size, sizes.map(sizeOf));
 }
 
 function workflowFor({ images, mask }: ProviderImageRequest, { generation, edit }: Workflows): Workflow {

@@ -1,3 +1,4 @@
+import { FREE_SIZES } from '../offered-size.js';
 import type { ProviderDescriptor } from '../provider-descriptor.js';
 
 /** OpenAI, and every server that speaks its protocol. */
@@ -9,7 +10,7 @@ export const OPENAI = {
     chat: true,
     interruptedSetting: 'OPENAI_INTERRUPTED',
     takes: {
-      size: 'exact',
+      size: FREE_SIZES,
       quality: 'current',
       moderation: 'without images',
       inputFidelity: 'with images',

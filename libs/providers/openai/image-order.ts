@@ -1,7 +1,7 @@
 import { formBody, imagePart, jsonBody, type FilePart, type RequestBody } from '../http/request-body.js';
 import type { ProviderImageRequest, ProviderInputImage } from '../image-provider.js';
 import { knownQuality } from '../known-quality.js';
-import { offeredSize, sizeOf, textOfSize } from '../offered-size.js';
+import { FREE_SIZES, gridSize, offeredSize, sizeOf, textOfSize } from '../offered-size.js';
 import { ProviderError } from '../provider-error.js';
 
 /** What a server can be asked for, and how. */
@@ -44,6 +44,7 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
     output_format: request.outputFormat === 'png' ? undefined : request.outputFormat,
     output_compression: request.outputFormat === 'png' ? undefined : request.outputCompression,
     user: request.user,
+    safety_identifier: request.safetyIdentifier,
     response_format: settings.responseFormat,
     ...(streamed ? { stream: true, partial_images: request.partialImages } : {}),
   };
@@ -77,7 +78,8 @@ function inpaintingFiles({ images, model }: ProviderImageRequest, mask: Provider
 
 function sizeFor({ width, height }: ProviderImageRequest, offered: readonly string[]): string {
   if (width === undefined || height === undefined) return 'auto';
-  return textOfSize(offeredSize({ width, height }, offered.map(sizeOf)));
+  const wanted = { width, height };
+  return textOfSize(offered.length === 0 ? gridSize(wanted, FREE_SIZES) : offeredSize(wanted, offered.map(sizeOf)));
 }
 
 function leaveOut(name: string, value: string | undefined, warnings: string[]): undefined {

@@ -1,3 +1,4 @@
+import { FREE_SIZES } from '../offered-size.js';
 import type { ProviderDescriptor } from '../provider-descriptor.js';
 
 /** Draws by itself: nothing to connect, nothing to pay. */
@@ -6,13 +7,13 @@ export const SANDBOX = {
     needs: [],
     free: true,
     chat: true,
-    takes: { size: 'exact', quality: 'any', moderation: 'always', inputFidelity: 'always', transparency: true },
+    takes: { size: FREE_SIZES, quality: 'any', moderation: 'always', inputFidelity: 'always', transparency: true },
     load: async () => {
       const [{ SandboxProvider }, { obeysDirectives, SandboxConfig }] = await Promise.all([
         import('./sandbox-provider.js'),
         import('./sandbox.config.js'),
       ]);
-      return (_entry, _key, { settings }) => new SandboxProvider(obeysDirectives(settings(SandboxConfig)));
+      return (_entry, _key, { settings }) => new SandboxProvider(obeysDirectives(settings(SandboxConfig)), FREE_SIZES);
     },
   },
 } as const satisfies Record<string, ProviderDescriptor>;

@@ -7,6 +7,7 @@ import type {
   ProviderImageResult,
   ProviderPending,
 } from '../image-provider.js';
+import { gridSize, textOfSize, type SizeGrid } from '../offered-size.js';
 import { readDirectives, type Directives } from './directives.js';
 import { actOut } from './faults.js';
 import { drawPartial, drawPicture, sizeOf } from './picture.js';
@@ -26,8 +27,14 @@ export class SandboxProvider implements ImageProvider {
   readonly free = true;
   readonly interrupted = 'retry';
 
-  /** `obeyDirectives`: whether prompts may order latency and faults; they are never drawn in either case. */
-  constructor(private readonly obeyDirectives = true) {}
+  /**
+   * `obeyDirectives`: whether prompts may order latency and faults; they are never drawn in either case. `grid`: the sizes
+   * of the model that it stands for; all, where it stands for none.
+   */
+  constructor(
+    private readonly obeyDirectives = true,
+    private readonly grid?: SizeGrid,
+  ) {}
 
   /** Throws ProviderError for faults that were asked for, or the signal's reason when aborted. */
   async generate(
@@ -53,8 +60,17 @@ export class SandboxProvider implements ImageProvider {
     }
     // The images of an edit come with its start alone, and nothing is kept of them.
     const plain = { action: 'generation', images: [], mask: undefined } as const;
-    const order = context.resumeJobId === undefined ? request : { ...request, ...plain };
-    return this.draw(fault === undefined ? order : halved(order), directives, context);
+    const wanted = context.resumeJobId === undefined ? request : { ...request, ...plain };
+    const order = this.onGrid(wanted);
+    const answer = await this.draw(fault === undefined ? order : halved(order), directives, context);
+    return order === wanted ? answer : { ...answer, sentSize: textOfSize(sizeOf(order)) };
+  }
+
+  private onGrid(request: ProviderImageRequest): ProviderImageRequest {
+    const { width, height } = request;
+    if (this.grid === undefined || width === undefined || height === undefined) return request;
+    const size = gridSize({ width, height }, this.grid);
+    return size.width === width && size.height === height ? request : { ...request, ...size };
   }
 
   private async draw(

@@ -1,7 +1,8 @@
+import { FREE_SIZES } from '../offered-size.js';
 import type { MakeAdapter, ProviderDescriptor, SupportedOptions } from '../provider-descriptor.js';
 
 const takes: SupportedOptions = {
-  size: 'exact',
+  size: FREE_SIZES,
   quality: 'current',
   moderation: 'always',
   inputFidelity: 'never',
@@ -17,5 +18,12 @@ async function load(): Promise<MakeAdapter> {
 export const SUBMIT_POLL = {
   apimart: { baseUrl: 'https://api.apimart.ai/v1', needs: ['keys'], free: false, chat: false, takes, load },
   evolink: { baseUrl: 'https://api.evolink.ai/v1', needs: ['keys'], free: false, chat: false, takes, load },
-  toapis: { baseUrl: 'https://toapis.com/v1', needs: ['keys'], free: false, chat: false, takes, load },
+  toapis: {
+    baseUrl: 'https://toapis.com/v1',
+    needs: ['keys'],
+    free: false,
+    chat: false,
+    takes: { ...takes, size: 'table' },
+    load,
+  },
 } as const satisfies Record<string, ProviderDescriptor>;

@@ -1,8 +1,6 @@
-import { brokenPixelRule, IMAGE_SIZES, pixelsFor, RESOLUTIONS, sizeOfPixels } from '#contract/pixel-table.js';
-import { offeredSize, textOfSize, type Size } from '../offered-size.js';
+import { IMAGE_SIZES, pixelsFor, RESOLUTIONS, sizeOfPixels } from '#contract/pixel-table.js';
+import { FREE_SIZES, gridSize, offeredSize, textOfSize, type Size } from '../offered-size.js';
 import type { SentSize } from './dialect.js';
-
-const STEP = 16;
 
 /** Every ratio and tier of our own table, which is APIMart's too. */
 const TABLE: readonly Size[] = IMAGE_SIZES.flatMap((size) =>
@@ -14,10 +12,9 @@ export function tierOf(squareEdge: number | undefined): string {
   return RESOLUTIONS.find((tier) => pixelsFor('1:1', tier)?.width === squareEdge) ?? '1k';
 }
 
-/** Pixels that can be asked for: each edge a multiple of 16, and the rest as the contract has it. */
-export function askablePixels({ width, height }: Size): Size {
-  const rounded = { width: Math.ceil(width / STEP) * STEP, height: Math.ceil(height / STEP) * STEP };
-  return brokenPixelRule(rounded) === undefined ? rounded : offeredSize(rounded, TABLE);
+/** Pixels that can be asked for where the vendor passes them to the model. */
+export function askablePixels(wanted: Size): Size {
+  return gridSize(wanted, FREE_SIZES);
 }
 
 /** Ratio and tier where the table has these pixels, the pixels themselves where it has not. */

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '#contract/app-error.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
-import { KEY_SCOPES } from '#accounts/api-keys.js';
+import { KEY_SCOPES, storedResponseFormat } from '#accounts/api-keys.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { accountShare, type Caller } from './caller.js';
 import { KeyUses } from './key-uses.js';
@@ -93,11 +93,8 @@ export class ApiKeyStore {
         },
         models: row.models,
         scopes: KEY_SCOPES.filter((scope) => row.scopes.includes(scope)),
-        defaultResponseFormat:
-          row.defaultResponseFormat === 'url' || row.defaultResponseFormat === 'b64_json'
-            ? row.defaultResponseFormat
-            : undefined,
-        allowPixelSize: row.allowPixelSize,
+        defaultResponseFormat: storedResponseFormat(row.defaultResponseFormat) ?? undefined,
+        allowPixelSize: row.allowPixelSize ?? undefined,
         submitMode: row.submitMode === 'apimart' ? 'apimart' : 'sync',
         budgeted: row.budgeted,
       },

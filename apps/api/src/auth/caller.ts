@@ -1,5 +1,5 @@
 import { AppError } from '#contract/app-error.js';
-import type { ResponseFormat } from '#contract/image-request.js';
+import type { DefaultResponseFormat } from '#contract/image-request.js';
 import type { KeyScope } from '#accounts/api-keys.js';
 import type { TaskCommand } from '#tasks/task.js';
 
@@ -60,10 +60,10 @@ export interface Caller {
   readonly models: readonly string[];
   /** What the key may be used for; empty means everything. */
   readonly scopes: readonly KeyScope[];
-  /** What `response_format` is when the request does not say. */
-  readonly defaultResponseFormat: ResponseFormat | undefined;
-  /** Whether generations take `<w>x<h>` sizes of the table. */
-  readonly allowPixelSize: boolean;
+  /** What `response_format` is when the request does not say; undefined = as the deployment has it. */
+  readonly defaultResponseFormat: DefaultResponseFormat | undefined;
+  /** Whether generations take `<w>x<h>` sizes; undefined = as the deployment has it. */
+  readonly allowPixelSize: boolean | undefined;
   /** `apimart`: generations answer at once with a task id. */
   readonly submitMode: 'sync' | 'apimart';
   /** Whether the key or its account has a budget. */

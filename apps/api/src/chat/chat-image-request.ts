@@ -10,6 +10,7 @@ export interface ChatImageRequest {
   /** As it was sent, for the image request's own check. */
   readonly n?: unknown;
   readonly user?: unknown;
+  readonly safety_identifier?: unknown;
 }
 
 /**
@@ -18,7 +19,12 @@ export interface ChatImageRequest {
  */
 export function imageRequest(chat: ChatRequest): ChatImageRequest {
   const { members, model } = chat;
-  const { messages, n, user } = valueOf(chat) as { messages: unknown[]; n?: unknown; user?: unknown };
+  const {
+    messages,
+    n,
+    user,
+    safety_identifier: safetyIdentifier,
+  } = valueOf(chat) as { messages: unknown[] } & Pick<ChatImageRequest, 'n' | 'user' | 'safety_identifier'>;
   const last = messages.findLast((message) => roleOf(message) === 'user') as { content?: unknown } | undefined;
   const parts = partsOf(last?.content);
   const prompt = parts.flatMap((part) => (typeof part['text'] === 'string' ? [part['text']] : [])).join('\n');
@@ -33,6 +39,7 @@ export function imageRequest(chat: ChatRequest): ChatImageRequest {
     image_urls: parts.flatMap((part) => addressOf(part['image_url']) ?? []),
     ...(members.has('n') ? { n } : {}),
     ...(members.has('user') ? { user } : {}),
+    ...(members.has('safety_identifier') ? { safety_identifier: safetyIdentifier } : {}),
   };
 }
 

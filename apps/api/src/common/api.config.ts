@@ -1,6 +1,7 @@
-import { IsBoolean, IsOptional, IsString, IsUrl, ValidateBy } from 'class-validator';
+import { IsBoolean, IsIn, IsOptional, IsString, IsUrl, ValidateBy } from 'class-validator';
 import ipaddr from 'ipaddr.js';
 import { Setting, Within } from '#config/setting.js';
+import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/image-request.js';
 
 export class ApiConfig {
   @Setting('PORT', 'Port the API listens on.')
@@ -39,11 +40,20 @@ export class ApiConfig {
   readonly streamPingMs: number = 15_000;
 
   @Setting(
+    'DEFAULT_RESPONSE_FORMAT',
+    'What a call without response_format gets, where its key has no default: both (a link and base64), url or b64_json.',
+  )
+  @IsIn([...DEFAULT_RESPONSE_FORMATS], {
+    message: `DEFAULT_RESPONSE_FORMAT must be one of ${DEFAULT_RESPONSE_FORMATS.join(', ')}`,
+  })
+  readonly defaultResponseFormat: DefaultResponseFormat = 'both';
+
+  @Setting(
     'ALLOW_PIXEL_SIZE',
-    'Accept the pixel sizes of the table in generations too, for clients that don’t support ratios.',
+    'Accept sizes in pixels (1024x1024) in generations, where the key does not say; edits always accept them.',
   )
   @IsBoolean()
-  readonly allowPixelSize: boolean = false;
+  readonly allowPixelSize: boolean = true;
 
   @Setting('JSON_BODY_LIMIT', 'Largest JSON body of an image request.', { unit: 'bytes' })
   @Within(1_048_576, 268_435_456)

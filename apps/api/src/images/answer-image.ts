@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AppError } from '#contract/app-error.js';
 import { imageResponse } from '#contract/image-response.js';
-import type { ResponseFormat } from '#contract/image-request.js';
+import type { DefaultResponseFormat } from '#contract/image-request.js';
 import { pollUrl, submittedResponse, taskAcceptance } from '#contract/task-acceptance.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
@@ -58,7 +58,12 @@ export class AnswerImage {
   }
 
   /** Sends the image or throws the task's error, when it is called; what can go wrong before is thrown at once. */
-  private async outcome(task: Task, format: ResponseFormat, reply: FastifyReply, mode: CallMode): Promise<() => void> {
+  private async outcome(
+    task: Task,
+    format: DefaultResponseFormat,
+    reply: FastifyReply,
+    mode: CallMode,
+  ): Promise<() => void> {
     const image = task.images?.[0];
     if (task.status !== 'completed' || image === undefined) {
       return () => {
@@ -66,12 +71,10 @@ export class AnswerImage {
       };
     }
     if (mode.waitSeconds !== undefined) void reply.header('preference-applied', `wait=${mode.waitSeconds}`);
-    if (format === 'url') {
-      const answer = imageResponse(task, image, { url: this.links.linkTo(task, image).url ?? '' });
-      return () => void reply.code(200).send(answer);
-    }
+    const link = format === 'b64_json' ? {} : { url: this.links.linkTo(task, image).url ?? '' };
+    if (format === 'url') return () => void reply.code(200).send(imageResponse(task, image, link));
     const stored = await openPicture(this.store, task, image);
-    const body = base64Body(imageResponse(task, image, { b64_json: BASE64_PLACE }), stored);
+    const body = base64Body(imageResponse(task, image, { ...link, b64_json: BASE64_PLACE }), stored);
     return () => void reply.code(200).type('application/json').header('content-length', body.length).send(body.stream);
   }
 }

@@ -9,6 +9,7 @@ import {
   ImageEditForm,
   ImageEditRequest,
   ImageGenerationRequest,
+  type DefaultResponseFormat,
   type ResponseFormat,
 } from '#contract/image-request.js';
 import { readFields } from '#contract/request-fields.js';
@@ -29,6 +30,8 @@ import { requestMark } from './request-mark.js';
 import { RequestRules } from './request-rules.js';
 import {
   assertCombination,
+  assertIgnorable,
+  assertNoPixels,
   editCommand,
   generationCommand,
   normalizeSpelling,
@@ -39,7 +42,8 @@ import {
 /** What every request says, whether or not a task is made of it. */
 export interface RequestSigns {
   readonly mark: RequestMark;
-  readonly format: ResponseFormat;
+  /** How an image in the answer is given. */
+  readonly format: DefaultResponseFormat;
   /** Whether the answer is a stream of events. */
   readonly streamed: boolean;
   /** Names of fields and files that mean nothing here. */
@@ -69,8 +73,10 @@ export class CheckImage {
     const mark = requestMark(request.headers);
     const isTask = asynchronous || answersWithTask(request.body, caller);
     const requestClass = isTask ? AsyncImageGenerationRequest : ImageGenerationRequest;
-    const { request: fields, ignored } = readFields<AsyncImageGenerationRequest>(requestClass, request.body);
-    normalizeSpelling(fields, caller.allowPixelSize || this.config.allowPixelSize);
+    const { request: fields, ignored: unknown } = readFields<AsyncImageGenerationRequest>(requestClass, request.body);
+    const ignored = [...unknown, ...normalizeSpelling(fields)];
+    assertIgnorable(ignored);
+    if (!(caller.allowPixelSize ?? this.config.allowPixelSize)) assertNoPixels(fields);
     this.assertAll(fields, caller, asynchronous);
     const found = await this.references.find(fields.image_urls ?? [], caller.accountId, generationParam);
     const upload = this.references.upload(newTaskId(), signal);
@@ -83,7 +89,7 @@ export class CheckImage {
       this.rules.assertExact(command);
       const identity = { ...mark, fingerprint: await fingerprintOf('generations', request.body, mark) };
       releaseBody(request);
-      return { command, identity, upload, ...signsOf(fields, caller, 'url'), mark, ignored };
+      return { command, identity, upload, ...this.signsOf(fields, caller), mark, ignored };
     });
   }
 
@@ -97,8 +103,9 @@ export class CheckImage {
     const caller = callerOf(request);
     const mark = requestMark(request.headers);
     const requestClass = asynchronous ? AsyncImageEditRequest : ImageEditRequest;
-    const { request: fields, ignored } = readFields<AsyncImageEditRequest>(requestClass, request.body);
-    normalizeSpelling(fields, false);
+    const { request: fields, ignored: unknown } = readFields<AsyncImageEditRequest>(requestClass, request.body);
+    const ignored = [...unknown, ...normalizeSpelling(fields)];
+    assertIgnorable(ignored);
     this.assertAll(fields, caller, asynchronous);
     const references = fields.images.map(({ image_url }) => image_url);
     const masks = fields.mask === undefined ? [] : [fields.mask.image_url];
@@ -113,7 +120,7 @@ export class CheckImage {
       this.rules.assertExact(command);
       const identity = { ...mark, fingerprint: await fingerprintOf('edits', request.body, mark) };
       releaseBody(request);
-      return { command, identity, upload, ...signsOf(fields, caller, 'b64_json'), mark, ignored };
+      return { command, identity, upload, ...this.signsOf(fields, caller), mark, ignored };
     });
   }
 
@@ -130,19 +137,19 @@ export class CheckImage {
       const form = await readEditForm({ payload: request.raw, maxBytes: limit, hold }, upload);
       const requestClass = asynchronous ? AsyncImageEditForm : ImageEditForm;
       const { request: fields, ignored: texts } = readFields<AsyncImageEditForm>(requestClass, coerceTexts(form.texts));
-      normalizeSpelling(fields, false);
+      const ignored = [...texts, ...form.ignored, ...normalizeSpelling(fields)];
+      assertIgnorable(ignored);
       this.assertAll(fields, caller, asynchronous);
       if (form.images.length === 0) {
         throw new AppError('missing_required_parameter', "Missing required parameter: 'image'.", { param: 'image' });
       }
       const { images: inputs, mask } = form;
-      const ignored = [...texts, ...form.ignored];
       const context = { ...this.contextOf(request, caller, upload, ignored), inputs, mask, asynchronous };
       const command = editCommand(fields, context);
       this.rules.assertExact(command);
       const body = formBody(form, upload.digests);
       const identity = { ...mark, fingerprint: await fingerprintOf('edits', body, mark) };
-      return { command, identity, upload, ...signsOf(fields, caller, 'b64_json'), mark, ignored };
+      return { command, identity, upload, ...this.signsOf(fields, caller), mark, ignored };
     });
   }
 
@@ -151,6 +158,16 @@ export class CheckImage {
     assertFields(fields);
     assertCombination(fields, caller, asynchronous);
     this.rules.assertCallback(fields.callback_url);
+  }
+
+  private signsOf(
+    fields: { response_format?: ResponseFormat; stream?: boolean },
+    caller: Caller,
+  ): Pick<RequestSigns, 'format' | 'streamed'> {
+    return {
+      format: fields.response_format ?? caller.defaultResponseFormat ?? this.config.defaultResponseFormat,
+      streamed: fields.stream === true,
+    };
   }
 
   private contextOf(
@@ -195,15 +212,4 @@ function editParam(index: number): string {
 /** Keys of the dialect get the task from the sync path, too. */
 function answersWithTask(body: unknown, caller: Caller): boolean {
   return caller.submitMode === 'apimart' && (body as { stream?: unknown } | null | undefined)?.stream !== true;
-}
-
-function signsOf(
-  fields: { response_format?: ResponseFormat; stream?: boolean },
-  caller: Caller,
-  usual: ResponseFormat,
-): Pick<RequestSigns, 'format' | 'streamed'> {
-  return {
-    format: fields.response_format ?? caller.defaultResponseFormat ?? usual,
-    streamed: fields.stream === true,
-  };
 }

@@ -57,7 +57,7 @@ export function DescribeEdit(): MethodDecorator {
     ApiOperation({
       operationId: 'editImage',
       summary: 'Edit images and wait for the result',
-      description: 'JSON with image URLs, or multipart/form-data with files. Answers `b64_json` unless told otherwise.',
+      description: 'JSON with image URLs, or multipart/form-data with files.',
     }),
     DescribeEditBody(ImageEditRequest, ImageEditForm),
     DescribeSyncAnswers(),

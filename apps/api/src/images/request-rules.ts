@@ -4,6 +4,7 @@ import { adaptationsFor } from '#catalogue/adaptations.js';
 import { imageModelsOf } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
 import { DEFAULT_IMAGE_MODEL } from '#contract/image-request.js';
+import { whyIgnored } from '#contract/request-fields.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
 import { quoteImage } from '#billing/quote.js';
@@ -40,7 +41,7 @@ export class RequestRules {
   assertExact({ model, options, action, inputs, mask }: TaskCommand): void {
     if (options.strict !== true) return;
     const [unknown] = options.ignored ?? [];
-    if (unknown !== undefined) throw notExact(`The field ${unknown} is not known here.`, unknown);
+    if (unknown !== undefined) throw notExact(`${whyIgnored(unknown)}.`, unknown);
     const catalogue = this.source.current;
     const ask = { ...options, action, images: inputs.length, mask: mask !== null };
     const routes = catalogue.models.get(model)?.ranks.flat() ?? [];

@@ -1,6 +1,12 @@
 import { AsyncImageEditForm, AsyncImageGenerationRequest } from '#contract/image-request.js';
 import type { Caller } from '../auth/caller.js';
-import { assertCombination, editCommand, generationCommand, normalizeSpelling } from './submit-command.js';
+import {
+  assertCombination,
+  assertNoPixels,
+  editCommand,
+  generationCommand,
+  normalizeSpelling,
+} from './submit-command.js';
 
 const caller: Caller = {
   accountId: 'acct_1',
@@ -80,20 +86,34 @@ describe('editCommand', () => {
 describe('normalizeSpelling', () => {
   it('takes any case of the resolution', () => {
     const fields = { resolution: '4K' };
-    normalizeSpelling(fields, false);
+    expect(normalizeSpelling(fields)).toEqual([]);
     expect(fields.resolution).toBe('4k');
   });
 
-  it('takes pixels of the table only where they are allowed', () => {
-    const refused = { size: '1536x1024' };
-    normalizeSpelling(refused, false);
-    expect(refused).toEqual({ size: '1536x1024' });
-    const allowed = { size: '1536x1024' };
-    normalizeSpelling(allowed, true);
-    expect(allowed).toEqual({ size: '3:2', resolution: '1k' });
-    const unknown = { size: '512x512' };
-    normalizeSpelling(unknown, true);
-    expect(unknown).toEqual({ size: '512x512' });
+  it('sets the resolution aside beside a size in pixels, and says so', () => {
+    const pixels = { size: '1536x1024', resolution: '4K' };
+    expect(normalizeSpelling(pixels)).toEqual(['resolution']);
+    expect(pixels).toEqual({ size: '1536x1024' });
+    for (const fields of [{ size: '512x512' }, { size: '3:2', resolution: '4k' }, { size: 7, resolution: '1k' }]) {
+      const before = { ...fields };
+      expect(normalizeSpelling(fields)).toEqual([]);
+      expect(fields).toEqual(before);
+    }
+  });
+});
+
+describe('assertNoPixels', () => {
+  it('names the ratios, and leaves what is no text to other rules', () => {
+    for (const size of ['1024x1024', '10x10', 'large']) {
+      expect(() => {
+        assertNoPixels({ size });
+      }).toThrow(expect.objectContaining({ code: 'invalid_value', param: 'size' }) as Error);
+    }
+    for (const size of ['auto', '9:21', undefined, 7]) {
+      expect(() => {
+        assertNoPixels({ size });
+      }).not.toThrow();
+    }
   });
 });
 

@@ -7,10 +7,10 @@ import {
 } from '#contract/image-request.js';
 import {
   DEFAULT_RESOLUTION,
+  IMAGE_SIZES,
   isImageSize,
   parsePixelSize,
   pixelsFor,
-  sizeOfPixels,
   type Pixels,
   type Resolution,
 } from '#contract/pixel-table.js';
@@ -36,22 +36,22 @@ export interface CommandContext {
 
 /** The command of a checked generation. */
 export function generationCommand(fields: AsyncImageGenerationRequest, context: CommandContext): TaskCommand {
-  const size = fields.size ?? '1:1';
-  const resolution = (fields.resolution ?? DEFAULT_RESOLUTION) as Resolution;
-  const pixels = isImageSize(size) ? pixelsFor(size, resolution) : null;
-  return command('generation', fields, context, { size, resolution, pixels, inputFidelity: null });
+  return command('generation', fields, context, { ...frameOf(fields.size ?? '1:1', fields), inputFidelity: null });
 }
 
 /** The command of a checked edit. */
 export function editCommand(fields: AsyncImageEditForm, context: CommandContext): TaskCommand {
-  const size = fields.size ?? 'auto';
-  const resolution = (fields.resolution ?? null) as Resolution | null;
   const inputFidelity = fields.input_fidelity ?? null;
-  if (!isImageSize(size)) {
-    return command('edit', fields, context, { size, resolution, pixels: parsePixelSize(size) ?? null, inputFidelity });
-  }
-  const tier = resolution ?? DEFAULT_RESOLUTION;
-  return command('edit', fields, context, { size, resolution: tier, pixels: pixelsFor(size, tier), inputFidelity });
+  return command('edit', fields, context, { ...frameOf(fields.size ?? 'auto', fields), inputFidelity });
+}
+
+function frameOf(
+  size: string,
+  fields: ImageFields,
+): Pick<TaskOptions, 'size' | 'resolution'> & { pixels: Pixels | null } {
+  if (!isImageSize(size)) return { size, resolution: null, pixels: parsePixelSize(size) ?? null };
+  const resolution = (fields.resolution ?? DEFAULT_RESOLUTION) as Resolution;
+  return { size, resolution, pixels: pixelsFor(size, resolution) };
 }
 
 /** A request's fields, whichever its form. */
@@ -72,6 +72,7 @@ function command(
     outputFormat: fields.output_format ?? 'png',
     outputCompression: fields.output_compression ?? null,
     user: fields.user === undefined ? null : wellFormed(fields.user),
+    ...(fields.safety_identifier === undefined ? {} : { safetyIdentifier: wellFormed(fields.safety_identifier) }),
     ...(fields.stream === true && fields.partial_images ? { partialImages: fields.partial_images } : {}),
     ...(fields.strict === true ? { strict: true } : {}),
     ...(context.ignored.length === 0 ? {} : { ignored: shownNames(context.ignored) }),
@@ -97,12 +98,46 @@ function wellFormed(text: string): string {
   return Buffer.from(text, 'utf8').toString('utf8');
 }
 
-/** Brings accepted spellings into the contract's own before anything is checked. */
-export function normalizeSpelling(fields: { size?: unknown; resolution?: unknown }, allowPixelSize: boolean): void {
+interface AskedSize {
+  size?: unknown;
+  resolution?: unknown;
+}
+
+/**
+ * Brings accepted spellings into the contract's own before anything is checked. Answers the names of fields that are
+ * ignored for it, which are gone from the request then.
+ */
+export function normalizeSpelling(fields: AskedSize): string[] {
   if (typeof fields.resolution === 'string') fields.resolution = fields.resolution.toLowerCase();
-  if (!allowPixelSize || typeof fields.size !== 'string') return;
-  const known = sizeOfPixels(fields.size);
-  if (known !== undefined) Object.assign(fields, known);
+  if (fields.resolution === undefined || !isPixelSize(fields.size)) return [];
+  delete fields.resolution;
+  return ['resolution'];
+}
+
+/** Throws AppError `invalid_value` for a generation's size in pixels; what is no text is left to other rules. */
+export function assertNoPixels({ size }: AskedSize): void {
+  if (typeof size !== 'string' || isImageSize(size)) return;
+  throw new AppError('invalid_value', `size must be one of ${IMAGE_SIZES.join(', ')}`, { param: 'size' });
+}
+
+/** Change what is drawn: without them, another image than the one that was ordered would be paid for. */
+const NOT_TO_IGNORE: readonly string[] = ['markup'];
+
+/** Throws AppError `unsupported_parameter` for a field that nobody honors yet and that cannot be ignored. */
+export function assertIgnorable(ignored: readonly string[]): void {
+  const name = ignored.find((field) => NOT_TO_IGNORE.includes(field));
+  if (name === undefined) return;
+  throw new AppError(
+    'unsupported_parameter',
+    `${name} is not supported yet, and the image would be another one without it.`,
+    {
+      param: name,
+    },
+  );
+}
+
+function isPixelSize(size: unknown): boolean {
+  return typeof size === 'string' && parsePixelSize(size) !== undefined;
 }
 
 /**

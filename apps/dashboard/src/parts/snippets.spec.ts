@@ -5,7 +5,7 @@ const request = { model: 'gpt-image-2', prompt: `It's "quoted"\nand $HOME`, size
 it('writes prompts that no shell and no language reads otherwise', () => {
   const { curl, Node, Python } = snippetsOf(request, 'sk-1', 'http://host');
   const body = /-d '([\s\S]*)'$/.exec(curl!)![1]!.replaceAll(`'\\''`, `'`);
-  expect(JSON.parse(body)).toEqual(request);
+  expect(JSON.parse(body)).toEqual({ ...request, response_format: 'url' });
   expect(Node).toContain(String.raw`prompt: "It's \"quoted\"\nand $HOME"`);
   expect(Python).toContain(String.raw`prompt="It's \"quoted\"\nand $HOME"`);
 });

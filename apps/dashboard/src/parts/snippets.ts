@@ -5,7 +5,6 @@ export interface SnippetRequest {
   readonly size: string;
   readonly resolution?: string;
   readonly quality?: string;
-  readonly response_format?: 'url';
   /** Names of the files to edit; none: a new image. */
   readonly files?: readonly string[];
   /** Name of the file of the mask. */
@@ -87,7 +86,7 @@ function generationOf(request: SnippetRequest): RequestParts {
 }
 
 function editOf(request: SnippetRequest): RequestParts {
-  const fields = fieldsOf({ ...request, response_format: 'url' });
+  const fields = fieldsOf(request);
   const { files = [], mask } = request;
   const read = (file: string): string => `fs.createReadStream(${quote(file)})`;
   const open = (file: string): string => `open(${quote(file)}, "rb")`;
@@ -110,8 +109,9 @@ function editOf(request: SnippetRequest): RequestParts {
   };
 }
 
-function fieldsOf({ model, prompt, size, resolution, quality, response_format }: SnippetRequest): [string, string][] {
-  return Object.entries({ model, prompt, size, resolution, quality, response_format }).filter(
+/** The link that the samples show is asked for: keys and deployments have other defaults. */
+function fieldsOf({ model, prompt, size, resolution, quality }: SnippetRequest): [string, string][] {
+  return Object.entries({ model, prompt, size, resolution, quality, response_format: 'url' }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
   );
 }

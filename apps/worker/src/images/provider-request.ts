@@ -28,6 +28,7 @@ export function toProviderRequest(
     outputFormat: options.outputFormat,
     outputCompression: options.outputCompression ?? undefined,
     user: options.user ?? undefined,
+    safetyIdentifier: options.safetyIdentifier,
     partialImages: options.partialImages ?? 0,
   };
 }

@@ -53,8 +53,12 @@ export function createAdapter(trustedProxies: string[] = []): FastifyAdapter {
 
 const TASKS = '/v1/tasks/';
 
-/** A task id that can't even be decoded is answered like any other unknown one, whatever follows it. */
+/**
+ * A task id that can't even be decoded is answered like any other unknown one, whatever follows it. The router takes the
+ * first character of an address for a slash, so that `*` would be the service's own.
+ */
 function readableUrl(url: string): string {
+  if (url.startsWith('*')) return `/${url}`;
   if (!url.startsWith(TASKS) || !url.includes('%')) return url;
   const [id = ''] = url.slice(TASKS.length).split(/[/?]/, 1);
   try {

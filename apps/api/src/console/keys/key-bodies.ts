@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsDefined, IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
+import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/image-request.js';
 import { KEY_SCOPES, type ApiKeyRow, type ApiKeySettings, type KeyScope } from '#accounts/api-keys.js';
 import { BudgetBody } from '../budget-body.js';
 import { IsLimit, IsWeight } from '../limit-body.js';
@@ -60,12 +61,12 @@ class KeySettingsBody extends BudgetBody {
   @Rule('isLater', laterProblem)
   expires_at?: string | null;
 
-  @ApiPropertyOptional({ type: String, nullable: true, enum: ['url', 'b64_json'] })
+  @ApiPropertyOptional({ type: String, nullable: true, enum: DEFAULT_RESPONSE_FORMATS })
   @IsOptional()
-  @OneOf('url', 'b64_json')
-  default_response_format?: 'url' | 'b64_json' | null;
+  @OneOf(...DEFAULT_RESPONSE_FORMATS)
+  default_response_format?: DefaultResponseFormat | null;
 
-  @ApiPropertyOptional({ type: Boolean })
+  @ApiPropertyOptional({ type: Boolean, nullable: true })
   @IsOptional()
   @IsBoolean()
   allow_pixel_size?: boolean | null;
@@ -117,7 +118,7 @@ export function keySettings(body: KeyChangeBody | NewKeyBody): Partial<ApiKeySet
     tasksInFlight: body.tasks_in_flight,
     expiresAt: typeof expires === 'string' ? new Date(expires) : expires,
     defaultResponseFormat: body.default_response_format,
-    allowPixelSize: body.allow_pixel_size === null ? false : body.allow_pixel_size,
+    allowPixelSize: body.allow_pixel_size,
     submitMode: body.submit_mode === null ? 'sync' : body.submit_mode,
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));

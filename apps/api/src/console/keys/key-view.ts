@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/image-request.js';
 import { decimalOf } from '#contract/money.js';
 import { KEY_SCOPES, type ApiKeyRow, type KeyScope } from '#accounts/api-keys.js';
 import type { Budget } from '#billing/budgets.js';
@@ -43,11 +44,16 @@ export class KeyView {
   @ApiProperty({ type: 'integer', nullable: true })
   tasks_in_flight!: number | null;
 
-  @ApiProperty({ type: String, nullable: true, enum: ['url', 'b64_json'] })
-  default_response_format!: 'url' | 'b64_json' | null;
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    enum: DEFAULT_RESPONSE_FORMATS,
+    description: 'Null: as the deployment has it.',
+  })
+  default_response_format!: DefaultResponseFormat | null;
 
-  @ApiProperty()
-  allow_pixel_size!: boolean;
+  @ApiProperty({ type: Boolean, nullable: true, description: 'Null: as the deployment has it.' })
+  allow_pixel_size!: boolean | null;
 
   @ApiProperty({ enum: ['sync', 'apimart'] })
   submit_mode!: 'sync' | 'apimart';

@@ -1,4 +1,4 @@
-import { Accordion, MultiSelect, Select, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
+import { Accordion, MultiSelect, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -28,8 +28,8 @@ interface Fields {
   polls_per_minute: number | string;
   tasks_in_flight: number | string;
   weight: number | string;
-  default_response_format: string;
-  allow_pixel_size: boolean;
+  default_response_format: '' | 'both' | 'url' | 'b64_json';
+  allow_pixel_size: '' | 'yes' | 'no';
   submit_mode: 'sync' | 'apimart';
 }
 
@@ -138,10 +138,11 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
             <Stack gap="sm">
               <Select
                 label="Response format"
-                description="LibreChat needs Base64"
+                description="Of calls that do not ask for one"
                 allowDeselect={false}
                 data={[
-                  { value: '', label: 'Endpoint default' },
+                  { value: '', label: 'Default of this installation' },
+                  { value: 'both', label: 'Link and Base64' },
                   { value: 'url', label: 'Link (url)' },
                   { value: 'b64_json', label: 'Base64 (b64_json)' },
                 ]}
@@ -157,10 +158,16 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
                 ]}
                 {...form.getInputProps('submit_mode')}
               />
-              <Switch
-                label="Accept pixel sizes, such as 1024x1024"
-                description="Open WebUI and NextChat send them"
-                {...form.getInputProps('allow_pixel_size', { type: 'checkbox' })}
+              <Select
+                label="Sizes in pixels, such as 1024x1024"
+                description="Most OpenAI clients send them"
+                allowDeselect={false}
+                data={[
+                  { value: '', label: 'Default of this installation' },
+                  { value: 'yes', label: 'Accept' },
+                  { value: 'no', label: 'Reject' },
+                ]}
+                {...form.getInputProps('allow_pixel_size')}
               />
             </Stack>
           </Accordion.Panel>
@@ -183,13 +190,12 @@ function fieldsOf(key?: ApiKey): Fields {
     tasks_in_flight: key?.tasks_in_flight ?? '',
     weight: key?.weight ?? 1,
     default_response_format: key?.default_response_format ?? '',
-    allow_pixel_size: key?.allow_pixel_size ?? false,
+    allow_pixel_size: answerOf(key?.allow_pixel_size ?? null),
     submit_mode: key?.submit_mode ?? 'sync',
   };
 }
 
 function settingsOf(fields: Fields): KeySettings {
-  const format = fields.default_response_format;
   return {
     name: fields.name.trim(),
     models: fields.models,
@@ -202,8 +208,8 @@ function settingsOf(fields: Fields): KeySettings {
     budget_period: fields.budget_period,
     // A key that expires on a day still works on that day, wherever it is read.
     expires_at: fields.expires === '' ? null : `${fields.expires}T23:59:59.000Z`,
-    default_response_format: format === 'url' || format === 'b64_json' ? format : null,
-    allow_pixel_size: fields.allow_pixel_size,
+    default_response_format: fields.default_response_format === '' ? null : fields.default_response_format,
+    allow_pixel_size: fields.allow_pixel_size === '' ? null : fields.allow_pixel_size === 'yes',
     submit_mode: fields.submit_mode,
   };
 }
@@ -224,5 +230,6 @@ function changesOf(key: ApiKey, fields: Fields): Partial<KeySettings> {
   return { ...changed, budget: settingsOf(fields).budget, budget_period: fields.budget_period };
 }
 
+const answerOf = (value: boolean | null): Fields['allow_pixel_size'] => (value === null ? '' : value ? 'yes' : 'no');
 const numberOf = (value: number | string): number | null => (value === '' ? null : Number(value));
 const today = (): string => new Date().toISOString().slice(0, 10);

@@ -48,7 +48,6 @@ function requestFor(key: ApiKey, first = EXAMPLE.model): SnippetRequest {
   return {
     ...EXAMPLE,
     model: key.models[0] ?? first,
-    ...(key.default_response_format === 'b64_json' ? { response_format: 'url' } : {}),
     answeredByTask: key.submit_mode === 'apimart',
   };
 }
