@@ -197,6 +197,14 @@ describe('multipart edits', () => {
     ),
   });
 
+  it('may have a file without a name, which is ignored', async () => {
+    const unnamed = bytesOf([textPart('prompt', REFUSED_PROMPT), filePart('image', PNG), filePart('gone', PNG)])
+      .toString('latin1')
+      .replace('name="gone"; ', '');
+    const { answer } = await send(Buffer.from(unnamed, 'latin1'));
+    expect([answer.status, answer.headers['x-ignored-params']]).toEqual([202, 'unnamed']);
+  });
+
   it(
     'survive any damage to their bytes',
     async () => {

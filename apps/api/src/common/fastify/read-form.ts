@@ -23,6 +23,9 @@ const PIECE_BYTES = 16_384;
 /** How long they are waited for, in ms. */
 const GATHER_MS = 20;
 
+/** What a part without a name is called, for those that tell which names they ignore. */
+const UNNAMED = 'unnamed';
+
 /** What a route makes of a form's parts, in the order in which they arrive. */
 export interface FormParts<T> {
   /** Must read the stream to its end, or destroy it. */
@@ -92,9 +95,10 @@ function readParts<T>(
 
     if (parser === undefined) return;
     // One piece of the body may hold many parts; those behind the one that was refused still come.
-    parser.on('file', (name, stream, fileName) => {
+    // A file may come without a name, whatever the type says.
+    parser.on('file', (name: string | undefined, stream, fileName) => {
       if (over) passBy(stream);
-      else parts.file(name, stream, fileName);
+      else parts.file(name ?? UNNAMED, stream, fileName);
     });
     parser.on('field', (name, value, _nameCut, valueCut) => {
       textBytes += value.length;
