@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { RequestedOptions } from '#contract/image-options.js';
 import type { ImageUsage } from '#contract/image-usage.js';
 
 /**
@@ -13,7 +14,7 @@ export interface ProviderInputImage {
 }
 
 /** One image to make. Pixels are exact; `undefined` lets the provider choose. */
-export interface ProviderImageRequest {
+export interface ProviderImageRequest extends RequestedOptions {
   readonly action: 'generation' | 'edit';
   /** What the provider calls the model. */
   readonly model: string;
@@ -26,16 +27,6 @@ export interface ProviderImageRequest {
   readonly sizes?: readonly string[] | undefined;
   readonly images: readonly ProviderInputImage[];
   readonly mask: ProviderInputImage | undefined;
-  readonly quality: string | undefined;
-  readonly background: 'transparent' | 'opaque' | 'auto' | undefined;
-  readonly moderation: string | undefined;
-  readonly inputFidelity: string | undefined;
-  readonly outputFormat: 'png' | 'jpeg' | 'webp';
-  /** 0..100, for jpeg and webp. */
-  readonly outputCompression: number | undefined;
-  readonly user: string | undefined;
-  /** Of the end user, for vendors that watch for abuse. */
-  readonly safetyIdentifier?: string | undefined;
   /** How many partial images the caller wants while it waits (0..3). */
   readonly partialImages: number;
 }

@@ -1,26 +1,17 @@
 import type { ErrorDetail } from '#contract/app-error.js';
+import type { ImageOptionValues } from '#contract/image-options.js';
 import type { ImageUsage } from '#contract/image-usage.js';
 import type { TaskCost } from '#billing/task-cost.js';
 import type { ProviderCall } from './provider-call.js';
 import type { TaskPhase, TaskStatus } from './task-status.js';
 
 /** What the caller asked for besides the prompt, validated and with defaults filled in. */
-export interface TaskOptions {
+export interface TaskOptions extends ImageOptionValues {
   /** As the caller wrote it: a ratio, `auto`, or `<w>x<h>`. */
   readonly size: string;
   readonly resolution: '1k' | '2k' | '4k' | null;
   /** Exact pixels to deliver; null = the provider chooses. */
   readonly pixels: { readonly width: number; readonly height: number } | null;
-  readonly quality: string | null;
-  readonly background: 'transparent' | 'opaque' | 'auto' | null;
-  readonly moderation: string | null;
-  readonly inputFidelity: string | null;
-  readonly outputFormat: 'png' | 'jpeg' | 'webp';
-  /** 0..100 */
-  readonly outputCompression: number | null;
-  readonly user: string | null;
-  /** Of the end user, for the provider's own watch for abuse; absent when none was given. */
-  readonly safetyIdentifier?: string;
   /** Partial images to send while the caller waits, 1..3; absent when none are wanted. */
   readonly partialImages?: number;
   /** Nothing may be adapted or left out: what can't be made exactly as it was asked for fails. Absent: it may. */

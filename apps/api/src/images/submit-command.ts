@@ -1,4 +1,5 @@
 import { AppError } from '#contract/app-error.js';
+import { optionsOf, wellFormed } from '#contract/image-options.js';
 import {
   DEFAULT_IMAGE_MODEL,
   type AsyncImageEditForm,
@@ -36,19 +37,17 @@ export interface CommandContext {
 
 /** The command of a checked generation. */
 export function generationCommand(fields: AsyncImageGenerationRequest, context: CommandContext): TaskCommand {
-  return command('generation', fields, context, { ...frameOf(fields.size ?? '1:1', fields), inputFidelity: null });
+  return command('generation', fields, context, frameOf(fields.size ?? '1:1', fields));
 }
 
 /** The command of a checked edit. */
 export function editCommand(fields: AsyncImageEditForm, context: CommandContext): TaskCommand {
-  const inputFidelity = fields.input_fidelity ?? null;
-  return command('edit', fields, context, { ...frameOf(fields.size ?? 'auto', fields), inputFidelity });
+  return command('edit', fields, context, frameOf(fields.size ?? 'auto', fields));
 }
 
-function frameOf(
-  size: string,
-  fields: ImageFields,
-): Pick<TaskOptions, 'size' | 'resolution'> & { pixels: Pixels | null } {
+type Frame = Pick<TaskOptions, 'size' | 'resolution'> & { pixels: Pixels | null };
+
+function frameOf(size: string, fields: ImageFields): Frame {
   if (!isImageSize(size)) return { size, resolution: null, pixels: parsePixelSize(size) ?? null };
   const resolution = (fields.resolution ?? DEFAULT_RESOLUTION) as Resolution;
   return { size, resolution, pixels: pixelsFor(size, resolution) };
@@ -61,18 +60,12 @@ function command(
   action: TaskCommand['action'],
   fields: ImageFields,
   context: CommandContext,
-  frame: Pick<TaskOptions, 'size' | 'resolution' | 'inputFidelity'> & { pixels: Pixels | null },
+  frame: Frame,
 ): TaskCommand {
   const model = fields.model ?? DEFAULT_IMAGE_MODEL;
   const options: TaskOptions = {
     ...frame,
-    quality: fields.quality ?? null,
-    background: fields.background ?? null,
-    moderation: fields.moderation ?? null,
-    outputFormat: fields.output_format ?? 'png',
-    outputCompression: fields.output_compression ?? null,
-    user: fields.user === undefined ? null : wellFormed(fields.user),
-    ...(fields.safety_identifier === undefined ? {} : { safetyIdentifier: wellFormed(fields.safety_identifier) }),
+    ...optionsOf(fields),
     ...(fields.stream === true && fields.partial_images ? { partialImages: fields.partial_images } : {}),
     ...(fields.strict === true ? { strict: true } : {}),
     ...(context.ignored.length === 0 ? {} : { ignored: shownNames(context.ignored) }),
@@ -91,11 +84,6 @@ function command(
     asynchronous: context.asynchronous,
     cost: context.costOf(model, options),
   };
-}
-
-/** Half of a surrogate pair can't be stored; it becomes the replacement character, as in any UTF-8 text. */
-function wellFormed(text: string): string {
-  return Buffer.from(text, 'utf8').toString('utf8');
 }
 
 interface AskedSize {

@@ -1,3 +1,4 @@
+import { requestedOptions } from '#contract/image-options.js';
 import { pixelsFor } from '#contract/pixel-table.js';
 import type { ProviderImageRequest } from '#providers/image-provider.js';
 import type { Candidate } from '#routing/route-plan.js';
@@ -21,14 +22,7 @@ export function toProviderRequest(
     squareEdge: options.resolution === null ? undefined : pixelsFor('1:1', options.resolution)?.width,
     images: inputs.images,
     mask: inputs.mask,
-    quality: options.quality ?? undefined,
-    background: options.background ?? undefined,
-    moderation: options.moderation ?? undefined,
-    inputFidelity: options.inputFidelity ?? undefined,
-    outputFormat: options.outputFormat,
-    outputCompression: options.outputCompression ?? undefined,
-    user: options.user ?? undefined,
-    safetyIdentifier: options.safetyIdentifier,
+    ...requestedOptions(options),
     partialImages: options.partialImages ?? 0,
   };
 }

@@ -1,0 +1,56 @@
+/**
+ * What a request may ask of a provider besides prompt, images, and size. A new field is declared in the request's class
+ * (image-request.ts), here, and used by the adapters that know it.
+ */
+export interface ImageOptionValues {
+  readonly quality: string | null;
+  readonly background: 'transparent' | 'opaque' | 'auto' | null;
+  readonly moderation: string | null;
+  readonly inputFidelity: string | null;
+  readonly outputFormat: 'png' | 'jpeg' | 'webp';
+  /** 0..100, for jpeg and webp. */
+  readonly outputCompression: number | null;
+  /** The caller's name for its end user. */
+  readonly user: string | null;
+  /** A digest by which the provider knows the end user. Tasks from before it existed have none. */
+  readonly safetyIdentifier?: string | null;
+}
+
+/** The same as adapters get them: undefined = not asked for. */
+export type RequestedOptions = {
+  readonly [Name in keyof ImageOptionValues]:
+    Exclude<ImageOptionValues[Name], null> | (null extends ImageOptionValues[Name] ? undefined : never);
+};
+
+const FIELDS = {
+  quality: 'quality',
+  background: 'background',
+  moderation: 'moderation',
+  inputFidelity: 'input_fidelity',
+  outputFormat: 'output_format',
+  outputCompression: 'output_compression',
+  user: 'user',
+  safetyIdentifier: 'safety_identifier',
+} as const satisfies Record<keyof ImageOptionValues, string>;
+
+type Fields = { readonly [Name in keyof ImageOptionValues as (typeof FIELDS)[Name]]?: ImageOptionValues[Name] };
+
+/** The options of a checked request; what it does not say is null, and the format is png. */
+export function optionsOf(fields: Fields): ImageOptionValues {
+  const given = Object.entries(FIELDS).map(([name, field]) => [name, wellFormed(fields[field] ?? null)] as const);
+  return {
+    ...(Object.fromEntries(given) as unknown as ImageOptionValues),
+    outputFormat: fields.output_format ?? 'png',
+  };
+}
+
+/** A task's options for an adapter. */
+export function requestedOptions(options: ImageOptionValues): RequestedOptions {
+  const names = Object.keys(FIELDS) as (keyof ImageOptionValues)[];
+  return Object.fromEntries(names.map((name) => [name, options[name] ?? undefined])) as unknown as RequestedOptions;
+}
+
+/** Half of a surrogate pair can't be stored; it becomes the replacement character, as in any UTF-8 text. */
+export function wellFormed<T>(value: T): T | string {
+  return typeof value === 'string' ? Buffer.from(value, 'utf8').toString('utf8') : value;
+}
