@@ -4,7 +4,7 @@ import { PrismaService } from '#database/prisma.service.js';
 import type { QueueEntry } from '#queue/image-queue.js';
 import type { CallEnd, CallStart, ProviderCall } from './provider-call.js';
 import { toTask } from './task-columns.js';
-import { claimTask, endTask, letGo, nameCall, renewLeases, startCall, writeProgress } from './task.sql.js';
+import { claimTask, endTask, releaseTask, nameCall, renewLeases, startCall, writeProgress } from './task.sql.js';
 import type { Lease, Task, TaskError, TaskImage, TaskInput } from './task.js';
 
 /** A task in the hands of one worker. `attempt` is the fence that every later move must name. */
@@ -36,7 +36,7 @@ export interface ClaimedTask {
 
 /** The database did not answer a move in time: it may have been made, or be made later. */
 export class TransitionUnanswered extends Error {
-  override readonly name = 'MoveUnanswered';
+  override readonly name = 'TransitionUnanswered';
 }
 
 /** What completes a task. */
@@ -48,7 +48,7 @@ export interface TaskResult {
 
 /**
  * Every move of a task that a worker makes: one UPDATE each, which changes nothing (and answers false) when the
- * worker no longer holds the task. All times are the database's. Those that answer true or false throw MoveUnanswered
+ * worker no longer holds the task. All times are the database's. Those that answer true or false throw TransitionUnanswered
  * and nothing else.
  */
 @Injectable()
@@ -134,7 +134,7 @@ export class TaskTransitions {
    * place in the queue to take, if still held.
    */
   async giveBack(lease: Lease, delayMs: number, end?: CallEnd, wait = false): Promise<QueueEntry | undefined> {
-    return placeOf(lease, delayMs, await letGo(this.prisma.pool, lease, delayMs, { call: end, wait }));
+    return placeOf(lease, delayMs, await releaseTask(this.prisma.pool, lease, delayMs, { call: end, wait }));
   }
 
   /**
@@ -142,7 +142,7 @@ export class TaskTransitions {
    * `delayMs` to ask for the job. Answers like `giveBack`.
    */
   async park(lease: Lease, delayMs: number): Promise<QueueEntry | undefined> {
-    return placeOf(lease, delayMs, await letGo(this.prisma.pool, lease, delayMs, { parked: true }));
+    return placeOf(lease, delayMs, await releaseTask(this.prisma.pool, lease, delayMs, { parked: true }));
   }
 }
 

@@ -275,7 +275,7 @@ const LET_GO = {
  * Nobody holds the task until its next try, under a new epoch, which comes back. `parked`: its provider works on, so it
  * keeps its phase, its call and its start; `wait`: this was no try.
  */
-export async function letGo(
+export async function releaseTask(
   database: Queryable,
   { id, attempt }: Lease,
   delayMs: number,

@@ -67,13 +67,13 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
     provider: () => provider(ALL),
     behave: (behaviour, wanted) => {
       callsBefore = vendor.calls.length;
-      const { moderated, refused, withoutPicture } = vendor.shapes;
+      const { moderated, refused, withoutImage: withoutImage } = vendor.shapes;
       const plans: Record<typeof behaviour, Script | undefined> = {
         picture: undefined,
         moderation: moderated(),
         'rate-limit': refused(429, 'resource_exhausted', { 'retry-after': '1' }),
         failure: refused(500, 'internal'),
-        'no-picture': withoutPicture(),
+        'no-picture': withoutImage(),
         hang: hang(),
       };
       const script = plans[behaviour];

@@ -257,7 +257,7 @@ describe('running one task', () => {
       throw context.signal.reason as Error;
     });
     await worker(slow).run(id);
-    expect(await aborted.promise).toMatchObject({ name: 'HoldLost' });
+    expect(await aborted.promise).toMatchObject({ name: 'LeaseLost' });
     expect(await read(id)).toMatchObject({ status: 'pending', error: null });
     expect(await objects()).toEqual(before);
   });

@@ -10,7 +10,7 @@ interface LibraryShapes {
   readonly key: { readonly header: string; readonly value: (secret: string) => string };
   readonly path: string;
   readonly finished: (image: { readonly url: string; readonly base64: string }) => Script;
-  readonly withoutPicture: () => Script;
+  readonly withoutImage: () => Script;
   /** Refused before the drawing, by status. */
   readonly refused: (status: number, word: string, headers?: Record<string, string>) => Script;
   /** Refused for what was asked for. */
@@ -41,7 +41,7 @@ const LIBRARY_SHAPES: Readonly<Record<LibraryVendorType, LibraryShapes>> = {
         has_nsfw_concepts: [false],
         prompt: '',
       }),
-    withoutPicture: () => json({ images: [], seed: 7, prompt: '' }),
+    withoutImage: () => json({ images: [], seed: 7, prompt: '' }),
     refused: (status, word, headers) =>
       json({ detail: [{ loc: ['body'], msg: 'No.', type: word, url: 'https://docs.fal.ai/errors' }] }, status, headers),
     moderated: () => json({ detail: [{ loc: ['body', 'prompt'], msg: 'No.', type: 'content_policy_violation' }] }, 422),
@@ -56,7 +56,7 @@ const LIBRARY_SHAPES: Readonly<Record<LibraryVendorType, LibraryShapes>> = {
         content: { role: 'model', parts: [{ inlineData: { mimeType: 'image/png', data: base64 } }] },
         finishReason: 'STOP',
       }),
-    withoutPicture: () => gemini({ content: { role: 'model', parts: [{ text: 'No.' }] }, finishReason: 'STOP' }),
+    withoutImage: () => gemini({ content: { role: 'model', parts: [{ text: 'No.' }] }, finishReason: 'STOP' }),
     refused: (status, word, headers) =>
       json({ error: { code: status, message: 'No.', status: word.toUpperCase() } }, status, headers),
     moderated: () => json({ promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, responseId: 'r2' }),

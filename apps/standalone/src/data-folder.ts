@@ -26,7 +26,7 @@ export class DataFolder {
     return join(this.path, 'standalone.lock');
   }
 
-  get firstPicture(): string {
+  get firstImage(): string {
     return join(this.path, 'first-picture.png');
   }
 

@@ -8,7 +8,7 @@ const TIMEOUT_MS = 120_000;
 const EDGE = 2048;
 
 /** The first image, and where it goes. */
-export interface PictureOrder {
+export interface FirstImageOrder {
   /** Address of the API. */
   readonly url: string;
   readonly apiKey: string;
@@ -34,7 +34,7 @@ export function isFree(
 }
 
 /** Orders one image as any client would and saves it. Throws with the API's own sentence. */
-export async function orderFirstImage({ url, apiKey, file, signal }: PictureOrder): Promise<MadeImage> {
+export async function orderFirstImage({ url, apiKey, file, signal }: FirstImageOrder): Promise<MadeImage> {
   const since = performance.now();
   const response = await fetch(`${url}/v1/images/generations`, {
     method: 'POST',
@@ -51,12 +51,12 @@ export async function orderFirstImage({ url, apiKey, file, signal }: PictureOrde
 }
 
 /** Has the same image drawn in this process, past the queue and every vendor. */
-export async function drawFirstImage({ file, signal }: PictureOrder): Promise<MadeImage> {
+export async function drawFirstImage({ file, signal }: FirstImageOrder): Promise<MadeImage> {
   const since = performance.now();
-  const { drawPicture } = await import('#providers/sandbox/picture.js');
+  const { drawImage: drawImage } = await import('#providers/sandbox/picture.js');
   const nothing = { images: [], mask: undefined, quality: undefined, background: undefined, moderation: undefined };
   const wanted = { inputFidelity: undefined, outputFormat: 'png', outputCompression: undefined } as const;
-  const { bytes } = await drawPicture(
+  const { bytes } = await drawImage(
     {
       ...{ action: 'generation', model: 'gpt-image-2', prompt: PROMPT, width: EDGE, height: EDGE },
       ...{ ...nothing, ...wanted, user: undefined, partialImages: 0 },

@@ -9,7 +9,7 @@ import { SetupError } from '#embedded/setup-error.js';
 import { firstAdminLink } from './admin.js';
 import { DataFolder, MIGRATIONS } from './data-folder.js';
 import { DataLock } from './data-lock.js';
-import { drawFirstImage, isFree, orderFirstImage, type PictureOrder } from './first-image.js';
+import { drawFirstImage, isFree, orderFirstImage, type FirstImageOrder } from './first-image.js';
 import { greeting, seconds } from './greeting.js';
 import { LogFiles } from './log-files.js';
 import { StandaloneConfig } from './standalone.config.js';
@@ -63,7 +63,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
     await Promise.race([untilReady(product.url, signals.stop), product.firstFailure(), aborted(signals.stop)]);
     progress(say, since, `API and ${config.workers === 1 ? 'a worker' : `${config.workers} workers`} are ready`);
     const image = await Promise.race([
-      firstPicture({ url: product.url, apiKey, file: folder.firstPicture, signal: signals.stop }, isFree(config, env)),
+      firstImage({ url: product.url, apiKey, file: folder.firstImage, signal: signals.stop }, isFree(config, env)),
       product.firstFailure(),
       aborted(signals.stop),
     ]);
@@ -153,7 +153,7 @@ async function untilReady(url: string, signal: AbortSignal): Promise<void> {
 }
 
 /** Makes the image at the first start only, and never buys it; a failure is told, and the product runs on. */
-async function firstPicture(order: PictureOrder, free: boolean): Promise<string> {
+async function firstImage(order: FirstImageOrder, free: boolean): Promise<string> {
   const { file, signal } = order;
   if (existsSync(file)) return file;
   try {

@@ -9,7 +9,7 @@ import type {
   ProviderImageResult,
 } from '../image-provider.js';
 import { ProviderError } from '../provider-error.js';
-import { blocked, libraryFailed, withoutPicture } from './failures.js';
+import { blocked, libraryFailed, withoutImage } from './failures.js';
 import { GuardedFetch } from './guarded-fetch.js';
 import type { LibraryAnswer, LibraryCall, LibraryOrder, LibraryVendor, ModelInput } from './library-vendor.js';
 
@@ -55,7 +55,7 @@ export class AiSdkProvider implements ImageProvider {
     const answer = await this.ask(request, order, guarded, context.signal);
     if (vendor.isBlocked(answer)) throw blocked();
     const [image] = answer.images;
-    if (image === undefined) throw withoutPicture();
+    if (image === undefined) throw withoutImage();
     context.onProgress(100);
     const usage = usageOf(answer);
     return {

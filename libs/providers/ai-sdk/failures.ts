@@ -11,7 +11,7 @@ export function blocked(): ProviderError {
 }
 
 /** An answer to a call that was carried out, without an image in it. */
-export function withoutPicture(): ProviderError {
+export function withoutImage(): ProviderError {
   return unusable('no', new Error('the answer has no image'));
 }
 

@@ -14,7 +14,7 @@ import { ProviderError } from '../provider-error.js';
 import { Alarm } from './alarm.js';
 import { clearMask } from './clear-mask.js';
 import { ComfyServer, type JobState, type SavedImage } from './comfy-server.js';
-import { endedJob, failedJob, lostJob, withoutJob, withoutPicture } from './failures.js';
+import { endedJob, failedJob, lostJob, withoutJob, withoutImage } from './failures.js';
 import { JobEvents } from './job-events.js';
 import { orderFor, type Order, type Workflows } from './order.js';
 import { seedOf } from './workflow.js';
@@ -112,7 +112,7 @@ export class ComfyUiProvider implements ImageProvider {
     try {
       const images = await this.finished(jobId, order, alarm, context);
       const [image] = images;
-      if (image === undefined) throw withoutPicture();
+      if (image === undefined) throw withoutImage();
       return await this.view(image, signal);
     } catch (error) {
       if (signal.aborted && !jobGoesOn(signal.reason)) await this.server.cancel(jobId);

@@ -59,7 +59,7 @@ export function lostJob(fate: Fate): ProviderError {
 }
 
 /** A finished job that saved no image. */
-export function withoutPicture(): ProviderError {
+export function withoutImage(): ProviderError {
   return unusable('the workflow saved no image');
 }
 

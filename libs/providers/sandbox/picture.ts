@@ -27,7 +27,7 @@ export interface DrawnImage {
 }
 
 /** Draws and encodes what was asked for. `prompt` is the request's, without directives. */
-export async function drawPicture(
+export async function drawImage(
   request: ProviderImageRequest,
   prompt: string,
   signal: AbortSignal,
@@ -35,7 +35,7 @@ export async function drawPicture(
   await registerFonts(fontFiles());
   const { width, height } = sizeOf(request);
   const warnings: string[] = [];
-  const pipeline = await openPicture(request, { prompt, width, height, signal, warnings });
+  const pipeline = await openStoredImage(request, { prompt, width, height, signal, warnings });
   signal.throwIfAborted();
   const bytes = await inTurn(() => encodeAs(pipeline, request.outputFormat, request.outputCompression).toBuffer());
   return { bytes, width, height, warnings };
@@ -70,7 +70,7 @@ interface Plan {
   readonly warnings: string[];
 }
 
-async function openPicture(request: ProviderImageRequest, plan: Plan): Promise<Sharp> {
+async function openStoredImage(request: ProviderImageRequest, plan: Plan): Promise<Sharp> {
   const { images, mask, action, outputFormat } = request;
   const { prompt, width, height, signal, warnings } = plan;
   const painting = planPainting(prompt, mask === undefined ? images : [...images, mask]);

@@ -10,7 +10,7 @@ import type {
 import { gridSize, textOfSize, type SizeGrid } from '../offered-size.js';
 import { readDirectives, type Directives } from './directives.js';
 import { actOut } from './faults.js';
-import { drawPartial, drawPicture, sizeOf } from './picture.js';
+import { drawPartial, drawImage, sizeOf } from './picture.js';
 import { countUsage } from './usage.js';
 
 /** How many times progress is told while a latency passes. */
@@ -78,7 +78,7 @@ export class SandboxProvider implements ImageProvider {
     directives: Directives,
     context: ProviderCallContext,
   ): Promise<ProviderImageResult> {
-    const image = await drawPicture(request, directives.prompt, context.signal);
+    const image = await drawImage(request, directives.prompt, context.signal);
     context.signal.throwIfAborted();
     context.onProgress(DRAWN);
     await passTime(directives, context, async (tick) => {

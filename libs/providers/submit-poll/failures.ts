@@ -83,7 +83,7 @@ export function withoutJob(cause: unknown): ProviderError {
 }
 
 /** A finished job with no entry for an image; or with one and nothing in it, which was charged like any other. */
-export function withoutPicture(hasEntry: boolean): ProviderError {
+export function withoutImage(hasEntry: boolean): ProviderError {
   return unusable("the provider's job is complete and has no image", hasEntry ? 'yes' : 'no');
 }
 

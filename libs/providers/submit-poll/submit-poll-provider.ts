@@ -14,7 +14,7 @@ import type {
 } from '../image-provider.js';
 import { ProviderError } from '../provider-error.js';
 import type { Dialect, ModelOption } from './dialect.js';
-import { cancelledJob, failedJob, lostJob, vendorError, withoutPicture } from './failures.js';
+import { cancelledJob, failedJob, lostJob, vendorError, withoutImage } from './failures.js';
 import { orderFor, refuseMask, type Order } from './order.js';
 import { Vendor, type Look } from './vendor.js';
 
@@ -128,7 +128,7 @@ export class SubmitPollProvider implements ImageProvider {
     { signal, waitedMs }: ProviderCallContext,
   ): Promise<readonly Buffer[] | undefined> {
     const image = this.settings.dialect.picture(task);
-    if (typeof image !== 'string' || image === '') throw withoutPicture(image === '');
+    if (typeof image !== 'string' || image === '') throw withoutImage(image === '');
     if (!/^https?:/i.test(image)) return bytesOf(image);
     try {
       return [await fetchImage(this.fetcher, image, signal)];

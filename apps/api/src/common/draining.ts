@@ -36,7 +36,7 @@ export class Draining implements OnModuleDestroy, OnApplicationShutdown {
     else this.passing.add(call);
   }
 
-  letGo(call: AbortController): void {
+  releaseTask(call: AbortController): void {
     this.held.delete(call);
     this.passing.delete(call);
   }

@@ -9,7 +9,7 @@ import { OBJECT_STORE } from '#storage/storage.module.js';
 import type { Task } from '#tasks/task.js';
 import { TaskLinks } from '#answers/task-links.js';
 import type { Accepted } from './accept-image.js';
-import { failureOf, nameTask, openPicture, stillRunning } from './answer-parts.js';
+import { failureOf, nameTask, openStoredImage, stillRunning } from './answer-parts.js';
 import { base64Body, BASE64_PLACE } from './base64-body.js';
 import type { CallMode } from './call-mode.js';
 import { DeliveryMarks } from './delivery-marks.js';
@@ -73,7 +73,7 @@ export class AnswerImage {
     if (mode.waitSeconds !== undefined) void reply.header('preference-applied', `wait=${mode.waitSeconds}`);
     const link = format === 'b64_json' ? {} : { url: this.links.linkTo(task, image).url ?? '' };
     if (format === 'url') return () => void reply.code(200).send(imageResponse(task, image, link));
-    const stored = await openPicture(this.store, task, image);
+    const stored = await openStoredImage(this.store, task, image);
     const body = base64Body(imageResponse(task, image, { ...link, b64_json: BASE64_PLACE }), stored);
     return () => void reply.code(200).type('application/json').header('content-length', body.length).send(body.stream);
   }

@@ -41,7 +41,7 @@ export function failureOf(task: Task): AppError {
 }
 
 /** Opens a task's image. Throws AppError `storage_error` when it can't be read. */
-export async function openPicture(store: ObjectStore, task: Task, image: TaskImage): Promise<StoredObject> {
+export async function openStoredImage(store: ObjectStore, task: Task, image: TaskImage): Promise<StoredObject> {
   return store.open(image.key).catch((cause: unknown) => {
     throw new AppError('storage_error', 'The image cannot be read right now. Poll the task for a link.', {
       taskId: task.id,

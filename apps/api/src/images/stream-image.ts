@@ -10,7 +10,7 @@ import { ApiConfig } from '../common/api.config.js';
 import { errorBody } from '../common/error-reply.js';
 import { EventStream } from '../common/event-stream.js';
 import type { Accepted } from './accept-image.js';
-import { failureOf, nameTask, openPicture, stillRunning } from './answer-parts.js';
+import { failureOf, nameTask, openStoredImage, stillRunning } from './answer-parts.js';
 import { base64Body, BASE64_PLACE } from './base64-body.js';
 import { DeliveryMarks } from './delivery-marks.js';
 import { HeldCalls } from './held-calls.js';
@@ -69,7 +69,7 @@ export class StreamImage {
   private async finish(task: Task, events: EventStream): Promise<void> {
     const image = task.images?.[0];
     if (task.status !== 'completed' || image === undefined) throw failureOf(task);
-    const stored = await openPicture(this.store, task, image);
+    const stored = await openStoredImage(this.store, task, image);
     const data = completedEvent(task, image, BASE64_PLACE);
     await events.endWith(data.type, base64Body(data, stored).stream);
   }

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'react';
 import { queryClient, taskQuery } from './queries.ts';
 import { addressOf } from './request.ts';
-import type { PartialPicture, TaskDetail } from './types.ts';
+import type { PartialImage, TaskDetail } from './types.ts';
 
 /** Keeps a task's query up to date until it ends, and answers the newest partial image as an address, if there is one. */
 export function useFollowTask(id: string | null, isRunning: boolean): string | null {
-  const [picture, setPicture] = useState<{ id: string; url: string } | null>(null);
+  const [picture, setImage] = useState<{ id: string; url: string } | null>(null);
   useEffect(() => {
     if (id === null || !isRunning) return;
     const source = new EventSource(addressOf(`/tasks/${encodeURIComponent(id)}/events`));
@@ -19,8 +19,8 @@ export function useFollowTask(id: string | null, isRunning: boolean): string | n
       void queryClient.invalidateQueries({ queryKey: ['tasks'] });
     });
     source.addEventListener('partial', ({ data }: MessageEvent<string>) => {
-      const { b64_json: base64, output_format: format } = JSON.parse(data) as PartialPicture;
-      setPicture({ id, url: `data:image/${format};base64,${base64}` });
+      const { b64_json: base64, output_format: format } = JSON.parse(data) as PartialImage;
+      setImage({ id, url: `data:image/${format};base64,${base64}` });
     });
     return () => source.close();
   }, [id, isRunning]);

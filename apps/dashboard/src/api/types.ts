@@ -24,10 +24,10 @@ export type TimelineEvent = Schema['TaskEventView'];
 /** A delivery of a task's webhook. */
 export type Delivery = Schema['TaskDeliveryView'];
 export type AcceptedTask = Schema['AcceptedTaskView'];
-export type PartialPicture = Schema['PartialPictureView'];
+export type PartialImage = Schema['PartialPictureView'];
 
 /** What the playground asks for; the model says which texts it knows. */
-export type PictureRequest = Readonly<
+export type ImageOrder = Readonly<
   Record<keyof Pick<Schema['ImageGenerationRequest'], 'model' | 'prompt' | 'size' | 'resolution' | 'quality'>, string>
 >;
 

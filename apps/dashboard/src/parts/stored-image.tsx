@@ -20,7 +20,7 @@ function nameOf(url: string): string {
   return url.split('?', 1)[0] ?? url;
 }
 
-interface StoredPictureProps extends Omit<ImageProps, 'src' | 'onError'> {
+interface StoredImageProps extends Omit<ImageProps, 'src' | 'onError'> {
   readonly url: string;
   readonly alt: string;
   /** What stands there when it can't be shown. */
@@ -31,9 +31,9 @@ interface StoredPictureProps extends Omit<ImageProps, 'src' | 'onError'> {
 }
 
 /** An image of the service; one that is no longer there leaves a quiet place that says so. */
-export function StoredPicture({ url, missing, opens, w, h, ...look }: StoredPictureProps) {
+export function StoredImage({ url, missing, opens, w, h, ...look }: StoredImageProps) {
   const { src, isBroken, onError } = useSteadyLink(url);
-  if (isBroken) return <NoPicture size={typeof w === 'number' ? w : undefined}>{missing}</NoPicture>;
+  if (isBroken) return <NoImage size={typeof w === 'number' ? w : undefined}>{missing}</NoImage>;
   const picture = <Image src={src} onError={onError} w={w} h={h} {...look} />;
   if (opens === undefined) return picture;
   return (
@@ -45,10 +45,9 @@ export function StoredPicture({ url, missing, opens, w, h, ...look }: StoredPict
 
 /** The small image of a task in a list, `size` pixels square; a word where there is none any more. */
 export function Thumbnail({ task, size }: { readonly task: TaskRow; readonly size: number }) {
-  if (task.thumbnail_url === null)
-    return <NoPicture size={size}>{task.status === 'completed' ? 'Expired' : ''}</NoPicture>;
+  if (task.thumbnail_url === null) return <NoImage size={size}>{task.status === 'completed' ? 'Expired' : ''}</NoImage>;
   return (
-    <StoredPicture
+    <StoredImage
       url={task.thumbnail_url}
       alt=""
       missing="Missing"
@@ -61,13 +60,13 @@ export function Thumbnail({ task, size }: { readonly task: TaskRow; readonly siz
   );
 }
 
-interface NoPictureProps {
+interface NoImageProps {
   /** Of a square in pixels; undefined: as wide as there is room. */
   readonly size: number | undefined;
   readonly children: string;
 }
 
-function NoPicture({ size, children }: NoPictureProps) {
+function NoImage({ size, children }: NoImageProps) {
   return (
     <Center className="no-picture" w={size ?? '100%'} h={size ?? 160} fz={size === undefined ? 'sm' : 10}>
       {children}

@@ -26,7 +26,7 @@ export class CompleteTask {
   ) {}
 
   /**
-   * False when the task has ended in another way meanwhile; then the image is not wanted. Throws PictureNotStored when
+   * False when the task has ended in another way meanwhile; then the image is not wanted. Throws ImageNotStored when
    * it could not be written down.
    */
   async complete(attempt: Attempt, provider: ProviderEntry, result: TaskResult): Promise<boolean> {

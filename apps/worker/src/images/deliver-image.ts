@@ -10,7 +10,7 @@ import { adaptations, sizesOf } from './adaptations.js';
 import type { Attempt } from './attempt.js';
 import { CompleteTask } from './complete-task.js';
 import { ImageNotStored } from './failure-verdict.js';
-import type { KeptPicture } from './keep-thumbnail.js';
+import type { KeptImage } from './keep-thumbnail.js';
 import type { OrderedImage } from './order-image.js';
 import { putWithRetries } from './put-with-retries.js';
 import { TaskProgress } from './task-progress.js';
@@ -26,9 +26,9 @@ export class DeliverImage {
 
   /**
    * The image, if it is the task's now; its object is deleted if it is not. Throws AppError when a strict caller may
-   * not be given it, PictureNotStored, and the reason of the attempt's signal.
+   * not be given it, ImageNotStored, and the reason of the attempt's signal.
    */
-  async deliver(attempt: Attempt, { made, picture }: OrderedImage): Promise<KeptPicture | undefined> {
+  async deliver(attempt: Attempt, { made, picture }: OrderedImage): Promise<KeptImage | undefined> {
     const { claimed, lease } = attempt;
     const warnings = [...made.warnings, ...adaptations(picture)];
     refuseAdapted(claimed, warnings);

@@ -3,7 +3,7 @@ import { ImageError } from '#images/image-error.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { StorageError } from '#storage/object-store.js';
 import { TransitionUnanswered } from '#tasks/task-transitions.js';
-import { NobodyFree, ImageNotStored, StartNotCounted, verdictOn } from './failure-verdict.js';
+import { NoProviderFree, ImageNotStored, StartNotCounted, verdictOn } from './failure-verdict.js';
 import { DeadlinePassed, LeaseLost, ShuttingDown } from './leases.js';
 
 const PAID = { free: false, interrupted: 'fail' } as const;
@@ -17,7 +17,7 @@ function providerError(charged: 'no' | 'maybe' | 'yes', retryable = true): Provi
 
 describe('verdictOn', () => {
   it('leaves a task alone that another worker holds', () => {
-    expect(verdictOn(new LeaseLost(), facts)).toEqual({ kind: 'walk-away' });
+    expect(verdictOn(new LeaseLost(), facts)).toEqual({ kind: 'release' });
   });
 
   it('gives a task back at once when the process stops', () => {
@@ -44,13 +44,15 @@ describe('verdictOn', () => {
   it('lets a job that its provider has named go on when only the asking is cut short', () => {
     const named = { ...facts, resumable: true };
     expect(verdictOn(new ShuttingDown(), named)).toEqual({ kind: 'park', delayMs: 0 });
-    expect(verdictOn(new NobodyFree(5_000), named)).toEqual({ kind: 'park', delayMs: 5_000 });
+    expect(verdictOn(new NoProviderFree(5_000), named)).toEqual({ kind: 'park', delayMs: 5_000 });
     expect(verdictOn(providerError('maybe'), named).kind).toBe('fail');
     expect(verdictOn(providerError('no'), named).kind).toBe('give-back');
   });
 
   it('lets a task wait while nobody is free, at least a second and at most half a minute', () => {
-    const delays = [0, 1_500.5, 999_999].map((ms) => verdictOn(new NobodyFree(ms), { ...facts, tries: 99, starts: 3 }));
+    const delays = [0, 1_500.5, 999_999].map((ms) =>
+      verdictOn(new NoProviderFree(ms), { ...facts, tries: 99, starts: 3 }),
+    );
     expect(delays).toEqual([1_000, 1_501, 30_000].map((delayMs) => ({ kind: 'give-back', delayMs, wait: true })));
   });
 
@@ -92,7 +94,7 @@ describe('verdictOn', () => {
 
   it('does not blame a task for a database that did not answer', () => {
     expect(verdictOn(new StartNotCounted('not counted'), facts)).toEqual({ kind: 'give-back', delayMs: 1_000 });
-    expect(verdictOn(new TransitionUnanswered('no answer'), facts)).toEqual({ kind: 'walk-away' });
+    expect(verdictOn(new TransitionUnanswered('no answer'), facts)).toEqual({ kind: 'release' });
   });
 
   it('calls a passed deadline by its name and a bug an internal error', () => {

@@ -8,7 +8,7 @@ import { DeadlinePassed, LeaseLost, ShuttingDown } from './leases.js';
 
 /** The image was made, and maybe paid for, but the store did not take it. */
 export class ImageNotStored extends Error {
-  override readonly name = 'PictureNotStored';
+  override readonly name = 'ImageNotStored';
 }
 
 /** The start was not written down for certain, so the provider was not called. */
@@ -17,8 +17,8 @@ export class StartNotCounted extends Error {
 }
 
 /** Everybody who could make the image refuses calls for now: a limit is reached, or it is being left alone. */
-export class NobodyFree extends Error {
-  override readonly name = 'NobodyFree';
+export class NoProviderFree extends Error {
+  override readonly name = 'NoProviderFree';
 
   /** Milliseconds after which one of them may be free. */
   constructor(readonly retryAfterMs: number) {
@@ -36,7 +36,7 @@ export function givenUp(): AppError {
 
 /** What becomes of a task after an attempt that brought no image. */
 export type Verdict =
-  | { readonly kind: 'walk-away' }
+  | { readonly kind: 'release' }
   /** `wait`: it was no try of the task, since nobody was free to take it. */
   | { readonly kind: 'give-back'; readonly delayMs: number; readonly wait?: true }
   /** Its provider works on, and is asked for the job again. */
@@ -63,15 +63,15 @@ const MAX_ATTEMPTS = 20;
 
 /** Decides by what the error itself says. A start that may have been charged is never followed by another by luck. */
 export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
-  if (error instanceof LeaseLost) return { kind: 'walk-away' };
+  if (error instanceof LeaseLost) return { kind: 'release' };
   if (error instanceof ShuttingDown) return { kind: facts.resumable ? 'park' : 'give-back', delayMs: 0 };
-  if (error instanceof NobodyFree) {
+  if (error instanceof NoProviderFree) {
     const delayMs = Math.min(Math.max(Math.ceil(error.retryAfterMs), FIRST_DELAY_MS), LONGEST_DELAY_MS);
     return facts.resumable ? { kind: 'park', delayMs } : { kind: 'give-back', delayMs, wait: true };
   }
   if (error instanceof StartNotCounted) return { kind: 'give-back', delayMs: FIRST_DELAY_MS };
   // What else the database left unanswered is found out by whoever takes the task when the lease has run out.
-  if (error instanceof TransitionUnanswered) return { kind: 'walk-away' };
+  if (error instanceof TransitionUnanswered) return { kind: 'release' };
   if (error instanceof DeadlinePassed) {
     return fail(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
   }

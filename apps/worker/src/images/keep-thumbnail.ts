@@ -15,7 +15,7 @@ import { Leases } from './leases.js';
 const TIMEOUT_MS = 10_000;
 
 /** An image that its task has ended with. */
-export interface KeptPicture {
+export interface KeptImage {
   readonly key: string;
   readonly bytes: Buffer;
   readonly width: number;
@@ -34,7 +34,7 @@ export class KeepThumbnail {
   ) {}
 
   /** Throws nothing: whatever fails here costs the thumbnail alone. An image that is small itself needs none. */
-  async keep(lease: Lease, image: KeptPicture): Promise<void> {
+  async keep(lease: Lease, image: KeptImage): Promise<void> {
     if (!this.config.thumbnails || Math.max(image.width, image.height) <= THUMBNAIL_EDGE) return;
     try {
       await this.make(lease, image);
@@ -43,7 +43,7 @@ export class KeepThumbnail {
     }
   }
 
-  private async make(lease: Lease, image: KeptPicture): Promise<void> {
+  private async make(lease: Lease, image: KeptImage): Promise<void> {
     const key = thumbnailKey(image.key);
     const bytes = await makeThumbnail(image.bytes);
     const signal = timeLimit(TIMEOUT_MS, this.leases.stopping);

@@ -10,7 +10,7 @@ const RENEW_MS = 2_000;
 
 /** Another worker, a cancel or the deadline took the task away: nothing of it may be written any more. */
 export class LeaseLost extends Error {
-  override readonly name = 'HoldLost';
+  override readonly name = 'LeaseLost';
 }
 
 /** The process is stopping and its grace is used up. */

@@ -9,7 +9,7 @@ import { routePlan, type Candidate } from '#routing/route-plan.js';
 import type { ClaimedTask } from '#tasks/task-transitions.js';
 import { endOf, type Attempt } from './attempt.js';
 import { CallProvider, isOfTheProvider, type MadeImage, type OrderedCall } from './call-provider.js';
-import { NobodyFree } from './failure-verdict.js';
+import { NoProviderFree } from './failure-verdict.js';
 import { finishAsOrdered } from './finish-as-ordered.js';
 import { LoadInputs, type LoadedInputs } from './load-inputs.js';
 import { ProviderStarts } from './provider-starts.js';
@@ -97,7 +97,7 @@ class PassedOver {
 
   reason(): Error {
     if (this.failure !== undefined && (this.failure.retryable || this.retryAfterMs === Infinity)) return this.failure;
-    return new NobodyFree(this.retryAfterMs);
+    return new NoProviderFree(this.retryAfterMs);
   }
 }
 

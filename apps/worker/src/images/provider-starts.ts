@@ -14,7 +14,7 @@ import { TaskMeter } from './task-meter.js';
 /** How long what a provider has done waits for the database between two tries. */
 const RETRY_MS = 500;
 
-/** Writes down the calls to providers: before they are made, and what is learned of them. Throws HoldLost when the task is no longer ours. */
+/** Writes down the calls to providers: before they are made, and what is learned of them. Throws LeaseLost when the task is no longer ours. */
 @Injectable()
 export class ProviderStarts {
   constructor(

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ClaimTask } from './claim-task.js';
 import { DeliverImage } from './deliver-image.js';
-import { KeepThumbnail, type KeptPicture } from './keep-thumbnail.js';
+import { KeepThumbnail, type KeptImage } from './keep-thumbnail.js';
 import { OrderImage } from './order-image.js';
 import { SettleAttempt } from './settle-attempt.js';
 
@@ -23,7 +23,7 @@ export class RunImageTask {
   async run(taskId: string): Promise<boolean> {
     const attempt = await this.claims.claim(taskId);
     if (attempt === undefined) return false;
-    let kept: KeptPicture | undefined;
+    let kept: KeptImage | undefined;
     try {
       this.claims.refusePoison(attempt);
       const order = await this.orders.run(attempt);

@@ -20,7 +20,7 @@ export class SettleAttempt {
   ) {}
 
   /**
-   * Lets the task go while its provider works on, and asks for it again in `delayMs`. Throws MoveUnanswered when the
+   * Lets the task go while its provider works on, and asks for it again in `delayMs`. Throws TransitionUnanswered when the
    * database does not answer: then the lease runs out, and whoever takes the task asks for the job.
    */
   async park({ claimed, lease, call }: Attempt, delayMs: number): Promise<void> {
@@ -50,7 +50,7 @@ export class SettleAttempt {
     const end = attempt.endWith(error);
     const line = { ...identity(claimed), attempt: lease.attempt, provider: call?.provider.name };
     switch (verdict.kind) {
-      case 'walk-away':
+      case 'release':
         break;
       case 'park':
         this.logger.warn('task.asked_later', { ...line, error });

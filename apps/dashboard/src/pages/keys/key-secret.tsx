@@ -23,7 +23,7 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
           Copy the secret of <b>{made.key.name}</b> now. You will not see it again: Darkroom stores only a hash.
         </Text>
         <ShownOnce text={made.secret} testId="secret" />
-        {isForPictures(made.key) && (
+        {isForImages(made.key) && (
           <>
             <Text size="sm" fw={600} mt="xs">
               Try it
@@ -41,7 +41,7 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
   );
 }
 
-const isForPictures = ({ scopes }: ApiKey): boolean => scopes.length === 0 || scopes.includes('images');
+const isForImages = ({ scopes }: ApiKey): boolean => scopes.length === 0 || scopes.includes('images');
 
 /** A request that this very key may make, and whose answer the example can read. */
 function requestFor(key: ApiKey, first = EXAMPLE.model): SnippetRequest {

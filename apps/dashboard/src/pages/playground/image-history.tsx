@@ -7,13 +7,13 @@ import { TaskState } from '../../parts/task-state.tsx';
 
 const SHOWN = 12;
 
-interface PictureHistoryProps {
+interface ImageHistoryProps {
   readonly current: string | null;
   readonly onPick: (id: string) => void;
 }
 
 /** What was made in the console lately; a click shows it again. */
-export function PictureHistory({ current, onPick }: PictureHistoryProps) {
+export function ImageHistory({ current, onPick }: ImageHistoryProps) {
   const { data } = useQuery({
     queryKey: ['tasks', 'playground'],
     queryFn: ({ signal }) => get<TaskPage>('/tasks', { limit: SHOWN, key: 'playground' }, signal),

@@ -4,13 +4,13 @@ import type { TaskDetail } from '../../api/types.ts';
 import { dimensions, duration, money } from '../../parts/format.ts';
 import { IconDownload, IconPhoto } from '@tabler/icons-react';
 import { Empty, Trouble } from '../../parts/page.tsx';
-import { StoredPicture } from '../../parts/stored-image.tsx';
+import { StoredImage } from '../../parts/stored-image.tsx';
 import { Cancel } from '../tasks/task-actions.tsx';
 import { TaskError } from '../tasks/task-error.tsx';
 
 const GONE = 'This image is no longer available.';
 
-interface PictureResultProps {
+interface ImageResultProps {
   readonly task: TaskDetail | undefined;
   readonly error: Error | null;
   readonly isOrdered: boolean;
@@ -23,7 +23,7 @@ interface PictureResultProps {
 }
 
 /** From the empty place over the wait to the image, always in the image's own shape. */
-export function PictureResult({ task, error, isOrdered, partial, size, onReuse }: PictureResultProps) {
+export function ImageResult({ task, error, isOrdered, partial, size, onReuse }: ImageResultProps) {
   if (error !== null) return <Trouble error={error} doing="Could not load the task" />;
   if (!isOrdered)
     return (
@@ -46,7 +46,7 @@ export function PictureResult({ task, error, isOrdered, partial, size, onReuse }
           w="100%"
         >
           {picture !== undefined ? (
-            <StoredPicture
+            <StoredImage
               url={picture.url}
               alt={task?.prompt ?? ''}
               missing={GONE}
@@ -99,7 +99,7 @@ function waitingFor(task: TaskDetail | undefined): string {
   return task.phase === 'storing' ? 'Almost done: saving the image' : `Generating${about}`;
 }
 
-type EndedProps = { readonly task: TaskDetail } & Pick<PictureResultProps, 'onReuse'>;
+type EndedProps = { readonly task: TaskDetail } & Pick<ImageResultProps, 'onReuse'>;
 
 function Finished({ task, onReuse }: EndedProps) {
   const picture = task.images[0];

@@ -22,7 +22,7 @@ const SHOWN_STRENGTH = 0.6;
 /** Paints over the image what is to change. */
 export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [picture, setPicture] = useState<ImageBitmap | null>(null);
+  const [picture, setImage] = useState<ImageBitmap | null>(null);
   const [strokes, setStrokes] = useState<readonly Stroke[]>([]);
   const [tool, setTool] = useState<Stroke['tool']>('brush');
   const [share, setShare] = useState(8);
@@ -31,7 +31,7 @@ export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
   useEffect(() => {
     let gone = false;
     void createImageBitmap(file).then((made) => {
-      if (!gone) setPicture(made);
+      if (!gone) setImage(made);
     });
     return () => {
       gone = true;

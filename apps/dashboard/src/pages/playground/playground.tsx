@@ -17,14 +17,14 @@ import { lazy, Suspense, useMemo, useState } from 'react';
 import { useFollowTask } from '../../api/follow-task.ts';
 import { modelsQuery, queryClient, taskQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
-import type { AcceptedTask, PictureRequest } from '../../api/types.ts';
+import type { AcceptedTask, ImageOrder } from '../../api/types.ts';
 import { CodeTabs } from '../../parts/copy.tsx';
 import { PageFrame, Trouble } from '../../parts/page.tsx';
 import { ReferenceImages } from '../../parts/reference-images.tsx';
 import { ShapePicker, TierPicker } from '../../parts/shape-picker.tsx';
 import { distinctNames, MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
-import { PictureHistory } from './image-history.tsx';
-import { PictureResult } from './image-result.tsx';
+import { ImageHistory } from './image-history.tsx';
+import { ImageResult } from './image-result.tsx';
 
 const MaskPainter = lazy(async () => ({ default: (await import('./mask-painter.tsx')).MaskPainter }));
 
@@ -32,7 +32,7 @@ const SIZES = '1:1 3:2 2:3 4:3 3:4 5:4 4:5 16:9 9:16 2:1 1:2 21:9 9:21 auto'.spl
 const TIERS = ['1k', '2k', '4k'];
 const QUALITIES = ['auto', 'low', 'medium', 'high'];
 const PARTIAL_IMAGES = 3;
-const START: PictureRequest = { model: 'gpt-image-2', prompt: '', size: '1:1', resolution: '1k', quality: 'auto' };
+const START: ImageOrder = { model: 'gpt-image-2', prompt: '', size: '1:1', resolution: '1k', quality: 'auto' };
 
 export function PlaygroundPage() {
   const models = useQuery(modelsQuery);
@@ -55,7 +55,7 @@ export function PlaygroundPage() {
   const task = useQuery({ ...taskQuery(taskId ?? ''), enabled: taskId !== null });
   const running = taskId !== null && (task.data === undefined || task.data.status === 'pending');
   const partial = useFollowTask(taskId, running);
-  const change = (changes: Partial<PictureRequest>) => setRequest({ ...request, ...changes });
+  const change = (changes: Partial<ImageOrder>) => setRequest({ ...request, ...changes });
   const start = () => {
     if (current.prompt.trim() !== '' && !make.isPending) make.mutate();
   };
@@ -152,7 +152,7 @@ export function PlaygroundPage() {
         </Grid.Col>
         <Grid.Col span={{ base: 12, md: 7 }}>
           <Stack gap="lg">
-            <PictureResult
+            <ImageResult
               task={task.data}
               error={task.error}
               isOrdered={taskId !== null}
@@ -167,7 +167,7 @@ export function PlaygroundPage() {
                 });
               }}
             />
-            <PictureHistory current={taskId} onPick={setTaskId} />
+            <ImageHistory current={taskId} onPick={setTaskId} />
           </Stack>
         </Grid.Col>
       </Grid>
@@ -193,7 +193,7 @@ function SaveMask({ mask }: { readonly mask: Blob }) {
   );
 }
 
-async function submit(request: PictureRequest, files: readonly File[], mask: Blob | null) {
+async function submit(request: ImageOrder, files: readonly File[], mask: Blob | null) {
   if (files.length === 0)
     return await send<AcceptedTask>('POST', '/pictures', { ...request, partial_images: PARTIAL_IMAGES });
   const form = new FormData();

@@ -11,7 +11,7 @@ import { dayOf, dimensions, duration, fullTime, money } from '../../parts/format
 import { IconDownload, IconSearch } from '@tabler/icons-react';
 import { Empty, PageFrame, Trouble } from '../../parts/page.tsx';
 import { MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
-import { StoredPicture } from '../../parts/stored-image.tsx';
+import { StoredImage } from '../../parts/stored-image.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
 import { Cancel, RunAgain } from './task-actions.tsx';
@@ -117,7 +117,7 @@ function Picture({ task, partial }: { readonly task: TaskDetail; readonly partia
   if (picture !== undefined)
     return (
       <Box className="surface" p="sm">
-        <StoredPicture
+        <StoredImage
           url={picture.url}
           alt={task.prompt}
           missing="This image is no longer available."
