@@ -2,14 +2,13 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { Readable } from 'node:stream';
 import { loadConfig } from '#config/load-config.js';
-import { DatabaseConfig } from '#database/database.config.js';
-import { PrismaService } from '#database/prisma.service.js';
+import type { PrismaService } from '#database/prisma.service.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { resultKey } from '#storage/object-key.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { TaskTransitions } from '#tasks/task-transitions.js';
-import { Logger } from '#telemetry/logger.js';
+import { databaseOf } from '../support/open-prisma.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { memoryOf } from '../support/process-figures.js';
 
@@ -24,12 +23,9 @@ describe('16 results of 19 MB as base64 at once', () => {
   beforeAll(async () => {
     platform = await startPlatform();
     await platform.worker.stop();
-    database = new PrismaService(loadConfig([DatabaseConfig], platform.settings)[0], new Logger('test', 'silent'));
+    database = databaseOf(platform);
   }, 120_000);
-  afterAll(async () => {
-    await database.close();
-    await platform.close();
-  });
+  afterAll(() => platform.close());
 
   it('are whole, cost the API at most 600 MB and leave no base64 in Redis', async () => {
     const picture = randomBytes(BYTES);

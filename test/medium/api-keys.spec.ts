@@ -16,7 +16,10 @@ let keys: ApiKeyRepository;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  const [config] = loadConfig([DatabaseConfig], { DATABASE_URL: database.url });
+  const [config] = loadConfig([DatabaseConfig], {
+    DATABASE_URL: database.url,
+    DATABASE_CONNECT_TIMEOUT_MS: '60000',
+  });
   prisma = new PrismaService(config, new Logger('test', 'silent'));
   pool = prisma.pool;
   keys = new ApiKeyRepository(prisma, { secretKey: SECRET });

@@ -9,7 +9,7 @@ describe('a database that is set to another time zone', () => {
     await room.sql(
       `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET TimeZone TO ''Asia/Tokyo''', current_database()); END $$`,
     );
-    const config = { databaseUrl: room.databaseUrl, databasePool: 1, connectTimeoutMs: 5_000, queryTimeoutMs: 10_000 };
+    const config = { databaseUrl: room.databaseUrl, databasePool: 1, connectTimeoutMs: 60_000, queryTimeoutMs: 60_000 };
     database = new PrismaService(config, room.logger);
   });
   afterAll(async () => {

@@ -35,7 +35,12 @@ describe('money', () => {
   let count = 0;
   beforeAll(async () => {
     room = await openTaskRoom();
-    const config = { databaseUrl: room.databaseUrl, databasePool: 10, connectTimeoutMs: 5_000, queryTimeoutMs: 10_000 };
+    const config = {
+      databaseUrl: room.databaseUrl,
+      databasePool: 10,
+      connectTimeoutMs: 60_000,
+      queryTimeoutMs: 60_000,
+    };
     other = new PrismaService(config, room.logger);
     budgets = new BudgetRepository(room.database);
     intakes = [

@@ -42,7 +42,7 @@ describe('searching tasks for words', () => {
       );
     }
     await room.sql('ANALYZE tasks');
-    const config = { databaseUrl: room.databaseUrl, databasePool: 1, connectTimeoutMs: 5_000, queryTimeoutMs: 60_000 };
+    const config = { databaseUrl: room.databaseUrl, databasePool: 1, connectTimeoutMs: 60_000, queryTimeoutMs: 60_000 };
     recorded = new PrismaService(config, room.logger);
     const ask = recorded.pool.query.bind(recorded.pool) as (asking: string | Asked, values: unknown[]) => unknown;
     // Its own statements and Prisma's: the one are texts, the others objects.

@@ -70,7 +70,7 @@ describe('the ledger', () => {
   let runCount = 0;
   beforeAll(async () => {
     room = await openTaskRoom();
-    const config = { databaseUrl: room.databaseUrl, databasePool: 8, connectTimeoutMs: 5_000, queryTimeoutMs: 10_000 };
+    const config = { databaseUrl: room.databaseUrl, databasePool: 8, connectTimeoutMs: 60_000, queryTimeoutMs: 60_000 };
     processes = [room.database, new PrismaService(config, room.logger)].map((database) => {
       const store = new TaskStore(database);
       return {
