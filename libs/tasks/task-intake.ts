@@ -97,16 +97,16 @@ export class TaskIntake {
           {
             abandonedAt: { gt: new Date(now - this.config.attachWindowMs) },
             deliveredAt: null,
-            status: { not: 'cancelled' },
+            status: { in: ['pending', 'completed'] },
           },
           { status: 'failed', finishedAt: { gt: new Date(now - FAILURE_REPEATED_MS) } },
         ],
       },
-      select: { id: true, abandonedAt: true, calls: true },
+      select: { id: true, status: true, abandonedAt: true, calls: true },
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
     });
-    for (const { id, abandonedAt, calls } of found) {
-      if (abandonedAt === null && !wasCharged((calls as unknown as readonly ProviderCall[]).at(-1))) continue;
+    for (const { id, status, abandonedAt, calls } of found) {
+      if (status === 'failed' && !wasCharged((calls as unknown as readonly ProviderCall[]).at(-1))) continue;
       const { count } = await this.prisma.task.updateMany({
         where: { id, abandonedAt },
         data: { abandonedAt: null, attachedBy: requestId },

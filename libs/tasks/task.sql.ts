@@ -39,11 +39,11 @@ const callsEnded = (end: string): string =>
 const NOT_DURABLE = `set_config('synchronous_commit', 'off', true) IS NOT NULL`;
 
 /**
- * Whether an equal request gets the task instead of a new one: its last caller left without the outcome, so many ms ago at
- * most, or it failed in the last minute and may have been charged. TaskIntake says the same in Prisma's words.
+ * Whether an equal request gets the task instead of a new one: it has not failed and its last caller left without the outcome,
+ * so many ms ago at most, or it failed in the last minute and may have been charged. TaskIntake says the same in Prisma's words.
  */
 const MAY_ATTACH = (windowMs: string): string =>
-  `(abandoned_at > now() - ${windowMs}::float8 * interval '1 millisecond' AND delivered_at IS NULL AND status <> 'cancelled'
+  `(abandoned_at > now() - ${windowMs}::float8 * interval '1 millisecond' AND delivered_at IS NULL AND status IN ('pending', 'completed')
       OR status = 'failed' AND finished_at > now() - interval '${FAILURE_REPEATED_MS} milliseconds'
         AND calls->-1->>'free' = 'false' AND COALESCE(calls->-1->>'charged', 'maybe') <> 'no')`;
 

@@ -14,14 +14,14 @@ export class SendDeliveries {
 
   /** The task has ended: what is to be told of it is told as soon as its account has a place free. Never fails. */
   announce(taskId: string): void {
-    this.publishSettled(this.line.headsOfTask(taskId)).catch((error: unknown) => {
+    this.enqueueHeads(this.line.headsOfTask(taskId)).catch((error: unknown) => {
       this.logger.debug('webhook.not_enqueued', { taskId, error });
     });
   }
 
   /** A place of the account is free again: the next in its line get it. Never fails. */
   async follow(accountId: string): Promise<void> {
-    await this.publishSettled(this.line.headsOfAccount(accountId)).catch((error: unknown) => {
+    await this.enqueueHeads(this.line.headsOfAccount(accountId)).catch((error: unknown) => {
       this.logger.debug('webhook.not_enqueued', { accountId, error });
     });
   }
@@ -35,12 +35,12 @@ export class SendDeliveries {
 
   /** Enqueues what may be sent without a job: whoever ended its task died just then, or Redis lost it. Answers how many. */
   async enqueueForgotten(): Promise<number> {
-    const missing = await this.publishSettled(this.line.heads());
+    const missing = await this.enqueueHeads(this.line.heads());
     for (const { deliveryId } of missing) this.logger.debug('webhook.was_not_queued', { deliveryId });
     return missing.length;
   }
 
-  private async publishSettled(heads: Promise<WebhookEntry[]>): Promise<WebhookEntry[]> {
+  private async enqueueHeads(heads: Promise<WebhookEntry[]>): Promise<WebhookEntry[]> {
     const found = await heads;
     if (found.length === 0) return [];
     const missing = await this.queue.missing(found);

@@ -188,6 +188,7 @@ describe('taking requests in', () => {
       ['was delivered', 'delivered_at = now()', {}],
       ['was left too long ago', `abandoned_at = now() - interval '${WINDOW_MS + 1_000} milliseconds'`, {}],
       ['was cancelled', `status = 'cancelled', phase = 'done', finished_at = now()`, {}],
+      ['has failed without cost', `status = 'failed', phase = 'done', finished_at = now()`, {}],
       ['is of another API key', 'request_id = request_id', { apiKeyId: 'key_other' }],
     ])('is a new task when the one that was left %s', async (_name, change, changes) => {
       const identity = uncounted();

@@ -6,16 +6,16 @@ const never = new AbortController().signal;
 describe('a pause that can be ended early', () => {
   it('ends when it is rung, before or while it is on', async () => {
     const alarm = new Alarm();
-    alarm.publishSettled();
+    alarm.ring();
     expect(await alarm.wait(HOUR_MS, never)).toBe(true);
     const pause = alarm.wait(HOUR_MS, never);
-    alarm.publishSettled();
+    alarm.ring();
     expect(await pause).toBe(true);
   });
 
   it('ends by itself, and what rang before is forgotten', async () => {
     const alarm = new Alarm();
-    alarm.publishSettled();
+    alarm.ring();
     await alarm.wait(HOUR_MS, never);
     expect(await alarm.wait(1, never)).toBe(false);
   });

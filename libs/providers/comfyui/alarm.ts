@@ -4,7 +4,7 @@ export class Alarm {
   private wake: (() => void) | undefined;
 
   /** Ends the pause that is on, or the next one at once. */
-  publishSettled(): void {
+  ring(): void {
     this.rung = true;
     this.wake?.();
   }

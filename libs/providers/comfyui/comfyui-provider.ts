@@ -67,7 +67,7 @@ export class ComfyUiProvider implements ImageProvider {
         context.onPartial(image, partials.sent);
         partials.sent += 1;
       },
-      onEnd: () => alarm.publishSettled(),
+      onEnd: () => alarm.ring(),
     });
     try {
       const jobId = context.resumeJobId ?? (await this.begin(request, order, clientId, context));

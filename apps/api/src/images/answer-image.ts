@@ -36,7 +36,7 @@ export class AnswerImage {
     const { task } = accepted;
     nameTask(request, reply, accepted);
     if (mode.asynchronous && mode.waitMs === 0) {
-      this.marks.watch(reply, accepted);
+      this.marks.watch(reply, accepted, true);
       acceptTask(task, reply, mode);
       return;
     }
@@ -45,7 +45,7 @@ export class AnswerImage {
     void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
     if (settled === undefined && !mode.asynchronous) throw notYet(request, reply, task);
     const send = settled === undefined ? undefined : await this.outcome(settled, accepted.format, reply, mode);
-    this.marks.watch(reply, accepted);
+    this.marks.watch(reply, accepted, send === undefined);
     if (send === undefined) acceptTask(task, reply, mode);
     else send();
   }
@@ -53,7 +53,7 @@ export class AnswerImage {
   /** What a key of submit mode `apimart` gets: the task id at once, with status 200. */
   answerSubmitted(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): void {
     nameTask(request, reply, accepted);
-    this.marks.watch(reply, accepted);
+    this.marks.watch(reply, accepted, true);
     void reply.header('cache-control', 'no-store').code(200).send(submittedResponse(accepted.task.id));
   }
 

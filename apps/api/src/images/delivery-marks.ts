@@ -30,10 +30,14 @@ export class DeliveryMarks implements OnApplicationShutdown {
     private readonly logger: Logger,
   ) {}
 
-  /** Follows the reply, which carries the outcome or the task's id, to its last byte. A key finds its task in any case. */
-  watch(reply: FastifyReply, { task, mark }: Accepted): void {
+  /**
+   * Follows the reply, which carries the outcome or only the task (`isTask`), to its last byte. A key finds its task in any
+   * case. A client that does not count its tries has its task's id when the reply was written: many leave it unread.
+   */
+  watch(reply: FastifyReply, { task, mark }: Accepted, isTask = false): void {
     if (mark.kind === 'key') return;
     reply.raw.once('finish', () => {
+      if (isTask && !mark.counted) return;
       this.fresh.push({ taskId: task.id, reply, counted: mark.counted });
       this.timer ??= setInterval(() => void this.tick(), TICK_MS).unref();
     });
