@@ -1,4 +1,4 @@
-// The files that put Darkroom into production, held against the compose schema and the rules of the house.
+// The files that put Darkroom into production, checked against the compose schema and our own rules.
 // usage: node scripts/check-deploy.mjs [root ...]
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

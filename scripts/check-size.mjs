@@ -1,5 +1,5 @@
-// Nobody decides to write a cave; a limit makes the split while it is cheap. Tracked .ts and .mjs files only;
-// what a program wrote, and says so in its first line, may be of any length.
+// Fails on source files that are too long: splitting is cheap while a file is still small. Checks tracked .ts and .mjs files;
+// generated files, which say so in their first line, may be of any length.
 // usage: node scripts/check-size.mjs [root]
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

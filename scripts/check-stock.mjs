@@ -114,7 +114,7 @@ async function start(node, npm, user) {
   const timer = setTimeout(() => child.kill('SIGKILL'), STEP_TIMEOUT_MS);
   try {
     await Promise.race([exited, said(child, output, 'Ctrl-C stops everything')]);
-    const picture = /First picture +(\S+\.png) /.exec(output.text)?.[1];
+    const picture = /First image +(\S+\.png) /.exec(output.text)?.[1];
     if (picture === undefined) throw new Error(`no picture was made:\n${output.text}`);
     if (!readFileSync(picture).subarray(0, PNG.length).equals(PNG)) throw new Error(`${picture} is no picture`);
     child.kill('SIGTERM');

@@ -1,5 +1,5 @@
-// How much there may be of what the house should have less of. A number is what there is: lower it when a change leaves
-// fewer, and raise it only with a reason. `goal` is where it is to go.
+// Upper limits for patterns that the code should have less of. `limit` is today's count: lower it when a change leaves fewer,
+// raise it only with a reason. `goal` is the target.
 export const LIMITS = {
   rawStatements: {
     limit: 15,

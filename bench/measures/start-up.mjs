@@ -48,7 +48,7 @@ export async function measure({ stage, quick }) {
 
 async function npmStart(dataDir) {
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, PORT: String(await freePort()) };
-  const picture = join(dataDir, 'first-picture.png');
+  const picture = join(dataDir, 'first-image.png');
   const fresh = !existsSync(picture);
   const since = performance.now();
   const npm = spawn('npm', ['start'], { cwd: ROOT, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });

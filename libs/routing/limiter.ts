@@ -34,10 +34,10 @@ export interface CallPermit {
   park(ms: number): void;
 }
 
-/** Injection token of the Gate; for a process it is the ProviderGate. */
+/** Injection token of the Limiter; processes provide ProviderLimiter. */
 export const LIMITER = Symbol('limiter');
 
-/** The door to the providers, for those who call them. */
+/** Asked before each call to a provider, and told how it ended. */
 export interface Limiter {
   /**
    * Asks for one call with a key of a provider, by the key's name; the empty name where there are no keys. A task has

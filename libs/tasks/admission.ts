@@ -35,7 +35,7 @@ export class Admission {
     } catch (error) {
       if (!(error instanceof AppError)) this.health.reportFailure();
       this.logger.warn('task.not_counted', { taskId: command.id, error });
-      // A frozen Redis carries out what it was told when it thaws; then this comes behind it.
+      // A frozen Redis executes the commands sent to it when it resumes; this one comes after them.
       this.slots.free(command);
       return refuse(error instanceof AppError ? error : overloaded(error));
     }

@@ -133,7 +133,7 @@ export function toTask(row: TaskRow): Task {
   };
 }
 
-// What Prisma reads of the JSON columns is what this house has written there; only here it gets its type back.
+// JSON columns hold only what this module wrote, so their types are restored here, and nowhere else.
 
 /** The columns of a task's history, as Prisma reads them. */
 interface HistoryRow extends Pick<TaskHistory, 'createdAt' | 'startedAt' | 'finishedAt'> {

@@ -85,7 +85,7 @@ models:
     expect(keysAt(first)).toEqual(['key-a', 'key-b', 'key-a', 'key-b'].map((key) => `Bearer ${key}`));
   });
 
-  it.each([429, 500, 503])('asks the next route after both keys got %d', async (status) => {
+  it.each([402, 429, 500, 502, 503])('asks the next route after both keys got %d', async (status) => {
     first!.answer = json({ error: { message: 'no' } }, status);
     expect((await ask('both')).status).toBe(200);
     expect(first?.received).toHaveLength(2);
@@ -107,12 +107,16 @@ models:
     expect((await ask('both')).status).toBe(502);
     first!.answer = json({ error: { message: 'wrong' } }, 400);
     expect((await ask('both')).status).toBe(400);
+    first!.answer = json({ error: { message: 'the gateway stopped waiting' } }, 504);
+    expect((await ask('both')).status).toBe(504);
+    first!.answer = (response) => void response.writeHead(502, { 'content-type': 'text/html' }).end('<html>');
+    expect((await ask('both')).status).toBe(502);
     first!.answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
       response.destroy();
     };
     await expect(ask('both', { stream: true }).then((response) => response.text())).rejects.toThrow();
-    expect(first?.received).toHaveLength(4);
+    expect(first?.received).toHaveLength(6);
     expect(second?.received).toHaveLength(0);
   });
 

@@ -127,7 +127,7 @@ describe('a chat without any provider', () => {
         ],
       })
       .withResponse();
-    const link = /^!\[picture\]\((\S+)\)$/.exec(data.choices[0]?.message.content ?? '')?.[1] ?? '';
+    const link = /^!\[image\]\((\S+)\)$/.exec(data.choices[0]?.message.content ?? '')?.[1] ?? '';
     const image = await fetch(link);
     expect(image.headers.get('content-type')).toBe('image/png');
     expect((await image.arrayBuffer()).byteLength).toBeGreaterThan(10_000);
@@ -150,10 +150,10 @@ describe('a chat without any provider', () => {
     const deltas = events.slice(0, -1).map((part) => (JSON.parse(part.slice(6)) as { choices: object[] }).choices[0]);
     expect(deltas).toEqual([
       expect.objectContaining({ delta: { role: 'assistant', content: '' } }),
-      expect.objectContaining({ delta: { content: expect.stringMatching(/^!\[picture\]\(http/) as string } }),
+      expect.objectContaining({ delta: { content: expect.stringMatching(/^!\[image\]\(http/) as string } }),
       expect.objectContaining({ delta: {}, finish_reason: 'stop' }),
     ]);
-    expect(text.slice(text.indexOf('"role"'), text.indexOf('![picture]'))).toContain(': ping\n\n');
+    expect(text.slice(text.indexOf('"role"'), text.indexOf('![image]'))).toContain(': ping\n\n');
   });
 
   it('tells what went wrong with a picture, at once and in a stream', async () => {

@@ -14,7 +14,7 @@ let vendor: ScriptedUpstream;
 const started: Child[] = [];
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'darkroom-first-picture-'));
+  folder = await mkdtemp(join(tmpdir(), 'darkroom-first-image-'));
   vendor = await startUpstream();
 });
 
@@ -60,9 +60,9 @@ it.each([
       timeoutMs: 120_000,
     });
     expect(await product.output()).toMatch(
-      /First picture .*\(2048x2048, made in .* by the sandbox; nothing was ordered\)/,
+      /First image .*\(2048x2048, made in .* by the sandbox; nothing was ordered\)/,
     );
-    const image = await openImage(await readFile(join(folder, 'data', 'first-picture.png'))).metadata();
+    const image = await openImage(await readFile(join(folder, 'data', 'first-image.png'))).metadata();
     expect(image).toMatchObject({ format: 'png', width: 2048, height: 2048 });
     const doctor = await run(['doctor'], chosen);
     expect(await doctor.child.exited).toEqual({ code: 0, signal: null });

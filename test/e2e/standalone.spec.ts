@@ -83,9 +83,9 @@ it('goes from an empty folder to a picture, and says how to make the next one', 
   expect(url).toBe(`http://127.0.0.1:${port}`);
   expect(apiKey).toMatch(/^sk-dr-[A-Za-z0-9_-]{43}$/);
   expect(text).toContain(apiKey);
-  const image = await readFile(join(dataDir, 'first-picture.png'));
+  const image = await readFile(join(dataDir, 'first-image.png'));
   expect(image.subarray(0, 8)).toEqual(PNG);
-  expect(text).toContain(`${join(dataDir, 'first-picture.png')} (2048x2048, made in`);
+  expect(text).toContain(`${join(dataDir, 'first-image.png')} (2048x2048, made in`);
   const pasted = text.split('\n').find((line) => line.startsWith('curl ')) ?? '';
   expect(await run('sh', ['-c', pasted])).toEqual({ code: 0, output: '' });
   expect((await readFile(join(folder, 'fox.png'))).subarray(0, 8)).toEqual(PNG);
@@ -178,7 +178,7 @@ it('M4: puts a full log aside while it runs, and goes on in an empty one', async
 
 it('stops cleanly, leaves nothing running, and keeps key and picture for the next start', async () => {
   const before = await state();
-  const image = await stat(join(dataDir, 'first-picture.png'));
+  const image = await stat(join(dataDir, 'first-image.png'));
   product?.kill('SIGTERM');
   product?.kill('SIGINT');
   expect(await product?.exited).toEqual({ code: 0, signal: null });
@@ -187,7 +187,7 @@ it('stops cleanly, leaves nothing running, and keeps key and picture for the nex
   await startProduct();
   const after = await state();
   expect({ ...after, pids: {} }).toEqual({ ...before, pids: {} });
-  expect(await stat(join(dataDir, 'first-picture.png'))).toMatchObject({ mtimeMs: image.mtimeMs });
+  expect(await stat(join(dataDir, 'first-image.png'))).toMatchObject({ mtimeMs: image.mtimeMs });
 }, 180_000);
 
 it('leaves nothing behind that the next start can not end, even when it is killed', async () => {

@@ -27,7 +27,7 @@ export class DataFolder {
   }
 
   get firstImage(): string {
-    return join(this.path, 'first-picture.png');
+    return join(this.path, 'first-image.png');
   }
 
   /** The folder of an embedded service. */

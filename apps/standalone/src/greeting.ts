@@ -3,13 +3,13 @@ interface Greeting {
   /** Makes the first admin; undefined when there is one. */
   readonly adminLink: string | undefined;
   readonly apiKey: string;
-  readonly picture: string;
+  readonly image: string;
   readonly logs: string;
   readonly durationMs: number;
 }
 
 /** What the terminal shows once everything runs. */
-export function greeting({ url, adminLink, apiKey, picture, logs, durationMs }: Greeting): string {
+export function greeting({ url, adminLink, apiKey, image, logs, durationMs }: Greeting): string {
   return `
 Darkroom is ready after ${seconds(durationMs)}.
 
@@ -17,7 +17,7 @@ Darkroom is ready after ${seconds(durationMs)}.
   Console        ${adminLink ?? `${url}/console`}
   API reference  ${url}/docs
   API key        ${apiKey}
-  First picture  ${picture}
+  First image    ${image}
   Logs           ${logs}
 
 ${adminLink === undefined ? '' : `Open the console's link within 24 hours to become its first admin; it works once.\n\n`}Generate another image: paste this into a second terminal.

@@ -75,7 +75,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
         url: product.url,
         adminLink,
         apiKey,
-        picture: image,
+        image,
         logs: folder.log('*'),
         durationMs: performance.now() - since,
       }),

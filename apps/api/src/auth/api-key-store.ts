@@ -49,7 +49,7 @@ export class ApiKeyStore {
   caller(authorization: string | undefined, address: string | undefined): Caller | Promise<Caller> {
     const key = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
     if (key === undefined || key.length > MAX_KEY_LENGTH) throw invalidKey();
-    // The key's own hash is dear to compute; a plain digest is enough to find it again in memory.
+    // The key's stored hash is expensive to compute; a plain digest is enough to find the key in memory.
     const name = hash('sha256', key, 'base64');
     const known = this.found.get(name);
     if (known !== undefined) return admit(known);

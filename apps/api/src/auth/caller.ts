@@ -99,7 +99,7 @@ export function mayUseModel(caller: Caller, model: string): boolean {
   return caller.models.length === 0 || caller.models.includes(model);
 }
 
-/** Who makes images may look at their tasks; without a scope only keys for everything pass. Throws AppError `endpoint_not_allowed`. */
+/** The scope `images` includes its tasks; a route without a scope needs a key for all scopes. Throws AppError `endpoint_not_allowed`. */
 export function assertScope({ scopes }: Caller, scope: KeyScope | undefined): void {
   if (scopes.length === 0) return;
   if (scope !== undefined && scopes.includes(scope)) return;

@@ -13,7 +13,7 @@ export interface LaneLimits {
   readonly patienceMs: number;
 }
 
-/** Who floods waits, too: long lines slow a flood down, while refusals at once would only make room for more of it. */
+/** A flood of unknown keys waits in line, which slows it down; immediate rejections would only make room for more. */
 export const LANE_LIMITS: LaneLimits = { atOnce: 4, perNetwork: 2_500, inAll: 5_000, patienceMs: 10_000 };
 
 /** The usual limits, but for what an operator sets. */

@@ -78,7 +78,7 @@ export class AnswerInChat {
   private imageOf(task: Task): string {
     const image = task.images?.[0];
     if (task.status !== 'completed' || image === undefined) throw failureOf(task);
-    return `![picture](${this.links.linkTo(task, image).url ?? ''})`;
+    return `![image](${this.links.linkTo(task, image).url ?? ''})`;
   }
 }
 

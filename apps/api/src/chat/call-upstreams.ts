@@ -19,9 +19,9 @@ const KEY_REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 429]);
 /** How soon providers that are all drained are worth another try, in ms. */
 const CLOSED_MS = 5_000;
 
-/** Who answered, and how. The pass of an answer is ended by whoever has read it. */
+/** Who answered, and how. The reader of an answer ends its permit. */
 export type Outcome = { readonly attempt: Attempt } & (
-  | { readonly answer: ChatAnswer; readonly pass: CallPermit; readonly refusal?: undefined }
+  | { readonly answer: ChatAnswer; readonly permit: CallPermit; readonly refusal?: undefined }
   | { readonly refusal: Refusal; readonly answer?: undefined }
 );
 
@@ -66,14 +66,14 @@ export class CallUpstreams {
     const callId = randomUUID();
     for (const attempt of this.plan.attempts(model, context.catalogue, this.limiter.isDrained)) {
       context.gone.throwIfAborted();
-      const pass = await this.limiter.enter(attempt.provider, attempt.key?.name ?? '', callId);
-      if ('reason' in pass) {
-        retryAfterMs = Math.min(retryAfterMs, pass.retryAfterMs);
+      const permit = await this.limiter.enter(attempt.provider, attempt.key?.name ?? '', callId);
+      if ('reason' in permit) {
+        retryAfterMs = Math.min(retryAfterMs, permit.retryAfterMs);
         continue;
       }
       context.asked.attempt = attempt;
-      const outcome = await this.try(attempt, pass, chat, context).catch((error: unknown) => {
-        pass.end(context.signal.aborted ? 'neutral' : 'failed');
+      const outcome = await this.try(attempt, permit, chat, context).catch((error: unknown) => {
+        permit.end(context.signal.aborted ? 'neutral' : 'failed');
         context.asked.isUnclear = !(error instanceof ChatNotSent);
         context.signal.throwIfAborted();
         if (!(error instanceof ChatNotSent)) throw failed(error);
@@ -91,7 +91,7 @@ export class CallUpstreams {
     return refused;
   }
 
-  private async try(attempt: Attempt, pass: CallPermit, chat: ChatRequest, context: CallContext): Promise<Outcome> {
+  private async try(attempt: Attempt, permit: CallPermit, chat: ChatRequest, context: CallContext): Promise<Outcome> {
     const { provider, key, model } = attempt;
     const protocol = this.protocols.of(provider.type);
     if (protocol === undefined) throw new ChatNotSent(`${provider.type} has no chat`);
@@ -104,15 +104,15 @@ export class CallUpstreams {
       firstByteMs: context.firstByteMs,
       signal: context.signal,
     });
-    if (answer.status >= 200 && answer.status < 300) return { attempt, answer, pass };
+    if (answer.status >= 200 && answer.status < 300) return { attempt, answer, permit };
     const refusal = await readRefusal(answer);
-    endPass(pass, refusal);
+    endPermit(permit, refusal);
     return { attempt, refusal };
   }
 
   private passOver(attempt: Attempt, refusal: Refusal | undefined, error: unknown, requestId: string): void {
     const status = refusal?.status;
-    if (status === 401 || status === 403) this.plan.rest(attempt, REFUSED_REST);
+    if (status === 401 || status === 402 || status === 403) this.plan.rest(attempt, REFUSED_REST);
     if (status === 429 && refusal !== undefined) {
       this.plan.rest(attempt, Math.min(secondsToWait(refusal) ?? BUSY_REST, REFUSED_REST));
     }
@@ -127,10 +127,10 @@ export class CallUpstreams {
 }
 
 /** Tells the other processes what a refusal says of the provider; a bad request says nothing of it. */
-function endPass(pass: CallPermit, refusal: Refusal): void {
+function endPermit(permit: CallPermit, refusal: Refusal): void {
   const { status } = refusal;
-  if (KEY_REFUSED.has(status)) pass.end('key_refused', (secondsToWait(refusal) ?? 0) * 1_000 || undefined);
-  else pass.end(status >= 500 ? 'failed' : 'neutral');
+  if (KEY_REFUSED.has(status)) permit.end('key_refused', (secondsToWait(refusal) ?? 0) * 1_000 || undefined);
+  else permit.end(status >= 500 ? 'failed' : 'neutral');
 }
 
 function nobodyFree(retryAfterMs: number): AppError {

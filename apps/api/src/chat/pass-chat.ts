@@ -36,7 +36,7 @@ interface Course extends ChatService {
 }
 
 /** What the end of an answer says of its provider. */
-const PASS_ENDS = {
+const PERMIT_ENDS = {
   completed: 'succeeded',
   refused: 'neutral',
   unanswered: 'neutral',
@@ -149,7 +149,7 @@ export class PassChat {
       else this.logger.warn('chat.broken', { requestId: request.id, provider: outcome.attempt.provider.name, error });
       throw error;
     } finally {
-      if (outcome.answer !== undefined) outcome.pass.end(PASS_ENDS[end]);
+      if (outcome.answer !== undefined) outcome.permit.end(PERMIT_ENDS[end]);
       const { attempt } = outcome;
       const { status } = outcome.answer ?? outcome.refusal;
       const went = { learnt, end, firstByteMs, durationMs: reply.elapsedTime };

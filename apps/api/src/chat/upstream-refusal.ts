@@ -23,14 +23,21 @@ export async function readRefusal({ status, headers, body }: ChatAnswer): Promis
   return { status, headers, text: await readCapped(body) };
 }
 
-/** Whether nothing can have been generated, so that somebody else may be asked. */
-export function mayAskAnother({ status }: Refusal): boolean {
-  return status === 429 || status >= 500 || isOurFault(status);
+/** What a proxy says that stopped waiting for the server behind it; the first two whatever the body. */
+const GATEWAY_TIMEOUT: ReadonlySet<number> = new Set([504, 524]);
+const GATEWAY_ERROR: ReadonlySet<number> = new Set([502, 520]);
+
+/** Whether nothing can have been generated, so that another key or provider may be asked. */
+export function mayAskAnother({ status, text }: Refusal): boolean {
+  if (status === 429 || isOurFault(status)) return true;
+  if (status < 500 || GATEWAY_TIMEOUT.has(status)) return false;
+  // The provider's own error body says that nothing came of the call; a proxy's page does not.
+  return !GATEWAY_ERROR.has(status) || Object.keys(errorIn(text)).length > 0;
 }
 
-/** Whether the provider refuses us, or sends us elsewhere: of no use to the caller. */
+/** Whether the provider refuses our key or our account, or sends us elsewhere: of no use to the caller. */
 export function isOurFault(status: number): boolean {
-  return status === 401 || status === 403 || status < 400;
+  return status === 401 || status === 402 || status === 403 || status < 400;
 }
 
 /** Seconds the provider asks to wait; undefined when it does not say, or in words. */

@@ -19,7 +19,7 @@ type Waiter = (task: Task) => void;
 export class WaitForTask implements OnApplicationShutdown {
   private readonly waiters = new Map<string, Set<Waiter>>();
   private heard = new Set<string>();
-  /** Bells that rang before anyone waited: a quick task may end before its caller has turned to waiting. */
+  /** Tasks that ended before their caller waited, in this interval and the one before: a quick task may. */
   private early = new Set<string>();
   private earlier = new Set<string>();
   private readonly recheck: NodeJS.Timeout;

@@ -7,9 +7,9 @@ import { RedisScript } from '#redis/redis-script.js';
 export const WINDOW_SECONDS = 60;
 
 /**
- * KEYS: counters of windows, one within the other; ARGV: how many more, ms of a window, the limit of each. Answers with
- * the count, how many of these were counted, and the ms until the window ends, for each. What is above one window's
- * limit is not counted in the next.
+ * KEYS: counters of nested windows (key, account). ARGV: requests to add, length of a window in ms, then the limit of each.
+ * Answers for each with the count, how many of these requests were counted, and the ms until the window ends. Requests above
+ * one window's limit are not counted in the next.
  */
 const COUNT = new RedisScript(`
   local rest = tonumber(ARGV[1])

@@ -60,7 +60,7 @@ export class CallProvider {
       else permit.end('succeeded');
       return answer;
     } catch (error) {
-      endPass(permit, error, attempt.lease.signal.aborted);
+      endPermit(permit, error, attempt.lease.signal.aborted);
       throw error;
     }
   }
@@ -113,7 +113,7 @@ async function read({ image }: ProviderImageResult, attempt: Attempt): Promise<B
 }
 
 /** Tells the other processes what the failure says of the provider; a bad request says nothing of it. */
-function endPass(permit: CallPermit, error: unknown, aborted: boolean): void {
+function endPermit(permit: CallPermit, error: unknown, aborted: boolean): void {
   if (aborted || !(error instanceof ProviderError)) permit.end('neutral');
   else if (error.keyRefused) {
     permit.end('key_refused', error.retryAfter === undefined ? undefined : error.retryAfter * 1_000);

@@ -35,8 +35,8 @@ export class ClaimTask {
     return new Attempt(claimed, this.leases.keep(lease, claimed.remainingMs));
   }
 
-  /** Throws AppError `interrupted` when the task has taken enough workers with it. */
-  refusePoison({ claimed }: Attempt): void {
+  /** Throws AppError `interrupted` when as many workers died with the task as it may have starts. */
+  refuseRepeatedLosses({ claimed }: Attempt): void {
     if (claimed.losses >= this.config.maxProviderStarts) throw givenUp();
   }
 }

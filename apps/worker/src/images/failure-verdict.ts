@@ -61,7 +61,7 @@ const NOBODY = { free: false, interrupted: 'fail' } as const;
 /** Tries that never reach a provider (the store is away, say) are bounded by the deadline and by this. */
 const MAX_ATTEMPTS = 20;
 
-/** Decides by what the error itself says. A start that may have been charged is never followed by another by luck. */
+/** Decides by what the error itself says. After a start that may have been charged, the task gets no other one. */
 export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
   if (error instanceof LeaseLost) return { kind: 'release' };
   if (error instanceof ShuttingDown) return { kind: facts.resumable ? 'park' : 'give-back', delayMs: 0 };

@@ -128,7 +128,7 @@ function refuseSecondPurchase({ call }: Attempt): void {
   );
 }
 
-/** What came along, without its bytes: who has the job has had them, and their addresses may be gone by now. */
+/** The inputs without their bytes: the provider that runs the job has them, and their URLs may be gone by now. */
 function notLoaded({ inputs, mask }: ClaimedTask): LoadedInputs {
   const image = { bytes: Buffer.alloc(0), contentType: 'image/png', width: 0, height: 0, hasAlpha: false } as const;
   return { images: inputs.map(() => image), mask: mask === null ? undefined : image };

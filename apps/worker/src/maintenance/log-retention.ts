@@ -4,7 +4,7 @@ import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
 import { WorkerConfig } from '../worker.config.js';
 import { EXPIRE_EVERY_MS, Retention } from './retention.js';
 
-/** When goes what was written down of chats and deliveries. */
+/** Schedules the removal of old chat usage and webhook deliveries. */
 @Injectable()
 export class LogRetention implements OnApplicationBootstrap {
   constructor(

@@ -3,7 +3,7 @@ import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { ExpireKeys } from '#tasks/expire-keys.js';
 import { EXPIRE_EVERY_MS, Retention } from './retention.js';
 
-/** When goes what carries its own time: Idempotency-Keys, links and sessions. */
+/** Schedules the removal of expired idempotency keys, links, and sessions. */
 @Injectable()
 export class TokenRetention implements OnApplicationBootstrap {
   constructor(

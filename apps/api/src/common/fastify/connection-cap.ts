@@ -42,7 +42,7 @@ export class ConnectionCap {
     const name = networkOf(socket.remoteAddress);
     const count = this.counts.get(name) ?? 0;
     if (count >= this.limit) {
-      // Whoever is counted out here would not read an answer either.
+      // A client with this many connections would not read an answer either.
       socket.destroy();
       if (!this.refused.has(name)) this.logger.warn('connections.refused', { count: this.limit });
       this.refused.add(name);

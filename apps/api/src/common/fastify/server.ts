@@ -94,7 +94,7 @@ export function prepareServer(
     if (request.routeOptions.config.bodyless === true && request.headers['content-length'] === '0') {
       delete request.headers['content-type'];
     }
-    // What nobody will look at is read to no purpose, but at a pace.
+    // A body that no handler reads is discarded, at a limited pace.
     if (request.method === 'GET' || request.method === 'HEAD') discardBody(request);
     if (isPreflight(request)) answerPreflight(request, reply);
     else done();
