@@ -100,7 +100,11 @@ function ByLink({ title, about, path, fields, action, renew }: ByLinkProps) {
     return (
       <Outside
         title={used ? 'Link already used or expired' : 'Incomplete link'}
-        about={used ? 'A link works once and for a limited time.' : 'Open the complete link again: the token at its end is missing, which also happens when this page is reloaded.'}
+        about={
+          used
+            ? 'A link works once and for a limited time.'
+            : 'Open the complete link again: the token at its end is missing, which also happens when this page is reloaded.'
+        }
       >
         <Text size="sm">
           {renew}{' '}
