@@ -9,7 +9,7 @@ export interface PricedOptions {
   readonly quality: string | null;
 }
 
-/** The qualities of older models, as the price book calls them. */
+/** The qualities of older models, as the price book calls them where it has no price under their own name. */
 const QUALITIES: Readonly<Record<string, string>> = { standard: 'medium', hd: 'high' };
 const MILLION = 1_000_000n;
 
@@ -28,7 +28,7 @@ export function quoteImage(catalogue: Catalogue, model: ModelEntry, options: Pri
   const price = priceAt(model, at);
   const byQuality = price?.images?.perImage[billedTier(options)];
   const quality = options.quality ?? 'auto';
-  const reserved = byQuality?.[QUALITIES[quality] ?? quality] ?? byQuality?.['auto'];
+  const reserved = byQuality?.[quality] ?? byQuality?.[QUALITIES[quality] ?? 'auto'] ?? byQuality?.['auto'];
   if (reserved === undefined) return { reserved: null, currency };
   const { tokens, cancelled } = price ?? {};
   return {

@@ -1,7 +1,44 @@
+import { OUTPUT_FORMATS, type OutputFormat } from '#contract/accepted-values.js';
+import { IMAGE_SIZES, type ImageSize } from '#contract/pixel-table.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 
 const name = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$' } as const;
 const amount = { type: 'number', minimum: 0, description: 'In units of the currency.' } as const;
+
+const quality = { type: 'string', pattern: '^[a-z0-9][a-z0-9_-]{0,31}$' } as const;
+
+const accepts = {
+  type: 'object',
+  additionalProperties: false,
+  description:
+    'Values that image requests may have; absent lists are those of gpt-image-2. All other values are a 400.',
+  properties: {
+    qualities: { type: 'array', minItems: 1, uniqueItems: true, items: quality },
+    edit_qualities: {
+      type: 'array',
+      minItems: 1,
+      uniqueItems: true,
+      items: quality,
+      description: 'Qualities of edits, if they are not the same.',
+    },
+    output_formats: {
+      type: 'array',
+      minItems: 1,
+      uniqueItems: true,
+      items: { enum: OUTPUT_FORMATS },
+      description: 'Requests that name none get png, or the first one if png is not listed.',
+    },
+    sizes: {
+      type: 'array',
+      minItems: 1,
+      uniqueItems: true,
+      items: { enum: IMAGE_SIZES },
+      description:
+        'Requests that name none get 1:1 (edits: auto), or the first one if that is not listed. What providers are asked for is a capability of routes.',
+    },
+    pixel_sizes: { type: 'boolean', description: 'Whether sizes in pixels (1024x1024) are accepted; default true.' },
+  },
+} as const;
 
 const tierPrice = {
   description: 'One amount, or one for each quality; auto is what a quality that is not listed costs.',
@@ -11,7 +48,8 @@ const tierPrice = {
       type: 'object',
       properties: { auto: amount, low: amount, medium: amount, high: amount },
       required: ['auto'],
-      additionalProperties: false,
+      propertyNames: quality,
+      additionalProperties: amount,
     },
   ],
 } as const;
@@ -164,7 +202,14 @@ export const CATALOGUE_SCHEMA = {
         additionalProperties: false,
         properties: {
           kind: { enum: ['image', 'chat'] },
+          aliases: {
+            type: 'array',
+            items: name,
+            uniqueItems: true,
+            description: 'Other names for the model in requests; answers and tasks show its own name.',
+          },
           owned_by: { type: 'string', minLength: 1 },
+          accepts,
           routes: { type: 'array', minItems: 1, items: route, description: 'Tried in the order they stand.' },
           prices: {
             type: 'array',
@@ -198,9 +243,20 @@ export interface ProviderSource {
 /** A model as the file says it. */
 export interface ModelSource {
   kind: 'image' | 'chat';
+  aliases?: string[];
   owned_by?: string;
+  accepts?: AcceptsSource;
   routes: RouteSource[];
   prices?: PriceSource[];
+}
+
+/** Values that a model accepts, as the file lists them. */
+interface AcceptsSource {
+  qualities?: string[];
+  edit_qualities?: string[];
+  output_formats?: OutputFormat[];
+  sizes?: ImageSize[];
+  pixel_sizes?: boolean;
 }
 
 /** A route as the file says it; without `model` the provider knows the model by our name. */

@@ -1,3 +1,4 @@
+import type { AcceptedValues } from '#contract/accepted-values.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 
 /** What a caller may ask a model for. */
@@ -47,8 +48,12 @@ export interface PriceEntry {
 /** A model that callers may name: who makes it, and what it costs. */
 export interface ModelEntry {
   readonly name: string;
+  /** Other names that callers may use for it. */
+  readonly aliases: readonly string[];
   readonly kind: ModelKind;
   readonly ownedBy: string;
+  /** What image requests may say to it; means nothing for chats. */
+  readonly accepts: AcceptedValues;
   /** Ranks in the order they are tried; the routes of one rank share the work by weight. */
   readonly ranks: readonly (readonly Route[])[];
   /** Oldest first; empty means that it is free where all its providers are, and that nobody knows where they are not. */
@@ -60,6 +65,7 @@ export interface Catalogue {
   /** ISO 4217. */
   readonly currency: string;
   readonly providers: ReadonlyMap<string, ProviderEntry>;
+  /** By their own names; `findModel` knows the aliases too. */
   readonly models: ReadonlyMap<string, ModelEntry>;
 }
 
@@ -74,9 +80,14 @@ export class CatalogueError extends Error {
   }
 }
 
-/** The model, if it is served and of that kind. */
+/** The model that callers mean by its name or an alias, if it is served. */
+export function findModel({ models }: Catalogue, name: string): ModelEntry | undefined {
+  return models.get(name) ?? [...models.values()].find(({ aliases }) => aliases.includes(name));
+}
+
+/** Like `findModel`, for models of that kind only. */
 export function modelOf(catalogue: Catalogue, kind: ModelKind, name: string): ModelEntry | undefined {
-  const model = catalogue.models.get(name);
+  const model = findModel(catalogue, name);
   return model?.kind === kind ? model : undefined;
 }
 

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OPENAI_CATALOGUE, SANDBOX_CATALOGUE } from './built-in.js';
-import { CatalogueError, modelOf, priceAt } from './catalogue.js';
+import { BASE_VALUES } from '#contract/accepted-values.js';
+import { CatalogueError, findModel, modelOf, priceAt } from './catalogue.js';
 import { CATALOGUE_SCHEMA } from './catalogue-schema.js';
 import { parseCatalogue } from './parse-catalogue.js';
 
@@ -170,6 +171,69 @@ models:
     ]);
     expect(problemsOf('providers: [')).toEqual([expect.stringMatching(/^line 1: /)]);
     expect(problemsOf('')).toEqual(['line 1: the file must be object']);
+  });
+
+  it('says what a model accepts: what its entry lists, and for the rest what its providers do', () => {
+    const accepts = (lines: string) =>
+      parseCatalogue(FULL.replace('    owned_by: acme\n', `    accepts: ${lines}\n`), 'models.yaml', ENV).models.get(
+        'gpt-image-2',
+      )?.accepts;
+    expect(parseCatalogue(FULL, 'models.yaml', ENV).models.get('gpt-image-2')?.accepts).toEqual(BASE_VALUES);
+    expect(accepts('{ qualities: [high, xhigh] }')).toEqual({
+      ...BASE_VALUES,
+      ...{ qualities: ['high', 'xhigh'], editQualities: ['high', 'xhigh'] },
+    });
+    expect(accepts('{ edit_qualities: [max], output_formats: [webp], sizes: [1:1], pixel_sizes: false }')).toEqual({
+      ...{ qualities: BASE_VALUES.qualities, editQualities: ['max'], outputFormats: ['webp'] },
+      ...{ sizes: ['1:1'], pixelSizes: false },
+    });
+  });
+
+  it('prices every quality that a model accepts, and no other', () => {
+    const text = FULL.replace('high: 0.08', 'xhigh: 0.09');
+    expect(problemsOf(text)).toEqual([
+      'line 23: models.gpt-image-2.prices.0.per_image has a price for xhigh, which the model does not accept',
+    ]);
+    const accepting = text.replace('    owned_by: acme\n', '    accepts: { qualities: [xhigh] }\n');
+    const price = parseCatalogue(accepting, 'models.yaml', ENV).models.get('gpt-image-2')?.prices[0];
+    expect(price?.images?.perImage['2k']).toEqual({ auto: 40_000, xhigh: 90_000 });
+  });
+
+  it('refuses values that cannot be delivered, and those of chat models', () => {
+    const model = (accepts: string, kind = 'image'): string => `providers: { own: { type: sandbox } }
+models: { m: { kind: ${kind}, accepts: ${accepts}, routes: [{ provider: own }] } }
+`;
+    expect(problemsOf(model('{ output_formats: [gif] }'))).toEqual([
+      expect.stringMatching(/^line 2: models\.m\.accepts\.output_formats\.0 must .*: png, jpeg, webp$/),
+    ]);
+    expect(problemsOf(model('{ sizes: [7:3] }'))).toEqual([expect.stringMatching(/sizes\.0 must .*: auto, 1:1, /)]);
+    expect(problemsOf(model('{ qualities: [Best] }'))).toEqual([expect.stringMatching(/qualities\.0 must match/)]);
+    expect(problemsOf(model('{ qualities: [] }'))).toEqual([expect.stringMatching(/qualities must NOT have fewer/)]);
+    expect(problemsOf(model('{ qualities: [low] }', 'chat'))).toEqual(['line 2: models.m.accepts is only for images']);
+  });
+
+  it('knows a model by other names, each of which is of one model', () => {
+    const named = (a: string, b: string): string => `providers: { own: { type: sandbox } }
+models:
+  first: { kind: image, aliases: [${a}], routes: [{ provider: own }] }
+  second: { kind: chat, aliases: [${b}], routes: [{ provider: own }] }
+`;
+    const catalogue = parseCatalogue(named('one, uno', 'two'), 'models.yaml', {});
+    expect(['first', 'uno', 'two', 'three'].map((name) => findModel(catalogue, name)?.name)).toEqual([
+      ...['first', 'first', 'second'],
+      undefined,
+    ]);
+    expect(modelOf(catalogue, 'image', 'one')?.name).toBe('first');
+    expect(modelOf(catalogue, 'image', 'two')).toBeUndefined();
+    expect([...catalogue.models.keys()]).toEqual(['first', 'second']);
+    expect(problemsOf(named('second, first', 'one, first'))).toEqual([
+      'line 3: models.first.aliases.0 is second, which already means second',
+      'line 3: models.first.aliases.1 is first, which already means first',
+      'line 4: models.second.aliases.1 is first, which already means first',
+    ]);
+    expect(problemsOf(named('one', 'two, one'))).toEqual([
+      'line 4: models.second.aliases.1 is one, which already means first',
+    ]);
   });
 
   it('never tells a secret', () => {

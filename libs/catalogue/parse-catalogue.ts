@@ -3,6 +3,7 @@ import { isCollection, isMap, LineCounter, parseDocument, type Document, type No
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import type { ProviderDescriptor } from '#providers/provider-descriptor.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
+import { acceptedBy, uselessPrice } from './accepted-by.js';
 import { CatalogueError, type Catalogue, type ModelEntry, type Route } from './catalogue.js';
 import {
   CATALOGUE_SCHEMA,
@@ -41,7 +42,7 @@ export function parseCatalogue(text: string, source: string, env: Environment, n
   return {
     currency: file.currency ?? 'USD',
     providers: new Map(Object.entries(file.providers).map(([name, entry]) => [name, toProvider(name, entry, env)])),
-    models: new Map(Object.entries(file.models).map(([name, entry]) => [name, toModel(name, entry)])),
+    models: new Map(Object.entries(file.models).map(([name, entry]) => [name, toModel(name, entry, file)])),
   };
 }
 
@@ -91,7 +92,13 @@ function contradictions(file: CatalogueFile, env: Environment | undefined): { pa
     const names = (provider.keys ?? []).map(keyName);
     if (new Set(names).size < names.length) say([...path, 'keys'], 'has two keys of one name');
   }
+  const named = new Map(Object.keys(file.models).map((name) => [name, name]));
   for (const [name, model] of Object.entries(file.models)) {
+    for (const [index, alias] of (model.aliases ?? []).entries()) {
+      const other = named.get(alias);
+      if (other !== undefined) say(['models', name, 'aliases', index], `is ${alias}, which already means ${other}`);
+      else named.set(alias, name);
+    }
     for (const [index, route] of model.routes.entries()) {
       const path = ['models', name, 'routes', index];
       const provider = file.providers[route.provider];
@@ -99,11 +106,15 @@ function contradictions(file: CatalogueFile, env: Environment | undefined): { pa
       else if (model.kind === 'chat' && !descriptorOf(provider).chat)
         say(path, `goes to ${route.provider}, which has no chat`);
     }
+    if (model.kind === 'chat' && model.accepts) say(['models', name, 'accepts'], 'is only for images');
     for (const [index, price] of (model.prices ?? []).entries()) {
       const path = ['models', name, 'prices', index];
       if (Number.isNaN(Date.parse(price.from))) say([...path, 'from'], 'is no day of the calendar');
       if (model.kind === 'image' ? price.per_image === undefined : price.per_million_tokens === undefined)
         say(path, model.kind === 'image' ? 'needs per_image' : 'needs per_million_tokens');
+      const useless = uselessPrice(acceptedBy(model, providersOf(model, file)), price.per_image ?? {});
+      if (useless !== undefined)
+        say([...path, 'per_image'], `has a price for ${useless}, which the model does not accept`);
       if (model.kind === 'chat' && price.cancelled !== undefined) say([...path, 'cancelled'], 'is only for images');
     }
     const days = (model.prices ?? []).map(({ from }) => from);
@@ -138,11 +149,18 @@ function descriptorOf({ type }: ProviderSource): ProviderDescriptor {
   return DESCRIPTORS[type] as ProviderDescriptor;
 }
 
-function toModel(name: string, entry: ModelSource): ModelEntry {
+/** Descriptors of the listed providers among those of its routes. */
+function providersOf({ routes }: ModelSource, { providers }: CatalogueFile): ProviderDescriptor[] {
+  return routes.flatMap(({ provider }) => providers[provider] ?? []).map(descriptorOf);
+}
+
+function toModel(name: string, entry: ModelSource, file: CatalogueFile): ModelEntry {
   return {
     name,
+    aliases: entry.aliases ?? [],
     kind: entry.kind,
     ownedBy: entry.owned_by ?? 'darkroom',
+    accepts: acceptedBy(entry, providersOf(entry, file)),
     ranks: ranksOf(entry.routes).map((rank) => rank.map((route) => toRoute(name, route))),
     prices: (entry.prices ?? []).map(toPrice),
   };

@@ -1,6 +1,7 @@
 import { registerDecorator, type ValidationError, validateSync } from 'class-validator';
 import { AppError } from './app-error.js';
 import type { ErrorCode } from './error-codes.js';
+import { fieldsOf } from './request-fields.js';
 
 /** What is wrong with a field; `at` points inside it, e.g. `[3]`. */
 export interface FieldProblem {
@@ -42,11 +43,21 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   maxLength: 'string_above_max_length',
 };
 
-/** Throws AppError for the first thing wrong, in the order in which the class declares its fields. */
-export function assertFields(fields: object): void {
-  const [failure] = validateSync(fields, { forbidUnknownValues: false, validationError: { target: false } });
-  if (failure === undefined) return;
-  throw fieldError(failure);
+/**
+ * Throws AppError for the first thing wrong, in the order in which the class declares its fields. `further` judges what
+ * the class finds right, by rules that only its caller knows.
+ */
+export function assertFields(
+  fields: object,
+  further?: (field: string, value: unknown) => FieldProblem | undefined,
+): void {
+  const failures = validateSync(fields, { forbidUnknownValues: false, validationError: { target: false } });
+  for (const field of fieldsOf(fields.constructor)) {
+    const failure = failures.find(({ property }) => property === field);
+    if (failure !== undefined) throw fieldError(failure);
+    const problem = further?.(field, Reflect.get(fields, field));
+    if (problem) throw new AppError(problem.code, problem.message, { param: field });
+  }
 }
 
 function fieldError(failure: ValidationError): AppError {

@@ -1,3 +1,4 @@
+import { BASE_VALUES, valueProblem } from './accepted-values.js';
 import { AppError } from './app-error.js';
 import { assertFields } from './field-rule.js';
 import { AsyncImageGenerationRequest, ImageEditRequest, ImageGenerationRequest } from './image-request.js';
@@ -5,9 +6,13 @@ import { readFields } from './request-fields.js';
 
 const PNG = 'data:image/png;base64,iVBORw0KGgo=';
 
+/** By the rules of its class, and of a model that accepts the usual values. */
 function problem(requestClass: new () => object, body: object): string {
+  const action = requestClass === ImageEditRequest ? 'edit' : 'generation';
   try {
-    assertFields(readFields(requestClass, body).request);
+    assertFields(readFields(requestClass, body).request, (field, value) =>
+      valueProblem(BASE_VALUES, action, field, value),
+    );
     return 'ok';
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

@@ -9,7 +9,8 @@ import {
   MAX_REFERENCE_LENGTH,
 } from './image-reference.js';
 import type { Text } from './long-text.js';
-import { brokenPixelRule, IMAGE_SIZES, isImageSize, parsePixelSize, PIXEL_FORM, RESOLUTIONS } from './pixel-table.js';
+import type { OutputFormat } from './accepted-values.js';
+import { IMAGE_SIZES, RESOLUTIONS } from './pixel-table.js';
 import { MAX_PROMPT_LENGTH, textProblem } from './text-rules.js';
 
 /** The model of an edit that names none. */
@@ -20,9 +21,8 @@ export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 export const DEFAULT_RESPONSE_FORMATS = ['both', ...RESPONSE_FORMATS] as const;
 export type DefaultResponseFormat = (typeof DEFAULT_RESPONSE_FORMATS)[number];
 const BACKGROUNDS = ['transparent', 'opaque', 'auto'] as const;
-const OUTPUT_FORMATS = ['png', 'jpeg', 'webp'] as const;
-const QUALITIES = ['standard', 'hd', 'low', 'medium', 'high', 'auto'] as const;
-const EDIT_QUALITIES = ['standard', 'low', 'medium', 'high', 'auto'] as const;
+/** How many images a request may ask for. */
+export const MAX_N = 1;
 const MAX_USER_LENGTH = 2_048;
 /** OpenAI's own limit. */
 const MAX_SAFETY_IDENTIFIER_LENGTH = 64;
@@ -66,15 +66,6 @@ const CallbackUrl = Rule('callbackUrl', (value, property) => {
   if (/^https:\/\//i.test(value) && URL.canParse(value)) return undefined;
   return { code: 'invalid_value', message: `${property} must be a public https URL` };
 });
-const SizeOrPixels = Rule('sizeOrPixels', (value, property) => {
-  if (typeof value !== 'string' || isImageSize(value)) return undefined;
-  const pixels = parsePixelSize(value);
-  const broken = pixels === undefined ? '' : brokenPixelRule(pixels);
-  if (broken === undefined) return undefined;
-  const forms = `must be one of ${IMAGE_SIZES.join(', ')}, or ${PIXEL_FORM}`;
-  const message = broken === '' ? `${property} ${forms}` : `${property} is not valid: ${broken}. It ${forms}`;
-  return { code: 'invalid_value', message };
-});
 
 /** A ratio or pixels. */
 function Size(usual: string): PropertyDecorator {
@@ -85,15 +76,31 @@ function Size(usual: string): PropertyDecorator {
       example: '1024x1024',
       description:
         'An aspect ratio, in pixels as `resolution` says; `auto` leaves it to the model; or exactly these pixels: edges 64 to 3840, ' +
-        'ratio <= 3:1, at most 8,294,400 pixels. What the model cannot make itself is fitted from its next larger size.',
+        'ratio <= 3:1, at most 8,294,400 pixels. What the model cannot make itself is fitted from its next larger size. ' +
+        'A model may accept fewer: `capabilities` of GET /v1/models/{id}.',
     }),
     IsOptional(),
     IsString(),
-    SizeOrPixels,
   );
 }
 
-/** What generations and edits have in common besides what each declares first. */
+/** A quality of the model. */
+function Quality(list: string): PropertyDecorator {
+  return all(
+    ApiPropertyOptional({
+      default: 'auto',
+      example: 'high',
+      description: `One that the model accepts: \`capabilities.${list}\` of GET /v1/models/{id}.`,
+    }),
+    IsOptional(),
+    IsString(),
+  );
+}
+
+/**
+ * What generations and edits have in common besides what each declares first. Which qualities, formats and sizes a model
+ * accepts is checked against its entry in the catalogue (`accepted-values`).
+ */
 export class ImageOptions {
   @ApiPropertyOptional({
     enum: RESOLUTIONS,
@@ -105,9 +112,9 @@ export class ImageOptions {
   @OneOf(RESOLUTIONS)
   resolution?: string;
 
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1, default: 1, description: 'Number of images.' })
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MAX_N, default: 1, description: 'Number of images.' })
   @IsOptional()
-  @Integer(1, 1)
+  @Integer(1, MAX_N)
   n?: number;
 
   @ApiPropertyOptional({
@@ -132,11 +139,15 @@ export class ImageOptions {
   @OneOf(['low', 'auto'])
   moderation?: string;
 
-  @ApiPropertyOptional({ enum: OUTPUT_FORMATS, default: 'png' })
+  @ApiPropertyOptional({
+    type: String,
+    default: 'png',
+    example: 'png',
+    description: 'One that the model accepts: `capabilities.output_formats` of GET /v1/models/{id}.',
+  })
   @IsOptional()
   @IsString()
-  @OneOf(OUTPUT_FORMATS)
-  output_format?: (typeof OUTPUT_FORMATS)[number];
+  output_format?: OutputFormat;
 
   @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: 100, default: 100, description: 'For jpeg and webp.' })
   @IsOptional()
@@ -215,10 +226,7 @@ export class ImageGenerationRequest extends ImageOptions {
   @ImageUrls
   image_urls?: Text[];
 
-  @ApiPropertyOptional({ enum: QUALITIES, default: 'auto' })
-  @IsOptional()
-  @IsString()
-  @OneOf(QUALITIES)
+  @Quality('qualities')
   quality?: string;
 }
 
@@ -245,10 +253,7 @@ class EditOptions extends ImageOptions {
   @Size('auto')
   size?: string;
 
-  @ApiPropertyOptional({ enum: EDIT_QUALITIES, default: 'auto' })
-  @IsOptional()
-  @IsString()
-  @OneOf(EDIT_QUALITIES)
+  @Quality('edit_qualities')
   quality?: string;
 
   @ApiPropertyOptional({ enum: ['high', 'low'] })

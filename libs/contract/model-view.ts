@@ -1,14 +1,58 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { BASE_VALUES, OUTPUT_FORMATS } from './accepted-values.js';
 import { MAX_REFERENCE_IMAGES } from './image-reference.js';
-import { IMAGE_SIZES, RESOLUTIONS } from './pixel-table.js';
+import { MAX_N } from './image-request.js';
+import { IMAGE_SIZES, PIXEL_LIMITS, RESOLUTIONS } from './pixel-table.js';
+
+/** Sizes in pixels that a model accepts. */
+export class PixelSizes {
+  @ApiProperty({ description: 'Whether this key may use them in generations; in edits it always may.' })
+  generations!: boolean;
+
+  @ApiProperty({ type: 'integer', example: PIXEL_LIMITS.min_edge, description: 'Of the shortest edge, in pixels.' })
+  min_edge!: number;
+
+  @ApiProperty({ type: 'integer', example: PIXEL_LIMITS.max_edge, description: 'Of the longest edge, in pixels.' })
+  max_edge!: number;
+
+  @ApiProperty({ example: PIXEL_LIMITS.max_ratio, description: 'Of the longest edge to the shortest.' })
+  max_ratio!: number;
+
+  @ApiProperty({ type: 'integer', example: PIXEL_LIMITS.max_pixels, description: 'Width times height.' })
+  max_pixels!: number;
+}
 
 /** What a model can be asked for. */
 export class ModelCapabilities {
-  @ApiPropertyOptional({ type: [String], example: IMAGE_SIZES.slice(0, 3), description: 'Of image models.' })
+  @ApiPropertyOptional({
+    type: [String],
+    example: IMAGE_SIZES.slice(0, 3),
+    description: 'Of image models; aspect ratios and `auto`.',
+  })
   sizes?: string[];
+
+  @ApiPropertyOptional({ type: PixelSizes, description: 'Absent if the model accepts no sizes such as `1024x1024`.' })
+  pixel_sizes?: PixelSizes;
 
   @ApiPropertyOptional({ type: [String], example: RESOLUTIONS, description: 'Tiers of image models.' })
   resolutions?: string[];
+
+  @ApiPropertyOptional({
+    type: [String],
+    example: BASE_VALUES.qualities,
+    description: 'Values of `quality` in generations.',
+  })
+  qualities?: string[];
+
+  @ApiPropertyOptional({
+    type: [String],
+    example: BASE_VALUES.editQualities,
+    description: 'Values of `quality` in edits, if it accepts reference images.',
+  })
+  edit_qualities?: string[];
+
+  @ApiPropertyOptional({ type: [String], example: OUTPUT_FORMATS, description: 'Values of `output_format`.' })
+  output_formats?: string[];
 
   @ApiPropertyOptional({ description: 'Whether it takes reference images.' })
   edits?: boolean;
@@ -35,6 +79,9 @@ export class ModelLimits {
     description: 'Reference images of a request.',
   })
   images?: number;
+
+  @ApiPropertyOptional({ type: 'integer', example: MAX_N, description: 'Largest `n`: generated images of a request.' })
+  n?: number;
 
   @ApiPropertyOptional({ type: 'integer', description: 'Characters of a prompt.' })
   prompt_characters?: number;

@@ -91,6 +91,9 @@ const MAX_EDGE = 3_840;
 const MAX_RATIO = 3;
 const MAX_PIXELS = 8_294_400;
 
+/** What pixels to deliver may be. */
+export const PIXEL_LIMITS = { min_edge: MIN_EDGE, max_edge: MAX_EDGE, max_ratio: MAX_RATIO, max_pixels: MAX_PIXELS };
+
 /** What `size` may be besides a ratio, as a sentence part. */
 export const PIXEL_FORM = `<width>x<height> with edges of ${MIN_EDGE} to ${MAX_EDGE} pixels, a ratio of at most ${MAX_RATIO}:1 and at most ${MAX_PIXELS} pixels`;
 

@@ -5,7 +5,7 @@ import { LongText } from './long-text.js';
 const knownFields = new WeakMap<object, readonly string[]>();
 
 /** The fields a request class declares, in its order. */
-export function fieldsOf(requestClass: new () => object): readonly string[] {
+export function fieldsOf(requestClass: object['constructor']): readonly string[] {
   let fields = knownFields.get(requestClass);
   if (fields === undefined) {
     const metadata = getMetadataStorage().getTargetValidationMetadatas(requestClass, '', false, false);

@@ -1,3 +1,4 @@
+import type { AcceptedValues } from '#contract/accepted-values.js';
 import type { ImageProvider } from './image-provider.js';
 import type { SizeGrid } from './offered-size.js';
 import type { ProviderEntry, ProviderKey } from './provider-entry.js';
@@ -45,6 +46,8 @@ export interface ProviderDescriptor {
   /** The setting with which all entries of the type are told what becomes of interrupted calls. */
   readonly interruptedSetting?: string;
   readonly takes: SupportedOptions;
+  /** What requests may say to its models whose entries say nothing else. */
+  readonly accepts: AcceptedValues;
   /** Loads the adapter, which only workers need. */
   readonly load: () => Promise<MakeAdapter>;
 }

@@ -30,6 +30,7 @@ providers:
   sandbox: { type: sandbox }
 models:
   house-style: { kind: image, routes: [{ provider: sandbox }], prices: [{ from: 2026-01-01, per_image: { 1k: 0.02, 2k: 0.04, 4k: 0.16 } }] }
+  vivid-9: { kind: image, accepts: { qualities: [xhigh, max], sizes: [16:9, 1:1] }, routes: [{ provider: sandbox }] }
 `,
     );
     platform = await startPlatform({ MODELS_FILE: join(folder, 'models.yaml') });
@@ -151,6 +152,24 @@ models:
     await expectImage(await runNode(Node));
     await compilePython(Python);
     expect(await tasks(2)).toEqual(Array(2).fill(expect.objectContaining({ action: 'generation', prompt: PROMPT })));
+  });
+
+  it('asks for what the chosen model accepts', async () => {
+    const choose = async (field: string, option: string): Promise<void> => {
+      await page().getByRole('combobox', { name: field }).click();
+      await page().getByRole('option', { name: option, exact: true }).click();
+    };
+    await page().goto('/console/playground');
+    await choose('Model', 'vivid-9');
+    await page().getByRole('combobox', { name: 'Quality' }).click();
+    expect(await page().getByRole('option').allTextContents()).toEqual(['xhigh', 'max']);
+    await page().getByRole('option', { name: 'max' }).click();
+    await page().getByLabel('Prompt').fill(PROMPT);
+    await button('Show code').click();
+    const { curl } = await printed();
+    expect(curl).toContain('"quality": "max"');
+    await choose('Model', 'house-style');
+    expect((await printed()).curl).toContain('"quality": "auto"');
   });
 
   it('runs as it is printed in the playground, for an edit of several pictures with a mask', async () => {

@@ -17,8 +17,14 @@ describe('models, health and documents', () => {
       created: expect.any(Number) as number,
       owned_by: 'darkroom',
       supported_endpoint_types: ['image-generation'],
-      capabilities: { sizes, resolutions: ['1k', '2k', '4k'], edits: true, masks: true },
-      limits: { requests_per_minute: null, images: 16, prompt_characters: 32_000 },
+      capabilities: {
+        ...{ sizes, resolutions: ['1k', '2k', '4k'], edits: true, masks: true },
+        pixel_sizes: { generations: true, min_edge: 64, max_edge: 3_840, max_ratio: 3, max_pixels: 8_294_400 },
+        qualities: ['standard', 'hd', 'low', 'medium', 'high', 'auto'],
+        edit_qualities: ['standard', 'low', 'medium', 'high', 'auto'],
+        output_formats: ['png', 'jpeg', 'webp'],
+      },
+      limits: { requests_per_minute: null, images: 16, n: 1, prompt_characters: 32_000 },
     };
     const chat = {
       ...model,

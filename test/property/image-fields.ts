@@ -83,10 +83,13 @@ export function ignoredOf(fields: readonly Field[], sent: ReadonlyMap<string, un
   );
 }
 
-/** With `strict: true` nothing is ignored. */
+/** With `strict: true` nothing is ignored, and pixels are only those that the model makes itself. */
 export function strictProblems(sent: ReadonlyMap<string, unknown>, unknown: readonly string[]): string[] {
   if (sent.get('strict') !== true) return [];
-  return unknown.map((name) => `unsupported_parameter at ${name.replace(/[^A-Za-z0-9_.[\]-]/g, '_')}`);
+  const problems = unknown.map((name) => `unsupported_parameter at ${name.replace(/[^A-Za-z0-9_.[\]-]/g, '_')}`);
+  const [, width = 0, height = 0] = /^([1-9]\d*)x([1-9]\d*)$/.exec(String(sent.get('size')))?.map(Number) ?? [];
+  const isMade = width % 16 === 0 && height % 16 === 0 && width * height >= 655_360;
+  return width > 0 && !isMade ? [...problems, 'unsupported_parameter at size'] : problems;
 }
 
 /** The rule of free sizes, as the contract words it. */

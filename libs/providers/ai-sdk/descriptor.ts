@@ -1,3 +1,4 @@
+import { BASE_VALUES } from '#contract/accepted-values.js';
 import { FREE_SIZES } from '../offered-size.js';
 import type { MakeAdapter, ProviderDescriptor, SupportedOptions } from '../provider-descriptor.js';
 
@@ -16,13 +17,14 @@ async function load(): Promise<MakeAdapter> {
 
 /** Vendors whose own libraries for the AI SDK are used. */
 export const AI_SDK = {
-  fal: { baseUrl: 'https://fal.run', needs: ['keys'], free: false, chat: false, takes, load },
+  fal: { baseUrl: 'https://fal.run', needs: ['keys'], free: false, chat: false, takes, accepts: BASE_VALUES, load },
   google: {
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
     needs: ['keys'],
     free: false,
     chat: false,
     takes: { ...takes, size: 'ratio' },
+    accepts: BASE_VALUES,
     load,
   },
 } as const satisfies Record<string, ProviderDescriptor>;

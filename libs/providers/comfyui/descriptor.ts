@@ -1,3 +1,4 @@
+import { BASE_VALUES } from '#contract/accepted-values.js';
 import { LATENT_SIZES } from '../offered-size.js';
 import type { ProviderDescriptor } from '../provider-descriptor.js';
 
@@ -8,6 +9,7 @@ export const COMFYUI = {
     free: true,
     chat: false,
     takes: { size: LATENT_SIZES, quality: 'none', moderation: 'never', inputFidelity: 'never', transparency: false },
+    accepts: BASE_VALUES,
     load: async () => {
       const { comfyUiProvider } = await import('./from-entry.js');
       return comfyUiProvider;

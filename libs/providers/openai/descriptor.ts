@@ -1,3 +1,4 @@
+import { BASE_VALUES } from '#contract/accepted-values.js';
 import { FREE_SIZES } from '../offered-size.js';
 import type { ProviderDescriptor } from '../provider-descriptor.js';
 
@@ -16,6 +17,7 @@ export const OPENAI = {
       inputFidelity: 'with images',
       transparency: true,
     },
+    accepts: BASE_VALUES,
     load: async () => {
       const [{ OpenAiProvider }, { openAiSettings }, { OpenAiConfig }] = await Promise.all([
         import('./openai-provider.js'),

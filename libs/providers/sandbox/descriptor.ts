@@ -1,3 +1,4 @@
+import { BASE_VALUES } from '#contract/accepted-values.js';
 import { FREE_SIZES } from '../offered-size.js';
 import type { ProviderDescriptor } from '../provider-descriptor.js';
 
@@ -8,6 +9,7 @@ export const SANDBOX = {
     free: true,
     chat: true,
     takes: { size: FREE_SIZES, quality: 'any', moderation: 'always', inputFidelity: 'always', transparency: true },
+    accepts: BASE_VALUES,
     load: async () => {
       const [{ SandboxProvider }, { obeysDirectives, SandboxConfig }] = await Promise.all([
         import('./sandbox-provider.js'),

@@ -1,3 +1,4 @@
+import { BASE_VALUES } from '#contract/accepted-values.js';
 import { FREE_SIZES } from '../offered-size.js';
 import type { MakeAdapter, ProviderDescriptor, SupportedOptions } from '../provider-descriptor.js';
 
@@ -16,14 +17,31 @@ async function load(): Promise<MakeAdapter> {
 
 /** Vendors that take a job and are asked for its result. */
 export const SUBMIT_POLL = {
-  apimart: { baseUrl: 'https://api.apimart.ai/v1', needs: ['keys'], free: false, chat: false, takes, load },
-  evolink: { baseUrl: 'https://api.evolink.ai/v1', needs: ['keys'], free: false, chat: false, takes, load },
+  apimart: {
+    baseUrl: 'https://api.apimart.ai/v1',
+    needs: ['keys'],
+    free: false,
+    chat: false,
+    takes,
+    accepts: BASE_VALUES,
+    load,
+  },
+  evolink: {
+    baseUrl: 'https://api.evolink.ai/v1',
+    needs: ['keys'],
+    free: false,
+    chat: false,
+    takes,
+    accepts: BASE_VALUES,
+    load,
+  },
   toapis: {
     baseUrl: 'https://toapis.com/v1',
     needs: ['keys'],
     free: false,
     chat: false,
     takes: { ...takes, size: 'table' },
+    accepts: BASE_VALUES,
     load,
   },
 } as const satisfies Record<string, ProviderDescriptor>;

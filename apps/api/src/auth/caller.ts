@@ -1,3 +1,4 @@
+import type { ModelEntry } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
 import type { DefaultResponseFormat } from '#contract/image-request.js';
 import type { KeyScope } from '#accounts/api-keys.js';
@@ -94,9 +95,9 @@ export function ordererOf({
   };
 }
 
-/** Whether the caller's key is for the model; a key that names none is for all. */
-export function mayUseModel(caller: Caller, model: string): boolean {
-  return caller.models.length === 0 || caller.models.includes(model);
+/** Whether the caller's key is for the model, by any of the model's names; a key that names none is for all. */
+export function mayUseModel(caller: Caller, { name, aliases }: Pick<ModelEntry, 'name' | 'aliases'>): boolean {
+  return caller.models.length === 0 || [name, ...aliases].some((one) => caller.models.includes(one));
 }
 
 /** The scope `images` includes its tasks; a route without a scope needs a key for all scopes. Throws AppError `endpoint_not_allowed`. */

@@ -2,6 +2,7 @@ import { Controller, Post, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { findModel } from '#catalogue/catalogue.js';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { chatPrices } from '#billing/quote.js';
 import { AppError } from '#contract/app-error.js';
@@ -32,8 +33,8 @@ export class ChatController {
   async complete(@Caller() caller: Caller, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const chat = readChatRequest(request.body);
     const catalogue = this.source.current;
-    const model = catalogue.models.get(chat.model);
-    if (model === undefined || !mayUseModel(caller, chat.model)) {
+    const model = findModel(catalogue, chat.model);
+    if (model === undefined || !mayUseModel(caller, model)) {
       throw new AppError('unknown_model', 'The model does not exist, or this API key may not use it.', {
         param: 'model',
       });

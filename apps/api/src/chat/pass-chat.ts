@@ -168,7 +168,7 @@ interface Went {
 
 function rowOf(
   request: FastifyRequest,
-  { chat, prices }: Course,
+  { chat, model: { name }, prices }: Course,
   { attempt, status }: { readonly attempt: Outcome['attempt']; readonly status: number },
   went: Went,
 ): ChatUsageRow {
@@ -179,7 +179,7 @@ function rowOf(
     request_id: request.id,
     account_id: accountId,
     api_key_id: keyId,
-    model: chat.model,
+    model: name,
     provider: provider.name,
     provider_key: key?.name ?? null,
     provider_model: model,

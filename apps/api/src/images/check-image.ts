@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
+import { BASE_VALUES, usualValues, valueProblem } from '#contract/accepted-values.js';
 import { assertFields } from '#contract/field-rule.js';
 import {
   AsyncImageEditForm,
@@ -76,8 +77,8 @@ export class CheckImage {
     const { request: fields, ignored: unknown } = readFields<AsyncImageGenerationRequest>(requestClass, request.body);
     const ignored = [...unknown, ...normalizeSpelling(fields)];
     assertIgnorable(ignored);
-    if (!(caller.allowPixelSize ?? this.config.allowPixelSize)) assertNoPixels(fields);
-    this.assertAll(fields, caller, asynchronous);
+    if (!(caller.allowPixelSize ?? this.config.allowPixelSize)) assertNoPixels(fields, this.rules.sizesOf(fields));
+    this.assertAll('generation', fields, caller, asynchronous);
     const found = await this.references.find(fields.image_urls ?? [], caller.accountId, generationParam);
     const upload = this.references.upload(newTaskId(), signal);
     return orDiscard(upload, async () => {
@@ -106,7 +107,7 @@ export class CheckImage {
     const { request: fields, ignored: unknown } = readFields<AsyncImageEditRequest>(requestClass, request.body);
     const ignored = [...unknown, ...normalizeSpelling(fields)];
     assertIgnorable(ignored);
-    this.assertAll(fields, caller, asynchronous);
+    this.assertAll('edit', fields, caller, asynchronous);
     const references = fields.images.map(({ image_url }) => image_url);
     const masks = fields.mask === undefined ? [] : [fields.mask.image_url];
     const found = await this.references.find(references, caller.accountId, editParam);
@@ -139,7 +140,7 @@ export class CheckImage {
       const { request: fields, ignored: texts } = readFields<AsyncImageEditForm>(requestClass, coerceTexts(form.texts));
       const ignored = [...texts, ...form.ignored, ...normalizeSpelling(fields)];
       assertIgnorable(ignored);
-      this.assertAll(fields, caller, asynchronous);
+      this.assertAll('edit', fields, caller, asynchronous);
       if (form.images.length === 0) {
         throw new AppError('missing_required_parameter', "Missing required parameter: 'image'.", { param: 'image' });
       }
@@ -153,10 +154,15 @@ export class CheckImage {
     });
   }
 
-  private assertAll(fields: ImageFields, caller: Caller, asynchronous: boolean): void {
-    this.rules.assertModel(fields);
-    assertFields(fields);
-    assertCombination(fields, caller, asynchronous);
+  /** Also brings what the model decides into the fields: its own name in place of an alias, and its usual values. */
+  private assertAll(action: TaskCommand['action'], fields: ImageFields, caller: Caller, asynchronous: boolean): void {
+    const { name, aliases, accepts = BASE_VALUES } = this.rules.modelOf(fields) ?? {};
+    assertFields(fields, (field, value) => valueProblem(accepts, action, field, value));
+    const usual = usualValues(accepts, action);
+    if (name !== undefined) fields.model = name;
+    fields.size ??= usual.size;
+    fields.output_format ??= usual.outputFormat;
+    assertCombination(fields, caller, asynchronous, aliases);
     this.rules.assertCallback(fields.callback_url);
   }
 

@@ -1,15 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { adaptationsFor } from '#catalogue/adaptations.js';
-import { imageModelsOf } from '#catalogue/catalogue.js';
+import { findModel, imageModelsOf, modelOf, type ModelEntry } from '#catalogue/catalogue.js';
+import { BASE_VALUES } from '#contract/accepted-values.js';
 import { AppError } from '#contract/app-error.js';
 import { DEFAULT_IMAGE_MODEL } from '#contract/image-request.js';
+import type { ImageSize } from '#contract/pixel-table.js';
 import { whyIgnored } from '#contract/request-fields.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
 import { quoteImage } from '#billing/quote.js';
 import type { TaskCost } from '#billing/task-cost.js';
 import type { TaskCommand, TaskOptions } from '#tasks/task.js';
+
+interface NamedModel {
+  readonly model?: unknown;
+}
 
 /** What an image request is checked against besides its own form. */
 @Injectable()
@@ -20,12 +26,18 @@ export class RequestRules {
   ) {}
 
   /** Throws AppError `model_not_found` unless the model is a served one; what is no text is left to other rules. */
-  assertModel({ model = DEFAULT_IMAGE_MODEL }: { model?: unknown }): void {
-    const served = imageModelsOf(this.source.current);
-    if (typeof model !== 'string' || served.includes(model)) return;
-    throw new AppError('model_not_found', `The model does not exist; available: ${served.join(', ')}`, {
-      param: 'model',
-    });
+  modelOf({ model: name = DEFAULT_IMAGE_MODEL }: NamedModel): ModelEntry | undefined {
+    if (typeof name !== 'string') return undefined;
+    const model = modelOf(this.source.current, 'image', name);
+    if (model !== undefined) return model;
+    const served = imageModelsOf(this.source.current).join(', ');
+    throw new AppError('model_not_found', `The model does not exist; available: ${served}`, { param: 'model' });
+  }
+
+  /** The sizes besides pixels that the model accepts; those of the contract, if there is no such model. */
+  sizesOf({ model = DEFAULT_IMAGE_MODEL }: NamedModel): readonly ImageSize[] {
+    const found = typeof model === 'string' ? modelOf(this.source.current, 'image', model) : undefined;
+    return (found?.accepts ?? BASE_VALUES).sizes;
   }
 
   /** Throws AppError `invalid_value` unless it is an address that others can be told to call. */
@@ -44,7 +56,7 @@ export class RequestRules {
     if (unknown !== undefined) throw notExact(`${whyIgnored(unknown)}.`, unknown);
     const catalogue = this.source.current;
     const ask = { ...options, action, images: inputs.length, mask: mask !== null };
-    const routes = catalogue.models.get(model)?.ranks.flat() ?? [];
+    const routes = findModel(catalogue, model)?.ranks.flat() ?? [];
     const found = routes.map((route) => adaptationsFor(route, catalogue.providers.get(route.provider), ask));
     // What stands in the way of the nearest route is the most helpful to hear.
     const [fewest] = found.sort((a, b) => a.length - b.length);
@@ -54,7 +66,7 @@ export class RequestRules {
   /** What such an image costs that is accepted now; null when nothing is charged for it. */
   costOf(model: string, options: TaskOptions): TaskCost | null {
     const catalogue = this.source.current;
-    const entry = catalogue.models.get(model);
+    const entry = findModel(catalogue, model);
     // Gone since it was checked: whoever makes the image will say so, and nobody knows the price.
     return entry === undefined
       ? { reserved: null, currency: catalogue.currency }

@@ -12,6 +12,7 @@ import {
   isImageSize,
   parsePixelSize,
   pixelsFor,
+  type ImageSize,
   type Pixels,
   type Resolution,
 } from '#contract/pixel-table.js';
@@ -54,7 +55,13 @@ function frameOf(size: string, fields: ImageFields): Frame {
 }
 
 /** A request's fields, whichever its form. */
-export type ImageFields = ImageOptions & { model?: string; prompt: string; quality?: string; callback_url?: string };
+export type ImageFields = ImageOptions & {
+  model?: string;
+  prompt: string;
+  size?: string;
+  quality?: string;
+  callback_url?: string;
+};
 
 function command(
   action: TaskCommand['action'],
@@ -103,9 +110,9 @@ export function normalizeSpelling(fields: AskedSize): string[] {
 }
 
 /** Throws AppError `invalid_value` for a generation's size in pixels; what is no text is left to other rules. */
-export function assertNoPixels({ size }: AskedSize): void {
-  if (typeof size !== 'string' || isImageSize(size)) return;
-  throw new AppError('invalid_value', `size must be one of ${IMAGE_SIZES.join(', ')}`, { param: 'size' });
+export function assertNoPixels({ size }: AskedSize, sizes: readonly ImageSize[] = IMAGE_SIZES): void {
+  if (typeof size !== 'string' || sizes.some((one) => one === size)) return;
+  throw new AppError('invalid_value', `size must be one of ${sizes.join(', ')}`, { param: 'size' });
 }
 
 /** Change what is drawn: without them, another image than the one that was ordered would be paid for. */
@@ -129,11 +136,16 @@ function isPixelSize(size: unknown): boolean {
 }
 
 /**
- * Rules that span several fields, or the caller.
+ * Rules that span several fields, or the caller. `aliases` are the model's, by which a key may be allowed to use it.
  * Throws AppError (model_not_allowed, invalid_value).
  */
-export function assertCombination(fields: ImageFields, caller: Caller, asynchronous: boolean): void {
-  if (!mayUseModel(caller, fields.model ?? DEFAULT_IMAGE_MODEL)) {
+export function assertCombination(
+  fields: ImageFields,
+  caller: Caller,
+  asynchronous: boolean,
+  aliases: readonly string[] = [],
+): void {
+  if (!mayUseModel(caller, { name: fields.model ?? DEFAULT_IMAGE_MODEL, aliases })) {
     throw new AppError('model_not_allowed', 'This API key may not use the model.', { param: 'model' });
   }
   if (fields.background === 'transparent' && fields.output_format === 'jpeg') {

@@ -1,20 +1,24 @@
 import { priceAt, type Catalogue, type ModelEntry } from '#catalogue/catalogue.js';
 import type { ModelCapabilities, ModelLimits, ModelPrice, ModelView } from '#contract/model-view.js';
-import { IMAGE_SIZES, RESOLUTIONS } from '#contract/pixel-table.js';
+import { MAX_N } from '#contract/image-request.js';
+import { PIXEL_LIMITS, RESOLUTIONS } from '#contract/pixel-table.js';
 import { MAX_PROMPT_LENGTH } from '#contract/text-rules.js';
 
 /** 2026-04-21, when gpt-image-2 was published; the catalogue knows no dates. */
 const CREATED = 1_776_729_600;
 const MICROS = 1_000_000;
 
-interface RateLimits {
+/** What of a model depends on who asks. */
+interface KeyTerms {
   /** 0 = any number. */
   readonly submitsPerMinute: number;
   readonly chatsPerMinute: number;
+  /** Whether generations may have sizes in pixels. */
+  readonly pixelSizes: boolean;
 }
 
 /** A model of the catalogue as callers see it; `now` decides the price. */
-export function modelViewOf(model: ModelEntry, catalogue: Catalogue, limits: RateLimits, now: Date): ModelView {
+export function modelViewOf(model: ModelEntry, catalogue: Catalogue, terms: KeyTerms, now: Date): ModelView {
   const price = priceOf(model, catalogue, now);
   return {
     id: model.name,
@@ -22,30 +26,37 @@ export function modelViewOf(model: ModelEntry, catalogue: Catalogue, limits: Rat
     created: CREATED,
     owned_by: model.ownedBy,
     supported_endpoint_types: [model.kind === 'image' ? 'image-generation' : 'openai'],
-    capabilities: capabilitiesOf(model),
-    limits: limitsOf(model, limits),
+    capabilities: capabilitiesOf(model, terms),
+    limits: limitsOf(model, terms),
     ...(price === undefined ? {} : { price }),
   };
 }
 
 /** What any of its routes can do, the model can. */
-function capabilitiesOf(model: ModelEntry): ModelCapabilities {
+function capabilitiesOf(model: ModelEntry, { pixelSizes: generations }: KeyTerms): ModelCapabilities {
   if (model.kind === 'chat') return { streaming: true };
   const routes = model.ranks.flat();
+  const edits = routes.some((route) => route.edits);
+  const { sizes, pixelSizes, qualities, editQualities, outputFormats } = model.accepts;
   return {
-    sizes: [...IMAGE_SIZES],
+    sizes: [...sizes],
+    ...(pixelSizes && { pixel_sizes: { generations, ...PIXEL_LIMITS } }),
     resolutions: [...RESOLUTIONS],
-    edits: routes.some(({ edits }) => edits),
+    qualities: [...qualities],
+    ...(edits && { edit_qualities: [...editQualities] }),
+    output_formats: [...outputFormats],
+    edits,
     masks: routes.some(({ masks }) => masks),
   };
 }
 
-function limitsOf(model: ModelEntry, { submitsPerMinute, chatsPerMinute }: RateLimits): ModelLimits {
+function limitsOf(model: ModelEntry, { submitsPerMinute, chatsPerMinute }: KeyTerms): ModelLimits {
   if (model.kind === 'chat') return { requests_per_minute: chatsPerMinute || null };
   const takers = model.ranks.flat().filter(({ edits }) => edits);
   return {
     requests_per_minute: submitsPerMinute || null,
     images: Math.max(0, ...takers.map(({ images }) => images)),
+    n: MAX_N,
     prompt_characters: MAX_PROMPT_LENGTH,
   };
 }

@@ -1,11 +1,13 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
+import { findModel } from '#catalogue/catalogue.js';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
 import type { ModelListResponse, ModelView } from '#contract/model-view.js';
 import { Caller } from '../auth/caller.decorator.js';
 import { mayUseModel } from '../auth/caller.js';
+import { ApiConfig } from '../common/api.config.js';
 import { ModelIdParam } from '../common/params.js';
 import { LimitsConfig } from '../limits/limits.config.js';
 import { modelViewOf } from './model-view-of.js';
@@ -20,6 +22,7 @@ export class ModelsController {
   constructor(
     private readonly source: CatalogueSource,
     private readonly limits: LimitsConfig,
+    private readonly config: ApiConfig,
   ) {}
 
   @Get()
@@ -33,14 +36,18 @@ export class ModelsController {
   @FOR_EVERY_KEY
   @DescribeModel()
   find(@Caller() caller: Caller, @Param() { modelId }: ModelIdParam): ModelView {
-    const model = this.modelsOf(caller).find(({ id }) => id === modelId);
+    const named = findModel(this.source.current, modelId);
+    const model = this.modelsOf(caller).find(({ id }) => id === named?.name);
     if (model === undefined) throw new AppError('unknown_model', 'The model does not exist.', { param: 'model' });
     return model;
   }
 
   private modelsOf(caller: Caller): ModelView[] {
     const catalogue = this.source.current;
-    const models = [...catalogue.models.values()].filter(({ name }) => mayUseModel(caller, name));
-    return models.map((model) => modelViewOf(model, catalogue, this.limits, new Date()));
+    const models = [...catalogue.models.values()].filter((model) => mayUseModel(caller, model));
+    const { submitsPerMinute, chatsPerMinute } = this.limits;
+    const pixelSizes = caller.allowPixelSize ?? this.config.allowPixelSize;
+    const terms = { submitsPerMinute, chatsPerMinute, pixelSizes };
+    return models.map((model) => modelViewOf(model, catalogue, terms, new Date()));
   }
 }

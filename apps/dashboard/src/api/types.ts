@@ -26,6 +26,9 @@ export type Delivery = Schema['TaskDeliveryView'];
 export type AcceptedTask = Schema['AcceptedTaskView'];
 export type PartialImage = Schema['PartialPictureView'];
 
+/** A model as GET /v1/models shows it. */
+export type Model = Schema['ModelView'];
+
 /** What the playground asks for; the model says which texts it knows. */
 export type ImageOrder = Readonly<
   Record<keyof Pick<Schema['ImageGenerationRequest'], 'model' | 'prompt' | 'size' | 'resolution' | 'quality'>, string>

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { modelOf, type Catalogue } from '#catalogue/catalogue.js';
+import { findModel, modelOf, type Catalogue } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
 import type { FinishedImage } from '#images/steps/finish-image.js';
 import { mayBuyAgain, type ProviderPending } from '#providers/image-provider.js';
@@ -114,7 +114,7 @@ function toResume(attempt: Attempt, catalogue: Catalogue): Candidate | undefined
     );
   }
   const { model } = lastCall;
-  const routes = catalogue.models.get(task.model)?.ranks.flat() ?? [];
+  const routes = findModel(catalogue, task.model)?.ranks.flat() ?? [];
   const sizes = routes.find((route) => route.provider === provider.name && route.model === model)?.sizes;
   return { provider, key, model, sizes };
 }

@@ -1,3 +1,4 @@
+import { BASE_VALUES } from '#contract/accepted-values.js';
 import { isDeepStrictEqual } from 'node:util';
 import type { Catalogue, ModelEntry } from '#catalogue/catalogue.js';
 import type { ProviderEntry, ProviderKey } from '#providers/provider-entry.js';
@@ -60,5 +61,8 @@ function entryOf({ name, free, interrupted }: ImageProvider): ProviderEntry {
 
 function modelServedBy(name: string, provider: ImageProvider): ModelEntry {
   const route = { provider: provider.name, model: name, weight: 1, edits: true, masks: true, images: 16 };
-  return { name, kind: 'image', ownedBy: 'darkroom', ranks: [[{ ...route, sizes: undefined }]], prices: [] };
+  return {
+    ...{ name, aliases: [], kind: 'image', ownedBy: 'darkroom', accepts: BASE_VALUES },
+    ...{ ranks: [[{ ...route, sizes: undefined }]], prices: [] },
+  };
 }

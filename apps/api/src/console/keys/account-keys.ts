@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { findModel } from '#catalogue/catalogue.js';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { AppError } from '#contract/app-error.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
@@ -44,11 +45,10 @@ export class AccountKeys {
   /** Throws AppError `account_limit_reached` when the account has as many keys as it may. */
   async create(who: Manager, body: NewKeyBody): Promise<NewKeyView> {
     const { accountId, personId: createdBy, role } = who;
-    this.assertModels(body.models ?? []);
+    const { name: _name, ...settings } = this.settingsOf(body);
     if (role === 'member') await this.assertMayCreate(who, body);
     assertWithinAccount(body, await this.defaults.of(accountId));
     const budget = budgetAfter(body, undefined);
-    const { name: _name, ...settings } = keySettings(body);
     const { max_keys: keysPerAccount } = this.defaults.view;
     const made = await this.keys.create({ name: body.name, accountId, settings, createdBy }, keysPerAccount);
     if (budget) await this.budgets.set({ ownerId: made.id, owner: 'key' }, budget);
@@ -56,7 +56,7 @@ export class AccountKeys {
   }
 
   async change(who: Manager, id: string, body: KeyChangeBody): Promise<KeyView> {
-    this.assertModels(body.models ?? []);
+    const settings = this.settingsOf(body);
     const limits = await this.defaults.of(who.accountId);
     const [before] = await this.budgets.find([id]);
     const budget = await this.keys.withAccountKeys(who.accountId, async (transaction) => {
@@ -65,7 +65,7 @@ export class AccountKeys {
       assertWithinAccount(body, limits);
       assertEnd(body, row);
       const after = budgetAfter(body, before);
-      await this.keys.update(row.id, keySettings(body), who.accountId, transaction);
+      await this.keys.update(row.id, settings, who.accountId, transaction);
       return who.role === 'member' ? undefined : after;
     });
     if (budget !== undefined) await this.budgets.set({ ownerId: id, owner: 'key' }, budget ?? undefined);
@@ -128,9 +128,14 @@ export class AccountKeys {
     throw new AppError('not_permitted', message);
   }
 
-  private assertModels(models: readonly string[]): void {
-    const at = models.findIndex((name) => !this.source.current.models.has(name));
-    if (at === -1) return;
-    throw new AppError('invalid_value', 'There is no such model.', { param: `models[${at}]` });
+  /** Models by their own names, in place of aliases. Throws AppError `invalid_value`. */
+  private settingsOf(body: KeyChangeBody | NewKeyBody): ReturnType<typeof keySettings> {
+    const settings = keySettings(body);
+    const models = settings.models?.map((name, at) => {
+      const model = findModel(this.source.current, name);
+      if (model !== undefined) return model.name;
+      throw new AppError('invalid_value', 'There is no such model.', { param: `models[${at}]` });
+    });
+    return models === undefined ? settings : { ...settings, models: [...new Set(models)] };
   }
 }

@@ -29,7 +29,9 @@ export class PlaygroundController {
   models(): ModelListResponse {
     const catalogue = this.source.current;
     const models = [...catalogue.models.values()].filter(({ kind }) => kind === 'image');
-    return { object: 'list', data: models.map((model) => modelViewOf(model, catalogue, this.limits, new Date())) };
+    const { submitsPerMinute, chatsPerMinute } = this.limits;
+    const terms = { submitsPerMinute, chatsPerMinute, pixelSizes: true };
+    return { object: 'list', data: models.map((model) => modelViewOf(model, catalogue, terms, new Date())) };
   }
 
   @Post('pictures')

@@ -43,9 +43,9 @@ export class DrawAgain {
    * `model_not_found`, `invalid_value` when its images are gone, as SubmitTask.
    */
   async order(order: TaskOrder, payer: Payer, terms: Terms): Promise<string> {
-    const { action, model, prompt, options: old, ...images } = order;
+    const { action, prompt, options: old, ...images } = order;
     await this.limits.admit('submits', payer);
-    this.rules.assertModel({ model });
+    const { name: model = order.model } = this.rules.modelOf(order) ?? {};
     const id = newTaskId();
     const { inputs, mask } = await this.copyInputs(id, images);
     const options = withoutProvider(old);

@@ -17,7 +17,7 @@ import { lazy, Suspense, useMemo, useState } from 'react';
 import { useFollowTask } from '../../api/follow-task.ts';
 import { modelsQuery, queryClient, taskQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
-import type { AcceptedTask, ImageOrder } from '../../api/types.ts';
+import type { AcceptedTask, ImageOrder, Model } from '../../api/types.ts';
 import { CodeTabs } from '../../parts/copy.tsx';
 import { PageFrame, Trouble } from '../../parts/page.tsx';
 import { ReferenceImages } from '../../parts/reference-images.tsx';
@@ -44,7 +44,14 @@ export function PlaygroundPage() {
   const [taskId, setTaskId] = useState<string | null>(null);
   const list = models.data?.data ?? [];
   const model = list.find(({ id }) => id === request.model) ?? list[0];
-  const current = { ...request, model: model?.id ?? request.model };
+  const { sizes = SIZES, resolutions = TIERS } = model?.capabilities ?? {};
+  const qualities = qualitiesOf(model, files.length > 0, request.quality);
+  const current = {
+    ...request,
+    model: model?.id ?? request.model,
+    size: ifListed(sizes, request.size),
+    quality: ifListed(qualities, request.quality),
+  };
   const make = useMutation({
     mutationFn: () => submit(current, files, mask),
     onSuccess: ({ task_id: id }) => {
@@ -95,22 +102,18 @@ export function PlaygroundPage() {
                   }}
                 />
               )}
-              <ShapePicker
-                sizes={model?.capabilities.sizes ?? SIZES}
-                value={request.size}
-                onChange={(size) => change({ size })}
-              />
+              <ShapePicker sizes={sizes} value={current.size} onChange={(size) => change({ size })} />
               <Group grow align="flex-end">
                 <TierPicker
-                  tiers={model?.capabilities.resolutions ?? TIERS}
+                  tiers={resolutions}
                   value={request.resolution}
                   onChange={(resolution) => change({ resolution })}
                 />
                 <Select
                   label="Quality"
                   allowDeselect={false}
-                  data={QUALITIES}
-                  value={request.quality}
+                  data={qualities}
+                  value={current.quality}
                   onChange={(quality) => {
                     if (quality !== null) change({ quality });
                   }}
@@ -157,7 +160,7 @@ export function PlaygroundPage() {
               error={task.error}
               isOrdered={taskId !== null}
               partial={partial}
-              size={request.size}
+              size={current.size}
               onReuse={({ prompt, model: used, size, resolution, options }) => {
                 const quality = options['quality'];
                 change({
@@ -178,6 +181,22 @@ export function PlaygroundPage() {
       )}
     </PageFrame>
   );
+}
+
+/** What older models call their qualities, and what newer ones call the same. */
+const NEWER_NAMES: Readonly<Record<string, string>> = { standard: 'medium', hd: 'high' };
+
+/** The qualities to choose from, `auto` first; of two names for one, the newer, unless the older is chosen. */
+function qualitiesOf(model: Model | undefined, isEdit: boolean, chosen: string): readonly string[] {
+  const { qualities, edit_qualities: forEdits } = model?.capabilities ?? {};
+  const all = (isEdit ? forEdits : qualities) ?? QUALITIES;
+  const listed = all.filter((quality) => quality === chosen || !all.includes(NEWER_NAMES[quality] ?? ''));
+  return listed.includes('auto') ? ['auto', ...listed.filter((quality) => quality !== 'auto')] : listed;
+}
+
+/** The choice, or the first there is if another model was meant. */
+function ifListed(values: readonly string[], choice: string): string {
+  return values.includes(choice) ? choice : (values[0] ?? choice);
 }
 
 /** The code names the mask as a file. */

@@ -1,0 +1,77 @@
+import type { FieldProblem } from './field-rule.js';
+import { brokenPixelRule, IMAGE_SIZES, parsePixelSize, PIXEL_FORM, type ImageSize } from './pixel-table.js';
+
+/** What finished images can be encoded as. */
+export const OUTPUT_FORMATS = ['png', 'jpeg', 'webp'] as const;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+/** The values that a model accepts in the fields of an image request whose values differ between models. */
+export interface AcceptedValues {
+  /** Of generations. */
+  readonly qualities: readonly string[];
+  readonly editQualities: readonly string[];
+  readonly outputFormats: readonly OutputFormat[];
+  /** Ratios and `auto`. */
+  readonly sizes: readonly ImageSize[];
+  /** Whether `<w>x<h>` is a size, too. */
+  readonly pixelSizes: boolean;
+}
+
+/** What gpt-image-2 accepts, and every model whose entry and providers say nothing else. */
+export const BASE_VALUES: AcceptedValues = {
+  qualities: ['standard', 'hd', 'low', 'medium', 'high', 'auto'],
+  editQualities: ['standard', 'low', 'medium', 'high', 'auto'],
+  outputFormats: OUTPUT_FORMATS,
+  sizes: IMAGE_SIZES,
+  pixelSizes: true,
+};
+
+/** Why the model does not accept the value of a field, with those that it accepts; what is no text is left to other rules. */
+export function valueProblem(
+  accepted: AcceptedValues,
+  action: 'generation' | 'edit',
+  field: string,
+  value: unknown,
+): FieldProblem | undefined {
+  if (typeof value !== 'string') return undefined;
+  switch (field) {
+    case 'quality':
+      return unlessOneOf(action === 'edit' ? accepted.editQualities : accepted.qualities, field, value);
+    case 'output_format':
+      return unlessOneOf(accepted.outputFormats, field, value);
+    case 'size':
+      return sizeProblem(accepted, value);
+    default:
+      return undefined;
+  }
+}
+
+/** What a request gets that names no size or format: the usual, or the first that the model accepts. */
+export function usualValues(
+  { sizes, outputFormats }: AcceptedValues,
+  action: 'generation' | 'edit',
+): { readonly size: ImageSize; readonly outputFormat: OutputFormat } {
+  const size = action === 'edit' ? 'auto' : '1:1';
+  return {
+    size: sizes.includes(size) ? size : (sizes[0] ?? size),
+    outputFormat: outputFormats.includes('png') ? 'png' : (outputFormats[0] ?? 'png'),
+  };
+}
+
+function unlessOneOf(values: readonly string[], field: string, value: string): FieldProblem | undefined {
+  if (values.includes(value)) return undefined;
+  return { code: 'invalid_value', message: `${field} must be one of ${values.join(', ')}` };
+}
+
+function sizeProblem({ sizes, pixelSizes }: AcceptedValues, value: string): FieldProblem | undefined {
+  if (!pixelSizes) return unlessOneOf(sizes, 'size', value);
+  if (sizes.some((size) => size === value)) return undefined;
+  const pixels = parsePixelSize(value);
+  const broken = pixels === undefined ? '' : brokenPixelRule(pixels);
+  if (broken === undefined) return undefined;
+  const forms = `must be one of ${sizes.join(', ')}, or ${PIXEL_FORM}`;
+  return {
+    code: 'invalid_value',
+    message: broken === '' ? `size ${forms}` : `size is not valid: ${broken}. It ${forms}`,
+  };
+}
