@@ -1,5 +1,5 @@
 // One project per size: unit tests run alone, medium ones own a database, end-to-end ones own processes; property
-// tests own processes too and send them thousands of requests.
+// tests own processes too and send them thousands of requests, client tests run published clients against them.
 const shared = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
@@ -22,7 +22,7 @@ const shared = {
   moduleNameMapper: { '^#(.*)\\.js$': '<rootDir>/libs/$1.ts', '^(\\.{1,2}/.*)\\.js$': '$1' },
   // Beside the product's packages, those of the tests.
   modulePaths: ['<rootDir>/tools/node_modules'],
-  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.data/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.data/', '<rootDir>/test/clients/node/'],
   setupFiles: ['reflect-metadata'],
   setupFilesAfterEnv: ['<rootDir>/test/support/patience.ts'],
 };
@@ -35,6 +35,7 @@ export default {
     { ...shared, displayName: 'browser', testMatch: ['<rootDir>/test/browser/**/*.spec.ts'] },
     { ...shared, displayName: 'balancer', testMatch: ['<rootDir>/test/balancer/**/*.spec.ts'] },
     { ...shared, displayName: 'property', testMatch: ['<rootDir>/test/property/**/*.spec.ts'] },
+    { ...shared, displayName: 'clients', testMatch: ['<rootDir>/test/clients/*.spec.ts'] },
     { ...shared, displayName: 'faults', testMatch: ['<rootDir>/test/faults/*.spec.ts'] },
     { ...shared, displayName: 'long-faults', testMatch: ['<rootDir>/test/faults/long/*.spec.ts'] },
   ],

@@ -8,12 +8,13 @@ import { rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '#embedded/free-port.js';
+import { clientFolders } from './client-packages.mjs';
 import { ROOT } from './prepare.mjs';
 
 /** Node 20.19 brings npm 10.8, Node 22 10.9, Node 24 began with 11.0. */
 const NPMS = ['10.8.2', '10.9.0', '11.0.0'];
 const STARTS = ['22.12.0+10.9.0+user', '24.21.0+11.6.2'];
-const LOCKED = ['.', 'tools', 'bench/peers'];
+const LOCKED = ['.', 'tools', 'bench/peers', ...clientFolders()];
 /** `nobody`, who owns nothing. */
 const USER = 65_534;
 const STEP_TIMEOUT_MS = 600_000;

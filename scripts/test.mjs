@@ -8,12 +8,13 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { hasClients } from './client-packages.mjs';
 import { writeFigures } from './fault-figures.mjs';
 import { prepare, releaseSignals, ROOT } from './prepare.mjs';
 
 // The reminder about later Node versions is for whoever sets "engines", not for every test run.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
-const PROJECTS = ['unit', 'medium', 'e2e', 'browser', 'balancer', 'property', 'faults'];
+const PROJECTS = ['unit', 'medium', 'e2e', 'browser', 'balancer', 'property', 'clients', 'faults'];
 /** Only when asked for: random faults for minutes. */
 const LONG = 'long-faults';
 /** Programs that not every machine has which tests the service: without one, the tests in need of it are left out. */
@@ -35,7 +36,9 @@ stops.push(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 let outcome = { passed: 0, failed: 0, code: 1 };
 try {
   const { projects: wanted, rest } = readArguments(takeOptions(process.argv.slice(2)));
-  const projects = wanted.filter(hasProgram);
+  const runnable = wanted.filter(hasProgram);
+  const clients = runnable.includes('clients') && (await hasClients((line) => process.stdout.write(`${line}\n`)));
+  const projects = runnable.filter((project) => project !== 'clients' || clients);
   const services = projects.some((project) => project !== 'unit') ? await startServices() : {};
   outcome = await runJest([...rest, '--selectProjects', ...projects], services);
   const figures = process.env.TEST_FAULT_FIGURES;

@@ -123,6 +123,30 @@ describe('budgets by npm run keys', () => {
     await expect(run('account', '--response-format', 'url', ...e)).rejects.toThrow('How to use it');
   });
 
+  it.each([
+    [
+      'openwebui',
+      ['API Base URL  https://images.example.org/v1', 'Model         gpt-image-2', 'Engine        Open AI'],
+    ],
+    ['librechat', ['IMAGE_GEN_OAI_BASEURL  https://images.example.org/v1', 'IMAGE_GEN_OAI_MODEL    gpt-image-2']],
+    ['lobechat', ['OPENAI_PROXY_URL  https://images.example.org/v1', 'Model             gpt-image-2']],
+    ['n8n', ['Base URL  https://images.example.org/v1', 'Model     gpt-image-2']],
+    ['ai-sdk', ['baseURL     https://images.example.org/v1', 'imageModel  gpt-image-2']],
+    ['langchain', ['baseUrl  https://images.example.org/v1', 'model    gpt-image-2']],
+    ['dify', ['OpenAI base URL  https://images.example.org/v1', 'Model            gpt-image-2']],
+    ['cherry-studio', ['API Host  https://images.example.org\n', 'Model     gpt-image-2']],
+  ])('tell what to enter in %s, with the new key, which needs no settings', async (client, lines) => {
+    const printed = await runWith({ PUBLIC_URL: 'https://images.example.org/' }, 'create', '--for', client);
+    const [key = ''] = printed.split('\n');
+    const [, id = '', recipe = ''] =
+      /the key "[a-z0-9-]+" \((key_\w+)\)[^]*?\n\n(Enter in [^]*docs\/clients\.md)$/.exec(printed) ?? [];
+    for (const line of [...lines, key]) expect(recipe).toContain(line);
+    const { rows } = await room.sql(
+      `SELECT name, default_response_format AS format, allow_pixel_size AS pixels, submit_mode AS mode FROM api_keys WHERE id = '${id}'`,
+    );
+    expect(rows).toEqual([{ name: client, format: null, pixels: null, mode: 'sync' }]);
+  });
+
   it('H6: limits of an account are set, shown and taken back, and stand in its audit log', async () => {
     await room.sql(`INSERT INTO accounts (id, name) VALUES ('acct_d', 'D')`);
     const d = ['--account', 'acct_d'];
@@ -173,6 +197,9 @@ describe('budgets by npm run keys', () => {
     [['update', TEST_KEY, '--max-keys', '5'], /How to use it/],
     [['create', '--chats-per-minute', '5'], /How to use it/],
     [['list', '--budget', '1'], /How to use it/],
+    [['create', '--for', 'nobody'], /--for takes openwebui, librechat, .* or cherry-studio\./],
+    [['create', '--for', 'toString'], /--for takes/],
+    [['list', '--for', 'n8n'], /How to use it/],
     [['update', 'key_none', '--budget', '1'], /no key/],
   ])('refuses %j', async (args, problem) => {
     await expect(run(...args)).rejects.toThrow(problem);

@@ -15,6 +15,7 @@ import type { AuditAction } from '#accounts/audit-actions.js';
 import { namedAccount } from './account-option.js';
 import { BUDGET_OPTIONS, budgetText, readBudget, type BudgetSetting } from './budget-options.js';
 import { CLIENT_OPTIONS, clientChanges, clientText, readClient, type ClientSettings } from './client-options.js';
+import { recipeText, requireRecipe } from './client-recipes.js';
 import { LIMIT_OPTIONS, limitChanges, limitsText, readLimits } from './limit-options.js';
 import { noteCommand } from './note-command.js';
 import { StandaloneConfig } from './standalone.config.js';
@@ -22,11 +23,12 @@ import { findRunning, notRunning, requireDatabaseUrl, withDatabase } from './run
 import { textTable, textTime } from './text-table.js';
 
 const USAGE = `How to use it:
-  npm run keys -- create --name <name> [settings]
+  npm run keys -- create --name <name> [--for <client>] [settings]
   npm run keys -- list
   npm run keys -- update <id or prefix> [settings]
   npm run keys -- revoke <id or prefix>
   npm run keys -- account [settings]   shows or sets what all keys together may do and spend
+--for prints what to enter in openwebui, librechat, lobechat, n8n, ai-sdk, langchain, dify or cherry-studio.
 Each of them takes --account <id>; without it, it is about the first account. The console shows the ids.
 Settings:
   --weight <1 to 100>            of a key: turns in the queue, relative to the account's other keys;
@@ -51,11 +53,11 @@ export async function keys(
   say: (line: string) => void,
 ): Promise<void> {
   const [config, { keysPerAccount }] = loadConfig([StandaloneConfig, AccountsConfig], env);
-  const { command, account, name, target, limits, client, budget } = parse(args);
+  const { command, account, name, target, limits, client, budget, recipe } = parse(args);
   // Those of an account alone were refused for a key.
   const settings: Partial<ApiKeySettings> = { ...limits, ...client };
   await withDatabase(requireDatabaseUrl(config), async (database) => {
-    const { secretKey } = findRunning(config);
+    const { secretKey, url } = findRunning(config);
     if (command === 'create' && secretKey === undefined)
       throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
     // Only new keys are hashed under it.
@@ -94,6 +96,7 @@ export async function keys(
       await budgetAfter(database, { ownerId: id, owner: 'key' }, budget);
       await note('key.created', id, { name, ...changesOf(limits, budget), ...clientChanges(client) });
       say(`${key}\n\nThis is the key "${name}" (${id}). It is shown only now; keep it.`);
+      if (recipe !== undefined) say(`\n${recipeText(recipe, url, key)}`);
     }
   });
 }
@@ -108,6 +111,8 @@ interface KeysCommand {
   /** Of a key alone. */
   readonly client: Partial<ClientSettings>;
   readonly budget: BudgetSetting;
+  /** The client that a new key is for. */
+  readonly recipe: string | undefined;
 }
 
 function parse(args: readonly string[]): KeysCommand {
@@ -115,7 +120,8 @@ function parse(args: readonly string[]): KeysCommand {
     const { values, positionals } = parseArgs({
       args: [...args],
       options: {
-        name: { type: 'string', default: 'unnamed' },
+        name: { type: 'string' },
+        for: { type: 'string' },
         account: { type: 'string', default: DEFAULT_ACCOUNT },
         ...LIMIT_OPTIONS,
         ...CLIENT_OPTIONS,
@@ -124,16 +130,17 @@ function parse(args: readonly string[]): KeysCommand {
       allowPositionals: true,
     });
     const [command, target = '', ...rest] = positionals;
-    const { account } = values;
+    const { account, for: recipe, name = recipe ?? 'unnamed' } = values;
     const limits = readLimits(values);
     const budget = readBudget(values);
     const client = readClient(values);
     const forClient = Object.keys(client).length > 0;
     const changes = Object.keys(limits).length > 0 || budget !== undefined || forClient;
     const forKey = limits.chatsPerMinute === undefined && limits.maxKeys === undefined;
-    if (!VISIBLE_NAME.test(values.name)) throw new SetupError('A name has 1 to 100 visible characters.');
-    if (rest.length > 0) throw new SetupError(USAGE);
-    const asked = { account, name: command === 'create' ? values.name : '', target, limits, client, budget };
+    if (!VISIBLE_NAME.test(name)) throw new SetupError('A name has 1 to 100 visible characters.');
+    if (rest.length > 0 || (recipe !== undefined && command !== 'create')) throw new SetupError(USAGE);
+    if (recipe !== undefined) requireRecipe(recipe);
+    const asked = { account, name: command === 'create' ? name : '', target, limits, client, budget, recipe };
     if (command === 'create' && target === '' && forKey) return { command, ...asked };
     if (command === 'list' && target === '' && !changes) return { command, ...asked };
     if (command === 'account' && target === '' && !forClient) return { command, ...asked };

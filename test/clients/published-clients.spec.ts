@@ -1,0 +1,124 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gradientImage } from '#images/sample-images.fixture.js';
+import { newMarker } from '../support/fault-callers.js';
+import { LedgerProvider } from '../support/ledger-provider.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { installedClients, runClient, STEPS, type Client, type Job, type Report, type Step } from './clients.js';
+
+/** Processes of clients at a time; they wait most of their time. */
+const SIDE_BY_SIDE = 3;
+const WINDOW_MS = 3_000;
+/** Longer than a window, shorter than the three that the SDKs' two retries make. */
+const PATIENCE_MS = 5_000;
+
+const clients = installedClients();
+
+/** Without a size, a generation is 1:1 at 2k and an edit as large as the provider's; LangChain always asks for pixels. */
+function sizeOf(client: Client, step: Step): string {
+  return step === 'generation' && !client.name.includes('langchain') ? 'png 2048x2048' : 'png 1024x1024';
+}
+
+/** Packages as they are published, against real processes: nothing about them is changed but address and key. */
+describe('published clients', () => {
+  let provider: LedgerProvider;
+  let platform: Platform;
+  let folder: string;
+  const markers = new Map<Client, Record<Step, string>>();
+  const reports = new Map<Client, Report | Error>();
+
+  beforeAll(async () => {
+    provider = await LedgerProvider.start();
+    platform = await startPlatform({
+      SYNC_WAIT_MS: String(WINDOW_MS),
+      WORKER_CONCURRENCY: '40',
+      OPENAI_API_KEY: 'sk-ledger-secret-key',
+      OPENAI_BASE_URL: provider.url,
+    });
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-clients-'));
+    const files = {
+      'house.png': await gradientImage(128, 128, 'png'),
+      'tree.png': await gradientImage(96, 128, 'png'),
+      // Half of it is transparent: there it is edited.
+      'mask.png': await gradientImage(128, 128, 'png', 4),
+    };
+    for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);
+    const left = [...clients];
+    const work = async (): Promise<void> => {
+      for (let client = left.shift(); client !== undefined; client = left.shift())
+        reports.set(client, await runClient(client, jobOf(client)).catch((error: unknown) => error as Error));
+    };
+    await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
+  }, 300_000);
+  afterAll(async () => {
+    await platform.close();
+    await provider.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  function jobOf(client: Client): Job {
+    const own = Object.fromEntries(STEPS.map((step) => [step, newMarker()])) as Record<Step, string>;
+    markers.set(client, own);
+    for (const step of ['patience', 'editPatience'] as const) provider.plan(own[step], { latencyMs: PATIENCE_MS });
+    return {
+      url: `${platform.url}/v1`,
+      key: platform.key,
+      prompts: Object.fromEntries(STEPS.map((step) => [step, `a house, ${step} ${own[step]}`])) as Record<Step, string>,
+      images: [join(folder, 'house.png'), join(folder, 'tree.png')],
+      mask: join(folder, 'mask.png'),
+    };
+  }
+
+  function reportOf(client: Client): Report {
+    const report = reports.get(client);
+    if (report === undefined || report instanceof Error) throw report ?? new Error(`${client.name} did not run`);
+    return report;
+  }
+
+  const tasksOf = async (marker: string): Promise<{ status: string }[]> =>
+    (
+      await platform.pool.query<{ status: string }>(
+        `SELECT status FROM tasks WHERE prompt LIKE '%' || $1 || '%' ORDER BY created_at`,
+        [marker],
+      )
+    ).rows;
+
+  describe.each(clients.map((client) => [client.name, client] as const))('%s', (_, client) => {
+    it('gets an image for everything that it can ask for, with one task and one start each', async () => {
+      const { steps } = reportOf(client);
+      const streams: readonly Step[] = ['stream', 'editStream'];
+      for (const step of client.steps) {
+        const outcome = steps[step];
+        for (const read of streams.includes(step) ? (['base64'] as const) : client.reads)
+          expect([step, outcome]).toEqual([step, expect.objectContaining({ [read]: sizeOf(client, step) })]);
+        expect([step, await tasksOf(markers.get(client)![step])]).toEqual([step, [{ status: 'completed' }]]);
+        expect([step, provider.startsOf(markers.get(client)![step]).length]).toEqual([step, 1]);
+      }
+      expect(
+        Object.keys(steps)
+          .filter((step) => STEPS.some((known) => known === step))
+          .sort(),
+      ).toEqual([...client.steps].sort());
+      for (const [step, type] of [
+        ['stream', 'image_generation.completed'],
+        ['editStream', 'image_edit.completed'],
+      ] as const)
+        if (client.steps.includes(step)) expect(steps[step]?.types?.at(-1)).toBe(type);
+    });
+
+    it('gets its image though the window is shorter than the work, and it is bought once', () => {
+      const { steps } = reportOf(client);
+      for (const step of ['patience', 'editPatience'] as const)
+        if (client.steps.includes(step))
+          expect([step, steps[step]?.error, (steps[step]?.tries ?? 0) > 1]).toEqual([step, undefined, client.givesUp]);
+    });
+
+    it('tells a wrong request from a wrong key, and lists the model where it lists models', () => {
+      const { steps } = reportOf(client);
+      expect([steps.refused, steps.stranger]).toMatchObject(client.errors);
+      if (client.listsModels) expect(steps.models).toContain('gpt-image-2');
+      else expect(steps.models).toBeUndefined();
+    });
+  });
+});
