@@ -56,6 +56,8 @@ export interface Client {
   readonly reads: readonly ('link' | 'base64')[];
   /** How its caller sees a 400 and a 401. */
   readonly errors: readonly [refused: object, stranger: object];
+  /** Whether it leaves the next try to its caller when the window ends: it counts no retries, and obeys `x-should-retry`. */
+  readonly givesUp: boolean;
 }
 
 const CLIENT_TIMEOUT_MS = 120_000;
@@ -81,6 +83,7 @@ const openAi = (version: string): Client => ({
   listsModels: true,
   reads: ['link', 'base64'],
   errors: openAiErrors,
+  givesUp: version === '4.20',
 });
 
 const aiSdk = (version: string, variant: string): Client => ({
@@ -93,6 +96,7 @@ const aiSdk = (version: string, variant: string): Client => ({
     { error: 'AI_APICallError', status: 400 },
     { error: 'AI_APICallError', status: 401 },
   ],
+  givesUp: false,
 });
 
 const langChain = (variant: 'url' | 'b64_json'): Client => ({
@@ -102,6 +106,7 @@ const langChain = (variant: 'url' | 'b64_json'): Client => ({
   listsModels: false,
   reads: [variant === 'url' ? 'link' : 'base64'],
   errors: openAiErrors,
+  givesUp: false,
 });
 
 const python = (name: string, interpreter: string): Client => {
@@ -113,6 +118,7 @@ const python = (name: string, interpreter: string): Client => {
     listsModels: true,
     reads: ['link', 'base64'],
     errors: openAiErrors,
+    givesUp: isOld,
   };
 };
 

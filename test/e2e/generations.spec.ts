@@ -170,8 +170,8 @@ describe('POST /v1/images/generations', () => {
       type: 'error',
       error: { type: 'timeout_error', code: 'still_running', param: null, task_id: taskId },
     });
-    expect(plain.headers.get('x-should-retry')).toBe('true');
-    expect(plain.headers.get('retry-after-ms')).toBe('250');
+    expect(plain.headers.get('x-should-retry')).toBe('false');
+    expect(plain.headers.get('retry-after-ms')).toBeNull();
     expect(sdk.headers.get('x-should-retry')).toBe('true');
     expect(sdk.headers.get('retry-after-ms')).toBe('250');
 

@@ -71,7 +71,7 @@ describe('callers', () => {
   it('of a service without workers get their 504 with the id, and the task ends at its deadline', async () => {
     await room.worker.stop();
     const outcome = await callers.generate(newMarker());
-    expect([outcome.status, outcome.headers.get('x-should-retry')]).toEqual([504, 'true']);
+    expect([outcome.status, outcome.headers.get('x-should-retry')]).toEqual([504, 'false']);
     expect(outcome.body).toMatchObject({ error: { code: 'still_running', task_id: outcome.taskId } });
     measured('No worker', 'until 504 (SYNC_WAIT_MS 1.5 s)', outcome.milliseconds);
     // With Redis gone too.

@@ -15,6 +15,7 @@ import { ApiConfig } from '../common/api.config.js';
 import { errorBody } from '../common/error-reply.js';
 import { EventStream } from '../common/event-stream.js';
 import type { Accepted } from '../images/accept-image.js';
+import { notYet } from '../images/answer-image.js';
 import { failureOf, stillRunning } from '../images/answer-parts.js';
 import { DeliveryMarks } from '../images/delivery-marks.js';
 import { HeldCalls } from '../images/held-calls.js';
@@ -33,11 +34,11 @@ export class AnswerInChat {
   ) {}
 
   /** Throws AppError as an image request does. */
-  async answer(reply: FastifyReply, accepted: Accepted): Promise<void> {
+  async answer(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): Promise<void> {
     const settled = await this.calls.settled(accepted, reply, this.config.syncWaitMs);
     if (reply.raw.destroyed) return;
     void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
-    if (settled === undefined) throw this.calls.notYet(reply, accepted.task);
+    if (settled === undefined) throw notYet(request, reply, accepted.task);
     this.marks.watch(reply, accepted);
     const content = this.imageOf(settled);
     void reply.code(200).send(chatCompletion(headOf(settled), [{ content, finish: 'stop' }], usageOf(settled)));

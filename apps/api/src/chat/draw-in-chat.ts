@@ -28,7 +28,7 @@ export class DrawInChat {
       const accepted = await this.accept.generation(request, false, goneSignal(reply));
       nameTask(request, reply, accepted);
       if (chat.streamed) await this.answers.stream(request, reply, accepted, chat);
-      else await this.answers.answer(reply, accepted);
+      else await this.answers.answer(request, reply, accepted);
     } catch (error) {
       throw inChat(error);
     }

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AppError } from '#contract/app-error.js';
 import { imageResponse } from '#contract/image-response.js';
 import type { DefaultResponseFormat } from '#contract/image-request.js';
 import { pollUrl, submittedResponse, taskAcceptance } from '#contract/task-acceptance.js';
@@ -8,12 +9,15 @@ import { OBJECT_STORE } from '#storage/storage.module.js';
 import type { Task } from '#tasks/task.js';
 import { TaskLinks } from '#answers/task-links.js';
 import type { Accepted } from './accept-image.js';
-import { failureOf, nameTask, openStoredImage } from './answer-parts.js';
+import { failureOf, nameTask, openStoredImage, stillRunning } from './answer-parts.js';
 import { base64Body, BASE64_PLACE } from './base64-body.js';
 import type { CallMode } from './call-mode.js';
 import { DeliveryMarks } from './delivery-marks.js';
 import { HeldCalls } from './held-calls.js';
+import { retryCount } from './request-mark.js';
 
+/** Milliseconds after which an SDK of OpenAI should ask again for an image that still runs. */
+const SDK_RETRY_MS = '250';
 /** Seconds until the first poll of a new task is worth while. */
 const FIRST_POLL_SECONDS = '5';
 
@@ -39,7 +43,7 @@ export class AnswerImage {
     const settled = await this.calls.settled(accepted, reply, mode.waitMs, mode.asynchronous);
     if (reply.raw.destroyed) return;
     void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
-    if (settled === undefined && !mode.asynchronous) throw this.calls.notYet(reply, task);
+    if (settled === undefined && !mode.asynchronous) throw notYet(request, reply, task);
     const send = settled === undefined ? undefined : await this.outcome(settled, accepted.format, reply, mode);
     this.marks.watch(reply, accepted, send === undefined);
     if (send === undefined) acceptTask(task, reply, mode);
@@ -83,4 +87,12 @@ function acceptTask(task: Task, reply: FastifyReply, mode: CallMode): void {
     .header('retry-after', FIRST_POLL_SECONDS)
     .header('cache-control', 'no-store')
     .send(taskAcceptance(task));
+}
+
+/** An SDK that counts its retries will be back for the image; anyone else polls, for a second call is a second task. */
+export function notYet(request: FastifyRequest, reply: FastifyReply, task: Task): AppError {
+  const retries = retryCount(request.headers) !== undefined;
+  void reply.header('x-should-retry', String(retries));
+  if (retries) void reply.header('retry-after-ms', SDK_RETRY_MS);
+  return stillRunning(task.id);
 }
