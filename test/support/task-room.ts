@@ -43,9 +43,10 @@ export async function openTaskRoom(redisUrl?: string) {
     DATABASE_URL: testDatabase.url,
     REDIS_URL: redisUrl ?? testRedis.url,
     REDIS_PREFIX: testRedis.prefix,
-    // A jest worker beside others may be late for what has arrived long ago.
-    DATABASE_CONNECT_TIMEOUT_MS: '60000',
-    DATABASE_QUERY_TIMEOUT_MS: '60000',
+    // A jest worker beside others may be late for what has arrived long ago. Tasks are forgotten some seconds after the sum
+    // of both, and specs make them a minute old.
+    DATABASE_CONNECT_TIMEOUT_MS: '15000',
+    DATABASE_QUERY_TIMEOUT_MS: '15000',
     // A Redis of the test's own is one that falls silent; the shared one is only ever slow, beside other tests.
     REDIS_COMMAND_TIMEOUT_MS: redisUrl === undefined ? '20000' : '500',
     WEBHOOK_CONCURRENCY_PER_ACCOUNT: String(DELIVERIES_AT_ONCE),
