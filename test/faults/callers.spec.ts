@@ -1,5 +1,5 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import { callersOf, newMarker } from '../support/fault-callers.js';
+import { callersOf, newMarker, type Outcome } from '../support/fault-callers.js';
 import { FaultRoom } from '../support/fault-room.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
 import { measured } from '../support/figures.js';
@@ -45,12 +45,20 @@ describe('callers', () => {
     expect(provider.startsOf(marker)).toHaveLength(1);
   });
 
+  /** The first answer but 504: on a busy machine the short window of this room may end before the image is there. */
+  async function answered(marker: string): Promise<Outcome> {
+    const call = () => callers.generate(marker, { headers: { 'idempotency-key': marker } });
+    let outcome = await call();
+    await waitUntil(async () => outcome.status !== 504 || (outcome = await call()).status !== 504, {
+      timeoutMs: 30_000,
+    });
+    return outcome;
+  }
+
   it('of fifty parallel repeats with one key have one task, bought once', async () => {
     const marker = newMarker();
     provider.plan(marker, { latencyMs: 500 });
-    const outcomes = await Promise.all(
-      Array.from({ length: 50 }, () => callers.generate(marker, { headers: { 'idempotency-key': marker } })),
-    );
+    const outcomes = await Promise.all(Array.from({ length: 50 }, () => answered(marker)));
     expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([200]));
     expect(new Set(outcomes.map(({ taskId }) => taskId)).size).toBe(1);
     expect(provider.startsOf(marker)).toHaveLength(1);
