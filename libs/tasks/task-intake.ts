@@ -13,6 +13,8 @@ import { TasksConfig } from './tasks.config.js';
 
 /** What a request repeats may be gone when it is read; more than once is no accident. */
 const TRIES = 3;
+/** Tasks of equal requests that are looked at: a caller may have failed with the same request many times in a minute. */
+const MAX_CANDIDATES = 100;
 
 /** The task of a request: a new one, or the one that an earlier try of the same request has made. */
 export interface Intake {
@@ -82,13 +84,10 @@ export class TaskIntake {
   }
 
   /**
-   * The newest task of an equal request that nobody waits for any more, or whose failure may have been charged; insertTask
-   * judges by the same rule. Of several requests that come at once, one gets an abandoned task.
+   * The task of an equal request that was abandoned last, or else whose failure may have been charged; insertTask judges by
+   * the same rule. Of several requests that come at once, one gets an abandoned task.
    */
-  private async takeAbandoned(
-    { apiKeyId, requestId }: TaskCommand,
-    fingerprint: Buffer<ArrayBufferLike>,
-  ): Promise<Intake | undefined> {
+  private async takeAbandoned({ apiKeyId, requestId }: TaskCommand, fingerprint: Buffer): Promise<Intake | undefined> {
     const now = Date.now();
     const found = await this.prisma.task.findMany({
       where: {
@@ -103,7 +102,8 @@ export class TaskIntake {
         ],
       },
       select: { id: true, status: true, abandonedAt: true, calls: true },
-      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      orderBy: [{ abandonedAt: { sort: 'desc', nulls: 'last' } }, { createdAt: 'desc' }, { id: 'desc' }],
+      take: MAX_CANDIDATES,
     });
     for (const { id, status, abandonedAt, calls } of found) {
       if (status === 'failed' && !wasCharged((calls as unknown as readonly ProviderCall[]).at(-1))) continue;

@@ -71,7 +71,7 @@ describe('cancelling tasks', () => {
     expect(body.data.progress).toBeLessThan(100);
     expect(body.data.finished).toBeGreaterThan(0);
     expect(body.data).not.toHaveProperty('error');
-    expect(await waitUntil(() => linesOf(platform.worker, id).includes('task.lease_lost'), { timeoutMs: 3_000 })).toBe(
+    expect(await waitUntil(() => linesOf(platform.worker, id).includes('task.lease_lost'), { timeoutMs: 15_000 })).toBe(
       true,
     );
     expect(await objectsOf(id)).toEqual([]);

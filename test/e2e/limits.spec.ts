@@ -93,7 +93,7 @@ describe('limits of a key', () => {
     };
     expect(await waitUntil(async () => (await pending()) === 0, { timeoutMs: 30_000 })).toBe(true);
     // The place is given back just after the task has ended.
-    expect(await waitUntil(async () => (await submit(key)).ok, { timeoutMs: 5_000 })).toBe(true);
+    expect(await waitUntil(async () => (await submit(key)).ok, { timeoutMs: 15_000 })).toBe(true);
   });
 
   it('goes by the limits of a key where it has its own, at both processes, and by new ones soon', async () => {

@@ -60,6 +60,7 @@ describe('models, health and documents', () => {
     }
     expect(rows.length).toBeGreaterThan(0);
     expect(status).toBe(503);
+    expect(await platform.api.logged('readiness.lost')).toMatchObject({ code: 'migrations' });
     expect(platform.api.output()).toContain('migrations are not applied');
     expect(body).toEqual({ status: 'not ready', reasons: ['migrations'] });
   });

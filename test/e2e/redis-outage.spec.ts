@@ -119,7 +119,8 @@ describe('a Redis outage', () => {
     admin.disconnect();
     expect(refused).toBe(true);
     expect(answer).toEqual({ status: 'not ready', reasons: ['queue'] });
-    expect(platform.api.output()).toContain('maxmemory-policy is allkeys-lru');
+    const told = (): boolean => platform.api.output().includes('maxmemory-policy is allkeys-lru');
+    expect(await waitUntil(told, { timeoutMs: 10_000 })).toBe(true);
     expect(await becomes(200)).toBe(true);
   });
 

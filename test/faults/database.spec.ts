@@ -174,9 +174,9 @@ describe('Postgres', () => {
     expect(await waitUntil(() => provider.startsOf(marker).length === 1, { timeoutMs: 20_000 })).toBe(true);
     room.worker.link('postgres').fault = 'black-hole';
     // The worker lets go by its own clock, the sweep of the API takes the task back by the database's.
-    const releaseTask = (): boolean =>
+    const released = (): boolean =>
       room.worker.running.logs().some((line) => line['event'] === 'task.lease_lost' && line['taskId'] === taskId);
-    expect(await waitUntil(releaseTask, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(released, { timeoutMs: 30_000 })).toBe(true);
     room.worker.link('postgres').fault = 'pass';
     expect(await callers.ended([taskId])).toEqual(['failed']);
     expect((await callers.read(taskId))?.error?.code).toBe('interrupted');

@@ -218,9 +218,9 @@ describe('with the settings as shipped', () => {
     provider.plan(marker, { latencyMs });
     const { taskId = '' } = await callers.submit(marker);
     expect(await waitUntil(() => provider.startsOf(marker).length > 0, { timeoutMs: 20_000, everyMs: 20 })).toBe(true);
-    const victim = room.workers.find(({ running }) => running.output().includes(taskId));
-    if (victim === undefined) throw new Error('no worker has it');
-    return { taskId, victim };
+    const holder = (): Member | undefined => room.workers.find(({ running }) => running.output().includes(taskId));
+    expect(await waitUntil(() => holder() !== undefined, { timeoutMs: 20_000, everyMs: 20 })).toBe(true);
+    return { taskId, victim: holder() as Member };
   }
 
   async function allEnded(): Promise<void> {

@@ -93,7 +93,7 @@ export class PassChat {
       clearTimeout(readOn);
       if (readOn !== undefined) this.alone--;
       reply.raw.off('close', leave);
-      this.draining.releaseTask(call);
+      this.draining.release(call);
     }
   }
 

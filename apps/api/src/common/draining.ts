@@ -36,7 +36,7 @@ export class Draining implements OnModuleDestroy, OnApplicationShutdown {
     else this.passing.add(call);
   }
 
-  releaseTask(call: AbortController): void {
+  release(call: AbortController): void {
     this.held.delete(call);
     this.passing.delete(call);
   }

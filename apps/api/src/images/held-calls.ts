@@ -42,7 +42,7 @@ export class HeldCalls {
       reply.raw.off('close', leave);
       // A kept connection would hold up the end of the process, and be cut when its caller uses it next.
       if (this.draining.started) reply.raw.shouldKeepAlive = false;
-      this.draining.releaseTask(call);
+      this.draining.release(call);
     }
   }
 }

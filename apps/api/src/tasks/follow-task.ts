@@ -39,7 +39,7 @@ export class FollowTask {
         clearTimeout(timer);
         reply.raw.off('close', answer);
         stopWatching();
-        this.draining.releaseTask(call);
+        this.draining.release(call);
         // A kept connection would hold up the end of the process.
         if (this.draining.started) reply.raw.shouldKeepAlive = false;
         resolve(seen);
@@ -68,7 +68,7 @@ export class FollowTask {
     const events = new EventStream(this.config.streamPingMs, () => {
       stopWatching();
       stopRest();
-      this.draining.releaseTask(call);
+      this.draining.release(call);
     });
     let sent: TaskSummary | undefined;
     // One after the other, in the order of the looks; a view that can't be made is left out.

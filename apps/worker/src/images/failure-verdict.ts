@@ -16,7 +16,7 @@ export class StartNotCounted extends Error {
   override readonly name = 'StartNotCounted';
 }
 
-/** Everybody who could make the image refuses calls for now: a limit is reached, or it is being left alone. */
+/** Every provider that could generate the image rejects calls: a limit is reached, or its circuit breaker is open. */
 export class NoProviderFree extends Error {
   override readonly name = 'NoProviderFree';
 
