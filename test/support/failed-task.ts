@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '#contract/app-error.js';
 import type { ErrorCode } from '#contract/error-codes.js';
 import { taskError } from '#tasks/task-error.js';
@@ -13,6 +14,8 @@ type FailedColumns = Columns & { readonly code?: ErrorCode; readonly message?: s
 export async function insertFailed({ pool }: Pick<ApiPlatform, 'pool'>, columns: FailedColumns = {}): Promise<string> {
   const { code = 'upstream_error', message = 'The provider could not be reached.', ...rest } = columns;
   const { rows } = await pool.query<{ id: string }>(`SELECT id FROM api_keys WHERE name = 'e2e'`);
+  // Of two, the ids and times tell which failed first.
+  await delay(2);
   const id = newTaskId();
   const options = {
     ...{ size: '1:1', resolution: '1k', pixels: { width: 1024, height: 1024 }, quality: null, background: null },
