@@ -101,11 +101,11 @@ describe('npm run providers', () => {
   it.each([
     [['drain', 'mian'], /^There is no provider mian; there are main, spare\.\n$/],
     [['resume', 'nobody'], /^There is no provider nobody; there are main, spare\.\n$/],
-    [['drain'], /How to use it/],
-    [['resume', 'main', '--reason', 'why'], /How to use it/],
+    [['drain'], /missing required argument 'name'/],
+    [['resume', 'main', '--reason', 'why'], /unknown option '--reason'/],
     [['drain', 'main', '--reason', 'a\nb'], /1 to 200 visible characters/],
-    [['drain', 'main', '--now'], /How to use it/],
-    [['list', 'main'], /How to use it/],
+    [['drain', 'main', '--now'], /unknown option '--now'/],
+    [['list', 'main'], /too many arguments/],
   ])('refuses %j', async (args, problem) => {
     const answer = await run(args);
     expect(answer.code).toBe(1);

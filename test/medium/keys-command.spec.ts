@@ -118,9 +118,11 @@ describe('budgets by npm run keys', () => {
       ['--pixel-sizes', 'maybe'],
       ['--submit-mode', 'async'],
     ]) {
-      await expect(run('update', id, ...wrong, ...e)).rejects.toThrow(`${wrong[0] ?? ''} takes`);
+      await expect(run('update', id, ...wrong, ...e)).rejects.toThrow(/Allowed choices are .*, default\./);
     }
-    await expect(run('account', '--response-format', 'url', ...e)).rejects.toThrow('How to use it');
+    await expect(run('account', '--response-format', 'url', ...e)).rejects.toThrow(
+      "unknown option '--response-format'",
+    );
   });
 
   it.each([
@@ -187,19 +189,38 @@ describe('budgets by npm run keys', () => {
     expect(await create()).toContain('one more');
   });
 
-  it.each([
+  it('tells how to use it, without a database', async () => {
+    const help = await runWith({ DATABASE_URL: '' }, 'update', '--help');
+    expect(help).toMatch(/^Usage: npm run keys -- update \[options\] <key>/);
+    for (const option of ['--weight', '--budget', '--response-format', '--account']) expect(help).toContain(option);
+  });
+
+  it.each<[string[], RegExp]>([
     [['list', '--account', 'acct_none'], /no account with the id acct_none/],
-    [['update', TEST_KEY, '--budget', '1,5'], /--budget takes an amount/],
-    [['update', TEST_KEY, '--budget', '1', '--budget-period', 'week'], /--budget-period takes month or total/],
+    [
+      ['update', TEST_KEY, '--budget', '1,5'],
+      /option '--budget <amount>' argument '1,5' is invalid\. It takes an amount/,
+    ],
+    [
+      ['update', TEST_KEY, '--budget', '1', '--budget-period', 'week'],
+      /argument 'week' is invalid\. Allowed choices are month, total/,
+    ],
     [['update', TEST_KEY, '--budget-period', 'total'], /--budget-period needs --budget/],
-    [['account', '--weight', '101'], /--weight takes a whole number from 1 to 100, or default/],
-    [['account', '--max-keys', '-1'], /How to use it/],
-    [['update', TEST_KEY, '--max-keys', '5'], /How to use it/],
-    [['create', '--chats-per-minute', '5'], /How to use it/],
-    [['list', '--budget', '1'], /How to use it/],
-    [['create', '--for', 'nobody'], /--for takes openwebui, librechat, .* or cherry-studio\./],
-    [['create', '--for', 'toString'], /--for takes/],
-    [['list', '--for', 'n8n'], /How to use it/],
+    [['account', '--weight', '101'], /'101' is invalid\. It takes a whole number from 1 to 100, or default/],
+    [['account', '--max-keys', '-1'], /'-1' is invalid\. It takes a whole number from 0 to/],
+    [['update', TEST_KEY, '--max-keys', '5'], /unknown option '--max-keys'/],
+    [['create', '--chats-per-minute', '5'], /unknown option/],
+    [['list', '--budget', '1'], /unknown option '--budget'\n`npm run keys -- --help` shows how to use it\./],
+    [
+      ['create', '--for', 'nobody'],
+      /'nobody' is invalid\. Allowed choices are openwebui, librechat, .*, cherry-studio\./,
+    ],
+    [['create', '--for', 'toString'], /Allowed choices/],
+    [['list', '--for', 'n8n'], /unknown option '--for'/],
+    [['update', TEST_KEY], /Say what to change/],
+    [['update', '--weight', '2'], /missing required argument 'key'/],
+    [['lst'], /unknown command 'lst'\n\(Did you mean list\?\)/],
+    [[], /create \[options\] +create a key/],
     [['update', 'key_none', '--budget', '1'], /no key/],
   ])('refuses %j', async (args, problem) => {
     await expect(run(...args)).rejects.toThrow(problem);

@@ -56,11 +56,15 @@ describe('npm run webhooks', () => {
     [['add', 'http://hooks.example/a'], /https/],
     [['add', 'https://127.0.0.1/a'], /public/],
     [['add', `https://hooks.example/${'a'.repeat(2_048)}`], /too long/],
-    [['add', 'https://hooks.example/', '--events', 'begun'], /How to use it/],
-    [['rotate', '--overlap-hours', '-1'], /How to use it/],
+    [
+      ['add', 'https://hooks.example/', '--events', 'begun'],
+      /It takes completed, failed, cancelled, separated by commas/,
+    ],
+    [['rotate', '--overlap-hours', '-1'], /It takes hours from 0 to 720/],
     [['list', '--account', 'acct_nobody'], /no account with the id acct_nobody/],
-    [['list', 'more'], /How to use it/],
-    [[], /How to use it/],
+    [['list', 'more'], /too many arguments/],
+    [['deliveries', '--limit', '0'], /whole number from 1 to 100/],
+    [[], /rotate \[options\] +make a new secret/],
     [['resend', 'whd_none'], /no delivery whd_none/],
   ])('refuses %j', async (args, problem) => {
     await expect(run(...args)).rejects.toThrow(problem);

@@ -1,6 +1,13 @@
+import { Option } from 'commander';
 import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { AccountStore, type Account } from '#accounts/account-store.js';
+import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
+
+/** `--account`, of every command that is about one. */
+export function accountOption(): Option {
+  return new Option('--account <id>', 'the account; the console shows the ids').default(DEFAULT_ACCOUNT);
+}
 
 /** The account that `--account` names. Throws SetupError when there is none. */
 export async function namedAccount(database: PrismaService, id: string): Promise<Account> {

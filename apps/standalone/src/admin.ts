@@ -7,33 +7,49 @@ import { PersonStore, type Person } from '#accounts/person-store.js';
 import { noteCommand } from './note-command.js';
 import { StandaloneConfig } from './standalone.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withDatabase } from './running.js';
+import { runTerminalCommand, subcommand, terminalCommand } from './terminal-command.js';
 import { textTable, textTime } from './text-table.js';
 
-const USAGE = `How to use it:
-  npm run admin -- link                    prints a link that makes the first admin of the console
-  npm run admin -- list                    shows who may sign in
-  npm run admin -- reset-password <e-mail>  prints a link with which that person chooses a new password;
-                                           with several accounts, followed by the id of theirs
-Each link works once, for 24 hours.`;
+interface Opened {
+  readonly database: PrismaService;
+  readonly secretKey: string;
+  /** Where the console is. */
+  readonly url: string;
+  readonly people: readonly Person[];
+}
 
-/** `admin link|list|reset-password`. Throws SetupError with a sentence or the usage. */
+/** `admin link|list|reset-password`. Throws SetupError with what is wrong. */
 export async function admin(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
   say: (line: string) => void,
 ): Promise<void> {
-  const [command, email, accountId, ...rest] = args;
-  const known = email === undefined ? ['link', 'list'] : ['reset-password'];
-  if (command === undefined || !known.includes(command) || rest.length > 0) throw new SetupError(USAGE);
   const [config] = loadConfig([StandaloneConfig], env);
+  const tell = (find: (opened: Opened) => Promise<string> | string): Promise<void> =>
+    withPeople(config, async (opened) => say(await find(opened)));
+  const program = terminalCommand('admin', 'Who may sign in to the console. A link works once, for 24 hours.', say);
+  subcommand(program, 'link', 'print a link that makes the first admin').action(() =>
+    tell(
+      async ({ database, secretKey, url, people }) =>
+        (await firstAdminLink(database, secretKey, url)) ?? thereIsOne(people),
+    ),
+  );
+  subcommand(program, 'list', 'show who may sign in').action(() => tell(({ people }) => table(people)));
+  subcommand(program, 'reset-password <email> [account]', 'print a link to choose a new password with').action(
+    (email: string, account?: string) =>
+      tell(({ database, secretKey, url, people }) =>
+        passwordLink(database, secretKey, url, personOf(people, email, account)),
+      ),
+  );
+  await runTerminalCommand(program, args);
+}
+
+async function withPeople(config: StandaloneConfig, work: (opened: Opened) => Promise<void>): Promise<void> {
   await withDatabase(requireDatabaseUrl(config), async (database) => {
     const { secretKey, url } = findRunning(config);
     if (secretKey === undefined) throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
     if (url === undefined) throw new SetupError(`PUBLIC_URL is not known: ${notRunning(config, 'PUBLIC_URL')}.`);
-    const people = await new PersonStore(database, { secretKey }).list();
-    if (command === 'list') say(table(people));
-    else if (command === 'link') say((await firstAdminLink(database, secretKey, url)) ?? thereIsOne(people));
-    else say(await passwordLink(database, secretKey, url, personOf(people, email ?? '', accountId)));
+    await work({ database, secretKey, url, people: await new PersonStore(database, { secretKey }).list() });
   });
 }
 

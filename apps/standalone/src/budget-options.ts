@@ -1,3 +1,4 @@
+import { InvalidArgumentError, Option } from 'commander';
 import { decimalOf, microsOf } from '#contract/money.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#billing/budgets.js';
@@ -5,23 +6,36 @@ import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#billing/budgets
 /** What the command line says of a budget: one, none any more (null), or nothing (undefined). */
 export type BudgetSetting = Pick<Budget, 'limit' | 'period'> | null | undefined;
 
-export const BUDGET_OPTIONS = { budget: { type: 'string' }, 'budget-period': { type: 'string' } } as const;
+/** Values of the options; undefined was not given. */
+export interface BudgetOptions {
+  /** Millionths. */
+  readonly budget?: number | 'none';
+  readonly budgetPeriod?: BudgetPeriod;
+}
 
-/** Throws SetupError with a sentence. */
-export function readBudget(values: {
-  readonly budget?: string | undefined;
-  readonly 'budget-period'?: string | undefined;
-}): BudgetSetting {
-  const { budget: text, 'budget-period': period = 'month' } = values;
-  if (!isPeriod(period)) throw new SetupError(`--budget-period takes ${BUDGET_PERIODS.join(' or ')}.`);
-  if (text === undefined) {
-    if (values['budget-period'] === undefined) return undefined;
-    throw new SetupError('--budget-period needs --budget.');
-  }
-  if (text === 'none') return null;
-  const limit = microsOf(text);
-  if (limit === undefined) throw new SetupError('--budget takes an amount such as 25 or 0.50, or none.');
-  return { limit, period };
+/** Options that set a budget. */
+export function budgetOptions(): Option[] {
+  return [
+    new Option('--budget <amount>', 'what may be spent, in the currency of the prices; none = no budget').argParser(
+      amountOf,
+    ),
+    new Option('--budget-period <period>', 'for each calendar month (the default), or once').choices(BUDGET_PERIODS),
+  ];
+}
+
+function amountOf(given: string): number | 'none' {
+  if (given === 'none') return given;
+  const amount = microsOf(given);
+  if (amount === undefined) throw new InvalidArgumentError('It takes an amount such as 25 or 0.50, or none.');
+  return amount;
+}
+
+/** Throws SetupError when there is a period and no amount. */
+export function budgetSetting({ budget, budgetPeriod }: BudgetOptions): BudgetSetting {
+  if (budget === undefined && budgetPeriod !== undefined) throw new SetupError('--budget-period needs --budget.');
+  if (budget === undefined) return undefined;
+  if (budget === 'none') return null;
+  return { limit: budget, period: budgetPeriod ?? 'month' };
 }
 
 /** `12.340000 of 25.000000 this month` */
@@ -29,8 +43,4 @@ export function budgetText(budget: Pick<Budget, 'limit' | 'period' | 'spent'> | 
   if (budget === undefined) return 'none';
   const { spent, limit, period } = budget;
   return `${decimalOf(spent)} of ${decimalOf(limit)}${period === 'month' ? ' this month' : ' in total'}`;
-}
-
-function isPeriod(text: string): text is BudgetPeriod {
-  return BUDGET_PERIODS.some((period) => period === text);
 }

@@ -1,21 +1,44 @@
-import { SetupError } from '#embedded/setup-error.js';
+import { Option } from 'commander';
 import { DEFAULT_RESPONSE_FORMATS } from '#contract/image-request.js';
 import type { ApiKeySettings } from '#accounts/api-keys.js';
 
 /** What of a key suits the client that uses it. */
 export type ClientSettings = Pick<ApiKeySettings, 'defaultResponseFormat' | 'allowPixelSize' | 'submitMode'>;
 
-const text = { type: 'string' } as const;
-export const CLIENT_OPTIONS = { 'response-format': text, 'pixel-sizes': text, 'submit-mode': text };
-type Option = keyof typeof CLIENT_OPTIONS;
+/** Values of the options; undefined was not given. */
+export interface ClientOptions {
+  readonly responseFormat?: (typeof DEFAULT_RESPONSE_FORMATS)[number] | 'default';
+  readonly pixelSizes?: 'yes' | 'no' | 'default';
+  readonly submitMode?: ClientSettings['submitMode'] | 'default';
+}
 
-/** What was set; `default` takes a setting back to what is usual. Throws SetupError with a sentence. */
-export function readClient(values: Readonly<Partial<Record<Option, string>>>): Partial<ClientSettings> {
-  const { 'response-format': format, 'pixel-sizes': pixels, 'submit-mode': mode } = values;
+/** Options that set what suits a client; `default` is as the deployment says. */
+export function clientOptions(): Option[] {
+  return [
+    new Option('--response-format <format>', 'what calls that ask for none are answered with').choices([
+      ...DEFAULT_RESPONSE_FORMATS,
+      'default',
+    ]),
+    new Option('--pixel-sizes <yes or no>', 'whether generations take sizes such as 1024x1024').choices([
+      'yes',
+      'no',
+      'default',
+    ]),
+    new Option(
+      '--submit-mode <mode>',
+      'whether generations are answered with the image, or at once with a task',
+    ).choices(['sync', 'apimart', 'default']),
+  ];
+}
+
+/** What was set. */
+export function clientSettings({ responseFormat, pixelSizes, submitMode }: ClientOptions): Partial<ClientSettings> {
   return {
-    ...(format === undefined ? {} : { defaultResponseFormat: formatOf(format) }),
-    ...(pixels === undefined ? {} : { allowPixelSize: yesOrNo(pixels) }),
-    ...(mode === undefined ? {} : { submitMode: modeOf(mode) }),
+    ...(responseFormat === undefined
+      ? {}
+      : { defaultResponseFormat: responseFormat === 'default' ? null : responseFormat }),
+    ...(pixelSizes === undefined ? {} : { allowPixelSize: pixelSizes === 'default' ? null : pixelSizes === 'yes' }),
+    ...(submitMode === undefined ? {} : { submitMode: submitMode === 'default' ? 'sync' : submitMode }),
   };
 }
 
@@ -43,26 +66,4 @@ export function clientText({
   ]
     .map((part) => `, ${part}`)
     .join('');
-}
-
-function formatOf(given: string): ClientSettings['defaultResponseFormat'] {
-  const format = DEFAULT_RESPONSE_FORMATS.find((known) => known === given);
-  if (format === undefined && given !== 'default') throw wrong('response-format', DEFAULT_RESPONSE_FORMATS);
-  return format ?? null;
-}
-
-function yesOrNo(given: string): boolean | null {
-  if (given === 'yes' || given === 'no') return given === 'yes';
-  if (given === 'default') return null;
-  throw wrong('pixel-sizes', ['yes', 'no']);
-}
-
-function modeOf(given: string): ClientSettings['submitMode'] {
-  if (given === 'apimart') return given;
-  if (given === 'sync' || given === 'default') return 'sync';
-  throw wrong('submit-mode', ['sync', 'apimart']);
-}
-
-function wrong(option: Option, values: readonly string[]): SetupError {
-  return new SetupError(`--${option} takes ${values.join(', ')} or default.`);
 }

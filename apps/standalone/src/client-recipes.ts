@@ -1,4 +1,3 @@
-import { SetupError } from '#embedded/setup-error.js';
 import { textTable } from './text-table.js';
 
 /** What a user enters in a client: where, and a label and a value for each field. docs/clients.md says more. */
@@ -88,12 +87,8 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
   },
 };
 
-/** Refuses a client without a recipe with the names of those that have one. */
-export function requireRecipe(name: string): void {
-  const names = Object.keys(RECIPES);
-  if (!names.includes(name))
-    throw new SetupError(`--for takes ${names.slice(0, -1).join(', ')} or ${names.at(-1) ?? ''}.`);
-}
+/** Clients that there is a recipe for. */
+export const RECIPE_CLIENTS: readonly string[] = Object.keys(RECIPES);
 
 /** What to enter where; `address` is where clients reach the API, without /v1, or undefined when nothing says so. */
 export function recipeText(name: string, address: string | undefined, key: string): string {

@@ -1,155 +1,167 @@
-import { parseArgs } from 'node:util';
+import { Option } from 'commander';
 import { loadConfig } from '#config/load-config.js';
 import { AppError } from '#contract/app-error.js';
 import { decimalOf } from '#contract/money.js';
 import { VISIBLE_NAME } from '#contract/text-rules.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
-import { DEFAULT_ACCOUNT, type ApiKeyRow, type ApiKeySettings } from '#accounts/api-keys.js';
+import type { ApiKeyRow, ApiKeySettings } from '#accounts/api-keys.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import type { Budget } from '#billing/budgets.js';
-import { AccountStore, type AccountLimits } from '#accounts/account-store.js';
+import { AccountStore } from '#accounts/account-store.js';
 import { AccountsConfig } from '#accounts/accounts.config.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
-import { namedAccount } from './account-option.js';
-import { BUDGET_OPTIONS, budgetText, readBudget, type BudgetSetting } from './budget-options.js';
-import { CLIENT_OPTIONS, clientChanges, clientText, readClient, type ClientSettings } from './client-options.js';
-import { recipeText, requireRecipe } from './client-recipes.js';
-import { LIMIT_OPTIONS, limitChanges, limitsText, readLimits } from './limit-options.js';
+import { accountOption, namedAccount } from './account-option.js';
+import { budgetOptions, budgetSetting, budgetText, type BudgetOptions, type BudgetSetting } from './budget-options.js';
+import { clientChanges, clientOptions, clientSettings, clientText, type ClientOptions } from './client-options.js';
+import { RECIPE_CLIENTS, recipeText } from './client-recipes.js';
+import {
+  accountLimitOptions,
+  keyLimitOptions,
+  limitChanges,
+  limitsIn,
+  limitsText,
+  type LimitOptions,
+} from './limit-options.js';
 import { noteCommand } from './note-command.js';
 import { StandaloneConfig } from './standalone.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withDatabase } from './running.js';
+import { runTerminalCommand, subcommand, terminalCommand } from './terminal-command.js';
 import { textTable, textTime } from './text-table.js';
 
-const USAGE = `How to use it:
-  npm run keys -- create --name <name> [--for <client>] [settings]
-  npm run keys -- list
-  npm run keys -- update <id or prefix> [settings]
-  npm run keys -- revoke <id or prefix>
-  npm run keys -- account [settings]   shows or sets what all keys together may do and spend
---for prints what to enter in openwebui, librechat, lobechat, n8n, ai-sdk, langchain, dify or cherry-studio.
-Each of them takes --account <id>; without it, it is about the first account. The console shows the ids.
-Settings:
-  --weight <1 to 100>            of a key: turns in the queue, relative to the account's other keys;
-                                 of an account: relative to other accounts
-  --submits-per-minute <number>  image requests; 0 = unlimited, default = as the deployment says
-  --polls-per-minute <number>    reads of tasks; likewise
-  --tasks-in-flight <number>     tasks that wait or run at a time; likewise
-  --chats-per-minute <number>    chats; likewise, of an account alone
-  --max-keys <number>            keys that work at a time; likewise, of an account alone
-and of a key, for the client that uses it (default = as the deployment says):
-  --response-format <both|url|b64_json>  what calls that do not ask for one are answered with
-  --pixel-sizes <yes|no>         whether generations take sizes such as 1024x1024
-  --submit-mode <sync|apimart>   whether generations are answered with the image, or at once with a task
-and for its budget:
-  --budget <amount>              what it may spend, in the currency of the prices; none = no budget
-  --budget-period <month|total>  for each month of the calendar (the default), or once`;
+interface AccountOptions {
+  readonly account: string;
+}
+type SettingOptions = AccountOptions & LimitOptions & BudgetOptions;
+type KeyOptions = SettingOptions & ClientOptions;
+type CreateOptions = KeyOptions & { readonly name?: string; readonly for?: string };
 
-/** `keys create|list|update|revoke|account`. Throws SetupError with a sentence or the usage. */
+/** `keys create|list|update|revoke|account`. Throws SetupError with what is wrong. */
 export async function keys(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
   say: (line: string) => void,
 ): Promise<void> {
-  const [config, { keysPerAccount }] = loadConfig([StandaloneConfig, AccountsConfig], env);
-  const { command, account, name, target, limits, client, budget, recipe } = parse(args);
-  // Those of an account alone were refused for a key.
-  const settings: Partial<ApiKeySettings> = { ...limits, ...client };
-  await withDatabase(requireDatabaseUrl(config), async (database) => {
-    const { secretKey, url } = findRunning(config);
-    if (command === 'create' && secretKey === undefined)
-      throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
-    // Only new keys are hashed under it.
-    const keys = new ApiKeyRepository(database, { secretKey: secretKey ?? '' });
-    const { name: accountName } = await namedAccount(database, account);
-    const note = (action: AuditAction, target: string, details: Record<string, unknown>): Promise<void> =>
-      noteCommand(database, action, { account, target, details });
-    if (command === 'list') say(await list(database, keys, account));
-    else if (command === 'revoke') {
+  const commands = new KeyCommands(env, say);
+  const program = terminalCommand('keys', 'API keys, and what an account may do and spend.', say);
+  const own = [
+    new Option('--name <name>', 'what it is called in lists'),
+    new Option('--for <client>', 'print what to enter in that client').choices(RECIPE_CLIENTS),
+  ];
+  const ofKey = [...keyLimitOptions(), ...clientOptions(), ...budgetOptions(), accountOption()];
+  const ofAccount = [...accountLimitOptions(), ...budgetOptions(), accountOption()];
+  subcommand(program, 'create', 'create a key and print it, once', [...own, ...ofKey]).action(
+    (options: CreateOptions) => commands.create(options),
+  );
+  subcommand(program, 'list', 'show the keys, their limits, and what is spent', [accountOption()]).action(
+    ({ account }: AccountOptions) => commands.list(account),
+  );
+  subcommand(program, 'update <key>', 'change the key with that id or prefix', ofKey).action(
+    (key: string, options: KeyOptions) => commands.update(key, options),
+  );
+  subcommand(program, 'revoke <key>', 'end the key with that id or prefix, within 10 s', [accountOption()]).action(
+    (key: string, { account }: AccountOptions) => commands.revoke(key, account),
+  );
+  subcommand(program, 'account', 'show or set what all keys together may do and spend', ofAccount).action(
+    (options: SettingOptions) => commands.account(options),
+  );
+  await runTerminalCommand(program, args);
+}
+
+/** What a command works with. */
+interface OpenKeys {
+  readonly database: PrismaService;
+  readonly keys: ApiKeyRepository;
+  /** The account's. */
+  readonly name: string;
+  readonly note: (action: AuditAction, target: string, details: Record<string, unknown>) => Promise<void>;
+}
+
+class KeyCommands {
+  private readonly config: StandaloneConfig;
+  private readonly accounts: AccountsConfig;
+
+  constructor(
+    env: Readonly<Record<string, string | undefined>>,
+    private readonly say: (line: string) => void,
+  ) {
+    [this.config, this.accounts] = loadConfig([StandaloneConfig, AccountsConfig], env);
+  }
+
+  async create(options: CreateOptions): Promise<void> {
+    const { account, for: client, name = client ?? 'unnamed' } = options;
+    if (!VISIBLE_NAME.test(name)) throw new SetupError('A name has 1 to 100 visible characters.');
+    const budget = budgetSetting(options);
+    const settings = settingsIn(options);
+    const { secretKey, url } = findRunning(this.config);
+    if (secretKey === undefined)
+      throw new SetupError(`SECRET_KEY is not known: ${notRunning(this.config, 'SECRET_KEY')}.`);
+    await this.open(account, async ({ database, keys, note }) => {
+      const wanted = { name, accountId: account, settings };
+      const { id, key } = await keys.create(wanted, this.accounts.keysPerAccount).catch(tellHowToRaise(account));
+      await budgetAfter(database, { ownerId: id, owner: 'key' }, budget);
+      await note('key.created', id, { name, ...changesOf(options, budget) });
+      this.say(`${key}\n\nThis is the key "${name}" (${id}). It is shown only now; keep it.`);
+      if (client !== undefined) this.say(`\n${recipeText(client, url, key)}`);
+    });
+  }
+
+  async list(account: string): Promise<void> {
+    await this.open(account, async ({ database, keys }) => this.say(await list(database, keys, account)));
+  }
+
+  async update(target: string, options: KeyOptions): Promise<void> {
+    const { account } = options;
+    const budget = budgetSetting(options);
+    const changes = changesOf(options, budget);
+    if (Object.keys(changes).length === 0)
+      throw new SetupError('Say what to change: `npm run keys -- update --help` lists the settings.');
+    await this.open(account, async ({ database, keys, note }) => {
+      const key = found(await keys.update(target, settingsIn(options), account), target);
+      const after = await budgetAfter(database, { ownerId: key.id, owner: 'key' }, budget);
+      await note('key.changed', key.id, { name: key.name, changes });
+      this.say(updated(key, after));
+    });
+  }
+
+  async revoke(target: string, account: string): Promise<void> {
+    await this.open(account, async ({ keys, note }) => {
       const key = found(await keys.revoke(target, account), target);
       await note('key.revoked', key.id, { name: key.name });
-      say(revoked(key));
-    } else if (command === 'update') {
-      const key = found(await keys.update(target, settings, account), target);
-      const after = await budgetAfter(database, { ownerId: key.id, owner: 'key' }, budget);
-      await note('key.changed', key.id, {
-        name: key.name,
-        changes: { ...changesOf(limits, budget), ...clientChanges(client) },
-      });
-      say(updated(key, after));
-    } else if (command === 'account') {
+      this.say(revoked(key));
+    });
+  }
+
+  async account(options: SettingOptions): Promise<void> {
+    const { account } = options;
+    const budget = budgetSetting(options);
+    const limits = limitsIn(options);
+    await this.open(account, async ({ database, name, note }) => {
       const after = await budgetAfter(database, { ownerId: account, owner: 'account' }, budget);
       if (budget !== undefined) {
         const { amount, period } = told(budget);
-        await note('account.budget_set', account, { name: accountName, budget: amount, period });
+        await note('account.budget_set', account, { name, budget: amount, period });
       }
       if (Object.keys(limits).length > 0) {
         await new AccountStore(database).setLimits(account, limits);
-        await note('account.limits_set', account, { name: accountName, changes: limitChanges(limits) });
+        await note('account.limits_set', account, { name, changes: limitChanges(limits) });
       }
       const { limits: all } = await namedAccount(database, account);
-      say(`The budget of the account is ${budgetText(after)}.\nIts limits are: ${limitsText(all)}.`);
-    } else {
-      const wanted = { name, accountId: account, settings };
-      const { id, key } = await keys.create(wanted, keysPerAccount).catch(tellHowToRaise(account));
-      await budgetAfter(database, { ownerId: id, owner: 'key' }, budget);
-      await note('key.created', id, { name, ...changesOf(limits, budget), ...clientChanges(client) });
-      say(`${key}\n\nThis is the key "${name}" (${id}). It is shown only now; keep it.`);
-      if (recipe !== undefined) say(`\n${recipeText(recipe, url, key)}`);
-    }
-  });
-}
-
-interface KeysCommand {
-  readonly command: 'create' | 'list' | 'update' | 'revoke' | 'account';
-  /** Id of the account that it is about. */
-  readonly account: string;
-  readonly name: string;
-  readonly target: string;
-  readonly limits: Partial<AccountLimits>;
-  /** Of a key alone. */
-  readonly client: Partial<ClientSettings>;
-  readonly budget: BudgetSetting;
-  /** The client that a new key is for. */
-  readonly recipe: string | undefined;
-}
-
-function parse(args: readonly string[]): KeysCommand {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: {
-        name: { type: 'string' },
-        for: { type: 'string' },
-        account: { type: 'string', default: DEFAULT_ACCOUNT },
-        ...LIMIT_OPTIONS,
-        ...CLIENT_OPTIONS,
-        ...BUDGET_OPTIONS,
-      },
-      allowPositionals: true,
+      this.say(`The budget of the account is ${budgetText(after)}.\nIts limits are: ${limitsText(all)}.`);
     });
-    const [command, target = '', ...rest] = positionals;
-    const { account, for: recipe, name = recipe ?? 'unnamed' } = values;
-    const limits = readLimits(values);
-    const budget = readBudget(values);
-    const client = readClient(values);
-    const forClient = Object.keys(client).length > 0;
-    const changes = Object.keys(limits).length > 0 || budget !== undefined || forClient;
-    const forKey = limits.chatsPerMinute === undefined && limits.maxKeys === undefined;
-    if (!VISIBLE_NAME.test(name)) throw new SetupError('A name has 1 to 100 visible characters.');
-    if (rest.length > 0 || (recipe !== undefined && command !== 'create')) throw new SetupError(USAGE);
-    if (recipe !== undefined) requireRecipe(recipe);
-    const asked = { account, name: command === 'create' ? name : '', target, limits, client, budget, recipe };
-    if (command === 'create' && target === '' && forKey) return { command, ...asked };
-    if (command === 'list' && target === '' && !changes) return { command, ...asked };
-    if (command === 'account' && target === '' && !forClient) return { command, ...asked };
-    if (command === 'update' && target !== '' && changes && forKey) return { command, ...asked };
-    if (command === 'revoke' && target !== '' && !changes) return { command, ...asked };
-  } catch (error) {
-    if (error instanceof SetupError) throw error;
   }
-  throw new SetupError(USAGE);
+
+  private async open(account: string, work: (opened: OpenKeys) => Promise<void>): Promise<void> {
+    await withDatabase(requireDatabaseUrl(this.config), async (database) => {
+      const { name } = await namedAccount(database, account);
+      // Only new keys are hashed under it.
+      const keys = new ApiKeyRepository(database, { secretKey: findRunning(this.config).secretKey ?? '' });
+      const note: OpenKeys['note'] = (action, target, details) =>
+        noteCommand(database, action, { account, target, details });
+      await work({ database, keys, name, note });
+    });
+  }
 }
 
 /** An operator's answer to `account_limit_reached` is another one than a tenant's. */
@@ -178,11 +190,16 @@ function updated(key: ApiKeyRow, budget: Budget | undefined): string {
   return `The key "${key.name}" (${key.id}) has ${all}; within 10 s every process goes by that.`;
 }
 
+function settingsIn(options: KeyOptions): Partial<ApiKeySettings> {
+  return { ...limitsIn(options), ...clientSettings(options) };
+}
+
 /** What was set of a key, under the names that the console writes into the audit log. */
-function changesOf(limits: Partial<AccountLimits>, budget: BudgetSetting): Record<string, unknown> {
-  if (budget === undefined) return limitChanges(limits);
+function changesOf(options: KeyOptions, budget: BudgetSetting): Record<string, unknown> {
+  const changes = { ...limitChanges(limitsIn(options)), ...clientChanges(clientSettings(options)) };
+  if (budget === undefined) return changes;
   const { amount, period } = told(budget);
-  return { ...limitChanges(limits), budget: amount, budget_period: period };
+  return { ...changes, budget: amount, budget_period: period };
 }
 
 function told(budget: Exclude<BudgetSetting, undefined>): { amount: string | null; period: string | null } {

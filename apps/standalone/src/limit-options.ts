@@ -1,64 +1,85 @@
-import { SetupError } from '#embedded/setup-error.js';
+import { InvalidArgumentError, Option } from 'commander';
 import type { AccountLimits } from '#accounts/account-store.js';
-
-/** Options of the command line by the limit that they set, of a key or of an account. */
-const LIMITS = {
-  weight: 'weight',
-  'submits-per-minute': 'submitsPerMinute',
-  'polls-per-minute': 'pollsPerMinute',
-  'tasks-in-flight': 'tasksInFlight',
-  'chats-per-minute': 'chatsPerMinute',
-  'max-keys': 'maxKeys',
-} as const satisfies Record<string, keyof AccountLimits>;
-type Option = keyof typeof LIMITS;
 
 const MAX_LIMIT = 1_000_000_000;
 const MAX_WEIGHT = 100;
 
-const text = { type: 'string' } as const;
-export const LIMIT_OPTIONS = {
-  weight: text,
-  'submits-per-minute': text,
-  'polls-per-minute': text,
-  'tasks-in-flight': text,
-  'chats-per-minute': text,
-  'max-keys': text,
-} satisfies Record<Option, typeof text>;
+/** Values of the options; undefined was not given. */
+export type LimitOptions = { readonly [name in keyof AccountLimits]?: number | 'default' };
 
-/** Throws SetupError with a sentence. */
-export function readLimits(values: Readonly<Partial<Record<Option, string>>>): Partial<AccountLimits> {
-  return Object.fromEntries(
-    (Object.keys(LIMITS) as Option[]).flatMap((option) => {
-      const given = values[option];
-      return given === undefined ? [] : [[LIMITS[option], readLimit(option, given)]];
-    }),
-  );
+/** Options of the command line that set limits of a key. */
+export function keyLimitOptions(): Option[] {
+  return [
+    new Option('--weight <number>', "turns in the queue, relative to the account's other keys; 1 to 100").argParser(
+      limitOf(1, MAX_WEIGHT),
+    ),
+    ...sharedOptions(),
+  ];
 }
 
-function readLimit(option: Option, given: string): number | null {
-  const [least, most] = option === 'weight' ? [1, MAX_WEIGHT] : [0, MAX_LIMIT];
-  if (given === 'default') return option === 'weight' ? 1 : null;
-  const value = /^\d{1,10}$/.test(given) ? Number(given) : NaN;
-  if (value >= least && value <= most) return value;
-  throw new SetupError(`--${option} takes a whole number from ${least} to ${most}, or default.`);
+/** The same of an account. */
+export function accountLimitOptions(): Option[] {
+  return [
+    new Option('--weight <number>', 'turns in the queue, relative to other accounts; 1 to 100').argParser(
+      limitOf(1, MAX_WEIGHT),
+    ),
+    ...sharedOptions(),
+    limit('--chats-per-minute <number>', 'chats; likewise'),
+    limit('--max-keys <number>', 'active keys at a time; likewise'),
+  ];
+}
+
+function sharedOptions(): Option[] {
+  return [
+    limit('--submits-per-minute <number>', 'image requests; 0 = unlimited, default = as the deployment says'),
+    limit('--polls-per-minute <number>', 'reads of tasks; likewise'),
+    limit('--tasks-in-flight <number>', 'tasks that wait or run at a time; likewise'),
+  ];
+}
+
+function limit(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(limitOf(0, MAX_LIMIT));
+}
+
+function limitOf(least: number, most: number): (given: string) => number | 'default' {
+  return (given) => {
+    if (given === 'default') return given;
+    const value = /^\d{1,10}$/.test(given) ? Number(given) : NaN;
+    if (value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`It takes a whole number from ${least} to ${most}, or default.`);
+  };
+}
+
+const LIMITS = {
+  weight: 'weight',
+  submitsPerMinute: 'submits/min',
+  pollsPerMinute: 'polls/min',
+  chatsPerMinute: 'chats/min',
+  tasksInFlight: 'in flight',
+  maxKeys: 'keys',
+} as const satisfies Record<keyof AccountLimits, string>;
+const NAMES = Object.keys(LIMITS) as (keyof AccountLimits)[];
+
+/** What was set. */
+export function limitsIn(options: LimitOptions): Partial<AccountLimits> {
+  const usual = (name: keyof AccountLimits): number | null => (name === 'weight' ? 1 : null);
+  return Object.fromEntries(
+    NAMES.filter((name) => options[name] !== undefined).map((name) => {
+      const given = options[name];
+      return [name, given === 'default' ? usual(name) : given];
+    }),
+  );
 }
 
 /** What was set, under the names that the console writes into the audit log. */
-export function limitChanges(limits: Partial<AccountLimits>): Record<string, number | null> {
-  return Object.fromEntries(
-    (Object.keys(LIMITS) as Option[]).flatMap((option) => {
-      const value = limits[LIMITS[option]];
-      return value === undefined ? [] : [[option.replaceAll('-', '_'), value]];
-    }),
-  );
+export function limitChanges(limits: Partial<AccountLimits>): Record<string, unknown> {
+  const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(limits).map(([name, value]) => [snakeCase(name), value]));
 }
 
 /** `weight 1, submits/min default, ...`, of whom it has. */
 export function limitsText(limits: Partial<AccountLimits>): string {
-  const names = { weight: 'weight', submitsPerMinute: 'submits/min', pollsPerMinute: 'polls/min' };
-  const all = { ...names, chatsPerMinute: 'chats/min', tasksInFlight: 'in flight', maxKeys: 'keys' };
-  return (Object.keys(all) as (keyof AccountLimits)[])
-    .filter((name) => limits[name] !== undefined)
-    .map((name) => `${all[name]} ${limits[name] === 0 ? 'any' : (limits[name] ?? 'default')}`)
+  return NAMES.filter((name) => limits[name] !== undefined)
+    .map((name) => `${LIMITS[name]} ${limits[name] === 0 ? 'any' : (limits[name] ?? 'default')}`)
     .join(', ');
 }

@@ -1,8 +1,9 @@
-import { parseArgs } from 'node:util';
+import { InvalidArgumentError, Option } from 'commander';
 import { CatalogueConfig } from '#catalogue/catalogue.config.js';
 import { readCatalogue } from '#catalogue/catalogue-source.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { loadConfig } from '#config/load-config.js';
+import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { STARTS_KEPT } from '#routing/limiter-scripts.js';
@@ -12,58 +13,73 @@ import { RoutingConfig } from '#routing/routing.config.js';
 import { noteCommand } from './note-command.js';
 import { StandaloneConfig } from './standalone.config.js';
 import { findRunning, reasonOf, requireDatabaseUrl, withDatabase, withRedis } from './running.js';
+import { runTerminalCommand, subcommand, terminalCommand } from './terminal-command.js';
 import { textTable, textTime } from './text-table.js';
-
-const USAGE = `How to use it:
-  npm run providers -- list
-  npm run providers -- drain <name> [--reason <text>]
-  npm run providers -- resume <name>`;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-interface Asked {
-  readonly command: 'list' | 'drain' | 'resume';
-  readonly name: string;
-  readonly reason: string | null;
+interface Opened {
+  readonly database: PrismaService;
+  readonly switches: ProviderSwitches;
+  /** The catalogue's, by name. */
+  readonly known: ReadonlyMap<string, ProviderEntry>;
+  readonly drained: ReadonlyMap<string, ProviderSwitch>;
 }
 
-/** `providers list|drain|resume`. Throws SetupError with a sentence or the usage, ConfigError, CatalogueError. */
+/** `providers list|drain|resume`. Throws SetupError with what is wrong, ConfigError, CatalogueError. */
 export async function providers(args: readonly string[], env: Environment, say: (line: string) => void): Promise<void> {
-  const { command, name, reason } = parse(args);
   const [config] = loadConfig([StandaloneConfig], env);
+  const reason = new Option('--reason <text>', 'why, for who reads the list').argParser(reasonFrom);
+  const program = terminalCommand('providers', 'Providers: how they are, and whether they get calls.', say);
+  program
+    .command('list', { isDefault: true })
+    .description('show keys, limits, calls and breakers')
+    .action(() => withSwitches(config, env, ({ known, drained }) => list(known, drained, config, env, say)));
+  subcommand(program, 'drain <name>', 'send a provider no new calls', [reason]).action(
+    (name: string, options: { readonly reason?: string }) =>
+      withSwitches(config, env, async (opened) => say(await drain(opened, name, options.reason ?? null))),
+  );
+  subcommand(program, 'resume <name>', 'send it calls again').action((name: string) =>
+    withSwitches(config, env, async (opened) => say(await resume(opened, name))),
+  );
+  await runTerminalCommand(program, args);
+}
+
+async function withSwitches(
+  config: StandaloneConfig,
+  env: Environment,
+  work: (opened: Opened) => Promise<void>,
+): Promise<void> {
   const known = catalogueOf(config, env);
   await withDatabase(requireDatabaseUrl(config), async (database) => {
     const switches = new ProviderSwitches(database);
     const drained = new Map((await switches.list()).map((row) => [row.provider, row]));
-    if (command === 'list') return await list(known, drained, config, env, say);
-    if (!known.has(name) && !drained.has(name))
-      throw new SetupError(unknown(name, [...known.keys(), ...drained.keys()]));
-    if (command === 'drain') {
-      await switches.drain(name, reason);
-      await noteCommand(database, 'provider.drained', { target: name, details: { reason } });
-      say(`${name} gets no new calls: every worker knows within 2 s. What it works on is finished.`);
-    } else if (await switches.resume(name)) {
-      await noteCommand(database, 'provider.resumed', { target: name });
-      say(`${name} gets calls again: every worker knows within 2 s.`);
-    } else say(`${name} was not drained.`);
+    await work({ database, switches, known, drained });
   });
 }
 
-function parse(args: readonly string[]): Asked {
-  let parsed;
-  try {
-    parsed = parseArgs({ args: [...args], options: { reason: { type: 'string' } }, allowPositionals: true });
-  } catch {
-    throw new SetupError(USAGE);
-  }
-  const { positionals, values } = parsed;
-  const [command = 'list', name = ''] = positionals;
-  const { reason = null } = values;
-  if (reason !== null && !DRAIN_REASON.test(reason)) throw new SetupError('A reason has 1 to 200 visible characters.');
-  if (command === 'list' && positionals.length <= 1 && reason === null) return { command, name, reason };
-  if (command === 'drain' && positionals.length === 2) return { command, name, reason };
-  if (command === 'resume' && positionals.length === 2 && reason === null) return { command, name, reason };
-  throw new SetupError(USAGE);
+async function drain({ database, switches, ...all }: Opened, name: string, reason: string | null): Promise<string> {
+  assertKnown(name, all);
+  await switches.drain(name, reason);
+  await noteCommand(database, 'provider.drained', { target: name, details: { reason } });
+  return `${name} gets no new calls: every worker knows within 2 s. What it works on is finished.`;
+}
+
+async function resume({ database, switches, ...all }: Opened, name: string): Promise<string> {
+  assertKnown(name, all);
+  if (!(await switches.resume(name))) return `${name} was not drained.`;
+  await noteCommand(database, 'provider.resumed', { target: name });
+  return `${name} gets calls again: every worker knows within 2 s.`;
+}
+
+function reasonFrom(given: string): string {
+  if (!DRAIN_REASON.test(given)) throw new InvalidArgumentError('A reason has 1 to 200 visible characters.');
+  return given;
+}
+
+function assertKnown(name: string, { known, drained }: Pick<Opened, 'known' | 'drained'>): void {
+  const names = new Set([...known.keys(), ...drained.keys()]);
+  if (!names.has(name)) throw new SetupError(`There is no provider ${name}; there are ${[...names].join(', ')}.`);
 }
 
 /** What the settings name, else what runs on DATA_DIR was started with. */
@@ -76,10 +92,6 @@ function catalogueOf(config: StandaloneConfig, env: Environment): ReadonlyMap<st
       throw new SetupError(`MODELS_FILE can't be read: ${error.message}`);
     throw error;
   }
-}
-
-function unknown(name: string, known: readonly string[]): string {
-  return `There is no provider ${name}; there are ${[...new Set(known)].join(', ')}.`;
 }
 
 async function list(

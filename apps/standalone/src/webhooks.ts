@@ -1,8 +1,7 @@
-import { parseArgs } from 'node:util';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { loadConfig } from '#config/load-config.js';
 import { AppError } from '#contract/app-error.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
-import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
@@ -13,84 +12,115 @@ import { WebhookEndpointStore, type WebhookEndpoint } from '#webhooks/endpoint-s
 import { WEBHOOK_SECRETS, WebhookSecretStore, type WebhookSecret } from '#webhooks/secret-store.js';
 import { shownUrl } from '#webhooks/shown-url.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
-import { namedAccount } from './account-option.js';
+import { accountOption, namedAccount } from './account-option.js';
 import { noteCommand } from './note-command.js';
 import { StandaloneConfig } from './standalone.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withDatabase } from './running.js';
+import { runTerminalCommand, subcommand, terminalCommand } from './terminal-command.js';
 import { textTable, textTime } from './text-table.js';
 
-const USAGE = `How to use it:
-  npm run webhooks -- add <https URL> [--events completed,failed,cancelled]
-  npm run webhooks -- list
-  npm run webhooks -- enable|disable|remove <endpoint id>
-  npm run webhooks -- secret
-  npm run webhooks -- rotate [--overlap-hours 24]
-  npm run webhooks -- deliveries [--task <task id>] [--limit 20]
-  npm run webhooks -- resend <delivery id>
-Each takes --account <account id>; without it the default account is meant.`;
-
+const EVENT_PREFIX = 'image.task.';
 const MAX_URL_LENGTH = 2_048;
 const HOUR_MS = 3_600_000;
-/** How many positional words follow each command. */
-const COMMANDS = { add: 1, list: 0, enable: 1, disable: 1, remove: 1, secret: 0, rotate: 0, deliveries: 0, resend: 1 };
-type Command = keyof typeof COMMANDS;
+const MAX_OVERLAP_HOURS = 720;
+const MAX_DELIVERIES = 100;
 /** What the audit log calls them. */
 const ACTIONS = {
-  add: 'webhook_endpoint.added',
   enable: 'webhook_endpoint.enabled',
   disable: 'webhook_endpoint.disabled',
   remove: 'webhook_endpoint.removed',
 } as const;
 
-interface Asked {
-  readonly command: Command;
-  readonly target: string;
+interface AccountOptions {
   readonly account: string;
+}
+interface AddOptions extends AccountOptions {
   readonly events: readonly WebhookEventType[];
-  readonly overlapMs: number;
-  readonly taskId: string | undefined;
+}
+interface RotateOptions extends AccountOptions {
+  readonly overlapHours: number;
+}
+interface DeliveryOptions extends AccountOptions {
+  readonly task?: string;
   readonly limit: number;
 }
 
-/** `webhooks add|list|...`. Throws SetupError with a sentence or the usage. */
+/** `webhooks add|list|...`. Throws SetupError with what is wrong. */
 export async function webhooks(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
   say: (line: string) => void,
 ): Promise<void> {
-  const asked = parse(args);
   const [config, egress, limits] = loadConfig([StandaloneConfig, EgressConfig, WebhooksConfig], env);
-  if (asked.command === 'add') assertReceiver(asked.target, egress);
-  await withDatabase(requireDatabaseUrl(config), async (database) => {
-    await namedAccount(database, asked.account);
-    if (asked.command === 'secret' || asked.command === 'rotate') say(await secretText(asked, database, config));
-    else if (asked.command === 'deliveries')
-      say(deliveryTable(await new DeliveryLogStore(database).list(asked.account, asked)));
-    else if (asked.command === 'resend') say(await resent(asked, database));
-    else say(await endpointText(asked, database, limits));
+  const tell = (account: string, work: (database: PrismaService) => Promise<string>): Promise<void> =>
+    withDatabase(requireDatabaseUrl(config), async (database) => {
+      await namedAccount(database, account);
+      say(await work(database));
+    });
+  const program = terminalCommand('webhooks', 'Webhooks of an account: who is told, and what was sent.', say);
+  const command = (usage: string, description: string, ...options: readonly Option[]): Command =>
+    subcommand(program, usage, description, [...options, accountOption()]);
+
+  command('add <url>', 'send events to an https URL from now on', eventsOption()).action(
+    async (url: string, { account, events }: AddOptions) => {
+      assertReceiver(url, egress);
+      await tell(account, (database) =>
+        added(new WebhookEndpointStore(database, limits), database, account, url, events),
+      );
+    },
+  );
+  command('list', 'show the endpoints').action(({ account }: AccountOptions) =>
+    tell(account, async (database) => endpointTable(await new WebhookEndpointStore(database, limits).list(account))),
+  );
+  for (const change of ['enable', 'disable', 'remove'] as const)
+    command(`${change} <endpoint>`, `${change} an endpoint`).action((id: string, { account }: AccountOptions) =>
+      tell(account, (database) => changed(new WebhookEndpointStore(database, limits), database, account, id, change)),
+    );
+  command('secret', 'show what webhooks are signed with').action(({ account }: AccountOptions) =>
+    tell(account, (database) => shownSecrets(secretStore(database, config), account)),
+  );
+  command('rotate', 'make a new secret', overlapOption()).action(({ account, overlapHours }: RotateOptions) =>
+    tell(account, (database) => rotated(secretStore(database, config), database, account, overlapHours)),
+  );
+  command('deliveries', 'show what was sent', new Option('--task <id>', 'of one task'), limitOption()).action(
+    ({ account, task: taskId, limit }: DeliveryOptions) =>
+      tell(account, async (database) =>
+        deliveryTable(await new DeliveryLogStore(database).list(account, { taskId, limit })),
+      ),
+  );
+  command('resend <delivery>', 'send one again').action((id: string, { account }: AccountOptions) =>
+    tell(account, (database) => resent(database, account, id)),
+  );
+  await runTerminalCommand(program, args);
+}
+
+function eventsOption(): Option {
+  const names = WEBHOOK_EVENTS.map((event) => event.replace(EVENT_PREFIX, ''));
+  return new Option('--events <names>', `of ${names.join(',')}`)
+    .default(WEBHOOK_EVENTS, 'all')
+    .argParser((given: string) => {
+      const events = given.split(',').map((name) => EVENT_PREFIX + name.trim());
+      if (events.every(isEvent)) return events;
+      throw new InvalidArgumentError(`It takes ${names.join(', ')}, separated by commas.`);
+    });
+}
+
+function overlapOption(): Option {
+  return new Option('--overlap-hours <hours>', 'how long the one before stays valid')
+    .default(24)
+    .argParser((given: string) => {
+      const hours = Number(given);
+      if (hours >= 0 && hours <= MAX_OVERLAP_HOURS) return hours;
+      throw new InvalidArgumentError(`It takes hours from 0 to ${MAX_OVERLAP_HOURS}.`);
+    });
+}
+
+function limitOption(): Option {
+  return new Option('--limit <number>', 'how many, the newest first').default(20).argParser((given: string) => {
+    const limit = Number(given);
+    if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_DELIVERIES) return limit;
+    throw new InvalidArgumentError(`It takes a whole number from 1 to ${MAX_DELIVERIES}.`);
   });
-}
-
-function parse(args: readonly string[]): Asked {
-  const { values, positionals } = parsed(args);
-  const [command = '', target = ''] = positionals;
-  const events = (values.events ?? 'completed,failed,cancelled').split(',').map((name) => `image.task.${name.trim()}`);
-  const [hours, limit] = [Number(values['overlap-hours'] ?? 24), Number(values.limit ?? 20)];
-  const known = command in COMMANDS && positionals.length === 1 + COMMANDS[command as Command];
-  const sane = hours >= 0 && hours <= 720 && Number.isInteger(limit) && limit >= 1 && limit <= 100;
-  if (!known || !sane || !events.every(isEvent)) throw new SetupError(USAGE);
-  const { account = DEFAULT_ACCOUNT, task: taskId } = values;
-  return { command: command as Command, target, account, events, overlapMs: hours * HOUR_MS, taskId, limit };
-}
-
-function parsed(args: readonly string[]) {
-  const text = { type: 'string' } as const;
-  const options = { account: text, events: text, 'overlap-hours': text, task: text, limit: text };
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: true });
-  } catch {
-    throw new SetupError(USAGE);
-  }
 }
 
 function isEvent(name: string): name is WebhookEventType {
@@ -103,51 +133,60 @@ function assertReceiver(url: string, egress: EgressConfig): void {
   if (problem !== undefined) throw new SetupError(problem);
 }
 
-async function secretText(asked: Asked, database: PrismaService, config: StandaloneConfig): Promise<string> {
+function secretStore(database: PrismaService, config: StandaloneConfig): WebhookSecretStore {
   const { secretKey } = findRunning(config);
   if (secretKey === undefined) throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
   const sealer = new TextSealer({ secretKey, secretKeyPrevious: config.secretKeyPrevious }, WEBHOOK_SECRETS);
-  const secrets = new WebhookSecretStore(database, sealer);
-  if (asked.command === 'rotate') {
-    const { id } = await secrets.rotate(asked.account, asked.overlapMs);
-    const details = { overlap_hours: asked.overlapMs / HOUR_MS };
-    await noteCommand(database, 'webhook_secret.rotated', { account: asked.account, target: id, details });
-  }
-  return (await secrets.valid(asked.account)).map(secretLine).join('\n');
+  return new WebhookSecretStore(database, sealer);
+}
+
+async function shownSecrets(secrets: WebhookSecretStore, account: string): Promise<string> {
+  return (await secrets.valid(account)).map(secretLine).join('\n');
+}
+
+async function rotated(
+  secrets: WebhookSecretStore,
+  database: PrismaService,
+  account: string,
+  overlapHours: number,
+): Promise<string> {
+  const { id } = await secrets.rotate(account, overlapHours * HOUR_MS);
+  const details = { overlap_hours: overlapHours };
+  await noteCommand(database, 'webhook_secret.rotated', { account, target: id, details });
+  return await shownSecrets(secrets, account);
 }
 
 function secretLine({ secret, expiresAt }: WebhookSecret): string {
   return expiresAt === null ? secret : `${secret}  (the one before, valid until ${textTime(expiresAt)})`;
 }
 
-async function endpointText(asked: Asked, database: PrismaService, limits: WebhooksConfig): Promise<string> {
-  const { command, account, target, events } = asked;
-  const endpoints = new WebhookEndpointStore(database, limits);
-  switch (command) {
-    case 'add': {
-      const id = await endpoints.add(account, target, events).catch((error: unknown) => {
-        throw error instanceof AppError ? new SetupError(error.message) : error;
-      });
-      await noteCommand(database, ACTIONS[command], {
-        account,
-        target: id,
-        details: { url: shownUrl(target), events },
-      });
-      return `${id} is told from now on. \`npm run webhooks -- secret\` shows what its webhooks are signed with.`;
-    }
-    case 'enable':
-    case 'disable':
-    case 'remove': {
-      const endpoint = await endpoints.find(account, target);
-      if (endpoint === undefined || !(await endpoints[command](account, target))) {
-        throw new SetupError(`There is no endpoint ${target}.`);
-      }
-      await noteCommand(database, ACTIONS[command], { account, target, details: { url: shownUrl(endpoint.url) } });
-      return `${target} is ${command}d.`;
-    }
-    default:
-      return endpointTable(await endpoints.list(account));
-  }
+async function added(
+  endpoints: WebhookEndpointStore,
+  database: PrismaService,
+  account: string,
+  url: string,
+  events: readonly WebhookEventType[],
+): Promise<string> {
+  const id = await endpoints.add(account, url, events).catch((error: unknown) => {
+    throw error instanceof AppError ? new SetupError(error.message) : error;
+  });
+  const details = { url: shownUrl(url), events };
+  await noteCommand(database, 'webhook_endpoint.added', { account, target: id, details });
+  return `${id} is told from now on. \`npm run webhooks -- secret\` shows what its webhooks are signed with.`;
+}
+
+async function changed(
+  endpoints: WebhookEndpointStore,
+  database: PrismaService,
+  account: string,
+  id: string,
+  change: keyof typeof ACTIONS,
+): Promise<string> {
+  const endpoint = await endpoints.find(account, id);
+  if (endpoint === undefined || !(await endpoints[change](account, id)))
+    throw new SetupError(`There is no endpoint ${id}.`);
+  await noteCommand(database, ACTIONS[change], { account, target: id, details: { url: shownUrl(endpoint.url) } });
+  return `${id} is ${change}d.`;
 }
 
 function endpointTable(endpoints: readonly WebhookEndpoint[]): string {
@@ -155,7 +194,7 @@ function endpointTable(endpoints: readonly WebhookEndpoint[]): string {
     ['ID', 'EVENTS', 'STATE', 'URL'],
     ...endpoints.map(({ id, url, events, disabledAt, disabledReason }) => [
       id,
-      events.map((name) => name.replace('image.task.', '')).join(','),
+      events.map((name) => name.replace(EVENT_PREFIX, '')).join(','),
       disabledAt === null ? 'active' : `disabled ${textTime(disabledAt)}${disabledReason === 'gone' ? ' (410)' : ''}`,
       url,
     ]),
@@ -166,7 +205,7 @@ function deliveryTable(deliveries: readonly LoggedDelivery[]): string {
   return textTable([
     ['ID', 'TASK', 'EVENT', 'TO', 'STATE', 'NEXT TRY', 'ATTEMPTS'],
     ...deliveries.map(({ id, taskId, event, endpointId, state, nextTryAt, attempts }) => [
-      ...[id, taskId ?? '-', event.replace('image.task.', ''), endpointId ?? 'callback_url', state],
+      ...[id, taskId ?? '-', event.replace(EVENT_PREFIX, ''), endpointId ?? 'callback_url', state],
       nextTryAt === null ? '-' : textTime(nextTryAt),
       attempts.map(attemptText).join(', '),
     ]),
@@ -177,7 +216,7 @@ function attemptText({ startedAt, status, error, durationMs }: LoggedAttempt): s
   return `${textTime(startedAt)} ${status ?? error ?? 'no outcome'}${durationMs === null ? '' : ` ${durationMs} ms`}`;
 }
 
-async function resent({ account, target }: Asked, database: PrismaService): Promise<string> {
+async function resent(database: PrismaService, account: string, target: string): Promise<string> {
   const entry = await new DeliveryLogStore(database).resend(account, target);
   if (entry === undefined)
     throw new SetupError(`There is no delivery ${target}, or it is being attempted at this moment.`);
