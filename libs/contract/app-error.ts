@@ -45,7 +45,7 @@ export interface ErrorDetail {
   param: string | null;
 }
 
-/** The one error body (contract section 6). */
+/** The one error body. */
 export interface ErrorBody {
   type: 'error';
   error: ErrorDetail & { task_id?: string };

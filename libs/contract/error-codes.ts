@@ -1,5 +1,5 @@
 /**
- * Every error code a caller can meet, with the status and class it always has (contract section 6).
+ * Every error code a caller can meet, with the status and class it always has.
  * `retry` becomes the `x-should-retry` header that the OpenAI SDKs obey; absent = the SDK's own rule.
  */
 interface ErrorKind {

@@ -3,7 +3,7 @@ import { measuredSize, unixSeconds, type ResultImage, type ResultTask } from './
 import { ImageUsageView } from './image-usage-view.js';
 import type { ImageUsage } from './image-usage.js';
 
-/** What the events of a streamed image have in common (contract section 9). */
+/** What the events of a streamed image have in common. */
 class ImageEvent {
   @ApiProperty({ description: 'Raw base64, without a data: prefix.' })
   b64_json!: string;

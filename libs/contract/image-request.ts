@@ -199,7 +199,7 @@ export class ImageOptions {
   strict?: boolean;
 }
 
-/** Body of POST /v1/images/generations (contract section 3). */
+/** Body of POST /v1/images/generations. */
 export class ImageGenerationRequest extends ImageOptions {
   @ApiProperty({ example: DEFAULT_IMAGE_MODEL, description: 'An image model of GET /v1/models.' })
   @IsDefined()
@@ -263,7 +263,7 @@ class EditOptions extends ImageOptions {
   input_fidelity?: string;
 }
 
-/** JSON body of POST /v1/images/edits (contract section 4). */
+/** JSON body of POST /v1/images/edits. */
 export class ImageEditRequest extends EditOptions {
   @ApiProperty({ type: [ImageReference], minItems: 1, maxItems: MAX_REFERENCE_IMAGES })
   @IsDefined()

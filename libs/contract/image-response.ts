@@ -12,7 +12,7 @@ export class ImageData {
   b64_json?: string;
 }
 
-/** 200 of generations and edits (contract section 3). */
+/** 200 of generations and edits. */
 export class ImageResponse {
   @ApiProperty({ type: 'integer', description: 'Unix seconds.' })
   created!: number;

@@ -18,7 +18,7 @@ export class SubmittedResponse {
   data!: SubmittedTask[];
 }
 
-/** 202 of an asynchronous submit (contract section 7). */
+/** 202 of an asynchronous submit. */
 export class TaskAcceptance extends SubmittedResponse {
   @ApiProperty({ example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' })
   id!: string;

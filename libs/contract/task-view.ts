@@ -91,7 +91,7 @@ export class TaskEventView {
   charged?: 'no' | 'maybe' | 'yes';
 }
 
-/** A task as every answer channel shows it (contract section 7). Times are unix seconds, durations seconds. */
+/** A task as every answer channel shows it. Times are unix seconds, durations seconds. */
 export class TaskView {
   @ApiProperty({ example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' })
   id!: string;

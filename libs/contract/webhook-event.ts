@@ -11,7 +11,7 @@ export const WEBHOOK_TEST = 'webhook.test';
 export const SENT_EVENTS = [...WEBHOOK_EVENTS, WEBHOOK_TEST] as const;
 export type SentEventType = (typeof SENT_EVENTS)[number];
 
-/** The body of a webhook (contract section 9), as OpenAI's own look and as Standard Webhooks asks. */
+/** The body of a webhook, as OpenAI's own look and as Standard Webhooks asks. */
 export class WebhookEvent {
   @ApiProperty({ example: 'evt_01JD0Z8Q4M0W3E5V6T7R8Y9X0A', description: 'The header webhook-id too.' })
   id!: string;

@@ -1,4 +1,4 @@
-/** The four public states (contract section 7). `processing` is never used: old clients do not know it. */
+/** The four public states. `processing` is never used: old clients do not know it. */
 export const TASK_STATUSES = ['pending', 'completed', 'failed', 'cancelled'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 

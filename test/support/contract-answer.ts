@@ -1,5 +1,5 @@
 /**
- * What any answer of the API may look like (contract section 6), written down here once more, by hand, so that the
+ * What any answer of the API may look like, written down here once more, by hand, so that the
  * tests do not believe the product's own table.
  */
 const CLASSES: Readonly<Record<number, Readonly<Record<string, string>>>> = {
