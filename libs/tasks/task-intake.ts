@@ -3,10 +3,18 @@ import { AppError } from '#contract/app-error.js';
 import { inTransaction } from '#database/in-transaction.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { refusalOf } from '#billing/budget-refusal.js';
+import { LostCallers } from './lost-callers.js';
 import type { RequestIdentity } from './request-identity.js';
 import { toTask } from './task-columns.js';
 import type { ProviderCall } from './provider-call.js';
-import { FAILURE_REPEATED_MS, insertTask, readTasks, takeUndelivered, type KeyedRequest } from './task.sql.js';
+import {
+  FAILURE_REPEATED_MS,
+  insertTask,
+  readTasks,
+  takeUndelivered,
+  type AttachingRequest,
+  type KeyedRequest,
+} from './task.sql.js';
 import { TaskStore } from './task-store.js';
 import type { Task, TaskCommand } from './task.js';
 import { TasksConfig } from './tasks.config.js';
@@ -32,6 +40,7 @@ export class TaskIntake {
     private readonly prisma: PrismaService,
     private readonly store: TaskStore,
     private readonly config: TasksConfig,
+    private readonly lost: LostCallers,
   ) {}
 
   /**
@@ -65,29 +74,57 @@ export class TaskIntake {
     if (identity !== undefined && identity.retry > 0) {
       return this.takeRetried(command, deadlineMs, identity.fingerprint);
     }
-    const row = await insertTask(this.prisma.pool, command, deadlineMs, {
-      fingerprint: identity?.fingerprint,
-      attachWindowMs: identity === undefined ? undefined : this.config.attachWindowMs,
-    });
-    if (row !== undefined) return made(toTask(row));
-    return identity && this.takeAbandoned(command, identity.fingerprint);
+    if (identity !== undefined) return this.takeFirst(command, deadlineMs, identity.fingerprint);
+    return made(await this.store.insert(command, deadlineMs));
   }
 
   /** The task that the request repeats, if it repeats one. Throws like `take`. */
   async find(command: TaskCommand, identity: RequestIdentity | undefined): Promise<Intake | undefined> {
     if (identity === undefined) return undefined;
     if (identity.kind === 'key') return this.findKeyed(command, identity);
-    if (identity.retry === 0) return this.takeAbandoned(command, identity.fingerprint);
-    const { apiKeyId, requestId } = command;
-    const id = await takeUndelivered(this.prisma.pool, { fingerprint: identity.fingerprint, apiKeyId, requestId });
+    if (identity.retry === 0) return this.takeLeft(command, identity.fingerprint);
+    const id = await takeUndelivered(this.prisma.pool, this.attaching(command, identity.fingerprint));
     return id === undefined ? undefined : this.attach(id);
+  }
+
+  /**
+   * The first try of a call. The callers of equal requests at other processes are asked for only if there are any, since
+   * that takes another statement and a word with Redis.
+   */
+  private async takeFirst(command: TaskCommand, deadlineMs: number, fingerprint: Buffer): Promise<Intake | undefined> {
+    const waiter = this.waiterOf(command);
+    const wanted = { fingerprint, attachWindowMs: this.config.attachWindowMs, waiter };
+    const row = await insertTask(this.prisma.pool, command, deadlineMs, { ...wanted, unlessAwayFrom: waiter ?? '' });
+    if (row !== undefined) return made(toTask(row));
+    const left = await this.takeLeft(command, fingerprint);
+    if (left !== undefined) return left;
+    const another = await insertTask(this.prisma.pool, command, deadlineMs, wanted);
+    return another && made(toTask(another));
+  }
+
+  private async takeLeft(command: TaskCommand, fingerprint: Buffer): Promise<Intake | undefined> {
+    const abandoned = await this.takeAbandoned(command, fingerprint);
+    if (abandoned !== undefined || !(await this.lost.markEqual(command.apiKeyId, fingerprint))) return abandoned;
+    return this.takeAbandoned(command, fingerprint);
+  }
+
+  /** The process at which the caller waits; undefined when it does not. */
+  private waiterOf({ asynchronous }: TaskCommand): string | undefined {
+    return asynchronous ? undefined : this.lost.waiter;
+  }
+
+  private attaching(command: TaskCommand, fingerprint: Buffer): AttachingRequest {
+    const { apiKeyId, requestId } = command;
+    return { fingerprint, apiKeyId, requestId, waiter: this.waiterOf(command) };
   }
 
   /**
    * The task of an equal request that was abandoned last, or else whose failure may have been charged; insertTask judges by
    * the same rule. Of several requests that come at once, one gets an abandoned task.
    */
-  private async takeAbandoned({ apiKeyId, requestId }: TaskCommand, fingerprint: Buffer): Promise<Intake | undefined> {
+  private async takeAbandoned(command: TaskCommand, fingerprint: Buffer): Promise<Intake | undefined> {
+    const { apiKeyId, requestId } = command;
+    const waiter = this.waiterOf(command) ?? null;
     const now = Date.now();
     const found = await this.prisma.task.findMany({
       where: {
@@ -109,7 +146,7 @@ export class TaskIntake {
       if (status === 'failed' && !wasCharged((calls as unknown as readonly ProviderCall[]).at(-1))) continue;
       const { count } = await this.prisma.task.updateMany({
         where: { id, abandonedAt },
-        data: { abandonedAt: null, attachedBy: requestId },
+        data: { abandonedAt: null, attachedBy: requestId, waiter },
       });
       if (count === 1) return this.attach(id);
     }
@@ -170,13 +207,12 @@ export class TaskIntake {
     deadlineMs: number,
     fingerprint: Buffer,
   ): Promise<Intake | undefined> {
-    const { apiKeyId, requestId } = command;
+    const wanted = this.attaching(command, fingerprint);
     const taken = await inTransaction(this.prisma.pool, async (client) => {
-      const wanted = { fingerprint, apiKeyId, requestId };
       const earlier = (await takeUndelivered(client, wanted)) ?? (await takeUndelivered(client, wanted));
       return {
         earlier,
-        row: earlier === undefined ? await insertTask(client, command, deadlineMs, { fingerprint }) : undefined,
+        row: earlier === undefined ? await insertTask(client, command, deadlineMs, wanted) : undefined,
       };
     });
     if (taken.earlier !== undefined) return this.attach(taken.earlier);

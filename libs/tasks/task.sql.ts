@@ -57,11 +57,12 @@ const INSERT = {
       WHERE idempotency_keys.expires_at <= now()
       RETURNING 1)
     INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url,
-      fingerprint, deadline_at, estimated_ms, asynchronous, cost, redrive_of)
+      fingerprint, deadline_at, estimated_ms, asynchronous, cost, redrive_of, waiter)
     SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::jsonb, $9::jsonb, $10::jsonb, $11::text,
-      $12::bytea, now() + $13 * interval '1 millisecond', $14::int, $15::boolean, $16::jsonb, $17::text
+      $12::bytea, now() + $13 * interval '1 millisecond', $14::int, $15::boolean, $16::jsonb, $17::text, $21::text
     WHERE ($18::text IS NULL OR EXISTS (SELECT FROM held))
-      AND ($20::float8 IS NULL OR NOT EXISTS (SELECT FROM tasks WHERE fingerprint = $12 AND api_key_id = $3 AND ${MAY_ATTACH('$20')}))
+      AND ($20::float8 IS NULL OR NOT EXISTS (SELECT FROM tasks WHERE fingerprint = $12 AND api_key_id = $3
+        AND (${MAY_ATTACH('$20')} OR status = 'pending' AND waiter <> $22)))
     RETURNING ${TASK_COLUMNS}`,
 };
 
@@ -71,6 +72,10 @@ export interface FoundBy {
   readonly request?: KeyedRequest;
   /** Makes no row when one of an equal request, abandoned so many ms ago at most, is to be had instead. */
   readonly attachWindowMs?: number | undefined;
+  /** The process at which the caller waits. */
+  readonly waiter?: string | undefined;
+  /** With `attachWindowMs`: makes no row either when the caller of an equal request waits at another process than this one. */
+  readonly unlessAwayFrom?: string;
 }
 
 /**
@@ -81,7 +86,7 @@ export async function insertTask(
   database: Queryable,
   command: TaskCommand,
   deadlineMs: number,
-  { fingerprint, request, attachWindowMs }: FoundBy = {},
+  { fingerprint, request, attachWindowMs, waiter, unlessAwayFrom }: FoundBy = {},
 ): Promise<TaskRow | undefined> {
   const { rows } = await database.query<TaskRow>({
     ...INSERT,
@@ -90,7 +95,7 @@ export async function insertTask(
       ...[command.prompt, JSON.stringify(command.options), JSON.stringify(command.inputs), json(command.mask)],
       ...[command.callbackUrl, fingerprint ?? null, deadlineMs, command.estimatedMs ?? null, command.asynchronous],
       ...[json(command.cost), command.redriveOf ?? null, request?.key ?? null, request?.fingerprint ?? null],
-      attachWindowMs ?? null,
+      ...[attachWindowMs ?? null, waiter ?? null, unlessAwayFrom ?? null],
     ],
   });
   return rows[0];
@@ -116,6 +121,14 @@ export async function readTasks(database: Queryable, ids: readonly string[], end
   return (await database.query<FoundRow>({ ...READ, values: [ids, null, ended] })).rows;
 }
 
+/** A request that may get the task of an equal one, and the process at which its caller waits. */
+export interface AttachingRequest {
+  readonly fingerprint: Buffer;
+  readonly apiKeyId: string;
+  readonly requestId: string;
+  readonly waiter: string | undefined;
+}
+
 const UNDELIVERED = {
   name: 'task_undelivered',
   text: `WITH found AS MATERIALIZED (
@@ -123,7 +136,7 @@ const UNDELIVERED = {
         (SELECT id FROM tasks WHERE fingerprint = $1 AND api_key_id = $2 AND delivered_at IS NULL
             AND created_at > now() - interval '15 minutes'
           ORDER BY abandoned_at IS NULL, created_at DESC, id DESC LIMIT 1) AS id),
-    taken AS (UPDATE tasks SET abandoned_at = NULL, attached_by = $3 WHERE id = (SELECT id FROM found))
+    taken AS (UPDATE tasks SET abandoned_at = NULL, attached_by = $3, waiter = $4 WHERE id = (SELECT id FROM found))
     SELECT id FROM found`,
 };
 
@@ -134,11 +147,11 @@ const UNDELIVERED = {
  */
 export async function takeUndelivered(
   database: Queryable,
-  { fingerprint, apiKeyId, requestId }: { fingerprint: Buffer; apiKeyId: string; requestId: string },
+  { fingerprint, apiKeyId, requestId, waiter }: AttachingRequest,
 ): Promise<string | undefined> {
   const { rows } = await database.query<{ id: string | null }>({
     ...UNDELIVERED,
-    values: [fingerprint, apiKeyId, requestId],
+    values: [fingerprint, apiKeyId, requestId, waiter ?? null],
   });
   return rows[0]?.id ?? undefined;
 }

@@ -5,6 +5,7 @@ import { WebhooksModule } from '#webhooks/webhooks.module.js';
 import { Admission } from './admission.js';
 import { CancelTask } from './cancel-task.js';
 import { FailedTasks } from './failed-tasks.js';
+import { LostCallers } from './lost-callers.js';
 import { QueueGauges } from './queue-gauges.js';
 import { RetractTasks } from './retract-tasks.js';
 import { SearchTasks } from './search-tasks.js';
@@ -23,7 +24,7 @@ import { TaskSlots } from './task-slots.js';
 import { TaskStore } from './task-store.js';
 import { TaskTurns } from './task-turns.js';
 
-const rows = [TaskStore, TaskIntake, TaskTransitions, RetractTasks];
+const rows = [TaskStore, TaskIntake, TaskTransitions, RetractTasks, LostCallers];
 const shown = [FailedTasks, SearchTasks, TaskDetails, TaskFigures];
 const told = [TaskEvents, TaskPartials, TaskSlots, TaskEnds];
 const accepted = [TaskEstimates, SubmitTask, CancelTask];

@@ -5,6 +5,7 @@ import { FaultProxy, type Fault } from '../support/fault-proxy.js';
 import { newMarker } from '../support/fault-callers.js';
 import { LedgerProvider, type Plan } from '../support/ledger-provider.js';
 import { startPlatform, type Platform } from '../support/platform.js';
+import { startApi } from '../support/processes.js';
 
 const TRIES = 6;
 
@@ -141,6 +142,17 @@ describe('a client that tries again without counting', () => {
     expect(provider.startsOf(marker)).toHaveLength(1);
   });
 
+  it('gets its image although the API that it waited at was killed', async () => {
+    const marker = planned({ latencyMs: 4_000 });
+    const doomed = await startApi({ ...platform.settings, SYNC_WAIT_MS: '60000' });
+    const first = once(doomed.url, marker);
+    expect(await waitUntil(() => provider.startsOf(marker).length > 0, { timeoutMs: 20_000 })).toBe(true);
+    doomed.kill('SIGKILL');
+    expect(await first).toMatchObject({ status: 0 });
+    expect((await tryOn(platform.url, marker)).at(-1)).toMatchObject({ status: 200, hasImage: true });
+    expect(provider.startsOf(marker)).toHaveLength(1);
+  });
+
   it('is told of a failure that may have been charged again, and nothing is bought for it', async () => {
     const marker = planned({ faults: ['html-502'] });
     const tries = await tryOn(platform.url, marker);
@@ -159,9 +171,12 @@ describe('a client that tries again without counting', () => {
     expect(await rowsOf(marker)).toHaveLength(2);
   });
 
-  it('gets as many images as it sends requests while each of them waits', async () => {
+  it('gets as many images as it sends requests while each of them waits, at whatever API', async () => {
     const marker = planned({ latencyMs: 500 });
-    const answers = await Promise.all(Array.from({ length: 4 }, () => once(platform.url, marker)));
+    const other = await startApi(platform.settings);
+    const urls = [platform.url, other.url, platform.url, other.url];
+    const answers = await Promise.all(urls.map((url) => once(url, marker)));
+    await other.stop();
     expect(answers.map(({ hasImage }) => hasImage)).toEqual([true, true, true, true]);
     expect(new Set(answers.map(({ taskId }) => taskId)).size).toBe(4);
     expect(provider.startsOf(marker)).toHaveLength(4);

@@ -44,8 +44,8 @@ describe('money', () => {
     other = new PrismaService(config, room.logger);
     budgets = new BudgetRepository(room.database);
     intakes = [
-      new TaskIntake(room.database, room.store, room.tasksConfig),
-      new TaskIntake(other, new TaskStore(other), room.tasksConfig),
+      new TaskIntake(room.database, room.store, room.tasksConfig, room.lostCallers),
+      new TaskIntake(other, new TaskStore(other), room.tasksConfig, room.lostCallers),
     ];
   });
   afterAll(async () => {

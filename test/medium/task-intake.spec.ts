@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
+import { Redis } from 'ioredis';
 import { loadConfig } from '#config/load-config.js';
+import { waitUntil } from '#embedded/wait-until.js';
 import { DiskStore } from '#storage/disk-store.js';
+import { LostCallers } from '#tasks/lost-callers.js';
 import { TaskIntake, type Intake } from '#tasks/task-intake.js';
 import { newRequestId } from '#tasks/task-id.js';
 import type { RequestIdentity } from '#tasks/request-identity.js';
@@ -22,8 +25,8 @@ describe('taking requests in', () => {
     room = await openTaskRoom();
     // Two of them share nothing but the database, like two processes.
     intakes = [
-      new TaskIntake(room.database, room.store, room.tasksConfig),
-      new TaskIntake(room.database, room.store, room.tasksConfig),
+      new TaskIntake(room.database, room.store, room.tasksConfig, room.lostCallers),
+      new TaskIntake(room.database, room.store, room.tasksConfig, room.lostCallers),
     ];
   });
   afterAll(() => room.close());
@@ -226,6 +229,103 @@ describe('taking requests in', () => {
       expect(await intakes[0].find(command(), identity)).toBeUndefined();
       await leave(intake, requestId);
       expect(await intakes[0].find(command(), identity)).toMatchObject({ task: { id: intake.task.id } });
+    });
+  });
+
+  describe('an equal request, when the first caller waits at another process', () => {
+    let processes: { intake: TaskIntake; lost: LostCallers; presence: Redis }[];
+    beforeEach(async () => {
+      processes = await Promise.all(
+        ['a', 'b'].map(async (name) => {
+          const lost = new LostCallers(room.redis, room.redisConfig, room.database);
+          lost.waiter = `${name}${++count}`;
+          const presence = room.redis.duplicate({ enableOfflineQueue: true });
+          await presence.subscribe(lost.channelOf(lost.waiter));
+          const intake = new TaskIntake(room.database, room.store, room.tasksConfig, lost);
+          return { intake, lost, presence };
+        }),
+      );
+    });
+    afterEach(() => {
+      for (const { presence } of processes) presence.disconnect();
+    });
+    const first = (fingerprint = randomBytes(32), counted = false): RequestIdentity => ({
+      ...{ kind: 'attempt', retry: 0, counted },
+      fingerprint,
+    });
+    const ask = (process: number, identity: RequestIdentity, changes = {}): Promise<Intake> =>
+      retried(() => processes[process]!.intake.take(command(changes), DEADLINE_MS, identity));
+    const end = async (process: number): Promise<void> => {
+      const { lost, presence } = processes[process]!;
+      presence.disconnect();
+      const heard = async () => Number((await room.redis.pubsub('NUMSUB', lost.channelOf(lost.waiter ?? '')))[1]);
+      expect(await waitUntil(async () => (await heard()) === 0, { timeoutMs: 20_000 })).toBe(true);
+    };
+    const abandoned = async ({ task }: Intake): Promise<boolean> =>
+      (await room.database.task.findUniqueOrThrow({ where: { id: task.id } })).abandonedAt !== null;
+
+    it('is a task of its own while that process lives', async () => {
+      const identity = first();
+      const taken = [await ask(0, identity), await ask(1, identity), await ask(0, identity)];
+      expect(taken.map(({ attached }) => attached)).toEqual([false, false, false]);
+    });
+
+    it.each([false, true])('gets its task once that process was killed (counted: %s)', async (counted) => {
+      const identity = first(undefined, counted);
+      const left = await ask(0, identity);
+      await end(0);
+      expect(await ask(1, identity)).toMatchObject({ attached: true, task: { id: left.task.id } });
+      expect((await ask(1, identity)).attached).toBe(false);
+    });
+
+    it('gives what one process has left to one each of ten that come at once', async () => {
+      const identity = first();
+      const left = [await ask(0, identity), await ask(0, identity)].map(({ task }) => task.id);
+      await end(0);
+      const taken = await Promise.all(Array.from({ length: 10 }, () => ask(1, identity)));
+      const attached = taken.filter((intake) => intake.attached).map(({ task }) => task.id);
+      expect(attached.sort()).toEqual(left.sort());
+    });
+
+    it('is found without making anything', async () => {
+      const identity = first();
+      const left = await ask(0, identity);
+      expect(await processes[1]!.intake.find(command(), identity)).toBeUndefined();
+      await end(0);
+      expect(await processes[1]!.intake.find(command(), identity)).toMatchObject({ task: { id: left.task.id } });
+    });
+
+    it('is a task of its own when that caller does not wait, and when Redis cannot be asked', async () => {
+      const identity = first();
+      await ask(0, identity, { asynchronous: true });
+      await end(0);
+      expect((await ask(1, identity)).attached).toBe(false);
+      const away = new Redis('redis://127.0.0.1:1', {
+        ...{ lazyConnect: true, enableOfflineQueue: false, maxRetriesPerRequest: 0, retryStrategy: () => null },
+      });
+      const lost = new LostCallers(away, room.redisConfig, room.database);
+      const intake = new TaskIntake(room.database, room.store, room.tasksConfig, lost);
+      expect((await intake.take(command(), DEADLINE_MS, identity)).attached).toBe(false);
+      away.disconnect();
+    });
+
+    it('does not lose the caller that has attached since to the end of the first process', async () => {
+      const counted = first(undefined, true);
+      const left = await ask(0, counted);
+      expect(await ask(1, { ...counted, retry: 1 } as RequestIdentity)).toMatchObject({ task: { id: left.task.id } });
+      await end(0);
+      await processes[1]!.lost.markAll();
+      expect(await abandoned(left)).toBe(false);
+    });
+
+    it('gets its task later too, since the others mark what a killed process has left', async () => {
+      const identity = first();
+      const [left, kept] = [await ask(0, identity), await ask(1, first())];
+      await processes[1]!.lost.markAll();
+      expect([await abandoned(left), await abandoned(kept)]).toEqual([false, false]);
+      await end(0);
+      await processes[1]!.lost.markAll();
+      expect([await abandoned(left), await abandoned(kept)]).toEqual([true, false]);
     });
   });
 

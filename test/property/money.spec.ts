@@ -76,7 +76,7 @@ describe('the ledger', () => {
       return {
         database,
         store,
-        intake: new TaskIntake(database, store, room.tasksConfig),
+        intake: new TaskIntake(database, store, room.tasksConfig, room.lostCallers),
         transitions: new TaskTransitions(database),
       };
     });

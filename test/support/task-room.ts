@@ -15,6 +15,7 @@ import { ServiceTimes } from '#queue/service-times.js';
 import { WebhookQueue } from '#queue/webhook-queue.js';
 import { SweepTasks } from '#tasks/sweep-tasks.js';
 import { TaskEvents, TaskEventListener } from '#tasks/task-events.js';
+import { LostCallers } from '#tasks/lost-callers.js';
 import { newRequestId, newTaskId } from '#tasks/task-id.js';
 import { TaskTransitions } from '#tasks/task-transitions.js';
 import { TaskSlots } from '#tasks/task-slots.js';
@@ -92,6 +93,7 @@ export async function openTaskRoom(redisUrl?: string) {
     deliveryLine,
     deliveries: new SendDeliveries(deliveryLine, webhookQueue, logger),
     slots,
+    lostCallers: new LostCallers(redis, redisConfig, database),
     newSweep: () => new SweepTasks(database, queue, events, slots, logger),
     /** Runs SQL that makes time pass for a task. */
     sql: (text: string, values: unknown[] = []) => database.pool.query(text, values),

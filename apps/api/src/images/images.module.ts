@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '#billing/billing.module.js';
 import { DatabaseModule } from '#database/database.module.js';
+import { ListeningRedisModule } from '#redis/listening-redis.module.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { UploadRowsModule } from '#uploads/upload-rows.module.js';
@@ -9,6 +10,7 @@ import { LinksModule } from '../common/links.module.js';
 import { TaskListenersModule } from '#tasks/task-listeners.module.js';
 import { AcceptImage } from './accept-image.js';
 import { AnswerImage } from './answer-image.js';
+import { CallerPresence } from './caller-presence.js';
 import { CheckImage } from './check-image.js';
 import { DeliveryMarks } from './delivery-marks.js';
 import { HeldCalls } from './held-calls.js';
@@ -26,6 +28,7 @@ import { WaitForTask } from './wait-for-task.js';
     CommonModule,
     DatabaseModule,
     LinksModule,
+    ListeningRedisModule,
     TaskListenersModule,
     StorageModule,
     TasksModule,
@@ -43,6 +46,7 @@ import { WaitForTask } from './wait-for-task.js';
     HeldCalls,
     WaitForTask,
     DeliveryMarks,
+    CallerPresence,
   ],
   exports: [AcceptImage, DeliveryMarks, HeldCalls, RequestRules],
 })

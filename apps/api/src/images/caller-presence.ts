@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { LISTENING_REDIS } from '#redis/listening-redis.module.js';
+import { LostCallers } from '#tasks/lost-callers.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
+import { Logger } from '#telemetry/logger.js';
+
+/** Shows that this process is there for its callers, and looks after those of processes that were killed. */
+@Injectable()
+export class CallerPresence implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private timer: NodeJS.Timeout | undefined;
+  private looking: Promise<void> = Promise.resolve();
+
+  constructor(
+    @Inject(LISTENING_REDIS) private readonly redis: Redis,
+    private readonly lost: LostCallers,
+    private readonly config: TasksConfig,
+    private readonly logger: Logger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const name = randomBytes(9).toString('base64url');
+    // Waits for Redis as long as it takes, and ioredis subscribes again by itself after a reconnect.
+    this.redis.subscribe(this.lost.channelOf(name)).then(
+      () => (this.lost.waiter = name),
+      () => undefined,
+    );
+    this.timer = setInterval(() => (this.looking = this.look()), this.config.sweepIntervalMs);
+  }
+
+  /** Before anything closes. */
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.looking;
+  }
+
+  private async look(): Promise<void> {
+    await this.lost.markAll().catch((error: unknown) => this.logger.warn('sweep.failed', { error }));
+  }
+}

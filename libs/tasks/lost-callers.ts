@@ -1,0 +1,61 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { PrismaService } from '#database/prisma.service.js';
+import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { RedisConfig } from '#redis/redis.config.js';
+
+/**
+ * Finds the callers that a process took along when it was killed: nobody noted that they left. Each API process is
+ * subscribed to a channel of its own as long as it lives, so Redis knows at once which are gone.
+ */
+@Injectable()
+export class LostCallers {
+  /** Names this process in the rows that its callers wait for; undefined until it is subscribed. */
+  waiter: string | undefined;
+
+  constructor(
+    @Inject(PRODUCER_REDIS) private readonly redis: Redis,
+    private readonly config: RedisConfig,
+    private readonly prisma: PrismaService,
+  ) {}
+
+  /** The channel that tells whether a process lives. Nothing is ever published there. */
+  channelOf(waiter: string): string {
+    return `${this.config.redisPrefix}:api:${waiter}`;
+  }
+
+  /** Marks the tasks whose callers waited at processes that are gone as abandoned. Throws what Redis or Postgres throw. */
+  async markAll(): Promise<void> {
+    const found = await this.prisma.task.groupBy({
+      by: ['waiter'],
+      where: { finishedAt: null, abandonedAt: null, waiter: { not: null } },
+    });
+    await this.mark(found.map(({ waiter }) => waiter));
+  }
+
+  /** The same of requests that are equal to one; answers whether there were any. Without Redis nobody counts as lost. */
+  async markEqual(apiKeyId: string, fingerprint: Buffer): Promise<boolean> {
+    const found = await this.prisma.task.findMany({
+      where: {
+        ...{ fingerprint: new Uint8Array(fingerprint), apiKeyId, status: 'pending', abandonedAt: null },
+        waiter: { not: null },
+      },
+      select: { waiter: true },
+    });
+    return (await this.mark(found.map(({ waiter }) => waiter)).catch(() => 0)) > 0;
+  }
+
+  private async mark(waiters: readonly (string | null)[]): Promise<number> {
+    const others = [...new Set(waiters)].filter((one) => one !== null && one !== this.waiter) as string[];
+    if (others.length === 0) return 0;
+    // The answer is a flat list: channel, subscribers, channel, subscribers, ...
+    const counts = await this.redis.pubsub('NUMSUB', ...others.map((one) => this.channelOf(one)));
+    const gone = others.filter((_, index) => Number(counts[2 * index + 1]) === 0);
+    if (gone.length === 0) return 0;
+    const { count } = await this.prisma.task.updateMany({
+      where: { waiter: { in: gone }, finishedAt: null, abandonedAt: null },
+      data: { abandonedAt: new Date() },
+    });
+    return count;
+  }
+}
