@@ -15,6 +15,8 @@ const SIZES = [
   { name: '4k, 3840 x 2160', pixels: { width: 3840, height: 2160 } },
 ];
 
+const MARK = { taskId: `task_${'0'.repeat(26)}`, action: 'generation', tool: 'Darkroom' };
+
 export const title = 'The image’s own part of a call';
 
 /**
@@ -56,7 +58,7 @@ async function oneImage(store, pixels, round) {
   const { image } = await provider.generate(requestOf(pixels), contextOf(signal));
   const bytes = await buffer(image);
   marks.push(performance.now());
-  const order = { target: pixels, format: 'png', compression: undefined, background: undefined };
+  const order = { target: pixels, format: 'png', compression: undefined, background: undefined, mark: MARK };
   const finished = await finishImage(bytes, order, signal);
   marks.push(performance.now());
   const key = `results/task_${'0'.repeat(26)}/${round}-${finished.width}.png`;

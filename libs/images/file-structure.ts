@@ -1,13 +1,18 @@
 import { inSlices, joined } from '#bytes/slices.js';
-import { FileParts } from './file-parts.js';
+import { FileParts, type ImagePixels, type Insertion } from './file-parts.js';
 import { FileWalk, type FileReader } from './file-walk.js';
 import { ImageError } from './image-error.js';
-import { readJpeg } from './jpeg-segments.js';
-import { readPng } from './png-chunks.js';
+import { jpegXmp, readJpeg } from './jpeg-segments.js';
+import { pngXmp, readPng } from './png-chunks.js';
 import type { ImageType } from './sniff.js';
-import { mendWebpHeader, readWebp } from './webp-chunks.js';
+import { mendWebpHeader, readWebp, webpXmp, type WebpMetadata } from './webp-chunks.js';
 
 const READERS: Record<ImageType, (parts: FileParts) => FileReader> = { png: readPng, jpeg: readJpeg, webp: readWebp };
+const INSERTERS: Record<ImageType, (xmp: string, pixels: ImagePixels, parts: FileParts) => Insertion> = {
+  png: pngXmp,
+  jpeg: jpegXmp,
+  webp: webpXmp,
+};
 const NAMES: Record<ImageType, string> = { png: 'PNG', jpeg: 'JPEG', webp: 'WebP' };
 /** Bytes walked between two breaths of the event loop; the worst of them cost a step for every two. */
 export const WALK_BYTES = 131_072;
@@ -43,23 +48,60 @@ export class FileStructure {
     return this.parts.kept.length;
   }
 
-  /** The file without metadata and trailing bytes; pixels and colour profile stay as they are. */
+  /** Whether it has content credentials (C2PA), which no longer hold once anything else in the file is changed. */
+  get hasCredentials(): boolean {
+    return this.parts.hasCredentials;
+  }
+
+  /** Whether it has XMP, and not more of it than is kept. */
+  get hasXmp(): boolean {
+    return this.parts.hasXmp;
+  }
+
+  /** Whether it has metadata that may be personal, or something behind its end. */
+  get mustBeCleaned(): boolean {
+    return this.parts.mustBeCleaned || this.parts.end < this.bytes.length;
+  }
+
+  /** The file without metadata and trailing bytes; pixels and color profile stay as they are. */
   async image(): Promise<Buffer> {
-    return this.copy(this.parts.kept, false);
+    return this.copy(this.parts.kept, { exif: false, xmp: false });
   }
 
-  /** The same with what says how the image is turned: all that a decoder needs to read its header. */
+  /** The same with the file's own XMP. */
+  async imageWithXmp(): Promise<Buffer> {
+    return this.copy(this.parts.withXmp, { exif: false, xmp: true });
+  }
+
+  /** The same as `image`, with this XMP; the pixels are those of its header. One copy, however large it is. */
+  async marked(xmp: string, pixels: ImagePixels): Promise<Buffer> {
+    const { kept, headEnd } = this.parts;
+    const { head, end } = INSERTERS[this.type](xmp, pixels, this.parts);
+    const before = this.piecesOf(kept.map((range) => ({ start: range.start, end: Math.min(range.end, headEnd) })));
+    const after = this.piecesOf(kept.map((range) => ({ start: Math.max(range.start, headEnd), end: range.end })));
+    return this.write([...before, head, ...after, end], { exif: false, xmp: true });
+  }
+
+  /** The image with what says how it is turned: all that a decoder needs to read its header. */
   async readable(): Promise<Buffer> {
-    return this.copy(this.parts.readable, true);
+    return this.copy(this.parts.readable, { exif: true, xmp: false });
   }
 
-  private async copy(ranges: FileParts['kept'], hasExif: boolean): Promise<Buffer> {
+  private async copy(ranges: FileParts['kept'], metadata: WebpMetadata): Promise<Buffer> {
     const [first] = ranges;
     const isWhole = ranges.length === 1 && first?.start === 0 && first.end === this.bytes.length;
     if (isWhole && this.type !== 'webp') return this.bytes;
-    const copy = await joined(ranges.map(({ start, end }) => this.bytes.subarray(start, end)));
-    if (this.type === 'webp') mendWebpHeader(copy, hasExif);
-    return copy;
+    return this.write(this.piecesOf(ranges), metadata);
+  }
+
+  private piecesOf(ranges: FileParts['kept']): Buffer[] {
+    return ranges.filter(({ start, end }) => start < end).map(({ start, end }) => this.bytes.subarray(start, end));
+  }
+
+  private async write(pieces: Buffer[], metadata: WebpMetadata): Promise<Buffer> {
+    const file = await joined(pieces);
+    if (this.type === 'webp') mendWebpHeader(file, metadata);
+    return file;
   }
 }
 

@@ -14,7 +14,7 @@ export type FileReader = Generator<Step, void, Answer>;
 
 const NOTHING = Buffer.alloc(0);
 
-/** Up to some twenty bytes, to be looked at. */
+/** Up to some forty bytes, to be looked at. */
 export function* read(bytes: number): Generator<Step, Answer, Answer> {
   return yield { read: bytes };
 }

@@ -1,4 +1,4 @@
-import type { FileParts, PartKind } from './file-parts.js';
+import type { FileParts, Insertion, PartKind } from './file-parts.js';
 import { read, search, skip, type FileReader } from './file-walk.js';
 import { ImageError } from './image-error.js';
 
@@ -7,32 +7,44 @@ const END_OF_IMAGE = 0xd9;
 const START_OF_SCAN = 0xda;
 const COMMENT = 0xfe;
 const FILL = 0xff;
+const JFIF = 0xe0;
 /** Bytes of a segment's content that tell what it is. */
-const NAME_BYTES = 12;
+const NAME_BYTES = 40;
+const XMP_NAME = 'http://ns.adobe.com/xap/1.0/\0';
+/** XMP that did not fit into one segment. */
+const MORE_XMP_NAME = 'http://ns.adobe.com/xmp/extension/\0';
+/** How a box of JUMBF (ISO 19566-5) says in its description that it holds content credentials. */
+const C2PA_BOX = 'jumdc2pa\x00\x11\x00\x10\x80\x00\x00\xaa\x00\x38\x9b\x71';
 
 /** A JPEG's segments up to its end mark; one with a scan reaches to the end of the scan. Throws ImageError. */
 export function* readJpeg(parts: FileParts): FileReader {
+  const credentials: Credentials = new Set();
   parts.add(yield* skip(2), 'pixels');
+  parts.headEnd = parts.end;
   for (;;) {
     const { bytes: first, offset } = yield* read(1);
     if (first[0] !== FILL) throw damagedJpeg();
     const markerAt = yield* search(fillEnd);
-    if (markerAt > offset) parts.add(markerAt - 1, 'other');
+    if (markerAt > offset) parts.add(markerAt - 1, 'harmless');
     const { bytes, offset: markerEnd } = yield* read(1);
     const marker = bytes.readUInt8(0);
     if (standsAlone(marker)) parts.add(markerEnd, 'pixels');
-    else yield* readSegment(marker, parts);
+    else yield* readSegment(marker, parts, credentials);
     if (marker === END_OF_IMAGE) return;
   }
 }
 
-function* readSegment(marker: number, parts: FileParts): FileReader {
+function* readSegment(marker: number, parts: FileParts, credentials: Credentials): FileReader {
   const length = (yield* read(2)).bytes.readUInt16BE(0) - 2;
   if (length < 0) throw damagedJpeg();
   const { bytes: name } = yield* read(Math.min(length, NAME_BYTES));
-  const kind = kindOf(marker, name.toString('latin1'));
+  const kind = kindOf(marker, name.toString('latin1'), credentials);
   const end = yield* skip(length - name.length);
+  const isJfif = marker === JFIF && kind === 'pixels';
+  // JFIF is read only where it comes first.
+  const isHead = isJfif && parts.kept.length === 1 && parts.kept[0]?.end === parts.headEnd;
   parts.add(marker === START_OF_SCAN ? yield* search(scanEnd) : end, kind);
+  if (isHead) parts.headEnd = end;
 }
 
 /** Any number of fill bytes may stand before a marker. */
@@ -53,14 +65,42 @@ function scanEnd(bytes: Buffer): { passed: number; found: boolean } {
   return { passed: at === -1 ? bytes.length : at, found: false };
 }
 
-/** JFIF, the colour profile and Adobe's colour mark say how pixels are read; other application data is metadata. */
-function kindOf(marker: number, name: string): PartKind {
+/** JFIF, the color profile and Adobe's color mark say how pixels are read; other application data is metadata. */
+function kindOf(marker: number, name: string, credentials: Credentials): PartKind {
   if (marker === COMMENT) return 'other';
   if (marker < 0xe0 || marker > 0xef) return 'pixels';
-  if (marker === 0xe0) return name.startsWith('JFIF\0') ? 'pixels' : 'other';
-  if (marker === 0xe1) return name.startsWith('Exif\0') ? 'exif' : 'other';
-  if (marker === 0xe2) return name === 'ICC_PROFILE\0' ? 'profile' : 'other';
+  if (marker === JFIF) return name.startsWith('JFIF\0') ? 'pixels' : 'other';
+  if (marker === 0xe1) return kindOfApp1(name);
+  if (marker === 0xe2) return name.startsWith('ICC_PROFILE\0') ? 'profile' : 'other';
+  if (marker === 0xeb) return isCredentials(name, credentials) ? 'credentials' : 'other';
   return marker === 0xee && name.startsWith('Adobe') ? 'pixels' : 'other';
+}
+
+function kindOfApp1(name: string): PartKind {
+  if (name.startsWith('Exif\0')) return 'exif';
+  return name.startsWith(XMP_NAME) || name.startsWith(MORE_XMP_NAME) ? 'xmp' : 'other';
+}
+
+/** The numbers of the boxes that hold content credentials: a box may be cut into many segments, which repeat its number. */
+type Credentials = Set<string>;
+
+/**
+ * A segment with a piece of a box names `JP`, the box's number (two bytes), the piece's (four), and the box's length and
+ * type. Only the first piece tells what the box holds.
+ */
+function isCredentials(name: string, known: Credentials): boolean {
+  if (!name.startsWith('JP') || name.slice(12, 16) !== 'jumb') return false;
+  const box = name.slice(2, 4);
+  if (name.startsWith(C2PA_BOX, 20)) known.add(box);
+  return known.has(box);
+}
+
+/** A segment with this XMP; there is room for 65,502 bytes of it. */
+export function jpegXmp(xmp: string): Insertion {
+  const content = Buffer.from(XMP_NAME + xmp);
+  const start = Buffer.from([FILL, 0xe1, 0, 0]);
+  start.writeUInt16BE(2 + content.length, 2);
+  return { head: Buffer.concat([start, content]), end: Buffer.alloc(0) };
 }
 
 function standsAlone(marker: number): boolean {

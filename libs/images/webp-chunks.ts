@@ -1,4 +1,4 @@
-import type { FileParts, PartKind } from './file-parts.js';
+import type { FileParts, ImagePixels, Insertion, PartKind } from './file-parts.js';
 import { read, skip, type FileReader } from './file-walk.js';
 
 const HEADER_BYTES = 12;
@@ -9,8 +9,13 @@ const KINDS: ReadonlyMap<string, PartKind> = new Map([
   ['VP8L', 'pixels'],
   ['ICCP', 'profile'],
   ['EXIF', 'exif'],
+  ['XMP ', 'xmp'],
+  ['C2PA', 'credentials'],
 ]);
+const EXTENDED = 'VP8X';
+const PIXELS = ['VP8 ', 'VP8L'];
 const FLAGS_OFFSET = HEADER_BYTES + CHUNK_HEADER_BYTES;
+const ALPHA_FLAG = 0x10;
 const EXIF_FLAG = 0x08;
 const XMP_FLAG = 0x04;
 const ANIMATION_FLAG = 0x02;
@@ -22,26 +27,59 @@ const ANIMATION_FLAG = 0x02;
 export function* readWebp(parts: FileParts): FileReader {
   const { bytes: header, offset } = yield* read(HEADER_BYTES);
   const fileEnd = header.readUInt32LE(4) + 8;
+  let [isExtended, isOver] = [false, false];
   parts.add(offset, 'pixels');
+  parts.headEnd = parts.end;
   while (parts.end + CHUNK_HEADER_BYTES <= fileEnd) {
     const { bytes: head } = yield* read(CHUNK_HEADER_BYTES);
     const [type, size] = [head.toString('latin1', 0, 4), head.readUInt32LE(4)];
     const padded = size + (size % 2);
     if (type === 'ANIM') parts.isAnimated = true;
     // The extended header is the first chunk, or none that a decoder would heed.
-    if (type === 'VP8X' && parts.end === HEADER_BYTES && size > 0) {
+    if (type === EXTENDED && parts.end === HEADER_BYTES && size > 0) {
+      isExtended = true;
       const flags = (yield* read(1)).bytes.readUInt8(0);
       if ((flags & ANIMATION_FLAG) !== 0) parts.isAnimated = true;
       parts.add(yield* skip(padded - 1), 'pixels');
-    } else parts.add(yield* skip(padded), KINDS.get(type) ?? 'other');
+      parts.headEnd = parts.end;
+    } else {
+      parts.add(yield* skip(padded), (isOver ? undefined : KINDS.get(type)) ?? 'other');
+      // Without an extended header a decoder stops here, and one that we add must not bring what follows to life.
+      if (!isExtended && PIXELS.includes(type)) isOver = true;
+    }
   }
   if (parts.end < fileEnd) parts.add(yield* skip(fileEnd - parts.end), 'other');
 }
 
-/** Makes a WebP's header say what is left in it: its size, and that it has no XMP, nor EXIF unless that was kept. */
-export function mendWebpHeader(bytes: Buffer, hasExif: boolean): void {
+/** Which metadata a file has. `exif` may be: then the header is believed. */
+export interface WebpMetadata {
+  readonly exif: boolean;
+  readonly xmp: boolean;
+}
+
+/** Makes a WebP's header say what is in it: its size, and no metadata but this. */
+export function mendWebpHeader(bytes: Buffer, { exif, xmp }: WebpMetadata): void {
   bytes.writeUInt32LE(bytes.length - 8, 4);
-  if (bytes.length <= FLAGS_OFFSET || bytes.toString('latin1', HEADER_BYTES, HEADER_BYTES + 4) !== 'VP8X') return;
-  const flags = bytes.readUInt8(FLAGS_OFFSET) & ~XMP_FLAG;
-  bytes.writeUInt8(hasExif ? flags : flags & ~EXIF_FLAG, FLAGS_OFFSET);
+  if (bytes.length <= FLAGS_OFFSET || bytes.toString('latin1', HEADER_BYTES, HEADER_BYTES + 4) !== EXTENDED) return;
+  const flags = bytes.readUInt8(FLAGS_OFFSET) & ~XMP_FLAG & (exif ? 0xff : ~EXIF_FLAG);
+  bytes.writeUInt8(flags | (xmp ? XMP_FLAG : 0), FLAGS_OFFSET);
+}
+
+/** A chunk with this XMP, and an extended header, which announces it, for a file that has none. */
+export function webpXmp(xmp: string, { width, height, hasAlpha }: ImagePixels, { headEnd }: FileParts): Insertion {
+  const end = chunkOf('XMP ', Buffer.from(xmp));
+  if (headEnd > HEADER_BYTES) return { head: Buffer.alloc(0), end };
+  const content = Buffer.alloc(10);
+  content.writeUInt8(hasAlpha ? ALPHA_FLAG : 0, 0);
+  content.writeUIntLE(width - 1, 4, 3);
+  content.writeUIntLE(height - 1, 7, 3);
+  return { head: chunkOf(EXTENDED, content), end };
+}
+
+function chunkOf(type: string, content: Buffer): Buffer {
+  const chunk = Buffer.alloc(CHUNK_HEADER_BYTES + content.length + (content.length % 2));
+  chunk.write(type, 'latin1');
+  chunk.writeUInt32LE(content.length, 4);
+  content.copy(chunk, CHUNK_HEADER_BYTES);
+  return chunk;
 }

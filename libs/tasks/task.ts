@@ -48,6 +48,8 @@ export interface TaskImage {
   readonly sha256: string;
   /** What the provider was asked for (`<w>x<h>` or `auto`) and what it sent, before it was fitted. */
   readonly sizes?: { readonly sent: string; readonly received: string };
+  /** Whether the file says where the image comes from; absent where nobody looked. */
+  readonly provenance?: 'kept' | 'marked' | 'none';
   /** What had to be adapted or ignored on the way; kept in a column of its own. */
   readonly warnings?: readonly string[];
 }

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import OpenAI, { toFile } from 'openai';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
+import { withCredentials } from '#images/content-credentials.fixture.js';
 import { stripMetadata } from '#images/strip-metadata.js';
 import { plainImage } from '../support/image-provider-suite.js';
 import { startPlatform, type Platform } from '../support/platform.js';
@@ -18,9 +19,9 @@ describe('pictures from an OpenAI-compatible server', () => {
   let png: Buffer;
   beforeAll(async () => {
     upstream = await startUpstream();
-    // As it is delivered: opaque, and without metadata.
+    // As it is delivered: opaque, and without metadata but credentials, which keep it from being marked.
     const plain = sharp(await plainImage(1024, 1024)).removeAlpha();
-    png = await stripMetadata(await plain.png().toBuffer(), 'png');
+    png = await withCredentials(await stripMetadata(await plain.png().toBuffer(), 'png'), 'png');
     platform = await startPlatform({ OPENAI_API_KEY: UPSTREAM_KEY, OPENAI_BASE_URL: upstream.url });
     openai = new OpenAI({ apiKey: platform.key, baseURL: `${platform.url}/v1`, maxRetries: 0 });
   }, 120_000);

@@ -14,6 +14,7 @@ import { Metrics } from '#telemetry/metrics.js';
 import { CallProvider } from '../../apps/worker/src/images/call-provider.js';
 import { ClaimTask } from '../../apps/worker/src/images/claim-task.js';
 import { CompleteTask } from '../../apps/worker/src/images/complete-task.js';
+import { FinishAsOrdered } from '../../apps/worker/src/images/finish-as-ordered.js';
 import { DeliverImage } from '../../apps/worker/src/images/deliver-image.js';
 import { Leases } from '../../apps/worker/src/images/leases.js';
 import { KeepThumbnail } from '../../apps/worker/src/images/keep-thumbnail.js';
@@ -41,6 +42,7 @@ interface WorkerParts {
   readonly limiter?: Limiter;
   /** Milliseconds, as a setting. */
   readonly leaseMs?: string;
+  readonly provenance?: 'on' | 'off';
   /** Local ports that image addresses may name. */
   readonly ports?: readonly string[];
 }
@@ -48,9 +50,17 @@ interface WorkerParts {
 /** A worker's parts, as its module puts them together, for one task. */
 export function imageWorker(
   room: TaskRoom,
-  { store, thumbnailStore = store, registry, limiter = OPEN_LIMITER, leaseMs = '1000', ports = ['80'] }: WorkerParts,
+  {
+    store,
+    thumbnailStore = store,
+    registry,
+    limiter = OPEN_LIMITER,
+    leaseMs = '1000',
+    provenance = 'on',
+    ports = ['80'],
+  }: WorkerParts,
 ) {
-  const [config, workerConfig] = loadConfig([TasksConfig, WorkerConfig], { LEASE_MS: leaseMs });
+  const [config, workerConfig] = loadConfig([TasksConfig, WorkerConfig], { LEASE_MS: leaseMs, PROVENANCE: provenance });
   const [egress] = loadConfig([EgressConfig], { EGRESS_ALLOW_CIDRS: '127.0.0.0/8', EGRESS_PORTS: ports.join() });
   const { events, queue, slots, deliveries, transitions, logger } = room;
   const leases = new Leases(transitions, config, room.listener, logger);
@@ -72,7 +82,7 @@ export function imageWorker(
   const inputs = new LoadInputs(store, new PublicFetcher(egress));
   const run = new RunImageTask(
     new ClaimTask(leases, events, meter, config, logger),
-    new OrderImage(starts, registry, calls, inputs),
+    new OrderImage(starts, registry, calls, inputs, new FinishAsOrdered(workerConfig)),
     new DeliverImage(store, progress, new CompleteTask(transitions, ends, meter, logger)),
     new SettleAttempt(transitions, new RequeueTask(queue, events), ends, config, logger),
     new KeepThumbnail(transitions, thumbnailStore, leases, workerConfig, logger),

@@ -1,4 +1,4 @@
-import { IsBoolean, IsIP, IsUrl } from 'class-validator';
+import { IsBoolean, IsIn, IsIP, IsUrl } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
 
 export class WorkerConfig {
@@ -30,6 +30,13 @@ export class WorkerConfig {
   @Setting('THUMBNAILS', 'Whether to keep a thumbnail of each image for the console’s lists.')
   @IsBoolean()
   readonly thumbnails: boolean = true;
+
+  @Setting(
+    'PROVENANCE',
+    'Whether images say that a model made them, as their provider wrote it or by a mark: on, or off to remove all metadata.',
+  )
+  @IsIn(['on', 'off'])
+  readonly provenance: 'on' | 'off' = 'on';
 
   @Setting('IMAGE_RETENTION_HOURS', 'How long images and uploads are kept after their task ends.', { unit: 'h' })
   @Within(1)

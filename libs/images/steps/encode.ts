@@ -13,7 +13,7 @@ export const encode: Step = {
       return image;
     }
     const bytes = await write(image, order);
-    return { bytes, header: await readHeader(bytes), changes: undefined };
+    return { ...image, bytes, header: await readHeader(bytes), changes: undefined, isOriginal: false };
   },
 };
 

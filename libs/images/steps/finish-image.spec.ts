@@ -10,6 +10,7 @@ const order = (changes: Partial<FinishOrder>): FinishOrder => ({
   format: 'png',
   compression: undefined,
   background: undefined,
+  mark: undefined,
   ...changes,
 });
 

@@ -6,8 +6,8 @@ import { contentTypeOf, type ImageContentType, type ImageType } from '../sniff.j
 import { encode } from './encode.js';
 import { fit } from './fit.js';
 import { flatten } from './flatten.js';
-import type { FinishOrder, ImageInWork, Step } from './step.js';
-import { strip } from './strip.js';
+import { provenance } from './provenance.js';
+import type { FinishOrder, ImageInWork, Provenance, Step } from './step.js';
 import { upright } from './upright.js';
 
 /** An image as it is stored and served; every figure is measured from its bytes. */
@@ -19,14 +19,16 @@ export interface FinishedImage {
   readonly height: number;
   /** Hex digest of the bytes. */
   readonly sha256: string;
+  readonly provenance: Provenance;
   /** As the provider sent it, upright. */
   readonly received: { readonly width: number; readonly height: number; readonly format: ImageType };
 }
 
-const STEPS: readonly Step[] = [upright, fit, flatten, encode, strip];
+const STEPS: readonly Step[] = [upright, fit, flatten, encode, provenance];
 
 /**
- * Makes a provider's image exactly what was ordered. One that already is keeps its pixels and encoding.
+ * Makes a provider's image exactly what was ordered. One that already is keeps its pixels and encoding, and
+ * what its file tells about where it comes from.
  * Throws ImageError (upstream_invalid_response) when the bytes are no usable image, or the signal's reason.
  */
 export async function finishImage(bytes: Buffer, order: FinishOrder, signal: AbortSignal): Promise<FinishedImage> {
@@ -48,11 +50,12 @@ export async function finishImage(bytes: Buffer, order: FinishOrder, signal: Abo
 
 async function inspect(bytes: Buffer): Promise<ImageInWork> {
   if (bytes.length > MAX_IMAGE_BYTES) throw new ImageError('image_file_too_large', 'The image file is too large.');
-  return { bytes, header: await readHeader(bytes), changes: undefined };
+  return { bytes, header: await readHeader(bytes), changes: undefined, isOriginal: true, provenance: 'none' };
 }
 
-/** The header was read from these very pixels; cleaning the file of metadata changes none of them. */
-async function measure({ bytes, header }: ImageInWork): Promise<Omit<FinishedImage, 'received'>> {
+/** The header was read from these very pixels; other metadata changes none of them. */
+async function measure({ bytes, header, provenance }: ImageInWork): Promise<Omit<FinishedImage, 'received'>> {
   const { type, width, height } = header;
-  return { bytes, contentType: contentTypeOf(type), format: type, width, height, sha256: await sha256Of(bytes) };
+  const sha256 = await sha256Of(bytes);
+  return { bytes, contentType: contentTypeOf(type), format: type, width, height, sha256, provenance };
 }

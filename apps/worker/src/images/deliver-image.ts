@@ -34,9 +34,9 @@ export class DeliverImage {
     refuseAdapted(claimed, warnings);
     const key = resultKey(claimed.task.id, claimed.attempt, picture.format);
     await this.progress.whileStoring(lease, () => this.keep(key, picture, lease.signal));
-    const { contentType, width, height, sha256 } = picture;
+    const { contentType, width, height, sha256, provenance } = picture;
     const sizes = sizesOf(claimed.task.options, made.sentSize, picture);
-    const image = { key, contentType, width, height, bytes: picture.bytes.length, sha256, sizes };
+    const image = { key, contentType, width, height, bytes: picture.bytes.length, sha256, sizes, provenance };
     const won = await this.tasks.complete(attempt, made.provider, {
       images: [image],
       usage: made.usage,

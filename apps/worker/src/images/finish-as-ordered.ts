@@ -1,20 +1,31 @@
-import { finishImage, type FinishedImage } from '#images/steps/finish-image.js';
+import { Injectable } from '@nestjs/common';
 import { ImageError } from '#images/image-error.js';
+import { finishImage, type FinishedImage } from '#images/steps/finish-image.js';
 import { ProviderError } from '#providers/provider-error.js';
+import { VERSION } from '#telemetry/version.js';
+import { WorkerConfig } from '../worker.config.js';
 import type { Attempt } from './attempt.js';
 
-/** The image as the attempt's task orders it. Throws ProviderError when the bytes are no usable image. */
-export async function finishAsOrdered(bytes: Buffer, attempt: Attempt): Promise<FinishedImage> {
-  const { pixels, outputFormat, outputCompression, background } = attempt.claimed.task.options;
-  const order = {
-    target: pixels ?? undefined,
-    format: outputFormat,
-    compression: outputCompression ?? undefined,
-    background: background ?? undefined,
-  };
-  return finishImage(bytes, order, attempt.lease.signal).catch((error: unknown) => {
-    throw error instanceof ImageError ? unusable(error) : error;
-  });
+/** Makes a provider's bytes the image that a task orders. */
+@Injectable()
+export class FinishAsOrdered {
+  constructor(private readonly config: WorkerConfig) {}
+
+  /** Throws ProviderError when the bytes are no usable image, and the reason of the attempt's signal. */
+  async run(bytes: Buffer, { claimed: { task }, lease }: Attempt): Promise<FinishedImage> {
+    const { pixels, outputFormat, outputCompression, background } = task.options;
+    const mark = { taskId: task.id, action: task.action, tool: `Darkroom ${VERSION}` };
+    const order = {
+      target: pixels ?? undefined,
+      format: outputFormat,
+      compression: outputCompression ?? undefined,
+      background: background ?? undefined,
+      mark: this.config.provenance === 'on' ? mark : undefined,
+    };
+    return finishImage(bytes, order, lease.signal).catch((error: unknown) => {
+      throw error instanceof ImageError ? unusable(error) : error;
+    });
+  }
 }
 
 /**

@@ -9,6 +9,7 @@ import { CallProvider } from './call-provider.js';
 import { ClaimTask } from './claim-task.js';
 import { CompleteTask } from './complete-task.js';
 import { DeliverImage } from './deliver-image.js';
+import { FinishAsOrdered } from './finish-as-ordered.js';
 import { Leases } from './leases.js';
 import { ImageProcessor } from './image.processor.js';
 import { KeepThumbnail } from './keep-thumbnail.js';
@@ -25,7 +26,7 @@ import { ThisWorker } from './this-worker.js';
 import { WorkerGauges } from './worker-gauges.js';
 
 const claimed = [Leases, ClaimTask];
-const ordered = [OrderImage, CallProvider, ProviderStarts, LoadInputs];
+const ordered = [OrderImage, CallProvider, ProviderStarts, LoadInputs, FinishAsOrdered];
 const ended = [DeliverImage, CompleteTask, SettleAttempt, RequeueTask, KeepThumbnail];
 const told = [TaskProgress, TaskMeter, ServiceReport, ThisWorker, WorkerGauges];
 

@@ -10,13 +10,13 @@ import type { ClaimedTask } from '#tasks/task-transitions.js';
 import { endOf, type Attempt } from './attempt.js';
 import { CallProvider, isOfTheProvider, type MadeImage, type OrderedCall } from './call-provider.js';
 import { NoProviderFree } from './failure-verdict.js';
-import { finishAsOrdered } from './finish-as-ordered.js';
+import { FinishAsOrdered } from './finish-as-ordered.js';
 import { LoadInputs, type LoadedInputs } from './load-inputs.js';
 import { ProviderStarts } from './provider-starts.js';
 
 /** An image as it was ordered, and what its provider told of it. */
 export interface OrderedImage {
-  readonly made: MadeImage;
+  readonly made: Omit<MadeImage, 'bytes'>;
   readonly picture: FinishedImage;
 }
 
@@ -28,6 +28,7 @@ export class OrderImage {
     private readonly providers: ProviderRegistry,
     private readonly calls: CallProvider,
     private readonly inputs: LoadInputs,
+    private readonly finish: FinishAsOrdered,
   ) {}
 
   /**
@@ -64,7 +65,11 @@ export class OrderImage {
     try {
       const answer = await this.calls.call(attempt, order);
       if ('pending' in answer) return answer;
-      if (!('reason' in answer)) return { made: answer, picture: await finishAsOrdered(answer.bytes, attempt) };
+      if (!('reason' in answer)) {
+        // The finished image may be another copy: the provider's bytes are not held while it is stored.
+        const { bytes, ...made } = answer;
+        return { made, picture: await this.finish.run(bytes, attempt) };
+      }
       passed.refused(answer.retryAfterMs);
     } catch (error) {
       const { call, lease } = attempt;

@@ -1,0 +1,18 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { json, text } from 'node:stream/consumers';
+
+const tools = createRequire(join(process.cwd(), 'tools', 'package.json'));
+const program = tools.resolve('exiftool-vendored.pl/bin/exiftool');
+
+/** What ExifTool reads in a file, by group and name, for example `XMP-dc:Identifier`. It needs Perl. */
+export async function readMetadata(image: Buffer): Promise<Record<string, unknown>> {
+  const child = spawn('perl', [program, '-json', '-G1', '-a', '-'], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const ended = once(child, 'close');
+  child.stdin.end(image);
+  const [found, problems] = await Promise.all([json(child.stdout), text(child.stderr), ended]);
+  if (!Array.isArray(found)) throw new Error(`ExifTool read nothing: ${problems}`);
+  return found[0] as Record<string, unknown>;
+}
