@@ -8,6 +8,7 @@ export interface ResultImage {
   readonly height: number;
   readonly sizes?: { readonly sent: string; readonly received: string };
   readonly warnings?: readonly string[];
+  readonly provenance?: 'kept' | 'marked' | 'none';
 }
 
 /** What the wire shapes need to know of a task. Times are Dates. */

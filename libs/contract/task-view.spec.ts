@@ -79,6 +79,14 @@ describe('taskView', () => {
     expect(taskView({ ...done, images: [image] }, link)).not.toHaveProperty('warnings');
   });
 
+  it('says whether the image tells where it comes from, where that is known', () => {
+    const done = { ...task, status: 'completed', finishedAt: finished } as const;
+    for (const provenance of ['kept', 'marked', 'none'] as const) {
+      expect(taskView({ ...done, images: [{ ...image, provenance }] }, link)).toMatchObject({ provenance });
+    }
+    expect(taskView({ ...done, images: [image] }, link)).not.toHaveProperty('provenance');
+  });
+
   it('keeps a picture whose life is over, without an address', () => {
     const gone = taskView({ ...task, status: 'completed', finishedAt: finished, images: [image] }, () => ({
       url: undefined,

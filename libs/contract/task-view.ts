@@ -157,6 +157,13 @@ export class TaskView {
   })
   warnings?: string[];
 
+  @ApiPropertyOptional({
+    enum: ['kept', 'marked', 'none'],
+    description:
+      "Completed tasks only: whether the image file says that a model made it. `kept`: as the provider wrote it, byte for byte (content credentials or XMP); `marked`: by this service (XMP); `none`: it doesn't.",
+  })
+  provenance?: 'kept' | 'marked' | 'none';
+
   @ApiPropertyOptional({ type: TaskErrorView, description: 'Failed tasks only.' })
   error?: TaskErrorView;
 
@@ -267,6 +274,7 @@ function resultOf<T extends ResultImage>(task: ViewedTask<T>, link: (image: T) =
     result: { images: images.map((image) => imageView(image, link(image))) },
     ...(first?.sizes === undefined ? {} : { sizes: { requested, ...first.sizes } }),
     ...(warnings.length === 0 ? {} : { warnings }),
+    ...(first?.provenance === undefined ? {} : { provenance: first.provenance }),
   };
 }
 

@@ -58,6 +58,7 @@ describe('playground and tasks of the console', () => {
     const task = await ended(id);
     expect(task).toMatchObject({
       ...{ id, status: 'completed', phase: 'done', progress: 100, action: 'generation', model: 'gpt-image-2' },
+      provenance: 'marked',
       ...{ size: '3:2', resolution: '1k', prompt: 'A red fox', options: { quality: 'high', output_format: 'png' } },
       ...{ key: { name: 'Playground' }, webhook_deliveries: [], request_id: expect.stringMatching(/^req_/) },
       sizes: { requested: expect.any(String), sent: expect.any(String), received: expect.any(String) },

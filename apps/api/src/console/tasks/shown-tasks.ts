@@ -66,6 +66,7 @@ export class ShownTasks {
       ...(view.queue_position === undefined ? {} : { queue_position: view.queue_position }),
       ...(view.estimated_time === undefined ? {} : { estimated_time: view.estimated_time }),
       ...(view.sizes === undefined ? {} : { sizes: view.sizes }),
+      ...(view.provenance === undefined ? {} : { provenance: view.provenance }),
       images: detail.objectsDeletedAt === null ? this.picturesOf(view) : [],
       reference_images: detail.inputs,
       masked: detail.masked,

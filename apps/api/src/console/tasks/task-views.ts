@@ -134,6 +134,9 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiPropertyOptional({ type: TaskSizesView, description: 'Completed tasks only.' })
   sizes?: TaskSizesView;
 
+  @ApiPropertyOptional({ enum: ['kept', 'marked', 'none'], description: 'Completed tasks only.' })
+  provenance?: 'kept' | 'marked' | 'none';
+
   @ApiProperty({ type: [TaskPictureView] })
   images!: TaskPictureView[];
 

@@ -180,6 +180,9 @@ function Facts({ task }: { readonly task: TaskDetail }) {
     ...(took === null ? [] : [['Duration', duration(took)] satisfies [string, ReactNode]]),
     ...(task.cost === null ? [] : [['Cost', costText(task)] satisfies [string, ReactNode]]),
     ...(task.sizes === undefined ? [] : sizeFacts(task.sizes)),
+    ...(task.provenance === undefined
+      ? []
+      : [['Provenance', PROVENANCE[task.provenance]] satisfies [string, ReactNode]]),
     ...linkedFact('Retried as', task.redriven_as),
     ...linkedFact('Retry of', task.redrive_of),
     ['Request ID', <Code key="request">{task.request_id}</Code>],
@@ -205,6 +208,9 @@ function Fact({ name, value }: { readonly name: string; readonly value: ReactNod
 function linkedFact(name: string, id: string | null): [string, ReactNode][] {
   return id === null ? [] : [[name, <TaskLink key={name} id={id} />]];
 }
+
+/** What the image file says about where it comes from. */
+const PROVENANCE = { kept: 'As the provider wrote it', marked: 'Marked as generated', none: 'None' };
 
 function sizeFacts({ requested, sent, received }: NonNullable<TaskDetail['sizes']>): [string, ReactNode][] {
   return [
