@@ -202,6 +202,9 @@ describe('the structure of a file', () => {
         const image = await found.image();
         expect(image.length).toBeLessThanOrEqual(bytes.length);
         expect(sniffImageType(image)).toBe(type);
+        const marked = await found.marked('<x:xmpmeta/>', { width: 64, height: 64, hasAlpha: false });
+        expect(marked.includes('<x:xmpmeta/>')).toBe(true);
+        expect(await outcome(marked, type)).toBeInstanceOf(FileStructure);
       }),
       { numRuns: 60 },
     );
