@@ -1,5 +1,6 @@
 import type { CookieSerializeOptions } from '@fastify/cookie';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
 
 /** A cookie that no script reads, and that is sent for the console's paths alone where that is possible. */
 export interface ConsoleCookie {
@@ -25,22 +26,25 @@ export function consoleCookie(publicUrl: string, name: string, { path, sameSite 
   };
 }
 
-/** What the browser sent of it. */
-export function readCookie({ server, headers }: FastifyRequest, { name }: ConsoleCookie): string | undefined {
-  return headers.cookie === undefined ? undefined : server.parseCookie(headers.cookie)[name];
+/** Cookies by their names. */
+export type Cookies = Readonly<Record<string, string | undefined>>;
+
+/** Hands a handler the cookies that the browser sent. */
+export const Cookies = createParamDecorator((_data: unknown, context: ExecutionContext): Cookies => {
+  return cookiesOf(context.switchToHttp().getRequest<FastifyRequest>());
+});
+
+/** What the browser sent; read where it is asked for, because the public API never looks at cookies. */
+export function cookiesOf({ server, headers }: FastifyRequest): Cookies {
+  return headers.cookie === undefined ? {} : server.parseCookie(headers.cookie);
+}
+
+/** A cookie that the browser is to keep, or to forget when `value` is null. */
+export interface CookieChange extends ConsoleCookie {
+  readonly value: string | null;
 }
 
 /** Has the browser keep it. */
-export function setCookie(
-  reply: FastifyReply,
-  { name, attributes }: ConsoleCookie,
-  value: string,
-  maxAgeSeconds: number,
-): void {
-  void reply.setCookie(name, value, { ...attributes, maxAge: maxAgeSeconds });
-}
-
-/** Has the browser forget it. */
-export function clearCookie(reply: FastifyReply, { name, attributes }: ConsoleCookie): void {
-  void reply.clearCookie(name, attributes);
+export function setCookie({ name, attributes }: ConsoleCookie, value: string, maxAgeSeconds: number): CookieChange {
+  return { name, value, attributes: { ...attributes, maxAge: maxAgeSeconds } };
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { SessionStore } from '#accounts/session-store.js';
+import { cookiesOf } from './console-cookie.js';
 import type { SessionCookie } from './session-cookie.js';
 
 /** Every route of the console's API begins so. */
@@ -60,7 +61,7 @@ function isLocal(host: string | undefined): host is string {
 }
 
 async function findSession(request: FastifyRequest, cookie: SessionCookie, sessions: SessionStore): Promise<void> {
-  const token = cookie.read(request);
+  const token = cookie.read(cookiesOf(request));
   if (token === undefined) return;
   request.session = await sessions.find(token).catch((cause: unknown) => {
     throw new AppError('server_is_overloaded', 'The console cannot be used right now. Please try again shortly.', {

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MAX_AGE_DAYS } from '#accounts/session-store.js';
 import { ApiConfig, publicUrlOf } from '../common/api.config.js';
-import { clearCookie, consoleCookie, readCookie, setCookie, type ConsoleCookie } from './console-cookie.js';
+import { consoleCookie, setCookie, type ConsoleCookie, type CookieChange, type Cookies } from './console-cookie.js';
 
 /** Longer texts can't be tokens of ours. */
 const MAX_TOKEN_LENGTH = 64;
@@ -17,16 +16,16 @@ export class SessionCookie {
   }
 
   /** The session token a browser sent. */
-  read(request: FastifyRequest): string | undefined {
-    const token = readCookie(request, this.cookie);
+  read(cookies: Cookies): string | undefined {
+    const token = cookies[this.cookie.name];
     return token === undefined || token.length > MAX_TOKEN_LENGTH ? undefined : token;
   }
 
-  set(reply: FastifyReply, token: string): void {
-    setCookie(reply, this.cookie, token, MAX_AGE_DAYS * 86_400);
+  set(token: string): CookieChange {
+    return setCookie(this.cookie, token, MAX_AGE_DAYS * 86_400);
   }
 
-  clear(reply: FastifyReply): void {
-    clearCookie(reply, this.cookie);
+  clear(): CookieChange {
+    return { ...this.cookie, value: null };
   }
 }

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Checks } from '#accounts/openid-provider.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import { CONSOLE_API } from '../protect-console.js';
-import { clearCookie, consoleCookie, readCookie, setCookie, type ConsoleCookie } from '../console-cookie.js';
+import { consoleCookie, setCookie, type ConsoleCookie, type CookieChange, type Cookies } from '../console-cookie.js';
 
 const MINUTES = 10;
 /** Longer texts can't be ours. */
@@ -35,16 +34,19 @@ export class BegunCookie {
     this.cookie = consoleCookie(publicUrlOf(config), 'darkroom_openid', scope);
   }
 
-  set(reply: FastifyReply, begun: Begun): void {
+  set(begun: Begun): CookieChange {
     const { keyId, sealed } = this.sealer.seal(ROW, JSON.stringify({ ...begun, until: Date.now() + MINUTES * 60_000 }));
     const value = `${keyId}.${sealed.toString('base64url')}`;
-    setCookie(reply, this.cookie, value, MINUTES * 60);
+    return setCookie(this.cookie, value, MINUTES * 60);
   }
 
-  /** Takes it from the browser: it is good for one return. Undefined when there is none of ours, or it is too old. */
-  take(request: FastifyRequest, reply: FastifyReply): Begun | undefined {
-    clearCookie(reply, this.cookie);
-    const text = readCookie(request, this.cookie);
+  clear(): CookieChange {
+    return { ...this.cookie, value: null };
+  }
+
+  /** Undefined when there is none of ours, or it is too old. */
+  read(cookies: Cookies): Begun | undefined {
+    const text = cookies[this.cookie.name];
     if (text === undefined || text.length > MAX_LENGTH) return undefined;
     const [keyId = '', sealed = ''] = text.split('.');
     try {

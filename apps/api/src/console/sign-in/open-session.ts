@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import type { Person } from '#accounts/person-store.js';
 import { SessionStore, type Session } from '#accounts/session-store.js';
+import type { Browser } from '../browser.decorator.js';
+import { WithCookies } from '../cookies.interceptor.js';
 import { SessionCookie } from '../session-cookie.js';
-import { sessionOf } from '../session.guard.js';
 import { sessionView, type SessionView } from './session-views.js';
 import { signInFailed } from './password-sign-in.js';
 
@@ -25,34 +25,31 @@ export class OpenSession {
    * Throws AppError `sign_in_failed` for a person, or of an account, that is disabled.
    */
   async open(
-    request: FastifyRequest,
-    reply: FastifyReply,
+    browser: Browser,
     person: Person,
     action: AuditAction,
     details: Readonly<Record<string, unknown>> = {},
-  ): Promise<SessionView> {
-    const { id, token } = await this.sessions.begin(person.id, request.headers['user-agent'] ?? '');
+  ): Promise<WithCookies<SessionView>> {
+    const { id, token } = await this.sessions.begin(person.id, browser.userAgent);
     const session = await this.sessions.find(token);
     if (session === undefined) {
       await this.sessions.end(person.id, id);
       throw signInFailed();
     }
-    const before = request.session;
+    const before = browser.session;
     if (before !== undefined) await this.sessions.end(before.personId, before.id);
     const { accountId, id: personId } = person;
     await this.audit.write({ accountId, personId, action, target: personId, details });
-    this.cookie.set(reply, token);
-    return this.view(session);
+    return new WithCookies(this.view(session), [this.cookie.set(token)]);
   }
 
   view(session: Session): SessionView {
     return sessionView(session, this.source.current.currency);
   }
 
-  async close(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { id, personId, accountId } = sessionOf(request);
+  async close({ id, personId, accountId }: Session): Promise<WithCookies<undefined>> {
     await this.sessions.end(personId, id);
     await this.audit.write({ accountId, personId, action: 'person.signed_out', target: personId });
-    this.cookie.clear(reply);
+    return new WithCookies(undefined, [this.cookie.clear()]);
   }
 }

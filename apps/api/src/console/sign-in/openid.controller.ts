@@ -1,12 +1,15 @@
-import { Body, Get, HttpCode, Ip, Post, Redirect, Req, Res } from '@nestjs/common';
+import { Body, Get, HttpCode, Ip, Post, Redirect, UseInterceptors } from '@nestjs/common';
 import { ApiProperty, ApiResponse } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { OpenIdRefusal } from '#accounts/openid-refusal.js';
 import { Logger } from '#telemetry/logger.js';
 import { Public } from '../../auth/api-key.guard.js';
-import { BegunCookie } from './begun-cookie.js';
+import { QueryString, RequestId } from '../../common/request.decorators.js';
+import { Browser } from '../browser.decorator.js';
+import { Cookies } from '../console-cookie.js';
 import { ConsoleController } from '../console-controller.js';
+import { CookiesInterceptor, WithCookies } from '../cookies.interceptor.js';
+import { BegunCookie } from './begun-cookie.js';
 import { OpenIdSignIn } from './openid-sign-in.js';
 import { OpenSession } from './open-session.js';
 import { LinkBody } from './sign-in-bodies.js';
@@ -26,6 +29,7 @@ class ProviderView {
 
 /** To the OpenID Connect provider, and back. Where a browser is sent never depends on what it sent. */
 @ConsoleController('Sign-in', 'oidc')
+@UseInterceptors(CookiesInterceptor)
 export class OpenIdController {
   constructor(
     private readonly signIn: OpenIdSignIn,
@@ -39,8 +43,8 @@ export class OpenIdController {
   @Public()
   @Redirect()
   @ApiResponse({ status: SEE_OTHER, description: 'To the provider, or to the sign-in page when it does not answer.' })
-  async begin(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<Elsewhere> {
-    return await this.orToSignIn(request, async () => await this.send(request, reply, null));
+  async begin(@Ip() address: string, @RequestId() requestId: string): Promise<WithCookies<Elsewhere>> {
+    return await this.orToSignIn(requestId, () => this.send(address, null));
   }
 
   /** A one-time link is taken by signing in: its token goes in a body, so that no address and no log holds it. */
@@ -50,59 +54,66 @@ export class OpenIdController {
   @ApiResponse({ status: 200, type: ProviderView })
   async beginWithLink(
     @Body() { token }: LinkBody,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<ProviderView> {
+    @Ip() address: string,
+    @RequestId() requestId: string,
+  ): Promise<WithCookies<ProviderView>> {
     try {
-      return { url: await this.send(request, reply, token) };
+      const { body: url, cookies } = await this.send(address, token);
+      return new WithCookies({ url }, cookies);
     } catch (error) {
       if (!(error instanceof OpenIdRefusal)) throw error;
-      this.note(request, error);
+      this.note(requestId, error);
       throw new AppError('server_is_overloaded', 'The sign-in provider does not answer.', { retryAfter: 5 });
     }
   }
 
+  /** The cookie is good for one return, however that ends. */
   @Get('callback')
   @Public()
   @Redirect()
   @ApiResponse({ status: SEE_OTHER, description: 'Into the console, or to the sign-in page with the reason.' })
   async finish(
-    @Ip() address: string,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<Elsewhere> {
-    const begun = this.cookie.take(request, reply);
-    return await this.orToSignIn(request, async () => {
-      await this.limits.admit(address);
+    @Browser() browser: Browser,
+    @Cookies() cookies: Cookies,
+    @QueryString() query: string,
+    @RequestId() requestId: string,
+  ): Promise<WithCookies<Elsewhere>> {
+    const begun = this.cookie.read(cookies);
+    const answer = await this.orToSignIn(requestId, async () => {
+      await this.limits.admit(browser.address);
       if (begun === undefined) throw new OpenIdRefusal('not_begun');
-      const query = new URL(request.url, 'http://localhost').search;
       const { person, action, details } = await this.signIn.finish(query, begun.checks, begun.link);
-      await this.session.open(request, reply, person, action, details);
-      return this.signIn.landing();
+      const { cookies: opened } = await this.session.open(browser, person, action, details);
+      return new WithCookies(this.signIn.landing(), opened);
     });
+    return new WithCookies(answer.body, [this.cookie.clear(), ...answer.cookies]);
   }
 
-  private async send(request: FastifyRequest, reply: FastifyReply, link: string | null): Promise<string> {
-    await this.limits.admitBeginning(request.ip);
+  /** The address of the provider, and the cookie for the way back. */
+  private async send(address: string, link: string | null): Promise<WithCookies<string>> {
+    await this.limits.admitBeginning(address);
     const { url, checks } = await this.signIn.begin();
-    this.cookie.set(reply, { checks, link });
-    return url;
+    return new WithCookies(url, [this.cookie.set({ checks, link })]);
   }
 
   /** Whoever sees the answer looks at a page, so a refusal is one too. */
-  private async orToSignIn(request: FastifyRequest, work: () => Promise<string>): Promise<Elsewhere> {
+  private async orToSignIn(
+    requestId: string,
+    work: () => Promise<WithCookies<string>>,
+  ): Promise<WithCookies<Elsewhere>> {
     try {
-      return { url: await work(), statusCode: SEE_OTHER };
+      const { body: url, cookies } = await work();
+      return new WithCookies({ url, statusCode: SEE_OTHER }, cookies);
     } catch (error) {
       if (error instanceof AppError && error.code === 'unknown_url') throw error;
       const refusal = refusalOf(error);
-      this.note(request, refusal, error);
-      return { url: this.signIn.landing(refusal.reason), statusCode: SEE_OTHER };
+      this.note(requestId, refusal, error);
+      return new WithCookies({ url: this.signIn.landing(refusal.reason), statusCode: SEE_OTHER }, []);
     }
   }
 
-  private note(request: FastifyRequest, { reason, code }: OpenIdRefusal, error?: unknown): void {
-    const fields = { requestId: request.id, reason, code };
+  private note(requestId: string, { reason, code }: OpenIdRefusal, error?: unknown): void {
+    const fields = { requestId, reason, code };
     if (error instanceof OpenIdRefusal || error instanceof AppError) this.logger.info('sign_in.refused', fields);
     else this.logger.warn('sign_in.refused', { ...fields, error });
   }

@@ -1,9 +1,10 @@
-import { Body, Get, HttpCode, Ip, Post, Req, Res, UseGuards } from '@nestjs/common';
+import { Body, Get, HttpCode, Post, UseGuards, UseInterceptors } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiResponse } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../auth/api-key.guard.js';
+import { Browser } from '../browser.decorator.js';
 import { ConsoleController } from '../console-controller.js';
+import { CookiesInterceptor, type WithCookies } from '../cookies.interceptor.js';
 import { OpenSession } from './open-session.js';
 import { PasswordGuard } from './password.guard.js';
 import { PasswordSignIn } from './password-sign-in.js';
@@ -13,6 +14,7 @@ import { FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './sign-
 
 /** How one comes in, and out. */
 @ConsoleController('Sign-in')
+@UseInterceptors(CookiesInterceptor)
 export class SignInController {
   constructor(
     private readonly passwords: PasswordSignIn,
@@ -29,42 +31,27 @@ export class SignInController {
   @Public()
   @UseGuards(PasswordGuard)
   @ApiResponse({ status: 201, type: SessionView })
-  async firstAdmin(
-    @Ip() address: string,
-    @Body() body: FirstAdminBody,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ) {
-    const person = await this.passwords.firstAdmin(address, body);
-    return await this.session.open(request, reply, person, 'person.became_first_admin');
+  async firstAdmin(@Browser() browser: Browser, @Body() body: FirstAdminBody): Promise<WithCookies<SessionView>> {
+    const person = await this.passwords.firstAdmin(browser.address, body);
+    return await this.session.open(browser, person, 'person.became_first_admin');
   }
 
   @Post('join')
   @Public()
   @UseGuards(PasswordGuard)
   @ApiResponse({ status: 201, type: SessionView })
-  async join(
-    @Ip() address: string,
-    @Body() body: JoinBody,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ) {
-    const person = await this.passwords.join(address, body);
-    return await this.session.open(request, reply, person, 'person.joined');
+  async join(@Browser() browser: Browser, @Body() body: JoinBody): Promise<WithCookies<SessionView>> {
+    const person = await this.passwords.join(browser.address, body);
+    return await this.session.open(browser, person, 'person.joined');
   }
 
   @Post('reset-password')
   @Public()
   @UseGuards(PasswordGuard)
   @ApiResponse({ status: 201, type: SessionView })
-  async resetPassword(
-    @Ip() address: string,
-    @Body() body: ResetPasswordBody,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ) {
-    const person = await this.passwords.resetPassword(address, body);
-    return await this.session.open(request, reply, person, 'person.reset_password');
+  async resetPassword(@Browser() browser: Browser, @Body() body: ResetPasswordBody): Promise<WithCookies<SessionView>> {
+    const person = await this.passwords.resetPassword(browser.address, body);
+    return await this.session.open(browser, person, 'person.reset_password');
   }
 
   @Post('sign-in')
@@ -72,20 +59,15 @@ export class SignInController {
   @UseGuards(PasswordGuard)
   @HttpCode(200)
   @ApiResponse({ status: 200, type: SessionView })
-  async signIn(
-    @Ip() address: string,
-    @Body() body: SignInBody,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ) {
-    const person = await this.passwords.signIn(address, body);
-    return await this.session.open(request, reply, person, 'person.signed_in');
+  async signIn(@Browser() browser: Browser, @Body() body: SignInBody): Promise<WithCookies<SessionView>> {
+    const person = await this.passwords.signIn(browser.address, body);
+    return await this.session.open(browser, person, 'person.signed_in');
   }
 
   @Post('sign-out')
   @RouteConfig({ bodyless: true })
   @HttpCode(204)
-  async signOut(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
-    await this.session.close(request, reply);
+  async signOut(@Session() session: Session): Promise<WithCookies<undefined>> {
+    return await this.session.close(session);
   }
 }
