@@ -1,13 +1,12 @@
-import { Get, Query, Res } from '@nestjs/common';
+import { Get, Query, type StreamableFile } from '@nestjs/common';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
 import { actionsOf, AUDIT_KINDS, auditSentence } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { AuditFilter, AuditPageQuery } from './audit-query.js';
 import { AuditTargets } from './audit-targets.js';
 import { auditEntryView, AuditPageView, whoOf } from './audit-views.js';
 import { ConsoleController } from '../console-controller.js';
-import { csv } from '../csv.js';
+import { csvFile } from '../csv.js';
 import { ForRole } from '../roles.guard.js';
 import { Session } from '../session.decorator.js';
 
@@ -48,17 +47,10 @@ export class AuditController {
 
   @Get('audit.csv')
   @ApiResponse({ status: 200, description: `The newest ${MAX_EXPORTED} entries as comma-separated text.` })
-  async table(
-    @Session() { accountId }: Session,
-    @Query() { kind, who }: AuditFilter,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<string> {
+  async table(@Session() { accountId }: Session, @Query() { kind, who }: AuditFilter): Promise<StreamableFile> {
     const asked = { limit: MAX_EXPORTED, who, actions: kind && actionsOf(kind) };
     const { entries } = await this.audit.list(accountId, asked);
-    void reply
-      .type('text/csv; charset=utf-8')
-      .header('content-disposition', 'attachment; filename="darkroom-audit-log.csv"');
-    return csv([
+    return csvFile('darkroom-audit-log.csv', [
       ['time', 'who', 'email', 'what', 'action', 'target', 'details'],
       ...entries.map((entry) => {
         const { createdAt, person, action, target, details } = entry;

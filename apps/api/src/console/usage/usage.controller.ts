@@ -1,12 +1,11 @@
-import { Get, Query, Res } from '@nestjs/common';
+import { Get, Query, type StreamableFile } from '@nestjs/common';
 import { ApiProperty, ApiQuery, ApiResponse } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { decimalOf } from '#contract/money.js';
 import { USAGE_GROUPS } from '#tasks/sweep.sql.js';
 import { TaskFigures } from '#tasks/task-figures.js';
 import { ConsoleController } from '../console-controller.js';
-import { csv } from '../csv.js';
+import { csvFile } from '../csv.js';
 import { Session } from '../session.decorator.js';
 import { UsageQuery, usageSpan } from './usage-query.js';
 
@@ -71,16 +70,9 @@ export class UsageController {
 
   @Get('usage.csv')
   @ApiResponse({ status: 200, description: 'The same as comma-separated text.' })
-  async table(
-    @Session() session: Session,
-    @Query() query: UsageQuery,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<string> {
+  async table(@Session() session: Session, @Query() query: UsageQuery): Promise<StreamableFile> {
     const { data, currency } = await this.usage(session, query);
-    void reply
-      .type('text/csv; charset=utf-8')
-      .header('content-disposition', 'attachment; filename="darkroom-usage.csv"');
-    return csv([
+    return csvFile('darkroom-usage.csv', [
       ['time', 'group', 'pictures', 'failed', 'spend', 'currency', 'p50_ms', 'p95_ms'],
       ...data.map(({ time, group, pictures, failed, spend, p50_ms, p95_ms }) => [
         ...[time, group, pictures, failed, spend, currency, p50_ms, p95_ms],
