@@ -32,7 +32,7 @@ export const LIMITS = {
     why: 'A class that needs more does more than one thing.',
   },
   rawRequests: {
-    limit: 52,
+    limit: 21,
     goal: 25,
     what: '@Req and @Res',
     why: 'Requests come in as Nest gives them; the raw request is for bytes that stream.',

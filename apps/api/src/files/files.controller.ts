@@ -1,6 +1,6 @@
-import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Headers, Inject, Param, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { resultOfFileName } from '#storage/object-key.js';
@@ -32,7 +32,7 @@ export class FilesController {
   async serve(
     @Param() { name }: NameParam,
     @Query() { exp, sig }: SignatureQuery,
-    @Req() request: FastifyRequest,
+    @Headers('if-none-match') known: string | undefined,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const verdict = this.signer.verify(name, exp, sig);
@@ -45,13 +45,13 @@ export class FilesController {
     const tag = `"${name}"`;
     protect(reply, name, Number(exp));
     void reply.header('etag', tag);
-    if (request.headers['if-none-match'] === tag) {
+    if (known === tag) {
       void reply.code(304).send();
       return;
     }
     const stored = await this.open(result.key);
     void reply.type(result.contentType).header('content-length', stored.bytes);
-    if (request.method === 'HEAD') {
+    if (reply.request.method === 'HEAD') {
       stored.stream.destroy();
       // An empty stream keeps the length that was announced; an empty body would set it to 0.
       void reply.send(Readable.from([]));

@@ -31,6 +31,8 @@ export class FollowTask {
    * or when the process stops.
    */
   async changed(task: TaskSummary, waitMs: number, reply: FastifyReply): Promise<TaskSummary> {
+    // Callers that leave meanwhile are logged with their task.
+    reply.request.taskId = task.id;
     if (isFinal(task.status) || reply.raw.destroyed) return task;
     return new Promise((resolve) => {
       let seen = task;
@@ -60,6 +62,7 @@ export class FollowTask {
    * caller leaves or the process stops.
    */
   stream(task: TaskSummary, place: QueuePlace | undefined, reply: FastifyReply, shown: Partial<Shown> = {}): void {
+    reply.request.taskId = task.id;
     if (reply.raw.destroyed) return;
     const { dataOf = (look, itsPlace) => ({ code: 200, data: this.links.view(look, itsPlace) }) } = shown;
     const call = new AbortController();

@@ -1,7 +1,7 @@
-import { Body, Controller, Get, Header, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, Header, HttpCode, Param, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { TaskBatchResponse, TaskListResponse, TaskResponse, TaskView } from '#contract/task-view.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';
@@ -14,6 +14,7 @@ import { CancelOwnTask } from './cancel-own-task.js';
 import { FollowTask } from './follow-task.js';
 import { ListQuery } from './list-query.js';
 import { PollQuery } from './poll-query.js';
+import { TaskHeadersInterceptor } from './task-headers.interceptor.js';
 import { TaskIdsPipe } from './task-ids.pipe.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { timelineOf } from '#answers/task-timeline.js';
@@ -25,8 +26,6 @@ import {
   DescribeTaskList,
 } from './tasks.openapi.js';
 
-/** Seconds between polls of a task that still runs. */
-const POLL_SECONDS = '3';
 const COUNTS_AS_POLL = RouteConfig({ scope: 'tasks', counted: 'polls' });
 
 /** What callers do with their tasks: look, wait, follow, list, cancel. */
@@ -69,20 +68,20 @@ export class TasksController {
 
   @Get(':taskId')
   @COUNTS_AS_POLL
+  @UseInterceptors(TaskHeadersInterceptor)
   @DescribeTask()
   async find(
     @Caller() { accountId }: Caller,
     @Param() { taskId }: TaskIdParam,
     @Query() { wait = 0, include }: PollQuery,
-    @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<TaskResponse> {
-    const found = await this.named(request, taskId, (id) => this.tasks.find(accountId, id));
-    const isHeld = wait > 0 && isRead(request);
+    const found = await this.named(taskId, (id) => this.tasks.find(accountId, id));
+    const isHeld = wait > 0 && isRead(reply);
     const task = isHeld ? await this.follow.changed(found, wait * 1_000, reply) : found;
-    if (include === undefined) return await this.answer(task, reply);
+    if (include === undefined) return await this.answer(task);
     const history = await this.tasks.history(accountId, task.id).catch(unavailable);
-    return await this.answer(task, reply, history === undefined ? {} : { timeline: timelineOf(history) });
+    return await this.answer(task, history === undefined ? {} : { timeline: timelineOf(history) });
   }
 
   @Get(':taskId/events')
@@ -91,56 +90,39 @@ export class TasksController {
   async events(
     @Caller() { accountId }: Caller,
     @Param() { taskId }: TaskIdParam,
-    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const task = await this.named(request, taskId, (id) => this.tasks.find(accountId, id));
+    const task = await this.named(taskId, (id) => this.tasks.find(accountId, id));
     void reply.header('x-task-id', task.id);
-    if (isRead(request)) this.follow.stream(task, (await this.estimates.places([task])).get(task.id), reply);
+    if (isRead(reply)) this.follow.stream(task, (await this.estimates.places([task])).get(task.id), reply);
     else void reply.type('text/event-stream; charset=utf-8').header('cache-control', 'no-store').send();
   }
 
   @Post(':taskId/cancel')
   @RouteConfig({ bodyless: true, scope: 'images', counted: 'polls' })
   @HttpCode(200)
+  @UseInterceptors(TaskHeadersInterceptor)
   @DescribeCancel()
-  async cancel(
-    @Caller() { accountId }: Caller,
-    @Param() { taskId }: TaskIdParam,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<TaskResponse> {
-    const task = await this.named(request, taskId, (id) => this.cancelTask.cancel(accountId, id));
-    return await this.answer(task, reply);
+  async cancel(@Caller() { accountId }: Caller, @Param() { taskId }: TaskIdParam): Promise<TaskResponse> {
+    return await this.answer(await this.named(taskId, (id) => this.cancelTask.cancel(accountId, id)));
   }
 
   /** What `lookUp` finds for the caller. Throws the one AppError `task_not_found` for whatever is not theirs. */
-  private async named(
-    request: FastifyRequest,
-    taskId: string,
-    lookUp: (id: string) => Promise<TaskSummary | undefined>,
-  ): Promise<TaskSummary> {
+  private async named(taskId: string, lookUp: (id: string) => Promise<TaskSummary | undefined>): Promise<TaskSummary> {
     const task = isTaskId(taskId) ? await lookUp(taskId).catch(unavailable) : undefined;
     if (task === undefined) throw new AppError('task_not_found', 'There is no such task.');
-    request.taskId = task.id;
     return task;
   }
 
-  private async answer(
-    task: TaskSummary,
-    reply: FastifyReply,
-    more: Pick<TaskView, 'timeline'> = {},
-  ): Promise<TaskResponse> {
+  private async answer(task: TaskSummary, more: Pick<TaskView, 'timeline'> = {}): Promise<TaskResponse> {
     // Only a task that waits has a place to ask for; everything else is answered at once.
     const places = task.phase === 'queued' ? await this.estimates.places([task]) : undefined;
-    if (task.status === 'pending') void reply.header('retry-after', POLL_SECONDS);
-    void reply.header('cache-control', 'no-store').header('x-task-id', task.id);
     return { code: 200, data: { ...this.links.view(task, places?.get(task.id)), ...more } };
   }
 }
 
 /** HEAD takes the same way as GET, but nobody waits for a body that is not sent. */
-function isRead(request: FastifyRequest): boolean {
+function isRead({ request }: FastifyReply): boolean {
   return request.method === 'GET';
 }
 

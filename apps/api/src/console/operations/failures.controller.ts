@@ -1,9 +1,9 @@
-import { Body, Get, HttpCode, Post, Query, Req } from '@nestjs/common';
+import { Body, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { FailedTasks } from '#tasks/failed-tasks.js';
+import { RequestId } from '../../common/request.decorators.js';
 import { ConsoleController } from '../console-controller.js';
 import { daysAgo, FailedTasksQuery, FailuresQuery } from './failure-query.js';
 import {
@@ -66,10 +66,10 @@ export class FailuresController {
   async redrive(
     @Session() session: Session,
     @Body() body: RedriveBody,
-    @Req() request: FastifyRequest,
+    @RequestId() requestId: string,
   ): Promise<RedriveView> {
     const { ids, next } = await this.chosen(body);
-    const outcome = await this.redriving.run(ids, request.id);
+    const outcome = await this.redriving.run(ids, requestId);
     await this.log(session, outcome);
     return redriveView(outcome, next);
   }

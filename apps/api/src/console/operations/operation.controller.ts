@@ -1,7 +1,6 @@
-import { Body, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
+import { Body, Get, HttpCode, Param, Post, UseInterceptors } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
@@ -19,8 +18,10 @@ import { ProviderStates } from './provider-states.js';
 import { ProviderTest } from './provider-test.js';
 import { ForRole } from '../roles.guard.js';
 import { Session } from '../session.decorator.js';
+import { TaskLogInterceptor } from '../tasks/task-log.interceptor.js';
 import { AcceptedTaskView } from '../tasks/task-views.js';
 import { NameParam } from '../../common/params.js';
+import { RequestId } from '../../common/request.decorators.js';
 
 /** What concerns the whole installation, whosever tasks they are: for its operators. */
 @ConsoleController('Operation')
@@ -65,6 +66,7 @@ export class OperationController {
 
   @Post('providers/:name/test')
   @RouteConfig({ counted: 'submits' })
+  @UseInterceptors(TaskLogInterceptor)
   @HttpCode(202)
   @ApiBody({ type: TestBody, required: false })
   @ApiResponse({
@@ -77,10 +79,9 @@ export class OperationController {
     @Session() session: Session,
     @Param() { name }: NameParam,
     @Body() { model }: TestBody,
-    @Req() request: FastifyRequest,
+    @RequestId() requestId: string,
   ): Promise<AcceptedTaskView> {
-    const id = await this.trial.run(session, name, model ?? undefined, request.id);
-    request.taskId = id;
+    const id = await this.trial.run(session, name, model ?? undefined, requestId);
     await this.log(session, name, 'provider.tested', { task: id });
     return { task_id: id };
   }

@@ -1,17 +1,18 @@
-import { Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Get, HttpCode, Post, Req, UseInterceptors } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiConsumes, ApiResponse } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { ImageGenerationRequest } from '#contract/image-request.js';
 import { ModelListResponse } from '#contract/model-view.js';
 import { AuditLog } from '#accounts/audit-log.js';
-import { goneSignal } from '../../common/gone-signal.js';
+import { GoneSignal } from '../../common/request.decorators.js';
 import { AcceptImage, type Accepted } from '../../images/accept-image.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
 import { modelViewOf } from '../../models/model-view-of.js';
 import { ConsoleController } from '../console-controller.js';
 import { Session } from '../session.decorator.js';
+import { TaskLogInterceptor } from '../tasks/task-log.interceptor.js';
 import { AcceptedTaskView } from '../tasks/task-views.js';
 
 /** Draws with the account's own hidden key, in the very way that keys of callers do. */
@@ -35,6 +36,7 @@ export class PlaygroundController {
   }
 
   @Post('pictures')
+  @UseInterceptors(TaskLogInterceptor)
   @RouteConfig({ largeBody: true, counted: 'submits' })
   @HttpCode(202)
   @ApiBody({ type: ImageGenerationRequest })
@@ -42,13 +44,14 @@ export class PlaygroundController {
   async draw(
     @Session() session: Session,
     @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @GoneSignal() gone: AbortSignal,
   ): Promise<AcceptedTaskView> {
     request.body = withPartials(request.body);
-    return await this.submit(session, request, () => this.accept.generation(request, false, goneSignal(reply)));
+    return await this.answer(session, await this.accept.generation(request, false, gone));
   }
 
   @Post('edits')
+  @UseInterceptors(TaskLogInterceptor)
   @RouteConfig({ largeBody: true, multipart: true, counted: 'submits' })
   @HttpCode(202)
   @ApiConsumes('multipart/form-data')
@@ -56,19 +59,13 @@ export class PlaygroundController {
   async edit(
     @Session() session: Session,
     @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @GoneSignal() gone: AbortSignal,
   ): Promise<AcceptedTaskView> {
-    return await this.submit(session, request, () => this.accept.edit(request, false, goneSignal(reply)));
+    return await this.answer(session, await this.accept.edit(request, false, gone));
   }
 
   /** The answer is the task, however the request would be answered elsewhere; its events are another address. */
-  private async submit(
-    { accountId, personId }: Session,
-    request: FastifyRequest,
-    accept: () => Promise<Accepted>,
-  ): Promise<AcceptedTaskView> {
-    const { task } = await accept();
-    request.taskId = task.id;
+  private async answer({ accountId, personId }: Session, { task }: Accepted): Promise<AcceptedTaskView> {
     await this.audit.write({
       accountId,
       personId,

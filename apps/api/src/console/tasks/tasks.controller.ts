@@ -1,7 +1,7 @@
-import { Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Get, HttpCode, Param, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { AuditLog } from '#accounts/audit-log.js';
 import { TASK_STATUSES } from '#tasks/task-status.js';
 import { AccountTasks } from './account-tasks.js';
@@ -10,9 +10,11 @@ import { ConsoleController } from '../console-controller.js';
 import { DrawAgain } from './draw-again.js';
 import { OwnTasks } from './own-tasks.js';
 import { Session } from '../session.decorator.js';
+import { TaskLogInterceptor } from './task-log.interceptor.js';
 import { ConsoleTaskQuery } from './task-query.js';
 import { AcceptedTaskView, ConsoleTaskPage, ConsoleTaskView, PartialPictureView } from './task-views.js';
 import { TaskIdParam } from '../../common/params.js';
+import { RequestId } from '../../common/request.decorators.js';
 
 /** The word that stands for the playground's own key in filters. */
 const PLAYGROUND = 'playground';
@@ -50,15 +52,10 @@ export class ConsoleTasksController {
   }
 
   @Get(':taskId')
+  @UseInterceptors(TaskLogInterceptor)
   @ApiResponse({ status: 200, type: ConsoleTaskView })
-  async find(
-    @Session() { accountId }: Session,
-    @Param() { taskId }: TaskIdParam,
-    @Req() request: FastifyRequest,
-  ): Promise<ConsoleTaskView> {
-    const task = await this.own.find(accountId, taskId);
-    request.taskId = task.id;
-    return await this.own.view(accountId, task);
+  async find(@Session() { accountId }: Session, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
+    return await this.own.view(accountId, await this.own.find(accountId, taskId));
   }
 
   @Get(':taskId/events')
@@ -77,41 +74,37 @@ export class ConsoleTasksController {
   async events(
     @Session() { accountId }: Session,
     @Param() { taskId }: TaskIdParam,
-    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const task = await this.own.find(accountId, taskId);
-    request.taskId = task.id;
-    this.own.follow(accountId, task, reply);
+    this.own.follow(accountId, await this.own.find(accountId, taskId), reply);
   }
 
   @Post(':taskId/cancel')
   @RouteConfig({ bodyless: true })
+  @UseInterceptors(TaskLogInterceptor)
   @HttpCode(200)
   @ApiResponse({ status: 200, type: ConsoleTaskView })
   async cancel(
     @Session() { accountId, personId }: Session,
     @Param() { taskId }: TaskIdParam,
-    @Req() request: FastifyRequest,
   ): Promise<ConsoleTaskView> {
     const task = await this.own.cancel(accountId, taskId);
-    request.taskId = task.id;
     await this.audit.write({ accountId, personId, action: 'task.cancelled', target: task.id });
     return await this.own.view(accountId, task);
   }
 
   @Post(':taskId/again')
   @RouteConfig({ bodyless: true })
+  @UseInterceptors(TaskLogInterceptor)
   @HttpCode(202)
   @ApiResponse({ status: 202, type: AcceptedTaskView })
   async runAgain(
     @Session() session: Session,
     @Param() { taskId }: TaskIdParam,
-    @Req() request: FastifyRequest,
+    @RequestId() requestId: string,
   ): Promise<AcceptedTaskView> {
     const { accountId, personId } = session;
-    const id = await this.again.run(accountId, taskId, () => this.callers.of(session), request.id);
-    request.taskId = id;
+    const id = await this.again.run(accountId, taskId, () => this.callers.of(session), requestId);
     await this.audit.write({ accountId, personId, action: 'task.made_again', target: id, details: { from: taskId } });
     return { task_id: id };
   }
