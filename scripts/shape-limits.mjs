@@ -38,7 +38,7 @@ export const LIMITS = {
     why: 'Requests come in as Nest gives them; the raw request is for bytes that stream.',
   },
   undocumentedExports: {
-    limit: 54,
+    limit: 0,
     goal: 0,
     what: 'exported classes, functions and interfaces without a doc comment',
     why: 'One sentence says what the name does not: units, errors, where it comes from.',

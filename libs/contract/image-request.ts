@@ -288,6 +288,7 @@ function NotStreamed(requestClass: { readonly prototype: ImageOptions }): void {
 /** What the asynchronous forms take besides. */
 const callbackUrl = { format: 'uri', maxLength: MAX_CALLBACK_LENGTH, description: 'Public https URL told of the end.' };
 
+/** The JSON body of `POST /v1/images/generations/async`. */
 @NotStreamed
 export class AsyncImageGenerationRequest extends ImageGenerationRequest {
   @ApiPropertyOptional(callbackUrl)
@@ -297,6 +298,7 @@ export class AsyncImageGenerationRequest extends ImageGenerationRequest {
   callback_url?: string;
 }
 
+/** The JSON body of `POST /v1/images/edits/async`. */
 @NotStreamed
 export class AsyncImageEditRequest extends ImageEditRequest {
   @ApiPropertyOptional(callbackUrl)
@@ -306,6 +308,7 @@ export class AsyncImageEditRequest extends ImageEditRequest {
   callback_url?: string;
 }
 
+/** The text parts of a multipart `POST /v1/images/edits/async`; files are read apart. */
 @NotStreamed
 export class AsyncImageEditForm extends ImageEditForm {
   @ApiPropertyOptional(callbackUrl)

@@ -74,6 +74,7 @@ export function sizeOfPixels(text: string): { size: ImageSize; resolution: Resol
   return BY_PIXELS.get(text);
 }
 
+/** False for `<w>x<h>`, which `parsePixelSize` reads. */
 export function isImageSize(text: string): text is ImageSize {
   return (IMAGE_SIZES as readonly string[]).includes(text);
 }

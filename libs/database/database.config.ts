@@ -1,6 +1,7 @@
 import { IsString, Matches } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
 
+/** The Postgres connection, its pool, and its time limits in ms. */
 export class DatabaseConfig {
   @Setting('DATABASE_URL', 'Postgres connection, postgresql://user:password@host:port/database.', {
     unit: 'URL',

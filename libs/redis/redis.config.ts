@@ -1,6 +1,7 @@
 import { IsString, Matches } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
 
+/** The Redis connection, the prefix of its keys, and its time limit in ms. */
 export class RedisConfig {
   @Setting('REDIS_URL', 'Redis connection, redis://user:password@host:port/database.', { unit: 'URL', secret: true })
   @IsString()

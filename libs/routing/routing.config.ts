@@ -1,5 +1,6 @@
 import { Setting, Within } from '#config/setting.js';
 
+/** When a circuit breaker opens, and how long a permit is valid; times in ms. */
 export class RoutingConfig {
   @Setting('PROVIDER_FAILURES', 'Failures of a provider in a row that open its circuit breaker.')
   @Within(1, 1_000)

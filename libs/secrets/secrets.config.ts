@@ -7,6 +7,7 @@ const MIN_LENGTH = 32;
 const MIN_VARIETY = 10;
 const WELL_KNOWN = /change.?me|example|secret.?key|password|placeholder|your.?key|0123456789|abcdefgh/i;
 
+/** The key that signs, hashes and encrypts, and the one before it. */
 export class SecretsConfig {
   @Setting(
     'SECRET_KEY',

@@ -1,6 +1,7 @@
 import { IsOptional } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
 
+/** Time limits of a task in ms, and how many starts and tasks are allowed. */
 export class TasksConfig {
   @Setting('TASK_DEADLINE_MS', 'A task that has not ended by then fails with generation_timeout.', { unit: 'ms' })
   @Within(1_000, 86_400_000)

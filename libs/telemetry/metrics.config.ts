@@ -1,6 +1,7 @@
 import { IsString } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
 
+/** Where metrics are served; never on the port of the API. */
 export class MetricsConfig {
   @Setting('METRICS_PORT', 'Port of /metrics, which no other port serves; 0 = no metrics.')
   @Within(0, 65_535)

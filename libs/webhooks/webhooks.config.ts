@@ -1,6 +1,7 @@
 import { ArrayMaxSize, Matches } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
 
+/** Time limit, concurrency and retries of deliveries, and how many endpoints an account may have. */
 export class WebhooksConfig {
   @Setting('WEBHOOK_TIMEOUT_MS', 'Time limit for a webhook’s receiver to answer.', { unit: 'ms' })
   @Within(100, 60_000)

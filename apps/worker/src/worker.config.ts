@@ -1,6 +1,7 @@
 import { IsBoolean, IsIn, IsIP, IsUrl } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
 
+/** What one worker runs at once, and how long images, tasks and usage are kept. */
 export class WorkerConfig {
   @Setting('WORKER_CONCURRENCY', 'Tasks one worker process runs at once.')
   @Within(1, 200)

@@ -1,6 +1,7 @@
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
+/** Whether prompts may order failures and delays from the sandbox. */
 export class SandboxConfig {
   @Setting('NODE_ENV', 'In production, the sandbox ignores directives in prompts unless SANDBOX_DIRECTIVES is true.')
   @IsString()

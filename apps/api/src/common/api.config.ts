@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { Setting, Within } from '#config/setting.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/image-request.js';
 
+/** Where the API listens, how it is reached from outside, and how long and how much it accepts. */
 export class ApiConfig {
   @Setting('PORT', 'Port the API listens on.')
   @Within(1, 65_535)

@@ -4,6 +4,7 @@ import { DescribeErrors, REQUEST_ID_HEADER } from '../common/describe.js';
 
 const BYTES = { schema: { type: 'string' as const, format: 'binary' } };
 
+/** Documents the image bytes, and a 304 for a client that has them. */
 export function DescribeFile(): MethodDecorator {
   return applyDecorators(
     ApiOperation({

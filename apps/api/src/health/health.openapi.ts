@@ -20,6 +20,7 @@ class ReadinessResponse {
   reasons!: UnreadyReason[];
 }
 
+/** Documents an answer that is 200 as long as the process can answer at all. */
 export function DescribeHealth(): MethodDecorator {
   return applyDecorators(
     ApiOperation({ operationId: 'getHealth', summary: 'Whether the process runs' }),
@@ -27,6 +28,7 @@ export function DescribeHealth(): MethodDecorator {
   );
 }
 
+/** Documents the same body with 200 and 503; it is no ErrorResponse. */
 export function DescribeReadiness(): MethodDecorator {
   return applyDecorators(
     ApiOperation({ operationId: 'getReadiness', summary: 'Whether the process can do its work' }),

@@ -26,6 +26,7 @@ import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER, TASK_HEADERS } fr
 
 const IMAGE_ERRORS = [400, 402, 409, 413, 415, 422, 429, 502, 504];
 
+/** `operationId` differs between the path with `/v1` and its alias. */
 export function DescribeGeneration(operationId: string): MethodDecorator {
   return applyDecorators(
     ApiOperation({
@@ -40,6 +41,7 @@ export function DescribeGeneration(operationId: string): MethodDecorator {
   );
 }
 
+/** Documents 202 with the task, or 200 with a quote. */
 export function DescribeAsyncGeneration(): MethodDecorator {
   return applyDecorators(
     ApiOperation({ operationId: 'generateImageAsync', summary: 'Generate an image without waiting' }),
@@ -52,6 +54,7 @@ export function DescribeAsyncGeneration(): MethodDecorator {
   );
 }
 
+/** Documents both bodies: JSON and multipart. */
 export function DescribeEdit(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
@@ -64,6 +67,7 @@ export function DescribeEdit(): MethodDecorator {
   );
 }
 
+/** Documents both bodies, and 202 with the task or 200 with a quote. */
 export function DescribeAsyncEdit(): MethodDecorator {
   return applyDecorators(
     ApiOperation({ operationId: 'editImageAsync', summary: 'Edit images without waiting' }),

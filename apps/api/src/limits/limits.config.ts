@@ -1,6 +1,7 @@
 import { IsOptional } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
 
+/** Requests per minute of keys that have no limits of their own. */
 export class LimitsConfig {
   @Setting('RATE_SUBMITS_PER_MINUTE', 'Image requests per minute of an API key; 0 = unlimited.')
   @Within(0, 1_000_000_000)

@@ -3,6 +3,7 @@ import { ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import { ModelListResponse, ModelView } from '#contract/model-view.js';
 import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/describe.js';
 
+/** Documents the list in the form of OpenAI, with fields of our own added. */
 export function DescribeModelList(): MethodDecorator {
   return applyDecorators(
     ApiOperation({ operationId: 'listModels', summary: 'List the models this key may use' }),
@@ -11,6 +12,7 @@ export function DescribeModelList(): MethodDecorator {
   );
 }
 
+/** Documents 404 for unknown models and for those that the key may not use. */
 export function DescribeModel(): MethodDecorator {
   return applyDecorators(
     ApiOperation({ operationId: 'getModel', summary: 'Look at one model' }),

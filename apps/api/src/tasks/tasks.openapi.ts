@@ -5,6 +5,7 @@ import { TASK_STATUSES } from '#tasks/task-status.js';
 import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/describe.js';
 import { MAX_WAIT_SECONDS } from './poll-query.js';
 
+/** Documents the poll and the long poll. */
 export function DescribeTask(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
@@ -39,6 +40,7 @@ export function DescribeTask(): MethodDecorator {
   );
 }
 
+/** Documents the event stream as text, because OpenAPI has no schema for events. */
 export function DescribeTaskEvents(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
@@ -58,6 +60,7 @@ export function DescribeTaskEvents(): MethodDecorator {
   );
 }
 
+/** Documents an answer that leaves out unknown tasks instead of failing. */
 export function DescribeTaskBatch(): MethodDecorator {
   return applyDecorators(
     ApiOperation({ operationId: 'getTasks', summary: 'Look at several tasks at once' }),
@@ -68,6 +71,7 @@ export function DescribeTaskBatch(): MethodDecorator {
   );
 }
 
+/** Documents what cancelling costs once a provider works. */
 export function DescribeCancel(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
@@ -87,6 +91,7 @@ function TaskIdParam(): MethodDecorator {
   return ApiParam({ name: 'taskId', example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' });
 }
 
+/** Documents the pages and filters of the list. */
 export function DescribeTaskList(): MethodDecorator {
   return applyDecorators(
     ApiOperation({ operationId: 'listTasks', summary: 'List your tasks, newest first' }),

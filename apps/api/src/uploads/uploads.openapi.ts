@@ -4,6 +4,7 @@ import { UploadResponse } from '#contract/upload-response.js';
 import { DescribeBodies } from '../docs/finish-document.js';
 import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/describe.js';
 
+/** Documents a form with one file. */
 export function DescribeUpload(): MethodDecorator {
   const file = { type: 'string', format: 'binary', description: 'PNG, JPEG or WebP, up to 20 MB.' };
   return applyDecorators(
@@ -27,6 +28,7 @@ export function DescribeUpload(): MethodDecorator {
   );
 }
 
+/** Documents a link that is always answered with 404. */
 export function DescribeUploadLink(): MethodDecorator {
   return applyDecorators(
     ApiOperation({

@@ -83,6 +83,7 @@ export class KeyView {
   spend!: SpendView;
 }
 
+/** Newest first, ended keys included; for a member, only their own. */
 export class KeyListView extends ListOf(KeyView) {}
 
 /** A key for a filter: its id and name, nothing more. */
@@ -94,6 +95,7 @@ export class KeyNameView {
   name!: string;
 }
 
+/** Newest first; all keys of the account, whoever asks. */
 export class KeyNameListView extends ListOf(KeyNameView) {}
 
 /** A key and the only sight of its secret. */

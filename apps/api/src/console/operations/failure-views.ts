@@ -38,6 +38,7 @@ export class FailureGroupView extends FailureKindBody {
   why_not!: string | null;
 }
 
+/** Failures of all accounts, grouped by error code, provider and model. */
 export class FailureListView extends ListOf(FailureGroupView, 'The kind that happened last first; 200 at most.') {}
 
 class OwnerView {

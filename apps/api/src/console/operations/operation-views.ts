@@ -75,6 +75,7 @@ export class ProviderStateView {
   drained!: DrainedView | null;
 }
 
+/** Providers of the catalog, and drained ones that have left it. */
 export class ProviderListView extends ListOf(ProviderStateView) {}
 
 /** A provider's calls in the time that was asked for. */
@@ -92,6 +93,7 @@ export class ProviderFiguresView {
   median_ms!: number | null;
 }
 
+/** Read from the tasks themselves, so it covers every process. */
 export class ProviderFiguresListView extends ListOf(
   ProviderFiguresView,
   'Image calls in the last hour; in a busy hour, those of the newest 5000 tasks.',
@@ -159,6 +161,7 @@ export class FinishedMinuteView {
   failed!: number;
 }
 
+/** One entry per minute, for the throughput chart. */
 export class FinishedMinutesView extends ListOf(FinishedMinuteView, 'The last sixty minutes, oldest first.') {}
 
 /** Why a provider gets no more work, for whoever sees it later. */

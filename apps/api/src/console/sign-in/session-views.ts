@@ -84,6 +84,7 @@ class OpenSessionView {
   last_seen_at!: string;
 }
 
+/** A user's own sessions that are still valid, newest first. */
 export class SessionListView extends ListOf(OpenSessionView) {}
 
 /** `currency`: of all amounts that the console shows. */
@@ -97,6 +98,7 @@ export function sessionView(session: Session, currency: string): SessionView {
   };
 }
 
+/** `currentId`: the session that asks. */
 export function sessionListView(rows: readonly SessionRow[], currentId: string): SessionListView {
   return {
     data: rows.map(({ id, userAgent, createdAt, lastSeenAt }) => ({

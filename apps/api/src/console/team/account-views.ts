@@ -93,6 +93,7 @@ export class AccountRowView extends OwnAccountView {
   tasks_in_flight!: number;
 }
 
+/** Every account of the installation, oldest first. */
 export class AccountListView extends ListOf(AccountRowView) {}
 
 /** The account and its first admin's link, which is shown once. */

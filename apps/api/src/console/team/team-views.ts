@@ -35,6 +35,7 @@ export class TeamPersonView {
   disabled_at!: string | null;
 }
 
+/** The users of one account, oldest first. */
 export class TeamView extends ListOf(TeamPersonView) {}
 
 /** An invitation nobody has accepted yet; its link was shown once. */
@@ -55,6 +56,7 @@ export class InvitationView {
   expires_at!: string;
 }
 
+/** Those that nobody has accepted, oldest first; expired ones too. */
 export class InvitationListView extends ListOf(InvitationView) {}
 
 /** A link that works once, and for how many hours. */

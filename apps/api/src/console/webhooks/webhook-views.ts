@@ -41,6 +41,7 @@ export class EndpointView {
   recent!: EndpointRecordView | null;
 }
 
+/** All endpoints of the account, newest first. */
 export class EndpointListView extends ListOf(EndpointView) {}
 
 class SecretView {
@@ -57,6 +58,7 @@ class SecretView {
   expires_at!: string | null;
 }
 
+/** Shows the full secrets, so only admins get it. */
 export class SecretListView extends ListOf(SecretView, 'Those that are valid, the current one first; two at most.') {}
 
 class AttemptView {
