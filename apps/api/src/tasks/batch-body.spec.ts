@@ -1,6 +1,6 @@
 import { checkedQuery } from '../common/contract-fields.js';
 import { batchBody } from './batch-body.js';
-import { PollQuery } from './poll-query.js';
+import { PollQuery } from './dto/poll-query.dto.js';
 
 /** In milliseconds. */
 const waitQuery = (query: object): number => (checkedQuery(PollQuery, query).wait ?? 0) * 1_000;

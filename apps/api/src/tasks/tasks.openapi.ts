@@ -3,7 +3,7 @@ import { ApiBody, ApiOperation, ApiParam, ApiQuery, ApiResponse } from '@nestjs/
 import { TaskBatchRequest, TaskBatchResponse, TaskListResponse, TaskResponse } from '#contract/task-view.js';
 import { TASK_STATUSES } from '#tasks/task-status.js';
 import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/describe.js';
-import { MAX_WAIT_SECONDS } from './poll-query.js';
+import { MAX_WAIT_SECONDS } from './dto/poll-query.dto.js';
 
 /** Documents the poll and the long poll. */
 export function DescribeTask(): MethodDecorator {

@@ -7,11 +7,11 @@ import type { ApiKeyRow } from '#accounts/api-keys.js';
 import type { Transaction } from '#database/queryable.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import type { Session } from '#accounts/session-store.js';
-import { budgetAfter } from '../budget-body.js';
+import { budgetAfter } from '../dto/budget-body.dto.js';
 import { AccountDefaults } from '../team/account-defaults.js';
-import { keySettings, type KeyChangeBody, type NewKeyBody } from './key-bodies.js';
+import { keySettings, type KeyChangeBody, type NewKeyBody } from './dto/key-bodies.dto.js';
 import { assertEnd, assertForMember, assertWithinAccount, isLimited } from './key-rules.js';
-import { keyView, type KeyNameView, type KeyView, type NewKeyView } from './key-view.js';
+import { keyView, type KeyNameView, type KeyView, type NewKeyView } from './dto/key-view.dto.js';
 
 const HOUR_MS = 3_600_000;
 

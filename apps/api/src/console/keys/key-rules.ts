@@ -2,7 +2,7 @@ import { AppError } from '#contract/app-error.js';
 import { microsOf } from '#contract/money.js';
 import type { ApiKeyRow } from '#accounts/api-keys.js';
 import type { Budget } from '#billing/budgets.js';
-import type { KeyChangeBody, NewKeyBody } from './key-bodies.js';
+import type { KeyChangeBody, NewKeyBody } from './dto/key-bodies.dto.js';
 
 type Limits = Partial<Record<(typeof LIMITS)[number], number | null | undefined>>;
 type Body = Omit<KeyChangeBody | NewKeyBody, 'name'>;

@@ -5,8 +5,8 @@ import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { AccountKeys } from './account-keys.js';
 import { ConsoleController } from '../console-controller.js';
-import { KeyChangeBody, NewKeyBody, RotateKeyBody } from './key-bodies.js';
-import { KeyListView, KeyNameListView, KeyView, NewKeyView } from './key-view.js';
+import { KeyChangeBody, NewKeyBody, RotateKeyBody } from './dto/key-bodies.dto.js';
+import { KeyListView, KeyNameListView, KeyView, NewKeyView } from './dto/key-view.dto.js';
 import { Session } from '../session.decorator.js';
 import { IdParam } from '../../common/params.js';
 

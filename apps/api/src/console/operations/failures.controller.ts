@@ -5,7 +5,7 @@ import { AuditLog } from '#accounts/audit-log.js';
 import { FailedTasks } from '#tasks/failed-tasks.js';
 import { RequestId } from '../../common/request.decorators.js';
 import { ConsoleController } from '../console-controller.js';
-import { daysAgo, FailedTasksQuery, FailuresQuery } from './failure-query.js';
+import { daysAgo, FailedTasksQuery, FailuresQuery } from './dto/failure-query.dto.js';
 import {
   FailedTaskPage,
   failedTaskView,
@@ -15,9 +15,8 @@ import {
   MOST_REDRIVEN,
   RedriveBody,
   RedriveView,
-  redriveView,
-} from './failure-views.js';
-import { Redrive, type RedriveOutcome } from './redrive.js';
+} from './dto/failure-views.dto.js';
+import { Redrive, redriveView, whyNot, type RedriveOutcome } from './redrive.js';
 import { ForRole } from '../roles.guard.js';
 import { Session } from '../session.decorator.js';
 
@@ -38,7 +37,8 @@ export class FailuresController {
   @Days()
   @ApiResponse({ status: 200, type: FailureListView })
   async groups(@Query() { days }: FailuresQuery): Promise<FailureListView> {
-    return { data: (await this.failed.groups(daysAgo(days))).map(groupView) };
+    const groups = await this.failed.groups(daysAgo(days));
+    return { data: groups.map((group) => groupView(group, whyNot(group.code))) };
   }
 
   @Get('tasks')

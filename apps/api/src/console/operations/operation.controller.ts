@@ -12,14 +12,14 @@ import {
   ProviderListView,
   QueueView,
   TestBody,
-} from './operation-views.js';
+} from './dto/operation-views.dto.js';
 import { Operation } from './operation.js';
 import { ProviderStates } from './provider-states.js';
 import { ProviderTest } from './provider-test.js';
 import { ForRole } from '../roles.guard.js';
 import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from '../tasks/task-log.interceptor.js';
-import { AcceptedTaskView } from '../tasks/task-views.js';
+import { AcceptedTaskView } from '../tasks/dto/task-views.dto.js';
 import { NameParam } from '../../common/params.js';
 import { RequestId } from '../../common/request.decorators.js';
 

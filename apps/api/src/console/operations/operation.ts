@@ -2,7 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { QueueLine } from '#queue/queue-line.js';
 import { ServiceTimes } from '#queue/service-times.js';
 import { TaskFigures } from '#tasks/task-figures.js';
-import { workerView, type FinishedMinuteView, type ProviderFiguresView, type QueueView } from './operation-views.js';
+import {
+  workerView,
+  type FinishedMinuteView,
+  type ProviderFiguresView,
+  type QueueView,
+} from './dto/operation-views.dto.js';
 import { unavailable } from './unavailable.js';
 
 /** What providers and queue have done. */

@@ -3,7 +3,7 @@ import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import type { Catalogue } from '#catalogue/catalogue.js';
 import { LimiterState } from '#routing/limiter-state.js';
 import { ProviderSwitches } from '#routing/provider-switches.js';
-import type { ProviderStateView } from './operation-views.js';
+import type { ProviderStateView } from './dto/operation-views.dto.js';
 import { unavailable } from './unavailable.js';
 
 /** How providers are, and which of them are switched off. */

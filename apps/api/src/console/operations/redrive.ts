@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { FailedTasks, isWorthRedriving, type FailedOrder } from '#tasks/failed-tasks.js';
+import type { RedriveView } from './dto/failure-views.dto.js';
 import { DrawAgain, type Payer } from '../tasks/draw-again.js';
 
 /** Orders that are given at a time, and how long until no more are begun. */
@@ -77,9 +78,18 @@ function ownerOf(order: FailedOrder): Payer {
   };
 }
 
-/** Why failures of a kind are not drawn anew; undefined where they are. */
-export function whyNot(code: string): string | undefined {
-  if (isWorthRedriving(code)) return undefined;
+/** `next` is the cursor of what the batch had no room for; null when it was all. */
+export function redriveView({ redriven, refused }: RedriveOutcome, next: string | null): RedriveView {
+  return {
+    redriven: redriven.map(({ id, newId }) => ({ task_id: id, new_task_id: newId })),
+    refused: refused.map(({ id, reason }) => ({ task_id: id, code: reason.code, message: reason.message })),
+    next,
+  };
+}
+
+/** Why failures of a kind are not drawn anew; null where they are. */
+export function whyNot(code: string): string | null {
+  if (isWorthRedriving(code)) return null;
   if (code === 'moderation_blocked') return 'The provider refused what was asked for, and would again.';
   return 'The request itself was at fault, and would fail again.';
 }
@@ -89,7 +99,7 @@ function judged(order: FailedOrder | undefined): FailedOrder {
   if (order === undefined) throw new AppError('task_not_found', 'There is no such failed task any more.');
   if (order.redrivenAs !== null) throw new AppError('already_exists', 'It was re-driven already.');
   const problem = whyNot(order.code);
-  if (problem !== undefined) throw new AppError('invalid_value', problem);
+  if (problem !== null) throw new AppError('invalid_value', problem);
   if (order.accountDisabled) throw new AppError('account_disabled', 'Its account is disabled.');
   if (order.keyEnded) throw new AppError('invalid_api_key', 'Its key is revoked or has expired.');
   if (order.models.length > 0 && !order.models.includes(order.model)) {

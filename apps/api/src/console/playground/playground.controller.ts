@@ -13,7 +13,7 @@ import { modelViewOf } from '../../models/model-view-of.js';
 import { ConsoleController } from '../console-controller.js';
 import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from '../tasks/task-log.interceptor.js';
-import { AcceptedTaskView } from '../tasks/task-views.js';
+import { AcceptedTaskView } from '../tasks/dto/task-views.dto.js';
 
 /** Draws with the account's own hidden key, in the very way that keys of callers do. */
 @ConsoleController('Playground')

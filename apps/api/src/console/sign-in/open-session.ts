@@ -7,7 +7,7 @@ import { SessionStore, type Session } from '#accounts/session-store.js';
 import type { Browser } from '../browser.decorator.js';
 import { WithCookies } from '../cookies.interceptor.js';
 import { SessionCookie } from '../session-cookie.js';
-import { sessionView, type SessionView } from './session-views.js';
+import { sessionView, type SessionView } from './dto/session-views.dto.js';
 import { signInFailed } from './password-sign-in.js';
 
 /** Begins and ends the session of a browser. */

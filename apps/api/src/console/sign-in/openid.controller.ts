@@ -12,7 +12,7 @@ import { CookiesInterceptor, WithCookies } from '../cookies.interceptor.js';
 import { BegunCookie } from './begun-cookie.js';
 import { OpenIdSignIn } from './openid-sign-in.js';
 import { OpenSession } from './open-session.js';
-import { LinkBody } from './sign-in-bodies.js';
+import { LinkBody } from './dto/sign-in-bodies.dto.js';
 import { SignInLimits } from './sign-in-limits.js';
 
 const SEE_OTHER = 303;

@@ -5,7 +5,13 @@ import { PersonStore, type Person } from '#accounts/person-store.js';
 import type { Session } from '#accounts/session-store.js';
 import { networkOf } from '../../common/network-of.js';
 import { FailedSignIns } from './failed-sign-ins.js';
-import type { ChangePasswordBody, FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './sign-in-bodies.js';
+import type {
+  ChangePasswordBody,
+  FirstAdminBody,
+  JoinBody,
+  ResetPasswordBody,
+  SignInBody,
+} from './dto/sign-in-bodies.dto.js';
 import { SignInLimits } from './sign-in-limits.js';
 
 /**

@@ -3,10 +3,10 @@ import { ApiResponse } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
 import { PersonStore } from '#accounts/person-store.js';
 import { ConsoleController } from '../console-controller.js';
-import { NameBody } from '../name-body.js';
+import { NameBody } from '../dto/name-body.dto.js';
 import { OpenSession } from './open-session.js';
 import { Session } from '../session.decorator.js';
-import { SessionView } from './session-views.js';
+import { SessionView } from './dto/session-views.dto.js';
 
 /** What people say of themselves. */
 @ConsoleController('Sessions', 'person')

@@ -8,8 +8,8 @@ import { ConsoleController } from '../console-controller.js';
 import { Session } from '../session.decorator.js';
 import { PasswordGuard } from './password.guard.js';
 import { PasswordSignIn } from './password-sign-in.js';
-import { SessionListView, sessionListView } from './session-views.js';
-import { ChangePasswordBody } from './sign-in-bodies.js';
+import { SessionListView, sessionListView } from './dto/session-views.dto.js';
+import { ChangePasswordBody } from './dto/sign-in-bodies.dto.js';
 import { IdParam } from '../../common/params.js';
 
 /** What a person sees and changes of their own. */

@@ -9,8 +9,8 @@ import { OpenSession } from './open-session.js';
 import { PasswordGuard } from './password.guard.js';
 import { PasswordSignIn } from './password-sign-in.js';
 import { Session } from '../session.decorator.js';
-import { SessionView } from './session-views.js';
-import { FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './sign-in-bodies.js';
+import { SessionView } from './dto/session-views.dto.js';
+import { FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './dto/sign-in-bodies.dto.js';
 
 /** How one comes in, and out. */
 @ConsoleController('Sign-in')

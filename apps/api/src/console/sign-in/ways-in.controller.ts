@@ -5,7 +5,7 @@ import { SignInConfig } from '#accounts/sign-in.config.js';
 import { Public } from '../../auth/api-key.guard.js';
 import { ConsoleController } from '../console-controller.js';
 import { OpenIdSignIn } from './openid-sign-in.js';
-import { SignInView } from './session-views.js';
+import { SignInView } from './dto/session-views.dto.js';
 
 /** What the sign-in page offers. */
 @ConsoleController('Sign-in', 'sign-in')

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { SearchTasks } from '#tasks/search-tasks.js';
 import { TaskStore, type TaskListQuery } from '#tasks/task-store.js';
 import { ShownTasks } from './shown-tasks.js';
-import type { ConsoleTaskPage } from './task-views.js';
+import type { ConsoleTaskPage } from './dto/task-views.dto.js';
 
 const EMPTY: ConsoleTaskPage = { data: [], has_more: false, next: null, searched_until: null };
 

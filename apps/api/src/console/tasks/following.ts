@@ -4,7 +4,7 @@ import { TaskPartialsListener } from '#tasks/task-partials.js';
 import type { TaskSummary } from '#tasks/task.js';
 import type { EventStream } from '../../common/event-stream.js';
 import { FollowTask } from '../../tasks/follow-task.js';
-import type { PartialPictureView } from './task-views.js';
+import type { PartialPictureView } from './dto/task-views.dto.js';
 
 /** The event stream of a task with its partial images. */
 @Injectable()

@@ -8,7 +8,7 @@ import { TaskStore } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
 import { Following } from './following.js';
 import { ShownTasks } from './shown-tasks.js';
-import type { ConsoleTaskView } from './task-views.js';
+import type { ConsoleTaskView } from './dto/task-views.dto.js';
 
 /** One task that a request of the console names. Another account's is none: `task_not_found`. */
 @Injectable()

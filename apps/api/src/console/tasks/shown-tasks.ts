@@ -16,7 +16,7 @@ import {
   type ConsoleTaskRow,
   type ConsoleTaskView,
   type TaskDeliveryView,
-} from './task-views.js';
+} from './dto/task-views.dto.js';
 
 const SHOWN_PROMPT = 200;
 const MAX_DELIVERIES = 100;

@@ -1,7 +1,7 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { tap, type Observable } from 'rxjs';
-import type { AcceptedTaskView, ConsoleTaskView } from './task-views.js';
+import type { AcceptedTaskView, ConsoleTaskView } from './dto/task-views.dto.js';
 
 type Answer = AcceptedTaskView | ConsoleTaskView;
 

@@ -11,8 +11,8 @@ import { DrawAgain } from './draw-again.js';
 import { OwnTasks } from './own-tasks.js';
 import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from './task-log.interceptor.js';
-import { ConsoleTaskQuery } from './task-query.js';
-import { AcceptedTaskView, ConsoleTaskPage, ConsoleTaskView, PartialPictureView } from './task-views.js';
+import { ConsoleTaskQuery } from './dto/task-query.dto.js';
+import { AcceptedTaskView, ConsoleTaskPage, ConsoleTaskView, PartialPictureView } from './dto/task-views.dto.js';
 import { TaskIdParam } from '../../common/params.js';
 import { RequestId } from '../../common/request.decorators.js';
 

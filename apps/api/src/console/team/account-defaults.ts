@@ -3,7 +3,7 @@ import { AccountStore, type AccountLimits } from '#accounts/account-store.js';
 import { AccountsConfig } from '#accounts/accounts.config.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
-import type { AccountDefaultsView, AccountLimitsView } from './account-views.js';
+import type { AccountDefaultsView, AccountLimitsView } from './dto/account-views.dto.js';
 
 /** What holds for an account whose operators have set nothing; 0 = unlimited. */
 @Injectable()

@@ -2,16 +2,16 @@ import { Body, Get, Param, Patch, Post } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
-import { AccountChangeBody, NewAccountBody } from './account-bodies.js';
-import { AccountListView, AccountRowView, NewAccountView, type AccountLimitsView } from './account-views.js';
+import { AccountChangeBody, NewAccountBody } from './dto/account-bodies.dto.js';
+import { AccountListView, AccountRowView, NewAccountView, type AccountLimitsView } from './dto/account-views.dto.js';
 import { Accounts } from './accounts.js';
 import { ConsoleController } from '../console-controller.js';
 import { Invitations } from './invitations.js';
 import { ForRole } from '../roles.guard.js';
 import { Session } from '../session.decorator.js';
 import { IdParam } from '../../common/params.js';
-import { InviteAdminBody } from './team-bodies.js';
-import { LinkView, linkView } from './team-views.js';
+import { InviteAdminBody } from './dto/team-bodies.dto.js';
+import { LinkView, linkView } from './dto/team-views.dto.js';
 
 /** The accounts of the installation, for its operators. */
 @ConsoleController('Accounts', 'accounts')

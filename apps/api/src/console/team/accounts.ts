@@ -6,11 +6,11 @@ import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { AccountStore, newAccountId, type Account } from '#accounts/account-store.js';
 import { TaskFigures } from '#tasks/task-figures.js';
-import { accountLimits, type AccountChangeBody, type NewAccountBody } from './account-bodies.js';
+import { accountLimits, type AccountChangeBody, type NewAccountBody } from './dto/account-bodies.dto.js';
 import { AccountDefaults, limitsView } from './account-defaults.js';
-import type { AccountRowView, OwnAccountView } from './account-views.js';
-import { budgetAfter } from '../budget-body.js';
-import { budgetView } from '../budget-view.js';
+import type { AccountRowView, OwnAccountView } from './dto/account-views.dto.js';
+import { budgetAfter } from '../dto/budget-body.dto.js';
+import { budgetView } from '../dto/budget-view.dto.js';
 
 /** The accounts of the installation: their figures and their limits, never what they draw. */
 @Injectable()

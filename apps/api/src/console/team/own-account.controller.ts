@@ -1,10 +1,10 @@
 import { Body, Get, Patch } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
-import { OwnAccountView } from './account-views.js';
+import { OwnAccountView } from './dto/account-views.dto.js';
 import { Accounts } from './accounts.js';
 import { ConsoleController } from '../console-controller.js';
-import { NameBody } from '../name-body.js';
+import { NameBody } from '../dto/name-body.dto.js';
 import { ForRole } from '../roles.guard.js';
 import { Session } from '../session.decorator.js';
 

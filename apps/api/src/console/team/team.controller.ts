@@ -8,9 +8,9 @@ import { PersonStore, type Person } from '#accounts/person-store.js';
 import { ConsoleController } from '../console-controller.js';
 import { Invitations } from './invitations.js';
 import { ForRole } from '../roles.guard.js';
-import { InviteBody, PersonChangeBody } from './team-bodies.js';
-import { InvitationListView, invitationView, LinkView, linkView, personView } from './team-views.js';
-import { TeamPersonView, TeamView } from './team-views.js';
+import { InviteBody, PersonChangeBody } from './dto/team-bodies.dto.js';
+import { InvitationListView, invitationView, LinkView, linkView, personView } from './dto/team-views.dto.js';
+import { TeamPersonView, TeamView } from './dto/team-views.dto.js';
 import { Session } from '../session.decorator.js';
 import { IdParam } from '../../common/params.js';
 

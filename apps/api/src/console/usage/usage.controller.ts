@@ -7,7 +7,7 @@ import { TaskFigures } from '#tasks/task-figures.js';
 import { ConsoleController } from '../console-controller.js';
 import { csvFile } from '../csv.js';
 import { Session } from '../session.decorator.js';
-import { UsageQuery, usageSpan } from './usage-query.js';
+import { UsageQuery, usageSpan } from './dto/usage-query.dto.js';
 
 class UsageView {
   @ApiProperty({ format: 'date-time' })

@@ -7,7 +7,7 @@ import { DeliveryLogStore, type DeliveryQuery } from '#webhooks/delivery-log-sto
 import { WebhookEndpointStore, type WebhookEndpoint } from '#webhooks/endpoint-store.js';
 import { WebhookSecretStore } from '#webhooks/secret-store.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
-import type { EndpointChangeBody, NewEndpointBody } from './webhook-bodies.js';
+import type { EndpointChangeBody, NewEndpointBody } from './dto/webhook-bodies.dto.js';
 import {
   deliveryView,
   endpointView,
@@ -16,7 +16,7 @@ import {
   type EndpointListView,
   type EndpointView,
   type SecretListView,
-} from './webhook-views.js';
+} from './dto/webhook-views.dto.js';
 
 const HOUR_MS = 3_600_000;
 const MAX_URL_LENGTH = 2_048;

@@ -6,12 +6,12 @@ import { AuditLog } from '#accounts/audit-log.js';
 import { DELIVERY_STATES } from '#webhooks/next-step.js';
 import { shownUrl } from '#webhooks/shown-url.js';
 import { AccountWebhooks } from './account-webhooks.js';
-import { DeliveryPageQuery } from './delivery-query.js';
+import { DeliveryPageQuery } from './dto/delivery-query.dto.js';
 import { ConsoleController } from '../console-controller.js';
 import { ForRole } from '../roles.guard.js';
 import { Session } from '../session.decorator.js';
-import { EndpointChangeBody, NewEndpointBody, RotateSecretBody } from './webhook-bodies.js';
-import { DeliveryPage, EndpointListView, EndpointView, SecretListView, SentTestView } from './webhook-views.js';
+import { EndpointChangeBody, NewEndpointBody, RotateSecretBody } from './dto/webhook-bodies.dto.js';
+import { DeliveryPage, EndpointListView, EndpointView, SecretListView, SentTestView } from './dto/webhook-views.dto.js';
 import { IdParam } from '../../common/params.js';
 
 const OVERLAP_HOURS = 24;

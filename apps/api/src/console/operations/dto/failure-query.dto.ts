@@ -1,9 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
 import { IsOptional } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
-import { SpelledBy } from '../../common/contract-fields.js';
-import { AfterTask, DEFAULT_LIMIT, orAbsent, PageLimit } from '../../common/query-fields.js';
-import { MOST_DAYS } from './failure-views.js';
+import { SpelledBy } from '../../../common/contract-fields.js';
+import { AfterTask, DEFAULT_LIMIT, orAbsent, PageLimit } from '../../../common/query-fields.js';
+import { MOST_DAYS } from './failure-views.dto.js';
 
 const DAY_MS = 86_400_000;
 const USUAL_DAYS = 7;

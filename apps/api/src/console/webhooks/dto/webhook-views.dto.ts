@@ -4,7 +4,7 @@ import type { LoggedDelivery } from '#webhooks/delivery-log-store.js';
 import type { EndpointRecord, WebhookEndpoint } from '#webhooks/endpoint-store.js';
 import { ATTEMPT_ERRORS, DELIVERY_STATES, type AttemptError, type DeliveryState } from '#webhooks/next-step.js';
 import type { WebhookSecret } from '#webhooks/secret-store.js';
-import { ListOf, PageOf } from '../list-views.js';
+import { ListOf, PageOf } from '../../dto/list-views.dto.js';
 
 class EndpointRecordView {
   @ApiProperty({ type: 'integer', description: 'Of its newest 100 deliveries.' })

@@ -3,9 +3,9 @@ import { IsArray, IsBoolean, IsDefined, IsIn, IsInt, IsOptional, IsString, Max, 
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/image-request.js';
 import { KEY_SCOPES, type ApiKeyRow, type ApiKeySettings, type KeyScope } from '#accounts/api-keys.js';
-import { BudgetBody } from '../budget-body.js';
-import { IsLimit, IsWeight } from '../limit-body.js';
-import { IsName } from '../name-body.js';
+import { BudgetBody } from '../../dto/budget-body.dto.js';
+import { IsLimit, IsWeight } from '../../dto/limit-body.dto.js';
+import { IsName } from '../../dto/name-body.dto.js';
 
 const MAX_MODELS = 100;
 const MAX_OVERLAP_HOURS = 720;

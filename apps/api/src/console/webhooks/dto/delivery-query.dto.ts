@@ -1,6 +1,6 @@
 import { DELIVERY_STATES, type DeliveryState } from '#webhooks/next-step.js';
-import { KnownFiltersOnly } from '../../common/contract-fields.js';
-import { DEFAULT_LIMIT, PageLimit, QueryChoice, QueryText } from '../../common/query-fields.js';
+import { KnownFiltersOnly } from '../../../common/contract-fields.js';
+import { DEFAULT_LIMIT, PageLimit, QueryChoice, QueryText } from '../../../common/query-fields.js';
 
 /** The query of the log of deliveries. */
 @KnownFiltersOnly()

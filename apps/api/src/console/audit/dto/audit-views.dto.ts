@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AUDIT_ACTIONS, auditSentence, type AuditAction } from '#accounts/audit-actions.js';
 import type { AuditEntry } from '#accounts/audit-log.js';
-import { PageOf } from '../list-views.js';
+import { PageOf } from '../../dto/list-views.dto.js';
 
 class AuditPersonView {
   @ApiProperty()

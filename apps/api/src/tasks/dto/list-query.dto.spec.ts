@@ -1,5 +1,5 @@
-import { checkedQuery } from '../common/contract-fields.js';
-import { ListQuery } from './list-query.js';
+import { checkedQuery } from '../../common/contract-fields.js';
+import { ListQuery } from './list-query.dto.js';
 
 const listQuery = (query: object): ListQuery => checkedQuery(ListQuery, query);
 

@@ -3,7 +3,7 @@ import type { Invitation } from '#accounts/link-store.js';
 import { ROLES, type Role } from '#accounts/person-rules.js';
 import type { Person } from '#accounts/person-store.js';
 import { LINK_HOURS } from '#accounts/link-store.js';
-import { ListOf } from '../list-views.js';
+import { ListOf } from '../../dto/list-views.dto.js';
 
 /** How somebody may sign in. */
 const WAYS = ['password', 'openid'] as const;

@@ -4,8 +4,7 @@ import { Rule } from '#contract/field-rule.js';
 import type { FailedTask } from '#tasks/failed-tasks.js';
 import type { FailureGroup } from '#tasks/sweep.sql.js';
 import { isTaskId } from '#tasks/task-id.js';
-import { whyNot, type RedriveOutcome } from './redrive.js';
-import { ListOf, PageOf } from '../list-views.js';
+import { ListOf, PageOf } from '../../dto/list-views.dto.js';
 
 /** Failed tasks that one call draws anew at most. */
 export const MOST_REDRIVEN = 100;
@@ -161,9 +160,9 @@ export class RedriveView {
   next!: string | null;
 }
 
-/** The group with its reason, if its kind of failure can't be re-driven. */
-export function groupView({ latestAt, ...group }: FailureGroup): FailureGroupView {
-  return { ...group, latest_at: latestAt.toISOString(), why_not: whyNot(group.code) ?? null };
+/** `whyNot`: why its kind of failure can't be re-driven. */
+export function groupView({ latestAt, ...group }: FailureGroup, whyNot: string | null): FailureGroupView {
+  return { ...group, latest_at: latestAt.toISOString(), why_not: whyNot };
 }
 
 /** The row of a failed task in the console's words. */
@@ -175,14 +174,5 @@ export function failedTaskView(task: FailedTask): FailedTaskView {
     failed_at: task.finishedAt.toISOString(),
     message: task.message,
     redriven_as: task.redrivenAs,
-  };
-}
-
-/** `next` is the cursor of what the batch had no room for; null when it was all. */
-export function redriveView({ redriven, refused }: RedriveOutcome, next: string | null): RedriveView {
-  return {
-    redriven: redriven.map(({ id, newId }) => ({ task_id: id, new_task_id: newId })),
-    refused: refused.map(({ id, reason }) => ({ task_id: id, code: reason.code, message: reason.message })),
-    next,
   };
 }

@@ -1,6 +1,6 @@
 import { AUDIT_KINDS, type AuditKind } from '#accounts/audit-actions.js';
-import { KnownFiltersOnly } from '../../common/contract-fields.js';
-import { DEFAULT_LIMIT, PageLimit, QueryChoice, QueryText } from '../../common/query-fields.js';
+import { KnownFiltersOnly } from '../../../common/contract-fields.js';
+import { DEFAULT_LIMIT, PageLimit, QueryChoice, QueryText } from '../../../common/query-fields.js';
 
 /** Which entries of the audit log are wanted. */
 @KnownFiltersOnly()

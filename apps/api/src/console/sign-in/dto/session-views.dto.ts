@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ROLES, type Role } from '#accounts/person-rules.js';
 import type { Session, SessionRow } from '#accounts/session-store.js';
-import { isOperator } from '../roles.guard.js';
-import { ListOf } from '../list-views.js';
+import { isOperator } from '../../roles.guard.js';
+import { ListOf } from '../../dto/list-views.dto.js';
 
 class PersonView {
   @ApiProperty()

@@ -5,8 +5,8 @@ import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { textProblem } from '#contract/text-rules.js';
 import { storedEmailOf } from '#accounts/person-rules.js';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '#accounts/passwords.js';
-import { SpelledBy } from '../../common/contract-fields.js';
-import { IsName } from '../name-body.js';
+import { SpelledBy } from '../../../common/contract-fields.js';
+import { IsName } from '../../dto/name-body.dto.js';
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 

@@ -5,7 +5,7 @@ import { TaskErrorView, TaskEventView, TaskSizesView, type TaskView } from '#con
 import type { TaskDetail } from '#tasks/task-details.js';
 import type { TaskOptions, TaskSummary } from '#tasks/task.js';
 import { DELIVERY_STATES, type DeliveryState } from '#webhooks/next-step.js';
-import { PageOf } from '../list-views.js';
+import { PageOf } from '../../dto/list-views.dto.js';
 
 class TaskKeyView {
   @ApiProperty()

@@ -3,8 +3,8 @@ import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/
 import { decimalOf } from '#contract/money.js';
 import { KEY_SCOPES, type ApiKeyRow, type KeyScope } from '#accounts/api-keys.js';
 import type { Budget } from '#billing/budgets.js';
-import { budgetView, BudgetView, SpendView } from '../budget-view.js';
-import { ListOf } from '../list-views.js';
+import { budgetView, BudgetView, SpendView } from '../../dto/budget-view.dto.js';
+import { ListOf } from '../../dto/list-views.dto.js';
 
 /** The person who made a key. */
 export class KeyCreatorView {

@@ -3,8 +3,8 @@ import { IsIn, IsOptional } from 'class-validator';
 import { AppError } from '#contract/app-error.js';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { USAGE_GROUPS, type UsageGroup } from '#tasks/sweep.sql.js';
-import { SpelledBy } from '../../common/contract-fields.js';
-import { orAbsent } from '../../common/query-fields.js';
+import { SpelledBy } from '../../../common/contract-fields.js';
+import { orAbsent } from '../../../common/query-fields.js';
 
 const DAY_MS = 86_400_000;
 /** Longest time that is asked for at once, and the usual one, in days. */

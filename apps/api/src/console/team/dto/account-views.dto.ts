@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { BudgetView, SpendView } from '../budget-view.js';
-import { LinkView } from './team-views.js';
-import { ListOf } from '../list-views.js';
+import { BudgetView, SpendView } from '../../dto/budget-view.dto.js';
+import { LinkView } from './team-views.dto.js';
+import { ListOf } from '../../dto/list-views.dto.js';
 
 const Limit = () => ApiProperty({ type: 'integer', nullable: true });
 const Default = () => ApiProperty({ type: 'integer' });

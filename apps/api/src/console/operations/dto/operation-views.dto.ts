@@ -3,8 +3,8 @@ import { IsOptional, IsString, Matches } from 'class-validator';
 import { CostView } from '#contract/cost-view.js';
 import type { LiveWorker } from '#queue/service-times.js';
 import { DRAIN_REASON } from '#routing/provider-switches.js';
-import { MayBeMissing } from '../../common/contract-fields.js';
-import { ListOf } from '../list-views.js';
+import { MayBeMissing } from '../../../common/contract-fields.js';
+import { ListOf } from '../../dto/list-views.dto.js';
 
 class DrainedView {
   @ApiProperty({ format: 'date-time' })

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsBoolean, IsDefined, IsIn, IsOptional, IsString } from 'class-validator';
 import { ROLES, type Role } from '#accounts/person-rules.js';
-import { IsEmailAddress } from '../sign-in/sign-in-bodies.js';
+import { IsEmailAddress } from '../../sign-in/dto/sign-in-bodies.dto.js';
 
 const IsRole = () => IsIn(ROLES, { message: `role must be one of ${ROLES.join(', ')}` });
 

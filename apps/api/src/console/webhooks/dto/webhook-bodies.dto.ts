@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsDefined, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { Rule } from '#contract/field-rule.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
-import { MayBeMissing } from '../../common/contract-fields.js';
+import { MayBeMissing } from '../../../common/contract-fields.js';
 
 const MAX_OVERLAP_HOURS = 720;
 

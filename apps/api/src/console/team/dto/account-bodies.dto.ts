@@ -1,10 +1,10 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsBoolean, IsDefined, IsOptional, IsString } from 'class-validator';
 import type { AccountLimits } from '#accounts/account-store.js';
-import { BudgetBody } from '../budget-body.js';
-import { IsLimit, IsWeight } from '../limit-body.js';
-import { IsName } from '../name-body.js';
-import { IsEmailAddress } from '../sign-in/sign-in-bodies.js';
+import { BudgetBody } from '../../dto/budget-body.dto.js';
+import { IsLimit, IsWeight } from '../../dto/limit-body.dto.js';
+import { IsName } from '../../dto/name-body.dto.js';
+import { IsEmailAddress } from '../../sign-in/dto/sign-in-bodies.dto.js';
 
 /** What operators set for all keys of an account together. */
 class AccountSettingsBody extends BudgetBody {

@@ -2,8 +2,8 @@ import { applyDecorators } from '@nestjs/common';
 import { IsIn, IsOptional } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { TASK_STATUSES, type TaskStatus } from '#tasks/task-status.js';
-import { SpelledBy } from '../common/contract-fields.js';
-import { AfterTask, DEFAULT_LIMIT, orAbsent, orInteger, PageLimit } from '../common/query-fields.js';
+import { SpelledBy } from '../../common/contract-fields.js';
+import { AfterTask, DEFAULT_LIMIT, orAbsent, orInteger, PageLimit } from '../../common/query-fields.js';
 
 /** A status of a task. */
 export function StatusOfTask(): PropertyDecorator {

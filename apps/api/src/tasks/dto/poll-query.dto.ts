@@ -1,7 +1,7 @@
 import { IsIn, IsOptional } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
-import { SpelledBy } from '../common/contract-fields.js';
-import { orAbsent } from '../common/query-fields.js';
+import { SpelledBy } from '../../common/contract-fields.js';
+import { orAbsent } from '../../common/query-fields.js';
 
 /** The longest a poll can ask to be held, in seconds. */
 export const MAX_WAIT_SECONDS = 60;

@@ -1,7 +1,7 @@
 import type { TaskStatus } from '#tasks/task-status.js';
-import { KnownFiltersOnly } from '../../common/contract-fields.js';
-import { AfterTask, DEFAULT_LIMIT, PageLimit, QueryText } from '../../common/query-fields.js';
-import { StatusOfTask, UnixSecond } from '../../tasks/list-query.js';
+import { KnownFiltersOnly } from '../../../common/contract-fields.js';
+import { AfterTask, DEFAULT_LIMIT, PageLimit, QueryText } from '../../../common/query-fields.js';
+import { StatusOfTask, UnixSecond } from '../../../tasks/dto/list-query.dto.js';
 
 /** The query of the console's list of tasks. */
 @KnownFiltersOnly()
