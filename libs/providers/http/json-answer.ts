@@ -57,7 +57,7 @@ class AnswerReader {
   private tokens = 0;
   private depth = 0;
   /** The text that is being read, as far as it is here; undefined between texts. */
-  private begun: { readonly parts: Buffer[]; bytes: number } | undefined;
+  private current: { readonly parts: Buffer[]; bytes: number } | undefined;
   private sink: Base64Sink | undefined;
   private isEscaped = false;
 
@@ -65,12 +65,12 @@ class AnswerReader {
 
   take(piece: Buffer): void {
     for (let at = 0; at < piece.length;) {
-      at = this.begun === undefined ? this.between(piece, at) : this.inside(this.begun, piece, at);
+      at = this.current === undefined ? this.between(piece, at) : this.inside(this.current, piece, at);
     }
   }
 
   async end(): Promise<JsonAnswer> {
-    if (this.begun !== undefined) throw new UnusableAnswer('the answer breaks off');
+    if (this.current !== undefined) throw new UnusableAnswer('the answer breaks off');
     return new JsonAnswer((await this.lean.joined()).toString(), this.long);
   }
 
@@ -81,7 +81,7 @@ class AnswerReader {
     if (at < piece.length) {
       at += 1;
       this.token();
-      this.begun = { parts: [], bytes: 0 };
+      this.current = { parts: [], bytes: 0 };
     }
     this.keep(piece.subarray(start, at));
     return at;
@@ -100,20 +100,20 @@ class AnswerReader {
   }
 
   /** Up to the end of the text, without its quote; behind that when it ends here. */
-  private inside(begun: NonNullable<AnswerReader['begun']>, piece: Buffer, start: number): number {
+  private inside(current: NonNullable<AnswerReader['current']>, piece: Buffer, start: number): number {
     const end = this.textEnd(piece, start);
     const text = piece.subarray(start, end);
     if (this.sink === undefined) {
-      begun.parts.push(text);
-      begun.bytes += text.length;
+      current.parts.push(text);
+      current.bytes += text.length;
     } else this.sink.write(text.toString('latin1'));
-    if (begun.bytes > MAX_TEXT_BYTES && this.sink === undefined) {
+    if (current.bytes > MAX_TEXT_BYTES && this.sink === undefined) {
       this.sink = new Base64Sink(this.maxBytes);
-      for (const part of begun.parts) this.sink.write(part.toString('latin1'));
-      begun.parts.length = 0;
+      for (const part of current.parts) this.sink.write(part.toString('latin1'));
+      current.parts.length = 0;
     }
     if (end === piece.length) return end;
-    this.close(begun.parts);
+    this.close(current.parts);
     return end + 1;
   }
 
@@ -128,7 +128,7 @@ class AnswerReader {
   }
 
   private close(parts: readonly Buffer[]): void {
-    this.begun = undefined;
+    this.current = undefined;
     if (this.sink === undefined) {
       for (const part of parts) this.keep(part);
     } else {

@@ -9,7 +9,7 @@ import { Browser } from '../browser.decorator.js';
 import { Cookies } from '../console-cookie.js';
 import { ConsoleController } from '../console-controller.js';
 import { CookiesInterceptor, WithCookies } from '../cookies.interceptor.js';
-import { BegunCookie } from './begun-cookie.js';
+import { PendingSignInCookie } from './pending-sign-in-cookie.js';
 import { OpenIdSignIn } from './openid-sign-in.js';
 import { OpenSession } from './open-session.js';
 import { LinkBody } from './dto/sign-in-bodies.dto.js';
@@ -35,7 +35,7 @@ export class OpenIdController {
     private readonly signIn: OpenIdSignIn,
     private readonly session: OpenSession,
     private readonly limits: SignInLimits,
-    private readonly cookie: BegunCookie,
+    private readonly cookie: PendingSignInCookie,
     private readonly logger: Logger,
   ) {}
 
@@ -78,11 +78,11 @@ export class OpenIdController {
     @QueryString() query: string,
     @RequestId() requestId: string,
   ): Promise<WithCookies<Elsewhere>> {
-    const begun = this.cookie.read(cookies);
+    const pending = this.cookie.read(cookies);
     const answer = await this.orToSignIn(requestId, async () => {
       await this.limits.admit(browser.address);
-      if (begun === undefined) throw new OpenIdRefusal('not_begun');
-      const { person, action, details } = await this.signIn.finish(query, begun.checks, begun.link);
+      if (pending === undefined) throw new OpenIdRefusal('not_begun');
+      const { person, action, details } = await this.signIn.finish(query, pending.checks, pending.link);
       const { cookies: opened } = await this.session.open(browser, person, action, details);
       return new WithCookies(this.signIn.landing(), opened);
     });
@@ -91,7 +91,7 @@ export class OpenIdController {
 
   /** The address of the provider, and the cookie for the way back. */
   private async send(address: string, link: string | null): Promise<WithCookies<string>> {
-    await this.limits.admitBeginning(address);
+    await this.limits.admitStart(address);
     const { url, checks } = await this.signIn.begin();
     return new WithCookies(url, [this.cookie.set({ checks, link })]);
   }

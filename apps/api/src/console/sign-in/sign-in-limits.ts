@@ -42,7 +42,7 @@ export class SignInLimits {
   }
 
   /** The same for going to the provider, which the return is counted apart from. */
-  async admitBeginning(address: string): Promise<void> {
+  async admitStart(address: string): Promise<void> {
     await this.count(`sign-in:begun:${networkOf(address)}`, PER_ADDRESS);
   }
 

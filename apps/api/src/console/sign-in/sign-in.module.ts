@@ -6,7 +6,7 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { ApiConfig } from '../../common/api.config.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
 import { LimitsModule } from '../../limits/limits.module.js';
-import { BegunCookie } from './begun-cookie.js';
+import { PendingSignInCookie } from './pending-sign-in-cookie.js';
 import { FailedSignIns } from './failed-sign-ins.js';
 import { OpenSession } from './open-session.js';
 import { OpenIdSignIn } from './openid-sign-in.js';
@@ -43,7 +43,7 @@ const sealer = {
     FailedSignIns,
     OpenIdSignIn,
     openIdProvider,
-    BegunCookie,
+    PendingSignInCookie,
     sealer,
     SignInLimits,
     { provide: SIGN_IN_WINDOW_SECONDS, useValue: 900 },

@@ -11,10 +11,10 @@ const MAX_LENGTH = 2_000;
 /** What TextSealer binds the text to. */
 const ROW = 'cookie';
 
-/** A sign-in with the provider that a browser has begun. */
-export interface Begun {
+/** A sign-in that a browser has started at the provider. */
+export interface PendingSignIn {
   readonly checks: Checks;
-  /** The token of the one-time link that it began at. */
+  /** The token of the one-time link that it started from. */
   readonly link: string | null;
 }
 
@@ -23,7 +23,7 @@ export interface Begun {
  * another site; under plain http nothing but the way back gets to see it.
  */
 @Injectable()
-export class BegunCookie {
+export class PendingSignInCookie {
   private readonly cookie: ConsoleCookie;
 
   constructor(
@@ -34,8 +34,11 @@ export class BegunCookie {
     this.cookie = consoleCookie(publicUrlOf(config), 'darkroom_openid', scope);
   }
 
-  set(begun: Begun): CookieChange {
-    const { keyId, sealed } = this.sealer.seal(ROW, JSON.stringify({ ...begun, until: Date.now() + MINUTES * 60_000 }));
+  set(pending: PendingSignIn): CookieChange {
+    const { keyId, sealed } = this.sealer.seal(
+      ROW,
+      JSON.stringify({ ...pending, until: Date.now() + MINUTES * 60_000 }),
+    );
     const value = `${keyId}.${sealed.toString('base64url')}`;
     return setCookie(this.cookie, value, MINUTES * 60);
   }
@@ -45,14 +48,14 @@ export class BegunCookie {
   }
 
   /** Undefined when there is none of ours, or it is too old. */
-  read(cookies: Cookies): Begun | undefined {
+  read(cookies: Cookies): PendingSignIn | undefined {
     const text = cookies[this.cookie.name];
     if (text === undefined || text.length > MAX_LENGTH) return undefined;
     const [keyId = '', sealed = ''] = text.split('.');
     try {
       const opened = this.sealer.open(ROW, { keyId, sealed: Buffer.from(sealed, 'base64url') });
-      const { until, ...begun } = JSON.parse(opened) as Begun & { until: number };
-      return until > Date.now() ? begun : undefined;
+      const { until, ...pending } = JSON.parse(opened) as PendingSignIn & { until: number };
+      return until > Date.now() ? pending : undefined;
     } catch {
       return undefined;
     }
