@@ -6,7 +6,7 @@ import { TaskEstimates } from '#tasks/task-estimates.js';
 import { isTaskId } from '#tasks/task-id.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
-import { Following } from './following.js';
+import { StreamTask } from './stream-task.js';
 import { ShownTasks } from './shown-tasks.js';
 import type { ConsoleTaskView } from './dto/task-views.dto.js';
 
@@ -18,7 +18,7 @@ export class OwnTasks {
     private readonly shown: ShownTasks,
     private readonly cancelTask: CancelTask,
     private readonly estimates: TaskEstimates,
-    private readonly following: Following,
+    private readonly streams: StreamTask,
   ) {}
 
   async find(accountId: string, id: string): Promise<TaskSummary> {
@@ -36,7 +36,7 @@ export class OwnTasks {
 
   /** Streams the task's changes, with its partial images, to its end. */
   follow(accountId: string, task: TaskSummary, reply: FastifyReply): void {
-    this.following.stream(task, reply, () => this.latest(accountId, task));
+    this.streams.stream(task, reply, () => this.latest(accountId, task));
   }
 
   /** Read anew, so that timeline and place are of one moment with the rest. */

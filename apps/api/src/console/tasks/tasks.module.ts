@@ -11,7 +11,7 @@ import { TasksApiModule } from '../../tasks/tasks.module.js';
 import { AccountTasks } from './account-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
 import { DrawAgain } from './draw-again.js';
-import { Following } from './following.js';
+import { StreamTask } from './stream-task.js';
 import { OwnTasks } from './own-tasks.js';
 import { ShownTasks } from './shown-tasks.js';
 import { ConsoleTasksController } from './tasks.controller.js';
@@ -30,7 +30,7 @@ import { ConsoleTasksController } from './tasks.controller.js';
     WebhooksModule,
   ],
   controllers: [ConsoleTasksController],
-  providers: [AccountTasks, ConsoleCaller, DrawAgain, Following, OwnTasks, ShownTasks],
+  providers: [AccountTasks, ConsoleCaller, DrawAgain, StreamTask, OwnTasks, ShownTasks],
   exports: [ConsoleCaller, DrawAgain],
 })
 export class ConsoleTasksModule {}

@@ -8,7 +8,7 @@ import type { PartialPictureView } from './dto/task-views.dto.js';
 
 /** The event stream of a task with its partial images. */
 @Injectable()
-export class Following {
+export class StreamTask {
   constructor(
     private readonly tasks: FollowTask,
     private readonly partials: TaskPartialsListener,
