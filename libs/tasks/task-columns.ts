@@ -10,7 +10,7 @@ import type {
   TaskOptions,
   TaskOrder,
   TaskSummary,
-  Underway,
+  PendingTask,
 } from './task.js';
 import type { TaskPhase, TaskStatus } from './task-status.js';
 
@@ -47,7 +47,7 @@ export interface SummaryRow {
   usage: ImageUsage | null;
   cost: TaskCost | null;
   estimated_ms: number | null;
-  underway: Underway | null;
+  underway: PendingTask | null;
 }
 
 /** What a submitter's answer needs of a row. */

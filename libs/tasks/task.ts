@@ -94,7 +94,7 @@ export interface TaskCommand {
 }
 
 /** Where a task is that has not ended, by the database's clock when its row was read. */
-export interface Underway {
+export interface PendingTask {
   /** Milliseconds since it was accepted. */
   readonly ageMs: number;
   /** Milliseconds since it was first started; null when it was not. */
@@ -122,7 +122,7 @@ export interface TaskSummary {
   /** What was estimated when it was accepted: milliseconds from then to its end. */
   readonly estimatedMs: number | null;
   /** Null once it has ended. */
-  readonly underway: Underway | null;
+  readonly underway: PendingTask | null;
   readonly error: TaskError | null;
   readonly images: readonly TaskImage[] | null;
   readonly usage: ImageUsage | null;

@@ -51,7 +51,7 @@ interface Waiting {
  */
 @Injectable()
 export class RateCounter {
-  private readonly underway = new Map<string, Promise<unknown>>();
+  private readonly running = new Map<string, Promise<unknown>>();
   private readonly waiting = new Map<string, Waiting>();
 
   constructor(
@@ -87,18 +87,18 @@ export class RateCounter {
     windowSeconds: number,
     together: Waiting,
   ): Promise<readonly Answer[]> {
-    await this.underway.get(group)?.catch(() => undefined);
+    await this.running.get(group)?.catch(() => undefined);
     this.waiting.delete(group);
     const command = COUNT.run(
       this.redis,
       windows.map(({ name }) => `${this.config.redisPrefix}:rate:${name}`),
       [together.count, windowSeconds * 1_000, ...windows.map(({ limit }) => limit)],
     );
-    this.underway.set(group, command);
+    this.running.set(group, command);
     try {
       return (await command) as Answer[];
     } finally {
-      if (this.underway.get(group) === command) this.underway.delete(group);
+      if (this.running.get(group) === command) this.running.delete(group);
     }
   }
 }
