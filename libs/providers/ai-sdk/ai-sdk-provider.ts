@@ -74,7 +74,7 @@ export class AiSdkProvider implements ImageProvider {
   ): Promise<LibraryAnswer> {
     const { vendor, baseUrl } = this.settings;
     const named = (file: LibraryFile): LibraryFile =>
-      'data' in file && Buffer.isBuffer(file.data) ? { ...file, data: guarded.aside.put([file.data]) } : file;
+      'data' in file && Buffer.isBuffer(file.data) ? { ...file, data: guarded.placeholders.put([file.data]) } : file;
     const files = call.files?.map(named);
     const mask = call.mask === undefined ? undefined : named(call.mask);
     const unset = { size: undefined, aspectRatio: undefined, seed: undefined };

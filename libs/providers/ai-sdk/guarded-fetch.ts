@@ -7,7 +7,7 @@ import { readJson } from '../http/json-value.js';
 import type { Upstream, UpstreamAnswer } from '../http/upstream.js';
 import { ProviderError } from '../provider-error.js';
 import type { Fetch, LibraryVendor } from './library-vendor.js';
-import { SetAside } from './set-aside.js';
+import { ImagePlaceholders } from './image-placeholders.js';
 
 /** Bytes of an answer at most: an image of 36 MB as base64. */
 const MAX_ANSWER_BYTES = 48_000_000;
@@ -29,7 +29,7 @@ interface Ways {
 export class GuardedFetch {
   /** Whether the order was handed on, so that it may have been bought. */
   hasOrdered = false;
-  readonly aside = new SetAside();
+  readonly placeholders = new ImagePlaceholders();
   private answer: JsonAnswer | undefined;
   private hasFetched = false;
 
@@ -45,13 +45,13 @@ export class GuardedFetch {
     // One image was ordered. Whatever else the answer names is not wanted.
     if (this.hasFetched) return new Response('');
     this.hasFetched = true;
-    return new Response(this.aside.put(await this.image(url)));
+    return new Response(this.placeholders.put(await this.image(url)));
   };
 
   /** An image as the library hands it over: a name, base64, or bytes that are a name. */
   imageOf(image: string | Uint8Array): readonly Buffer[] {
     const text = typeof image === 'string' ? image : Buffer.from(image).toString('latin1');
-    return this.aside.find(text) ?? this.answer?.bytesOf(text) ?? [];
+    return this.placeholders.find(text) ?? this.answer?.bytesOf(text) ?? [];
   }
 
   private async order(url: string, body: string): Promise<Response> {
@@ -59,7 +59,7 @@ export class GuardedFetch {
     if (!url.startsWith(`${baseUrl}/`)) throw new Error('an order would have gone to another server');
     if (this.hasOrdered) throw new Error('an order would have been repeated');
     this.hasOrdered = true;
-    const pieces = await this.aside.filled(body);
+    const pieces = await this.placeholders.filled(body);
     const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
     return upstream.call(
       {

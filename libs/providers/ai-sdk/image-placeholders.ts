@@ -8,7 +8,7 @@ const ENCODED_BYTES = 786_432;
  * Images on their way through the library. It sees names in their places, because it would encode, parse and copy them
  * whole, each in one go.
  */
-export class SetAside {
+export class ImagePlaceholders {
   private readonly images = new Map<string, readonly Buffer[]>();
   private readonly prefix = `image${randomUUID().replaceAll('-', '')}n`;
 
