@@ -3,7 +3,7 @@ import { newApiKey } from '#accounts/api-keys.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { ApiKeyStore } from '../../apps/api/src/auth/api-key-store.js';
 import { KeyUses } from '../../apps/api/src/auth/key-uses.js';
-import { LANE_LIMITS, StrangerLane } from '../../apps/api/src/auth/stranger-lane.js';
+import { UNKNOWN_KEY_LIMITS, UnknownKeyLimiter } from '../../apps/api/src/auth/unknown-key-limiter.js';
 import { openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const SECRET_KEY = 'k'.repeat(40);
@@ -23,8 +23,8 @@ describe('a flood of unknown keys', () => {
     keys = new ApiKeyRepository(room.database, { secretKey: SECRET_KEY });
     uses = new KeyUses(keys, room.logger);
     // Nobody is turned away for waiting too long: how fast a busy machine looks 900 keys up is not in question here.
-    const lane = new StrangerLane({ ...LANE_LIMITS, patienceMs: 50_000 });
-    store = new ApiKeyStore(room.database, keys, uses, lane);
+    const limiter = new UnknownKeyLimiter({ ...UNKNOWN_KEY_LIMITS, patienceMs: 50_000 });
+    store = new ApiKeyStore(room.database, keys, uses, limiter);
   });
   afterEach(async () => {
     await uses.onApplicationShutdown();
@@ -60,7 +60,7 @@ describe('a flood of unknown keys', () => {
     await many.ended;
     expect([...many.codes]).toEqual(['invalid_api_key']);
     expect(most).toBeGreaterThan(1);
-    expect(most).toBeLessThanOrEqual(LANE_LIMITS.atOnce);
+    expect(most).toBeLessThanOrEqual(UNKNOWN_KEY_LIMITS.atOnce);
   });
 
   it('M4: holds up neither a good key of another network nor one that was known before', async () => {

@@ -7,7 +7,7 @@ import { KEY_SCOPES, storedResponseFormat } from '#accounts/api-keys.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { accountShare, type Caller } from './caller.js';
 import { KeyUses } from './key-uses.js';
-import { StrangerLane } from './stranger-lane.js';
+import { UnknownKeyLimiter } from './unknown-key-limiter.js';
 
 /** How long a looked-up key is believed; a revocation or a new limit takes effect everywhere within this time. */
 const KEY_TTL_MS = 5_000;
@@ -25,7 +25,7 @@ interface KnownKey {
 
 /**
  * Tells who a key belongs to. The database is asked once per key and 5 seconds, however many requests arrive, and about
- * keys that were never found only through a narrow lane.
+ * keys that were never found only through a narrow limiter.
  */
 @Injectable()
 export class ApiKeyStore {
@@ -38,7 +38,7 @@ export class ApiKeyStore {
     private readonly prisma: PrismaService,
     private readonly keys: ApiKeyRepository,
     private readonly uses: KeyUses,
-    private readonly strangers: StrangerLane,
+    private readonly unknownKeys: UnknownKeyLimiter,
   ) {}
 
   /**
@@ -62,7 +62,7 @@ export class ApiKeyStore {
     if (answer === undefined) {
       const lookUp = () => this.lookUp(name, key);
       const isKey = this.found.peek(name, { allowStale: true }) !== undefined;
-      answer = (isKey ? lookUp() : this.strangers.run(address, lookUp)).finally(() => this.asking.delete(name));
+      answer = (isKey ? lookUp() : this.unknownKeys.run(address, lookUp)).finally(() => this.asking.delete(name));
       this.asking.set(name, answer);
     }
     return answer;

@@ -6,17 +6,17 @@ import { ApiConfig } from '../common/api.config.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import { ApiKeyStore } from './api-key-store.js';
 import { KeyUses } from './key-uses.js';
-import { laneLimits, StrangerLane } from './stranger-lane.js';
+import { unknownKeyLimits, UnknownKeyLimiter } from './unknown-key-limiter.js';
 
-const strangers = {
-  provide: StrangerLane,
+const unknownKeys = {
+  provide: UnknownKeyLimiter,
   inject: [ApiConfig],
-  useFactory: (config: ApiConfig) => new StrangerLane(laneLimits(config)),
+  useFactory: (config: ApiConfig) => new UnknownKeyLimiter(unknownKeyLimits(config)),
 };
 
 /** Who calls the public API, and what they may do. */
 @Module({
   imports: [AccountsModule, DatabaseModule],
-  providers: [{ provide: APP_GUARD, useClass: ApiKeyGuard }, ApiKeyStore, KeyUses, strangers],
+  providers: [{ provide: APP_GUARD, useClass: ApiKeyGuard }, ApiKeyStore, KeyUses, unknownKeys],
 })
 export class AuthModule {}

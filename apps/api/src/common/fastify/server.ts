@@ -18,7 +18,7 @@ import { boundPipelining } from './pipelining.js';
 const MAX_HEADER_BYTES = 16_384;
 const HEADERS_TIMEOUT_MS = 15_000;
 /** Largest JSON bodies, in bytes: of whoever has no session at the console, of its people, and of routes without images. */
-const STRANGERS_LIMIT = 16_384;
+const ANONYMOUS_LIMIT = 16_384;
 const CONSOLE_LIMIT = 65_536;
 const SMALL_LIMIT = 1_048_576;
 
@@ -148,7 +148,7 @@ function jsonLimit(request: FastifyRequest, { jsonBodyLimit }: ApiConfig): numbe
   const { largeBody, console: isConsole } = request.routeOptions.config;
   if (largeBody === true) return jsonBodyLimit;
   if (request.caller !== undefined) return SMALL_LIMIT;
-  return isConsole === true && request.session !== undefined ? CONSOLE_LIMIT : STRANGERS_LIMIT;
+  return isConsole === true && request.session !== undefined ? CONSOLE_LIMIT : ANONYMOUS_LIMIT;
 }
 
 /** What is told to whoever sends something else to a route for forms. */

@@ -3,7 +3,7 @@ import type { ApiConfig } from '../common/api.config.js';
 import { networkOf } from '../common/network-of.js';
 
 /** Look-ups that this process has under way at once for keys it has not met, and how many wait for them. */
-export interface LaneLimits {
+export interface UnknownKeyLimits {
   readonly atOnce: number;
   /** Waiting callers of one network. */
   readonly perNetwork: number;
@@ -14,12 +14,14 @@ export interface LaneLimits {
 }
 
 /** A flood of unknown keys waits in line, which slows it down; immediate rejections would only make room for more. */
-export const LANE_LIMITS: LaneLimits = { atOnce: 4, perNetwork: 2_500, inAll: 5_000, patienceMs: 10_000 };
+export const UNKNOWN_KEY_LIMITS: UnknownKeyLimits = { atOnce: 4, perNetwork: 2_500, inAll: 5_000, patienceMs: 10_000 };
 
 /** The usual limits, but for what an operator sets. */
-export function laneLimits(config: Pick<ApiConfig, 'unknownKeyLookUps' | 'unknownKeysWaiting'>): LaneLimits {
+export function unknownKeyLimits(
+  config: Pick<ApiConfig, 'unknownKeyLookUps' | 'unknownKeysWaiting'>,
+): UnknownKeyLimits {
   const { unknownKeyLookUps: atOnce, unknownKeysWaiting: perNetwork } = config;
-  return { ...LANE_LIMITS, atOnce, perNetwork, inAll: 2 * perNetwork };
+  return { ...UNKNOWN_KEY_LIMITS, atOnce, perNetwork, inAll: 2 * perNetwork };
 }
 
 const RETRY_SECONDS = 5;
@@ -33,13 +35,13 @@ interface Waiting {
  * Lets keys that nobody has met yet reach the database one at a time per network, a few in all, networks taking turns.
  * So a flood of invented keys takes a small share of the database, and a good key waits behind no network but its own.
  */
-export class StrangerLane {
+export class UnknownKeyLimiter {
   /** Who waits, by network; the network whose turn is next comes first. */
   private readonly lines = new Map<string, Waiting[]>();
   private readonly busy = new Set<string>();
   private waiting = 0;
 
-  constructor(private readonly limits: LaneLimits = LANE_LIMITS) {}
+  constructor(private readonly limits: UnknownKeyLimits = UNKNOWN_KEY_LIMITS) {}
 
   /**
    * Runs a look-up when it is its network's turn. Throws what it throws, or AppError: `rate_limit_exceeded` when too

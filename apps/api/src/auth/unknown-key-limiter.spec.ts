@@ -1,6 +1,6 @@
-import { StrangerLane, type LaneLimits } from './stranger-lane.js';
+import { UnknownKeyLimiter, type UnknownKeyLimits } from './unknown-key-limiter.js';
 
-const LIMITS: LaneLimits = { atOnce: 2, perNetwork: 50, inAll: 70, patienceMs: 60_000 };
+const LIMITS: UnknownKeyLimits = { atOnce: 2, perNetwork: 50, inAll: 70, patienceMs: 60_000 };
 const FLOOD = '203.0.113.7';
 
 /** Look-ups that end when the test says so. */
@@ -23,7 +23,7 @@ class LookUps {
   }
 }
 
-describe('the lane of keys that nobody has met', () => {
+describe('the limiter of keys that nobody has met', () => {
   const refusal = (run: Promise<unknown>): Promise<unknown> =>
     run.then(
       () => 'admitted',
@@ -31,9 +31,9 @@ describe('the lane of keys that nobody has met', () => {
     );
 
   it('M4: takes one look-up of a network at a time, a few in all, and networks take turns', async () => {
-    const [lane, lookUps] = [new StrangerLane(LIMITS), new LookUps()];
-    const flood = Array.from({ length: 40 }, (_, n) => lane.run(FLOOD, lookUps.of(`flood ${n}`)));
-    const others = ['198.51.100.1', '198.51.100.2'].map((address) => lane.run(address, lookUps.of(address)));
+    const [limiter, lookUps] = [new UnknownKeyLimiter(LIMITS), new LookUps()];
+    const flood = Array.from({ length: 40 }, (_, n) => limiter.run(FLOOD, lookUps.of(`flood ${n}`)));
+    const others = ['198.51.100.1', '198.51.100.2'].map((address) => limiter.run(address, lookUps.of(address)));
     await Promise.resolve();
     expect(lookUps.begun).toEqual(['flood 0', '198.51.100.1']);
     await lookUps.endFirst();
@@ -46,8 +46,8 @@ describe('the lane of keys that nobody has met', () => {
   });
 
   it('M4: counts all addresses of an IPv6 network as one', async () => {
-    const [lane, lookUps] = [new StrangerLane(LIMITS), new LookUps()];
-    const runs = ['2001:db8::1', '2001:db8::2:1'].map((address) => lane.run(address, lookUps.of(address)));
+    const [limiter, lookUps] = [new UnknownKeyLimiter(LIMITS), new LookUps()];
+    const runs = ['2001:db8::1', '2001:db8::2:1'].map((address) => limiter.run(address, lookUps.of(address)));
     await Promise.resolve();
     expect(lookUps.begun).toHaveLength(1);
     await lookUps.endFirst();
@@ -56,24 +56,24 @@ describe('the lane of keys that nobody has met', () => {
   });
 
   it('M4: refuses a network whose line is full, and others only when all lines together are', async () => {
-    const [lane, lookUps] = [new StrangerLane(LIMITS), new LookUps()];
-    const admitted = Array.from({ length: 51 }, (_, n) => lane.run(FLOOD, lookUps.of(`flood ${n}`)));
-    expect(await refusal(lane.run(FLOOD, lookUps.of('one more')))).toBe('rate_limit_exceeded');
-    for (let n = 1; n <= 21; n++) admitted.push(lane.run(`198.51.100.${n}`, lookUps.of(`other ${n}`)));
-    expect(await refusal(lane.run('198.51.100.99', lookUps.of('one too many')))).toBe('server_is_overloaded');
+    const [limiter, lookUps] = [new UnknownKeyLimiter(LIMITS), new LookUps()];
+    const admitted = Array.from({ length: 51 }, (_, n) => limiter.run(FLOOD, lookUps.of(`flood ${n}`)));
+    expect(await refusal(limiter.run(FLOOD, lookUps.of('one more')))).toBe('rate_limit_exceeded');
+    for (let n = 1; n <= 21; n++) admitted.push(limiter.run(`198.51.100.${n}`, lookUps.of(`other ${n}`)));
+    expect(await refusal(limiter.run('198.51.100.99', lookUps.of('one too many')))).toBe('server_is_overloaded');
     for (let n = 0; n < 72; n++) await lookUps.endFirst();
     expect(await Promise.all(admitted)).toHaveLength(72);
     expect(lookUps.begun).toHaveLength(72);
   });
 
   it('M4: lets nobody wait without end, and goes on after a look-up that failed', async () => {
-    const [lane, lookUps] = [new StrangerLane({ ...LIMITS, patienceMs: 20 }), new LookUps()];
-    const [first, second] = [lane.run(FLOOD, lookUps.of('slow')), lane.run(FLOOD, lookUps.of('never'))];
+    const [limiter, lookUps] = [new UnknownKeyLimiter({ ...LIMITS, patienceMs: 20 }), new LookUps()];
+    const [first, second] = [limiter.run(FLOOD, lookUps.of('slow')), limiter.run(FLOOD, lookUps.of('never'))];
     expect(await refusal(second)).toBe('server_is_overloaded');
     await lookUps.endFirst();
     expect(await first).toBe('slow');
-    await expect(lane.run(FLOOD, () => Promise.reject(new Error('away')))).rejects.toThrow('away');
-    expect(await lane.run(FLOOD, () => Promise.resolve('back'))).toBe('back');
+    await expect(limiter.run(FLOOD, () => Promise.reject(new Error('away')))).rejects.toThrow('away');
+    expect(await limiter.run(FLOOD, () => Promise.resolve('back'))).toBe('back');
     expect(lookUps.begun).toEqual(['slow']);
   });
 });
