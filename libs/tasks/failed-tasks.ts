@@ -18,7 +18,7 @@ export interface FailedTask {
   readonly finishedAt: Date;
   readonly message: string;
   /** The task that it was drawn anew as. */
-  readonly redrivenAs: string | null;
+  readonly retriedAs: string | null;
 }
 
 /** The order of a failed task, and all that decides whether it can be given again. */
@@ -39,7 +39,7 @@ export interface FailedOrder extends TaskOrder {
   readonly code: string;
   readonly callbackUrl: string | null;
   readonly asynchronous: boolean;
-  readonly redrivenAs: string | null;
+  readonly retriedAs: string | null;
   readonly accountDisabled: boolean;
   /** Revoked or expired. */
   readonly keyEnded: boolean;
@@ -72,7 +72,7 @@ interface FailedRow extends Place {
 }
 
 interface FoundFailure extends FailedRow {
-  readonly redrivenAs: string | null;
+  readonly retriedAs: string | null;
 }
 
 const NO_CODE = 'internal_error';
@@ -87,7 +87,7 @@ const KEY_COLUMNS = {
 const BATCH = 200;
 
 /** Whether a task that failed with this code may succeed when it is ordered once more. */
-export function isWorthRedriving(code: string): boolean {
+export function isWorthRetrying(code: string): boolean {
   // What is of class 400 lies in the request itself, which would be the same.
   return isErrorCode(code) && errorKind(code).status >= 500;
 }
@@ -110,11 +110,11 @@ export class FailedTasks {
     const take = open ? Math.max(BATCH, limit + 1) : limit + 1;
     for (let more = true; more && found.length <= limit;) {
       const rows = await this.rows(query, after, take);
-      const again = await this.redrivenAs(rows.map(({ id }) => id));
+      const again = await this.retriedAs(rows.map(({ id }) => id));
       found.push(
         ...rows
-          .map((row) => ({ ...row, redrivenAs: again.get(row.id) ?? null }))
-          .filter((row) => !open || row.redrivenAs === null),
+          .map((row) => ({ ...row, retriedAs: again.get(row.id) ?? null }))
+          .filter((row) => !open || row.retriedAs === null),
       );
       after = rows.at(-1);
       more = rows.length === take;
@@ -131,7 +131,7 @@ export class FailedTasks {
         error: true,
       },
     });
-    const [again, keys] = await Promise.all([this.redrivenAs(ids), this.keys(tasks)]);
+    const [again, keys] = await Promise.all([this.retriedAs(ids), this.keys(tasks)]);
     const now = Date.now();
     const orders = tasks.flatMap((task): FailedOrder[] => {
       const key = keys.get(task.apiKeyId);
@@ -141,7 +141,7 @@ export class FailedTasks {
       return [
         {
           ...{ ...toOrder(task), id, accountId, apiKeyId, callbackUrl, asynchronous },
-          ...{ code: toError(task.error)?.code ?? NO_CODE, redrivenAs: again.get(id) ?? null },
+          ...{ code: toError(task.error)?.code ?? NO_CODE, retriedAs: again.get(id) ?? null },
           ...{ weight, models, scopes, tasksInFlight, submitsPerMinute, accountWeight: account.weight },
           accountTasksInFlight: account.tasksInFlight,
           accountSubmitsPerMinute: account.submitsPerMinute,
@@ -180,10 +180,10 @@ export class FailedTasks {
   }
 
   /** What the tasks were drawn anew as. */
-  private async redrivenAs(ids: readonly string[]): Promise<ReadonlyMap<string | null, string>> {
-    const where = { redriveOf: { in: inList(ids) } };
-    const again = await this.prisma.task.findMany({ where, select: { id: true, redriveOf: true } });
-    return new Map(again.map(({ id, redriveOf }) => [redriveOf, id]));
+  private async retriedAs(ids: readonly string[]): Promise<ReadonlyMap<string | null, string>> {
+    const where = { retryOf: { in: inList(ids) } };
+    const again = await this.prisma.task.findMany({ where, select: { id: true, retryOf: true } });
+    return new Map(again.map(({ id, retryOf }) => [retryOf, id]));
   }
 
   private async keys(tasks: readonly Pick<FailedRow, 'apiKeyId'>[]) {
@@ -199,9 +199,9 @@ export class FailedTasks {
       this.prisma.account.findMany({ where: { id: { in: inList(accountIds) } }, select: { id: true, name: true } }),
     ]);
     const names = new Map(accounts.map(({ id, name }) => [id, name]));
-    return rows.map(({ id, accountId, apiKeyId: keyId, finishedAt, error, redrivenAs }) => ({
+    return rows.map(({ id, accountId, apiKeyId: keyId, finishedAt, error, retriedAs }) => ({
       ...{ id, accountId, accountName: names.get(accountId) ?? '', keyId, keyName: keys.get(keyId)?.name ?? '' },
-      ...{ finishedAt: finishedAt ?? new Date(0), message: toError(error)?.message ?? '', redrivenAs },
+      ...{ finishedAt: finishedAt ?? new Date(0), message: toError(error)?.message ?? '', retriedAs },
     }));
   }
 }

@@ -105,7 +105,7 @@ export interface FailureGroup {
   readonly model: string;
   readonly count: number;
   /** Those that were drawn anew since. */
-  readonly redriven: number;
+  readonly retried: number;
   readonly latestAt: Date;
 }
 
@@ -115,7 +115,7 @@ const MOST_GROUPS = 200;
 export async function failureGroups(database: Queryable, since: Date): Promise<FailureGroup[]> {
   const { rows } = await database.query<FailureGroup>(
     `SELECT COALESCE(tasks.error ->> 'code', 'internal_error') AS code, tasks.provider, tasks.model, count(*)::int AS count,
-       count(again.id)::int AS redriven, max(tasks.finished_at) AS "latestAt"
+       count(again.id)::int AS retried, max(tasks.finished_at) AS "latestAt"
      FROM tasks LEFT JOIN tasks AS again ON again.redrive_of = tasks.id
      WHERE tasks.status = 'failed' AND NOT tasks.options ? 'onlyProvider' AND tasks.finished_at >= $1
      GROUP BY 1, 2, 3 ORDER BY max(tasks.finished_at) DESC LIMIT ${MOST_GROUPS}`,

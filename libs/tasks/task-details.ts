@@ -18,7 +18,7 @@ export interface TaskDetail {
   readonly inputs: number;
   readonly masked: boolean;
   /** The failed task that it was drawn anew of, for an operator. */
-  readonly redriveOf: string | null;
+  readonly retryOf: string | null;
 }
 
 /** Reads what polls leave out. Every query names the account. */
@@ -31,13 +31,13 @@ export class TaskDetails {
     const rows = await this.prisma.task.findMany({
       where: { id: { in: inList(ids) }, accountId },
       select: {
-        ...{ id: true, prompt: true, apiKeyId: true, redriveOf: true, hasThumbnail: true, objectsDeletedAt: true },
+        ...{ id: true, prompt: true, apiKeyId: true, retryOf: true, hasThumbnail: true, objectsDeletedAt: true },
         ...{ inputs: true, mask: true },
       },
     });
     const names = await this.keyNames(rows.map(({ apiKeyId }) => apiKeyId));
     return new Map(
-      rows.map(({ id, prompt, apiKeyId: keyId, redriveOf, hasThumbnail, objectsDeletedAt, ...images }) => {
+      rows.map(({ id, prompt, apiKeyId: keyId, retryOf, hasThumbnail, objectsDeletedAt, ...images }) => {
         const { inputs, mask } = toInputs(images);
         const keyName = names.get(keyId) ?? '';
         const detail = {
@@ -45,7 +45,7 @@ export class TaskDetails {
           prompt: cut(prompt, promptLength),
           keyId,
           keyName,
-          redriveOf,
+          retryOf,
           hasThumbnail,
           objectsDeletedAt,
         };
@@ -55,8 +55,8 @@ export class TaskDetails {
   }
 
   /** Id of the task that a failed one was drawn anew as; undefined when it was not. */
-  async redrivenAs(accountId: string, id: string): Promise<string | undefined> {
-    return (await this.prisma.task.findFirst({ where: { redriveOf: id, accountId }, select: { id: true } }))?.id;
+  async retriedAs(accountId: string, id: string): Promise<string | undefined> {
+    return (await this.prisma.task.findFirst({ where: { retryOf: id, accountId }, select: { id: true } }))?.id;
   }
 
   /** Undefined when the account has no such task. */

@@ -51,7 +51,7 @@ export class TaskIntake {
    */
   async take(command: TaskCommand, deadlineMs: number, identity?: RequestIdentity): Promise<Intake> {
     return this.takeOnce(command, deadlineMs, identity).catch((error: unknown) => {
-      throw refusalOf(error) ?? redrivenAlready(error) ?? error;
+      throw refusalOf(error) ?? retriedAlready(error) ?? error;
     });
   }
 
@@ -230,7 +230,7 @@ function made(task: Task): Intake {
 }
 
 /** The refusal that a failed insert stands for when the task it repeats was repeated before. */
-function redrivenAlready(error: unknown): AppError | undefined {
+function retriedAlready(error: unknown): AppError | undefined {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
   if (code !== '23505' || constraint !== 'tasks_redrive_of_key') return undefined;
   return new AppError('already_exists', 'It was re-driven already.');

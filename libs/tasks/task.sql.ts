@@ -94,7 +94,7 @@ export async function insertTask(
       ...[command.id, command.accountId, command.apiKeyId, command.requestId, command.action, command.model],
       ...[command.prompt, JSON.stringify(command.options), JSON.stringify(command.inputs), json(command.mask)],
       ...[command.callbackUrl, fingerprint ?? null, deadlineMs, command.estimatedMs ?? null, command.asynchronous],
-      ...[json(command.cost), command.redriveOf ?? null, request?.key ?? null, request?.fingerprint ?? null],
+      ...[json(command.cost), command.retryOf ?? null, request?.key ?? null, request?.fingerprint ?? null],
       ...[attachWindowMs ?? null, waiter ?? null, unlessAwayFrom ?? null],
     ],
   });

@@ -90,7 +90,7 @@ export interface TaskCommand {
   /** Milliseconds it has from acceptance to its end, where that is less than every task has. */
   readonly deadlineMs?: number;
   /** The failed task whose order it repeats; there is one repetition of each at most. */
-  readonly redriveOf?: string;
+  readonly retryOf?: string;
 }
 
 /** Where a task is that has not ended, by the database's clock when its row was read. */

@@ -12,11 +12,11 @@ import {
   FailureListView,
   groupView,
   MOST_DAYS,
-  MOST_REDRIVEN,
+  MAX_RETRIED,
   RedriveBody,
   RedriveView,
 } from './dto/failure-views.dto.js';
-import { Redrive, redriveView, whyNot, type RedriveOutcome } from './redrive.js';
+import { RetryFailedTasks, retryView, whyNot, type RetryOutcome } from './retry-failed-tasks.js';
 import { ForRole } from '../roles.guard.js';
 import { Session } from '../session.decorator.js';
 
@@ -29,7 +29,7 @@ const Days = () =>
 export class FailuresController {
   constructor(
     private readonly failed: FailedTasks,
-    private readonly redriving: Redrive,
+    private readonly retries: RetryFailedTasks,
     private readonly audit: AuditLog,
   ) {}
 
@@ -69,9 +69,9 @@ export class FailuresController {
     @RequestId() requestId: string,
   ): Promise<RedriveView> {
     const { ids, next } = await this.chosen(body);
-    const outcome = await this.redriving.run(ids, requestId);
+    const outcome = await this.retries.run(ids, requestId);
     await this.log(session, outcome);
-    return redriveView(outcome, next);
+    return retryView(outcome, next);
   }
 
   /** Throws AppError unless it is said what to draw anew. */
@@ -79,20 +79,20 @@ export class FailuresController {
     if (tasks) return { ids: tasks, next: null };
     if (!code || !model) throw new AppError('missing_required_parameter', 'tasks, or code and model, must be given');
     const kind = { code, provider: provider ?? null, model, since: daysAgo(days), open: true };
-    const page = await this.failed.page({ ...kind, limit: MOST_REDRIVEN, after: after ?? undefined });
+    const page = await this.failed.page({ ...kind, limit: MAX_RETRIED, after: after ?? undefined });
     const ids = page.tasks.map(({ id }) => id);
     return { ids, next: page.hasMore ? (ids.at(-1) ?? null) : null };
   }
 
   /** The accounts that pay for it are told as well, without the names of people they don't know. */
-  private async log(session: Session, { redriven, refused }: RedriveOutcome): Promise<void> {
-    if (redriven.length === 0) return;
+  private async log(session: Session, { retried, refused }: RetryOutcome): Promise<void> {
+    if (retried.length === 0) return;
     const { accountId, personId } = session;
     const action = 'tasks.redriven';
-    const details = { count: redriven.length, refused: refused.length };
+    const details = { count: retried.length, refused: refused.length };
     await this.audit.write({ accountId, personId, action, details });
     const counts = new Map<string, number>();
-    for (const one of redriven) counts.set(one.accountId, (counts.get(one.accountId) ?? 0) + 1);
+    for (const one of retried) counts.set(one.accountId, (counts.get(one.accountId) ?? 0) + 1);
     counts.delete(accountId);
     for (const [owner, count] of counts) {
       await this.audit.write({ accountId: owner, personId: null, action, details: { count, by: 'operator' } });

@@ -9,12 +9,12 @@ import { OperationController } from './operation.controller.js';
 import { Operation } from './operation.js';
 import { ProviderStates } from './provider-states.js';
 import { ProviderTest } from './provider-test.js';
-import { Redrive } from './redrive.js';
+import { RetryFailedTasks } from './retry-failed-tasks.js';
 
 /** What concerns the whole installation: providers, queue and failures, for its operators. */
 @Module({
   imports: [ConsoleTasksModule, ImagesModule, AccountsModule, RoutingModule, TasksModule],
   controllers: [OperationController, FailuresController],
-  providers: [Operation, ProviderStates, ProviderTest, Redrive],
+  providers: [Operation, ProviderStates, ProviderTest, RetryFailedTasks],
 })
 export class OperationsModule {}

@@ -18,7 +18,7 @@ const CONTENT_TYPE = 'application/octet-stream';
 export type Payer = Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 'limits'>;
 
 /** Who is told of its end, and what it repeats. */
-type Terms = Pick<TaskCommand, 'requestId' | 'callbackUrl' | 'asynchronous' | 'redriveOf'>;
+type Terms = Pick<TaskCommand, 'requestId' | 'callbackUrl' | 'asynchronous' | 'retryOf'>;
 
 /** Makes a new task of an old one's order, at today's price. */
 @Injectable()

@@ -51,11 +51,11 @@ export class ShownTasks {
 
   /** A whole task; its place in the queue is given, if it has one. */
   async view(accountId: string, task: TaskSummary, place?: QueuePlace): Promise<ConsoleTaskView> {
-    const [details, history, deliveries, redrivenAs] = await Promise.all([
+    const [details, history, deliveries, retriedAs] = await Promise.all([
       this.details.of(accountId, [task.id], MAX_PROMPT_LENGTH),
       this.tasks.history(accountId, task.id),
       this.deliveryLog.list(accountId, { taskId: task.id, limit: MAX_DELIVERIES }),
-      task.status === 'failed' ? this.details.redrivenAs(accountId, task.id) : undefined,
+      task.status === 'failed' ? this.details.retriedAs(accountId, task.id) : undefined,
     ]);
     const detail = details.get(task.id) ?? lost(task.id);
     const view = this.links.view(task, place);
@@ -71,8 +71,8 @@ export class ShownTasks {
       reference_images: detail.inputs,
       masked: detail.masked,
       warnings: view.warnings ?? [],
-      redrive_of: detail.redriveOf,
-      redriven_as: redrivenAs ?? null,
+      redrive_of: detail.retryOf,
+      redriven_as: retriedAs ?? null,
       ...(view.error === undefined ? {} : { error: view.error }),
       timeline: history === undefined ? [] : timelineOf(history),
       webhook_deliveries: deliveries.map(deliveryOfTask),
@@ -113,6 +113,6 @@ function deliveryOfTask({ id, url, state, createdAt, attempts }: LoggedDelivery)
 function lost(id: string): TaskDetail {
   return {
     ...{ id, prompt: '', keyId: '', keyName: '', inputs: 0, masked: false },
-    ...{ hasThumbnail: false, objectsDeletedAt: null, redriveOf: null },
+    ...{ hasThumbnail: false, objectsDeletedAt: null, retryOf: null },
   };
 }

@@ -7,7 +7,7 @@ import { isTaskId } from '#tasks/task-id.js';
 import { ListOf, PageOf } from '../../dto/list-views.dto.js';
 
 /** Failed tasks that one call draws anew at most. */
-export const MOST_REDRIVEN = 100;
+export const MAX_RETRIED = 100;
 export const MOST_DAYS = 90;
 const MAX_NAME_LENGTH = 200;
 
@@ -22,7 +22,7 @@ class FailureKindBody {
   model!: string;
 }
 
-/** The failed tasks of one kind, how many of them were re-driven, and why they can't be. */
+/** The failed tasks of one kind, how many of them were retried, and why they can't be. */
 export class FailureGroupView extends FailureKindBody {
   @ApiProperty({ type: 'integer' })
   count!: number;
@@ -81,13 +81,13 @@ const IsName = () =>
 
 /** Either `tasks`, or a kind of failures. */
 export class RedriveBody {
-  @ApiPropertyOptional({ type: [String], maxItems: MOST_REDRIVEN, description: 'Ids of failed tasks.' })
+  @ApiPropertyOptional({ type: [String], maxItems: MAX_RETRIED, description: 'Ids of failed tasks.' })
   @IsOptional()
   @IsArray()
   @Rule('areTasks', (value, property) => {
     const ids: readonly unknown[] = Array.isArray(value) ? value : [];
-    if (ids.length > MOST_REDRIVEN)
-      return { code: 'array_above_max_length', message: `${property} must have at most ${MOST_REDRIVEN} entries` };
+    if (ids.length > MAX_RETRIED)
+      return { code: 'array_above_max_length', message: `${property} must have at most ${MAX_RETRIED} entries` };
     const isFine = ids.length > 0 && ids.every((id) => typeof id === 'string' && isTaskId(id));
     return isFine ? undefined : { code: 'invalid_value', message: `${property} must be ids of tasks` };
   })
@@ -148,7 +148,7 @@ class NotRedrivenView {
   message!: string;
 }
 
-/** What became of each task that was to be re-driven; `next` goes on where the batch ended. */
+/** What became of each task that was to be retried; `next` goes on where the batch ended. */
 export class RedriveView {
   @ApiProperty({ type: [RedrivenView] })
   redriven!: RedrivenView[];
@@ -160,9 +160,9 @@ export class RedriveView {
   next!: string | null;
 }
 
-/** `whyNot`: why its kind of failure can't be re-driven. */
-export function groupView({ latestAt, ...group }: FailureGroup, whyNot: string | null): FailureGroupView {
-  return { ...group, latest_at: latestAt.toISOString(), why_not: whyNot };
+/** `whyNot`: why its kind of failure can't be retried. */
+export function groupView({ latestAt, retried, ...group }: FailureGroup, whyNot: string | null): FailureGroupView {
+  return { ...group, redriven: retried, latest_at: latestAt.toISOString(), why_not: whyNot };
 }
 
 /** The row of a failed task in the console's words. */
@@ -173,6 +173,6 @@ export function failedTaskView(task: FailedTask): FailedTaskView {
     key: { id: task.keyId, name: task.keyName },
     failed_at: task.finishedAt.toISOString(),
     message: task.message,
-    redriven_as: task.redrivenAs,
+    redriven_as: task.retriedAs,
   };
 }

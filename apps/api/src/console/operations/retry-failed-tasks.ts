@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { FailedTasks, isWorthRedriving, type FailedOrder } from '#tasks/failed-tasks.js';
+import { FailedTasks, isWorthRetrying, type FailedOrder } from '#tasks/failed-tasks.js';
 import type { RedriveView } from './dto/failure-views.dto.js';
 import { DrawAgain, type Payer } from '../tasks/draw-again.js';
 
@@ -8,21 +8,21 @@ import { DrawAgain, type Payer } from '../tasks/draw-again.js';
 const AT_ONCE = 4;
 const TIME_MS = 30_000;
 
-interface Redriven {
+interface Retried {
   readonly id: string;
   readonly newId: string;
   readonly accountId: string;
 }
 
-interface NotRedriven {
+interface NotRetried {
   readonly id: string;
   readonly reason: AppError;
 }
 
 /** What became of failed tasks that were to be drawn anew. */
-export interface RedriveOutcome {
-  readonly redriven: readonly Redriven[];
-  readonly refused: readonly NotRedriven[];
+export interface RetryOutcome {
+  readonly retried: readonly Retried[];
+  readonly refused: readonly NotRetried[];
 }
 
 /**
@@ -30,16 +30,16 @@ export interface RedriveOutcome {
  * in for each, however many ask at once.
  */
 @Injectable()
-export class Redrive {
+export class RetryFailedTasks {
   constructor(
     private readonly failed: FailedTasks,
     private readonly again: DrawAgain,
   ) {}
 
   /** One after the other; what stands in the way of one stops none of the others. */
-  async run(ids: readonly string[], requestId: string): Promise<RedriveOutcome> {
+  async run(ids: readonly string[], requestId: string): Promise<RetryOutcome> {
     const orders = await this.failed.orders(ids);
-    const [redriven, refused]: [Redriven[], NotRedriven[]] = [[], []];
+    const [retried, refused]: [Retried[], NotRetried[]] = [[], []];
     const until = Date.now() + TIME_MS;
     const waiting = [...new Set(ids)];
     const work = async (): Promise<void> => {
@@ -47,19 +47,19 @@ export class Redrive {
         try {
           const order = judged(orders.get(id));
           if (Date.now() > until) throw new AppError('server_is_overloaded', 'There was no time for it; try again.');
-          redriven.push({ id, newId: await this.order(order, requestId), accountId: order.accountId });
+          retried.push({ id, newId: await this.order(order, requestId), accountId: order.accountId });
         } catch (error) {
           refused.push({ id, reason: error instanceof AppError ? error : internal(error) });
         }
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
-    return { redriven, refused };
+    return { retried, refused };
   }
 
   private async order(order: FailedOrder, requestId: string): Promise<string> {
     const { id, callbackUrl, asynchronous } = order;
-    return await this.again.order(order, ownerOf(order), { requestId, callbackUrl, asynchronous, redriveOf: id });
+    return await this.again.order(order, ownerOf(order), { requestId, callbackUrl, asynchronous, retryOf: id });
   }
 }
 
@@ -79,9 +79,9 @@ function ownerOf(order: FailedOrder): Payer {
 }
 
 /** `next` is the cursor of what the batch had no room for; null when it was all. */
-export function redriveView({ redriven, refused }: RedriveOutcome, next: string | null): RedriveView {
+export function retryView({ retried, refused }: RetryOutcome, next: string | null): RedriveView {
   return {
-    redriven: redriven.map(({ id, newId }) => ({ task_id: id, new_task_id: newId })),
+    redriven: retried.map(({ id, newId }) => ({ task_id: id, new_task_id: newId })),
     refused: refused.map(({ id, reason }) => ({ task_id: id, code: reason.code, message: reason.message })),
     next,
   };
@@ -89,7 +89,7 @@ export function redriveView({ redriven, refused }: RedriveOutcome, next: string 
 
 /** Why failures of a kind are not drawn anew; null where they are. */
 export function whyNot(code: string): string | null {
-  if (isWorthRedriving(code)) return null;
+  if (isWorthRetrying(code)) return null;
   if (code === 'moderation_blocked') return 'The provider refused what was asked for, and would again.';
   return 'The request itself was at fault, and would fail again.';
 }
@@ -97,7 +97,7 @@ export function whyNot(code: string): string | null {
 /** The order, when it may be given again. Throws AppError. */
 function judged(order: FailedOrder | undefined): FailedOrder {
   if (order === undefined) throw new AppError('task_not_found', 'There is no such failed task any more.');
-  if (order.redrivenAs !== null) throw new AppError('already_exists', 'It was re-driven already.');
+  if (order.retriedAs !== null) throw new AppError('already_exists', 'It was re-driven already.');
   const problem = whyNot(order.code);
   if (problem !== null) throw new AppError('invalid_value', problem);
   if (order.accountDisabled) throw new AppError('account_disabled', 'Its account is disabled.');
