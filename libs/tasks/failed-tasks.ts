@@ -17,7 +17,7 @@ export interface FailedTask {
   readonly keyName: string;
   readonly finishedAt: Date;
   readonly message: string;
-  /** The task that it was drawn anew as. */
+  /** The task that it was retried as. */
   readonly retriedAs: string | null;
 }
 
@@ -50,7 +50,7 @@ interface FailurePage extends Pick<FailureGroup, 'code' | 'provider' | 'model'> 
   readonly limit: number;
   /** Id of the last task of the page before. */
   readonly after?: string | undefined;
-  /** Only those that were not drawn anew yet. */
+  /** Only those that were not retried yet. */
   readonly open?: boolean;
 }
 
@@ -83,7 +83,7 @@ const KEY_COLUMNS = {
   ...{ expiresAt: true, revokedAt: true },
   account: { select: { weight: true, tasksInFlight: true, submitsPerMinute: true, disabledAt: true } },
 } as const;
-/** Rows of a kind that are looked through for those that were not drawn anew yet. */
+/** Rows of a kind that are looked through for those that were not retried yet. */
 const BATCH = 200;
 
 /** Whether a task that failed with this code may succeed when it is ordered once more. */
@@ -179,7 +179,7 @@ export class FailedTasks {
     return await this.prisma.task.findUnique({ where, select: { id: true, finishedAt: true } });
   }
 
-  /** What the tasks were drawn anew as. */
+  /** What the tasks were retried as. */
   private async retriedAs(ids: readonly string[]): Promise<ReadonlyMap<string | null, string>> {
     const where = { retryOf: { in: inList(ids) } };
     const again = await this.prisma.task.findMany({ where, select: { id: true, retryOf: true } });

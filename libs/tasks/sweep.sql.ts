@@ -104,7 +104,7 @@ export interface FailureGroup {
   readonly provider: string | null;
   readonly model: string;
   readonly count: number;
-  /** Those that were drawn anew since. */
+  /** Those that were retried since. */
   readonly retried: number;
   readonly latestAt: Date;
 }
@@ -205,7 +205,7 @@ export interface UsageQuery {
   readonly currency: string;
 }
 
-/** What an account drew, by time and group. Raw for its percentiles and its days. */
+/** What an account generated, by time and group. Raw for its percentiles and its days. */
 export async function usageOf(database: Queryable, accountId: string, query: UsageQuery): Promise<UsageRow[]> {
   const { rows } = await database.query<UsageRow>(
     `WITH counted AS (

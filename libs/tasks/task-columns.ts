@@ -162,7 +162,7 @@ interface OrderRow extends Pick<TaskOrder, 'model' | 'prompt'> {
   readonly mask: unknown;
 }
 
-/** What was ordered, to draw it again. */
+/** What was ordered, to retry it. */
 export function toOrder({ action, model, prompt, ...row }: OrderRow): TaskOrder {
   const { inputs, mask } = toInputs(row);
   return { action: action as TaskOrder['action'], model, prompt, options: toOptions(row.options), inputs, mask };

@@ -17,7 +17,7 @@ export interface TaskDetail {
   /** How many images it was made from. */
   readonly inputs: number;
   readonly masked: boolean;
-  /** The failed task that it was drawn anew of, for an operator. */
+  /** The failed task that it retries, for an operator. */
   readonly retryOf: string | null;
 }
 
@@ -54,7 +54,7 @@ export class TaskDetails {
     );
   }
 
-  /** Id of the task that a failed one was drawn anew as; undefined when it was not. */
+  /** Id of the task that a failed one was retried as; undefined when it was not. */
   async retriedAs(accountId: string, id: string): Promise<string | undefined> {
     return (await this.prisma.task.findFirst({ where: { retryOf: id, accountId }, select: { id: true } }))?.id;
   }

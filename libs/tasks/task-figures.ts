@@ -67,7 +67,7 @@ export class TaskFigures {
     return await providerFigures(this.prisma.pool);
   }
 
-  /** What an account drew, from the tasks that are still kept, by time and group. */
+  /** What an account generated, from the tasks that are still kept, by time and group. */
   async usage(accountId: string, query: UsageQuery): Promise<UsageRow[]> {
     return await usageOf(this.prisma.pool, accountId, query);
   }

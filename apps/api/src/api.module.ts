@@ -14,7 +14,7 @@ import { ModelsModule } from './models/models.module.js';
 import { TasksApiModule } from './tasks/tasks.module.js';
 import { UploadsModule } from './uploads/uploads.module.js';
 
-/** HTTP only: takes requests, writes tasks, waits for them. Draws nothing, and calls providers of chat alone. */
+/** HTTP only: takes requests, writes tasks, waits for them. Generates nothing, and calls providers of chat alone. */
 @Module({
   imports: [
     CommonModule,

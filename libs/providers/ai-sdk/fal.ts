@@ -53,6 +53,6 @@ function refuseImages({ model, images, mask }: ProviderImageRequest, takes: read
 }
 
 function askable(wanted: Size, offered: readonly string[] | undefined): Size {
-  // Steps of 16 suit every model that needs any, and few draw well what is much smaller than the rest.
+  // Steps of 16 suit every model that needs any, and few generate well what is much smaller than the rest.
   return offered === undefined ? gridSize(wanted, FREE_SIZES) : offeredSize(wanted, offered.map(sizeOf));
 }

@@ -52,7 +52,7 @@ export function aiSdkProvider(
     baseUrl,
     headers: vendor.keyHeaders(key.secret),
     connectTimeoutMs: options.connect_timeout_ms ?? 10_000,
-    // The whole drawing: the answer begins when the image is there.
+    // The whole generation: the answer begins when the image is there.
     firstByteTimeoutMs: options.first_byte_timeout_ms ?? 600_000,
     idleTimeoutMs: options.idle_timeout_ms ?? 60_000,
     totalTimeoutMs: options.total_timeout_ms ?? 840_000,

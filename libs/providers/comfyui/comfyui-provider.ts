@@ -62,7 +62,7 @@ export class ComfyUiProvider implements ImageProvider {
         context.onProgress(5 + 85 * partials.part);
       },
       onPreview: (image) => {
-        // Spread over the drawing: there is one after each of its steps.
+        // Spread over the generation: there is one after each of its steps.
         if (partials.sent >= partials.wanted || partials.part < (partials.sent + 1) / (partials.wanted + 1)) return;
         context.onPartial(image, partials.sent);
         partials.sent += 1;

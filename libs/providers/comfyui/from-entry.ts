@@ -48,7 +48,7 @@ const OPTIONS = {
 };
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Of one call, in milliseconds: none of them waits for a drawing. */
+/** Of one call, in milliseconds: none of them waits for an image. */
 const TIMEOUT_MS = 30_000;
 
 /** The provider of an entry of type comfyui. Throws ProviderOptionsError with every problem of options and workflows. */

@@ -55,7 +55,7 @@ function imageOf({ picture, url, usage }: AnswerDocument): AnsweredImage | undef
   return url === undefined || url === '' ? undefined : { url, usage };
 }
 
-/** An entry without an image in it was drawn, and charged, like one with an image; where there is none nothing was. */
+/** An entry without an image in it was generated, and charged, like one with an image; where there is none nothing was. */
 function noImage({ error, hasEntry }: AnswerDocument): never {
   throw error === undefined ? unusable('the answer has no image', hasEntry ? 'yes' : 'no') : errorInside(error);
 }

@@ -22,7 +22,7 @@ const OPTIONS = {
 };
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Of one call, in milliseconds: a submit is answered before the drawing begins. */
+/** Of one call, in milliseconds: a submit is answered before the generation begins. */
 const TIMEOUT_MS = 60_000;
 
 /** The provider of an entry of type apimart, evolink or toapis. Throws ProviderOptionsError. */

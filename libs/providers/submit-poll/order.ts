@@ -36,7 +36,7 @@ export function orderFor(request: ProviderImageRequest, dialect: Dialect, accept
   };
 }
 
-/** A mask can't be left out like an option: the whole image would be drawn anew. Throws ProviderError. */
+/** A mask can't be left out like an option: the whole image would be generated anew. Throws ProviderError. */
 export function refuseMask({ model, mask }: ProviderImageRequest, accepts: readonly ModelOption[]): void {
   if (mask === undefined || accepts.includes('mask')) return;
   throw new ProviderError('unsupported_parameter', `The provider of ${model} takes no mask.`, {

@@ -53,7 +53,7 @@ export class StreamImage {
     }
   }
 
-  /** A provider that starts again draws again what the caller has seen. */
+  /** A provider that starts again generates again what the caller has seen. */
   private partialsOf(task: Task, events: EventStream): () => void {
     const wanted = task.options.partialImages ?? 0;
     if (wanted === 0) return () => undefined;

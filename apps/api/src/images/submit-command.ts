@@ -115,7 +115,7 @@ export function assertNoPixels({ size }: AskedSize, sizes: readonly ImageSize[] 
   throw new AppError('invalid_value', `size must be one of ${sizes.join(', ')}`, { param: 'size' });
 }
 
-/** Change what is drawn: without them, another image than the one that was ordered would be paid for. */
+/** Change what is generated: without them, another image than the one that was ordered would be paid for. */
 const NOT_TO_IGNORE: readonly string[] = ['markup'];
 
 /** Throws AppError `unsupported_parameter` for a field that nobody honors yet and that cannot be ignored. */

@@ -74,7 +74,7 @@ export class FailuresController {
     return retryView(outcome, next);
   }
 
-  /** Throws AppError unless it is said what to draw anew. */
+  /** Throws AppError unless it is said what to retry. */
   private async chosen({ tasks, code, provider, model, days, after }: RedriveBody) {
     if (tasks) return { ids: tasks, next: null };
     if (!code || !model) throw new AppError('missing_required_parameter', 'tasks, or code and model, must be given');

@@ -27,7 +27,7 @@ export interface Trial {
   readonly cost: CostView | null;
 }
 
-/** Draws one small image by one provider, in the way that every image is made. */
+/** Generates one small image with one provider, in the way that every image is generated. */
 @Injectable()
 export class ProviderTest {
   constructor(

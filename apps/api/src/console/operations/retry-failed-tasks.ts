@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { FailedTasks, isWorthRetrying, type FailedOrder } from '#tasks/failed-tasks.js';
 import type { RedriveView } from './dto/failure-views.dto.js';
-import { DrawAgain, type Payer } from '../tasks/draw-again.js';
+import { RetryTask, type Payer } from '../tasks/retry-task.js';
 
 /** Orders that are given at a time, and how long until no more are begun. */
 const AT_ONCE = 4;
@@ -19,7 +19,7 @@ interface NotRetried {
   readonly reason: AppError;
 }
 
-/** What became of failed tasks that were to be drawn anew. */
+/** What became of failed tasks that were to be retried. */
 export interface RetryOutcome {
   readonly retried: readonly Retried[];
   readonly refused: readonly NotRetried[];
@@ -33,7 +33,7 @@ export interface RetryOutcome {
 export class RetryFailedTasks {
   constructor(
     private readonly failed: FailedTasks,
-    private readonly again: DrawAgain,
+    private readonly again: RetryTask,
   ) {}
 
   /** One after the other; what stands in the way of one stops none of the others. */
@@ -87,7 +87,7 @@ export function retryView({ retried, refused }: RetryOutcome, next: string | nul
   };
 }
 
-/** Why failures of a kind are not drawn anew; null where they are. */
+/** Why failures of a kind are not retried; null where they are. */
 export function whyNot(code: string): string | null {
   if (isWorthRetrying(code)) return null;
   if (code === 'moderation_blocked') return 'The provider refused what was asked for, and would again.';

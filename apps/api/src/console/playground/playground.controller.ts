@@ -15,7 +15,7 @@ import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from '../tasks/task-log.interceptor.js';
 import { AcceptedTaskView } from '../tasks/dto/task-views.dto.js';
 
-/** Draws with the account's own hidden key, in the very way that keys of callers do. */
+/** Generates with the account's own hidden key, in the very way that keys of callers do. */
 @ConsoleController('Playground')
 export class PlaygroundController {
   constructor(

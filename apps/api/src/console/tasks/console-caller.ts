@@ -7,12 +7,12 @@ import { ACCOUNT_SHARE, accountShare, type Caller } from '../../auth/caller.js';
 /** Who orders something in the console. */
 type Orderer = Pick<Session, 'accountId' | 'personId' | 'role'>;
 
-/** Name of the key that an account's playground draws with. */
+/** Name of the key that an account's playground generates with. */
 const PLAYGROUND_KEY = 'Playground';
 
 /**
  * Who the images of the console are made for: a hidden key of the account, that nobody holds. A member whom an admin
- * has limited draws on the key that was limited, so that no page lifts what holds for its keys.
+ * has limited generates with the key that was limited, so that no page lifts what holds for its keys.
  */
 @Injectable()
 export class ConsoleCaller {

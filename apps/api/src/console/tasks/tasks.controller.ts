@@ -7,7 +7,7 @@ import { TASK_STATUSES } from '#tasks/task-status.js';
 import { AccountTasks } from './account-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
 import { ConsoleController } from '../console-controller.js';
-import { DrawAgain } from './draw-again.js';
+import { RetryTask } from './retry-task.js';
 import { OwnTasks } from './own-tasks.js';
 import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from './task-log.interceptor.js';
@@ -19,13 +19,13 @@ import { RequestId } from '../../common/request.decorators.js';
 /** The word that stands for the playground's own key in filters. */
 const PLAYGROUND = 'playground';
 
-/** The account's tasks for its people: search, look, cancel, draw again. */
+/** The account's tasks for its people: search, look, cancel, retry. */
 @ConsoleController('Tasks', 'tasks')
 export class ConsoleTasksController {
   constructor(
     private readonly tasks: AccountTasks,
     private readonly own: OwnTasks,
-    private readonly again: DrawAgain,
+    private readonly again: RetryTask,
     private readonly callers: ConsoleCaller,
     private readonly audit: AuditLog,
   ) {}

@@ -10,7 +10,7 @@ import { LimitsModule } from '../../limits/limits.module.js';
 import { TasksApiModule } from '../../tasks/tasks.module.js';
 import { AccountTasks } from './account-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
-import { DrawAgain } from './draw-again.js';
+import { RetryTask } from './retry-task.js';
 import { StreamTask } from './stream-task.js';
 import { OwnTasks } from './own-tasks.js';
 import { ShownTasks } from './shown-tasks.js';
@@ -30,7 +30,7 @@ import { ConsoleTasksController } from './tasks.controller.js';
     WebhooksModule,
   ],
   controllers: [ConsoleTasksController],
-  providers: [AccountTasks, ConsoleCaller, DrawAgain, StreamTask, OwnTasks, ShownTasks],
-  exports: [ConsoleCaller, DrawAgain],
+  providers: [AccountTasks, ConsoleCaller, RetryTask, StreamTask, OwnTasks, ShownTasks],
+  exports: [ConsoleCaller, RetryTask],
 })
 export class ConsoleTasksModule {}

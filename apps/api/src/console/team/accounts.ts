@@ -12,7 +12,7 @@ import type { AccountRowView, OwnAccountView } from './dto/account-views.dto.js'
 import { budgetAfter } from '../dto/budget-body.dto.js';
 import { budgetView } from '../dto/budget-view.dto.js';
 
-/** The accounts of the installation: their figures and their limits, never what they draw. */
+/** The accounts of the installation: their figures and their limits, never what they generate. */
 @Injectable()
 export class Accounts {
   constructor(

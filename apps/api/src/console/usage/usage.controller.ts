@@ -42,7 +42,7 @@ class UsageListView {
 
 const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));
 
-/** What the account has drawn, from the tasks that are still kept. */
+/** What the account has generated, from the tasks that are still kept. */
 @ConsoleController('Usage')
 @ApiQuery({ name: 'from', required: false, schema: { type: 'string' } })
 @ApiQuery({ name: 'to', required: false, schema: { type: 'string' } })

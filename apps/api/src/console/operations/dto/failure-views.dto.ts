@@ -6,7 +6,7 @@ import type { FailureGroup } from '#tasks/sweep.sql.js';
 import { isTaskId } from '#tasks/task-id.js';
 import { ListOf, PageOf } from '../../dto/list-views.dto.js';
 
-/** Failed tasks that one call draws anew at most. */
+/** Failed tasks that one call retries at most. */
 export const MAX_RETRIED = 100;
 export const MOST_DAYS = 90;
 const MAX_NAME_LENGTH = 200;

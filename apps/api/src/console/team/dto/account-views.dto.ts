@@ -69,7 +69,7 @@ export class OwnAccountView {
   defaults!: AccountDefaultsView;
 }
 
-/** An account as operators see it: figures, and nothing of what it draws. */
+/** An account as operators see it: figures, and nothing of what it generates. */
 export class AccountRowView extends OwnAccountView {
   @ApiProperty({ description: 'The first account, which cannot be disabled.' })
   first!: boolean;

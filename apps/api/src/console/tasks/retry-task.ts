@@ -22,7 +22,7 @@ type Terms = Pick<TaskCommand, 'requestId' | 'callbackUrl' | 'asynchronous' | 'r
 
 /** Makes a new task of an old one's order, at today's price. */
 @Injectable()
-export class DrawAgain {
+export class RetryTask {
   constructor(
     private readonly details: TaskDetails,
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
@@ -77,7 +77,7 @@ export class DrawAgain {
   }
 }
 
-/** What was a trial of one provider may be made by any when it is drawn again. */
+/** What was a trial of one provider may be made by any when it is retried. */
 function withoutProvider({ onlyProvider: _, ...options }: TaskOptions): TaskOptions {
   return options;
 }
