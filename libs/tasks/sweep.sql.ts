@@ -186,7 +186,7 @@ export interface UsageRow {
   readonly time: Date;
   /** Null: tasks that no provider was called for. */
   readonly group: string | null;
-  readonly pictures: number;
+  readonly images: number;
   readonly failed: number;
   /** Settled, and reserved for tasks that have not ended. */
   readonly spend: number;
@@ -215,7 +215,7 @@ export async function usageOf(database: Queryable, accountId: string, query: Usa
        FROM tasks LEFT JOIN api_keys AS keys ON $5 = 'key' AND keys.id = api_key_id
        WHERE tasks.account_id = $1 AND tasks.created_at >= $2 AND tasks.created_at < $3)
      SELECT date_trunc($4, created_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' AS time, name AS "group",
-       (count(*) FILTER (WHERE status = 'completed'))::int AS pictures,
+       (count(*) FILTER (WHERE status = 'completed'))::int AS images,
        (count(*) FILTER (WHERE status = 'failed'))::int AS failed,
        COALESCE(sum(CASE WHEN cost ->> 'currency' <> $6 THEN 0
          WHEN status IN ('completed', 'cancelled') THEN COALESCE(cost ->> 'settled', cost ->> 'reserved')::bigint

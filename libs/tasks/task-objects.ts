@@ -21,8 +21,8 @@ export class TaskObjects {
     });
     const pending = new Set(rows.filter((row) => row.status === 'pending').map((row) => row.id));
     const own = rows.flatMap(({ hasThumbnail, images, ...sent }) => {
-      const pictures = toImages(images).map(({ key }) => key);
-      return [...pictures, ...sentKeys(sent), ...(hasThumbnail ? pictures.slice(0, 1).map(thumbnailKey) : [])];
+      const imageKeys = toImages(images).map(({ key }) => key);
+      return [...imageKeys, ...sentKeys(sent), ...(hasThumbnail ? imageKeys.slice(0, 1).map(thumbnailKey) : [])];
     });
     return new Set([...own, ...keys.filter((key) => pending.has(ownerOfKey(key).id))]);
   }

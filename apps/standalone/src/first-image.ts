@@ -53,7 +53,7 @@ export async function orderFirstImage({ url, apiKey, file, signal }: FirstImageO
 /** Has the same image drawn in this process, past the queue and every vendor. */
 export async function drawFirstImage({ file, signal }: FirstImageOrder): Promise<MadeImage> {
   const since = performance.now();
-  const { drawImage } = await import('#providers/sandbox/picture.js');
+  const { drawImage } = await import('#providers/sandbox/draw-image.js');
   const nothing = { images: [], mask: undefined, quality: undefined, background: undefined, moderation: undefined };
   const wanted = { inputFidelity: undefined, outputFormat: 'png', outputCompression: undefined } as const;
   const { bytes } = await drawImage(

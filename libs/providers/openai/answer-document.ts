@@ -9,7 +9,7 @@ export interface AnswerDocument {
   /** Name of the event, in streams. */
   readonly type: string | undefined;
   /** The first image, decoded, in pieces; undefined when it has none. */
-  readonly picture: readonly Buffer[] | undefined;
+  readonly image: readonly Buffer[] | undefined;
   readonly url: string | undefined;
   /** Whether there is an entry for an image, whatever is in it. */
   readonly hasEntry: boolean;
@@ -32,7 +32,7 @@ export async function readDocument(source: AsyncIterable<Buffer>, maxImageBytes:
   const index = valueAt(value, 'partial_image_index');
   return {
     type: textAt(value, 'type'),
-    picture: base64 === undefined ? undefined : answer.bytesOf(base64),
+    image: base64 === undefined ? undefined : answer.bytesOf(base64),
     url: base64 === undefined ? url : undefined,
     hasEntry: (valueAt(value, 'data', 0) ?? undefined) !== undefined,
     partialIndex: typeof index === 'number' ? index : undefined,

@@ -51,16 +51,16 @@ export class OpenAiProvider implements ImageProvider {
     const order = orderFor(request, this.settings, streamed);
     context.onProgress(1);
     let partials = 0;
-    const picture = await this.order(order, streamed, context, (image, index) => {
+    const answer = await this.order(order, streamed, context, (image, index) => {
       partials += 1;
       context.onProgress(10 + (80 * partials) / (request.partialImages + 1));
       context.onPartial(image, index);
     });
-    const image = picture.bytes ?? [await fetchImage(this.fetcher, picture.url, context.signal)];
+    const image = answer.bytes ?? [await fetchImage(this.fetcher, answer.url, context.signal)];
     context.onProgress(100);
     return {
       image: Readable.from(image),
-      ...(picture.usage === undefined ? {} : { usage: picture.usage }),
+      ...(answer.usage === undefined ? {} : { usage: answer.usage }),
       sentSize: order.size,
       warnings: wantsPartials && partials === 0 ? [...order.warnings, NO_PARTIALS] : order.warnings,
     };

@@ -40,7 +40,7 @@ async function readStream(answer: UpstreamAnswer, options: ReadingOptions): Prom
     if (document.type?.endsWith('.partial_image') === true) {
       const index = document.partialIndex ?? partials;
       partials += 1;
-      if (document.picture !== undefined) options.onPartial(await joined(document.picture), index);
+      if (document.image !== undefined) options.onPartial(await joined(document.image), index);
       continue;
     }
     const image = imageOf(document);
@@ -50,8 +50,8 @@ async function readStream(answer: UpstreamAnswer, options: ReadingOptions): Prom
   throw unusable('the stream ended without an image', partials === 0 ? 'no' : 'maybe');
 }
 
-function imageOf({ picture, url, usage }: AnswerDocument): AnsweredImage | undefined {
-  if (picture !== undefined) return { bytes: picture, usage };
+function imageOf({ image, url, usage }: AnswerDocument): AnsweredImage | undefined {
+  if (image !== undefined) return { bytes: image, usage };
   return url === undefined || url === '' ? undefined : { url, usage };
 }
 

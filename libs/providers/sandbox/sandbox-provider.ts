@@ -10,7 +10,7 @@ import type {
 import { gridSize, textOfSize, type SizeGrid } from '../offered-size.js';
 import { readDirectives, type Directives } from './directives.js';
 import { actOut } from './faults.js';
-import { drawPartial, drawImage, sizeOf } from './picture.js';
+import { drawPartial, drawImage, sizeOf } from './draw-image.js';
 import { countUsage } from './usage.js';
 
 /** How many times progress is told while a latency passes. */

@@ -20,7 +20,7 @@ export interface Dialect {
   /** Where status, progress and error of a job stand in the answer to a look. */
   readonly task: (answer: unknown) => unknown;
   /** The first image of a finished job: an address, base64 or a data URI. */
-  readonly picture: (task: unknown) => unknown;
+  readonly image: (task: unknown) => unknown;
   /** Where reference images are uploaded to: below the base URL, or a whole URL. */
   readonly uploadPath: string;
   /** Where the address of an uploaded image stands. */

@@ -15,7 +15,7 @@ const apimart: Dialect = {
   taskPath: (jobId) => `/tasks/${jobId}?language=en`,
   jobId: (answer) => valueAt(answer, 'data', 0, 'task_id'),
   task: (answer) => valueAt(answer, 'data'),
-  picture: (task) => firstText(valueAt(task, 'result', 'images', 0, 'url')),
+  image: (task) => firstText(valueAt(task, 'result', 'images', 0, 'url')),
   uploadPath: '/uploads/images',
   uploaded: (answer) => valueAt(answer, 'url'),
   sizeFor: (_model, wanted, squareEdge) =>
@@ -31,7 +31,7 @@ const evolink: Dialect = {
   taskPath: (jobId) => `/tasks/${jobId}`,
   jobId: (answer) => valueAt(answer, 'id'),
   task: (answer) => answer,
-  picture: (task) => valueAt(task, 'results', 0),
+  image: (task) => valueAt(task, 'results', 0),
   uploadPath: 'https://files-api.evolink.ai/api/v1/files/upload/stream',
   uploaded: (answer) => valueAt(answer, 'data', 'file_url'),
   // Its ratios come out in pixels of its own, so that pixels are always named.
@@ -51,7 +51,7 @@ const toapis: Dialect = {
   taskPath: (jobId) => `/images/generations/${jobId}`,
   jobId: (answer) => valueAt(answer, 'id'),
   task: (answer) => answer,
-  picture: (task) =>
+  image: (task) =>
     textAt(task, 'result', 'data', 0, 'url') ?? textAt(task, 'result', 'data', 0, 'b64_json') ?? textAt(task, 'url'),
   uploadPath: '/uploads/images',
   uploaded: (answer) => valueAt(answer, 'data', 'url'),

@@ -127,7 +127,7 @@ export class SubmitPollProvider implements ImageProvider {
     { task, bytesOf }: FinishedJob,
     { signal, waitedMs }: ProviderCallContext,
   ): Promise<readonly Buffer[] | undefined> {
-    const image = this.settings.dialect.picture(task);
+    const image = this.settings.dialect.image(task);
     if (typeof image !== 'string' || image === '') throw withoutImage(image === '');
     if (!/^https?:/i.test(image)) return bytesOf(image);
     try {

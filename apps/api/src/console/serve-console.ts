@@ -33,7 +33,7 @@ interface PageFile {
 
 /**
  * Serves the built pages at /console from memory: no request ever names a file of the disk. Addresses without a file are
- * the pages' own, and get the one page. `pictureOrigins` are other places that images are shown from.
+ * the pages' own, and get the one page. `imageOrigins` are other places that images are shown from.
  */
 export function serveConsole(server: FastifyInstance, folder: string, imageOrigins: readonly string[]): void {
   const files = readFiles(folder);

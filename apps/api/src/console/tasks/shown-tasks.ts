@@ -67,7 +67,7 @@ export class ShownTasks {
       ...(view.estimated_time === undefined ? {} : { estimated_time: view.estimated_time }),
       ...(view.sizes === undefined ? {} : { sizes: view.sizes }),
       ...(view.provenance === undefined ? {} : { provenance: view.provenance }),
-      images: detail.objectsDeletedAt === null ? this.picturesOf(view) : [],
+      images: detail.objectsDeletedAt === null ? this.imagesOf(view) : [],
       reference_images: detail.inputs,
       masked: detail.masked,
       warnings: view.warnings ?? [],
@@ -79,7 +79,7 @@ export class ShownTasks {
     };
   }
 
-  private picturesOf({ result }: TaskView): ConsoleTaskView['images'] {
+  private imagesOf({ result }: TaskView): ConsoleTaskView['images'] {
     return (result?.images ?? []).flatMap(({ url: [url], size, content_type }) =>
       url === undefined ? [] : [{ url: this.ownPath(url), size, content_type }],
     );

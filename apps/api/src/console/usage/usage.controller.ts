@@ -61,8 +61,8 @@ export class UsageController {
     const { by, group: groupedBy } = query;
     const asked = { ...usageSpan(query, new Date()), by, group: groupedBy, currency };
     const rows = await this.figures.usage(accountId, asked);
-    const data = rows.map(({ time, group, pictures, failed, spend, p50Ms, p95Ms }) => ({
-      ...{ time: time.toISOString(), group, pictures, failed, spend: decimalOf(spend) },
+    const data = rows.map(({ time, group, images, failed, spend, p50Ms, p95Ms }) => ({
+      ...{ time: time.toISOString(), group, pictures: images, failed, spend: decimalOf(spend) },
       ...{ p50_ms: rounded(p50Ms), p95_ms: rounded(p95Ms) },
     }));
     return { data, currency };
