@@ -5,7 +5,7 @@ import type { PartialImage, TaskDetail } from './types.ts';
 
 /** Keeps a task's query up to date until it ends, and answers the newest partial image as an address, if there is one. */
 export function useFollowTask(id: string | null, isRunning: boolean): string | null {
-  const [picture, setImage] = useState<{ id: string; url: string } | null>(null);
+  const [image, setImage] = useState<{ id: string; url: string } | null>(null);
   useEffect(() => {
     if (id === null || !isRunning) return;
     const source = new EventSource(addressOf(`/tasks/${encodeURIComponent(id)}/events`));
@@ -24,5 +24,5 @@ export function useFollowTask(id: string | null, isRunning: boolean): string | n
     });
     return () => source.close();
   }, [id, isRunning]);
-  return picture?.id === id ? picture.url : null;
+  return image?.id === id ? image.url : null;
 }

@@ -83,17 +83,17 @@ export function UsagePage() {
 
 function Figures({ usage: { data, currency }, span }: { readonly usage: Usage; readonly span: TimeSpan }) {
   const sum = (read: (row: UsageRow) => number) => data.reduce((total, row) => total + read(row), 0);
-  const pictures = sum((row) => row.pictures);
+  const images = sum((row) => row.pictures);
   const failed = sum((row) => row.failed);
   const slowest = Math.max(0, ...data.map((row) => row.p95_ms ?? 0));
   return (
     <>
       <SimpleGrid cols={{ base: 2, md: 4 }}>
-        <Figure name="Images" value={pictures.toLocaleString('en')} />
+        <Figure name="Images" value={images.toLocaleString('en')} />
         <Figure name="Spend" value={amountIn(sum((row) => Number(row.spend)).toFixed(6), currency)} />
         <Figure
           name="Failed"
-          value={pictures + failed === 0 ? '0%' : `${((failed / (pictures + failed)) * 100).toFixed(1)}%`}
+          value={images + failed === 0 ? '0%' : `${((failed / (images + failed)) * 100).toFixed(1)}%`}
         />
         <Figure name="Peak p95 latency" value={slowest === 0 ? '–' : duration(slowest)} />
       </SimpleGrid>

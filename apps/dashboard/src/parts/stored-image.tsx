@@ -34,11 +34,11 @@ interface StoredImageProps extends Omit<ImageProps, 'src' | 'onError'> {
 export function StoredImage({ url, missing, opens, w, h, ...look }: StoredImageProps) {
   const { src, isBroken, onError } = useSteadyLink(url);
   if (isBroken) return <NoImage size={typeof w === 'number' ? w : undefined}>{missing}</NoImage>;
-  const picture = <Image src={src} onError={onError} w={w} h={h} {...look} />;
-  if (opens === undefined) return picture;
+  const image = <Image src={src} onError={onError} w={w} h={h} {...look} />;
+  if (opens === undefined) return image;
   return (
     <Anchor href={url} target="_blank" rel="noreferrer" aria-label={opens}>
-      {picture}
+      {image}
     </Anchor>
   );
 }
@@ -68,7 +68,7 @@ interface NoImageProps {
 
 function NoImage({ size, children }: NoImageProps) {
   return (
-    <Center className="no-picture" w={size ?? '100%'} h={size ?? 160} fz={size === undefined ? 'sm' : 10}>
+    <Center className="no-image" w={size ?? '100%'} h={size ?? 160} fz={size === undefined ? 'sm' : 10}>
       {children}
     </Center>
   );

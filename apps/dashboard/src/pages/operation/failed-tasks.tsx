@@ -7,7 +7,7 @@ import { get } from '../../api/request.ts';
 import { fromNow, fullTime } from '../../parts/format.ts';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
-import { RedriveButton } from './redrive.tsx';
+import { RetryButton } from './retry-button.tsx';
 
 const PAGE = 20;
 /** One call re-drives no more. */
@@ -102,7 +102,7 @@ export function FailedTasks({ group: { code, provider, model, why_not: whyNot },
           </Button>
         )}
         {chosen.length > 0 && (
-          <RedriveButton
+          <RetryButton
             label={`Retry ${chosen.length} selected`}
             count={chosen.length}
             body={{ tasks: chosen }}

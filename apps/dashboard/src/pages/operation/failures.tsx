@@ -7,7 +7,7 @@ import { fromNow, fullTime } from '../../parts/format.ts';
 import { IconCheck } from '@tabler/icons-react';
 import { Empty, Rows, Trouble } from '../../parts/page.tsx';
 import { FailedTasks } from './failed-tasks.tsx';
-import { RedriveButton } from './redrive.tsx';
+import { RetryButton } from './retry-button.tsx';
 
 const SPANS = [
   { value: '1', label: '24 hours' },
@@ -68,7 +68,7 @@ function Kind({ group, days }: { readonly group: FailureGroup; readonly days: st
           )}
         </Box>
         {whyNot === null && (
-          <RedriveButton
+          <RetryButton
             label={left === 1 ? 'Retry' : `Retry all ${left.toLocaleString('en')}`}
             of={`${code} of ${model}`}
             count={left}

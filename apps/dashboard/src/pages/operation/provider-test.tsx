@@ -13,7 +13,7 @@ import { TaskState } from '../../parts/task-state.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskError } from '../tasks/task-error.tsx';
 
-/** Draws one small image by this provider alone, once it is said what that costs. */
+/** Generates one small image with this provider alone, after saying what that costs. */
 export function TestButton({ provider }: { readonly provider: Provider }) {
   const [opened, { open, close }] = useDisclosure(false);
   return (
@@ -75,18 +75,18 @@ function TrialResult({ id }: { readonly id: string }) {
     );
   return (
     <Stack gap="sm" aria-live="polite">
-      {task.status === 'completed' ? <Drawn task={task} /> : <TaskError task={task} />}
+      {task.status === 'completed' ? <Generated task={task} /> : <TaskError task={task} />}
       <TaskLink id={id}>Open task</TaskLink>
     </Stack>
   );
 }
 
-function Drawn({ task }: { readonly task: TaskDetail }) {
-  const picture = task.images[0];
+function Generated({ task }: { readonly task: TaskDetail }) {
+  const image = task.images[0];
   const took = task.finished_at === null ? 0 : Date.parse(task.finished_at) - Date.parse(task.created_at);
   return (
     <Group align="flex-start" wrap="nowrap">
-      {picture !== undefined && <Image src={picture.url} alt="Test image" w={140} h={140} radius="md" fit="cover" />}
+      {image !== undefined && <Image src={image.url} alt="Test image" w={140} h={140} radius="md" fit="cover" />}
       <Box>
         <TaskState task={task} />
         <Text size="sm" mt="xs">

@@ -35,7 +35,7 @@ export function ImageResult({ task, error, isOrdered, partial, size, onReuse }: 
       </Box>
     );
   if (task?.status === 'failed' || task?.status === 'cancelled') return <Ended task={task} onReuse={onReuse} />;
-  const picture = task?.images[0];
+  const image = task?.images[0];
   return (
     <Box className="surface" p="md" aria-live="polite">
       <Stack gap="sm">
@@ -45,14 +45,14 @@ export function ImageResult({ task, error, isOrdered, partial, size, onReuse }: 
           mx="auto"
           w="100%"
         >
-          {picture !== undefined ? (
+          {image !== undefined ? (
             <StoredImage
-              url={picture.url}
+              url={image.url}
               alt={task?.prompt ?? ''}
               missing={GONE}
               radius="md"
               fit="contain"
-              className="picture-ground"
+              className="image-ground"
             />
           ) : task?.status === 'completed' ? (
             <Center c="dimmed">{GONE}</Center>
@@ -102,11 +102,11 @@ function waitingFor(task: TaskDetail | undefined): string {
 type EndedProps = { readonly task: TaskDetail } & Pick<ImageResultProps, 'onReuse'>;
 
 function Finished({ task, onReuse }: EndedProps) {
-  const picture = task.images[0];
+  const image = task.images[0];
   const took = task.finished_at === null ? undefined : Date.parse(task.finished_at) - Date.parse(task.created_at);
   const facts = [
-    picture?.size === undefined ? undefined : dimensions(picture.size),
-    task.sizes !== undefined && task.sizes.received !== picture?.size
+    image?.size === undefined ? undefined : dimensions(image.size),
+    task.sizes !== undefined && task.sizes.received !== image?.size
       ? `received as ${dimensions(task.sizes.received)}`
       : undefined,
     took === undefined ? undefined : duration(took),
@@ -122,11 +122,11 @@ function Finished({ task, onReuse }: EndedProps) {
         <Anchor component={Link} to={`/tasks/${task.id}`} size="sm">
           Details
         </Anchor>
-        {picture !== undefined && (
+        {image !== undefined && (
           <Button
             component="a"
-            href={picture.url}
-            download={`${task.id}.${picture.content_type.split('/')[1] ?? 'png'}`}
+            href={image.url}
+            download={`${task.id}.${image.content_type.split('/')[1] ?? 'png'}`}
             variant="default"
             size="xs"
             leftSection={<IconDownload size={14} />}

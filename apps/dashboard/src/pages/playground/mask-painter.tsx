@@ -22,7 +22,7 @@ const SHOWN_STRENGTH = 0.6;
 /** Paints over the image what is to change. */
 export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [picture, setImage] = useState<ImageBitmap | null>(null);
+  const [image, setImage] = useState<ImageBitmap | null>(null);
   const [strokes, setStrokes] = useState<readonly Stroke[]>([]);
   const [tool, setTool] = useState<Stroke['tool']>('brush');
   const [share, setShare] = useState(8);
@@ -38,8 +38,8 @@ export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
     };
   }, [file]);
   useEffect(() => {
-    if (canvas.current !== null && picture !== null) show(canvas.current, picture, strokes);
-  }, [picture, strokes]);
+    if (canvas.current !== null && image !== null) show(canvas.current, image, strokes);
+  }, [image, strokes]);
 
   const pointOf = (event: PointerEvent<HTMLCanvasElement>): readonly [number, number] => {
     const box = event.currentTarget.getBoundingClientRect();
@@ -47,16 +47,16 @@ export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
     return [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
   };
   const start = (event: PointerEvent<HTMLCanvasElement>) => {
-    if (picture === null) return;
+    if (image === null) return;
     event.currentTarget.setPointerCapture(event.pointerId);
-    const width = (Math.min(picture.width, picture.height) * share) / 100;
+    const width = (Math.min(image.width, image.height) * share) / 100;
     line.current = { tool, width, points: [pointOf(event)] };
-    show(event.currentTarget, picture, [...strokes, line.current]);
+    show(event.currentTarget, image, [...strokes, line.current]);
   };
   const move = (event: PointerEvent<HTMLCanvasElement>) => {
-    if (line.current === null || picture === null) return;
+    if (line.current === null || image === null) return;
     line.current.points.push(pointOf(event));
-    show(event.currentTarget, picture, [...strokes, line.current]);
+    show(event.currentTarget, image, [...strokes, line.current]);
   };
   const end = () => {
     if (line.current === null) return;
@@ -64,7 +64,7 @@ export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
     line.current = null;
   };
   const done = async () => {
-    if (picture !== null) onDone(strokes.length === 0 ? null : await exportMask(picture, strokes));
+    if (image !== null) onDone(strokes.length === 0 ? null : await exportMask(image, strokes));
     onClose();
   };
   return (
@@ -101,9 +101,9 @@ export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
         </Group>
         <canvas
           ref={canvas}
-          className="mask-canvas picture-ground"
-          width={picture?.width ?? 300}
-          height={picture?.height ?? 300}
+          className="mask-canvas image-ground"
+          width={image?.width ?? 300}
+          height={image?.height ?? 300}
           role="img"
           aria-label="Image with the area to change painted over"
           onPointerDown={start}
@@ -142,12 +142,12 @@ function contextOf(canvas: HTMLCanvasElement | OffscreenCanvas) {
   return context;
 }
 
-function show(canvas: HTMLCanvasElement, picture: ImageBitmap, strokes: readonly Stroke[]): void {
+function show(canvas: HTMLCanvasElement, image: ImageBitmap, strokes: readonly Stroke[]): void {
   const context = contextOf(canvas);
-  context.clearRect(0, 0, picture.width, picture.height);
-  context.drawImage(picture, 0, 0);
+  context.clearRect(0, 0, image.width, image.height);
+  context.drawImage(image, 0, 0);
   context.globalAlpha = SHOWN_STRENGTH;
-  context.drawImage(paint(picture, strokes), 0, 0);
+  context.drawImage(paint(image, strokes), 0, 0);
   context.globalAlpha = 1;
 }
 
@@ -171,11 +171,11 @@ function paint({ width, height }: ImageBitmap, strokes: readonly Stroke[]): Offs
 }
 
 /** Opaque black with holes where it was painted; the image itself is not in it, which keeps it small. */
-async function exportMask(picture: ImageBitmap, strokes: readonly Stroke[]): Promise<Blob> {
-  const mask = new OffscreenCanvas(picture.width, picture.height);
+async function exportMask(image: ImageBitmap, strokes: readonly Stroke[]): Promise<Blob> {
+  const mask = new OffscreenCanvas(image.width, image.height);
   const context = contextOf(mask);
-  context.fillRect(0, 0, picture.width, picture.height);
+  context.fillRect(0, 0, image.width, image.height);
   context.globalCompositeOperation = 'destination-out';
-  context.drawImage(paint(picture, strokes), 0, 0);
+  context.drawImage(paint(image, strokes), 0, 0);
   return await mask.convertToBlob({ type: 'image/png' });
 }

@@ -67,7 +67,7 @@ export function TaskPage() {
         <Grid gap="lg">
           <Grid.Col span={{ base: 12, md: 7 }}>
             <Stack gap="lg">
-              <Picture task={task} partial={partial} />
+              <TaskImage task={task} partial={partial} />
               <Section title="Request">
                 <Text className="prompt">{task.prompt}</Text>
               </Section>
@@ -112,20 +112,20 @@ function Section({ title, children }: { readonly title: string; readonly childre
   );
 }
 
-function Picture({ task, partial }: { readonly task: TaskDetail; readonly partial: string | null }) {
-  const picture = task.images[0];
-  if (picture !== undefined)
+function TaskImage({ task, partial }: { readonly task: TaskDetail; readonly partial: string | null }) {
+  const image = task.images[0];
+  if (image !== undefined)
     return (
       <Box className="surface" p="sm">
         <StoredImage
-          url={picture.url}
+          url={image.url}
           alt={task.prompt}
           missing="This image is no longer available."
           opens="Open image in a new tab"
           radius="md"
           mah="70vh"
           fit="contain"
-          className="picture-ground"
+          className="image-ground"
         />
       </Box>
     );
@@ -153,13 +153,13 @@ function Picture({ task, partial }: { readonly task: TaskDetail; readonly partia
 }
 
 function Download({ task }: { readonly task: TaskDetail }) {
-  const picture = task.images[0];
-  if (picture === undefined) return null;
+  const image = task.images[0];
+  if (image === undefined) return null;
   return (
     <Button
       component="a"
-      href={picture.url}
-      download={`${task.id}.${picture.content_type.split('/')[1] ?? 'png'}`}
+      href={image.url}
+      download={`${task.id}.${image.content_type.split('/')[1] ?? 'png'}`}
       leftSection={<IconDownload size={16} />}
     >
       Download

@@ -2,35 +2,35 @@ import { Button, Group, List, Modal, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { RedriveBody, RedriveOutcome } from '../../api/operation.ts';
+import type { RetryBody, RetryOutcome } from '../../api/operation.ts';
 import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { Trouble } from '../../parts/page.tsx';
 
-interface RedriveProps {
+interface RetryProps {
   readonly label: string;
   /** What screen readers say besides, where the label alone is said of several. */
   readonly of?: string;
   /** With none there is no button, and the outcome of the last ones stays until it is closed. */
   readonly count: number;
   /** What the API is told to re-drive. */
-  readonly body: RedriveBody;
+  readonly body: RetryBody;
   readonly onDone?: () => void;
 }
 
 /** Has failed tasks made once more, after a word of what that costs, and tells what became of them. */
-export function RedriveButton({ label, of, count, body, onDone }: RedriveProps) {
+export function RetryButton({ label, of, count, body, onDone }: RetryProps) {
   const [opened, { open, close }] = useDisclosure(false);
   // What the window was opened for stays, although the page goes on counting behind it.
   const [asked, setAsked] = useState({ count, body });
-  const redrive = useMutation({
+  const retry = useMutation({
     mutationFn: (after: string | null) =>
-      send<RedriveOutcome>('POST', '/failures/redrive', { ...asked.body, ...(after === null ? {} : { after }) }),
+      send<RetryOutcome>('POST', '/failures/redrive', { ...asked.body, ...(after === null ? {} : { after }) }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['operation'] }),
   });
   const leave = () => {
     close();
-    if (redrive.data !== undefined) onDone?.();
+    if (retry.data !== undefined) onDone?.();
   };
   return (
     <>
@@ -42,7 +42,7 @@ export function RedriveButton({ label, of, count, body, onDone }: RedriveProps) 
           {...(of === undefined ? {} : { 'aria-label': `${label}: ${of}` })}
           onClick={() => {
             setAsked({ count, body });
-            redrive.reset();
+            retry.reset();
             open();
           }}
         >
@@ -51,27 +51,27 @@ export function RedriveButton({ label, of, count, body, onDone }: RedriveProps) 
       )}
       <Modal opened={opened} onClose={leave} title={asked.count === 1 ? 'Retry this task?' : 'Retry these tasks?'}>
         <Stack>
-          {redrive.data === undefined ? (
+          {retry.data === undefined ? (
             <Text size="sm">
               {asked.count === 1 ? 'Creates a new task' : `Creates ${asked.count.toLocaleString('en')} new tasks`} from
               the same {asked.count === 1 ? 'request' : 'requests'}, charged to the same account and key at today’s
               price. A failed task can be retried only once{asked.count > 100 ? ', and 100 tasks at a time' : ''}.
             </Text>
           ) : (
-            <Outcome outcome={redrive.data} />
+            <Outcome outcome={retry.data} />
           )}
-          {redrive.error !== null && <Trouble error={redrive.error} doing="Could not retry" />}
+          {retry.error !== null && <Trouble error={retry.error} doing="Could not retry" />}
           <Group justify="flex-end">
             <Button variant="default" onClick={leave} data-autofocus>
-              {redrive.data === undefined ? 'Cancel' : 'Close'}
+              {retry.data === undefined ? 'Cancel' : 'Close'}
             </Button>
-            {redrive.data === undefined && (
-              <Button loading={redrive.isPending} onClick={() => redrive.mutate(null)}>
+            {retry.data === undefined && (
+              <Button loading={retry.isPending} onClick={() => retry.mutate(null)}>
                 Retry
               </Button>
             )}
-            {redrive.data !== undefined && redrive.data.next !== null && (
-              <Button loading={redrive.isPending} onClick={() => redrive.mutate(redrive.data.next)}>
+            {retry.data !== undefined && retry.data.next !== null && (
+              <Button loading={retry.isPending} onClick={() => retry.mutate(retry.data.next)}>
                 Retry next
               </Button>
             )}
@@ -82,7 +82,7 @@ export function RedriveButton({ label, of, count, body, onDone }: RedriveProps) 
   );
 }
 
-function Outcome({ outcome: { redriven, refused, next } }: { readonly outcome: RedriveOutcome }) {
+function Outcome({ outcome: { redriven, refused, next } }: { readonly outcome: RetryOutcome }) {
   const reasons = [...new Set(refused.map(({ message }) => message))];
   return (
     <Stack gap="xs" role="status">
