@@ -31,13 +31,12 @@ export class ImagesController {
   @TAKES_IMAGES
   @DescribeGeneration('generateImage')
   async generate(@Caller() caller: Caller, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    if (caller.submitMode === 'apimart' && !isDryRun(request)) {
-      const accepted = await this.accept.generation(request, false, goneSignal(reply));
-      if (accepted.streamed) await this.streams.stream(request, reply, accepted);
-      else this.answer.answerSubmitted(request, reply, accepted);
-    } else {
-      await this.generateIn(this.modeOf(request), request, reply);
+    if (caller.submitMode !== 'apimart' || isDryRun(request)) {
+      return this.run('generation', this.modeOf(request), request, reply);
     }
+    const accepted = await this.accept.generation(request, false, goneSignal(reply));
+    if (accepted.streamed) await this.streams.stream(request, reply, accepted);
+    else this.answer.answerSubmitted(request, reply, accepted);
   }
 
   @Post('images/generations')
@@ -55,33 +54,31 @@ export class ImagesController {
   @TAKES_IMAGES
   @DescribeAsyncGeneration()
   async generateAsync(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.generateIn(ASYNC_PATH, request, reply);
+    await this.run('generation', ASYNC_PATH, request, reply);
   }
 
   @Post('v1/images/edits')
   @TAKES_FORMS
   @DescribeEdit()
   async edit(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.editIn(this.modeOf(request), request, reply);
+    await this.run('edit', this.modeOf(request), request, reply);
   }
 
   @Post('v1/images/edits/async')
   @TAKES_FORMS
   @DescribeAsyncEdit()
   async editAsync(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.editIn(ASYNC_PATH, request, reply);
+    await this.run('edit', ASYNC_PATH, request, reply);
   }
 
-  private async generateIn(mode: CallMode, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    if (isDryRun(request)) return this.quotes.quote('generation', request, reply, mode.asynchronous);
-    const accepted = await this.accept.generation(request, mode.asynchronous, goneSignal(reply));
-    if (accepted.streamed) await this.streams.stream(request, reply, accepted);
-    else await this.answer.answer(request, reply, accepted, mode);
-  }
-
-  private async editIn(mode: CallMode, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    if (isDryRun(request)) return this.quotes.quote('edit', request, reply, mode.asynchronous);
-    const accepted = await this.accept.edit(request, mode.asynchronous, goneSignal(reply));
+  private async run(
+    form: 'generation' | 'edit',
+    mode: CallMode,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
+    if (isDryRun(request)) return this.quotes.quote(form, request, reply, mode.asynchronous);
+    const accepted = await this.accept[form](request, mode.asynchronous, goneSignal(reply));
     if (accepted.streamed) await this.streams.stream(request, reply, accepted);
     else await this.answer.answer(request, reply, accepted, mode);
   }
