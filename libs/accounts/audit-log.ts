@@ -18,6 +18,8 @@ export interface AuditEvent {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
+type Actor = Pick<AuditEvent, 'accountId' | 'personId'>;
+
 /** An audit event as it is shown. */
 export interface AuditEntry {
   readonly id: string;
@@ -61,6 +63,12 @@ export class AuditLog {
         details: jsonOf(details),
       },
     });
+  }
+
+  /** What a signed-in user did. */
+  async record(by: Actor, action: AuditAction, target?: string, details: object = {}): Promise<void> {
+    const { accountId, personId } = by;
+    await this.write({ accountId, personId, action, ...(target !== undefined && { target }), details: { ...details } });
   }
 
   /** Like `write`, but not when the same was done to the same target within the last `quietMs`. */

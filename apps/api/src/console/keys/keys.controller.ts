@@ -1,7 +1,6 @@
 import { Body, Get, HttpCode, Param, Patch, Post } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiResponse } from '@nestjs/swagger';
-import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { AccountKeys } from './account-keys.js';
 import { ConsoleController } from '../console-controller.js';
@@ -34,7 +33,7 @@ export class KeysController {
   @ApiResponse({ status: 201, type: NewKeyView })
   async create(@Session() session: Session, @Body() body: NewKeyBody): Promise<NewKeyView> {
     const made = await this.keys.create(session, body);
-    await this.log(session, 'key.created', made.key.id, { ...body });
+    await this.audit.record(session, 'key.created', made.key.id, { ...body });
     return made;
   }
 
@@ -42,7 +41,7 @@ export class KeysController {
   @ApiResponse({ status: 200, type: KeyView })
   async change(@Session() session: Session, @Param() { id }: IdParam, @Body() body: KeyChangeBody): Promise<KeyView> {
     const key = await this.keys.change(session, id, body);
-    await this.log(session, 'key.changed', key.id, { name: key.name, changes: body });
+    await this.audit.record(session, 'key.changed', key.id, { name: key.name, changes: body });
     return key;
   }
 
@@ -54,7 +53,7 @@ export class KeysController {
     @Body() body: RotateKeyBody,
   ): Promise<NewKeyView> {
     const made = await this.keys.rotate(session, id, body.overlap_hours);
-    await this.log(session, 'key.rotated', id, { name: made.key.name, ...body, new_key: made.key.id });
+    await this.audit.record(session, 'key.rotated', id, { name: made.key.name, ...body, new_key: made.key.id });
     return made;
   }
 
@@ -64,12 +63,7 @@ export class KeysController {
   @ApiResponse({ status: 200, type: KeyView })
   async revoke(@Session() session: Session, @Param() { id }: IdParam): Promise<KeyView> {
     const key = await this.keys.revoke(session, id);
-    await this.log(session, 'key.revoked', key.id, { name: key.name });
+    await this.audit.record(session, 'key.revoked', key.id, { name: key.name });
     return key;
-  }
-
-  private async log(session: Session, action: AuditAction, target: string, details: object): Promise<void> {
-    const { accountId, personId } = session;
-    await this.audit.write({ accountId, personId, action, target, details: { ...details } });
   }
 }

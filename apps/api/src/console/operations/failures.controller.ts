@@ -87,13 +87,11 @@ export class FailuresController {
   /** The accounts that pay for it are told as well, without the names of people they don't know. */
   private async log(session: Session, { retried, refused }: RetryOutcome): Promise<void> {
     if (retried.length === 0) return;
-    const { accountId, personId } = session;
     const action = 'tasks.redriven';
-    const details = { count: retried.length, refused: refused.length };
-    await this.audit.write({ accountId, personId, action, details });
+    await this.audit.record(session, action, undefined, { count: retried.length, refused: refused.length });
     const counts = new Map<string, number>();
     for (const one of retried) counts.set(one.accountId, (counts.get(one.accountId) ?? 0) + 1);
-    counts.delete(accountId);
+    counts.delete(session.accountId);
     for (const [owner, count] of counts) {
       await this.audit.write({ accountId: owner, personId: null, action, details: { count, by: 'operator' } });
     }

@@ -2,7 +2,6 @@ import { Body, Get, HttpCode, Param, Post, UseInterceptors } from '@nestjs/commo
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import { AppError } from '#contract/app-error.js';
-import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { ConsoleController } from '../console-controller.js';
 import {
@@ -53,7 +52,7 @@ export class OperationController {
   async drain(@Session() session: Session, @Param() { name }: NameParam, @Body() { reason }: DrainBody): Promise<void> {
     const by = `by ${session.email} in the console`;
     if (!(await this.states.drain(name, reason ? `${reason} (${by})` : by))) throw noSuchProvider();
-    await this.log(session, name, 'provider.drained', reason ? { reason } : {});
+    await this.audit.record(session, 'provider.drained', name, reason ? { reason } : {});
   }
 
   @Post('providers/:name/resume')
@@ -61,7 +60,7 @@ export class OperationController {
   @HttpCode(204)
   async resume(@Session() session: Session, @Param() { name }: NameParam): Promise<void> {
     if (!(await this.states.resume(name))) throw noSuchProvider();
-    await this.log(session, name, 'provider.resumed');
+    await this.audit.record(session, 'provider.resumed', name);
   }
 
   @Post('providers/:name/test')
@@ -82,7 +81,7 @@ export class OperationController {
     @RequestId() requestId: string,
   ): Promise<AcceptedTaskView> {
     const id = await this.trial.run(session, name, model ?? undefined, requestId);
-    await this.log(session, name, 'provider.tested', { task: id });
+    await this.audit.record(session, 'provider.tested', name, { task: id });
     return { task_id: id };
   }
 
@@ -96,11 +95,6 @@ export class OperationController {
   @ApiResponse({ status: 200, type: FinishedMinutesView })
   async history(): Promise<FinishedMinutesView> {
     return { data: await this.operation.history() };
-  }
-
-  private async log(session: Session, target: string, action: AuditAction, details = {}): Promise<void> {
-    const { accountId, personId } = session;
-    await this.audit.write({ accountId, personId, action, target, details });
   }
 }
 

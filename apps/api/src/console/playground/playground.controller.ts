@@ -65,14 +65,8 @@ export class PlaygroundController {
   }
 
   /** The answer is the task, however the request would be answered elsewhere; its events are another address. */
-  private async answer({ accountId, personId }: Session, { task }: Accepted): Promise<AcceptedTaskView> {
-    await this.audit.write({
-      accountId,
-      personId,
-      action: 'task.made',
-      target: task.id,
-      details: { model: task.model },
-    });
+  private async answer(session: Session, { task }: Accepted): Promise<AcceptedTaskView> {
+    await this.audit.record(session, 'task.made', task.id, { model: task.model });
     return { task_id: task.id };
   }
 }

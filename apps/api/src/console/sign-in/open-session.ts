@@ -38,8 +38,7 @@ export class OpenSession {
     }
     const before = browser.session;
     if (before !== undefined) await this.sessions.end(before.personId, before.id);
-    const { accountId, id: personId } = person;
-    await this.audit.write({ accountId, personId, action, target: personId, details });
+    await this.audit.record({ accountId: person.accountId, personId: person.id }, action, person.id, details);
     return new WithCookies(this.view(session), [this.cookie.set(token)]);
   }
 
@@ -47,9 +46,9 @@ export class OpenSession {
     return sessionView(session, this.source.current.currency);
   }
 
-  async close({ id, personId, accountId }: Session): Promise<WithCookies<undefined>> {
-    await this.sessions.end(personId, id);
-    await this.audit.write({ accountId, personId, action: 'person.signed_out', target: personId });
+  async close(session: Session): Promise<WithCookies<undefined>> {
+    await this.sessions.end(session.personId, session.id);
+    await this.audit.record(session, 'person.signed_out', session.personId);
     return new WithCookies(undefined, [this.cookie.clear()]);
   }
 }

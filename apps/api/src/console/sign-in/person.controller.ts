@@ -22,8 +22,7 @@ export class PersonController {
   async rename(@Session() session: Session, @Body() { name }: NameBody): Promise<SessionView> {
     const { accountId, personId, name: from, email } = session;
     await this.people.rename(accountId, personId, name);
-    const details = { name, email, from };
-    await this.audit.write({ accountId, personId, action: 'person.changed', target: personId, details });
+    await this.audit.record(session, 'person.changed', personId, { name, email, from });
     return this.session.view({ ...session, name });
   }
 }

@@ -30,9 +30,9 @@ export class SessionsController {
   @Delete('sessions/:id')
   @RouteConfig({ bodyless: true })
   @HttpCode(204)
-  async end(@Session() { accountId, personId }: Session, @Param() { id }: IdParam): Promise<void> {
-    if (!(await this.sessions.end(personId, id))) throw new AppError('not_found', 'There is no such session.');
-    await this.audit.write({ accountId, personId, action: 'session.ended', target: id });
+  async end(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
+    if (!(await this.sessions.end(session.personId, id))) throw new AppError('not_found', 'There is no such session.');
+    await this.audit.record(session, 'session.ended', id);
   }
 
   @Post('password')
@@ -43,8 +43,7 @@ export class SessionsController {
     @Ip() address: string,
     @Body() body: ChangePasswordBody,
   ): Promise<void> {
-    const { accountId, personId } = session;
     await this.passwords.changePassword(address, session, body);
-    await this.audit.write({ accountId, personId, action: 'person.changed_password', target: personId });
+    await this.audit.record(session, 'person.changed_password', session.personId);
   }
 }

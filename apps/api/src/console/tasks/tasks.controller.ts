@@ -84,12 +84,10 @@ export class ConsoleTasksController {
   @UseInterceptors(TaskLogInterceptor)
   @HttpCode(200)
   @ApiResponse({ status: 200, type: ConsoleTaskView })
-  async cancel(
-    @Session() { accountId, personId }: Session,
-    @Param() { taskId }: TaskIdParam,
-  ): Promise<ConsoleTaskView> {
+  async cancel(@Session() session: Session, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
+    const { accountId } = session;
     const task = await this.own.cancel(accountId, taskId);
-    await this.audit.write({ accountId, personId, action: 'task.cancelled', target: task.id });
+    await this.audit.record(session, 'task.cancelled', task.id);
     return await this.own.view(accountId, task);
   }
 
@@ -103,9 +101,8 @@ export class ConsoleTasksController {
     @Param() { taskId }: TaskIdParam,
     @RequestId() requestId: string,
   ): Promise<AcceptedTaskView> {
-    const { accountId, personId } = session;
-    const id = await this.again.run(accountId, taskId, () => this.callers.of(session), requestId);
-    await this.audit.write({ accountId, personId, action: 'task.made_again', target: id, details: { from: taskId } });
+    const id = await this.again.run(session.accountId, taskId, () => this.callers.of(session), requestId);
+    await this.audit.record(session, 'task.made_again', id, { from: taskId });
     return { task_id: id };
   }
 }

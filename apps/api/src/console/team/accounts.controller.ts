@@ -102,8 +102,7 @@ export class AccountsController {
     details: Readonly<Record<string, unknown>>,
     target = id,
   ): Promise<void> {
-    const { accountId, personId } = session;
-    await this.audit.write({ accountId, personId, action, target, details });
-    if (id !== accountId) await this.audit.write({ accountId: id, personId: null, action, target, details });
+    await this.audit.record(session, action, target, details);
+    if (id !== session.accountId) await this.audit.write({ accountId: id, personId: null, action, target, details });
   }
 }

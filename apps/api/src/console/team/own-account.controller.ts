@@ -25,14 +25,10 @@ export class OwnAccountController {
 
   @Patch()
   @ApiResponse({ status: 200, type: OwnAccountView })
-  async rename(
-    @Session() { accountId, personId, accountName: from }: Session,
-    @Body() { name }: NameBody,
-  ): Promise<OwnAccountView> {
+  async rename(@Session() session: Session, @Body() { name }: NameBody): Promise<OwnAccountView> {
+    const { accountId, accountName: from } = session;
     await this.accounts.rename(accountId, name);
-    await this.audit.write({
-      ...{ accountId, personId, action: 'account.renamed', target: accountId, details: { name, from } },
-    });
+    await this.audit.record(session, 'account.renamed', accountId, { name, from });
     return await this.accounts.own(accountId);
   }
 }

@@ -2,7 +2,6 @@ import { Body, Delete, Get, HttpCode, Param, Patch, Post } from '@nestjs/common'
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiResponse } from '@nestjs/swagger';
 import { AppError } from '#contract/app-error.js';
-import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
 import { ConsoleController } from '../console-controller.js';
@@ -34,7 +33,7 @@ export class TeamController {
   @ApiResponse({ status: 201, type: LinkView })
   async invite(@Session() session: Session, @Body() { email, role }: InviteBody): Promise<LinkView> {
     const link = await this.invitations.invite(session.accountId, email, role);
-    await this.write(session, 'person.invited', email, { email, role });
+    await this.audit.record(session, 'person.invited', email, { email, role });
     return linkView(link);
   }
 
@@ -50,7 +49,7 @@ export class TeamController {
     const person = await this.people.change(accountId, id, changes);
     if (person === 'unknown') throw noPerson();
     if (person === 'last') throw new AppError('last_admin', 'An account needs an admin, and this is the last one.');
-    await this.write(session, 'person.changed', id, { ...named(person), ...changes });
+    await this.audit.record(session, 'person.changed', id, { ...named(person), ...changes });
     return personView(person);
   }
 
@@ -60,7 +59,7 @@ export class TeamController {
   async signOut(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
     const person = await this.another(session, id);
     await this.people.signOut(person.accountId, person.id);
-    await this.write(session, 'person.signed_out', person.id, named(person));
+    await this.audit.record(session, 'person.signed_out', person.id, named(person));
   }
 
   @Post('people/:id/reset-link')
@@ -69,7 +68,7 @@ export class TeamController {
   async resetLink(@Session() session: Session, @Param() { id }: IdParam): Promise<LinkView> {
     const person = await this.another(session, id);
     const link = await this.invitations.resetPassword(person);
-    await this.write(session, 'person.reset_link_made', person.id, named(person));
+    await this.audit.record(session, 'person.reset_link_made', person.id, named(person));
     return linkView(link);
   }
 
@@ -85,7 +84,7 @@ export class TeamController {
   async renew(@Session() session: Session, @Param() { id }: IdParam): Promise<LinkView> {
     const { link, invitation } = await this.invitations.renew(session.accountId, id);
     const { email, role } = invitation;
-    await this.write(session, 'person.invited', email, { email, role });
+    await this.audit.record(session, 'person.invited', email, { email, role });
     return linkView(link);
   }
 
@@ -94,7 +93,7 @@ export class TeamController {
   @HttpCode(204)
   async withdraw(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
     const { email } = await this.invitations.withdraw(session.accountId, id);
-    await this.write(session, 'invitation.withdrawn', email, { email });
+    await this.audit.record(session, 'invitation.withdrawn', email, { email });
   }
 
   /** Whom a request is about. Nobody does this to themselves: it would get around the password that they must know. */
@@ -103,11 +102,6 @@ export class TeamController {
     const person = await this.people.find(accountId, id);
     if (person === undefined) throw noPerson();
     return person;
-  }
-
-  private async write(session: Session, action: AuditAction, target: string, details: object): Promise<void> {
-    const { accountId, personId } = session;
-    await this.audit.write({ accountId, personId, action, target, details: { ...details } });
   }
 }
 

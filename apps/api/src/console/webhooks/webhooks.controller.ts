@@ -1,7 +1,6 @@
 import { Body, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
-import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { DELIVERY_STATES } from '#webhooks/next-step.js';
 import { shownUrl } from '#webhooks/shown-url.js';
@@ -36,7 +35,7 @@ export class WebhooksController {
   async add(@Session() session: Session, @Body() body: NewEndpointBody): Promise<EndpointView> {
     const endpoint = await this.webhooks.add(session.accountId, body);
     const { id, url, events } = endpoint;
-    await this.log(session, 'webhook_endpoint.added', id, { url: shownUrl(url), events });
+    await this.audit.record(session, 'webhook_endpoint.added', id, { url: shownUrl(url), events });
     return endpoint;
   }
 
@@ -51,9 +50,9 @@ export class WebhooksController {
     const endpoint = await this.webhooks.change(session.accountId, id, body);
     const { events } = endpoint;
     const url = shownUrl(endpoint.url);
-    if (Array.isArray(body.events)) await this.log(session, 'webhook_endpoint.changed', id, { url, events });
-    if (body.active === true) await this.log(session, 'webhook_endpoint.enabled', id, { url });
-    if (body.active === false) await this.log(session, 'webhook_endpoint.disabled', id, { url });
+    if (Array.isArray(body.events)) await this.audit.record(session, 'webhook_endpoint.changed', id, { url, events });
+    if (body.active === true) await this.audit.record(session, 'webhook_endpoint.enabled', id, { url });
+    if (body.active === false) await this.audit.record(session, 'webhook_endpoint.disabled', id, { url });
     return endpoint;
   }
 
@@ -65,7 +64,7 @@ export class WebhooksController {
     const { accountId } = session;
     const { url } = await this.webhooks.endpoint(accountId, id);
     await this.webhooks.remove(accountId, id);
-    await this.log(session, 'webhook_endpoint.removed', id, { url: shownUrl(url) });
+    await this.audit.record(session, 'webhook_endpoint.removed', id, { url: shownUrl(url) });
   }
 
   @Post('endpoints/:id/test')
@@ -77,7 +76,7 @@ export class WebhooksController {
     const { accountId } = session;
     const { url } = await this.webhooks.endpoint(accountId, id);
     const deliveryId = await this.webhooks.test(accountId, id);
-    await this.log(session, 'webhook_endpoint.tested', id, { url: shownUrl(url), delivery: deliveryId });
+    await this.audit.record(session, 'webhook_endpoint.tested', id, { url: shownUrl(url), delivery: deliveryId });
     return { id: deliveryId };
   }
 
@@ -98,7 +97,7 @@ export class WebhooksController {
   ): Promise<SecretListView> {
     const overlapHours = hours ?? OVERLAP_HOURS;
     const secrets = await this.webhooks.rotate(session.accountId, overlapHours);
-    await this.log(session, 'webhook_secret.rotated', secrets.data[0]?.id, { overlap_hours: overlapHours });
+    await this.audit.record(session, 'webhook_secret.rotated', secrets.data[0]?.id, { overlap_hours: overlapHours });
     return secrets;
   }
 
@@ -123,14 +122,6 @@ export class WebhooksController {
   async resend(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
     const { taskId, url } = await this.webhooks.resend(session.accountId, id);
     const details = { task: taskId, ...(url === undefined ? {} : { url: shownUrl(url) }) };
-    await this.log(session, 'webhook_delivery.resent', id, details);
-  }
-
-  private async log(session: Session, action: AuditAction, target: string | undefined, details: object) {
-    const { accountId, personId } = session;
-    await this.audit.write({
-      ...{ accountId, personId, action, details: { ...details } },
-      ...(target === undefined ? {} : { target }),
-    });
+    await this.audit.record(session, 'webhook_delivery.resent', id, details);
   }
 }
