@@ -12,12 +12,20 @@ export interface ChatToolCall {
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
+/** A generated image beside the text, as OpenRouter and LiteLLM send it. */
+export interface ChatImage {
+  readonly type: 'image_url';
+  readonly image_url: { readonly url: string };
+  readonly index: number;
+}
+
 export type ChatFinish = 'stop' | 'length' | 'tool_calls';
 
 /** One of the answers to a chat. */
 export interface ChatChoice {
   readonly content: string | null;
   readonly toolCalls?: readonly ChatToolCall[];
+  readonly images?: readonly ChatImage[];
   readonly finish: ChatFinish;
 }
 
@@ -35,13 +43,14 @@ export interface ChatHead {
 export function chatCompletion(head: ChatHead, choices: readonly ChatChoice[], usage?: ChatUsage): object {
   return {
     ...common(head, 'chat.completion'),
-    choices: choices.map(({ content, toolCalls, finish }, index) => ({
+    choices: choices.map(({ content, toolCalls, images, finish }, index) => ({
       index,
       message: {
         role: 'assistant',
         content,
         refusal: null,
         ...(toolCalls === undefined ? {} : { tool_calls: toolCalls }),
+        ...(images === undefined ? {} : { images }),
       },
       logprobs: null,
       finish_reason: finish,

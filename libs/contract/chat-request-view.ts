@@ -23,12 +23,43 @@ export class ChatCompletionBody {
   stream?: boolean | null;
 }
 
+class ChatImageUrlView {
+  @ApiProperty({ format: 'uri', description: 'Works without authorization until it expires.' })
+  url!: string;
+}
+
+class ChatImageView {
+  @ApiProperty({ enum: ['image_url'] })
+  type!: 'image_url';
+
+  @ApiProperty()
+  image_url!: ChatImageUrlView;
+
+  @ApiProperty({ type: 'integer' })
+  index!: number;
+}
+
+/** The answer's message; its other fields are the provider's. */
+class ChatAnswerMessageView {
+  @ApiProperty({ example: 'assistant' })
+  role!: string;
+
+  @ApiPropertyOptional({ type: String, nullable: true, example: 'A room.' })
+  content?: string | null;
+
+  @ApiPropertyOptional({
+    type: [ChatImageView],
+    description: 'With an image model: the image that `content` shows as Markdown.',
+  })
+  images?: ChatImageView[];
+}
+
 class ChatChoiceView {
   @ApiProperty({ type: 'integer' })
   index!: number;
 
-  @ApiProperty({ type: 'object', additionalProperties: true, example: { role: 'assistant', content: 'A room.' } })
-  message!: object;
+  @ApiProperty()
+  message!: ChatAnswerMessageView;
 
   @ApiProperty({ type: String, nullable: true, example: 'stop' })
   finish_reason!: string | null;

@@ -8,6 +8,7 @@ import {
   STREAM_END,
   usageChunk,
   type ChatHead,
+  type ChatImage,
   type ChatUsage,
 } from '#contract/chat-completion.js';
 import type { Task } from '#tasks/task.js';
@@ -22,6 +23,11 @@ import { HeldCalls } from '../images/held-calls.js';
 import { patienceFor } from '../images/stream-image.js';
 import type { ChatRequest } from './chat-request.js';
 import { inChat } from './chat-image-request.js';
+
+interface DrawnImage {
+  readonly content: string;
+  readonly images: readonly ChatImage[];
+}
 
 /** Answers a chat with the image of its task, as a link that chat clients show. */
 @Injectable()
@@ -40,8 +46,8 @@ export class AnswerInChat {
     void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
     if (settled === undefined) throw notYet(request, reply, accepted.task);
     this.marks.watch(reply, accepted);
-    const content = this.imageOf(settled);
-    void reply.code(200).send(chatCompletion(headOf(settled), [{ content, finish: 'stop' }], usageOf(settled)));
+    const choice = { ...this.imageOf(settled), finish: 'stop' } as const;
+    void reply.code(200).send(chatCompletion(headOf(settled), [choice], usageOf(settled)));
   }
 
   /** A failure is an event, because the status is long sent; it is thrown too, for the log. */
@@ -61,7 +67,7 @@ export class AnswerInChat {
       if (reply.raw.destroyed) return;
       if (settled === undefined) throw stillRunning(accepted.task.id);
       this.marks.watch(reply, accepted);
-      say(chatChunk(head, 0, { content: this.imageOf(settled) }));
+      say(chatChunk(head, 0, this.imageOf(settled)));
       say(chatChunk(head, 0, {}, 'stop'));
       const usage = usageOf(settled);
       if (wantsUsage && usage !== undefined) say(usageChunk(head, usage));
@@ -75,10 +81,12 @@ export class AnswerInChat {
     }
   }
 
-  private imageOf(task: Task): string {
+  /** The same link twice: as text for clients that only show text, and beside it for those that look for images. */
+  private imageOf(task: Task): DrawnImage {
     const image = task.images?.[0];
     if (task.status !== 'completed' || image === undefined) throw failureOf(task);
-    return `![image](${this.links.linkTo(task, image).url ?? ''})`;
+    const url = this.links.linkTo(task, image).url ?? '';
+    return { content: `![image](${url})`, images: [{ type: 'image_url', image_url: { url }, index: 0 }] };
   }
 }
 
