@@ -1,9 +1,16 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 
 /** One message of a chat; its other fields are OpenAI's. */
-class ChatMessageView {
+export class ChatMessageView {
   @ApiProperty({ example: 'user' })
   role!: string;
+
+  @ApiPropertyOptional({
+    oneOf: [{ type: 'string' }, { type: 'array', items: { type: 'object', additionalProperties: true } }],
+    nullable: true,
+    description: 'Text, or a list of parts such as text and images.',
+  })
+  content?: string | object[] | null;
 }
 
 /** Body of POST /v1/chat/completions as the OpenAPI document shows it: all other fields are passed on. */

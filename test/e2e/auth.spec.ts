@@ -173,7 +173,7 @@ const OPERATIONS = Object.entries(
   ).paths,
 ).flatMap(([path, methods]) =>
   Object.entries(methods).flatMap(([method, { tags, security }]) => {
-    if (security === undefined) return [];
+    if ((security ?? []).length === 0) return [];
     const group = path.endsWith('/cancel') ? 'images' : GROUPS[tags[0] ?? ''];
     if (group === undefined) throw new Error(`Nobody said what ${path} is for`);
     return [{ method: method.toUpperCase(), path, group }];

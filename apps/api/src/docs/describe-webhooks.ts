@@ -15,10 +15,12 @@ export function describeWebhooks(document: OpenAPIObject): OpenAPIObject {
     required: true,
     schema: { type: 'string' },
   }));
-  const post = (summary: string, description: string, body: new () => object) => ({
+  const post = (operationId: string, summary: string, description: string, body: new () => object) => ({
     post: {
       tags: ['Webhooks'],
-      ...{ summary, description, parameters },
+      ...{ operationId, summary, description, parameters },
+      // The signature is what protects it; there is no scheme for that.
+      security: [],
       requestBody: {
         required: true,
         content: { 'application/json': { schema: { $ref: getSchemaPath(body) } } },
@@ -31,12 +33,14 @@ export function describeWebhooks(document: OpenAPIObject): OpenAPIObject {
     },
   });
   const taskEnded = post(
+    'taskEnded',
     'The end of an asynchronous task',
     `Sent to its \`callback_url\` and to the endpoints of its account: ${WEBHOOK_EVENTS.join(', ')}. ` +
       'Signed as Standard Webhooks says; `openai.webhooks.unwrap()` verifies it.',
     WebhookEvent,
   );
   const endpointTested = post(
+    'endpointTested',
     'A test of an endpoint',
     `Sent once to one endpoint when its owner asks for it in the console: \`${WEBHOOK_TEST}\`, signed like every webhook.`,
     WebhookTestEvent,

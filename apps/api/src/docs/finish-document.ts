@@ -1,19 +1,26 @@
 import { ApiExtension, type OpenAPIObject } from '@nestjs/swagger';
+import { ChatCompletionBody, ChatMessageView } from '#contract/chat-request-view.js';
 
 /** Marks the bodies of an operation until the document is finished. */
 const BODIES = 'x-bodies';
 
-type Schema = {
-  properties?: Record<string, { type?: string | string[]; enum?: unknown[]; $ref?: string }>;
-  required?: string[];
+/** Bodies whose other fields are passed on; without this, typed clients could not send them. */
+const OPEN: readonly string[] = [ChatCompletionBody.name, ChatMessageView.name];
+
+type Property = {
+  type?: string | string[];
+  enum?: unknown[];
+  default?: string | number | boolean;
+  description?: string;
 };
+type Schema = { properties?: Record<string, Property>; required?: string[]; additionalProperties?: boolean };
 
 /** A body of several media types with a schema each, which the generator cannot express. */
 export function DescribeBodies(content: Readonly<Record<string, object>>): MethodDecorator {
   return ApiExtension(BODIES, content);
 }
 
-/** Puts in what the generator leaves out: bodies by media type, and that `null` counts as absent in requests. */
+/** Puts in what the generator leaves out: bodies by media type, and what may be absent, `null`, or unknown in requests. */
 export function finishDocument(document: OpenAPIObject): OpenAPIObject {
   for (const path of Object.values(document.paths)) {
     for (const operation of Object.values(path) as Record<string, unknown>[]) {
@@ -25,6 +32,7 @@ export function finishDocument(document: OpenAPIObject): OpenAPIObject {
   }
   for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) {
     if (name.endsWith('Request')) allowNull(schema as Schema);
+    if (OPEN.includes(name)) (schema as Schema).additionalProperties = true;
   }
   return document;
 }
@@ -35,4 +43,17 @@ function allowNull({ properties = {}, required = [] }: Schema): void {
     property.type = [property.type, 'null'].flat();
     if (property.enum !== undefined) property.enum = [...property.enum, null];
   }
+}
+
+/** Says defaults in words: openapi-typescript takes a field with a `default` for one that every request must have. */
+export function describeDefaults(document: OpenAPIObject): OpenAPIObject {
+  const requests = Object.entries(document.components?.schemas ?? {}).filter(([name]) => /(Request|Form)$/.test(name));
+  for (const [, { properties = {} }] of requests as [string, Schema][]) {
+    for (const property of Object.values(properties)) {
+      if (property.default === undefined) continue;
+      property.description = `${property.description ?? ''} Default: \`${property.default}\`.`.trimStart();
+      delete property.default;
+    }
+  }
+  return document;
 }

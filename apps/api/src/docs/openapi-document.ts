@@ -5,7 +5,7 @@ import { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
 import { VERSION } from '#telemetry/version.js';
 import { CONSOLE_API } from '../console/protect-console.js';
 import { describeWebhooks } from './describe-webhooks.js';
-import { finishDocument } from './finish-document.js';
+import { describeDefaults, finishDocument } from './finish-document.js';
 
 const DESCRIPTION = [
   'OpenAI-compatible images: point an OpenAI SDK at this address and use your key.',
@@ -13,19 +13,39 @@ const DESCRIPTION = [
   'Clients must ignore response fields they do not know; fields are only ever added within `/v1`.',
 ].join('\n\n');
 
+/** Not for use by others; there is no text to link to. */
+const LICENSE = { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' };
+
+/** What the groups of operations are for, in the order in which readers want them. */
+const TAGS = {
+  Images: 'Generate and edit images, and wait for them or not.',
+  Tasks: 'What became of a request.',
+  Chat: 'Chats with the models of providers, and images for clients that only chat.',
+  Models: 'What a key may use.',
+  Uploads: 'Reference images for several requests.',
+  Files: 'Finished images.',
+  Health: 'For load balancers and orchestrators.',
+  Webhooks: 'What this service calls.',
+};
+
 /** The OpenAPI document of the public API, made from the controllers and the contract's classes. */
 export function openApiDocument(app: INestApplication): OpenAPIObject {
-  const config = new DocumentBuilder()
+  const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Darkroom')
     .setDescription(DESCRIPTION)
     .setVersion(VERSION)
     .addServer('/')
-    .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'Your API key.' })
-    .build();
+    .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'Your API key.' });
+  for (const [name, description] of Object.entries(TAGS)) builder.addTag(name, description);
+  const config = builder.build();
+  config.info.license = LICENSE;
   const document = SwaggerModule.createDocument(app, config, { extraModels: [WebhookEvent, WebhookTestEvent] });
   return describeWebhooks(
-    onlyPaths(finishDocument(document), (path) => !isOfConsole(path), [WebhookEvent.name, WebhookTestEvent.name]),
+    onlyPaths(describeDefaults(finishDocument(document)), (path) => !isOfConsole(path), [
+      WebhookEvent.name,
+      WebhookTestEvent.name,
+    ]),
   );
 }
 

@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiQuery, ApiResponse } from '@nestjs/swagger';
-import { DescribeErrors, REQUEST_ID_HEADER } from '../common/describe.js';
+import { DescribeErrors, PUBLIC, REQUEST_ID_HEADER } from '../common/describe.js';
 
 const BYTES = { schema: { type: 'string' as const, format: 'binary' } };
 
@@ -11,6 +11,7 @@ export function DescribeFile(): MethodDecorator {
       operationId: 'getFile',
       summary: 'Get an image by its signed link',
       description: 'Links come with results and tasks.',
+      ...PUBLIC,
     }),
     ApiParam({ name: 'name', example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A-1.png' }),
     ApiQuery({

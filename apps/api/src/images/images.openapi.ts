@@ -22,8 +22,9 @@ import {
 import { ImageResponse } from '#contract/image-response.js';
 import { SubmittedResponse, TaskAcceptance } from '#contract/task-acceptance.js';
 import { DescribeBodies } from '../docs/finish-document.js';
-import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER, TASK_HEADERS } from '../common/describe.js';
+import { DescribeErrors, DescribeProtected, FILE, REQUEST_ID_HEADER, TASK_HEADERS } from '../common/describe.js';
 
+const FILES = 'PNG, JPEG or WebP, up to 50 MB each. At least one here or in `image[]`.';
 const IMAGE_ERRORS = [400, 402, 409, 413, 415, 422, 429, 502, 504];
 
 /** `operationId` differs between the path with `/v1` and its alias. */
@@ -44,7 +45,11 @@ export function DescribeGeneration(operationId: string): MethodDecorator {
 /** Documents 202 with the task, or 200 with a quote. */
 export function DescribeAsyncGeneration(): MethodDecorator {
   return applyDecorators(
-    ApiOperation({ operationId: 'generateImageAsync', summary: 'Generate an image without waiting' }),
+    ApiOperation({
+      operationId: 'generateImageAsync',
+      summary: 'Generate an image without waiting',
+      description: 'Answered at once with the id of the task, which is polled or followed.',
+    }),
     ApiBody({ type: AsyncImageGenerationRequest }),
     DescribeQuote(),
     DescribeAcceptance(),
@@ -70,7 +75,11 @@ export function DescribeEdit(): MethodDecorator {
 /** Documents both bodies, and 202 with the task or 200 with a quote. */
 export function DescribeAsyncEdit(): MethodDecorator {
   return applyDecorators(
-    ApiOperation({ operationId: 'editImageAsync', summary: 'Edit images without waiting' }),
+    ApiOperation({
+      operationId: 'editImageAsync',
+      summary: 'Edit images without waiting',
+      description: 'JSON with image URLs, or multipart/form-data with files; answered at once with the id of the task.',
+    }),
     DescribeEditBody(AsyncImageEditRequest, AsyncImageEditForm),
     DescribeQuote(),
     DescribeAcceptance(),
@@ -168,15 +177,13 @@ function DescribeAcceptance(): MethodDecorator {
 
 /** Both forms of an edit. The files stand here and not in the form's class: they are never fields of an object. */
 function DescribeEditBody(json: new () => object, form: new () => object): MethodDecorator {
-  const file = { type: 'string' as const, format: 'binary' };
   const files = {
     type: 'object' as const,
     properties: {
-      image: { type: 'array' as const, items: file, maxItems: 16, description: 'PNG, JPEG or WebP, up to 50 MB each.' },
-      'image[]': { type: 'array' as const, items: file, maxItems: 16, description: 'Same as image.' },
-      mask: { ...file, description: 'PNG up to 4 MB, as large as the first image; alpha 0 = edit here.' },
+      image: { type: 'array' as const, items: FILE, maxItems: 16, description: FILES },
+      'image[]': { type: 'array' as const, items: FILE, maxItems: 16, description: 'Same as image.' },
+      mask: { ...FILE, description: 'PNG up to 4 MB, as large as the first image; alpha 0 = edit here.' },
     },
-    anyOf: [{ required: ['image'] }, { required: ['image[]'] }],
   };
   return applyDecorators(
     ApiExtraModels(json, form),

@@ -6,7 +6,11 @@ import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/
 /** Documents the list in the form of OpenAI, with fields of our own added. */
 export function DescribeModelList(): MethodDecorator {
   return applyDecorators(
-    ApiOperation({ operationId: 'listModels', summary: 'List the models this key may use' }),
+    ApiOperation({
+      operationId: 'listModels',
+      summary: 'List the models this key may use',
+      description: 'Image models and chat models, with what they can do and what they cost.',
+    }),
     ApiResponse({ status: 200, type: ModelListResponse, headers: REQUEST_ID_HEADER }),
     DescribeProtected(),
   );
@@ -15,7 +19,11 @@ export function DescribeModelList(): MethodDecorator {
 /** Documents 404 for unknown models and for those that the key may not use. */
 export function DescribeModel(): MethodDecorator {
   return applyDecorators(
-    ApiOperation({ operationId: 'getModel', summary: 'Look at one model' }),
+    ApiOperation({
+      operationId: 'getModel',
+      summary: 'Look at one model',
+      description: 'A model that the key may not use is answered like one that does not exist.',
+    }),
     ApiParam({ name: 'modelId', example: 'gpt-image-2' }),
     ApiResponse({ status: 200, type: ModelView, headers: REQUEST_ID_HEADER }),
     DescribeErrors(404),

@@ -63,7 +63,11 @@ export function DescribeTaskEvents(): MethodDecorator {
 /** Documents an answer that leaves out unknown tasks instead of failing. */
 export function DescribeTaskBatch(): MethodDecorator {
   return applyDecorators(
-    ApiOperation({ operationId: 'getTasks', summary: 'Look at several tasks at once' }),
+    ApiOperation({
+      operationId: 'getTasks',
+      summary: 'Look at several tasks at once',
+      description: 'Ids of tasks that do not exist, or belong to another account, are in `missing`.',
+    }),
     ApiBody({ type: TaskBatchRequest }),
     ApiResponse({ status: 200, type: TaskBatchResponse, headers: REQUEST_ID_HEADER }),
     DescribeErrors(400, 413, 415),
@@ -94,7 +98,11 @@ function TaskIdParam(): MethodDecorator {
 /** Documents the pages and filters of the list. */
 export function DescribeTaskList(): MethodDecorator {
   return applyDecorators(
-    ApiOperation({ operationId: 'listTasks', summary: 'List your tasks, newest first' }),
+    ApiOperation({
+      operationId: 'listTasks',
+      summary: 'List your tasks, newest first',
+      description: 'Those of all keys of the account. `next` of a page is `after` of the following one.',
+    }),
     ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } }),
     ApiQuery({ name: 'after', required: false, description: '`next` of the page before.' }),
     ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES }),

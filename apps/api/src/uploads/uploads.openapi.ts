@@ -2,11 +2,11 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import { UploadResponse } from '#contract/upload-response.js';
 import { DescribeBodies } from '../docs/finish-document.js';
-import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/describe.js';
+import { DescribeErrors, DescribeProtected, FILE, PUBLIC, REQUEST_ID_HEADER } from '../common/describe.js';
 
 /** Documents a form with one file. */
 export function DescribeUpload(): MethodDecorator {
-  const file = { type: 'string', format: 'binary', description: 'PNG, JPEG or WebP, up to 20 MB.' };
+  const file = { ...FILE, description: 'PNG, JPEG or WebP, up to 20 MB.' };
   return applyDecorators(
     ApiOperation({
       operationId: 'uploadImage',
@@ -35,6 +35,7 @@ export function DescribeUploadLink(): MethodDecorator {
       operationId: 'openUpload',
       summary: 'Say that uploads are not served',
       description: 'The link of an upload names it in requests; opened, it is answered 404 whatever it names.',
+      ...PUBLIC,
     }),
     ApiParam({ name: 'name', example: 'upload_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' }),
     DescribeErrors(404, 405, 500),
