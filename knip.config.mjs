@@ -12,9 +12,9 @@ export default {
     'bench/{floor,measures}/*.mjs',
     '{apps,libs,scripts,test}/**/*.spec.ts',
     'test/support/{patience.ts,*.mjs}',
-    'test/clients/node/*/client.mjs',
+    'test/clients/node/!(generated)/client.mjs',
   ],
-  project: ['{apps,libs,scripts,bench,test}/**/*.{ts,tsx,mjs}'],
+  project: ['{apps,libs,scripts,bench,test}/**/*.{ts,tsx,mjs}', '!test/clients/node/generated/**'],
   vite: { config: 'apps/dashboard/vite.config.mjs' },
   ignoreDependencies: [
     // Those of tools/ are found in other ways than Node's (docs/decisions, 2026-11-22-tools-apart).

@@ -2,17 +2,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
+import type { SampleFiles } from './sample-files.js';
 
 /** What a client is told to do; test/clients/node/report.mjs reads it. */
-export interface Job {
+export interface Job<Steps extends string = Step> extends SampleFiles {
   /** Ends in /v1, as users enter it. */
   readonly url: string;
   readonly key: string;
   /** A prompt for each step that generates an image. */
-  readonly prompts: Readonly<Record<Step, string>>;
-  /** Paths of PNG files. */
-  readonly images: readonly string[];
-  readonly mask: string;
+  readonly prompts: Readonly<Record<Steps, string>>;
 }
 
 /** The steps that generate an image; those with patience take longer than the window. */
@@ -23,7 +21,7 @@ export const STEPS = [
 export type Step = (typeof STEPS)[number];
 
 /** What a step came to. */
-interface Outcome {
+export interface Outcome {
   /** Format and size of what the link leads to, and of the base64 text. */
   readonly link?: string;
   readonly base64?: string;
@@ -70,7 +68,8 @@ const openAiErrors = [
   { error: 'AuthenticationError', status: 401, code: 'invalid_api_key' },
 ] as const;
 
-const inFolder = (folder: string, variant: string): [string, ...string[]] => [
+/** The script of a folder in test/clients/node. */
+export const inFolder = (folder: string, variant: string): [string, ...string[]] => [
   process.execPath,
   resolve('test', 'clients', 'node', folder, 'client.mjs'),
   variant,
@@ -134,7 +133,16 @@ export function installedClients(): readonly Client[] {
 }
 
 /** Runs a client in a process of its own, so that versions never mix. Throws with what it wrote when it breaks. */
-export async function runClient({ name, command: [program, ...args] }: Client, job: Job): Promise<Report> {
+export async function runClient({ name, command }: Client, job: Job): Promise<Report> {
+  return (await runScript(name, command, job)) as Report;
+}
+
+/** Runs a program that takes a job as its last argument, and prints JSON. */
+export async function runScript(
+  name: string,
+  [program, ...args]: readonly [string, ...string[]],
+  job: Job<string>,
+): Promise<unknown> {
   const child = spawn(program, [...args, JSON.stringify(job)], {
     env: { PATH: process.env['PATH'], HOME: join(job.mask, '..') },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -147,5 +155,5 @@ export async function runClient({ name, command: [program, ...args] }: Client, j
     once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>,
   ]);
   if (code !== 0) throw new Error(`${name} ended with ${signal ?? code}:\n${problems}${output}`);
-  return JSON.parse(output) as Report;
+  return JSON.parse(output) as unknown;
 }

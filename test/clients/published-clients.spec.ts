@@ -1,11 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { gradientImage } from '#images/sample-images.fixture.js';
 import { newMarker } from '../support/fault-callers.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { installedClients, runClient, STEPS, type Client, type Job, type Report, type Step } from './clients.js';
+import { makeSampleFiles } from './sample-files.js';
 
 /** Processes of clients at a time; they wait most of their time. */
 const SIDE_BY_SIDE = 3;
@@ -24,7 +21,7 @@ function sizeOf(client: Client, step: Step): string {
 describe('published clients', () => {
   let provider: LedgerProvider;
   let platform: Platform;
-  let folder: string;
+  let files: Awaited<ReturnType<typeof makeSampleFiles>>;
   const markers = new Map<Client, Record<Step, string>>();
   const reports = new Map<Client, Report | Error>();
 
@@ -36,14 +33,7 @@ describe('published clients', () => {
       OPENAI_API_KEY: 'sk-ledger-secret-key',
       OPENAI_BASE_URL: provider.url,
     });
-    folder = await mkdtemp(join(tmpdir(), 'darkroom-clients-'));
-    const files = {
-      'house.png': await gradientImage(128, 128, 'png'),
-      'tree.png': await gradientImage(96, 128, 'png'),
-      // Half of it is transparent: there it is edited.
-      'mask.png': await gradientImage(128, 128, 'png', 4),
-    };
-    for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);
+    files = await makeSampleFiles();
     const left = [...clients];
     const work = async (): Promise<void> => {
       for (let client = left.shift(); client !== undefined; client = left.shift())
@@ -54,7 +44,7 @@ describe('published clients', () => {
   afterAll(async () => {
     await platform.close();
     await provider.close();
-    await rm(folder, { recursive: true, force: true });
+    await files.remove();
   });
 
   function jobOf(client: Client): Job {
@@ -65,8 +55,8 @@ describe('published clients', () => {
       url: `${platform.url}/v1`,
       key: platform.key,
       prompts: Object.fromEntries(STEPS.map((step) => [step, `a house, ${step} ${own[step]}`])) as Record<Step, string>,
-      images: [join(folder, 'house.png'), join(folder, 'tree.png')],
-      mask: join(folder, 'mask.png'),
+      images: files.images,
+      mask: files.mask,
     };
   }
 

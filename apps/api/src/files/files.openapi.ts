@@ -13,14 +13,14 @@ export function DescribeFile(): MethodDecorator {
       description: 'Links come with results and tasks.',
       ...PUBLIC,
     }),
-    ApiParam({ name: 'name', example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A-1.png' }),
+    ApiParam({ name: 'name', type: String, example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A-1.png' }),
     ApiQuery({
       name: 'exp',
       required: true,
       schema: { type: 'integer' },
       description: 'End of the link, unix seconds.',
     }),
-    ApiQuery({ name: 'sig', required: true, description: 'Signature over name and end.' }),
+    ApiQuery({ name: 'sig', required: true, type: String, description: 'Signature over name and end.' }),
     ApiResponse({
       status: 200,
       description: 'The image.',

@@ -24,7 +24,7 @@ export function DescribeModel(): MethodDecorator {
       summary: 'Look at one model',
       description: 'A model that the key may not use is answered like one that does not exist.',
     }),
-    ApiParam({ name: 'modelId', example: 'gpt-image-2' }),
+    ApiParam({ name: 'modelId', type: String, example: 'gpt-image-2' }),
     ApiResponse({ status: 200, type: ModelView, headers: REQUEST_ID_HEADER }),
     DescribeErrors(404),
     DescribeProtected(),

@@ -26,7 +26,7 @@ export function DescribeTask(): MethodDecorator {
       enum: ['timeline'],
       description: '`timeline` adds what has happened to the task: every call to a provider, and how it ended.',
     }),
-    ApiQuery({ name: 'language', required: false, description: 'Accepted and ignored.' }),
+    ApiQuery({ name: 'language', required: false, type: String, description: 'Accepted and ignored.' }),
     ApiResponse({
       status: 200,
       type: TaskResponse,
@@ -92,7 +92,7 @@ export function DescribeCancel(): MethodDecorator {
 }
 
 function TaskIdParam(): MethodDecorator {
-  return ApiParam({ name: 'taskId', example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' });
+  return ApiParam({ name: 'taskId', type: String, example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' });
 }
 
 /** Documents the pages and filters of the list. */
@@ -104,7 +104,7 @@ export function DescribeTaskList(): MethodDecorator {
       description: 'Those of all keys of the account. `next` of a page is `after` of the following one.',
     }),
     ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } }),
-    ApiQuery({ name: 'after', required: false, description: '`next` of the page before.' }),
+    ApiQuery({ name: 'after', required: false, type: String, description: '`next` of the page before.' }),
     ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES }),
     ApiQuery({
       name: 'since',

@@ -37,7 +37,7 @@ export function DescribeUploadLink(): MethodDecorator {
       description: 'The link of an upload names it in requests; opened, it is answered 404 whatever it names.',
       ...PUBLIC,
     }),
-    ApiParam({ name: 'name', example: 'upload_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' }),
+    ApiParam({ name: 'name', type: String, example: 'upload_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' }),
     DescribeErrors(404, 405, 500),
   );
 }
