@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { ulid } from 'ulid';
 import type { Account as StoredAccount } from '#database/generated/client.js';
+import type { DefaultResponseFormat } from '#contract/image-request.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { workingKeys } from './api-key.repository.js';
+import { storedResponseFormat } from './api-keys.js';
 
 /** What an account may do with all its keys together. Numbers: null = the deployment's default, 0 = unlimited. */
 export interface AccountLimits {
@@ -25,6 +27,8 @@ export interface Account {
   readonly createdAt: Date;
   readonly disabledAt: Date | null;
   readonly limits: AccountLimits;
+  /** For keys without one of their own; null = as the deployment has it. */
+  readonly defaultResponseFormat: DefaultResponseFormat | null;
 }
 
 /** An account, and how many it has of what. */
@@ -86,6 +90,10 @@ export class AccountStore {
     await this.prisma.account.updateMany({ where: { id }, data: limits });
   }
 
+  async setResponseFormat(id: string, format: DefaultResponseFormat | null): Promise<void> {
+    await this.prisma.account.updateMany({ where: { id }, data: { defaultResponseFormat: format } });
+  }
+
   /** Shuts an account and ends the sessions of its people, or opens it again; one that is so already stays as it is. */
   async setDisabled(id: string, disabled: boolean): Promise<void> {
     const { account, session } = this.prisma;
@@ -101,7 +109,8 @@ export class AccountStore {
 function accountOf({ id, name, createdAt, disabledAt, ...row }: StoredAccount): Account {
   const { weight, submitsPerMinute, pollsPerMinute, chatsPerMinute, tasksInFlight, maxKeys } = row;
   const limits = { weight, submitsPerMinute, pollsPerMinute, chatsPerMinute, tasksInFlight, maxKeys };
-  return { id, name, createdAt, disabledAt, limits };
+  const defaultResponseFormat = storedResponseFormat(row.defaultResponseFormat);
+  return { id, name, createdAt, disabledAt, limits, defaultResponseFormat };
 }
 
 /** A new id, `acct_` and a ULID: ids of later accounts sort after it. */

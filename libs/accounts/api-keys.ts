@@ -27,7 +27,7 @@ export interface ApiKeySettings {
   readonly models: readonly string[];
   /** What it may be used for; empty means everything. */
   readonly scopes: readonly KeyScope[];
-  /** What `response_format` is when a request does not say; null = as the deployment has it. */
+  /** What `response_format` is when a request does not say; null = as the account, or else the deployment, has it. */
   readonly defaultResponseFormat: DefaultResponseFormat | null;
   /** Whether generations take `<w>x<h>` sizes; null = as the deployment has it. */
   readonly allowPixelSize: boolean | null;
@@ -60,7 +60,7 @@ export interface NewApiKey {
   readonly createdBy?: string | null;
 }
 
-/** The `default_response_format` column of a key's row; null for what is none. */
+/** The `default_response_format` column of a key's or an account's row; null for what is none. */
 export function storedResponseFormat(text: string | null): DefaultResponseFormat | null {
   return DEFAULT_RESPONSE_FORMATS.find((format) => format === text) ?? null;
 }

@@ -120,7 +120,7 @@ export class ImageOptions {
   @ApiPropertyOptional({
     enum: RESPONSE_FORMATS,
     description:
-      'Whether the image comes as a link or in the body. Absent: both, unless the deployment or the API key has another default.',
+      'Whether the image comes as a link or in the body. Absent: both, unless the deployment, the account or the API key has another default.',
   })
   @IsOptional()
   @IsString()

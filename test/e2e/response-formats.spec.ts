@@ -70,6 +70,16 @@ describe('the format of an answer', () => {
     expect((await generate({ response_format: 'both' })).status).toBe(400);
   });
 
+  it('is what the account says where neither the call nor the key does', async () => {
+    const account = await platform.newAccount();
+    await platform.pool.query(`UPDATE accounts SET default_response_format = 'url' WHERE id = $1`, [account]);
+    const key = await platform.newKey({}, account);
+    expect(await fieldsOf(generate({}, { key }))).toEqual(['url']);
+    expect(await fieldsOf(generate({ response_format: 'b64_json' }, { key }))).toEqual(['b64_json']);
+    const both = await platform.newKey({ default_response_format: 'both' }, account);
+    expect(await fieldsOf(editForm({}, { key: both }))).toEqual(FIELDS.both);
+  });
+
   it.each(['url', 'b64_json'] as const)(
     'is %s where the deployment says so and the key says nothing',
     async (format) => {

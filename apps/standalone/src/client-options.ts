@@ -7,18 +7,23 @@ export type ClientSettings = Pick<ApiKeySettings, 'defaultResponseFormat' | 'all
 
 /** Values of the options; undefined was not given. */
 export interface ClientOptions {
-  readonly responseFormat?: (typeof DEFAULT_RESPONSE_FORMATS)[number] | 'default';
+  readonly responseFormat?: (typeof DEFAULT_RESPONSE_FORMATS)[number] | 'default' | undefined;
   readonly pixelSizes?: 'yes' | 'no' | 'default';
   readonly submitMode?: ClientSettings['submitMode'] | 'default';
+}
+
+/** The one of them that an account has too, for its keys without one. */
+export function responseFormatOption(): Option {
+  return new Option('--response-format <format>', 'what calls that ask for none are answered with').choices([
+    ...DEFAULT_RESPONSE_FORMATS,
+    'default',
+  ]);
 }
 
 /** Options that set what suits a client; `default` is as the deployment says. */
 export function clientOptions(): Option[] {
   return [
-    new Option('--response-format <format>', 'what calls that ask for none are answered with').choices([
-      ...DEFAULT_RESPONSE_FORMATS,
-      'default',
-    ]),
+    responseFormatOption(),
     new Option('--pixel-sizes <yes or no>', 'whether generations take sizes such as 1024x1024').choices([
       'yes',
       'no',

@@ -14,7 +14,14 @@ import { AccountsConfig } from '#accounts/accounts.config.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
 import { accountOption, namedAccount } from './account-option.js';
 import { budgetOptions, budgetSetting, budgetText, type BudgetOptions, type BudgetSetting } from './budget-options.js';
-import { clientChanges, clientOptions, clientSettings, clientText, type ClientOptions } from './client-options.js';
+import {
+  clientChanges,
+  clientOptions,
+  clientSettings,
+  clientText,
+  responseFormatOption,
+  type ClientOptions,
+} from './client-options.js';
 import { RECIPE_CLIENTS, recipeText } from './client-recipes.js';
 import {
   accountLimitOptions,
@@ -34,6 +41,7 @@ interface AccountOptions {
   readonly account: string;
 }
 type SettingOptions = AccountOptions & LimitOptions & BudgetOptions;
+type FormatOptions = SettingOptions & Pick<ClientOptions, 'responseFormat'>;
 type KeyOptions = SettingOptions & ClientOptions;
 type CreateOptions = KeyOptions & { readonly name?: string; readonly for?: string };
 
@@ -50,7 +58,7 @@ export async function keys(
     new Option('--for <client>', 'print what to enter in that client').choices(RECIPE_CLIENTS),
   ];
   const ofKey = [...keyLimitOptions(), ...clientOptions(), ...budgetOptions(), accountOption()];
-  const ofAccount = [...accountLimitOptions(), ...budgetOptions(), accountOption()];
+  const ofAccount = [...accountLimitOptions(), responseFormatOption(), ...budgetOptions(), accountOption()];
   subcommand(program, 'create', 'create a key and print it, once', [...own, ...ofKey]).action(
     (options: CreateOptions) => commands.create(options),
   );
@@ -64,7 +72,7 @@ export async function keys(
     (key: string, { account }: AccountOptions) => commands.revoke(key, account),
   );
   subcommand(program, 'account', 'show or set what all keys together may do and spend', ofAccount).action(
-    (options: SettingOptions) => commands.account(options),
+    (options: FormatOptions) => commands.account(options),
   );
   await runTerminalCommand(program, args);
 }
@@ -133,10 +141,11 @@ class KeyCommands {
     });
   }
 
-  async account(options: SettingOptions): Promise<void> {
+  async account(options: FormatOptions): Promise<void> {
     const { account } = options;
     const budget = budgetSetting(options);
     const limits = limitsIn(options);
+    const client = clientSettings({ responseFormat: options.responseFormat });
     await this.open(account, async ({ database, name, note }) => {
       const after = await budgetAfter(database, { ownerId: account, owner: 'account' }, budget);
       if (budget !== undefined) {
@@ -147,8 +156,14 @@ class KeyCommands {
         await new AccountStore(database).setLimits(account, limits);
         await note('account.limits_set', account, { name, changes: limitChanges(limits) });
       }
-      const { limits: all } = await namedAccount(database, account);
-      this.say(`The budget of the account is ${budgetText(after)}.\nIts limits are: ${limitsText(all)}.`);
+      const { defaultResponseFormat: format } = client;
+      if (format !== undefined) {
+        await new AccountStore(database).setResponseFormat(account, format);
+        await note('account.limits_set', account, { name, changes: clientChanges(client) });
+      }
+      const { limits: all, defaultResponseFormat } = await namedAccount(database, account);
+      const answers = defaultResponseFormat === null ? '' : `\nIts response format is ${defaultResponseFormat}.`;
+      this.say(`The budget of the account is ${budgetText(after)}.\nIts limits are: ${limitsText(all)}.${answers}`);
     });
   }
 

@@ -93,7 +93,8 @@ export class ApiKeyStore {
         },
         models: row.models,
         scopes: KEY_SCOPES.filter((scope) => row.scopes.includes(scope)),
-        defaultResponseFormat: storedResponseFormat(row.defaultResponseFormat) ?? undefined,
+        defaultResponseFormat:
+          storedResponseFormat(row.defaultResponseFormat ?? row.account.defaultResponseFormat) ?? undefined,
         allowPixelSize: row.allowPixelSize ?? undefined,
         submitMode: row.submitMode === 'apimart' ? 'apimart' : 'sync',
         budgeted: row.budgeted,

@@ -61,7 +61,7 @@ export interface Caller {
   readonly models: readonly string[];
   /** What the key may be used for; empty means everything. */
   readonly scopes: readonly KeyScope[];
-  /** What `response_format` is when the request does not say; undefined = as the deployment has it. */
+  /** What `response_format` is when the request does not say: the key's, or else its account's; undefined = as the deployment has it. */
   readonly defaultResponseFormat: DefaultResponseFormat | undefined;
   /** Whether generations take `<w>x<h>` sizes; undefined = as the deployment has it. */
   readonly allowPixelSize: boolean | undefined;

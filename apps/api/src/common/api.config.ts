@@ -42,7 +42,7 @@ export class ApiConfig {
 
   @Setting(
     'DEFAULT_RESPONSE_FORMAT',
-    'What a call without response_format gets, where its key has no default: both (a link and base64), url or b64_json.',
+    'What a call without response_format gets, where neither its key nor its account has a default: both (a link and base64), url or b64_json.',
   )
   @IsIn([...DEFAULT_RESPONSE_FORMATS], {
     message: `DEFAULT_RESPONSE_FORMAT must be one of ${DEFAULT_RESPONSE_FORMATS.join(', ')}`,
