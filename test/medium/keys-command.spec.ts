@@ -53,6 +53,22 @@ describe('budgets by npm run keys', () => {
     expect(await run('revoke', id, '--account', 'acct_b')).toContain('is revoked');
   });
 
+  it('go beside the response format of an account, which has no other setting of a client', async () => {
+    await room.sql(`INSERT INTO accounts (id, name) VALUES ('acct_format', 'F')`);
+    const f = ['--account', 'acct_format'];
+    const usual = `The budget of the account is none.\n${USUAL}`;
+    expect(await run('account', '--response-format', 'url', ...f)).toBe(`${usual}\nIts response format is url.`);
+    expect(await run('account', ...f)).toContain('Its response format is url.');
+    expect(await run('account', '--response-format', 'default', ...f)).toBe(usual);
+    await expect(run('account', '--pixel-sizes', 'no', ...f)).rejects.toThrow("unknown option '--pixel-sizes'");
+    await expect(run('account', '--response-format', 'png', ...f)).rejects.toThrow('Allowed choices are');
+    const { entries } = await new AuditLog(room.database).list('acct_format', { limit: 100 });
+    expect(entries.map(({ action, details }) => [action, details['changes']]).reverse()).toEqual([
+      ['account.limits_set', { default_response_format: 'url' }],
+      ['account.limits_set', { default_response_format: null }],
+    ]);
+  });
+
   it('stand in the audit log, as does every key that is made, changed or revoked; reading leaves no trace', async () => {
     await room.sql(`INSERT INTO accounts (id, name) VALUES ('acct_c', 'C')`);
     const c = ['--account', 'acct_c'];
@@ -120,9 +136,7 @@ describe('budgets by npm run keys', () => {
     ]) {
       await expect(run('update', id, ...wrong, ...e)).rejects.toThrow(/Allowed choices are .*, default\./);
     }
-    await expect(run('account', '--response-format', 'url', ...e)).rejects.toThrow(
-      "unknown option '--response-format'",
-    );
+    await expect(run('account', '--submit-mode', 'apimart', ...e)).rejects.toThrow("unknown option '--submit-mode'");
   });
 
   it.each([
