@@ -43,7 +43,7 @@ async function pythons(tell) {
     () => false,
   );
   if (!hasPython) {
-    tell('No python3 with venv was found: the clients tests leave out openai-python.');
+    tell('No python3 with venv was found: the clients tests leave out openai-python and llm.');
     return {};
   }
   const found = {};

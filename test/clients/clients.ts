@@ -121,14 +121,19 @@ const python = (name: string, interpreter: string): Client => {
   };
 };
 
-/** All that are installed; scripts/client-packages.mjs says so where Python's are left out. */
+/** The interpreters of test/clients/python/*.txt, by file; scripts/client-packages.mjs says so where they are left out. */
+export function installedPythons(): Readonly<Record<string, string>> {
+  return JSON.parse(process.env['TEST_CLIENT_PYTHONS'] ?? '{}') as Record<string, string>;
+}
+
+/** All clients for images that are installed. */
 export function installedClients(): readonly Client[] {
-  const pythons = JSON.parse(process.env['TEST_CLIENT_PYTHONS'] ?? '{}') as Record<string, string>;
+  const pythons = Object.entries(installedPythons()).filter(([name]) => name.startsWith('openai-'));
   return [
     ...['4.20', '6', '7'].map(openAi),
     ...['5', '6', '7'].flatMap((version) => [aiSdk(version, 'openai'), aiSdk(version, 'openai-compatible')]),
     ...(['url', 'b64_json'] as const).map(langChain),
-    ...Object.entries(pythons).map(([name, interpreter]) => python(name, interpreter)),
+    ...pythons.map(([name, interpreter]) => python(name, interpreter)),
   ];
 }
 
