@@ -20,7 +20,7 @@ export default {
     // Those of tools/ are found in other ways than Node's (docs/decisions, 2026-11-22-tools-apart).
     ...Object.keys(tools.dependencies),
     // Published clients, each in a folder of its own with its own lock file (scripts/client-packages.mjs).
-    ...['ai', '@ai-sdk/openai', '@ai-sdk/openai-compatible', '@langchain/openai'],
+    ...['ai', '@ai-sdk/openai', '@ai-sdk/openai-compatible', '@langchain/openai', '@openai/agents'],
     // Imported by the generated client.
     '@prisma/client',
     // Looked up by their paths: a font, the wrapper whose binaries are wanted, and the compiler of the build.
