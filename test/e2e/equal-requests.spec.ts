@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import OpenAI from 'openai';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
@@ -54,6 +55,16 @@ describe('a client that tries again without counting', () => {
         [marker],
       )
     ).rows;
+
+  /** How many APIs are there for their callers, as Redis knows. */
+  async function presentApis(): Promise<number> {
+    const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
+    try {
+      return (await redis.pubsub('CHANNELS', `${platform.settings['REDIS_PREFIX']}:api:*`)).length;
+    } finally {
+      redis.disconnect();
+    }
+  }
 
   const wish = (marker: string): object => ({
     model: 'gpt-image-2',
@@ -145,10 +156,13 @@ describe('a client that tries again without counting', () => {
   it('gets its image although the API that it waited at was killed', async () => {
     const marker = planned({ latencyMs: 4_000 });
     const doomed = await startApi({ ...platform.settings, SYNC_WAIT_MS: '60000' });
+    expect(await waitUntil(async () => (await presentApis()) === 2, { timeoutMs: 20_000 })).toBe(true);
     const first = once(doomed.url, marker);
     expect(await waitUntil(() => provider.startsOf(marker).length > 0, { timeoutMs: 20_000 })).toBe(true);
     doomed.kill('SIGKILL');
     expect(await first).toMatchObject({ status: 0 });
+    // Redis may hear of two connections at once, and of this end after the question.
+    expect(await waitUntil(async () => (await presentApis()) === 1, { timeoutMs: 20_000 })).toBe(true);
     expect((await tryOn(platform.url, marker)).at(-1)).toMatchObject({ status: 200, hasImage: true });
     expect(provider.startsOf(marker)).toHaveLength(1);
   });
