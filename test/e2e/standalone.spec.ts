@@ -125,7 +125,7 @@ it('is found healthy by the doctor, and lends the keys command its database', as
     /team a.*weight 3, submits\/min default, polls\/min 90, in flight any/,
   );
   expect((await run(process.execPath, [MAIN, 'keys', 'update', key.slice(0, 12), '--weight', '0'])).output).toContain(
-    '--weight takes a whole number from 1 to 100',
+    'It takes a whole number from 1 to 100',
   );
   await run(process.execPath, [MAIN, 'keys', 'revoke', key.slice(0, 12)]);
   expect((await run(process.execPath, [MAIN, 'keys', 'list'])).output).toMatch(/team a.*revoked/);
