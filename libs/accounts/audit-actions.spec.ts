@@ -14,7 +14,7 @@ describe('auditSentence', () => {
       'account.limits_set',
       'acct_1',
       { name: 'Atelier', changes: { weight: 2, max_keys: 5 } },
-      'changed the limits of the account “Atelier”: weight, max keys',
+      'changed the settings of the account “Atelier”: weight, max keys',
     ],
     ['key.rotated', 'key_1', { name: 'app', overlap_hours: 0 }, 'rotated the key “app”; the old one ended at once'],
     [

@@ -39,7 +39,7 @@ function keyChange({ name, details }: Told): string {
 }
 
 function limitsChange({ name, details }: Told): string {
-  return `changed the limits of the account ${name}${changedFields(details)}`;
+  return `changed the settings of the account ${name}${changedFields(details)}`;
 }
 
 function changedFields({ changes }: Told['details']): string {

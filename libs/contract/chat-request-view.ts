@@ -72,6 +72,18 @@ class ChatChoiceView {
   finish_reason!: string | null;
 }
 
+/** What a chat has used; images count as tokens too. */
+class ChatUsageView {
+  @ApiProperty({ type: 'integer' })
+  prompt_tokens!: number;
+
+  @ApiProperty({ type: 'integer' })
+  completion_tokens!: number;
+
+  @ApiProperty({ type: 'integer' })
+  total_tokens!: number;
+}
+
 /** The provider's answer; fields it has besides are passed on. */
 export class ChatCompletionView {
   @ApiProperty({ example: 'chatcmpl-1' })
@@ -88,4 +100,7 @@ export class ChatCompletionView {
 
   @ApiProperty({ type: [ChatChoiceView] })
   choices!: ChatChoiceView[];
+
+  @ApiPropertyOptional({ type: ChatUsageView, description: 'Absent when the provider tells none.' })
+  usage?: ChatUsageView;
 }

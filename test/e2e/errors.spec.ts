@@ -182,7 +182,10 @@ describe('errors', () => {
     expect(preflight.headers.get('access-control-allow-headers')).toBe('authorization,x-stainless-lang');
     expect(preflight.headers.get('access-control-allow-methods')).toContain('POST');
     const exposed = (await platform.call('/v1/models')).headers.get('access-control-expose-headers');
-    expect(exposed).toBe('x-request-id, x-task-id, retry-after, retry-after-ms, idempotency-replayed, x-should-retry');
+    expect(exposed).toBe(
+      'x-request-id, x-task-id, location, retry-after, retry-after-ms, x-should-retry, ' +
+        'idempotency-replayed, x-ignored-params, preference-applied, openai-processing-ms',
+    );
   });
 
   /** What comes back for bytes that are written to the socket as they are. */

@@ -64,7 +64,7 @@ describe('npm run webhooks', () => {
     [['list', '--account', 'acct_nobody'], /no account with the id acct_nobody/],
     [['list', 'more'], /too many arguments/],
     [['deliveries', '--limit', '0'], /whole number from 1 to 100/],
-    [[], /rotate \[options\] +make a new secret/],
+    [[], /rotate \[options\] +make a new signing secret/],
     [['resend', 'whd_none'], /no delivery whd_none/],
   ])('refuses %j', async (args, problem) => {
     await expect(run(...args)).rejects.toThrow(problem);

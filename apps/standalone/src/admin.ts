@@ -35,7 +35,7 @@ export async function admin(
     ),
   );
   subcommand(program, 'list', 'show who may sign in').action(() => tell(({ people }) => table(people)));
-  subcommand(program, 'reset-password <email> [account]', 'print a link to choose a new password with').action(
+  subcommand(program, 'reset-password <email> [account]', 'print a link for choosing a new password').action(
     (email: string, account?: string) =>
       tell(({ database, secretKey, url, people }) =>
         passwordLink(database, secretKey, url, personOf(people, email, account)),

@@ -14,7 +14,7 @@ export interface ClientOptions {
 
 /** The one of them that an account has too, for its keys without one. */
 export function responseFormatOption(): Option {
-  return new Option('--response-format <format>', 'what calls that ask for none are answered with').choices([
+  return new Option('--response-format <format>', 'default for calls without response_format').choices([
     ...DEFAULT_RESPONSE_FORMATS,
     'default',
   ]);

@@ -19,7 +19,7 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
       ['API Base URL', url],
       ['API Key', key],
       ['Model', MODEL],
-      ['Image Size', '1024x1024, or any <width>x<height>'],
+      ['Image Size', '1024x1024, or another <width>x<height>'],
     ],
   },
   librechat: {

@@ -202,7 +202,7 @@ function revoked({ name, id }: ApiKeyRow): string {
 
 function updated(key: ApiKeyRow, budget: Budget | undefined): string {
   const all = `${limitsOf(key)}, budget ${budgetText(budget)}`;
-  return `The key "${key.name}" (${key.id}) has ${all}; within 10 s every process goes by that.`;
+  return `The key "${key.name}" (${key.id}) has ${all}; this takes effect within 10 s.`;
 }
 
 function settingsIn(options: KeyOptions): Partial<ApiKeySettings> {

@@ -15,7 +15,14 @@ async function run(command: string, args: readonly string[]): Promise<number> {
     }
     case 'doctor': {
       const { doctor } = await import('./doctor.js');
-      return (await doctor(process.env, say)) ? 0 : 1;
+      const { runTerminalCommand, terminalCommand } = await import('./terminal-command.js');
+      const exit = { code: 0 };
+      const checks = terminalCommand('doctor', 'Checks the set-up, a line for each part of it.', say);
+      checks.action(async () => {
+        exit.code = (await doctor(process.env, say)) ? 0 : 1;
+      });
+      await runTerminalCommand(checks, args);
+      return exit.code;
     }
     case 'keys': {
       const { keys } = await import('./keys.js');

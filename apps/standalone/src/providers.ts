@@ -62,7 +62,7 @@ async function drain({ database, switches, ...all }: Opened, name: string, reaso
   assertKnown(name, all);
   await switches.drain(name, reason);
   await noteCommand(database, 'provider.drained', { target: name, details: { reason } });
-  return `${name} gets no new calls: every worker knows within 2 s. What it works on is finished.`;
+  return `${name} gets no new calls: every worker knows within 2 s. Running calls finish.`;
 }
 
 async function resume({ database, switches, ...all }: Opened, name: string): Promise<string> {

@@ -57,7 +57,7 @@ export async function webhooks(
       await namedAccount(database, account);
       say(await work(database));
     });
-  const program = terminalCommand('webhooks', 'Webhooks of an account: who is told, and what was sent.', say);
+  const program = terminalCommand('webhooks', 'Webhooks of an account: endpoints and deliveries.', say);
   const command = (usage: string, description: string, ...options: readonly Option[]): Command =>
     subcommand(program, usage, description, [...options, accountOption()]);
 
@@ -76,19 +76,19 @@ export async function webhooks(
     command(`${change} <endpoint>`, `${change} an endpoint`).action((id: string, { account }: AccountOptions) =>
       tell(account, (database) => changed(new WebhookEndpointStore(database, limits), database, account, id, change)),
     );
-  command('secret', 'show what webhooks are signed with').action(({ account }: AccountOptions) =>
+  command('secret', 'show the signing secret').action(({ account }: AccountOptions) =>
     tell(account, (database) => shownSecrets(secretStore(database, config), account)),
   );
-  command('rotate', 'make a new secret', overlapOption()).action(({ account, overlapHours }: RotateOptions) =>
+  command('rotate', 'make a new signing secret', overlapOption()).action(({ account, overlapHours }: RotateOptions) =>
     tell(account, (database) => rotated(secretStore(database, config), database, account, overlapHours)),
   );
-  command('deliveries', 'show what was sent', new Option('--task <id>', 'of one task'), limitOption()).action(
+  command('deliveries', 'show deliveries', new Option('--task <id>', 'of one task'), limitOption()).action(
     ({ account, task: taskId, limit }: DeliveryOptions) =>
       tell(account, async (database) =>
         deliveryTable(await new DeliveryLogStore(database).list(account, { taskId, limit })),
       ),
   );
-  command('resend <delivery>', 'send one again').action((id: string, { account }: AccountOptions) =>
+  command('resend <delivery>', 'send a delivery again').action((id: string, { account }: AccountOptions) =>
     tell(account, (database) => resent(database, account, id)),
   );
   await runTerminalCommand(program, args);
@@ -96,7 +96,7 @@ export async function webhooks(
 
 function eventsOption(): Option {
   const names = WEBHOOK_EVENTS.map((event) => event.replace(EVENT_PREFIX, ''));
-  return new Option('--events <names>', `of ${names.join(',')}`)
+  return new Option('--events <names>', `which events: ${names.join(',')}`)
     .default(WEBHOOK_EVENTS, 'all')
     .argParser((given: string) => {
       const events = given.split(',').map((name) => EVENT_PREFIX + name.trim());
@@ -172,7 +172,7 @@ async function added(
   });
   const details = { url: shownUrl(url), events };
   await noteCommand(database, 'webhook_endpoint.added', { account, target: id, details });
-  return `${id} is told from now on. \`npm run webhooks -- secret\` shows what its webhooks are signed with.`;
+  return `${id} was added and gets events from now on. \`npm run webhooks -- secret\` shows the signing secret.`;
 }
 
 async function changed(

@@ -9,7 +9,7 @@ import type { Provenance, Step } from './step.js';
  * - The provider's own file keeps its content credentials and XMP. If that is all the metadata it has, nothing changes.
  * - What may be personal (EXIF, text, comments, previews, trailing bytes) is removed. XMP stays then; credentials don't,
  *   because they hold a digest of the file and would be found to be broken: then the file is marked instead.
- * - A file of the provider without any of both is marked.
+ * - A file of the provider without either is marked.
  * - Without an order to mark, all of it is removed.
  */
 export const provenance: Step = {

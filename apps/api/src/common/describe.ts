@@ -31,7 +31,7 @@ const RETRY_AFTER: Headers = { 'retry-after': { description: 'Seconds until anot
 const ERRORS: Readonly<Record<number, { readonly description: string; readonly headers?: Headers }>> = {
   400: { description: 'The request is not valid, or its content was refused.' },
   401: { description: 'The API key is missing or not valid.', headers: { 'www-authenticate': text } },
-  402: { description: 'The account has no balance left.' },
+  402: { description: 'A budget of the key or the account is spent.' },
   403: { description: 'The account is disabled, or may not do this.' },
   404: { description: 'There is nothing at this address.' },
   405: { description: 'The address does not take this method.', headers: { allow: text } },

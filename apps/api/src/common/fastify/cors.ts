@@ -1,7 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** The contract's list, and what an OpenAI SDK in a page must see so as not to repeat what was paid for. */
-const EXPOSED = 'x-request-id, x-task-id, retry-after, retry-after-ms, idempotency-replayed, x-should-retry';
+const EXPOSED = [
+  ...['x-request-id', 'x-task-id', 'location', 'retry-after', 'retry-after-ms', 'x-should-retry'],
+  ...['idempotency-replayed', 'x-ignored-params', 'preference-applied', 'openai-processing-ms'],
+].join(', ');
 const METHODS = 'GET, HEAD, POST, OPTIONS';
 const PREFLIGHT_SECONDS = '86400';
 
