@@ -100,12 +100,14 @@ describe('what belongs to another caller', () => {
     for await (const key of store.list('results/')) expect(key).not.toContain('..');
   });
 
-  it('serves bytes made anew, which carry nothing of the input', async () => {
+  it('serves bytes made anew, which carry nothing of the input, only our own mark', async () => {
     const response = await fetch(link);
     const bytes = Buffer.from(await response.arrayBuffer());
     expect(response.headers.get('content-type')).toBe('image/png');
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
     expect(response.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox");
-    expect(bytes.toString('latin1')).not.toMatch(/tEXt|iTXt|zTXt|eXIf|mine alone/);
+    const text = bytes.toString('latin1');
+    expect(text).not.toMatch(/tEXt|zTXt|eXIf|mine alone/);
+    expect(text.split('iTXt')).toEqual([expect.anything(), expect.stringMatching(/^XML:com\.adobe\.xmp\0/)]);
   });
 });
