@@ -77,6 +77,7 @@ export const AUDIT_ACTIONS = {
     kind: 'team',
     says: ({ name }) => `made a link with which ${name} chooses a new password`,
   },
+  'first_admin.link_made': { kind: 'team', says: () => 'made a link for the first admin' },
   'invitation.withdrawn': { kind: 'team', says: ({ name }) => `withdrew the invitation of ${name}` },
   'account.created': { kind: 'team', says: ({ name }) => `created the account ${name}` },
   'account.renamed': {

@@ -1,3 +1,4 @@
+import { AuditLog } from '#accounts/audit-log.js';
 import { PersonStore } from '#accounts/person-store.js';
 import { admin } from '../../apps/standalone/src/admin.js';
 import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
@@ -32,6 +33,10 @@ describe('npm run admin', () => {
     // Of two links for the same thing only the newest is left.
     expect(rows).toHaveLength(1);
     expect(JSON.stringify(rows)).not.toContain(tokenOf(first));
+    const { entries } = await new AuditLog(room.database).list('acct_default', { limit: 10 });
+    expect(entries.map(({ action, details }) => [action, details])).toEqual(
+      Array(2).fill(['first_admin.link_made', { via: 'command' }]),
+    );
     const ada = { email: 'ada@example.org', name: 'Ada', passwordHash: 'the old one' };
     expect(await people.createFounder(tokenOf(first), ada)).toBeUndefined();
     expect(await people.createFounder(tokenOf(second), ada)).toMatchObject({ role: 'admin' });

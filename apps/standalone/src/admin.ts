@@ -29,10 +29,11 @@ export async function admin(
     withPeople(config, async (opened) => say(await find(opened)));
   const program = terminalCommand('admin', 'Who may sign in to the console. A link works once, for 24 hours.', say);
   subcommand(program, 'link', 'print a link that makes the first admin').action(() =>
-    tell(
-      async ({ database, secretKey, url, people }) =>
-        (await firstAdminLink(database, secretKey, url)) ?? thereIsOne(people),
-    ),
+    tell(async ({ database, secretKey, url, people }) => {
+      const link = (await firstAdminLink(database, secretKey, url)) ?? thereIsOne(people);
+      await noteCommand(database, 'first_admin.link_made', {});
+      return link;
+    }),
   );
   subcommand(program, 'list', 'show who may sign in').action(() => tell(({ people }) => table(people)));
   subcommand(program, 'reset-password <email> [account]', 'print a link for choosing a new password').action(
