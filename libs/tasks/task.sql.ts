@@ -39,13 +39,17 @@ const callsEnded = (end: string): string =>
 const NOT_DURABLE = `set_config('synchronous_commit', 'off', true) IS NOT NULL`;
 
 /**
- * Whether an equal request gets the task instead of a new one: it has not failed and its last caller left without the outcome,
- * so many ms ago at most, or it failed in the last minute and may have been charged. TaskIntake says the same in Prisma's words.
+ * That there is no equal request whose task a new one gets instead of its own, or whose caller waits at another process: it has
+ * not failed and its last caller left without the outcome, so many ms ago at most; or it failed in the last minute and may
+ * have been charged. TaskIntake says the same in Prisma's words. Each part has an index of its own, because thousands of
+ * equal requests may be of none of them.
  */
-const MAY_ATTACH = (windowMs: string): string =>
-  `(abandoned_at > now() - ${windowMs}::float8 * interval '1 millisecond' AND delivered_at IS NULL AND status IN ('pending', 'completed')
-      OR status = 'failed' AND finished_at > now() - interval '${FAILURE_REPEATED_MS} milliseconds'
-        AND calls->-1->>'free' = 'false' AND COALESCE(calls->-1->>'charged', 'maybe') <> 'no')`;
+const EQUAL = 'FROM tasks WHERE fingerprint = $12 AND api_key_id = $3';
+const NO_EQUAL_REQUEST = `NOT EXISTS (SELECT 1 ${EQUAL} AND abandoned_at > now() - $20::float8 * interval '1 millisecond' AND delivered_at IS NULL
+        AND status IN ('pending', 'completed')
+      UNION ALL SELECT 1 ${EQUAL} AND status = 'failed' AND finished_at > now() - interval '${FAILURE_REPEATED_MS} milliseconds'
+        AND calls->-1->>'free' = 'false' AND COALESCE(calls->-1->>'charged', 'maybe') <> 'no'
+      UNION ALL SELECT 1 ${EQUAL} AND status = 'pending' AND (waiter < $22 OR waiter > $22))`;
 
 const INSERT = {
   name: 'task_insert',
@@ -61,8 +65,7 @@ const INSERT = {
     SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::jsonb, $9::jsonb, $10::jsonb, $11::text,
       $12::bytea, now() + $13 * interval '1 millisecond', $14::int, $15::boolean, $16::jsonb, $17::text, $21::text
     WHERE ($18::text IS NULL OR EXISTS (SELECT FROM held))
-      AND ($20::float8 IS NULL OR NOT EXISTS (SELECT FROM tasks WHERE fingerprint = $12 AND api_key_id = $3
-        AND (${MAY_ATTACH('$20')} OR status = 'pending' AND waiter <> $22)))
+      AND ($20::float8 IS NULL OR ${NO_EQUAL_REQUEST})
     RETURNING ${TASK_COLUMNS}`,
 };
 

@@ -54,9 +54,11 @@ describe('two APIs and two workers', () => {
   it('answer every held caller of an API that was frozen while its tasks ended', async () => {
     const [api] = room.apis as [Member];
     const markers = Array.from({ length: 12 }, newMarker);
-    const calls = markers.map((marker) => callers.generate(`${marker} [[latency=500ms]]`, { at: api }));
+    const calls = markers.map((marker) => callers.generate(`${marker} [[latency=1500ms]]`, { at: api }));
     const rows = async () => (await Promise.all(markers.map((marker) => callers.rowsOf(marker)))).flat();
-    expect(await waitUntil(async () => (await rows()).length === markers.length, { timeoutMs: 20_000 })).toBe(true);
+    // By then the API knows that it has accepted them; frozen between a commit and its answer, it would turn a caller away.
+    const started = async (): Promise<number> => (await rows()).filter((row) => row.provider_starts > 0).length;
+    expect(await waitUntil(async () => (await started()) === markers.length, { timeoutMs: 20_000 })).toBe(true);
     api.freeze();
     expect(new Set(await callers.ended((await rows()).map(({ id }) => id)))).toEqual(new Set(['completed']));
     api.thaw();
