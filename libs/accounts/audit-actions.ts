@@ -38,7 +38,7 @@ function keyChange({ name, details }: Told): string {
   return `changed the key ${name}${changedFields(details)}`;
 }
 
-function limitsChange({ name, details }: Told): string {
+function accountChange({ name, details }: Told): string {
   return `changed the settings of the account ${name}${changedFields(details)}`;
 }
 
@@ -86,7 +86,7 @@ export const AUDIT_ACTIONS = {
   },
   'account.disabled': { kind: 'team', says: ({ name }) => `disabled the account ${name}` },
   'account.enabled': { kind: 'team', says: ({ name }) => `enabled the account ${name}` },
-  'account.limits_set': { kind: 'team', says: limitsChange },
+  'account.limits_set': { kind: 'team', says: accountChange },
   'account.budget_set': { kind: 'team', says: ({ name }) => `set the budget of the account ${name}` },
   'person.joined': { kind: 'team', says: () => 'joined' },
   'person.became_first_admin': { kind: 'team', says: () => 'became the first admin' },

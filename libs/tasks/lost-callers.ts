@@ -24,36 +24,31 @@ export class LostCallers {
     return `${this.config.redisPrefix}:api:${waiter}`;
   }
 
-  /** Marks the tasks whose callers waited at processes that are gone as abandoned. Throws what Redis or Postgres throw. */
+  /** Marks the tasks whose callers waited at processes that are gone as abandoned. Throws what Postgres throws. */
   async markAll(): Promise<void> {
+    await this.mark({});
+  }
+
+  /** The same of requests that are equal to one; answers whether there were any. Throws what Postgres throws. */
+  async markEqual(apiKeyId: string, fingerprint: Buffer): Promise<boolean> {
+    return (await this.mark({ apiKeyId, fingerprint: new Uint8Array(fingerprint) })) > 0;
+  }
+
+  /** Asks Redis for each process at which callers of such tasks wait, and marks all that those that are gone have left. */
+  private async mark(tasks: { apiKeyId?: string; fingerprint?: Uint8Array<ArrayBuffer> }): Promise<number> {
+    const waitedFor = { status: 'pending', abandonedAt: null };
     const found = await this.prisma.task.groupBy({
       by: ['waiter'],
-      where: { finishedAt: null, abandonedAt: null, waiter: { not: null } },
+      where: { ...tasks, ...waitedFor, waiter: { not: null } },
     });
-    await this.mark(found.map(({ waiter }) => waiter));
-  }
-
-  /** The same of requests that are equal to one; answers whether there were any. Without Redis nobody counts as lost. */
-  async markEqual(apiKeyId: string, fingerprint: Buffer): Promise<boolean> {
-    const found = await this.prisma.task.findMany({
-      where: {
-        ...{ fingerprint: new Uint8Array(fingerprint), apiKeyId, status: 'pending', abandonedAt: null },
-        waiter: { not: null },
-      },
-      select: { waiter: true },
-    });
-    return (await this.mark(found.map(({ waiter }) => waiter)).catch(() => 0)) > 0;
-  }
-
-  private async mark(waiters: readonly (string | null)[]): Promise<number> {
-    const others = [...new Set(waiters)].filter((one) => one !== null && one !== this.waiter) as string[];
+    const others = found.flatMap(({ waiter }) => (waiter === null || waiter === this.waiter ? [] : [waiter]));
     if (others.length === 0) return 0;
-    // The answer is a flat list: channel, subscribers, channel, subscribers, ...
-    const counts = await this.redis.pubsub('NUMSUB', ...others.map((one) => this.channelOf(one)));
+    // The answer is a flat list: channel, subscribers, channel, subscribers, ... Without Redis nobody counts as gone.
+    const counts = await this.redis.pubsub('NUMSUB', ...others.map((one) => this.channelOf(one))).catch(() => []);
     const gone = others.filter((_, index) => Number(counts[2 * index + 1]) === 0);
     if (gone.length === 0) return 0;
     const { count } = await this.prisma.task.updateMany({
-      where: { waiter: { in: gone }, finishedAt: null, abandonedAt: null },
+      where: { waiter: { in: gone }, ...waitedFor },
       data: { abandonedAt: new Date() },
     });
     return count;

@@ -61,7 +61,7 @@ export class TaskIntake {
       if (taken !== undefined) return taken;
     }
     if (identity?.kind === 'key') throw unreadable();
-    return made(await this.store.insert(command, deadlineMs, identity?.fingerprint));
+    return made(await this.store.insert(command, deadlineMs, identity?.fingerprint, this.waiterOf(command)));
   }
 
   /** Undefined when what the request repeats was gone before it could be had. */

@@ -50,8 +50,8 @@ export class TaskStore {
   }
 
   /** Accepts the task: once this returns, it will end. The fingerprint lets a repetition of its request find it (TaskIntake). */
-  async insert(command: TaskCommand, deadlineMs: number, fingerprint?: Buffer): Promise<Task> {
-    const row = await insertTask(this.prisma.pool, command, deadlineMs, { fingerprint });
+  async insert(command: TaskCommand, deadlineMs: number, fingerprint?: Buffer, waiter?: string): Promise<Task> {
+    const row = await insertTask(this.prisma.pool, command, deadlineMs, { fingerprint, waiter });
     if (row === undefined) throw new Error('no key was asked for, and yet none was free');
     return toTask(row);
   }

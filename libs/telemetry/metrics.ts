@@ -46,10 +46,11 @@ export class Metrics {
     'outcome',
   ]);
   /** `reason`: drained, open, cooling, busy, rate. */
-  readonly providerRefusals = this.counter('provider_refusals_total', 'Calls that were not begun for now.', [
-    'provider',
-    'reason',
-  ]);
+  readonly providerRefusals = this.counter(
+    'provider_refusals_total',
+    'Calls that were not made because of a limit or an open circuit breaker.',
+    ['provider', 'reason'],
+  );
   readonly sweeps = this.counter('sweep_actions_total', 'Tasks that a sweep failed, requeued or enqueued.', ['action']);
 
   /** A value that is asked for at each scrape; what rejects is left out. Names get the prefix `darkroom_`. */

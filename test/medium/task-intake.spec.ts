@@ -96,7 +96,7 @@ describe('taking requests in', () => {
     const [old, live] = [keyed(), keyed()];
     await take(old);
     await take(live);
-    await room.sql(`UPDATE idempotency_keys SET expires_at = now() WHERE key = $1`, [old.key]);
+    await room.sql(`UPDATE idempotency_keys SET expires_at = now() - interval '1 second' WHERE key = $1`, [old.key]);
     await new ExpireKeys(room.database, room.logger).run();
     const { rows } = await room.sql('SELECT key FROM idempotency_keys WHERE key = ANY($1)', [[old.key, live.key]]);
     expect(rows).toEqual([{ key: live.key }]);

@@ -53,7 +53,7 @@ export function refusal({ status, fields, retryAfter }: RefusalFacts): ProviderE
     return make('upstream_error', `${text} (${status}).`, true, unknown ? 'maybe' : 'no');
   }
   if (NO_CREDIT.test(`${said.type} ${said.code}`) || status === 402) {
-    return make('upstream_error', 'The provider takes no more orders from this service for now.', false);
+    return make('upstream_error', 'The provider is not accepting requests from this service right now.', false);
   }
   if (status === 408 || status === 409 || status === 425) {
     return make('upstream_error', `The provider asked to try again (${status}).`, true);

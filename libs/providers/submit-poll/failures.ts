@@ -50,7 +50,7 @@ export function failedJob(error: VendorError | undefined): ProviderError {
       cause,
     });
   }
-  if (NO_CREDIT.test(said)) return make('The provider takes no more orders from this service for now.', false);
+  if (NO_CREDIT.test(said)) return make('The provider is not accepting requests from this service right now.', false);
   if (BAD_REQUEST.test(code)) return make('The provider did not accept the request.', false);
   return make('The provider failed to generate the image.', true);
 }

@@ -25,7 +25,7 @@ interface KnownKey {
 
 /**
  * Tells who a key belongs to. The database is asked once per key and 5 seconds, however many requests arrive, and about
- * keys that were never found only through a narrow limiter.
+ * keys that were never found only a few at a time.
  */
 @Injectable()
 export class ApiKeyStore {

@@ -24,7 +24,7 @@ import { patienceFor } from '../images/stream-image.js';
 import type { ChatRequest } from './chat-request.js';
 import { inChat } from './chat-image-request.js';
 
-interface DrawnImage {
+interface LinkedImage {
   readonly content: string;
   readonly images: readonly ChatImage[];
 }
@@ -82,7 +82,7 @@ export class AnswerInChat {
   }
 
   /** The same link twice: as text for clients that only show text, and beside it for those that look for images. */
-  private imageOf(task: Task): DrawnImage {
+  private imageOf(task: Task): LinkedImage {
     const image = task.images?.[0];
     if (task.status !== 'completed' || image === undefined) throw failureOf(task);
     const url = this.links.linkTo(task, image).url ?? '';
