@@ -90,6 +90,7 @@ export class AccountStore {
     await this.prisma.account.updateMany({ where: { id }, data: limits });
   }
 
+  /** What its keys without a format of their own answer with; null = the default of the deployment. */
   async setResponseFormat(id: string, format: DefaultResponseFormat | null): Promise<void> {
     await this.prisma.account.updateMany({ where: { id }, data: { defaultResponseFormat: format } });
   }

@@ -28,6 +28,26 @@ export class ChatCompletionBody {
 
   @ApiPropertyOptional({ type: Boolean, nullable: true, description: 'Answer with server-sent events.' })
   stream?: boolean | null;
+
+  @ApiPropertyOptional({
+    type: String,
+    nullable: true,
+    example: '1024x1024',
+    description:
+      'With an image model, as in an image request; so are resolution, quality, background, moderation, output_format, ' +
+      'output_compression, user, safety_identifier, and strict.',
+  })
+  size?: string | null;
+
+  @ApiPropertyOptional({
+    type: 'object',
+    nullable: true,
+    additionalProperties: true,
+    example: { aspect_ratio: '16:9', image_size: '1K' },
+    description:
+      'With an image model: the same options as OpenRouter has them; `aspect_ratio` is `size`, and `image_size` is `resolution`.',
+  })
+  image_config?: object | null;
 }
 
 class ChatImageUrlView {

@@ -65,14 +65,18 @@ describe('keys of members, admins and operators in a browser', () => {
     await field(ada, 'Requests per minute').fill('30');
     await field(ada, 'Keys').fill('2');
     await field(ada, 'Weight').fill('3');
+    await ada.page.getByRole('combobox', { name: 'Response format' }).click();
+    await ada.page.getByRole('option', { name: 'Link (url)' }).click();
     expect(await ada.inspect('account-limits')).toEqual([]);
     await button(ada, 'Save').click();
     await ada.page.getByRole('dialog').waitFor({ state: 'detached' });
     const { rows } = await platform.pool.query(
-      'SELECT weight, submits_per_minute, polls_per_minute, max_keys FROM accounts WHERE id = $1',
+      'SELECT weight, submits_per_minute, polls_per_minute, max_keys, default_response_format FROM accounts WHERE id = $1',
       [accountId],
     );
-    expect(rows).toEqual([{ weight: 3, submits_per_minute: 30, polls_per_minute: null, max_keys: 2 }]);
+    expect(rows).toEqual([
+      { weight: 3, submits_per_minute: 30, polls_per_minute: null, max_keys: 2, default_response_format: 'url' },
+    ]);
     await open(grace, '/team');
     await grace.page.getByText('30 requests/min · 2 keys').waitFor();
     expect(await grace.inspect('team-limits')).toEqual([]);

@@ -144,6 +144,33 @@ describe('a chat without any provider', () => {
     expect(data.usage?.completion_tokens).toBeGreaterThan(0);
   });
 
+  it('draws what the options of an image request ask for, or the image_config of OpenRouter', async () => {
+    const draw = (fields: object): Promise<Response> =>
+      platform.call('/v1/chat/completions', { body: { ...ask('a red fox'), model: 'gpt-image-2', ...fields } });
+    const optionsOf = async (response: Response): Promise<unknown> => {
+      expect(response.status).toBe(200);
+      const id = response.headers.get('x-task-id');
+      const { rows } = await platform.pool.query<{ options: object }>('SELECT options FROM tasks WHERE id = $1', [id]);
+      return rows[0]?.options;
+    };
+    const sized = await draw({ size: '512x512', quality: 'low', output_format: 'webp', temperature: 1 });
+    expect(sized.headers.get('x-ignored-params')).toBeNull();
+    expect(await optionsOf(sized)).toMatchObject({ size: '512x512', quality: 'low', outputFormat: 'webp' });
+    const configured = await draw({ image_config: { aspect_ratio: '16:9', image_size: '1K', seed: 7 } });
+    expect(configured.headers.get('x-ignored-params')).toBe('image_config.seed');
+    expect(await optionsOf(configured)).toMatchObject({ size: '16:9', resolution: '1k' });
+    const both = await draw({ size: '1:1', resolution: null, image_config: { aspect_ratio: '16:9', image_size: '1k' } });
+    expect(await optionsOf(both)).toMatchObject({ size: '1:1', resolution: '1k' });
+    for (const [fields, param] of [
+      [{ size: '17:1' }, 'size'],
+      [{ image_config: { image_size: '0.5K' } }, 'resolution'],
+      [{ strict: true, image_config: { seed: 7 } }, 'image_config.seed'],
+    ] as const) {
+      const refused = await draw(fields);
+      expect([refused.status, await refused.json()]).toMatchObject([400, { error: { param } }]);
+    }
+  });
+
   it('draws in a stream, with comments while it waits', async () => {
     const response = await platform.call('/v1/chat/completions', {
       body: { ...ask('a red fox [[latency=600ms]]'), model: 'gpt-image-2', stream: true },

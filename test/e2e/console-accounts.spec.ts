@@ -105,8 +105,29 @@ describe('the accounts of an installation', () => {
     });
     expect(await (await change({ budget: null })).json()).toMatchObject({ budget: null });
     expect(await answerOf(await change({ budget_period: 'total' }))).toEqual([400, 'invalid_value']);
+    expect(await answerOf(await change({ default_response_format: 'jpeg' }))).toEqual([400, 'invalid_value']);
     expect((await change({ id: 'acct_x' })).status).toBe(400);
     expect(await answerOf(await change({ name: 'x' }, 'acct_none'))).toEqual([404, 'not_found']);
+  });
+
+  it('decide how their keys answer requests that ask for no format', async () => {
+    expect(await (await change({ default_response_format: 'url' })).json()).toMatchObject({
+      default_response_format: 'url',
+    });
+    const answersWithLinks = async (): Promise<boolean> => {
+      const made = await platform.call('/v1/images/generations', {
+        key,
+        body: { model: 'gpt-image-2', prompt: 'a boat' },
+      });
+      const { data } = (await made.json()) as { data: object[] };
+      return Object.keys(data[0] ?? {}).join() === 'url';
+    };
+    expect(await waitUntil(answersWithLinks, { timeoutMs: SOON_MS, everyMs: 100 })).toBe(true);
+    expect(await accounts()).toMatchObject([{ default_response_format: null }, { default_response_format: 'url' }]);
+    expect((await change({ name: 'Atelier B' })).status).toBe(200);
+    expect(await (await change({ default_response_format: null })).json()).toMatchObject({
+      default_response_format: null,
+    });
   });
 
   it('are disabled: keys are refused within 10 s, people are out, what runs ends as ever', async () => {
@@ -163,6 +184,8 @@ describe('the accounts of an installation', () => {
     const done = [
       ['account.enabled', { name: 'Atelier B' }],
       ['account.disabled', { name: 'Atelier B' }],
+      ['account.limits_set', { name: 'Atelier B', changes: { default_response_format: null } }],
+      ['account.limits_set', { name: 'Atelier B', changes: { default_response_format: 'url' } }],
       ['account.budget_set', { name: 'Atelier B', budget: null, period: null }],
       ['account.budget_set', { name: 'Atelier B', budget: '20.000000', period: 'month' }],
       ['account.budget_set', { name: 'Atelier B', budget: '20.000000', period: 'total' }],

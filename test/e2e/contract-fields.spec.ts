@@ -227,6 +227,15 @@ describe('fields', () => {
     expect(response.headers.get('x-ignored-params')).toBeNull();
   });
 
+  it('that mean nothing for the format are refused by a strict request only', async () => {
+    const lossless = { output_format: 'png', output_compression: 80 };
+    expect((await generate(lossless, `${GENERATIONS}/async`)).status).toBe(202);
+    expect(await problem(await generate({ ...lossless, strict: true }))).toBe(
+      bad('unsupported_parameter', 'output_compression'),
+    );
+    expect((await generate({ ...lossless, output_format: 'webp', strict: true })).status).toBe(200);
+  });
+
   it('that would change the image and are not supported are refused, in every form, and absent when null', async () => {
     const refused = bad('unsupported_parameter', 'markup');
     const form = new FormData();

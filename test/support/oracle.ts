@@ -150,7 +150,9 @@ function judgeWish(
   broken: Broken,
 ): void {
   const { kind, marker, calls } = wish;
-  if (rows.length > 1 && !lostInFrontOfUs(rows, evidence)) {
+  const twice =
+    kind === 'uncounted' ? paidAgain(wish, rows, evidence) : rows.length > 1 && !lostInFrontOfUs(rows, evidence);
+  if (twice) {
     const lives = rows.map((row) => `${row.createdAt.toISOString()} to ${row.deliveredAt?.toISOString() ?? 'nobody'}`);
     const names = evidence.faults.filter(({ from, to }) => from <= wish.endedAt && to + AFTER_MS >= wish.startedAt);
     broken(
@@ -193,6 +195,32 @@ function lostInFrontOfUs(rows: readonly Row[], { faults }: Evidence): boolean {
   return rows.slice(0, -1).every(({ deliveredAt }) => {
     const at = deliveredAt?.getTime() ?? -Infinity;
     return swallowed.some(({ from, to }) => from <= at && at <= to + MARK_MS);
+  });
+}
+
+/** What keeps an API from seeing that its caller has left, or from telling the others. */
+const UNSEEN =
+  /^(?:Redis .*|Postgres .*|callers of (?<door>.+) cut off: "(?:black-hole|mute)"|(?<frozen>.+) frozen|link of (?<linked>.+) to (?:redis|postgres))$/;
+/** How long a failure that may have been charged is answered again. */
+const ANSWERED_AGAIN_MS = 60_000;
+
+/**
+ * Whether a client that counts no tries has paid again: it sends its next request when the last one has ended, so each
+ * may start another image only when the one before it cost nothing. Excused by what hides from us that it has left.
+ */
+function paidAgain({ calls }: Wish, rows: readonly Row[], { ledger, faults }: Evidence): boolean {
+  const paid = rows.filter(({ id }) =>
+    ledger.some(({ idempotencyKey, fate }) => idempotencyKey === id && MAYBE_CHARGED.has(fate)),
+  );
+  return paid.slice(1).some((row, index) => {
+    const [from, to] = [(paid[index] as Row).createdAt.getTime(), row.createdAt.getTime()];
+    if ((paid[index] as Row).status === 'failed' && to - from > ANSWERED_AGAIN_MS) return false;
+    const called = calls.filter(({ outcome }) => outcome.startedAt <= to).map(({ api }) => api.name);
+    return !faults.some(({ name, from: begin, to: end }) => {
+      const { door, frozen, linked } = UNSEEN.exec(name)?.groups ?? {};
+      const whose = door ?? frozen ?? linked ?? 'all';
+      return UNSEEN.test(name) && begin <= to && end + AFTER_MS >= from && (whose === 'all' || called.includes(whose));
+    });
   });
 }
 

@@ -10,7 +10,7 @@ export const PROMPT_CANARY = 'canary-of-prompts';
 
 /** One wish for one image, and everything its caller ever heard of it. */
 export interface Wish {
-  readonly kind: 'sync' | 'async' | 'keyed' | 'sdk' | 'stream';
+  readonly kind: 'sync' | 'async' | 'keyed' | 'sdk' | 'uncounted' | 'stream';
   readonly marker: string;
   readonly key: string;
   readonly startedAt: number;
@@ -40,7 +40,10 @@ export class Traffic {
   ) {}
 
   start(): void {
-    const kinds = ['sync', 'sync', 'async', 'async', 'keyed', 'sdk', 'sdk', 'stream'] as const;
+    const kinds = [
+      ...(['sync', 'sync', 'async', 'async', 'keyed', 'sdk', 'sdk'] as const),
+      ...(['uncounted', 'uncounted', 'stream'] as const),
+    ];
     for (const [n, kind] of kinds.entries())
       this.loops.push(this.loop(kind, this.keys[n % this.keys.length] as string));
   }
@@ -122,6 +125,15 @@ export class Traffic {
     await openai.images
       .generate(order(this.prompt(wish)) as OpenAI.ImageGenerateParamsNonStreaming)
       .catch(() => undefined);
+  }
+
+  /** As the AI SDK, LangChain, and old SDKs try again: the same request, and nothing that says so. */
+  private async uncounted(wish: Wish): Promise<void> {
+    for (let tries = 0; tries < 6; tries++) {
+      const { status } = await this.ask(wish, '/v1/images/generations', { body: order(this.prompt(wish)) });
+      if (status !== 0 && status < 500) return;
+      await delay(this.chance.between(200, 2_000));
+    }
   }
 
   private async stream(wish: Wish): Promise<void> {

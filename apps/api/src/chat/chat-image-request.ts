@@ -2,15 +2,20 @@ import { AppError } from '#contract/app-error.js';
 import { LongText, type Text } from '#contract/long-text.js';
 import { valueOf, type ChatRequest } from './chat-request.js';
 
-/** The fields of an image request that a chat with an image model stands for. */
+/** Options of an image request that a chat may carry under the same names. */
+const OPTIONS = [
+  ...['n', 'size', 'resolution', 'quality', 'background', 'moderation', 'output_format', 'output_compression'],
+  ...['user', 'safety_identifier', 'strict'],
+];
+/** Options whose names in `image_config`, where OpenRouter's clients put them, are different. */
+const CONFIG_NAMES: Readonly<Record<string, string>> = { aspect_ratio: 'size', image_size: 'resolution' };
+
+/** The image request that a chat with an image model stands for; its options are still unchecked. */
 export interface ChatImageRequest {
   readonly model: string;
   readonly prompt: string;
   readonly image_urls: readonly Text[];
-  /** As it was sent, for the image request's own check. */
-  readonly n?: unknown;
-  readonly user?: unknown;
-  readonly safety_identifier?: unknown;
+  readonly [option: string]: unknown;
 }
 
 /**
@@ -18,15 +23,9 @@ export interface ChatImageRequest {
  * Throws AppError: `invalid_json`, `request_too_large`, or with param `messages` when there is no such message or it has no text.
  */
 export function imageRequest(chat: ChatRequest): ChatImageRequest {
-  const { members, model } = chat;
-  const {
-    messages,
-    n,
-    user,
-    safety_identifier: safetyIdentifier,
-  } = valueOf(chat) as { messages: unknown[] } & Pick<ChatImageRequest, 'n' | 'user' | 'safety_identifier'>;
-  const last = messages.findLast((message) => roleOf(message) === 'user') as { content?: unknown } | undefined;
-  const parts = partsOf(last?.content);
+  const value = valueOf(chat);
+  const last = (value['messages'] as unknown[]).findLast((message) => roleOf(message) === 'user');
+  const parts = partsOf((last as { content?: unknown } | undefined)?.content);
   const prompt = parts.flatMap((part) => (typeof part['text'] === 'string' ? [part['text']] : [])).join('\n');
   if (prompt.trim() === '') {
     throw new AppError('invalid_value', 'messages must end with a user message that describes the image', {
@@ -34,13 +33,20 @@ export function imageRequest(chat: ChatRequest): ChatImageRequest {
     });
   }
   return {
-    model,
+    ...imageConfig(value['image_config']),
+    ...Object.fromEntries(Object.entries(value).filter(([name, option]) => OPTIONS.includes(name) && option !== null)),
+    model: chat.model,
     prompt,
     image_urls: parts.flatMap((part) => addressOf(part['image_url']) ?? []),
-    ...(members.has('n') ? { n } : {}),
-    ...(members.has('user') ? { user } : {}),
-    ...(members.has('safety_identifier') ? { safety_identifier: safetyIdentifier } : {}),
   };
+}
+
+/** What is no option keeps its full name, by which the caller is told that it was ignored. */
+function imageConfig(config: unknown): Readonly<Record<string, unknown>> {
+  if (typeof config !== 'object' || config === null) return {};
+  const nameOf = (name: string): string =>
+    CONFIG_NAMES[name] ?? (OPTIONS.includes(name) ? name : `image_config.${name}`);
+  return Object.fromEntries(Object.entries(config).map(([name, option]) => [nameOf(name), option]));
 }
 
 /** Says of an image request's error where in the chat its cause is. */

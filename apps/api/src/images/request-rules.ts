@@ -17,6 +17,9 @@ interface NamedModel {
   readonly model?: unknown;
 }
 
+/** Formats to which `output_compression` applies. */
+const COMPRESSED: readonly string[] = ['jpeg', 'webp'];
+
 /** What an image request is checked against besides its own form. */
 @Injectable()
 export class RequestRules {
@@ -54,6 +57,10 @@ export class RequestRules {
     if (options.strict !== true) return;
     const [unknown] = options.ignored ?? [];
     if (unknown !== undefined) throw notExact(`${whyIgnored(unknown)}.`, unknown);
+    const { outputFormat, outputCompression } = options;
+    if (!COMPRESSED.includes(outputFormat) && outputCompression !== null) {
+      throw notExact(`output_compression means nothing for ${outputFormat}.`, 'output_compression');
+    }
     const catalogue = this.source.current;
     const ask = { ...options, action, images: inputs.length, mask: mask !== null };
     const routes = findModel(catalogue, model)?.ranks.flat() ?? [];

@@ -3,7 +3,7 @@ import { ApiResponse } from '@nestjs/swagger';
 import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { AccountChangeBody, NewAccountBody } from './dto/account-bodies.dto.js';
-import { AccountListView, AccountRowView, NewAccountView, type AccountLimitsView } from './dto/account-views.dto.js';
+import { AccountListView, AccountRowView, NewAccountView } from './dto/account-views.dto.js';
 import { Accounts } from './accounts.js';
 import { ConsoleController } from '../console-controller.js';
 import { Invitations } from './invitations.js';
@@ -82,11 +82,13 @@ export class AccountsController {
 
   private async writeLimits(
     session: Session,
-    { id, name, limits }: AccountRowView,
-    body: AccountChangeBody | Omit<NewAccountBody, 'email'>,
+    { id, name, limits, default_response_format }: AccountRowView,
+    body: AccountChangeBody,
   ): Promise<void> {
     const changes = Object.fromEntries(
-      Object.entries(limits).filter(([limit]) => body[limit as keyof AccountLimitsView] !== undefined),
+      Object.entries({ ...limits, default_response_format }).filter(
+        ([setting]) => body[setting as keyof AccountChangeBody] !== undefined,
+      ),
     );
     if (Object.keys(changes).length > 0) await this.write(session, id, 'account.limits_set', { name, changes });
   }

@@ -30,7 +30,7 @@ export class Accounts {
     const defaults = this.defaults.view;
     return rows.map((row) => ({
       ...{ id: row.id, name: row.name, first: row.id === DEFAULT_ACCOUNT, ...moneyOf(row.id) },
-      ...{ limits: limitsView(row.limits), defaults },
+      ...{ limits: limitsView(row.limits), defaults, default_response_format: row.defaultResponseFormat },
       ...{ created_at: row.createdAt.toISOString(), disabled_at: row.disabledAt?.toISOString() ?? null },
       ...{ people: row.people, admins: row.admins, keys: row.keys, tasks_in_flight: inFlight.get(row.id) ?? 0 },
     }));
@@ -64,7 +64,7 @@ export class Accounts {
   }
 
   /** Throws AppError `invalid_value` for what cannot be, before anything is changed. */
-  async change({ id }: Account, { name, disabled, ...body }: AccountChangeBody): Promise<AccountRowView> {
+  async change({ id }: Account, { name, disabled, default_response_format: format, ...body }: AccountChangeBody): Promise<AccountRowView> {
     if (disabled === true && id === DEFAULT_ACCOUNT) {
       throw new AppError('invalid_value', 'The first account cannot be disabled.', { param: 'disabled' });
     }
@@ -73,6 +73,7 @@ export class Accounts {
       await this.budgets.set({ ownerId: id, owner: 'account' }, budget ?? undefined);
     }
     await this.accounts.setLimits(id, accountLimits(body));
+    if (format !== undefined) await this.accounts.setResponseFormat(id, format);
     if (typeof name === 'string') await this.rename(id, name);
     if (typeof disabled === 'boolean') await this.accounts.setDisabled(id, disabled);
     return await this.view(id);

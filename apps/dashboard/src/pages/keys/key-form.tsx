@@ -9,6 +9,7 @@ import type { ApiKey, BudgetPeriod, KeyScope, KeySettings, NewKey } from '../../
 import { BudgetFields } from '../../parts/budget-fields.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { LimitField, WeightField } from '../../parts/limit-field.tsx';
+import { ResponseFormatField, type ResponseFormatChoice } from '../../parts/response-format-field.tsx';
 
 interface KeyFormProps {
   readonly existing?: ApiKey;
@@ -28,7 +29,7 @@ interface Fields {
   polls_per_minute: number | string;
   tasks_in_flight: number | string;
   weight: number | string;
-  default_response_format: '' | 'both' | 'url' | 'b64_json';
+  default_response_format: ResponseFormatChoice;
   allow_pixel_size: '' | 'yes' | 'no';
   submit_mode: 'sync' | 'apimart';
 }
@@ -136,18 +137,7 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
           <Accordion.Control>Client compatibility</Accordion.Control>
           <Accordion.Panel>
             <Stack gap="sm">
-              <Select
-                label="Response format"
-                description="Of calls that do not ask for one"
-                allowDeselect={false}
-                data={[
-                  { value: '', label: 'Default of this installation' },
-                  { value: 'both', label: 'Link and Base64' },
-                  { value: 'url', label: 'Link (url)' },
-                  { value: 'b64_json', label: 'Base64 (b64_json)' },
-                ]}
-                {...form.getInputProps('default_response_format')}
-              />
+              <ResponseFormatField field={form.getInputProps('default_response_format')} usual="account" />
               <Select
                 label="Respond with"
                 description="APIMart clients expect a task immediately"

@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import type { AccountChange, AccountRow } from '../../api/team-types.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { LimitField, WeightField } from '../../parts/limit-field.tsx';
+import { ResponseFormatField, type ResponseFormatChoice } from '../../parts/response-format-field.tsx';
 
 interface AccountLimitsProps {
   readonly account: AccountRow;
@@ -20,19 +21,23 @@ const LIMITS = [
 ] as const;
 type Limit = (typeof LIMITS)[number][0];
 /** A field that is blank holds ''. */
-type Fields = Record<Limit | 'weight', number | string>;
+type Fields = Record<Limit | 'weight', number | string> & { default_response_format: ResponseFormatChoice };
 
 /** What all keys of an account together may do. */
 export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) {
   const { limits, defaults } = account;
   const form = useForm<Fields>({
-    initialValues: { weight: limits.weight, ...limitsOf((name) => limits[name] ?? '') },
+    initialValues: {
+      ...{ weight: limits.weight, ...limitsOf((name) => limits[name] ?? '') },
+      default_response_format: account.default_response_format ?? '',
+    },
   });
   const save = useMutation({
     mutationFn: (fields: Fields) =>
       onSave({
         weight: fields.weight === '' ? null : Number(fields.weight),
         ...limitsOf((name) => (fields[name] === '' ? null : Number(fields[name]))),
+        default_response_format: fields.default_response_format === '' ? null : fields.default_response_format,
       }),
     onSuccess: onClose,
   });
@@ -56,6 +61,7 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
           <LimitField key={name} field={form.getInputProps(name)} label={label} usual={defaults[name]} />
         ))}
         <WeightField field={form.getInputProps('weight')} others="other accounts" />
+        <ResponseFormatField field={form.getInputProps('default_response_format')} usual="installation" />
       </SimpleGrid>
     </FormDialog>
   );

@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsBoolean, IsDefined, IsOptional, IsString } from 'class-validator';
+import { IsBoolean, IsDefined, IsIn, IsOptional, IsString } from 'class-validator';
 import type { AccountLimits } from '#accounts/account-store.js';
+import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/image-request.js';
 import { BudgetBody } from '../../dto/budget-body.dto.js';
 import { IsLimit, IsWeight } from '../../dto/limit-body.dto.js';
 import { IsName } from '../../dto/name-body.dto.js';
@@ -42,7 +43,7 @@ export class NewAccountBody extends AccountSettingsBody {
   email!: string;
 }
 
-/** What is absent or null stays as it is. */
+/** What is absent stays as it is; so do a name and whether it is disabled when they are null. */
 export class AccountChangeBody extends AccountSettingsBody {
   @ApiPropertyOptional({ type: String })
   @IsOptional()
@@ -57,6 +58,15 @@ export class AccountChangeBody extends AccountSettingsBody {
   @IsOptional()
   @IsBoolean()
   disabled?: boolean | null;
+
+  @ApiPropertyOptional({
+    enum: DEFAULT_RESPONSE_FORMATS,
+    nullable: true,
+    description: 'Of calls that ask for none, with keys that have none; null = the default of the installation.',
+  })
+  @IsOptional()
+  @IsIn([...DEFAULT_RESPONSE_FORMATS])
+  default_response_format?: DefaultResponseFormat | null;
 }
 
 /** The limits that a body changes; null takes one back to its default. */

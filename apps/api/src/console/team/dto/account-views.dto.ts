@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/image-request.js';
 import { BudgetView, SpendView } from '../../dto/budget-view.dto.js';
 import { LinkView } from './team-views.dto.js';
 import { ListOf } from '../../dto/list-views.dto.js';
@@ -79,6 +80,9 @@ export class AccountRowView extends OwnAccountView {
 
   @ApiProperty({ type: String, nullable: true, format: 'date-time' })
   disabled_at!: string | null;
+
+  @ApiProperty({ enum: DEFAULT_RESPONSE_FORMATS, nullable: true, description: 'null = as the installation has it.' })
+  default_response_format!: DefaultResponseFormat | null;
 
   @ApiProperty({ type: 'integer', description: 'Who may sign in.' })
   people!: number;
