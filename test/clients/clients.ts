@@ -13,10 +13,10 @@ export interface Job<Steps extends string = Step> extends SampleFiles {
   readonly prompts: Readonly<Record<Steps, string>>;
 }
 
-/** The steps that generate an image; those with patience take longer than the window. */
+/** The steps that generate an image; those with patience take longer than the window, and the last two lose their first answer. */
 export const STEPS = [
   ...(['generation', 'edit', 'files', 'mask', 'stream', 'editStream'] as const),
-  ...(['patience', 'editPatience'] as const),
+  ...(['patience', 'editPatience', 'cut', 'badGateway'] as const),
 ];
 export type Step = (typeof STEPS)[number];
 
@@ -59,7 +59,7 @@ export interface Client {
 }
 
 const CLIENT_TIMEOUT_MS = 120_000;
-const GENERATES: readonly Step[] = ['generation', 'patience'];
+const GENERATES: readonly Step[] = ['generation', 'patience', 'cut', 'badGateway'];
 const EDITS: readonly Step[] = ['edit', 'files', 'mask', 'editPatience'];
 const STREAMS: readonly Step[] = ['stream', 'editStream'];
 

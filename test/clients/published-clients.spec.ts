@@ -1,7 +1,9 @@
+import { waitUntil } from '#embedded/wait-until.js';
 import { newMarker } from '../support/fault-callers.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { installedClients, runClient, STEPS, type Client, type Job, type Report, type Step } from './clients.js';
+import { LosingProxy, type Loss } from './losing-proxy.js';
 import { makeSampleFiles } from './sample-files.js';
 
 /** Processes of clients at a time; they wait most of their time. */
@@ -9,6 +11,12 @@ const SIDE_BY_SIDE = 3;
 const WINDOW_MS = 3_000;
 /** Longer than a window, shorter than the three that the SDKs' two retries make. */
 const PATIENCE_MS = 5_000;
+/** Long enough to lose the answer meanwhile. */
+const LOST_MS = 2_000;
+const LOSSES = [
+  ['cut', 'cut'],
+  ['badGateway', '502'],
+] as const;
 
 const clients = installedClients();
 
@@ -21,7 +29,9 @@ function sizeOf(client: Client, step: Step): string {
 describe('published clients', () => {
   let provider: LedgerProvider;
   let platform: Platform;
+  let proxy: LosingProxy;
   let files: Awaited<ReturnType<typeof makeSampleFiles>>;
+  const losses = new Map<string, Loss>();
   const markers = new Map<Client, Record<Step, string>>();
   const reports = new Map<Client, Report | Error>();
 
@@ -33,6 +43,12 @@ describe('published clients', () => {
       OPENAI_API_KEY: 'sk-ledger-secret-key',
       OPENAI_BASE_URL: provider.url,
     });
+    proxy = await LosingProxy.start({
+      target: platform.url,
+      losses,
+      begun: (marker) => waitUntil(() => provider.startsOf(marker).length > 0, { timeoutMs: 30_000 }),
+      left: (marker) => waitUntil(() => isAbandoned(marker), { timeoutMs: 30_000 }),
+    });
     files = await makeSampleFiles();
     const left = [...clients];
     const work = async (): Promise<void> => {
@@ -42,6 +58,7 @@ describe('published clients', () => {
     await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
   }, 300_000);
   afterAll(async () => {
+    await proxy.close();
     await platform.close();
     await provider.close();
     await files.remove();
@@ -51,8 +68,12 @@ describe('published clients', () => {
     const own = Object.fromEntries(STEPS.map((step) => [step, newMarker()])) as Record<Step, string>;
     markers.set(client, own);
     for (const step of ['patience', 'editPatience'] as const) provider.plan(own[step], { latencyMs: PATIENCE_MS });
+    for (const [step, loss] of LOSSES) {
+      losses.set(own[step], loss);
+      provider.plan(own[step], { latencyMs: LOST_MS });
+    }
     return {
-      url: `${platform.url}/v1`,
+      url: `${proxy.url}/v1`,
       key: platform.key,
       prompts: Object.fromEntries(STEPS.map((step) => [step, `a house, ${step} ${own[step]}`])) as Record<Step, string>,
       images: files.images,
@@ -66,6 +87,14 @@ describe('published clients', () => {
     return report;
   }
 
+  async function isAbandoned(marker: string): Promise<boolean> {
+    const { rowCount } = await platform.pool.query(
+      `SELECT 1 FROM tasks WHERE prompt LIKE '%' || $1 || '%' AND abandoned_at IS NOT NULL`,
+      [marker],
+    );
+    return rowCount === 1;
+  }
+
   const tasksOf = async (marker: string): Promise<{ status: string }[]> =>
     (
       await platform.pool.query<{ status: string }>(
@@ -75,7 +104,7 @@ describe('published clients', () => {
     ).rows;
 
   describe.each(clients.map((client) => [client.name, client] as const))('%s', (_, client) => {
-    it('gets an image for everything that it can ask for, with one task and one start each', async () => {
+    it('gets an image for everything that it can ask for, though answers are lost, with one task and one start each', async () => {
       const { steps } = reportOf(client);
       const streams: readonly Step[] = ['stream', 'editStream'];
       for (const step of client.steps) {

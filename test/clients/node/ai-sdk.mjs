@@ -28,6 +28,8 @@ export async function runAiSdk(version, { generateImage, createOpenAI, createOpe
     ...(edits ? editing : {}),
     refused: () => generate('a house', { size: '1x100000' }),
     stranger: () => generate('a house', { model: modelOf('sk-nobody') }),
+    cut: () => generate(job.prompts.cut, { size }),
+    badGateway: () => generate(job.prompts.badGateway, { size }),
     patience: () => insist(() => generate(job.prompts.patience, { size })),
   });
 }

@@ -77,6 +77,8 @@ steps = {
     "mask": lambda: image_of(edit(prompts["mask"], mask=open(job["mask"], "rb"), size="1024x1024")),
     "refused": lambda: generate("a house", size="huge"),
     "stranger": lambda: stranger.images.generate(model="gpt-image-2", prompt="a house"),
+    "cut": lambda: image_of(generate(prompts["cut"], size="1024x1024")),
+    "badGateway": lambda: image_of(generate(prompts["badGateway"], size="1024x1024")),
     "patience": lambda: insist(lambda: generate(prompts["patience"], size="1024x1024")),
     "editPatience": lambda: insist(lambda: edit(prompts["editPatience"], size="1024x1024")),
 }

@@ -22,5 +22,7 @@ await report(versionOf(import.meta.dirname, '@langchain/openai'), {
   generation: () => generate(job.prompts.generation),
   refused: () => generate('a house', { size: 'huge' }),
   stranger: () => generate('a house', { apiKey: 'sk-nobody' }),
+  cut: () => generate(job.prompts.cut),
+  badGateway: () => generate(job.prompts.badGateway),
   patience: () => insist(() => generate(job.prompts.patience)),
 });

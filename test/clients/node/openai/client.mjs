@@ -39,6 +39,8 @@ await report(versionOf(import.meta.dirname, name), {
       }),
   refused: () => generate('a house', { size: 'huge' }),
   stranger: () => stranger.images.generate({ model, prompt: 'a house' }),
+  cut: () => first(generate(job.prompts.cut, { size: '1024x1024' })),
+  badGateway: () => first(generate(job.prompts.badGateway, { size: '1024x1024' })),
   patience: () => insist(() => first(generate(job.prompts.patience, { size: '1024x1024' }))),
   editPatience: () => insist(() => first(edit(job.prompts.editPatience, { size: '1024x1024' }))),
 });
