@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { appendFile, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -112,6 +113,10 @@ it('is found healthy by the doctor, and lends the keys command its database', as
   expect(found.output).not.toMatch(/^fail/m);
   expect(found.output.match(/^ok {4}/gm)?.length).toBeGreaterThanOrEqual(10);
   expect(found.code).toBe(0);
+  const nothing = join(folder, 'nothing');
+  const alone = await run(process.execPath, [MAIN, 'doctor'], { env: { DATA_DIR: nothing } });
+  expect(alone.output.match(/^fail .*/gm)).toEqual([expect.stringContaining(`nothing runs on ${nothing}`)]);
+  expect([alone.code, existsSync(nothing)]).toEqual([1, false]);
   const created = await run(process.execPath, [MAIN, 'keys', 'create', '--name', 'team a']);
   const key = created.output.split('\n')[0] ?? '';
   const models = await fetch(`${(await state()).url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });

@@ -23,13 +23,10 @@ const MAX_SKEW_MS = 1_000;
 export async function doctor(env: Environment, say: (line: string) => void): Promise<boolean> {
   const [config] = loadConfig([StandaloneConfig], env);
   const running = findRunning(config);
+  const known = [running.databaseUrl, running.redisUrl, running.url].some((address) => address !== undefined);
   const checks: Check[] = [
     ['node version', nodeVersion],
-    ['secrets', () => secrets(config, running)],
-    ...postgresChecks(config, running),
-    ...redisChecks(config, running),
-    ['storage', () => storage(env, config)],
-    ['public url', () => publicUrl(config, running)],
+    ...(known ? checksOf(env, config, running) : nothingToCheck(config)),
     ...signInChecks(env),
   ];
   let well = true;
@@ -42,6 +39,22 @@ export async function doctor(env: Environment, say: (line: string) => void): Pro
     }
   }
   return well;
+}
+
+function checksOf(env: Environment, config: StandaloneConfig, running: Running): Check[] {
+  return [
+    ['secrets', () => secrets(config, running)],
+    ...postgresChecks(config, running),
+    ...redisChecks(config, running),
+    ['storage', () => storage(env, config)],
+    ['public url', () => publicUrl(config, running)],
+  ];
+}
+
+/** One line in place of one for each part, none of which has an address. */
+function nothingToCheck(config: StandaloneConfig): Check[] {
+  const problem = notRunning(config, 'DATABASE_URL, REDIS_URL, and PUBLIC_URL');
+  return [['darkroom', () => Promise.reject(new Error(problem))]];
 }
 
 function nodeVersion(): string {
