@@ -140,7 +140,8 @@ export async function ensureBuilt(tell = say) {
     ...['.swcrc', 'package.json', 'package-lock.json', join('scripts', 'bundle.mjs')].map((name) => join(ROOT, name)),
   ]);
   const written = filesIn(pages).filter((file) => !file.includes(join('generated', '')));
-  const dashboard = digest([...written, join(ROOT, 'package-lock.json')]);
+  const shared = filesIn(join(ROOT, 'libs', 'contract'));
+  const dashboard = digest([...written, ...shared, join(ROOT, 'package-lock.json')]);
   const compile = generate || known.sources !== sources || !existsSync(join(ROOT, 'dist', 'bin'));
   const pack = known.dashboard !== dashboard || !existsSync(join(ROOT, 'dist', 'dashboard', 'index.html'));
   if (!compile && !pack) return false;

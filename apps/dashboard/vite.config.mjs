@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { defineConfig } from 'vite';
+import { defaultClientConditions, defineConfig } from 'vite';
 
 const folder = import.meta.dirname;
 
@@ -9,6 +9,8 @@ export default defineConfig({
   base: '/console/',
   oxc: { jsx: { runtime: 'automatic' } },
   server: { proxy: { '/console/api': 'http://127.0.0.1:8080', '/files': 'http://127.0.0.1:8080' } },
+  // Files of libs/contract are read as they are written.
+  resolve: { conditions: ['darkroom-source', ...defaultClientConditions] },
   build: {
     outDir: join(folder, '..', '..', 'dist', 'dashboard'),
     emptyOutDir: true,

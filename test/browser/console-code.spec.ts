@@ -130,6 +130,28 @@ models:
     );
   });
 
+  it('says what to enter in a client, with the new key and a model that it may use', async () => {
+    await makeKey('clients');
+    const secret = (await page().getByTestId('secret').textContent()) ?? '';
+    const select = page().getByRole('combobox', { name: 'Set up a client' });
+    await select.click();
+    await page().getByRole('option', { name: 'Open WebUI' }).click();
+    const fields = page().getByRole('table', { name: 'Open WebUI settings' }).getByRole('row');
+    expect(await fields.allTextContents()).toEqual([
+      'EngineOpen AI',
+      `API Base URL${platform.url}/v1`,
+      `API Key${secret}`,
+      'Modelhouse-style',
+      'Image Size1024x1024, or another <width>x<height>',
+    ]);
+    expect(await screen.inspect('key-client-setup')).toEqual([]);
+    await select.click();
+    await page().getByRole('option', { name: 'LibreChat' }).click();
+    expect(await page().getByLabel('LibreChat settings', { exact: true }).textContent()).toBe(
+      `IMAGE_GEN_OAI_BASEURL=${platform.url}/v1\nIMAGE_GEN_OAI_API_KEY=${secret}\nIMAGE_GEN_OAI_MODEL=house-style`,
+    );
+  });
+
   it('runs with keys that are answered in base64 or with a task', async () => {
     await makeKey('base64', () => pick('Response format', 'Base64 (b64_json)'));
     const base64 = await printed();

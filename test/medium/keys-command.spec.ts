@@ -144,7 +144,7 @@ describe('budgets by npm run keys', () => {
       'openwebui',
       ['API Base URL  https://images.example.org/v1', 'Model         gpt-image-2', 'Engine        Open AI'],
     ],
-    ['librechat', ['IMAGE_GEN_OAI_BASEURL  https://images.example.org/v1', 'IMAGE_GEN_OAI_MODEL    gpt-image-2']],
+    ['librechat', ['IMAGE_GEN_OAI_BASEURL=https://images.example.org/v1\n', 'IMAGE_GEN_OAI_MODEL=gpt-image-2\n']],
     ['lobechat', ['OPENAI_PROXY_URL  https://images.example.org/v1', 'Model             gpt-image-2']],
     ['n8n', ['Base URL  https://images.example.org/v1', 'Model     gpt-image-2']],
     ['ai-sdk', ['baseURL     https://images.example.org/v1', 'imageModel  gpt-image-2']],

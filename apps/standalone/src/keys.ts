@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { loadConfig } from '#config/load-config.js';
 import { AppError } from '#contract/app-error.js';
+import { clientRecipe, RECIPE_CLIENTS } from '#contract/client-recipes.js';
 import { decimalOf } from '#contract/money.js';
 import { VISIBLE_NAME } from '#contract/text-rules.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
@@ -22,7 +23,6 @@ import {
   responseFormatOption,
   type ClientOptions,
 } from './client-options.js';
-import { RECIPE_CLIENTS, recipeText } from './client-recipes.js';
 import {
   accountLimitOptions,
   keyLimitOptions,
@@ -111,7 +111,7 @@ class KeyCommands {
       await budgetAfter(database, { ownerId: id, owner: 'key' }, budget);
       await note('key.created', id, { name, ...changesOf(options, budget) });
       this.say(`${key}\n\nThis is the key "${name}" (${id}). It is shown only now; keep it.`);
-      if (client !== undefined) this.say(`\n${recipeText(client, url, key)}`);
+      if (client !== undefined) this.say(`\n${recipeText(client, url ?? 'http://<address of Darkroom>', key)}`);
     });
   }
 
@@ -194,6 +194,14 @@ function found(result: ApiKeyRow | 'unknown' | 'ambiguous', target: string): Api
   if (result === 'unknown') throw new SetupError(`There is no key with the id or prefix ${target}.`);
   if (result === 'ambiguous') throw new SetupError(`Several keys begin with ${target}; name one by its id.`);
   return result;
+}
+
+function recipeText(name: string, address: string, key: string): string {
+  const recipe = clientRecipe(name, { address, key });
+  if (recipe === undefined) return '';
+  const { client, where, env, fields } = recipe;
+  const lines = env === true ? fields.map(([variable, value]) => `${variable}=${value}`).join('\n') : textTable(fields);
+  return `Enter in ${client} (${where}):\n\n${lines}\n\nMore: docs/clients.md`;
 }
 
 function revoked({ name, id }: ApiKeyRow): string {

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Code, CopyButton, Group, Tabs, Tooltip } from '@mantine/core';
+import { ActionIcon, Box, Button, Code, CopyButton, Group, Tabs, Tooltip } from '@mantine/core';
 import { useState } from 'react';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 
@@ -58,6 +58,25 @@ export function ShownOnce({ text, testId }: ShownOnceProps) {
       </Code>
       <CopyTextButton value={text} label="Copy" />
     </Group>
+  );
+}
+
+interface CodeBlockProps {
+  readonly code: string;
+  readonly label: string;
+}
+
+/** Lines to be copied as they are. */
+export function CodeBlock({ code, label }: CodeBlockProps) {
+  return (
+    <Box pos="relative">
+      <pre className="code" tabIndex={0} aria-label={label}>
+        {code}
+      </pre>
+      <Box pos="absolute" top={4} right={4}>
+        <CopyIconButton value={code} label={`Copy ${label}`} />
+      </Box>
+    </Box>
   );
 }
 

@@ -3,11 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import { modelsQuery } from '../../api/queries.ts';
 import type { ApiKey, NewKey } from '../../api/types.ts';
 import { CodeTabs, ShownOnce } from '../../parts/copy.tsx';
+import { ClientSetup } from './client-setup.tsx';
 import { EXAMPLE, snippetsOf, type SnippetRequest } from '../../parts/snippets.ts';
 
 /** The only moment in which the secret is on a screen: closes by its button alone, never by a stray click. */
 export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly onClose: () => void }) {
   const models = useQuery(modelsQuery);
+  const request = requestFor(made.key, models.data?.data[0]?.id);
   return (
     <Modal
       opened
@@ -28,7 +30,8 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
             <Text size="sm" fw={600} mt="xs">
               Try it
             </Text>
-            <CodeTabs codes={snippetsOf(requestFor(made.key, models.data?.data[0]?.id), made.secret)} />
+            <CodeTabs codes={snippetsOf(request, made.secret)} />
+            {made.key.submit_mode === 'sync' && <ClientSetup secret={made.secret} model={request.model} />}
           </>
         )}
         <Group justify="flex-end">
