@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { errorKind, isErrorCode } from '#contract/error-codes.js';
-import { NOT_THERE } from '#database/not-there.js';
+import { NOT_THERE } from '#database/json.js';
 import { given } from '#database/given.js';
 import { inList } from '#database/in-list.js';
 import { PrismaService } from '#database/prisma.service.js';
