@@ -18,6 +18,7 @@ const steps = [
   ['unused', tool('knip'), ['--config', 'knip.config.mjs', '--no-progress', '--no-config-hints']],
   ['size', process.execPath, ['scripts/check-size.mjs']],
   ['shape', process.execPath, ['scripts/check-shape.mjs']],
+  ['tables', process.execPath, ['scripts/check-migrations.mjs']],
   ['deploy', process.execPath, ['scripts/check-deploy.mjs']],
   ['settings', process.execPath, ['scripts/settings.mjs', '--check']],
 ];

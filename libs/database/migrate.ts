@@ -27,12 +27,19 @@ interface MigrateOptions {
   readonly lockTimeoutMs?: number;
   /** Milliseconds one migration may take. */
   readonly statementTimeoutMs?: number;
+  /** Milliseconds a migration may wait for a table at a time: everybody else who wants the table waits behind it. */
+  readonly tableLockMs?: number;
+  /** How often a migration that did not get its tables is tried again. */
+  readonly tableLockTries?: number;
 }
 
 type Queryable = Pick<pg.ClientBase, 'query'>;
 
 /** The number Prisma's own `migrate deploy` locks, so that the two never run at once. */
 const LOCK = 72_707_369;
+
+/** SQLSTATE of a lock that was not had in time. */
+const LOCK_NOT_AVAILABLE = '55P03';
 
 const TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
   "id" VARCHAR(36) PRIMARY KEY NOT NULL,
@@ -62,8 +69,9 @@ export async function migrate(databaseUrl: string, folder: string, options: Migr
     await connect(client);
     await takeLock(client, options.lockTimeoutMs ?? 120_000);
     await client.query(TABLE);
+    await forgetUnfinishedIndexes(client, migrations);
     const pending = pendingOf(migrations, await readApplied(client));
-    for (const migration of pending) await apply(client, migration);
+    for (const migration of pending) await apply(client, migration, options);
     return pending.map(({ name }) => name);
   } finally {
     // Ends the session, and the lock with it.
@@ -142,7 +150,21 @@ function pendingOf(migrations: readonly Migration[], applied: readonly AppliedMi
   return migrations.filter(({ name }) => !checksums.has(name));
 }
 
-async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<void> {
+/** The index that a file creates while the table is written to; such a file holds nothing else. */
+const CONCURRENT_INDEX = /^(?:--.*\n)*CREATE (?:UNIQUE )?INDEX CONCURRENTLY "(\w+)" [^;]*;\s*$/;
+
+/** An index that was being built when its process died can simply be built again: nothing else came with it. */
+async function forgetUnfinishedIndexes(client: pg.Client, migrations: readonly Migration[]): Promise<void> {
+  const names = migrations.filter(({ sql }) => CONCURRENT_INDEX.test(sql)).map(({ name }) => name);
+  await client.query(
+    `UPDATE "_prisma_migrations" SET rolled_back_at = now()
+      WHERE finished_at IS NULL AND rolled_back_at IS NULL AND migration_name = ANY($1)`,
+    [names],
+  );
+}
+
+async function apply(client: pg.Client, migration: Migration, options: MigrateOptions): Promise<void> {
+  const { name, sql, checksum } = migration;
   const id = randomUUID();
   await client.query('INSERT INTO "_prisma_migrations" (id, checksum, migration_name) VALUES ($1, $2, $3)', [
     id,
@@ -150,8 +172,9 @@ async function apply(client: pg.Client, { name, sql, checksum }: Migration): Pro
     name,
   ]);
   try {
-    // One message: Postgres makes it one transaction, unless the file itself says otherwise.
-    await client.query(sql);
+    const index = CONCURRENT_INDEX.exec(sql)?.[1];
+    if (index === undefined) await changeTables(client, sql, options);
+    else await createIndex(client, index, sql);
   } catch (error) {
     await client.query('UPDATE "_prisma_migrations" SET logs = $2 WHERE id = $1', [id, describe(error)]);
     throw new MigrationError(`The migration ${name} failed: ${describe(error)}`, { cause: error });
@@ -159,6 +182,27 @@ async function apply(client: pg.Client, { name, sql, checksum }: Migration): Pro
   await client.query('UPDATE "_prisma_migrations" SET finished_at = now(), applied_steps_count = 1 WHERE id = $1', [
     id,
   ]);
+}
+
+/** Gives up a lock that is not there soon and comes back for it, so that the service goes on behind a long reader. */
+async function changeTables(client: pg.Client, sql: string, options: MigrateOptions): Promise<void> {
+  const limit = `SET LOCAL lock_timeout = ${options.tableLockMs ?? 2_000};`;
+  for (let left = options.tableLockTries ?? 100; ; left--) {
+    try {
+      // One message: Postgres makes it one transaction, unless the file itself says otherwise.
+      await client.query(`${limit}\n${sql}`);
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE || left === 0) throw error;
+      await delay(500);
+    }
+  }
+}
+
+/** Waits as long as it takes for transactions that began earlier: nobody waits behind it. An earlier try may have left half an index. */
+async function createIndex(client: pg.Client, name: string, sql: string): Promise<void> {
+  await client.query(`DROP INDEX CONCURRENTLY IF EXISTS "${name}"`);
+  await client.query(sql);
 }
 
 function describe(error: unknown): string {

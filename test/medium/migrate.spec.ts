@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { migrate, MigrationError, pendingMigrations } from '#database/migrate.js';
+import { waitUntil } from '#embedded/wait-until.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres.js';
 
 // Real: a Postgres database without tables, a folder of migrations.
@@ -27,6 +28,11 @@ afterEach(async () => {
 async function write(name: string, sql: string): Promise<void> {
   await mkdir(join(folder, name), { recursive: true });
   await writeFile(join(folder, name, 'migration.sql'), sql);
+}
+
+/** Connections that wait for a lock on a table. */
+async function waiters(): Promise<number> {
+  return (await rows(`SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'a'::regclass`)).length;
 }
 
 async function rows(sql: string): Promise<unknown[]> {
@@ -75,6 +81,42 @@ it('takes the database as it was when a migration fails, and refuses until that 
   await expect(pendingMigrations(client, folder)).rejects.toThrow(MigrationError);
   await client.query('UPDATE _prisma_migrations SET rolled_back_at = now()');
   expect(await migrate(database.url, folder)).toEqual(['1_broken']);
+});
+
+it('O7: lets others at a table between its tries, behind a reader that takes long', async () => {
+  await write('1_first', 'CREATE TABLE a (id int);');
+  await migrate(database.url, folder);
+  const reader = new pg.Client({ connectionString: database.url });
+  await reader.connect();
+  await reader.query('BEGIN');
+  await reader.query('SELECT * FROM a');
+  await write('2_second', 'ALTER TABLE a ADD COLUMN b int;');
+  const impatient = { tableLockMs: 50, tableLockTries: 1 };
+  await expect(migrate(database.url, folder, impatient)).rejects.toThrow(/2_second failed: .*lock timeout/);
+  await client.query('UPDATE _prisma_migrations SET rolled_back_at = now() WHERE finished_at IS NULL');
+  const migrating = migrate(database.url, folder, { tableLockMs: 100 });
+  // Waits for the table, and leaves it to the others again: twice, to be sure.
+  for (const waits of [true, false, true, false])
+    expect(await waitUntil(async () => (await waiters()) === (waits ? 1 : 0), { timeoutMs: 15_000, everyMs: 5 })).toBe(
+      true,
+    );
+  await reader.query('COMMIT');
+  expect(await migrating).toEqual(['2_second']);
+  await reader.end();
+});
+
+it('O7: creates an index while the table is written to, and again when an earlier try left half of one', async () => {
+  await write('1_first', 'CREATE TABLE a (id int); INSERT INTO a VALUES (1), (1);');
+  await write('2_index', '-- why\nCREATE UNIQUE INDEX CONCURRENTLY "a_id" ON "a"("id");\n');
+  await expect(migrate(database.url, folder)).rejects.toThrow(/2_index failed: could not create unique index/);
+  expect(await rows(`SELECT indisvalid FROM pg_index WHERE indexrelid = 'a_id'::regclass`)).toEqual([
+    { indisvalid: false },
+  ]);
+  await client.query('DELETE FROM a');
+  expect(await migrate(database.url, folder)).toEqual(['2_index']);
+  expect(await rows(`SELECT indisvalid FROM pg_index WHERE indexrelid = 'a_id'::regclass`)).toEqual([
+    { indisvalid: true },
+  ]);
 });
 
 it('refuses a migration that was edited after it had been applied', async () => {
