@@ -35,7 +35,7 @@ describe('a history of 200,000 tasks', () => {
       progress: '100',
       objects_deleted_at: `CASE WHEN n > 28000 THEN now() END`,
     };
-    const names = rows.map(({ name }) => String((name as unknown) ?? ''));
+    const names = (rows as { name: string }[]).map(({ name }) => name);
     await room.sql(
       `INSERT INTO tasks (${names.join()}) SELECT ${names.map((name) => own[name] ?? `t.${name}`).join()}
         FROM tasks t, generate_series(1, ${TASKS}) n WHERE t.id = $1`,

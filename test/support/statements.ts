@@ -2,7 +2,7 @@ import pg from 'pg';
 
 interface Statement {
   readonly text: string;
-  readonly values: unknown[];
+  readonly values?: unknown[] | undefined;
 }
 
 interface Plan {
@@ -28,7 +28,7 @@ export async function readingsOf(pool: pg.Pool, work: () => Promise<unknown>): P
   const readings: Reading[] = [];
   const client = await pool.connect();
   try {
-    for (const { text, values } of statements) {
+    for (const { text, values = [] } of statements) {
       await client.query('BEGIN');
       const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
         `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
@@ -52,9 +52,9 @@ async function statementsOf(work: () => Promise<unknown>): Promise<Statement[]> 
   const send = prototype.query;
   prototype.query = function (this: pg.Client, ...args: unknown[]) {
     const [first, second] = args as [string | Statement, unknown];
-    const { text, values } =
+    const { text, values = [] } =
       typeof first === 'string' ? { text: first, values: Array.isArray(second) ? second : [] } : first;
-    if (/^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(text)) found.push({ text, values: [...(values ?? [])] });
+    if (/^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(text)) found.push({ text, values: [...values] });
     return send.apply(this, args);
   };
   try {
