@@ -1,19 +1,13 @@
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, isIPv6, type AddressInfo, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { startChild, type Child } from '#embedded/child.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { freePort } from '../support/free-port.js';
+import { startBalancer, type TestBalancer } from '../support/balancer.js';
 
 // Real: HAProxy with the file we ship. Only its addresses are others, and the PROXY protocol says who calls.
 const CONNECTIONS = 6;
 const REQUESTS = 20;
-let folder: string;
-let balancer: Child;
-let port: number;
+let balancer: TestBalancer;
 const held = new Set<ServerResponse>();
 const open = new Set<Socket>();
 const api = createServer((request, response) => {
@@ -29,22 +23,14 @@ interface Answer {
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'darkroom-balancer-'));
   api.listen(0, '127.0.0.1');
   await once(api, 'listening');
-  port = await freePort();
-  const file = join(folder, 'haproxy.cfg');
-  await writeFile(file, await shippedFile((api.address() as AddressInfo).port));
-  balancer = await startChild({
-    ...{ command: process.env['TEST_HAPROXY'] ?? 'haproxy', args: ['-db', '-f', file], deathSignal: 'SIGKILL' },
-    env: { PATH: process.env['PATH'], SOURCE_CONNECTIONS: String(CONNECTIONS), SOURCE_REQUESTS: String(REQUESTS) },
-    log: join(folder, 'haproxy.log'),
+  balancer = await startBalancer({
+    ports: [(api.address() as AddressInfo).port],
+    acceptProxy: true,
+    env: { SOURCE_CONNECTIONS: String(CONNECTIONS), SOURCE_REQUESTS: String(REQUESTS) },
+    serves: async (at) => (await ask('192.0.2.1', '/', at)).status === 200,
   });
-  const up = await waitUntil(async () => (await ask('192.0.2.1').catch(() => undefined))?.status === 200, {
-    timeoutMs: 60_000,
-    everyMs: 500,
-  });
-  if (!up) throw new Error(`HAProxy does not serve:\n${await readFile(join(folder, 'haproxy.log'), 'utf8')}`);
 });
 
 afterEach(() => {
@@ -53,27 +39,12 @@ afterEach(() => {
 });
 
 afterAll(async () => {
-  await balancer.stop([['SIGTERM', 10_000]]);
+  await balancer.stop();
   api.closeAllConnections();
   api.close();
-  await rm(folder, { recursive: true });
 });
 
-async function shippedFile(apiPort: number): Promise<string> {
-  let text = await readFile('deploy/haproxy.cfg', 'utf8');
-  const changes: readonly (readonly [RegExp, string])[] = [
-    [/bind :8080$/m, `bind 127.0.0.1:${port} accept-proxy`],
-    [/bind :8404$/m, `bind 127.0.0.1:${await freePort()}`],
-    [/server-template .*$/m, `server one 127.0.0.1:${apiPort}`],
-  ];
-  for (const [from, to] of changes) {
-    if (!from.test(text)) throw new Error(`deploy/haproxy.cfg has no ${from.source}`);
-    text = text.replace(from, to);
-  }
-  return text;
-}
-
-async function callFrom(source: string): Promise<Socket> {
+async function callFrom(source: string, port = balancer.port): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   open.add(socket);
   socket.once('close', () => open.delete(socket));
@@ -85,8 +56,8 @@ async function callFrom(source: string): Promise<Socket> {
 }
 
 /** One call on a connection of its own; status 0 when it is closed unanswered. */
-async function ask(source: string, path = '/'): Promise<Answer> {
-  const socket = await callFrom(source);
+async function ask(source: string, path = '/', port?: number): Promise<Answer> {
+  const socket = await callFrom(source, port);
   socket.write(`GET ${path} HTTP/1.1\r\nHost: darkroom\r\nConnection: close\r\n\r\n`);
   let text = '';
   socket.setEncoding('utf8').on('data', (part: string) => (text += part));
