@@ -7,8 +7,14 @@ function reconnectDelay(times: number): number {
   return Math.min(100 * 2 ** times, 2_000);
 }
 
+/** A server that became a replica keeps its connections: only a new one leads to the master. The command is sent there again. */
+function afterError(error: Error): 2 | false {
+  return error.message.startsWith('READONLY') ? 2 : false;
+}
+
 const shared = {
   retryStrategy: reconnectDelay,
+  reconnectOnError: afterError,
   connectTimeout: 5_000,
   keepAlive: 10_000,
   enableReadyCheck: true,

@@ -24,6 +24,13 @@ export class LostCallers {
     return `${this.config.redisPrefix}:api:${waiter}`;
   }
 
+  /** Whether Redis knows of this process; false when its subscription is at another server. True while Redis does not answer. */
+  async isHeard(): Promise<boolean> {
+    if (this.waiter === undefined) return true;
+    const [, count] = await this.redis.pubsub('NUMSUB', this.channelOf(this.waiter)).catch(() => []);
+    return Number(count ?? 1) > 0;
+  }
+
   /** Marks the tasks whose callers waited at processes that are gone as abandoned. Throws what Postgres throws. */
   async markAll(): Promise<void> {
     await this.mark({});

@@ -43,7 +43,7 @@ export class FaultProxy {
   private current: Fault = 'pass';
 
   private constructor(
-    private readonly target: URL,
+    private target: URL,
     /** What the first connections suffer, each for as long as it lives. */
     private readonly fates: readonly Fault[],
   ) {}
@@ -75,6 +75,11 @@ export class FaultProxy {
   set fault(fault: Fault) {
     this.current = fault;
     for (const link of this.links) link.suffer(fault);
+  }
+
+  /** New connections go there from now on, as behind an address that moves; open ones stay where they are. */
+  moveTo(target: string): void {
+    this.target = new URL(target);
   }
 
   /** Resets every open connection; new ones are not affected. */

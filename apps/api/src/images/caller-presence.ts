@@ -36,6 +36,8 @@ export class CallerPresence implements OnApplicationBootstrap, BeforeApplication
   }
 
   private async look(): Promise<void> {
+    // After a failover, the subscription may be at a server that is no master any more.
+    if (this.redis.status === 'ready' && !(await this.lost.isHeard())) this.redis.disconnect(true);
     await this.lost.markAll().catch((error: unknown) => this.logger.warn('sweep.failed', { error }));
   }
 }
