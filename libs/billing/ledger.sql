@@ -87,12 +87,13 @@ CREATE OR REPLACE TRIGGER "tasks_reserve" BEFORE INSERT ON "tasks"
     FOR EACH ROW WHEN (NEW."cost" IS NOT NULL) EXECUTE FUNCTION "tasks_reserve"();
 
 -- Whoever ends a task, or takes it back: what it has cost is settled, and the rest refunded, in the same statement.
--- A picture that is priced by tokens never costs more than was reserved, and that much when nobody counted them. A
--- cancelled task settles what a provider may have charged for it, or the share that its price names; what failed costs
--- nothing.
+-- Of a task of several images ("cost" -> 'n') each that was delivered costs its part of what was reserved. Images that are
+-- priced by tokens never cost more than that, and that much when nobody counted them. A cancelled task settles what a
+-- provider may have charged for it, or the share that its price names; what failed costs nothing.
 CREATE OR REPLACE FUNCTION "tasks_settle"() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     "reserved" BIGINT := (OLD."cost" ->> 'reserved')::bigint;
+    "n" INTEGER := COALESCE((OLD."cost" ->> 'n')::int, 1);
     "billed" BOOLEAN := TG_OP = 'UPDATE' AND NEW."status" = 'completed';
     "settled" BIGINT := 0;
     "share" NUMERIC;
@@ -101,7 +102,7 @@ DECLARE
 BEGIN
     IF "billed" THEN
         -- LEAST passes over what is not known.
-        "settled" := CASE WHEN "reserved" IS NOT NULL THEN LEAST("reserved", ceil((
+        "settled" := CASE WHEN "reserved" IS NOT NULL THEN LEAST("reserved" / "n" * LEAST(jsonb_array_length(NEW."images"), "n"), ceil((
             (NEW."usage" ->> 'input_tokens')::numeric * ("tokens" ->> 'input')::numeric +
             (NEW."usage" ->> 'output_tokens')::numeric * ("tokens" ->> 'output')::numeric) / 1000000))::bigint END;
     ELSIF TG_OP = 'UPDATE' AND NEW."status" = 'cancelled' THEN

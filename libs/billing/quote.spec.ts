@@ -55,6 +55,13 @@ describe('the quote of a picture', () => {
     expect(quote('priced', SUMMER)).toEqual({ reserved: 30_000, currency: 'EUR', tokens });
   });
 
+  it('is for all images together', () => {
+    expect(quote('priced', SPRING, { quality: 'high', n: 3 })).toEqual({ reserved: 240_000, currency: 'EUR', n: 3 });
+    expect(quote('priced', SPRING, { n: 1 })).toEqual(quote('priced', SPRING));
+    expect(quote('mixed', SPRING, { n: 3 })).toEqual({ reserved: null, currency: 'EUR' });
+    expect(quote('free', SPRING, { n: 3 })).toBeNull();
+  });
+
   it('is a known zero where the price book says so', () => {
     expect(quote('priced', SUMMER, { pixels: { width: 1024, height: 1024 } })).toMatchObject({ reserved: 0 });
   });

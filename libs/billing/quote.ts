@@ -7,6 +7,8 @@ export interface PricedOptions {
   readonly pixels: Pixels | null;
   readonly resolution: Resolution | null;
   readonly quality: string | null;
+  /** Images; absent: one. */
+  readonly n?: number;
 }
 
 /** The qualities of older models, as the price book calls them where it has no price under their own name. */
@@ -19,8 +21,8 @@ export function billedTier({ pixels, resolution }: PricedOptions): Resolution {
 }
 
 /**
- * What an image costs that is accepted at a time; null when nothing is charged for it. `reserved` is null when the
- * price is not known. With `tokens` it is the most that the image costs, else exactly what it does.
+ * What a task's images cost that is accepted at a time; null when nothing is charged for them. `reserved` is null when the
+ * price is not known. With `tokens` it is the most that they cost, else exactly what they do.
  */
 export function quoteImage(catalogue: Catalogue, model: ModelEntry, options: PricedOptions, at: Date): TaskCost | null {
   if (isGratis(catalogue, model)) return null;
@@ -28,11 +30,13 @@ export function quoteImage(catalogue: Catalogue, model: ModelEntry, options: Pri
   const price = priceAt(model, at);
   const byQuality = price?.images?.perImage[billedTier(options)];
   const quality = options.quality ?? 'auto';
-  const reserved = byQuality?.[quality] ?? byQuality?.[QUALITIES[quality] ?? 'auto'] ?? byQuality?.['auto'];
-  if (reserved === undefined) return { reserved: null, currency };
+  const ofOne = byQuality?.[quality] ?? byQuality?.[QUALITIES[quality] ?? 'auto'] ?? byQuality?.['auto'];
+  if (ofOne === undefined) return { reserved: null, currency };
   const { tokens, cancelled } = price ?? {};
+  const { n = 1 } = options;
   return {
-    ...{ reserved, currency },
+    ...{ reserved: n * ofOne, currency },
+    ...(n === 1 ? {} : { n }),
     ...(tokens === undefined ? {} : { tokens: { input: tokens.input, output: tokens.output } }),
     ...(cancelled === undefined ? {} : { cancelled }),
   };

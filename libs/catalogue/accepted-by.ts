@@ -13,6 +13,7 @@ export function acceptedBy(entry: ModelSource, providers: readonly ProviderDescr
     outputFormats: accepts.output_formats ?? anyOf(({ outputFormats }) => outputFormats),
     sizes: accepts.sizes ?? anyOf(({ sizes }) => sizes),
     pixelSizes: accepts.pixel_sizes ?? usual.some(({ pixelSizes }) => pixelSizes),
+    maxN: accepts.max_n ?? Math.max(1, ...usual.map(({ maxN }) => maxN)),
   };
 }
 

@@ -17,7 +17,7 @@ models: { m: { kind: image, routes: [{ provider: sandbox }] } }`,
 );
 const ROUTE: Route = {
   ...{ provider: 'sandbox', model: 'm', weight: 1 },
-  ...{ edits: true, masks: true, images: 16, sizes: undefined },
+  ...{ edits: true, masks: true, images: 16, maxN: 4, sizes: undefined },
 };
 const ASK: AskedImage = {
   ...{
@@ -45,6 +45,8 @@ describe('what a route would have to adapt', () => {
     ['references that it does not take', { edits: false }, { images: 1 }, 'image_urls'],
     ['images of an edit that it does not take', { edits: false }, { images: 1, action: 'edit' }, 'images'],
     ['more references than it takes', { images: 2 }, { images: 3 }, 'image_urls'],
+    ['no images that it makes at once', {}, { n: 4 }, undefined],
+    ['more images than it makes at once', {}, { n: 5 }, 'n'],
     ['a mask that it does not take', { masks: false }, { images: 1, mask: true }, 'mask'],
     ['qualities of older models', { provider: 'openai' }, { quality: 'hd' }, 'quality'],
     ['none of the qualities of today', { provider: 'openai' }, { quality: 'high' }, undefined],

@@ -17,6 +17,8 @@ export interface AskedImage {
   /** How many reference images there are. */
   readonly images: number;
   readonly mask: boolean;
+  /** How many images to make; absent: one. */
+  readonly n?: number | undefined;
 }
 
 /** Something that a route could do only in another way, or not at all, and the field that asks for it. */
@@ -45,6 +47,8 @@ export function adaptationsFor(route: Route, provider: ProviderEntry | undefined
   if (ask.images > 0 && !route.edits) add(references, 'Reference images would be ignored.');
   else if (ask.images > route.images) add(references, `Only ${route.images} reference images would be used.`);
   if (ask.mask && !route.masks) add('mask', 'The mask would be ignored.');
+  const { n = 1 } = ask;
+  if (n > route.maxN) add('n', `Only ${route.maxN} of ${n} images would be made.`);
   if (takes === undefined) return found;
   if (size !== null && takes.size === 'ratio') add('size', 'Only the aspect ratio of the size would be requested.');
   return [...found, ...optionsLeftOut(takes, ask)];

@@ -5,6 +5,9 @@ import { DESCRIPTORS } from '#providers/descriptors.js';
 const name = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$' } as const;
 const amount = { type: 'number', minimum: 0, description: 'In units of the currency.' } as const;
 
+/** Images of one request, at most: what OpenAI's API allows. */
+const MAX_IMAGES = 10;
+
 const quality = { type: 'string', pattern: '^[a-z0-9][a-z0-9_-]{0,31}$' } as const;
 
 const accepts = {
@@ -37,6 +40,13 @@ const accepts = {
         'Requests that name none get 1:1 (edits: auto), or the first one if that is not listed. What providers are asked for is a capability of routes.',
     },
     pixel_sizes: { type: 'boolean', description: 'Whether sizes in pixels (1024x1024) are accepted; default true.' },
+    max_n: {
+      type: 'integer',
+      minimum: 1,
+      maximum: MAX_IMAGES,
+      description:
+        'Largest n, the images of one request; default 1. One route at least must return as many from one call.',
+    },
   },
 } as const;
 
@@ -116,6 +126,12 @@ const route = {
         edits: { type: 'boolean', description: 'Takes reference images.' },
         masks: { type: 'boolean' },
         images: { type: 'integer', minimum: 1, maximum: 16, description: 'Most reference images at a time.' },
+        max_n: {
+          type: 'integer',
+          minimum: 1,
+          maximum: MAX_IMAGES,
+          description: 'Most images that one call returns, where that is fewer than its type of provider can.',
+        },
         sizes: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$' } },
       },
     },
@@ -257,6 +273,7 @@ interface AcceptsSource {
   output_formats?: OutputFormat[];
   sizes?: ImageSize[];
   pixel_sizes?: boolean;
+  max_n?: number;
 }
 
 /** A route as the file says it; without `model` the provider knows the model by our name. */
@@ -264,7 +281,7 @@ export interface RouteSource {
   provider: string;
   model?: string;
   weight?: number;
-  capabilities?: { edits?: boolean; masks?: boolean; images?: number; sizes?: string[] };
+  capabilities?: { edits?: boolean; masks?: boolean; images?: number; max_n?: number; sizes?: string[] };
 }
 
 /** Prices from a time on, as the file says them, in units of its currency. */

@@ -15,6 +15,8 @@ export interface Route {
   readonly masks: boolean;
   /** Most reference images a request may have. */
   readonly images: number;
+  /** Most images that one call returns. */
+  readonly maxN: number;
   /** Exact `<w>x<h>` the provider can make; undefined means any. */
   readonly sizes: readonly string[] | undefined;
 }

@@ -78,7 +78,14 @@ describe('a catalogue', () => {
       ],
       [['gpu', 'gpt-image-2', 1]],
     ]);
-    expect(model?.ranks[1]?.[0]).toMatchObject({ edits: false, masks: false, images: 16, sizes: ['1024x1024'] });
+    expect(model?.ranks[1]?.[0]).toMatchObject({
+      edits: false,
+      masks: false,
+      images: 16,
+      maxN: 1,
+      sizes: ['1024x1024'],
+    });
+    expect(model?.ranks[0]?.map(({ maxN }) => maxN)).toEqual([10, 10]);
   });
 
   it('takes OPENAI_INTERRUPTED for the entries of type openai that say nothing of their own', () => {
@@ -185,8 +192,9 @@ models:
     });
     expect(accepts('{ edit_qualities: [max], output_formats: [webp], sizes: [1:1], pixel_sizes: false }')).toEqual({
       ...{ qualities: BASE_VALUES.qualities, editQualities: ['max'], outputFormats: ['webp'] },
-      ...{ sizes: ['1:1'], pixelSizes: false },
+      ...{ sizes: ['1:1'], pixelSizes: false, maxN: 1 },
     });
+    expect(accepts('{ max_n: 4, output_formats: [gif] }')).toEqual({ ...BASE_VALUES, maxN: 4, outputFormats: ['gif'] });
   });
 
   it('prices every quality that a model accepts, and no other', () => {
@@ -203,13 +211,44 @@ models:
     const model = (accepts: string, kind = 'image'): string => `providers: { own: { type: sandbox } }
 models: { m: { kind: ${kind}, accepts: ${accepts}, routes: [{ provider: own }] } }
 `;
-    expect(problemsOf(model('{ output_formats: [gif] }'))).toEqual([
-      expect.stringMatching(/^line 2: models\.m\.accepts\.output_formats\.0 must .*: png, jpeg, webp$/),
+    expect(problemsOf(model('{ output_formats: [svg] }'))).toEqual([
+      expect.stringMatching(/^line 2: models\.m\.accepts\.output_formats\.0 must .*: png, jpeg, webp, gif$/),
     ]);
     expect(problemsOf(model('{ sizes: [7:3] }'))).toEqual([expect.stringMatching(/sizes\.0 must .*: auto, 1:1, /)]);
     expect(problemsOf(model('{ qualities: [Best] }'))).toEqual([expect.stringMatching(/qualities\.0 must match/)]);
     expect(problemsOf(model('{ qualities: [] }'))).toEqual([expect.stringMatching(/qualities must NOT have fewer/)]);
     expect(problemsOf(model('{ qualities: [low] }', 'chat'))).toEqual(['line 2: models.m.accepts is only for images']);
+  });
+
+  it('allows no more images at once than one of the providers returns from a call', () => {
+    const text = (accepts: string, routes: string): string => `providers:
+  gpu: { type: comfyui, base_url: 'http://10.0.0.5:8188' }
+  drawn: { type: sandbox }
+  gemini: { type: google, keys: [{ env: FIRST_KEY }] }
+models:
+  m: { kind: image, accepts: { max_n: ${accepts} }, routes: [${routes}] }
+`;
+    const own = (capabilities: string): string => `{ provider: drawn, capabilities: { max_n: ${capabilities} } }`;
+    const counts = (routes: string): unknown =>
+      parseCatalogue(text('2', routes), 'models.yaml', ENV)
+        .models.get('m')
+        ?.ranks.flat()
+        .map(({ maxN }) => maxN);
+    expect(counts('{ provider: gpu }, { provider: drawn }')).toEqual([1, 10]);
+    expect(counts(`${own('3')}, { provider: gemini, model: imagen-4.0-generate-001 }, { provider: gemini }`)).toEqual([
+      ...[3, 4, 1],
+    ]);
+    expect(problemsOf(text('2', '{ provider: gpu }, { provider: gemini, model: gemini-3-pro-image }'))).toEqual([
+      'line 6: models.m.accepts.max_n is 2, but its providers return one image from a call',
+    ]);
+    expect(problemsOf(text('4', own('3')))).toEqual([
+      'line 6: models.m.accepts.max_n is 4, but its providers return at most 3 images from a call',
+    ]);
+    expect(problemsOf(text('1', '{ provider: gpu, capabilities: { max_n: 2 } }'))).toEqual([
+      'line 6: models.m.routes.0.capabilities.max_n is 2, but gpu returns one image from a call',
+    ]);
+    expect(problemsOf(text('11', '{ provider: drawn }'))).toEqual([expect.stringMatching(/max_n must be <= 10$/)]);
+    expect(problemsOf(text('0', '{ provider: drawn }'))).toEqual([expect.stringMatching(/max_n must be >= 1$/)]);
   });
 
   it('knows a model by other names, each of which is of one model', () => {

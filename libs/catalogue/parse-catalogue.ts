@@ -107,6 +107,7 @@ function contradictions(file: CatalogueFile, env: Environment | undefined): { pa
         say(path, `goes to ${route.provider}, which has no chat`);
     }
     if (model.kind === 'chat' && model.accepts) say(['models', name, 'accepts'], 'is only for images');
+    for (const { path, text } of tooManyImages(name, model, file)) say(path, text);
     for (const [index, price] of (model.prices ?? []).entries()) {
       const path = ['models', name, 'prices', index];
       if (Number.isNaN(Date.parse(price.from))) say([...path, 'from'], 'is no day of the calendar');
@@ -122,6 +123,31 @@ function contradictions(file: CatalogueFile, env: Environment | undefined): { pa
       say(['models', name, 'prices'], 'must be listed from the oldest day to the newest');
   }
   return problems;
+}
+
+/** More images of one call than the providers of a model return. */
+function tooManyImages(name: string, model: ModelSource, file: CatalogueFile): { path: Path; text: string }[] {
+  const found: { path: Path; text: string }[] = [];
+  const counts = model.routes.flatMap((route, index) => {
+    const provider = file.providers[route.provider];
+    if (provider === undefined) return [];
+    const most = descriptorOf(provider).maxN(route.model ?? name);
+    const own = route.capabilities?.max_n ?? most;
+    const path = ['models', name, 'routes', index, 'capabilities', 'max_n'];
+    if (own > most) found.push({ path, text: `is ${own}, but ${route.provider} returns ${atMost(most)}` });
+    return Math.min(own, most);
+  });
+  const most = Math.max(0, ...counts);
+  const asked = model.accepts?.max_n ?? 1;
+  if (most > 0 && asked > most) {
+    const path = ['models', name, 'accepts', 'max_n'];
+    found.push({ path, text: `is ${asked}, but its providers return ${atMost(most)}` });
+  }
+  return found;
+}
+
+function atMost(images: number): string {
+  return `${images === 1 ? 'one image' : `at most ${images} images`} from a call`;
 }
 
 function keyName({ name, env }: { name?: string; env: string }): string {
@@ -161,7 +187,7 @@ function toModel(name: string, entry: ModelSource, file: CatalogueFile): ModelEn
     kind: entry.kind,
     ownedBy: entry.owned_by ?? 'darkroom',
     accepts: acceptedBy(entry, providersOf(entry, file)),
-    ranks: ranksOf(entry.routes).map((rank) => rank.map((route) => toRoute(name, route))),
+    ranks: ranksOf(entry.routes).map((rank) => rank.map((route) => toRoute(name, route, file))),
     prices: (entry.prices ?? []).map(toPrice),
   };
 }
@@ -177,9 +203,12 @@ function ranksOf(routes: readonly RouteSource[]): RouteSource[][] {
   return ranks;
 }
 
-function toRoute(model: string, { provider, model: upstream, weight, capabilities = {} }: RouteSource): Route {
-  const { edits = true, masks = edits, images = 16, sizes } = capabilities;
-  return { provider, model: upstream ?? model, weight: weight ?? 1, edits, masks, images, sizes };
+function toRoute(name: string, source: RouteSource, { providers }: CatalogueFile): Route {
+  const { provider, model = name, weight = 1, capabilities = {} } = source;
+  const entry = providers[provider];
+  const usual = entry === undefined ? 1 : descriptorOf(entry).maxN(model);
+  const { edits = true, masks = edits, images = 16, max_n: maxN = usual, sizes } = capabilities;
+  return { provider, model, weight, edits, masks, images, maxN, sizes };
 }
 
 function toPrice({ from, per_image: images, per_million_tokens: tokens, cancelled }: PriceSource) {

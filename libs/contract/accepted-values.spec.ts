@@ -2,7 +2,7 @@ import { BASE_VALUES, usualValues, valueProblem, type AcceptedValues } from './a
 
 const NARROW: AcceptedValues = {
   ...{ qualities: ['xhigh', 'max'], editQualities: ['max'], outputFormats: ['webp', 'jpeg'] },
-  ...{ sizes: ['16:9', '2:3'], pixelSizes: false },
+  ...{ sizes: ['16:9', '2:3'], pixelSizes: false, maxN: 4 },
 };
 
 describe('the values that a model accepts', () => {
@@ -19,6 +19,9 @@ describe('the values that a model accepts', () => {
     ['background', 'blue', 'generation', undefined],
     ['quality', 7, 'generation', undefined],
     ['size', undefined, 'edit', undefined],
+    ['n', 4, 'edit', undefined],
+    ['n', 5, 'generation', 'n must be at most 4'],
+    ['n', '5', 'generation', undefined],
   ] as const)('decide about %s %p of a(n) %s', (field, value, action, message) => {
     expect(valueProblem(NARROW, action, field, value)?.message).toBe(message);
   });

@@ -2,7 +2,7 @@ import type { FieldProblem } from './field-rule.js';
 import { brokenPixelRule, IMAGE_SIZES, parsePixelSize, PIXEL_FORM, type ImageSize } from './pixel-table.js';
 
 /** What finished images can be encoded as. */
-export const OUTPUT_FORMATS = ['png', 'jpeg', 'webp'] as const;
+export const OUTPUT_FORMATS = ['png', 'jpeg', 'webp', 'gif'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /** The values that a model accepts in the fields of an image request whose values differ between models. */
@@ -15,24 +15,28 @@ export interface AcceptedValues {
   readonly sizes: readonly ImageSize[];
   /** Whether `<w>x<h>` is a size, too. */
   readonly pixelSizes: boolean;
+  /** Largest `n`: images of one request. */
+  readonly maxN: number;
 }
 
 /** What gpt-image-2 accepts, and every model whose entry and providers say nothing else. */
 export const BASE_VALUES: AcceptedValues = {
   qualities: ['standard', 'hd', 'low', 'medium', 'high', 'auto'],
   editQualities: ['standard', 'low', 'medium', 'high', 'auto'],
-  outputFormats: OUTPUT_FORMATS,
+  outputFormats: ['png', 'jpeg', 'webp'],
   sizes: IMAGE_SIZES,
   pixelSizes: true,
+  maxN: 1,
 };
 
-/** Why the model does not accept the value of a field, with those that it accepts; what is no text is left to other rules. */
+/** Why the model does not accept the value of a field, with those that it accepts; what is of another type is left to other rules. */
 export function valueProblem(
   accepted: AcceptedValues,
   action: 'generation' | 'edit',
   field: string,
   value: unknown,
 ): FieldProblem | undefined {
+  if (field === 'n') return countProblem(accepted.maxN, value);
   if (typeof value !== 'string') return undefined;
   switch (field) {
     case 'quality':
@@ -56,6 +60,11 @@ export function usualValues(
     size: sizes.includes(size) ? size : (sizes[0] ?? size),
     outputFormat: outputFormats.includes('png') ? 'png' : (outputFormats[0] ?? 'png'),
   };
+}
+
+function countProblem(maxN: number, value: unknown): FieldProblem | undefined {
+  if (typeof value !== 'number' || value <= maxN) return undefined;
+  return { code: 'integer_above_max_value', message: `n must be at most ${maxN}` };
 }
 
 function unlessOneOf(values: readonly string[], field: string, value: string): FieldProblem | undefined {

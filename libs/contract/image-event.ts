@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { OUTPUT_FORMATS } from './accepted-values.js';
 import { measuredSize, unixSeconds, type ResultImage, type ResultTask } from './image-result.js';
 import { ImageUsageView } from './image-usage-view.js';
 import type { ImageUsage } from './image-usage.js';
@@ -20,7 +21,7 @@ class ImageEvent {
   @ApiProperty({ enum: ['transparent', 'opaque'] })
   background!: string;
 
-  @ApiProperty({ enum: ['png', 'jpeg', 'webp'] })
+  @ApiProperty({ enum: OUTPUT_FORMATS })
   output_format!: string;
 }
 
@@ -33,12 +34,15 @@ export class ImagePartialEvent extends ImageEvent {
   partial_image_index!: number;
 }
 
-/** The finished image, the last event. */
+/** A finished image; the last events, one for each image. */
 export class ImageCompletedEvent extends ImageEvent {
   @ApiProperty({ enum: ['image_generation.completed', 'image_edit.completed'] })
   type!: string;
 
-  @ApiPropertyOptional({ type: ImageUsageView, description: 'Only when the provider reported it.' })
+  @ApiPropertyOptional({
+    type: ImageUsageView,
+    description: 'Of all images, with the last; only when the provider reported it.',
+  })
   usage?: ImageUsage;
 }
 
@@ -64,15 +68,20 @@ export function partialEvent(
   };
 }
 
-/** The last event of a completed task. */
-export function completedEvent(task: ResultTask, image: ResultImage, base64: string): ImageCompletedEvent {
+/** The event of a completed task's image; the last one tells what all of them used. */
+export function completedEvent(
+  task: ResultTask,
+  image: ResultImage,
+  base64: string,
+  isLast: boolean,
+): ImageCompletedEvent {
   return {
     type: `${familyOf(task)}.completed`,
     b64_json: base64,
     size: measuredSize(image),
     output_format: image.contentType.replace('image/', ''),
     ...commonOf(task),
-    ...(task.usage === null ? {} : { usage: task.usage }),
+    ...(task.usage === null || !isLast ? {} : { usage: task.usage }),
   };
 }
 

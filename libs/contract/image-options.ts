@@ -1,3 +1,5 @@
+import type { OutputFormat } from './accepted-values.js';
+
 /**
  * What a request may ask of a provider besides prompt, images, and size. A new field is declared in the request's class
  * (image-request.ts), here, and used by the adapters that know it.
@@ -7,7 +9,7 @@ export interface ImageOptionValues {
   readonly background: 'transparent' | 'opaque' | 'auto' | null;
   readonly moderation: string | null;
   readonly inputFidelity: string | null;
-  readonly outputFormat: 'png' | 'jpeg' | 'webp';
+  readonly outputFormat: OutputFormat;
   /** 0..100, for jpeg and webp. */
   readonly outputCompression: number | null;
   /** The caller's name for its end user. */

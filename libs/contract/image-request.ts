@@ -21,8 +21,6 @@ export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 export const DEFAULT_RESPONSE_FORMATS = ['both', ...RESPONSE_FORMATS] as const;
 export type DefaultResponseFormat = (typeof DEFAULT_RESPONSE_FORMATS)[number];
 const BACKGROUNDS = ['transparent', 'opaque', 'auto'] as const;
-/** How many images a request may ask for. */
-export const MAX_N = 1;
 const MAX_USER_LENGTH = 2_048;
 /** OpenAI's own limit. */
 const MAX_SAFETY_IDENTIFIER_LENGTH = 64;
@@ -98,8 +96,8 @@ function Quality(list: string): PropertyDecorator {
 }
 
 /**
- * What generations and edits have in common besides what each declares first. Which qualities, formats and sizes a model
- * accepts is checked against its entry in the catalogue (`accepted-values`).
+ * What generations and edits have in common besides what each declares first. Which qualities, formats, sizes and how many
+ * images a model accepts is checked against its entry in the catalogue (`accepted-values`).
  */
 export class ImageOptions {
   @ApiPropertyOptional({
@@ -112,9 +110,15 @@ export class ImageOptions {
   @OneOf(RESOLUTIONS)
   resolution?: string;
 
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MAX_N, default: 1, description: 'Number of images.' })
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    default: 1,
+    description: 'Number of images, at most `limits.n` of GET /v1/models/{id}; 1 for gpt-image-2.',
+  })
   @IsOptional()
-  @Integer(1, MAX_N)
+  @IsInt()
+  @Min(1, { message: 'n must be at least 1' })
   n?: number;
 
   @ApiPropertyOptional({

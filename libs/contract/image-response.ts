@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { OUTPUT_FORMATS } from './accepted-values.js';
 import { measuredSize, unixSeconds, type ResultImage, type ResultTask } from './image-result.js';
 import { ImageUsageView } from './image-usage-view.js';
 import type { ImageUsage } from './image-usage.js';
@@ -17,13 +18,13 @@ export class ImageResponse {
   @ApiProperty({ type: 'integer', description: 'Unix seconds.' })
   created!: number;
 
-  @ApiProperty({ type: [ImageData], minItems: 1, maxItems: 1 })
+  @ApiProperty({ type: [ImageData], minItems: 1, description: 'One item for each image.' })
   data!: ImageData[];
 
   @ApiProperty({ example: '2048x2048', description: 'Measured from the bytes.' })
   size!: string;
 
-  @ApiProperty({ enum: ['png', 'jpeg', 'webp'] })
+  @ApiProperty({ enum: OUTPUT_FORMATS })
   output_format!: string;
 
   @ApiProperty({ enum: ['transparent', 'opaque'] })
@@ -36,13 +37,13 @@ export class ImageResponse {
   usage?: ImageUsage;
 }
 
-/** The 200 body of a completed task; `data` is the one item of its `data` array. */
-export function imageResponse(task: ResultTask, image: ResultImage, data: ImageData): ImageResponse {
+/** The 200 body of a completed task, `first` of whose images it describes; `data` has an item for each of them. */
+export function imageResponse(task: ResultTask, first: ResultImage, data: ImageData[]): ImageResponse {
   return {
     created: unixSeconds(task.createdAt),
-    data: [data],
-    size: measuredSize(image),
-    output_format: image.contentType.replace('image/', ''),
+    data,
+    size: measuredSize(first),
+    output_format: first.contentType.replace('image/', ''),
     background: task.options.background === 'transparent' ? 'transparent' : 'opaque',
     quality: task.options.quality ?? 'auto',
     ...(task.usage === null ? {} : { usage: task.usage }),

@@ -1,7 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { BASE_VALUES, OUTPUT_FORMATS } from './accepted-values.js';
+import { BASE_VALUES } from './accepted-values.js';
 import { MAX_REFERENCE_IMAGES } from './image-reference.js';
-import { MAX_N } from './image-request.js';
 import { IMAGE_SIZES, PIXEL_LIMITS, RESOLUTIONS } from './pixel-table.js';
 
 /** Sizes in pixels that a model accepts. */
@@ -51,7 +50,11 @@ export class ModelCapabilities {
   })
   edit_qualities?: string[];
 
-  @ApiPropertyOptional({ type: [String], example: OUTPUT_FORMATS, description: 'Values of `output_format`.' })
+  @ApiPropertyOptional({
+    type: [String],
+    example: BASE_VALUES.outputFormats,
+    description: 'Values of `output_format`.',
+  })
   output_formats?: string[];
 
   @ApiPropertyOptional({ description: 'Whether it takes reference images.' })
@@ -80,7 +83,11 @@ export class ModelLimits {
   })
   images?: number;
 
-  @ApiPropertyOptional({ type: 'integer', example: MAX_N, description: 'Largest `n`: generated images of a request.' })
+  @ApiPropertyOptional({
+    type: 'integer',
+    example: BASE_VALUES.maxN,
+    description: 'Largest `n`: generated images of a request.',
+  })
   n?: number;
 
   @ApiPropertyOptional({ type: 'integer', description: 'Characters of a prompt.' })

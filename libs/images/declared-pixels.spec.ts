@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { declaredPixels } from './declared-pixels.js';
 import { gradient, gradientImage } from './sample-images.fixture.js';
-import { sniffImageType } from './sniff.js';
+import { sniffInputType } from './sniff.js';
 
 describe('declaredPixels', () => {
   const raw = { raw: { width: 320, height: 65, channels: 4 as const } };
@@ -25,7 +25,7 @@ describe('declaredPixels', () => {
     ['webp without loss', () => image().webp({ lossless: true }).toBuffer()],
   ])('reads them from a %s, at whatever byte it is cut', async (_name, make) => {
     const bytes = await make();
-    const type = sniffImageType(bytes) ?? 'png';
+    const type = sniffInputType(bytes) ?? 'png';
     expect(declaredPixels(bytes, type)).toEqual({ width: 320, height: 65 });
     const cuts = Array.from({ length: 64 }, (_, n) => n);
     for (const cut of cuts)

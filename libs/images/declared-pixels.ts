@@ -1,4 +1,4 @@
-import type { ImageType } from './sniff.js';
+import type { InputType } from './sniff.js';
 
 interface DeclaredPixels {
   readonly width: number;
@@ -11,11 +11,11 @@ type Reader = (head: Buffer) => DeclaredPixels | undefined;
  * The pixels an image's first bytes declare, read without a decoder; turned on its side it may be the other way round.
  * Undefined while too few bytes are there, or when they are not as the format wants them.
  */
-export function declaredPixels(head: Buffer, type: ImageType): DeclaredPixels | undefined {
+export function declaredPixels(head: Buffer, type: InputType): DeclaredPixels | undefined {
   return READERS[type](head);
 }
 
-const READERS: Record<ImageType, Reader> = { png: pngPixels, jpeg: jpegPixels, webp: webpPixels };
+const READERS: Record<InputType, Reader> = { png: pngPixels, jpeg: jpegPixels, webp: webpPixels };
 
 function pngPixels(head: Buffer): DeclaredPixels | undefined {
   if (head.length < 24) return undefined;

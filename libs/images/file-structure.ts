@@ -1,19 +1,26 @@
 import { inSlices, joined } from '#bytes/slices.js';
 import { FileParts, type ImagePixels, type Insertion } from './file-parts.js';
 import { FileWalk, type FileReader } from './file-walk.js';
+import { gifXmp, mendGifHeader, readGif } from './gif-blocks.js';
 import { ImageError } from './image-error.js';
 import { jpegXmp, readJpeg } from './jpeg-segments.js';
 import { pngXmp, readPng } from './png-chunks.js';
 import type { ImageType } from './sniff.js';
 import { mendWebpHeader, readWebp, webpXmp, type WebpMetadata } from './webp-chunks.js';
 
-const READERS: Record<ImageType, (parts: FileParts) => FileReader> = { png: readPng, jpeg: readJpeg, webp: readWebp };
+const READERS: Record<ImageType, (parts: FileParts) => FileReader> = {
+  png: readPng,
+  jpeg: readJpeg,
+  webp: readWebp,
+  gif: readGif,
+};
 const INSERTERS: Record<ImageType, (xmp: string, pixels: ImagePixels, parts: FileParts) => Insertion> = {
   png: pngXmp,
   jpeg: jpegXmp,
   webp: webpXmp,
+  gif: gifXmp,
 };
-const NAMES: Record<ImageType, string> = { png: 'PNG', jpeg: 'JPEG', webp: 'WebP' };
+const NAMES: Record<ImageType, string> = { png: 'PNG', jpeg: 'JPEG', webp: 'WebP', gif: 'GIF' };
 /** Bytes walked between two breaths of the event loop; the worst of them cost a step for every two. */
 export const WALK_BYTES = 131_072;
 
@@ -101,6 +108,7 @@ export class FileStructure {
   private async write(pieces: Buffer[], metadata: WebpMetadata): Promise<Buffer> {
     const file = await joined(pieces);
     if (this.type === 'webp') mendWebpHeader(file, metadata);
+    if (this.type === 'gif' && metadata.xmp) mendGifHeader(file);
     return file;
   }
 }

@@ -10,7 +10,9 @@ interface Answer {
 }
 
 /** Reads a file from its first byte on by asking for the next few of them, wherever they are cut into pieces. */
-export type FileReader = Generator<Step, void, Answer>;
+export type FileReader = FileReading<void>;
+/** A part of that, which answers with what it found. */
+export type FileReading<Found> = Generator<Step, Found, Answer>;
 
 const NOTHING = Buffer.alloc(0);
 

@@ -3,7 +3,7 @@ import { ImageError } from './image-error.js';
 import { MAX_IMAGE_EDGE } from './limits.js';
 import { imageTooLarge } from './pixel-limits.js';
 import { inTurn, openImage } from './sharp.js';
-import { sniffImageType, type ImageType } from './sniff.js';
+import { sniffImageType, sniffInputType, type ImageType, type InputType } from './sniff.js';
 
 /** What an image file says of itself before any pixel is decoded. */
 export interface ImageHeader {
@@ -16,28 +16,49 @@ export interface ImageHeader {
   readonly isTurned: boolean;
   /** Whether its colours are not plain RGB or grey (CMYK and the like). */
   readonly isForeignColour: boolean;
+  /** Whether it has more than one frame; pixels are those of one. */
+  readonly isAnimated: boolean;
+}
+
+/** The header of a caller's image. */
+export interface InputHeader extends ImageHeader {
+  readonly type: InputType;
 }
 
 /**
- * Reads the header and checks type, structure, frames and pixel count; decodes nothing.
+ * Reads the header of a caller's image and checks type, structure, frames and pixel count; decodes nothing.
  * Throws ImageError (unsupported_image_media_type, invalid_image_file, image_too_large).
  */
-export async function readHeader(bytes: Buffer): Promise<ImageHeader> {
+export async function readHeader(bytes: Buffer): Promise<InputHeader> {
+  const type = sniffInputType(bytes);
+  if (type === undefined) throw unsupported();
+  return { ...(await checkedHeader(bytes, type)), type };
+}
+
+/** The same of a provider's image, which may be a GIF, and that be animated. */
+export async function readResultHeader(bytes: Buffer): Promise<ImageHeader> {
   const type = sniffImageType(bytes);
-  if (type === undefined) {
-    throw new ImageError('unsupported_image_media_type', 'The image must be a PNG, JPEG or WebP file.');
-  }
+  if (type === undefined) throw unsupported();
+  return checkedHeader(bytes, type);
+}
+
+function unsupported(): ImageError {
+  return new ImageError('unsupported_image_media_type', 'The image must be a PNG, JPEG or WebP file.');
+}
+
+async function checkedHeader(bytes: Buffer, type: ImageType): Promise<ImageHeader> {
   const structure = await FileStructure.of(bytes, type);
-  if (structure.isAnimated) {
+  const { isAnimated } = structure;
+  if (isAnimated && type !== 'gif') {
     throw new ImageError('invalid_image_file', 'The image is animated. Only still images are accepted.');
   }
   // Without megabytes of text or XMP, which the decoder would unpack and hand over as strings.
-  const header = await declaredHeader(await structure.readable(), type);
+  const header = { ...(await declaredHeader(await structure.readable(), type)), isAnimated };
   if (Math.max(header.width, header.height) > MAX_IMAGE_EDGE) throw imageTooLarge();
   return header;
 }
 
-async function declaredHeader(bytes: Buffer, type: ImageType): Promise<ImageHeader> {
+async function declaredHeader(bytes: Buffer, type: ImageType): Promise<Omit<ImageHeader, 'isAnimated'>> {
   try {
     const found = await inTurn(() => openImage(bytes).metadata());
     if (found.format !== type) throw new Error(`the decoder took it for ${found.format}`);

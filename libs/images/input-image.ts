@@ -5,13 +5,13 @@ import { ImageError } from './image-error.js';
 import { MAX_MASK_BYTES, MAX_UPLOAD_BYTES } from './limits.js';
 import { assertInputPixels } from './pixel-limits.js';
 import { inTurn, openImage } from './sharp.js';
-import { contentTypeOf, sniffImageType, type ImageContentType } from './sniff.js';
+import { contentTypeOf, sniffImageType, type InputContentType } from './sniff.js';
 import { stripMetadata } from './strip-metadata.js';
 
 /** An image that was checked to the last pixel, stands upright and carries no metadata. */
 export interface InputImage {
   readonly bytes: Buffer;
-  readonly contentType: ImageContentType;
+  readonly contentType: InputContentType;
   readonly width: number;
   readonly height: number;
   readonly hasAlpha: boolean;

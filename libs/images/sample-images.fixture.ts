@@ -20,11 +20,22 @@ export function gradient(width: number, height: number, channels: 3 | 4 = 3): Bu
 export function gradientImage(
   width: number,
   height: number,
-  type: 'png' | 'jpeg' | 'webp',
+  type: 'png' | 'jpeg' | 'webp' | 'gif',
   channels: 3 | 4 = 3,
 ): Promise<Buffer> {
   return sharp(gradient(width, height, channels), { raw: { width, height, channels } })
     .toFormat(type)
+    .toBuffer();
+}
+
+/** An image of so many frames, each turned upside down after the other, a tenth of a second each, shown three times. */
+export function animatedGif(width: number, height: number, frames: number): Promise<Buffer> {
+  const upright = gradient(width, height);
+  const pixels = Buffer.concat(
+    Array.from({ length: frames }, (_, n) => (n % 2 === 0 ? upright : upright.map((v) => 255 - v))),
+  );
+  return sharp(pixels, { raw: { width, height: frames * height, channels: 3, pageHeight: height } })
+    .gif({ effort: 1, delay: Array.from({ length: frames }, () => 100), loop: 3 })
     .toBuffer();
 }
 

@@ -4,11 +4,12 @@ import { ImageError } from './image-error.js';
 import { MAX_CODEC_SECONDS, MAX_IMAGE_PIXELS } from './limits.js';
 import { sniffImageType } from './sniff.js';
 
-// Whatever the bytes claim to be, only these three decoders can ever be reached. The sandbox alone adds SVG, in
+// Whatever the bytes claim to be, only these four decoders can ever be reached, and GIF's by providers' bytes alone: callers'
+// GIFs are refused by their first bytes (`header.ts`). The sandbox alone adds SVG, in
 // `drawing.ts`, for text it wrote itself; callers' bytes enter through `openImage`, which no SVG passes.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({
-  operation: ['VipsForeignLoadPngBuffer', 'VipsForeignLoadJpegBuffer', 'VipsForeignLoadWebpBuffer'],
+  operation: ['Png', 'Jpeg', 'Webp', 'Nsgif'].map((codec) => `VipsForeignLoad${codec}Buffer`),
 });
 sharp.cache(false);
 // One thread per image: images run beside each other, as many as there are cores.
@@ -49,7 +50,7 @@ export async function inTurn<T>(work: () => Promise<T>, pixels = 0): Promise<T> 
 
 /**
  * Opens untrusted bytes for decoding, within the pixel and time limits; nothing is decoded yet.
- * Throws ImageError unless the first bytes are those of a png, jpeg or webp.
+ * Throws ImageError unless the first bytes are those of a png, jpeg, webp or gif. Of a gif's frames it is the first.
  */
 export function openImage(bytes: Buffer): Sharp {
   if (sniffImageType(bytes) === undefined) {

@@ -1,23 +1,34 @@
-/** The three image formats taken and delivered. */
-export type ImageType = 'png' | 'jpeg' | 'webp';
-export type ImageContentType = 'image/png' | 'image/jpeg' | 'image/webp';
+/** The three image formats taken from callers. */
+export type InputType = 'png' | 'jpeg' | 'webp';
+/** The formats delivered. */
+export type ImageType = InputType | 'gif';
+export type InputContentType = `image/${InputType}`;
+export type ImageContentType = `image/${ImageType}`;
 
 /** How many first bytes `sniffImageType` needs to decide. */
 export const SNIFF_BYTES = 12;
 
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const JPEG_SIGNATURE = Buffer.from([0xff, 0xd8, 0xff]);
+const GIF_SIGNATURES = ['GIF87a', 'GIF89a'];
 
-/** Tells the format by the first bytes alone; undefined when it is none of the three or too short to tell. */
+/** Tells the format by the first bytes alone; undefined when it is none that is delivered or too short to tell. */
 export function sniffImageType(head: Uint8Array): ImageType | undefined {
   const bytes = Buffer.from(head.buffer, head.byteOffset, Math.min(head.byteLength, SNIFF_BYTES));
   if (bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return 'png';
   if (bytes.subarray(0, 3).equals(JPEG_SIGNATURE)) return 'jpeg';
   if (bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP') return 'webp';
+  if (GIF_SIGNATURES.includes(bytes.toString('latin1', 0, 6))) return 'gif';
   return undefined;
 }
 
+/** The same of a caller's image; undefined when it is none of the three that are taken. */
+export function sniffInputType(head: Uint8Array): InputType | undefined {
+  const type = sniffImageType(head);
+  return type === 'gif' ? undefined : type;
+}
+
 /** The media type an image of this format is served with. */
-export function contentTypeOf(type: ImageType): ImageContentType {
+export function contentTypeOf<Type extends ImageType>(type: Type): `image/${Type}` {
   return `image/${type}`;
 }

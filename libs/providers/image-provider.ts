@@ -13,12 +13,14 @@ export interface ProviderInputImage {
   readonly height: number;
 }
 
-/** One image to make. Pixels are exact; `undefined` lets the provider choose. */
+/** The images to make by one call. Pixels are exact; `undefined` lets the provider choose. */
 export interface ProviderImageRequest extends RequestedOptions {
   readonly action: 'generation' | 'edit';
   /** What the provider calls the model. */
   readonly model: string;
   readonly prompt: string;
+  /** How many images; no more than the descriptor's `maxN`. */
+  readonly n: number;
   readonly width: number | undefined;
   readonly height: number | undefined;
   /** Edge of the tier's 1:1 image, in pixels: what a provider that can't choose makes of no width and height. */
@@ -52,8 +54,8 @@ export interface ProviderCallContext {
 
 /** What a call that was paid for has brought. */
 export interface ProviderImageResult {
-  /** The image's bytes; read with a cap by the caller. */
-  readonly image: Readable;
+  /** The bytes of each image, one at least; read with a cap by the caller. */
+  readonly images: readonly Readable[];
   /** Token usage in OpenAI's shape, when the provider reported it. */
   readonly usage?: ImageUsage;
   /** The size the vendor was asked for, `<w>x<h>`, a ratio or `auto`, where it may differ from what was ordered. */

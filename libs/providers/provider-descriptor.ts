@@ -48,6 +48,8 @@ export interface ProviderDescriptor {
   readonly takes: SupportedOptions;
   /** What requests may say to its models whose entries say nothing else. */
   readonly accepts: AcceptedValues;
+  /** Most images that one call for a model, by the provider's name of it, returns. */
+  readonly maxN: (model: string) => number;
   /** Loads the adapter, which only workers need. */
   readonly load: () => Promise<MakeAdapter>;
 }

@@ -91,7 +91,7 @@ describe('the plan of a task', () => {
     const catalogue = serving(
       '{ provider: heavy, capabilities: { edits: false } }',
       '{ provider: main, capabilities: { masks: false } }',
-      '{ provider: light, capabilities: { images: 2 } }',
+      '{ provider: light, capabilities: { images: 2, max_n: 2 } }',
     );
     const providers = (needs: RouteNeeds): string[] => [
       ...new Set(plan(catalogue, needs).map((name) => name.slice(0, name.indexOf('/')))),
@@ -100,6 +100,8 @@ describe('the plan of a task', () => {
     expect(providers({ images: 1, mask: false })).toEqual(['main', 'light']);
     expect(providers({ images: 1, mask: true })).toEqual(['light']);
     expect(providers({ images: 3, mask: false })).toEqual(['main']);
+    expect(providers({ images: 1, mask: false, n: 2 })).toEqual(['main', 'light']);
+    expect(providers({ images: 1, mask: false, n: 3 })).toEqual(['main']);
   });
 
   it.each([
@@ -110,6 +112,12 @@ describe('the plan of a task', () => {
       'image',
     ],
     ['{ provider: heavy, capabilities: { masks: false } }', { images: 1, mask: true }, 'unsupported_parameter', 'mask'],
+    [
+      '{ provider: heavy, capabilities: { max_n: 2 } }',
+      { images: 0, mask: false, n: 3 },
+      'integer_above_max_value',
+      'n',
+    ],
     ['{ provider: heavy, capabilities: { images: 2 } }', { images: 3, mask: false }, 'array_above_max_length', 'image'],
   ])('says what nobody can do: %s', (route, needs, code, param) => {
     let refused: unknown;

@@ -27,6 +27,8 @@ export interface RouteNeeds {
   /** Reference images that come along. */
   readonly images: number;
   readonly mask: boolean;
+  /** How many images one call must return; absent: one. */
+  readonly n?: number | undefined;
   /** Given where no other provider may be asked. */
   readonly onlyProvider?: string | undefined;
   /** Given where nothing may be adapted or left out. */
@@ -70,17 +72,22 @@ function routesOpenTo({ name, ranks }: ModelEntry, { onlyProvider }: RouteNeeds)
   throw new AppError('model_not_found', `${onlyProvider} does not make ${name} here any more.`, { param: 'model' });
 }
 
-function canDo({ edits, masks, images: most }: Route, { images, mask }: RouteNeeds): boolean {
-  return (images === 0 || (edits && images <= most)) && (!mask || masks);
+function canDo({ edits, masks, images: most, maxN }: Route, { images, mask, n = 1 }: RouteNeeds): boolean {
+  return (images === 0 || (edits && images <= most)) && (!mask || masks) && n <= maxN;
 }
 
 function isExact(route: Route, { providers }: Catalogue, exactly: AskedImage): boolean {
   return adaptationsFor(route, providers.get(route.provider), exactly).length === 0;
 }
 
-/** Says what is too much for every route: first any image, then the mask, then how many there are. */
-function refusal({ name, ranks }: ModelEntry, { images, mask }: RouteNeeds): AppError {
+/** Says what is too much for every route: first any image, then the mask, then how many there are, or are to be made. */
+function refusal({ name, ranks }: ModelEntry, { images, mask, n = 1 }: RouteNeeds): AppError {
   const routes = ranks.flat();
+  const most = Math.max(0, ...routes.filter((route) => canDo(route, { images, mask })).map(({ maxN }) => maxN));
+  if (most > 0) {
+    const text = `${name} makes at most ${most} of the ${n} images at once here.`;
+    return new AppError('integer_above_max_value', text, { param: 'n' });
+  }
   if (!routes.some((route) => canDo(route, { images: 1, mask: false }))) {
     return new AppError('unsupported_parameter', `${name} takes no reference images here.`, { param: 'image' });
   }

@@ -1,11 +1,11 @@
 /** Names of objects. Segments are ours (ids, counters, fixed words), so a key never needs escaping. */
 const KEY = /^[A-Za-z0-9_-]+(\/[A-Za-z0-9_.-]+)+$/;
-const RESULT_FILE = /^[A-Za-z0-9_]+-\d{1,9}(?:\.thumb)?\.(png|jpeg|webp)$/;
+const RESULT_FILE = /^[A-Za-z0-9_]+-\d{1,9}(?:-\d{1,2})?(?:\.thumb)?\.(png|jpeg|webp|gif)$/;
 const RESULTS = 'results/';
 const UPLOADS = 'uploads/';
 const OWNER = /^[^/]+\/([a-z]+_([0-9A-Z]{26}))/;
 
-export type ResultExtension = 'png' | 'jpeg' | 'webp';
+export type ResultExtension = 'png' | 'jpeg' | 'webp' | 'gif';
 
 /** A reference image that a caller sent along with a request. */
 export function inputKey(taskId: string, index: number | 'mask'): string {
@@ -17,9 +17,9 @@ export function uploadKey(uploadId: string): string {
   return `${UPLOADS}${uploadId}`;
 }
 
-/** A finished image. The attempt is part of it, so a late writer never overwrites the winner. */
-export function resultKey(taskId: string, attempt: number, extension: ResultExtension): string {
-  return `${RESULTS}${taskId}-${attempt}.${extension}`;
+/** A finished image, the first (0) or a further one. The attempt is part of it, so a late writer never overwrites the winner. */
+export function resultKey(taskId: string, attempt: number, extension: ResultExtension, index = 0): string {
+  return `${RESULTS}${taskId}-${attempt}${index === 0 ? '' : `-${index + 1}`}.${extension}`;
 }
 
 /** The small copy of a finished image, beside it. */

@@ -210,12 +210,13 @@ export async function usageOf(database: Queryable, accountId: string, query: Usa
   const { rows } = await database.query<UsageRow>(
     `WITH counted AS (
        SELECT tasks.status, tasks.cost, tasks.created_at,
+         CASE status WHEN 'completed' THEN COALESCE(jsonb_array_length(images), 1) ELSE 0 END AS images,
          EXTRACT(EPOCH FROM finished_at - tasks.created_at) * 1000 AS ms,
          CASE $5 WHEN 'model' THEN tasks.model WHEN 'provider' THEN tasks.provider ELSE COALESCE(keys.name, api_key_id) END AS name
        FROM tasks LEFT JOIN api_keys AS keys ON $5 = 'key' AND keys.id = api_key_id
        WHERE tasks.account_id = $1 AND tasks.created_at >= $2 AND tasks.created_at < $3)
      SELECT date_trunc($4, created_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' AS time, name AS "group",
-       (count(*) FILTER (WHERE status = 'completed'))::int AS images,
+       sum(images)::int AS images,
        (count(*) FILTER (WHERE status = 'failed'))::int AS failed,
        COALESCE(sum(CASE WHEN cost ->> 'currency' <> $6 THEN 0
          WHEN status IN ('completed', 'cancelled') THEN COALESCE(cost ->> 'settled', cost ->> 'reserved')::bigint

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import type { OutputFormat } from '#contract/accepted-values.js';
 import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { LISTENING_REDIS } from '#redis/listening-redis.module.js';
@@ -8,7 +9,7 @@ import { LISTENING_REDIS } from '#redis/listening-redis.module.js';
 export interface TaskPartial {
   /** 0..2 */
   readonly index: number;
-  readonly format: 'png' | 'jpeg' | 'webp';
+  readonly format: OutputFormat;
   readonly base64: string;
 }
 

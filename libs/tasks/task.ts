@@ -12,6 +12,8 @@ export interface TaskOptions extends ImageOptionValues {
   readonly resolution: '1k' | '2k' | '4k' | null;
   /** Exact pixels to deliver; null = the provider chooses. */
   readonly pixels: { readonly width: number; readonly height: number } | null;
+  /** Images to make; absent: one. */
+  readonly n?: number;
   /** Partial images to send while the caller waits, 1..3; absent when none are wanted. */
   readonly partialImages?: number;
   /** Nothing may be adapted or left out: what can't be made exactly as it was asked for fails. Absent: it may. */

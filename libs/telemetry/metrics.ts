@@ -27,6 +27,7 @@ export class Metrics {
   readonly tasksRefused = this.counter('tasks_refused_total', 'Valid requests that were not taken.', ['code']);
   /** `outcome`: completed, failed, cancelled; `code`: of the error of a failed task, or empty. */
   readonly tasksEnded = this.counter('tasks_ended_total', 'Tasks that ended.', ['outcome', 'code']);
+  readonly images = this.counter('images_total', 'Images of completed tasks.', ['model', 'provider']);
   readonly taskWait = this.histogram('task_wait_seconds', 'From acceptance to the first start.', {
     labels: ['model', 'tier'],
     buckets: TASK_BUCKETS,

@@ -159,7 +159,11 @@ describe('a chat without any provider', () => {
     const configured = await draw({ image_config: { aspect_ratio: '16:9', image_size: '1K', seed: 7 } });
     expect(configured.headers.get('x-ignored-params')).toBe('image_config.seed');
     expect(await optionsOf(configured)).toMatchObject({ size: '16:9', resolution: '1k' });
-    const both = await draw({ size: '1:1', resolution: null, image_config: { aspect_ratio: '16:9', image_size: '1k' } });
+    const both = await draw({
+      size: '1:1',
+      resolution: null,
+      image_config: { aspect_ratio: '16:9', image_size: '1k' },
+    });
     expect(await optionsOf(both)).toMatchObject({ size: '1:1', resolution: '1k' });
     for (const [fields, param] of [
       [{ size: '17:1' }, 'size'],

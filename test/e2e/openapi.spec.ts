@@ -120,7 +120,7 @@ describe('the OpenAPI document', () => {
     for (const body of [
       REQUEST,
       { ...REQUEST, n: null, size: 'auto', image_urls: ['https://a.example/b.png'] },
-      { ...REQUEST, n: 2 },
+      { ...REQUEST, n: 0 },
       { ...REQUEST, n: '1' },
       { ...REQUEST, size: '1024x1024' },
       { ...REQUEST, prompt: '' },

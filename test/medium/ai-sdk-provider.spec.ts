@@ -7,7 +7,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import type { AiSdkProvider } from '#providers/ai-sdk/ai-sdk-provider.js';
 import { aiSdkProvider } from '#providers/ai-sdk/from-entry.js';
 import type { ProviderImageRequest } from '#providers/image-provider.js';
-import { contextOf } from '#providers/sandbox/sandbox-calls.fixture.js';
+import { bytesOf, contextOf } from '#providers/sandbox/sandbox-calls.fixture.js';
 import { LIBRARY_VENDORS, startLibraryVendor, type LibraryServer } from '../support/ai-sdk-vendors.js';
 import { freePort } from '../support/free-port.js';
 import { describeImageProvider, failureOf, orderOf, plainImage } from '../support/image-provider-suite.js';
@@ -164,7 +164,7 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
     it('fetches the picture by the rules of egress, and takes the key nowhere', async () => {
       files.script(text(png, 'image/png'));
       vendor.plan({ order: vendor.shapes.finished({ url: `${files.url}/away.png`, base64: '' }) });
-      expect((await buffer((await generate()).image)).equals(png)).toBe(true);
+      expect((await bytesOf(await generate())).equals(png)).toBe(true);
       expect(files.calls).toHaveLength(1);
       expect(JSON.stringify(files.calls[0]?.headers)).not.toContain(KEY);
       const before = files.calls.length;
@@ -174,7 +174,23 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
       vendor.plan({
         order: vendor.shapes.finished({ url: `data:image/png;base64,${png.toString('base64')}`, base64: '' }),
       });
-      expect((await buffer((await generate()).image)).equals(png)).toBe(true);
+      expect((await bytesOf(await generate())).equals(png)).toBe(true);
+    });
+
+    it('asks for several images at once, and takes those that can be fetched and were not kept back', async () => {
+      const named = (...paths: string[]): object[] => paths.map((path) => ({ url: `${files.url}/${path}.png` }));
+      const answered = (images: object[], nsfw: boolean[]): Script =>
+        json({ images, has_nsfw_concepts: nsfw, prompt: '' });
+      files.script(({ path }, response) => void response.writeHead(path.includes('gone') ? 404 : 200).end(path));
+      vendor.plan({ order: answered(named('a', 'b', 'gone', 'c', 'd'), [false, true, false, false, false]) });
+      const { images } = await generate({ n: 4 });
+      expect(sent()).toMatchObject({ num_images: 4 });
+      const paths = await Promise.all(images.map(async (one) => String(await buffer(one))));
+      expect(paths.map((path) => path.at(-5))).toEqual(['a', 'c']);
+      vendor.plan({ order: answered(named('a', 'b'), [true, true]) });
+      expect(await failureOf(generate({ n: 2 }))).toMatchObject({ code: 'moderation_blocked', charged: 'maybe' });
+      vendor.plan({ order: answered(named('gone', 'gone'), [false, false]) });
+      expect(await failureOf(generate({ n: 2 }))).toMatchObject({ code: 'upstream_error', charged: 'maybe' });
     });
 
     it('sends images and mask as the model takes them, and refuses what it does not take', async () => {
@@ -223,11 +239,16 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
     it('speaks to Imagen too', async () => {
       const imagen = { model: 'imagen-4.0-generate-001', width: 1_024, height: 1_536 };
       vendor.plan({ order: json({ predictions: [{ bytesBase64Encoded: png.toString('base64') }] }) });
-      const { image: made, sentSize, usage } = await generate(imagen);
-      expect((await buffer(made)).equals(png)).toBe(true);
+      const made = await generate(imagen);
+      const { sentSize, usage } = made;
+      expect((await bytesOf(made)).equals(png)).toBe(true);
       expect([sentSize, usage]).toEqual(['3:4', undefined]);
       expect(orders().at(-1)?.path).toBe('/v1/models/imagen-4.0-generate-001:predict');
       expect(sent()).toEqual({ instances: [{ prompt: PROMPT }], parameters: { sampleCount: 1, aspectRatio: '3:4' } });
+      const prediction = { bytesBase64Encoded: png.toString('base64') };
+      vendor.plan({ order: json({ predictions: [prediction, { raiFilteredReason: 'No.' }, prediction] }) });
+      expect((await generate({ ...imagen, n: 3 })).images).toHaveLength(2);
+      expect(sent()).toMatchObject({ parameters: { sampleCount: 3 } });
       vendor.plan({ order: json({ predictions: [{ raiFilteredReason: 'No.' }] }) });
       expect(await failureOf(generate(imagen))).toMatchObject({ code: 'moderation_blocked', param: 'prompt' });
     });

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { freePort } from '../support/free-port.js';
@@ -13,7 +12,7 @@ import { JobEvents } from '#providers/comfyui/job-events.js';
 import { seedOf } from '#providers/comfyui/workflow.js';
 import { mayBuyAgain, type ProviderImageRequest } from '#providers/image-provider.js';
 import { ProviderOptionsError } from '#providers/provider-options.js';
-import { contextOf } from '#providers/sandbox/sandbox-calls.fixture.js';
+import { bytesOf, contextOf } from '#providers/sandbox/sandbox-calls.fixture.js';
 import { FakeComfyUi } from '../support/comfyui-server.js';
 import { describeImageProvider, failureOf, orderOf, plainImage } from '../support/image-provider-suite.js';
 
@@ -223,15 +222,15 @@ describe('the ComfyUI adapter', () => {
 
   it('works without a socket: refused, and dropped in the middle', async () => {
     comfy.refusesSockets = true;
-    expect((await buffer((await generate()).image)).equals(png)).toBe(true);
+    expect((await bytesOf(await generate())).equals(png)).toBe(true);
     comfy.refusesSockets = false;
     comfy.drawing = { pictures: [png], dropsSockets: true };
-    expect((await buffer((await generate()).image)).equals(png)).toBe(true);
+    expect((await bytesOf(await generate())).equals(png)).toBe(true);
     comfy.drawing = { pictures: [png], dropsSockets: true, endless: true };
     const call = generate();
     await waitUntil(() => callsOf('GET', '/queue').length >= 2, { timeoutMs: 10_000 });
     comfy.finish();
-    expect((await buffer((await call).image)).equals(png)).toBe(true);
+    expect((await bytesOf(await call)).equals(png)).toBe(true);
   });
 
   it('keeps no connection, even to a server that never says goodbye', async () => {
@@ -255,7 +254,7 @@ describe('the ComfyUI adapter', () => {
   it('takes the picture of the node that is named as its output', async () => {
     const error = await failureOf(generate({}, contextOf(), { ...PLAIN, output: '8' }));
     expect(error.code).toBe('upstream_invalid_response');
-    expect((await buffer((await generate({}, contextOf(), { ...PLAIN, output: '9' })).image)).equals(png)).toBe(true);
+    expect((await bytesOf(await generate({}, contextOf(), { ...PLAIN, output: '9' }))).equals(png)).toBe(true);
   });
 
   it('resumes a job that waits, runs or has ended, and orders nothing', async () => {
@@ -280,8 +279,8 @@ describe('the ComfyUI adapter', () => {
     comfy.finish();
     await waitUntil(() => comfy.runningId === waiting, { timeoutMs: 10_000 });
     comfy.finish();
-    for (const call of resumed) expect((await buffer((await call).image)).equals(png)).toBe(true);
-    expect((await buffer((await generate({}, contextOf({ resumeJobId: running }))).image)).equals(png)).toBe(true);
+    for (const call of resumed) expect((await bytesOf(await call)).equals(png)).toBe(true);
+    expect((await bytesOf(await generate({}, contextOf({ resumeJobId: running })))).equals(png)).toBe(true);
     expect(callsOf('POST', '/prompt')).toHaveLength(2);
     comfy.forget();
     const lost = await failureOf(generate({}, contextOf({ resumeJobId: running })));
@@ -292,7 +291,7 @@ describe('the ComfyUI adapter', () => {
     let named = '';
     await generate({}, contextOf({ onAccepted: (jobId) => Promise.resolve(void (named = jobId)) }));
     comfy.faults.set('GET /history', [status(200)]);
-    expect((await buffer((await generate({}, contextOf({ resumeJobId: named }))).image)).equals(png)).toBe(true);
+    expect((await bytesOf(await generate({}, contextOf({ resumeJobId: named })))).equals(png)).toBe(true);
   });
 
   it('stops a running job and takes a waiting one out of the queue when it is aborted', async () => {
@@ -392,7 +391,7 @@ describe('the ComfyUI adapter', () => {
   it('bears a server that is away for a moment, and the picture’s way failing', async () => {
     comfy.faults.set('GET /history', [cut, status(500), status(200, '<html>')]);
     comfy.faults.set('GET /view', [cut, status(500)]);
-    expect((await buffer((await generate()).image)).equals(png)).toBe(true);
+    expect((await bytesOf(await generate())).equals(png)).toBe(true);
     comfy.faults.set('GET /view', [cut, cut, cut]);
     expect(await failureOf(generate())).toMatchObject({ code: 'upstream_error', retryable: true, charged: 'maybe' });
   });
@@ -429,9 +428,7 @@ describe('the ComfyUI adapter', () => {
     it('reads workflows from files', async () => {
       const path = join(folder, 'flux.json');
       writeFileSync(path, JSON.stringify(GENERATION));
-      expect(
-        (await buffer((await generate({}, contextOf(), { workflow: path, slots: SLOTS })).image)).equals(png),
-      ).toBe(true);
+      expect((await bytesOf(await generate({}, contextOf(), { workflow: path, slots: SLOTS }))).equals(png)).toBe(true);
     });
 
     it('names everything that is wrong', () => {

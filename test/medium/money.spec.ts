@@ -70,11 +70,32 @@ describe('money', () => {
     return Object.fromEntries((rows as { kind: string; amount: number }[]).map(({ kind, amount }) => [kind, amount]));
   }
 
-  async function completed(id: string, tokens?: ReturnType<typeof usage>): Promise<void> {
+  async function completed(id: string, tokens?: ReturnType<typeof usage>, delivered = 1): Promise<void> {
+    const images = Array.from({ length: delivered }, () => IMAGE);
     const claimed = await room.transitions.claim(id, 'worker', 20_000);
     const lease = { id, attempt: claimed?.attempt ?? 0 };
-    expect(await room.transitions.complete(lease, { images: [IMAGE], usage: tokens, warnings: [] })).toBe(true);
+    expect(await room.transitions.complete(lease, { images, usage: tokens, warnings: [] })).toBe(true);
   }
+
+  it('of several images is reserved for all of them, and settled for those that are delivered', async () => {
+    const apiKeyId = keyId();
+    await keyBudget(apiKeyId, 1_000_000);
+    const [three, byTokens] = [
+      { ...COST, reserved: 120_000, n: 3 },
+      { ...BY_TOKENS, reserved: 120_000, n: 3 },
+    ];
+    const ended = async (cost: TaskCost, delivered: number, tokens?: ReturnType<typeof usage>) => {
+      const { task } = await take({ apiKeyId, cost });
+      await completed(task.id, tokens, delivered);
+      return await ledger(task.id);
+    };
+    expect(await ended(three, 3)).toEqual({ reserve: 120_000, settle: 120_000 });
+    expect(await ended(three, 1)).toEqual({ reserve: 120_000, settle: 40_000, refund: 80_000 });
+    expect(await ended(byTokens, 2)).toEqual({ reserve: 120_000, settle: 80_000, refund: 40_000 });
+    expect(await ended(byTokens, 2, usage(0, 2_000))).toEqual({ reserve: 120_000, settle: 60_000, refund: 60_000 });
+    expect(await ended(byTokens, 2, usage(0, 9_000))).toEqual({ reserve: 120_000, settle: 80_000, refund: 40_000 });
+    expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 120_000 + 40_000 + 80_000 + 60_000 + 80_000 });
+  });
 
   it('is reserved with the task and settled with its end', async () => {
     const apiKeyId = keyId();

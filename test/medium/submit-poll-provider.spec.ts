@@ -7,7 +7,7 @@ import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { ProviderImageRequest } from '#providers/image-provider.js';
 import { ProviderOptionsError } from '#providers/provider-options.js';
-import { contextOf } from '#providers/sandbox/sandbox-calls.fixture.js';
+import { bytesOf, contextOf, madeOf } from '#providers/sandbox/sandbox-calls.fixture.js';
 import { submitPollProvider } from '#providers/submit-poll/from-entry.js';
 import type { SubmitPollProvider } from '#providers/submit-poll/submit-poll-provider.js';
 import { describeImageProvider, drive, failureOf, orderOf, plainImage } from '../support/image-provider-suite.js';
@@ -222,7 +222,7 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
     const base64 = png.toString('base64');
     for (const picture of [vendor.pictureUrl, base64, `data:image/png;base64,${base64}`]) {
       vendor.plan({ looks: [vendor.shapes.completed(JOB, picture)] });
-      expect((await buffer((await generate()).image)).equals(png)).toBe(true);
+      expect((await bytesOf(await generate())).equals(png)).toBe(true);
     }
   });
 
@@ -234,12 +234,30 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
       toapis: { ...done, url: vendor.pictureUrl },
     }[type];
     vendor.plan({ looks: [json(task)] });
-    expect((await buffer((await generate()).image)).equals(png)).toBe(true);
+    expect((await bytesOf(await generate())).equals(png)).toBe(true);
     const failed = { status: 'failed', error: 'Blocked by the safety system.' };
     vendor.plan({ looks: [json(type === 'apimart' ? { data: failed } : failed)] });
     expect(await failureOf(look())).toMatchObject({ code: 'moderation_blocked', charged: 'no' });
     vendor.plan({ looks: [json(type === 'apimart' ? { data: { status: 'failed' } } : { status: 'failed' })] });
     expect(await failureOf(look())).toMatchObject({ code: 'upstream_error', retryable: true, charged: 'no' });
+  });
+
+  it('asks for as many images as the vendor makes at once, and takes all of them', async () => {
+    if (type !== 'evolink') return;
+    const finished = {
+      status: 'completed',
+      results: [vendor.pictureUrl, `data:image/png;base64,${png.toString('base64')}`],
+    };
+    vendor.plan({ looks: [json(finished)] });
+    const { images } = await generate({ n: 2 });
+    expect(await Promise.all(images.map((one) => buffer(one)))).toEqual([png, png]);
+    expect(JSON.parse(String(submits().at(-1)?.body))).toMatchObject({ n: 2 });
+    const gone = vendor.pictureUrl.replace('1.png', 'gone.png');
+    vendor.plan({ looks: [json({ ...finished, results: [gone, vendor.pictureUrl] })] });
+    const order = orderOf({ n: 2 });
+    const lookedAfter = (waitedMs: number) => provider().generate(order, contextOf({ resumeJobId: JOB, waitedMs }));
+    expect(await lookedAfter(590_000)).toEqual({ pending: { checkAfterMs: 15_000 } });
+    expect(madeOf(await lookedAfter(600_000)).images).toHaveLength(1);
   });
 
   it('reads token usage where it is told', async () => {
@@ -250,7 +268,7 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
 
   it('fetches the picture at once, without the key, and again as long as it may come', async () => {
     vendor.plan({ file: [text('', 'text/plain', 503), text(png, 'image/png')] });
-    expect((await buffer((await generate()).image)).equals(png)).toBe(true);
+    expect((await bytesOf(await generate())).equals(png)).toBe(true);
     expect(lastCall().headers).not.toHaveProperty('authorization');
     const gone = { looks: [vendor.shapes.completed(JOB, vendor.pictureUrl)], file: [text('', 'text/plain', 503)] };
     vendor.plan(gone);

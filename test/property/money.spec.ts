@@ -27,15 +27,21 @@ const OWNERS: readonly [string, Budget['owner'], Budget['period'], number][] = [
   ['3', 'key', 'month', 60],
 ];
 
-const reserved = (amount: number | null, tokens?: TaskCost['tokens']): TaskCost => ({
-  ...{ reserved: amount, currency: 'USD' },
+/** Of so many images, each at the same price. */
+const reserved = (amount: number | null, n = 1, tokens?: TaskCost['tokens']): TaskCost => ({
+  ...{ reserved: amount === null ? null : n * amount, currency: 'USD' },
+  ...(n === 1 ? {} : { n }),
   ...(tokens === undefined ? {} : { tokens }),
 });
+const n = fc.constantFrom(1, 1, 1, 2, 3);
+const price = fc.integer({ min: 1, max: 30 });
 const cost = fc.oneof(
-  { weight: 6, arbitrary: fc.integer({ min: 1, max: 30 }).map((amount) => reserved(amount)) },
+  { weight: 6, arbitrary: fc.tuple(price, n).map(([amount, images]) => reserved(amount, images)) },
   {
     weight: 3,
-    arbitrary: fc.integer({ min: 1, max: 30 }).map((amount) => reserved(amount, { input: 500_000, output: 900_000 })),
+    arbitrary: fc
+      .tuple(price, n)
+      .map(([amount, images]) => reserved(amount, images, { input: 500_000, output: 900_000 })),
   },
   fc.constantFrom<TaskCost | null>(null, reserved(null), reserved(0)),
 );
@@ -45,7 +51,7 @@ const MOVES = ['claim', 'call', 'call for free', 'give back', 'fail', 'cancel', 
 
 type Step =
   | { readonly kind: 'submit'; readonly caller: (typeof CALLERS)[number]; readonly cost: TaskCost | null; mark: string }
-  | { readonly kind: 'complete'; readonly task: number; readonly tokens: number }
+  | { readonly kind: 'complete'; readonly task: number; readonly tokens: number; readonly images: number }
   | { readonly kind: (typeof MOVES)[number]; readonly task: number }
   | { readonly kind: 'set'; readonly owner: number };
 
@@ -56,12 +62,43 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 8,
     arbitrary: fc.record({ kind: fc.constant('submit' as const), caller: fc.constantFrom(...CALLERS), cost, mark }),
   },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('complete' as const), task, tokens: fc.nat({ max: 40 }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      ...{ kind: fc.constant('complete' as const), task },
+      ...{ tokens: fc.nat({ max: 40 }), images: fc.integer({ min: 1, max: 4 }) },
+    }),
+  },
   { weight: 16, arbitrary: fc.record({ kind: fc.constantFrom(...MOVES, 'call', 'call', 'cancel'), task }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('set' as const), owner: fc.nat({ max: OWNERS.length - 1 }) }) },
 );
 /** What happens at the same time, and then what comes after. */
 const course = fc.array(fc.array(step, { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 6 });
+
+interface EndedRow {
+  readonly status: string | null;
+  readonly calls: ProviderCall[] | null;
+  readonly delivered: number;
+  readonly cost: TaskCost;
+  readonly usage: { readonly input_tokens: number; readonly output_tokens: number };
+  readonly reserves: number;
+  readonly ends: number;
+  readonly reserved: number | null;
+  readonly settled: number;
+  readonly refunded: number;
+}
+
+/** What a completed task costs; 0 where the price was not known, whose settlement has no amount. */
+function dueFor({
+  cost: { reserved: amount, n: images = 1, tokens },
+  delivered,
+  usage,
+}: Omit<EndedRow, 'calls'>): number {
+  if (amount === null) return 0;
+  const most = (amount / images) * Math.min(delivered, images);
+  if (tokens === undefined) return most;
+  return Math.min(most, Math.ceil((usage.input_tokens * tokens.input + usage.output_tokens * tokens.output) / 1e6));
+}
 
 /** Each process has a pool of its own; steps take turns between them. */
 describe('the ledger', () => {
@@ -118,7 +155,8 @@ describe('the ledger', () => {
       else if (next.kind === 'cancel') await store.cancel(rows[0]?.account_id ?? '', id);
       else if (next.kind === 'complete') {
         const usage = { input_tokens: next.tokens, output_tokens: next.tokens, total_tokens: 2 * next.tokens };
-        await transitions.complete(lease, { images: [IMAGE], usage, warnings: [] });
+        const images = Array.from({ length: next.images }, () => IMAGE);
+        await transitions.complete(lease, { images, usage, warnings: [] });
       } else if (next.kind === 'expire') {
         await database.pool.query(`UPDATE tasks SET deadline_at = now() - interval '1 s' WHERE id = $1`, [id]);
         await room.newSweep().failOverdue();
@@ -153,26 +191,28 @@ describe('the ledger', () => {
 
     /**
      * Of every task that has ended: what was reserved is what was settled and refunded, and only those cost which are
-     * completed, or were cancelled after a call that may have been charged: those all of it.
+     * completed, each of their images at its price or all of them at that of their tokens if it is less, or were cancelled
+     * after a call that may have been charged: those all of it.
      */
     async checkEnds(): Promise<void> {
       const { rows } = await room.sql(
-        `SELECT task_id, status, calls, count(*) FILTER (WHERE kind = 'reserve')::int AS reserves,
+        `SELECT task_id, status, calls, jsonb_array_length(images) AS delivered, cost, usage,
+           count(*) FILTER (WHERE kind = 'reserve')::int AS reserves,
            count(*) FILTER (WHERE kind <> 'reserve')::int AS ends,
            sum(amount_micros) FILTER (WHERE kind = 'reserve')::int AS reserved,
            COALESCE(sum(amount_micros) FILTER (WHERE kind = 'settle'), 0)::int AS settled,
            COALESCE(sum(amount_micros) FILTER (WHERE kind = 'refund'), 0)::int AS refunded
-         FROM charges LEFT JOIN tasks ON id = task_id WHERE charges.account_id LIKE $1 GROUP BY task_id, status, calls`,
+         FROM charges LEFT JOIN tasks ON id = task_id WHERE charges.account_id LIKE $1 GROUP BY task_id, status, calls, images, cost, usage`,
         [`%${this.run}`],
       );
-      for (const { calls, ...row } of rows as ({ calls: ProviderCall[] | null } & Record<string, unknown>)[]) {
+      for (const { calls, ...row } of rows as EndedRow[]) {
         expect(row).toMatchObject({ reserves: 1 });
-        expect(row['ends']).toBeGreaterThanOrEqual(1);
-        if (row['reserved'] !== null) expect(Number(row['settled']) + Number(row['refunded'])).toBe(row['reserved']);
+        expect(row.ends).toBeGreaterThanOrEqual(1);
+        if (row.reserved !== null) expect(row.settled + row.refunded).toBe(row.reserved);
         // A row without a task is one that was taken back.
-        if (row['status'] === 'cancelled' && calls?.some(mayBeCharged) === true) {
-          expect(row['settled']).toBe(row['reserved'] ?? 0);
-        } else if (row['status'] !== 'completed') expect(row).toMatchObject({ settled: 0 });
+        if (row.status === 'cancelled' && calls?.some(mayBeCharged) === true) {
+          expect(row.settled).toBe(row.reserved ?? 0);
+        } else expect(row.settled).toBe(row.status === 'completed' ? dueFor(row) : 0);
       }
       const charged = await room.sql(
         `SELECT id FROM tasks WHERE account_id LIKE $1 AND cost IS NOT NULL AND (status = 'pending'

@@ -1,4 +1,3 @@
-import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
 import type {
   ImageProvider,
@@ -7,7 +6,7 @@ import type {
   ProviderImageResult,
 } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
-import { contextOf, requestOf } from '#providers/sandbox/sandbox-calls.fixture.js';
+import { bytesOf, contextOf, requestOf } from '#providers/sandbox/sandbox-calls.fixture.js';
 
 /** A request of a size that every adapter can be asked for. */
 export function orderOf(changes: Partial<ProviderImageRequest> = {}): ProviderImageRequest {
@@ -94,7 +93,7 @@ export function describeImageProvider({ provider, behave, begun, lacks = [], not
   it('brings a picture that can be decoded, its usage, and tells of its progress', async () => {
     const progress: number[] = [];
     const result = await generate('picture', {}, contextOf({ onProgress: (percent) => progress.push(percent) }));
-    const { data, info } = await sharp(await buffer(result.image))
+    const { data, info } = await sharp(await bytesOf(result))
       .raw()
       .toBuffer({ resolveWithObject: true });
     expect(data.length).toBe(info.width * info.height * info.channels);
@@ -111,7 +110,7 @@ export function describeImageProvider({ provider, behave, begun, lacks = [], not
     const image = { bytes, contentType: 'image/png', width: 128, height: 128 } as const;
     const mask = { ...image, bytes: await plainImage(128, 128, '#00000000') };
     const result = await generate('picture', { action: 'edit', images: [image, image], mask });
-    expect((await sharp(await buffer(result.image)).metadata()).width).toBe(1536);
+    expect((await sharp(await bytesOf(result)).metadata()).width).toBe(1536);
   });
 
   it('sends partial pictures in order when they are wanted and it can, and none otherwise', async () => {

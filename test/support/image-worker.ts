@@ -25,6 +25,7 @@ import { RequeueTask } from '../../apps/worker/src/images/requeue-task.js';
 import { RunImageTask } from '../../apps/worker/src/images/run-image-task.js';
 import { ServiceReport } from '../../apps/worker/src/images/service-report.js';
 import { SettleAttempt } from '../../apps/worker/src/images/settle-attempt.js';
+import { StoreImages } from '../../apps/worker/src/images/store-images.js';
 import { TaskMeter } from '../../apps/worker/src/images/task-meter.js';
 import { TaskProgress } from '../../apps/worker/src/images/task-progress.js';
 import { ThisWorker } from '../../apps/worker/src/images/this-worker.js';
@@ -80,10 +81,11 @@ export function imageWorker(
   const partials = new TaskPartials(room.redis, room.redisConfig);
   const calls = new CallProvider(starts, progress, registry, limiter, partials);
   const inputs = new LoadInputs(store, new PublicFetcher(egress));
+  const images = new StoreImages(store, new FinishAsOrdered(workerConfig), progress);
   const run = new RunImageTask(
     new ClaimTask(leases, events, meter, config, logger),
-    new OrderImage(starts, registry, calls, inputs, new FinishAsOrdered(workerConfig)),
-    new DeliverImage(store, progress, new CompleteTask(transitions, ends, meter, logger)),
+    new OrderImage(starts, registry, calls, inputs, images),
+    new DeliverImage(images, new CompleteTask(transitions, ends, meter, logger)),
     new SettleAttempt(transitions, new RequeueTask(queue, events), ends, config, logger),
     new KeepThumbnail(transitions, thumbnailStore, leases, workerConfig, logger),
   );
@@ -100,7 +102,7 @@ export function vendor(
   return { name, free: false, interrupted: 'fail', generate: (order, context) => generate(context, order) };
 }
 
-/** A vendor's answer with this image. */
-export function imageOf(bytes: Buffer): Awaited<ReturnType<Generate>> {
-  return { image: Readable.from([bytes]), warnings: [] };
+/** A vendor's answer with these images. */
+export function imageOf(...images: readonly Buffer[]): Awaited<ReturnType<Generate>> {
+  return { images: images.map((bytes) => Readable.from([bytes])), warnings: [] };
 }

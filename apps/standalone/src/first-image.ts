@@ -59,7 +59,7 @@ export async function drawFirstImage({ file, signal }: FirstImageOrder): Promise
   const { bytes } = await drawImage(
     {
       ...{ action: 'generation', model: 'gpt-image-2', prompt: PROMPT, width: EDGE, height: EDGE },
-      ...{ ...nothing, ...wanted, user: undefined, partialImages: 0 },
+      ...{ ...nothing, ...wanted, n: 1, user: undefined, partialImages: 0 },
     },
     PROMPT,
     timeLimit(TIMEOUT_MS, signal),

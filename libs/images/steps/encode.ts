@@ -1,6 +1,6 @@
 import { checkDecodes, undecodable } from '../decode-check.js';
 import { encodeAs } from '../encode.js';
-import { readHeader } from '../header.js';
+import { readResultHeader } from '../header.js';
 import { inTurn } from '../sharp.js';
 import { changesOf, type FinishOrder, type ImageInWork, type Step } from './step.js';
 
@@ -13,7 +13,7 @@ export const encode: Step = {
       return image;
     }
     const bytes = await write(image, order);
-    return { ...image, bytes, header: await readHeader(bytes), changes: undefined, isOriginal: false };
+    return { ...image, bytes, header: await readResultHeader(bytes), changes: undefined, isOriginal: false };
   },
 };
 

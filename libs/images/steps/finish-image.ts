@@ -1,5 +1,5 @@
 import { sha256Of } from '#bytes/slices.js';
-import { readHeader } from '../header.js';
+import { readResultHeader } from '../header.js';
 import { ImageError } from '../image-error.js';
 import { MAX_IMAGE_BYTES } from '../limits.js';
 import { contentTypeOf, type ImageContentType, type ImageType } from '../sniff.js';
@@ -9,6 +9,13 @@ import { flatten } from './flatten.js';
 import { provenance } from './provenance.js';
 import type { FinishOrder, ImageInWork, Provenance, Step } from './step.js';
 import { upright } from './upright.js';
+
+interface Received {
+  readonly width: number;
+  readonly height: number;
+  readonly format: ImageType;
+  readonly isAnimated: boolean;
+}
 
 /** An image as it is stored and served; every figure is measured from its bytes. */
 export interface FinishedImage {
@@ -20,8 +27,9 @@ export interface FinishedImage {
   /** Hex digest of the bytes. */
   readonly sha256: string;
   readonly provenance: Provenance;
+  readonly isAnimated: boolean;
   /** As the provider sent it, upright. */
-  readonly received: { readonly width: number; readonly height: number; readonly format: ImageType };
+  readonly received: Received;
 }
 
 const STEPS: readonly Step[] = [upright, fit, flatten, encode, provenance];
@@ -35,13 +43,13 @@ export async function finishImage(bytes: Buffer, order: FinishOrder, signal: Abo
   signal.throwIfAborted();
   try {
     let picture: ImageInWork = await inspect(bytes);
-    const { width, height, type } = picture.header;
+    const { width, height, type, isAnimated } = picture.header;
     for (const step of STEPS) {
       signal.throwIfAborted();
       picture = await step.run(picture, order);
     }
     signal.throwIfAborted();
-    return { ...(await measure(picture)), received: { width, height, format: type } };
+    return { ...(await measure(picture)), received: { width, height, format: type, isAnimated } };
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
     throw new ImageError('upstream_invalid_response', 'The provider did not return a usable image.', error);
@@ -50,12 +58,12 @@ export async function finishImage(bytes: Buffer, order: FinishOrder, signal: Abo
 
 async function inspect(bytes: Buffer): Promise<ImageInWork> {
   if (bytes.length > MAX_IMAGE_BYTES) throw new ImageError('image_file_too_large', 'The image file is too large.');
-  return { bytes, header: await readHeader(bytes), changes: undefined, isOriginal: true, provenance: 'none' };
+  return { bytes, header: await readResultHeader(bytes), changes: undefined, isOriginal: true, provenance: 'none' };
 }
 
 /** The header was read from these very pixels; other metadata changes none of them. */
 async function measure({ bytes, header, provenance }: ImageInWork): Promise<Omit<FinishedImage, 'received'>> {
-  const { type, width, height } = header;
+  const { type, width, height, isAnimated } = header;
   const sha256 = await sha256Of(bytes);
-  return { bytes, contentType: contentTypeOf(type), format: type, width, height, sha256, provenance };
+  return { bytes, contentType: contentTypeOf(type), format: type, width, height, sha256, provenance, isAnimated };
 }

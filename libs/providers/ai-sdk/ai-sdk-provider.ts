@@ -51,15 +51,17 @@ export class AiSdkProvider implements ImageProvider {
     context.signal.throwIfAborted();
     context.onProgress(1);
     const { upstream, fetcher } = this;
-    const guarded = new GuardedFetch({ upstream, baseUrl: this.settings.baseUrl, fetcher, vendor }, context.signal);
+    const ways = { upstream, baseUrl: this.settings.baseUrl, fetcher, vendor };
+    const guarded = new GuardedFetch(ways, request.n, context.signal);
     const answer = await this.ask(request, order, guarded, context.signal);
-    if (vendor.isBlocked(answer)) throw blocked();
-    const [image] = answer.images;
-    if (image === undefined) throw withoutImage();
+    const shown = answer.images.slice(0, request.n).filter((_, index) => !vendor.isWithheld(answer, index));
+    if (vendor.isBlocked(answer) || (shown.length === 0 && answer.images.length > 0)) throw blocked();
+    const images = shown.map((image) => guarded.imageOf(image)).filter((image) => image !== undefined);
+    if (images.length === 0) throw guarded.failure ?? withoutImage();
     context.onProgress(100);
     const usage = usageOf(answer);
     return {
-      image: Readable.from(guarded.imageOf(image)),
+      images: images.map((image) => Readable.from(image)),
       ...(usage === undefined ? {} : { usage }),
       sentSize: order.size,
       warnings: [...order.warnings, ...answer.warnings.map(inPlainWords)],
@@ -67,7 +69,7 @@ export class AiSdkProvider implements ImageProvider {
   }
 
   private async ask(
-    { model, prompt }: ProviderImageRequest,
+    { model, prompt, n }: ProviderImageRequest,
     { call }: LibraryOrder,
     guarded: GuardedFetch,
     signal: AbortSignal,
@@ -81,7 +83,7 @@ export class AiSdkProvider implements ImageProvider {
     try {
       return await vendor
         .model(model, baseUrl, guarded.fetch)
-        .doGenerate({ prompt, n: 1, providerOptions: {}, ...unset, ...call, files, mask, abortSignal: signal });
+        .doGenerate({ prompt, n, providerOptions: {}, ...unset, ...call, files, mask, abortSignal: signal });
     } catch (error) {
       signal.throwIfAborted();
       throw error instanceof ProviderError ? error : libraryFailed(error, guarded.hasOrdered);

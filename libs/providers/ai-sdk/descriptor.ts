@@ -17,7 +17,16 @@ async function load(): Promise<MakeAdapter> {
 
 /** Vendors whose own libraries for the AI SDK are used. */
 export const AI_SDK = {
-  fal: { baseUrl: 'https://fal.run', needs: ['keys'], free: false, chat: false, takes, accepts: BASE_VALUES, load },
+  fal: {
+    baseUrl: 'https://fal.run',
+    needs: ['keys'],
+    free: false,
+    chat: false,
+    takes,
+    accepts: BASE_VALUES,
+    maxN: () => 4,
+    load,
+  },
   google: {
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
     needs: ['keys'],
@@ -25,6 +34,8 @@ export const AI_SDK = {
     chat: false,
     takes: { ...takes, size: 'ratio' },
     accepts: BASE_VALUES,
+    // Gemini can't be told how many.
+    maxN: (model) => (model.startsWith('imagen-') ? 4 : 1),
     load,
   },
 } as const satisfies Record<string, ProviderDescriptor>;

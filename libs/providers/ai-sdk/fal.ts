@@ -36,7 +36,8 @@ export const fal: LibraryVendor = {
     const message = textAt(body, 'detail') ?? textAt(body, 'message') ?? textAt(body, 'error', 'message');
     return { fields: message === undefined ? undefined : {} };
   },
-  isBlocked: ({ providerMetadata }) => valueAt(providerMetadata, 'fal', 'images', 0, 'nsfw') === true,
+  isBlocked: () => false,
+  isWithheld: ({ providerMetadata }, index) => valueAt(providerMetadata, 'fal', 'images', index, 'nsfw') === true,
 };
 
 /** Models ignore the fields that they do not know, so the entry says which of them takes what. */

@@ -48,6 +48,7 @@ export const google: LibraryVendor = {
     };
   },
   isBlocked: (answer) => answer.images.length === 0 && 'isRetryable' in answer && answer.isRetryable === false,
+  isWithheld: () => false,
 };
 
 /** Imagen has no edits here and Gemini no masks. */

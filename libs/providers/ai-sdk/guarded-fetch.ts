@@ -1,6 +1,6 @@
 import { AnswerTooLarge } from '../http/base64-sink.js';
 import { refusal, unusable } from '../http/failures.js';
-import { fetchImage, MAX_IMAGE_BYTES } from '../http/fetch-image.js';
+import { fetchImage, lengthOf, MAX_IMAGE_BYTES, maxAnswerBytes, maxImageBytes } from '../http/fetch-image.js';
 import type { ImageFetcher } from '../provider-descriptor.js';
 import { readAnswer, type JsonAnswer } from '../http/json-answer.js';
 import { readJson } from '../http/json-value.js';
@@ -9,7 +9,7 @@ import { ProviderError } from '../provider-error.js';
 import type { Fetch, LibraryVendor } from './library-vendor.js';
 import { ImagePlaceholders } from './image-placeholders.js';
 
-/** Bytes of an answer at most: an image of 36 MB as base64. */
+/** Bytes of an answer of one image at most: 36 MB as base64. */
 const MAX_ANSWER_BYTES = 48_000_000;
 const MAX_ERROR_BYTES = 65_536;
 
@@ -30,28 +30,54 @@ export class GuardedFetch {
   /** Whether the order was handed on, so that it may have been bought. */
   hasOrdered = false;
   readonly placeholders = new ImagePlaceholders();
+  /** Why an image could not be fetched. */
+  failure: ProviderError | undefined;
   private answer: JsonAnswer | undefined;
-  private hasFetched = false;
+  /** Images that the library asked for, and how many bytes the next ones may have. */
+  private fetched = 0;
+  private left: number;
+  private last: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly ways: Ways,
+    private readonly n: number,
     private readonly signal: AbortSignal,
-  ) {}
+  ) {
+    this.left = maxImageBytes(n);
+  }
 
   /** Throws ProviderError, which the library passes on, or the signal's reason. */
   readonly fetch: Fetch = async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
     if (typeof init?.body === 'string') return this.order(url, init.body);
-    // One image was ordered. Whatever else the answer names is not wanted.
-    if (this.hasFetched) return new Response('');
-    this.hasFetched = true;
-    return new Response(this.placeholders.put(await this.image(url)));
+    // So many images were ordered. Whatever else the answer names is not wanted.
+    this.fetched += 1;
+    return new Response(this.fetched > this.n ? '' : await this.named(url));
   };
 
-  /** An image as the library hands it over: a name, base64, or bytes that are a name. */
-  imageOf(image: string | Uint8Array): readonly Buffer[] {
+  /** An image as the library hands it over: a name, base64, or bytes that are a name. Undefined when it could not be had. */
+  imageOf(image: string | Uint8Array): readonly Buffer[] | undefined {
     const text = typeof image === 'string' ? image : Buffer.from(image).toString('latin1');
-    return this.placeholders.find(text) ?? this.answer?.bytesOf(text) ?? [];
+    if (text === '') return undefined;
+    return this.placeholders.find(text) ?? this.answer?.bytesOf(text);
+  }
+
+  /** The name of an image; empty when it can't be fetched. The library asks for all of them at once, and they come in turn. */
+  private named(url: string): Promise<string> {
+    const name = this.last.then(async () => {
+      try {
+        const image = await this.image(url);
+        this.left -= lengthOf(image);
+        return this.placeholders.put(image);
+      } catch (error) {
+        this.signal.throwIfAborted();
+        if (!(error instanceof ProviderError)) throw error;
+        this.failure ??= error;
+        return '';
+      }
+    });
+    this.last = name.catch(() => undefined);
+    return name;
   }
 
   private async order(url: string, body: string): Promise<Response> {
@@ -67,7 +93,7 @@ export class GuardedFetch {
         body: { contentType: 'application/json', bytes, pieces },
         accept: 'application/json',
         signal: this.signal,
-        maxBytes: MAX_ANSWER_BYTES,
+        maxBytes: maxAnswerBytes(this.n, MAX_ANSWER_BYTES),
       },
       (answer) => this.read(answer),
     );
@@ -93,7 +119,7 @@ export class GuardedFetch {
     if (this.answer !== undefined && (url.startsWith('data:') || this.answer.isLong(url))) {
       return this.answer.bytesOf(url);
     }
-    return [await fetchImage(this.ways.fetcher, url, this.signal)];
+    return [await fetchImage(this.ways.fetcher, url, this.signal, Math.min(this.left, MAX_IMAGE_BYTES))];
   }
 }
 

@@ -39,6 +39,8 @@ export interface LibraryVendor {
   /** Throws ProviderError for what the model can't take. */
   readonly order: (request: ProviderImageRequest, takes: readonly ModelInput[]) => LibraryOrder;
   readonly refusal: (status: number, body: unknown) => VendorRefusal;
-  /** Whether there is no image, or a black one, because of what was asked for. */
+  /** Whether there is no image because of what was asked for. */
   readonly isBlocked: (answer: LibraryAnswer) => boolean;
+  /** Whether one of its images is black because of that. */
+  readonly isWithheld: (answer: LibraryAnswer, index: number) => boolean;
 }

@@ -74,7 +74,7 @@ export class ComfyUiProvider implements ImageProvider {
       const image = await this.imageOf(jobId, order, alarm, context);
       context.onProgress(100);
       const missed = partials.wanted > 0 && partials.sent === 0 ? [NO_PARTIALS] : [];
-      return { image: Readable.from([image]), sentSize: order.size, warnings: [...order.warnings, ...missed] };
+      return { images: [Readable.from([image])], sentSize: order.size, warnings: [...order.warnings, ...missed] };
     } finally {
       events.close();
     }

@@ -10,6 +10,7 @@ export const COMFYUI = {
     chat: false,
     takes: { size: LATENT_SIZES, quality: 'none', moderation: 'never', inputFidelity: 'never', transparency: false },
     accepts: BASE_VALUES,
+    maxN: () => 1,
     load: async () => {
       const { comfyUiProvider } = await import('./from-entry.js');
       return comfyUiProvider;

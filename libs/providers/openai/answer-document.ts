@@ -1,6 +1,7 @@
 import type { ImageUsage } from '#contract/image-usage.js';
 import type { ErrorFields } from '../http/failures.js';
-import { readAnswer } from '../http/json-answer.js';
+import type { NamedImage } from '../http/fetch-image.js';
+import { readAnswer, type JsonAnswer } from '../http/json-answer.js';
 import { textAt, valueAt, valueOf } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
 
@@ -8,9 +9,7 @@ import { tokenUsage } from '../http/token-usage.js';
 export interface AnswerDocument {
   /** Name of the event, in streams. */
   readonly type: string | undefined;
-  /** The first image, decoded, in pieces; undefined when it has none. */
-  readonly image: readonly Buffer[] | undefined;
-  readonly url: string | undefined;
+  readonly images: readonly NamedImage[];
   /** Whether there is an entry for an image, whatever is in it. */
   readonly hasEntry: boolean;
   readonly partialIndex: number | undefined;
@@ -25,20 +24,27 @@ export interface AnswerDocument {
 export async function readDocument(source: AsyncIterable<Buffer>, maxImageBytes: number): Promise<AnswerDocument> {
   const answer = await readAnswer(source, maxImageBytes);
   const value = valueOf(answer);
-  const url = textAt(value, 'data', 0, 'url');
-  // An image in the place of its address.
-  const inPlace = url !== undefined && (url.startsWith('data:') || answer.isLong(url));
-  const base64 = textAt(value, 'b64_json') ?? textAt(value, 'data', 0, 'b64_json') ?? (inPlace ? url : undefined);
+  const entries = valueAt(value, 'data');
+  const listed = Array.isArray(entries) ? entries.flatMap((entry) => imageAt(entry, answer) ?? []) : [];
+  const own = textAt(value, 'b64_json');
   const index = valueAt(value, 'partial_image_index');
   return {
     type: textAt(value, 'type'),
-    image: base64 === undefined ? undefined : answer.bytesOf(base64),
-    url: base64 === undefined ? url : undefined,
+    images: own === undefined ? listed : [{ bytes: answer.bytesOf(own) }],
     hasEntry: (valueAt(value, 'data', 0) ?? undefined) !== undefined,
     partialIndex: typeof index === 'number' ? index : undefined,
     error: errorOf(valueAt(value, 'error')),
     usage: tokenUsage((name) => valueAt(value, 'usage', ...name.split('.'))),
   };
+}
+
+function imageAt(entry: unknown, answer: JsonAnswer): NamedImage | undefined {
+  const url = textAt(entry, 'url');
+  // An image in the place of its address.
+  const inPlace = url !== undefined && (url.startsWith('data:') || answer.isLong(url));
+  const base64 = textAt(entry, 'b64_json') ?? (inPlace ? url : undefined);
+  if (base64 !== undefined) return { bytes: answer.bytesOf(base64) };
+  return url === undefined || url === '' ? undefined : { url };
 }
 
 /** Some servers write an object, some a text. */

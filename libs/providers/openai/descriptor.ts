@@ -18,6 +18,7 @@ export const OPENAI = {
       transparency: true,
     },
     accepts: BASE_VALUES,
+    maxN: () => 10,
     load: async () => {
       const [{ OpenAiProvider }, { openAiSettings }, { OpenAiConfig }] = await Promise.all([
         import('./openai-provider.js'),

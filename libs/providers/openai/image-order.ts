@@ -14,6 +14,8 @@ export interface OrderSettings {
   readonly masks?: 'inpainting' | undefined;
 }
 
+const COMPRESSED: readonly string[] = ['jpeg', 'webp'];
+
 /** One request in the vendor's words. */
 export interface ImageOrder {
   readonly path: '/images/generations' | '/images/edits' | '/images/inpainting';
@@ -35,14 +37,14 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
   const fields = {
     model: settings.imageModel ?? request.model,
     prompt: cleanPrompt(request.prompt, warnings),
-    n: 1,
+    n: request.n,
     size,
     quality: knownQuality(request.quality, warnings),
     background: request.background,
     moderation: isEdit ? leaveOut('moderation', request.moderation, warnings) : request.moderation,
     input_fidelity: isEdit ? request.inputFidelity : undefined,
     output_format: request.outputFormat === 'png' ? undefined : request.outputFormat,
-    output_compression: request.outputFormat === 'png' ? undefined : request.outputCompression,
+    output_compression: COMPRESSED.includes(request.outputFormat) ? request.outputCompression : undefined,
     user: request.user,
     safety_identifier: request.safetyIdentifier,
     response_format: settings.responseFormat,

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { fetchImage, MAX_IMAGE_BYTES } from '../http/fetch-image.js';
+import { fetchImages, MAX_IMAGE_BYTES, maxAnswerBytes } from '../http/fetch-image.js';
 import type { ImageFetcher } from '../provider-descriptor.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
 import type {
@@ -10,13 +10,13 @@ import type {
 } from '../image-provider.js';
 import { NO_PARTIALS } from '../left-out.js';
 import { orderFor, type ImageOrder, type OrderSettings } from './image-order.js';
-import { readAnswer, type AnsweredImage } from './read-answer.js';
+import { readAnswer, type AnsweredImages } from './read-answer.js';
 import { StreamRefused } from './stream-refused.js';
 
-/** Largest answer, in bytes: an image as base64 beside a little JSON. */
+/** Largest answer of one image, in bytes: its base64 beside a little JSON. */
 const MAX_ANSWER_BYTES = 90_000_000;
-/** Three partial images and the last one. */
-const MAX_STREAM_BYTES = 4 * MAX_ANSWER_BYTES;
+/** Partial images of a stream, each as long as an image at most. */
+const MAX_PARTIALS = 3;
 
 /** What one server that speaks OpenAI's protocol is called with. */
 export interface OpenAiSettings extends UpstreamSettings, OrderSettings {
@@ -51,15 +51,15 @@ export class OpenAiProvider implements ImageProvider {
     const order = orderFor(request, this.settings, streamed);
     context.onProgress(1);
     let partials = 0;
-    const answer = await this.order(order, streamed, context, (image, index) => {
+    const answer = await this.order(order, { streamed, n: request.n }, context, (image, index) => {
       partials += 1;
       context.onProgress(10 + (80 * partials) / (request.partialImages + 1));
       context.onPartial(image, index);
     });
-    const image = answer.bytes ?? [await fetchImage(this.fetcher, answer.url, context.signal)];
+    const images = await fetchImages(this.fetcher, answer.images, context.signal);
     context.onProgress(100);
     return {
-      image: Readable.from(image),
+      images: images.map((image) => Readable.from(image)),
       ...(answer.usage === undefined ? {} : { usage: answer.usage }),
       sentSize: order.size,
       warnings: wantsPartials && partials === 0 ? [...order.warnings, NO_PARTIALS] : order.warnings,
@@ -68,15 +68,15 @@ export class OpenAiProvider implements ImageProvider {
 
   private async order(
     { path, body }: ImageOrder,
-    streamed: boolean,
+    { streamed, n }: { readonly streamed: boolean; readonly n: number },
     { idempotencyKey, signal }: ProviderCallContext,
     onPartial: (image: Buffer, index: number) => void,
-  ): Promise<AnsweredImage> {
+  ): Promise<AnsweredImages> {
     const accept = streamed ? 'text/event-stream, application/json' : 'application/json';
-    const maxBytes = streamed ? MAX_STREAM_BYTES : MAX_ANSWER_BYTES;
+    const maxBytes = maxAnswerBytes(n, MAX_ANSWER_BYTES) + (streamed ? n * MAX_PARTIALS * MAX_ANSWER_BYTES : 0);
     try {
       return await this.upstream.call({ path, body, accept, idempotencyKey, signal, maxBytes }, (answer) =>
-        readAnswer(answer, { streamed, maxImageBytes: MAX_IMAGE_BYTES, onPartial }),
+        readAnswer(answer, { streamed, n, maxImageBytes: MAX_IMAGE_BYTES, onPartial }),
       );
     } catch (error) {
       if (error instanceof StreamRefused && error.isCertain) this.refusesStreams = true;

@@ -2,18 +2,24 @@ import type { ImageUsage } from '#contract/image-usage.js';
 import { joined } from '#bytes/slices.js';
 import { AnswerTooLarge } from '../http/base64-sink.js';
 import { errorInside, refusal, unusable, type ErrorFields } from '../http/failures.js';
+import { lengthOf, maxImageBytes, type NamedImage } from '../http/fetch-image.js';
+import { valueAt } from '../http/json-value.js';
+import { tokenUsage } from '../http/token-usage.js';
 import type { UpstreamAnswer } from '../http/upstream.js';
 import { ProviderError } from '../provider-error.js';
 import { readDocument, type AnswerDocument } from './answer-document.js';
 import { splitEvents } from './answer-events.js';
 import { StreamRefused } from './stream-refused.js';
 
-/** An image as bytes, in pieces, or where it can be fetched. */
-export type AnsweredImage = { readonly usage: ImageUsage | undefined } & (
-  { readonly bytes: readonly Buffer[]; readonly url?: undefined } | { readonly bytes?: undefined; readonly url: string }
-);
+/** Images, one at least, and what they used. */
+export interface AnsweredImages {
+  readonly images: readonly NamedImage[];
+  readonly usage: ImageUsage | undefined;
+}
 
 interface ReadingOptions {
+  /** Images that were asked for; what is more is left out. */
+  readonly n: number;
   /** Whether partial images were asked for. */
   readonly streamed: boolean;
   readonly maxImageBytes: number;
@@ -25,34 +31,60 @@ const MAX_ERROR_BYTES = 65_536;
 const FIELD_REFUSED: ReadonlySet<number> = new Set([400, 422, 501]);
 
 /** Throws ProviderError when there is no image in it; what the body throws, where the image was on its way. */
-export async function readAnswer(answer: UpstreamAnswer, options: ReadingOptions): Promise<AnsweredImage> {
+export async function readAnswer(answer: UpstreamAnswer, options: ReadingOptions): Promise<AnsweredImages> {
   if (answer.status !== 200) throw await readRefusal(answer, options.streamed);
   // What a server answers decides, not what it was asked for: many know no streams and send JSON all the same.
   if (answer.contentType === 'text/event-stream') return readStream(answer, options);
   const document = await readOrRefuse(answer.body, options.maxImageBytes);
-  return imageOf(document) ?? noImage(document);
+  if (document.images.length === 0) return noImage(document);
+  return { images: document.images.slice(0, options.n), usage: document.usage };
 }
 
-async function readStream(answer: UpstreamAnswer, options: ReadingOptions): Promise<AnsweredImage> {
-  let partials = 0;
+/** Each image is an event of its own; when the stream ends early, those that have come are the answer. */
+async function readStream(answer: UpstreamAnswer, options: ReadingOptions): Promise<AnsweredImages> {
+  const images: NamedImage[] = [];
+  let [usage, left]: [ImageUsage | undefined, number] = [undefined, maxImageBytes(options.n)];
+  try {
+    for await (const document of readEvents(answer, options)) {
+      left -= document.images.reduce((sum, { bytes = [] }) => sum + lengthOf(bytes), 0);
+      if (left < 0 && images.length > 0) break;
+      images.push(...document.images.slice(0, options.n - images.length));
+      usage = sumOf(usage, document.usage);
+      if (images.length >= options.n) break;
+    }
+  } catch (error) {
+    if (images.length === 0 || !(error instanceof ProviderError)) throw error;
+  }
+  return { images, usage };
+}
+
+/** The events with images, one at least; partial images are passed on. */
+async function* readEvents(answer: UpstreamAnswer, options: ReadingOptions): AsyncGenerator<AnswerDocument> {
+  let [partials, images] = [0, 0];
   for await (const event of splitEvents(answer.body)) {
     const document = await readOrRefuse(event, options.maxImageBytes);
     if (document.type?.endsWith('.partial_image') === true) {
       const index = document.partialIndex ?? partials;
       partials += 1;
-      if (document.image !== undefined) options.onPartial(await joined(document.image), index);
+      const [partial] = document.images;
+      if (partial?.bytes !== undefined) options.onPartial(await joined(partial.bytes), index);
       continue;
     }
-    const image = imageOf(document);
-    if (image !== undefined) return image;
-    if (document.error !== undefined || document.type === 'error') throw errorInside(document.error ?? {});
+    if (document.images.length > 0) {
+      images += 1;
+      yield document;
+    } else if (document.error !== undefined || document.type === 'error') throw errorInside(document.error ?? {});
   }
-  throw unusable('the stream ended without an image', partials === 0 ? 'no' : 'maybe');
+  if (images === 0) throw unusable('the stream ended without an image', partials === 0 ? 'no' : 'maybe');
 }
 
-function imageOf({ image, url, usage }: AnswerDocument): AnsweredImage | undefined {
-  if (image !== undefined) return { bytes: image, usage };
-  return url === undefined || url === '' ? undefined : { url, usage };
+/** Each event tells what its own image used. */
+function sumOf(one: ImageUsage | undefined, other: ImageUsage | undefined): ImageUsage | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return tokenUsage((name) => {
+    const [a, b] = [one, other].map((usage) => valueAt(usage, ...name.split('.')));
+    return typeof a === 'number' && typeof b === 'number' ? a + b : undefined;
+  });
 }
 
 /** An entry without an image in it was generated, and charged, like one with an image; where there is none nothing was. */

@@ -10,6 +10,7 @@ export const SANDBOX = {
     chat: true,
     takes: { size: FREE_SIZES, quality: 'any', moderation: 'always', inputFidelity: 'always', transparency: true },
     accepts: BASE_VALUES,
+    maxN: () => 10,
     load: async () => {
       const [{ SandboxProvider }, { obeysDirectives, SandboxConfig }] = await Promise.all([
         import('./sandbox-provider.js'),

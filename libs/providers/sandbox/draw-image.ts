@@ -26,16 +26,17 @@ export interface DrawnImage {
   readonly warnings: readonly string[];
 }
 
-/** Draws and encodes what was asked for. `prompt` is the request's, without directives. */
+/** Draws and encodes one image of what was asked for. `prompt` is the request's, without directives. */
 export async function drawImage(
   request: ProviderImageRequest,
   prompt: string,
   signal: AbortSignal,
+  variation = 0,
 ): Promise<DrawnImage> {
   await registerFonts(fontFiles());
   const { width, height } = sizeOf(request);
   const warnings: string[] = [];
-  const pipeline = await openStoredImage(request, { prompt, width, height, signal, warnings });
+  const pipeline = await openStoredImage(request, { prompt, variation, width, height, signal, warnings });
   signal.throwIfAborted();
   const bytes = await inTurn(() => encodeAs(pipeline, request.outputFormat, request.outputCompression).toBuffer());
   return { bytes, width, height, warnings };
@@ -64,6 +65,7 @@ export function sizeOf(request: ProviderImageRequest): { width: number; height: 
 
 interface Plan {
   readonly prompt: string;
+  readonly variation: number;
   readonly width: number;
   readonly height: number;
   readonly signal: AbortSignal;
@@ -72,8 +74,8 @@ interface Plan {
 
 async function openStoredImage(request: ProviderImageRequest, plan: Plan): Promise<Sharp> {
   const { images, mask, action, outputFormat } = request;
-  const { prompt, width, height, signal, warnings } = plan;
-  const painting = planPainting(prompt, mask === undefined ? images : [...images, mask]);
+  const { prompt, variation, width, height, signal, warnings } = plan;
+  const painting = planPainting(prompt, mask === undefined ? images : [...images, mask], variation);
   const isTransparent = request.background === 'transparent' && outputFormat !== 'jpeg';
   if (request.background === 'transparent' && !isTransparent)
     warnings.push('A jpeg has no transparency; the background is opaque.');

@@ -47,9 +47,9 @@ export async function actOut(fault: AnswerFault, context: ProviderCallContext): 
       process.kill(process.pid, 'SIGKILL');
       return untilAborted(context.signal);
     case 'not-an-image':
-      return { image: Readable.from([Buffer.from('<html><body>502 Bad Gateway</body></html>')]), warnings: [] };
+      return { images: [Readable.from([Buffer.from('<html><body>502 Bad Gateway</body></html>')])], warnings: [] };
     case 'huge':
-      return { image: Readable.from(hugeAnswer()), warnings: [] };
+      return { images: [Readable.from(hugeAnswer())], warnings: [] };
   }
 }
 

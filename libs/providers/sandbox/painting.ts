@@ -20,9 +20,9 @@ export interface Painting {
   readonly words: ReadonlySet<string>;
 }
 
-/** Decides scene, palette and seed. The same prompt and images always come to the same painting. */
-export function planPainting(prompt: string, inputs: readonly ProviderInputImage[]): Painting {
-  const hash = createHash('sha256').update(prompt);
+/** Decides scene, palette and seed. The same prompt and images always come to the same painting, and each variation to another. */
+export function planPainting(prompt: string, inputs: readonly ProviderInputImage[], variation = 0): Painting {
+  const hash = createHash('sha256').update(variation === 0 ? prompt : `${prompt} ${variation}`);
   for (const input of inputs) hash.update(createHash('sha256').update(input.bytes).digest());
   const seed = hash.digest('hex');
   const random = new Random(seed);

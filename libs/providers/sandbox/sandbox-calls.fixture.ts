@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
 import type {
   ProviderCallContext,
@@ -13,6 +14,7 @@ export function requestOf(changes: Partial<ProviderImageRequest> = {}): Provider
     action: 'generation',
     model: 'gpt-image-2',
     prompt: 'a lighthouse at night',
+    n: 1,
     width: 320,
     height: 192,
     images: [],
@@ -50,11 +52,11 @@ export function madeOf(answer: ProviderImageResult | ProviderPending): ProviderI
   return answer;
 }
 
-/** All bytes of an answer. */
+/** All bytes of an answer's first image. */
 export async function bytesOf(answer: ProviderImageResult | ProviderPending): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  for await (const part of madeOf(answer).image) parts.push(part as Buffer);
-  return Buffer.concat(parts);
+  const [first] = madeOf(answer).images;
+  if (first === undefined) throw new Error('an answer without an image');
+  return await buffer(first);
 }
 
 /** An encoded image as a provider gets it. */

@@ -78,19 +78,24 @@ export class SandboxProvider implements ImageProvider {
     directives: Directives,
     context: ProviderCallContext,
   ): Promise<ProviderImageResult> {
-    const image = await drawImage(request, directives.prompt, context.signal);
+    const first = await drawImage(request, directives.prompt, context.signal);
+    const images = [first];
+    while (images.length < request.n) {
+      context.signal.throwIfAborted();
+      images.push(await drawImage(request, directives.prompt, context.signal, images.length));
+    }
     context.signal.throwIfAborted();
     context.onProgress(DRAWN);
     await passTime(directives, context, async (tick) => {
       const index = partialDueAt(tick, request.partialImages);
-      if (index !== undefined) context.onPartial(await drawPartial(image.bytes, index, request.outputFormat), index);
+      if (index !== undefined) context.onPartial(await drawPartial(first.bytes, index, request.outputFormat), index);
     });
     context.onProgress(100);
     return {
-      image: Readable.from([image.bytes]),
-      usage: countUsage(request, directives.prompt, image),
+      images: images.map(({ bytes }) => Readable.from([bytes])),
+      usage: countUsage(request, directives.prompt, first),
       warnings: [
-        ...image.warnings,
+        ...first.warnings,
         ...directives.unknown.map((text) => `The sandbox does not know the directive [[${text}]].`),
       ],
     };

@@ -19,7 +19,7 @@ export function countUsage(
     0,
   );
   const perSquare = OUTPUT_TOKENS[request.quality ?? 'medium'] ?? 1040;
-  const output = Math.ceil((perSquare * size.width * size.height) / (1024 * 1024));
+  const output = request.n * Math.ceil((perSquare * size.width * size.height) / (1024 * 1024));
   return {
     input_tokens: text + image,
     output_tokens: output,

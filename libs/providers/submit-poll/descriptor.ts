@@ -24,6 +24,7 @@ export const SUBMIT_POLL = {
     chat: false,
     takes,
     accepts: BASE_VALUES,
+    maxN: () => 1,
     load,
   },
   evolink: {
@@ -33,6 +34,7 @@ export const SUBMIT_POLL = {
     chat: false,
     takes,
     accepts: BASE_VALUES,
+    maxN: (model) => (/-beta$/.test(model) ? 1 : 10),
     load,
   },
   toapis: {
@@ -42,6 +44,7 @@ export const SUBMIT_POLL = {
     chat: false,
     takes: { ...takes, size: 'table' },
     accepts: BASE_VALUES,
+    maxN: () => 1,
     load,
   },
 } as const satisfies Record<string, ProviderDescriptor>;

@@ -19,8 +19,8 @@ export interface Dialect {
   readonly jobId: (answer: unknown) => unknown;
   /** Where status, progress and error of a job stand in the answer to a look. */
   readonly task: (answer: unknown) => unknown;
-  /** The first image of a finished job: an address, base64 or a data URI. */
-  readonly image: (task: unknown) => unknown;
+  /** The images of a finished job, each an address, base64 or a data URI. */
+  readonly images: (task: unknown) => readonly unknown[];
   /** Where reference images are uploaded to: below the base URL, or a whole URL. */
   readonly uploadPath: string;
   /** Where the address of an uploaded image stands. */

@@ -6,8 +6,10 @@ import { askablePixels, offeredRatio, ratioOrPixels, tierOf } from './sizes.js';
 const OFFICIAL = /-official$/;
 const FULL: readonly ModelOption[] = ['quality', 'moderation', 'mask'];
 
-function firstText(value: unknown): unknown {
-  return Array.isArray(value) ? value[0] : value;
+/** The entries of a list, or the one that stands in its place. */
+function listOf(value: unknown): readonly unknown[] {
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) ? (value as readonly unknown[]) : [value];
 }
 
 /** https://docs.apimart.ai: images/generations, tasks/status, uploads/images. */
@@ -15,7 +17,7 @@ const apimart: Dialect = {
   taskPath: (jobId) => `/tasks/${jobId}?language=en`,
   jobId: (answer) => valueAt(answer, 'data', 0, 'task_id'),
   task: (answer) => valueAt(answer, 'data'),
-  image: (task) => firstText(valueAt(task, 'result', 'images', 0, 'url')),
+  images: (task) => listOf(valueAt(task, 'result', 'images')).flatMap((image) => listOf(valueAt(image, 'url'))),
   uploadPath: '/uploads/images',
   uploaded: (answer) => valueAt(answer, 'url'),
   sizeFor: (_model, wanted, squareEdge) =>
@@ -31,7 +33,7 @@ const evolink: Dialect = {
   taskPath: (jobId) => `/tasks/${jobId}`,
   jobId: (answer) => valueAt(answer, 'id'),
   task: (answer) => answer,
-  image: (task) => valueAt(task, 'results', 0),
+  images: (task) => listOf(valueAt(task, 'results')),
   uploadPath: 'https://files-api.evolink.ai/api/v1/files/upload/stream',
   uploaded: (answer) => valueAt(answer, 'data', 'file_url'),
   // Its ratios come out in pixels of its own, so that pixels are always named.
@@ -51,8 +53,10 @@ const toapis: Dialect = {
   taskPath: (jobId) => `/images/generations/${jobId}`,
   jobId: (answer) => valueAt(answer, 'id'),
   task: (answer) => answer,
-  image: (task) =>
-    textAt(task, 'result', 'data', 0, 'url') ?? textAt(task, 'result', 'data', 0, 'b64_json') ?? textAt(task, 'url'),
+  images: (task) =>
+    listOf(
+      textAt(task, 'result', 'data', 0, 'url') ?? textAt(task, 'result', 'data', 0, 'b64_json') ?? textAt(task, 'url'),
+    ),
   uploadPath: '/uploads/images',
   uploaded: (answer) => valueAt(answer, 'data', 'url'),
   sizeFor: (model, wanted, squareEdge) => {

@@ -30,7 +30,7 @@ export function orderFor(request: ProviderImageRequest, dialect: Dialect, accept
   if (request.partialImages > 0) warnings.push(NO_PARTIALS);
   const given = Object.entries(optional).filter(([, value]) => value !== undefined);
   return {
-    fields: { model: request.model, prompt: request.prompt, n: 1, ...fields, ...Object.fromEntries(given) },
+    fields: { model: request.model, prompt: request.prompt, n: request.n, ...fields, ...Object.fromEntries(given) },
     size,
     warnings,
   };

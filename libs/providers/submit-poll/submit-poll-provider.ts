@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
-import { fetchImage } from '../http/fetch-image.js';
+import { fetchImages, type NamedImage } from '../http/fetch-image.js';
 import type { ImageFetcher } from '../provider-descriptor.js';
 import { textAt, valueAt } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
@@ -67,7 +67,7 @@ export class SubmitPollProvider implements ImageProvider {
   ): Promise<ProviderImageResult | ProviderPending> {
     const accepts = this.settings.accepts ?? this.settings.dialect.accepts(request.model);
     const order = orderFor(request, this.settings.dialect, accepts);
-    if (context.resumeJobId !== undefined) return this.look(context.resumeJobId, order, context);
+    if (context.resumeJobId !== undefined) return this.look(context.resumeJobId, request, order, context);
     refuseMask(request, accepts);
     await this.submit(request, order, context);
     return waiting(context.waitedMs, undefined);
@@ -92,6 +92,7 @@ export class SubmitPollProvider implements ImageProvider {
 
   private async look(
     jobId: string,
+    request: ProviderImageRequest,
     order: Order,
     context: ProviderCallContext,
   ): Promise<ProviderImageResult | ProviderPending> {
@@ -110,28 +111,31 @@ export class SubmitPollProvider implements ImageProvider {
       context.onProgress(progressOf(found.task));
       return waiting(waitedMs, undefined);
     }
-    const image = await this.imageOf(found, context);
-    if (image === undefined) return waiting(waitedMs, undefined);
+    const images = await this.imagesOf(found, request.n, context);
+    if (images === undefined) return waiting(waitedMs, undefined);
     context.onProgress(100);
     const usage = tokenUsage((name) => valueAt(found.task, 'usage', ...name.split('.')));
     return {
-      image: Readable.from(image),
+      images: images.map((image) => Readable.from(image)),
       ...(usage === undefined ? {} : { usage }),
       sentSize: order.size,
       warnings: order.warnings,
     };
   }
 
-  /** Undefined when its address can't be reached just now: the image is paid for and stays there for a day. */
-  private async imageOf(
+  /** Undefined when an address can't be reached just now: the images are paid for and stay there for a day. */
+  private async imagesOf(
     { task, bytesOf }: FinishedJob,
+    n: number,
     { signal, waitedMs }: ProviderCallContext,
-  ): Promise<readonly Buffer[] | undefined> {
-    const image = this.settings.dialect.image(task);
-    if (typeof image !== 'string' || image === '') throw withoutImage(image === '');
-    if (!/^https?:/i.test(image)) return bytesOf(image);
+  ): Promise<readonly (readonly Buffer[])[] | undefined> {
+    const found = this.settings.dialect.images(task);
+    const texts = found.filter((image): image is string => typeof image === 'string' && image !== '').slice(0, n);
+    if (texts.length === 0) throw withoutImage(found[0] === '');
+    const named = texts.map((text): NamedImage => (/^https?:/i.test(text) ? { url: text } : { bytes: bytesOf(text) }));
     try {
-      return [await fetchImage(this.fetcher, image, signal)];
+      const images = await fetchImages(this.fetcher, named, signal);
+      return images.length < named.length && waitedMs < FETCH_PATIENCE_MS ? undefined : images;
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       const isForbidden = error.cause instanceof AppError && error.cause.code === 'invalid_image_url';

@@ -11,7 +11,7 @@ import { ProviderError } from '../provider-error.js';
 import type { Dialect } from './dialect.js';
 import { refused, vendorError, withoutJob } from './failures.js';
 
-/** Bytes of an answer at most: an image of 24 MB as base64. */
+/** Bytes of an answer at most: an image of 24 MB as base64, or several that are smaller. */
 const MAX_ANSWER_BYTES = 32_000_000;
 const MAX_ERROR_BYTES = 65_536;
 /** Until a look that was refused (a key that was taken away, say) is tried again, in seconds. */

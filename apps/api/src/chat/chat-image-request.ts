@@ -33,12 +33,22 @@ export function imageRequest(chat: ChatRequest): ChatImageRequest {
     });
   }
   return {
-    ...imageConfig(value['image_config']),
-    ...Object.fromEntries(Object.entries(value).filter(([name, option]) => OPTIONS.includes(name) && option !== null)),
+    ...onlyOne({
+      ...imageConfig(value['image_config']),
+      ...Object.fromEntries(Object.entries(value).filter(([name, it]) => OPTIONS.includes(name) && it !== null)),
+    }),
     model: chat.model,
     prompt,
     image_urls: parts.flatMap((part) => addressOf(part['image_url']) ?? []),
   };
+}
+
+/** A chat shows one image, however many its model makes of an image request. Throws AppError `integer_above_max_value`. */
+function onlyOne(options: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (Number.isInteger(options['n']) && Number(options['n']) > 1) {
+    throw new AppError('integer_above_max_value', 'n must be at most 1', { param: 'n' });
+  }
+  return options;
 }
 
 /** What is no option keeps its full name, by which the caller is told that it was ignored. */

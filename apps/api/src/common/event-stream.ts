@@ -50,12 +50,15 @@ export class EventStream {
     else this.event(name, data);
   }
 
-  /** Ends with one event whose data, one line of JSON, is streamed. Throws when that fails; the reply is then cut. */
-  async endWith(name: string, data: Readable): Promise<void> {
+  /**
+   * An event whose data, one line of JSON, is streamed; no comment comes any more. Throws when that fails; the reply is then
+   * cut.
+   */
+  async stream(name: string, data: Readable): Promise<void> {
     clearInterval(this.ping);
     this.write(`event: ${name}\ndata: `);
     await pipeline(data, this.body, { end: false });
-    this.body.end('\n\n');
+    this.write('\n\n');
   }
 
   /** Ends after what has been said. */

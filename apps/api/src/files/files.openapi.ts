@@ -25,7 +25,7 @@ export function DescribeFile(): MethodDecorator {
       status: 200,
       description: 'The image.',
       headers: { ...REQUEST_ID_HEADER, etag: { schema: { type: 'string' } } },
-      content: { 'image/png': BYTES, 'image/jpeg': BYTES, 'image/webp': BYTES },
+      content: { 'image/png': BYTES, 'image/jpeg': BYTES, 'image/webp': BYTES, 'image/gif': BYTES },
     }),
     ApiResponse({
       status: 304,

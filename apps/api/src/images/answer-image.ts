@@ -9,7 +9,7 @@ import { OBJECT_STORE } from '#storage/storage.module.js';
 import type { Task } from '#tasks/task.js';
 import { TaskLinks } from '#answers/task-links.js';
 import type { Accepted } from './accept-image.js';
-import { failureOf, nameTask, openStoredImage, stillRunning } from './answer-parts.js';
+import { failureOf, nameTask, openStoredImages, stillRunning } from './answer-parts.js';
 import { base64Body, BASE64_PLACE } from './base64-body.js';
 import type { CallMode } from './call-mode.js';
 import { DeliveryMarks } from './delivery-marks.js';
@@ -57,24 +57,28 @@ export class AnswerImage {
     void reply.header('cache-control', 'no-store').code(200).send(submittedResponse(accepted.task.id));
   }
 
-  /** Sends the image or throws the task's error, when it is called; what can go wrong before is thrown at once. */
+  /** Sends the images or throws the task's error, when it is called; what can go wrong before is thrown at once. */
   private async outcome(
     task: Task,
     format: DefaultResponseFormat,
     reply: FastifyReply,
     mode: CallMode,
   ): Promise<() => void> {
-    const image = task.images?.[0];
-    if (task.status !== 'completed' || image === undefined) {
+    const images = task.images ?? [];
+    const [first] = images;
+    if (task.status !== 'completed' || first === undefined) {
       return () => {
         throw failureOf(task);
       };
     }
     if (mode.waitSeconds !== undefined) void reply.header('preference-applied', `wait=${mode.waitSeconds}`);
-    const link = format === 'b64_json' ? {} : { url: this.links.linkTo(task, image).url ?? '' };
-    if (format === 'url') return () => void reply.code(200).send(imageResponse(task, image, link));
-    const stored = await openStoredImage(this.store, task, image);
-    const body = base64Body(imageResponse(task, image, { ...link, b64_json: BASE64_PLACE }), stored);
+    const data = images.map((image) => ({
+      ...(format === 'b64_json' ? {} : { url: this.links.linkTo(task, image).url ?? '' }),
+      ...(format === 'url' ? {} : { b64_json: BASE64_PLACE }),
+    }));
+    const answer = imageResponse(task, first, data);
+    if (format === 'url') return () => void reply.code(200).send(answer);
+    const body = base64Body(answer, ...(await openStoredImages(this.store, task)));
     return () => void reply.code(200).type('application/json').header('content-length', body.length).send(body.stream);
   }
 }

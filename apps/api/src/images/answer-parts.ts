@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { isErrorCode } from '#contract/error-codes.js';
@@ -40,8 +41,26 @@ export function failureOf(task: Task): AppError {
   });
 }
 
-/** Opens a task's image. Throws AppError `storage_error` when it can't be read. */
-export async function openStoredImage(store: ObjectStore, task: Task, image: TaskImage): Promise<StoredObject> {
+/**
+ * Opens a task's images: the first now, each other one when it is read. Throws AppError `storage_error` when that can't be;
+ * another one that can't be read fails in the middle of the answer.
+ */
+export async function openStoredImages(store: ObjectStore, task: Task): Promise<StoredObject[]> {
+  const [first, ...others] = task.images ?? [];
+  if (first === undefined) return [];
+  const opened = await openStoredImage(store, task, first);
+  return [opened, ...others.map((image) => ({ bytes: image.bytes, stream: openedWhenRead(store, task, image) }))];
+}
+
+function openedWhenRead(store: ObjectStore, task: Task, image: TaskImage): Readable {
+  const bytes = async function* (): AsyncGenerator<Buffer> {
+    const { stream } = await openStoredImage(store, task, image);
+    yield* stream as AsyncIterable<Buffer>;
+  };
+  return Readable.from(bytes(), { objectMode: false });
+}
+
+async function openStoredImage(store: ObjectStore, task: Task, image: TaskImage): Promise<StoredObject> {
   return store.open(image.key).catch((cause: unknown) => {
     throw new AppError('storage_error', 'The image cannot be read right now. Poll the task for a link.', {
       taskId: task.id,

@@ -21,6 +21,18 @@ describe('base64Body', () => {
     );
   });
 
+  it('holds several images, each in its place', async () => {
+    const images = ['one', '', 'three'].map((word) => Buffer.from(word));
+    const data = images.map((_, n) => ({ n, b64_json: BASE64_PLACE }));
+    const body = base64Body(
+      { data },
+      ...images.map((image) => ({ stream: Readable.from([image]), bytes: image.length })),
+    );
+    const json = await text(body.stream);
+    expect(json).toHaveLength(body.length);
+    expect(JSON.parse(json)).toEqual({ data: images.map((image, n) => ({ n, b64_json: image.toString('base64') })) });
+  });
+
   it('stops reading the store when its reader goes away', async () => {
     const stream = new Readable({ read: () => undefined });
     const body = base64Body({ image: BASE64_PLACE }, { stream, bytes: 1_000 });

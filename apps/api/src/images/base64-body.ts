@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 
-/** A JSON text with one long base64 string in the middle that is never in memory as a whole. */
+/** A JSON text with long base64 strings in it that are never in memory as a whole. */
 export interface Base64Body {
   readonly stream: Readable;
   /** Exact length in bytes. */
@@ -9,24 +9,32 @@ export interface Base64Body {
 
 const PLACE = '@@image@@';
 
-/** What stands where the base64 text belongs, in the object given to `base64Body`. */
+/** What stands where each base64 text belongs, in the object given to `base64Body`. */
 export const BASE64_PLACE = PLACE;
 
-/** Streams `body` as JSON with the bytes of `image` as base64 in place of BASE64_PLACE. */
-export function base64Body(body: object, image: { stream: Readable; bytes: number }): Base64Body {
-  const [head = '', tail = ''] = JSON.stringify(body).split(PLACE);
-  const length = Buffer.byteLength(head) + 4 * Math.ceil(image.bytes / 3) + Buffer.byteLength(tail);
-  const stream = Readable.from(pieces(head, image.stream, tail), { objectMode: false });
+/** Streams `body` as JSON with the bytes of `images`, in their order, as base64 in the places of BASE64_PLACE. */
+export function base64Body(body: object, ...images: readonly { stream: Readable; bytes: number }[]): Base64Body {
+  const texts = JSON.stringify(body).split(PLACE);
+  const ofTexts = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  const length = images.reduce((sum, { bytes }) => sum + 4 * Math.ceil(bytes / 3), ofTexts);
+  const streams = images.map((image) => image.stream);
+  const stream = Readable.from(allPieces(texts, streams), { objectMode: false });
   // A store that fails before it is read is noticed at the first read; unheard, it would end the process.
-  image.stream.on('error', () => undefined);
+  for (const image of streams) image.on('error', () => undefined);
   // Whoever stops reading the answer stops the store too.
-  stream.once('close', () => image.stream.destroy());
+  stream.once('close', () => {
+    for (const image of streams) image.destroy();
+  });
   return { stream, length };
 }
 
-/** Each piece but the last is encoded from a multiple of three bytes, so that no padding falls in between. */
-async function* pieces(head: string, image: AsyncIterable<Buffer>, tail: string): AsyncGenerator<Buffer> {
+async function* allPieces([head = '', ...texts]: string[], images: readonly Readable[]): AsyncGenerator<Buffer> {
   yield Buffer.from(head);
+  for (const [index, image] of images.entries()) yield* pieces(image, texts[index] ?? '');
+}
+
+/** Each piece but the last is encoded from a multiple of three bytes, so that no padding falls in between. */
+async function* pieces(image: AsyncIterable<Buffer>, tail: string): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of image) {
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);

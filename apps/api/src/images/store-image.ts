@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { FileWatch } from '#images/file-structure.js';
 import { ImageError } from '#images/image-error.js';
-import { contentTypeOf, SNIFF_BYTES, sniffImageType, type ImageContentType, type ImageType } from '#images/sniff.js';
+import { contentTypeOf, SNIFF_BYTES, sniffInputType, type InputContentType, type InputType } from '#images/sniff.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
 
 export type Bytes = AsyncIterable<Buffer> | Iterable<Buffer>;
@@ -18,7 +18,7 @@ export interface StoreRequest {
   /** Sees all bytes. */
   readonly hash?: Hash | undefined;
   /** Sees every piece as it comes, and may throw AppError to refuse the image. */
-  readonly watch?: (piece: Buffer, type: ImageType) => void;
+  readonly watch?: (piece: Buffer, type: InputType) => void;
 }
 
 /**
@@ -31,7 +31,7 @@ export async function storeImage(
   store: ObjectStore,
   bytes: Bytes,
   request: StoreRequest,
-): Promise<{ bytes: number; contentType: ImageContentType }> {
+): Promise<{ bytes: number; contentType: InputContentType }> {
   const pieces = limited(bytes, request);
   const { head, type } = await readHead(pieces, request.param);
   const contentType = contentTypeOf(type);
@@ -63,7 +63,7 @@ async function* limited(bytes: Bytes, { limit, hash }: StoreRequest): AsyncGener
 async function readHead(
   pieces: AsyncGenerator<Buffer, undefined>,
   param: string,
-): Promise<{ head: Buffer; type: ImageType }> {
+): Promise<{ head: Buffer; type: InputType }> {
   let head = Buffer.alloc(0);
   while (head.length < SNIFF_BYTES) {
     const next = await pieces.next();
@@ -71,7 +71,7 @@ async function readHead(
     head = Buffer.concat([head, next.value]);
   }
   if (head.length === 0) throw new AppError('invalid_image_file', `${param} is empty`, { param });
-  const type = sniffImageType(head);
+  const type = sniffInputType(head);
   if (type === undefined) {
     throw new AppError('unsupported_image_media_type', `${param} must be a PNG, JPEG or WebP image`, { param });
   }

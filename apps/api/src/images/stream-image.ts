@@ -10,7 +10,7 @@ import { ApiConfig } from '../common/api.config.js';
 import { errorBody } from '../common/error-reply.js';
 import { EventStream } from '../common/event-stream.js';
 import type { Accepted } from './accept-image.js';
-import { failureOf, nameTask, openStoredImage, stillRunning } from './answer-parts.js';
+import { failureOf, nameTask, openStoredImages, stillRunning } from './answer-parts.js';
 import { base64Body, BASE64_PLACE } from './base64-body.js';
 import { DeliveryMarks } from './delivery-marks.js';
 import { HeldCalls } from './held-calls.js';
@@ -18,7 +18,7 @@ import { HeldCalls } from './held-calls.js';
 /** How long after its deadline a task is failed at the latest, when nothing else works: a few sweeps. */
 const DEADLINE_SLACK_MS = 60_000;
 
-/** Answers an accepted image request with events: partial images, then the image or what went wrong. */
+/** Answers an accepted image request with events: partial images, then each image or what went wrong. */
 @Injectable()
 export class StreamImage {
   constructor(
@@ -67,11 +67,17 @@ export class StreamImage {
   }
 
   private async finish(task: Task, events: EventStream): Promise<void> {
-    const image = task.images?.[0];
-    if (task.status !== 'completed' || image === undefined) throw failureOf(task);
-    const stored = await openStoredImage(this.store, task, image);
-    const data = completedEvent(task, image, BASE64_PLACE);
-    await events.endWith(data.type, base64Body(data, stored).stream);
+    const images = task.images ?? [];
+    if (task.status !== 'completed' || images.length === 0) throw failureOf(task);
+    const stored = await openStoredImages(this.store, task);
+    try {
+      for (const [index, image] of images.entries()) {
+        const data = completedEvent(task, image, BASE64_PLACE, index === images.length - 1);
+        await events.stream(data.type, base64Body(data, ...stored.slice(index, index + 1)).stream);
+      }
+    } finally {
+      for (const { stream } of stored) stream.destroy();
+    }
   }
 }
 

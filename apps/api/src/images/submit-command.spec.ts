@@ -51,6 +51,11 @@ describe('generationCommand', () => {
     expect(options).toMatchObject({ size: 'auto', resolution: '4k', pixels: null });
   });
 
+  it('says of how many images it is, if it is of more than one', () => {
+    const n = (changes: object) => generationCommand(generation(changes), context).options.n;
+    expect([n({}), n({ n: 1 }), n({ n: 3 })]).toEqual([undefined, undefined, 3]);
+  });
+
   it('orders partial pictures only of a stream', () => {
     const partialsOf = (changes: object) => generationCommand(generation(changes), context).options.partialImages;
     expect(partialsOf({ stream: true, partial_images: 2 })).toBe(2);

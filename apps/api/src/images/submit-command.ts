@@ -73,6 +73,7 @@ function command(
   const options: TaskOptions = {
     ...frame,
     ...optionsOf(fields),
+    ...(fields.n === undefined || fields.n === 1 ? {} : { n: fields.n }),
     ...(fields.stream === true && fields.partial_images ? { partialImages: fields.partial_images } : {}),
     ...(fields.strict === true ? { strict: true } : {}),
     ...(context.ignored.length === 0 ? {} : { ignored: shownNames(context.ignored) }),

@@ -1,6 +1,5 @@
 import { priceAt, type Catalogue, type ModelEntry } from '#catalogue/catalogue.js';
 import type { ModelCapabilities, ModelLimits, ModelPrice, ModelView } from '#contract/model-view.js';
-import { MAX_N } from '#contract/image-request.js';
 import { PIXEL_LIMITS, RESOLUTIONS } from '#contract/pixel-table.js';
 import { MAX_PROMPT_LENGTH } from '#contract/text-rules.js';
 
@@ -56,7 +55,7 @@ function limitsOf(model: ModelEntry, { submitsPerMinute, chatsPerMinute }: KeyTe
   return {
     requests_per_minute: submitsPerMinute || null,
     images: Math.max(0, ...takers.map(({ images }) => images)),
-    n: MAX_N,
+    n: model.accepts.maxN,
     prompt_characters: MAX_PROMPT_LENGTH,
   };
 }

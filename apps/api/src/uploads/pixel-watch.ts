@@ -2,7 +2,7 @@ import { AppError } from '#contract/app-error.js';
 import { declaredPixels } from '#images/declared-pixels.js';
 import { ImageError } from '#images/image-error.js';
 import { assertInputPixels } from '#images/pixel-limits.js';
-import type { ImageType } from '#images/sniff.js';
+import type { InputType } from '#images/sniff.js';
 import { FILE_PART } from './upload-form.js';
 
 /** Where an image says how large it is, unless there is an odd amount of metadata before it. */
@@ -14,7 +14,7 @@ const LOOK_AGAIN = 1.2;
  * Refuses an image by the pixels it declares, soon after they have arrived. What they really are, its task finds out.
  * What it returns throws AppError.
  */
-export function pixelWatch(): (piece: Buffer, type: ImageType) => void {
+export function pixelWatch(): (piece: Buffer, type: InputType) => void {
   let head: Buffer = Buffer.alloc(0);
   let size = 0;
   let nextLook = 0;

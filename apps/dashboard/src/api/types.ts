@@ -29,10 +29,10 @@ export type PartialImage = Schema['PartialPictureView'];
 /** A model as GET /v1/models shows it. */
 export type Model = Schema['ModelView'];
 
-/** What the playground asks for; the model says which texts it knows. */
+/** What the playground asks for; the model says which texts it knows, and how many images it makes at once. */
 export type ImageOrder = Readonly<
   Record<keyof Pick<Schema['ImageGenerationRequest'], 'model' | 'prompt' | 'size' | 'resolution' | 'quality'>, string>
->;
+> & { readonly n?: number };
 
 export type Usage = Schema['UsageListView'];
 export type UsageRow = Schema['UsageView'];

@@ -31,6 +31,17 @@ it('sends files and the mask to the edits, whatever they are called', () => {
   expect(Python).toContain('mask=open("mask.png", "rb")');
 });
 
+it('asks for several images and prints all of their links', () => {
+  const { curl, Node, Python } = snippetsOf({ ...request, n: 3 }, 'sk-1', 'http://host');
+  expect(curl).toContain('"n": 3');
+  expect(Node).toMatch(/ {2}n: 3,[\s\S]+for \(const \{ url \} of image\.data\) console\.log\(url\);$/);
+  expect(Python).toMatch(/ {4}n=3,[\s\S]+for item in image\.data:\n {4}print\(item\.url\)$/);
+  expect(snippetsOf({ ...request, n: 3, files: ['a.png'] }, 'sk-1', 'http://host')['curl']).toContain(
+    "--form-string 'n=3'",
+  );
+  expect(snippetsOf({ ...request, n: 1 }, 'sk-1', 'http://host')).toEqual(snippetsOf(request, 'sk-1', 'http://host'));
+});
+
 it('tells files of one name apart, and from the mask', () => {
   expect(distinctNames(['image.png', 'image.png', 'mask.png', 'image-2.png', 'x', 'x'])).toEqual([
     ...['image.png', 'image-2.png', 'mask-2.png', 'image-2-2.png', 'x', 'x-2'],

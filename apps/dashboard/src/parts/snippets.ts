@@ -5,6 +5,8 @@ export interface SnippetRequest {
   readonly size: string;
   readonly resolution?: string;
   readonly quality?: string;
+  /** Images, if it is more than one. */
+  readonly n?: number;
   /** Names of the files to edit; none: a new image. */
   readonly files?: readonly string[];
   /** Name of the file of the mask. */
@@ -27,6 +29,7 @@ const SECRET = 'YOUR_KEY';
 /** The same request for three kinds of reader; `secret` is filled in where it is known. */
 export function snippetsOf(request: SnippetRequest, secret = SECRET, origin = location.origin): Record<string, string> {
   const edits = request.files !== undefined && request.files.length > 0;
+  const isOne = (request.n ?? 1) === 1;
   const answer = request.answeredByTask === true ? 'data[0]' : 'data[0].url';
   const parts = edits ? editOf(request) : generationOf(request);
   return {
@@ -42,7 +45,7 @@ const client = new OpenAI({
 const image = await client.images.${edits ? 'edit' : 'generate'}({
 ${parts.Node.map((line) => `  ${line},`).join('\n')}
 });
-console.log(image.${answer});`,
+${isOne ? `console.log(image.${answer});` : 'for (const { url } of image.data) console.log(url);'}`,
     Python: `from openai import OpenAI
 
 client = OpenAI(
@@ -52,7 +55,7 @@ client = OpenAI(
 image = client.images.${edits ? 'edit' : 'generate'}(
 ${parts.Python.map((line) => `    ${line},`).join('\n')}
 )
-print(image.${answer})`,
+${isOne ? `print(image.${answer})` : 'for item in image.data:\n    print(item.url)'}`,
   };
 }
 
@@ -68,6 +71,8 @@ export function distinctNames(names: readonly string[]): string[] {
     return distinct;
   });
 }
+
+type Field = [name: string, value: string | number];
 
 interface RequestParts {
   readonly curl: string;
@@ -110,14 +115,13 @@ function editOf(request: SnippetRequest): RequestParts {
 }
 
 /** The link that the samples show is asked for: keys and deployments have other defaults. */
-function fieldsOf({ model, prompt, size, resolution, quality }: SnippetRequest): [string, string][] {
-  return Object.entries({ model, prompt, size, resolution, quality, response_format: 'url' }).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
-  );
+function fieldsOf({ model, prompt, size, resolution, quality, n }: SnippetRequest): Field[] {
+  const all = { model, prompt, size, resolution, quality, n: n === 1 ? undefined : n, response_format: 'url' };
+  return Object.entries(all).filter((entry): entry is Field => entry[1] !== undefined && entry[1] !== '');
 }
 
 /** Python's client takes what OpenAI does not know as `extra_body` alone. */
-function pythonFields(fields: readonly [string, string][]): string[] {
+function pythonFields(fields: readonly Field[]): string[] {
   const extra = fields.filter(([name]) => name === 'resolution');
   const known = fields.filter(([name]) => name !== 'resolution');
   return [
@@ -127,7 +131,7 @@ function pythonFields(fields: readonly [string, string][]): string[] {
 }
 
 /** Python's and JavaScript's quoted text are JSON's for what a prompt or a file name holds. */
-const quote = (text: string): string => JSON.stringify(text);
+const quote = (value: string | number): string => JSON.stringify(value);
 const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 /** In curl's forms a comma, a semicolon and a quotation mark of a name have a meaning of their own. */
 const curlQuote = (file: string): string =>

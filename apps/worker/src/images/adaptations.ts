@@ -2,12 +2,13 @@ import type { FinishedImage } from '#images/steps/finish-image.js';
 import type { TaskOptions } from '#tasks/task.js';
 
 /** What had to be done to a provider's image so that it is what was ordered, in plain words. */
-export function adaptations({ received, width, height, format }: FinishedImage): string[] {
+export function adaptations({ received, width, height, format, isAnimated }: FinishedImage): string[] {
   const found: string[] = [];
   if (received.width !== width || received.height !== height) {
     found.push(`The provider's image of ${received.width}x${received.height} pixels was fitted to ${width}x${height}.`);
   }
   if (received.format !== format) found.push(`The provider's ${received.format} was encoded as ${format}.`);
+  if (received.isAnimated && !isAnimated) found.push("Only the first frame of the provider's animation was kept.");
   return found;
 }
 

@@ -21,9 +21,9 @@ import { TaskProgress } from './task-progress.js';
 /** A parked call keeps its slot that much longer than it waits, for the way back through the queue. */
 const PARK_MARGIN_MS = 10_000;
 
-/** What a provider made, with the bytes in memory. */
-export type MadeImage = Omit<ProviderImageResult, 'image'> & {
-  readonly bytes: Buffer;
+/** What a provider made, with the bytes of each image in memory. */
+export type MadeImages = Omit<ProviderImageResult, 'images'> & {
+  readonly files: Buffer[];
   readonly provider: Candidate['provider'];
 };
 
@@ -47,7 +47,7 @@ export class CallProvider {
   ) {}
 
   /** Throws what `generate` and `ProviderStarts.start` throw. */
-  async call(attempt: Attempt, order: OrderedCall): Promise<MadeImage | ProviderPending | CallRejection> {
+  async call(attempt: Attempt, order: OrderedCall): Promise<MadeImages | ProviderPending | CallRejection> {
     const { provider, key } = order.candidate;
     const { id, options } = attempt.claimed.task;
     const evenDrained = options.onlyProvider === provider.name;
@@ -65,7 +65,7 @@ export class CallProvider {
     }
   }
 
-  private async ask(attempt: Attempt, order: OrderedCall): Promise<MadeImage | ProviderPending> {
+  private async ask(attempt: Attempt, order: OrderedCall): Promise<MadeImages | ProviderPending> {
     const { claimed, lease } = attempt;
     const { candidate } = order;
     const { provider, key } = candidate;
@@ -87,9 +87,10 @@ export class CallProvider {
       if (attempt.call?.jobId === undefined) throw new Error(`${provider.name} works on a job without a name`);
       return answer;
     }
-    const bytes = await read(answer, attempt);
+    const { images, ...made } = answer;
+    const files = await readAll(images, attempt);
     if (attempt.call !== undefined) attempt.call.end = successOf(provider.free);
-    return { ...answer, provider, bytes };
+    return { ...made, provider, files };
   }
 
   /** Nothing is published for a caller that asked for no partial images, whatever the provider sends. */
@@ -106,10 +107,20 @@ async function asItTakes({ maskForm }: ImageProvider, { inputs, resume }: Ordere
   return { ...inputs, mask: await whiteMask(inputs.mask) };
 }
 
-async function read({ image }: ProviderImageResult, attempt: Attempt): Promise<Buffer> {
-  return readCapped(image, MAX_IMAGE_BYTES, attempt.lease.signal).catch((error: unknown) => {
-    throw error instanceof TooManyBytes ? unusable(error) : error;
-  });
+/** No more images than were asked for. One that is too large is left out where there are others. */
+async function readAll(images: ProviderImageResult['images'], { claimed, lease }: Attempt): Promise<Buffer[]> {
+  const files: Buffer[] = [];
+  let tooLarge: TooManyBytes | undefined;
+  for (const image of images.slice(0, claimed.task.options.n ?? 1)) {
+    try {
+      files.push(await readCapped(image, MAX_IMAGE_BYTES, lease.signal));
+    } catch (error) {
+      if (!(error instanceof TooManyBytes)) throw error;
+      tooLarge = error;
+    }
+  }
+  if (files.length === 0) throw unusable(tooLarge ?? new Error('an answer without an image'));
+  return files;
 }
 
 /** Tells the other processes what the failure says of the provider; a bad request says nothing of it. */

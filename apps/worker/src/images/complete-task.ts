@@ -15,7 +15,7 @@ const RETRY_MS = 500;
 /** How often it is offered; about a quarter of an hour. */
 const MOST_TRIES = 1_800;
 
-/** Ends a task with its image. */
+/** Ends a task with its images. */
 @Injectable()
 export class CompleteTask {
   constructor(
@@ -34,7 +34,7 @@ export class CompleteTask {
     const won = await this.completeInTheEnd(attempt, result, successOf(provider.free));
     if (won) {
       this.ends.completed(claimed.task, claimed.asynchronous);
-      this.meter.completed(claimed, provider.name);
+      this.meter.completed(claimed, provider.name, result.images.length);
     }
     const durationMs = Date.now() - claimed.task.createdAt.getTime();
     this.logger.info(won ? 'task.completed' : 'task.result_discarded', {

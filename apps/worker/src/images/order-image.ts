@@ -1,26 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { findModel, modelOf, type Catalogue } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
-import type { FinishedImage } from '#images/steps/finish-image.js';
 import { mayBuyAgain, type ProviderPending } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { ProviderRegistry } from './provider-registry.js';
 import { routePlan, type Candidate } from '#routing/route-plan.js';
 import type { ClaimedTask } from '#tasks/task-transitions.js';
 import { endOf, type Attempt } from './attempt.js';
-import { CallProvider, isOfTheProvider, type MadeImage, type OrderedCall } from './call-provider.js';
+import { CallProvider, isOfTheProvider, type MadeImages, type OrderedCall } from './call-provider.js';
 import { NoProviderFree } from './failure-verdict.js';
-import { FinishAsOrdered } from './finish-as-ordered.js';
 import { LoadInputs, type LoadedInputs } from './load-inputs.js';
 import { ProviderStarts } from './provider-starts.js';
+import { StoreImages, type StoredImages } from './store-images.js';
 
-/** An image as it was ordered, and what its provider told of it. */
-export interface OrderedImage {
-  readonly made: Omit<MadeImage, 'bytes'>;
-  readonly picture: FinishedImage;
+/** The images as they were ordered, in the store, and what their provider told of them. */
+export interface OrderedImages {
+  readonly made: Omit<MadeImages, 'files'>;
+  readonly stored: StoredImages;
 }
 
-/** Has the image made: by the provider that works on it already, else by the first that can. */
+/** Has the images made and stored: by the provider that works on it already, else by the first that can. */
 @Injectable()
 export class OrderImage {
   constructor(
@@ -28,14 +27,14 @@ export class OrderImage {
     private readonly providers: ProviderRegistry,
     private readonly calls: CallProvider,
     private readonly inputs: LoadInputs,
-    private readonly finish: FinishAsOrdered,
+    private readonly images: StoreImages,
   ) {}
 
   /**
-   * The image, or word that its provider still works on it. Whoever fails without charging for it is followed by the
+   * The images, or word that their provider still works on them. Whoever fails without charging is followed by the
    * next at once. Throws what `verdictOn` judges.
    */
-  async run(attempt: Attempt): Promise<OrderedImage | ProviderPending> {
+  async run(attempt: Attempt): Promise<OrderedImages | ProviderPending> {
     const { catalogue } = this.providers;
     const passed = new PassedOver();
     const resumed = toResume(attempt, catalogue);
@@ -61,14 +60,13 @@ export class OrderImage {
     attempt: Attempt,
     order: OrderedCall,
     passed: PassedOver,
-  ): Promise<OrderedImage | ProviderPending | undefined> {
+  ): Promise<OrderedImages | ProviderPending | undefined> {
     try {
       const answer = await this.calls.call(attempt, order);
       if ('pending' in answer) return answer;
       if (!('reason' in answer)) {
-        // The finished image may be another copy: the provider's bytes are not held while it is stored.
-        const { bytes, ...made } = answer;
-        return { made, picture: await this.finish.run(bytes, attempt) };
+        const { files, ...made } = answer;
+        return { made, stored: await this.images.run(attempt, made, files) };
       }
       passed.refused(answer.retryAfterMs);
     } catch (error) {
@@ -147,7 +145,7 @@ function planOf({ claimed, starts }: Attempt, catalogue: Catalogue): Candidate[]
     throw new AppError('interrupted', `The model ${task.model} was removed before the image was started.`);
   }
   const { onlyProvider } = task.options;
-  const needs = { images: inputs.length, mask: mask !== null, onlyProvider };
+  const needs = { images: inputs.length, mask: mask !== null, n: task.options.n, onlyProvider };
   const exactly = { ...task.options, action: task.action, ...needs };
   const all = task.options.strict === true ? { ...needs, exactly } : needs;
   return routePlan(model, catalogue, all, `${task.id} ${starts + 1}`);

@@ -17,6 +17,7 @@ export function toProviderRequest(
     model: candidate.model,
     sizes: candidate.sizes,
     prompt: claimed.prompt,
+    n: options.n ?? 1,
     width: options.pixels?.width,
     height: options.pixels?.height,
     squareEdge: options.resolution === null ? undefined : pixelsFor('1:1', options.resolution)?.width,

@@ -18,8 +18,9 @@ export class TaskMeter {
     this.metrics.taskWait.observe({ model: task.model, tier: tierOf(task.options) }, task.underway.ageMs / 1_000);
   }
 
-  completed({ task, claimedAt }: ClaimedTask, provider: string): void {
+  completed({ task, claimedAt }: ClaimedTask, provider: string, images: number): void {
     const { model, underway, estimatedMs } = task;
+    this.metrics.images.inc({ model, provider }, images);
     if (underway === null) return;
     const [tier, sinceClaim] = [tierOf(task.options), performance.now() - claimedAt];
     const serviceMs = (underway.runningMs ?? 0) + sinceClaim;

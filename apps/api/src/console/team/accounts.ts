@@ -64,7 +64,10 @@ export class Accounts {
   }
 
   /** Throws AppError `invalid_value` for what cannot be, before anything is changed. */
-  async change({ id }: Account, { name, disabled, default_response_format: format, ...body }: AccountChangeBody): Promise<AccountRowView> {
+  async change(
+    { id }: Account,
+    { name, disabled, default_response_format: format, ...body }: AccountChangeBody,
+  ): Promise<AccountRowView> {
     if (disabled === true && id === DEFAULT_ACCOUNT) {
       throw new AppError('invalid_value', 'The first account cannot be disabled.', { param: 'disabled' });
     }

@@ -1,8 +1,9 @@
-import { Anchor, AspectRatio, Box, Button, Center, Code, Group, Image, Progress, Stack, Text } from '@mantine/core';
+import { Anchor, AspectRatio, Box, Center, Code, Group, Image, Progress, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { TaskDetail } from '../../api/types.ts';
 import { dimensions, duration, money } from '../../parts/format.ts';
-import { IconDownload, IconPhoto } from '@tabler/icons-react';
+import { IconPhoto } from '@tabler/icons-react';
+import { Download, ImageGrid } from '../../parts/image-grid.tsx';
 import { Empty, Trouble } from '../../parts/page.tsx';
 import { StoredImage } from '../../parts/stored-image.tsx';
 import { Cancel } from '../tasks/task-actions.tsx';
@@ -39,29 +40,33 @@ export function ImageResult({ task, error, isOrdered, partial, size, onReuse }: 
   return (
     <Box className="surface" p="md" aria-live="polite">
       <Stack gap="sm">
-        <AspectRatio
-          ratio={ratioOf(task?.sizes?.requested ?? task?.size ?? size)}
-          maw={`calc(62vh * ${ratioOf(task?.size ?? size)})`}
-          mx="auto"
-          w="100%"
-        >
-          {image !== undefined ? (
-            <StoredImage
-              url={image.url}
-              alt={task?.prompt ?? ''}
-              missing={GONE}
-              radius="md"
-              fit="contain"
-              className="image-ground"
-            />
-          ) : task?.status === 'completed' ? (
-            <Center c="dimmed">{GONE}</Center>
-          ) : partial !== null ? (
-            <Image src={partial} alt="Partial image" radius="md" fit="contain" />
-          ) : (
-            <Box className="wait-shimmer" bdrs="md" />
-          )}
-        </AspectRatio>
+        {task !== undefined && task.images.length > 1 ? (
+          <ImageGrid task={task} missing={GONE} />
+        ) : (
+          <AspectRatio
+            ratio={ratioOf(task?.sizes?.requested ?? task?.size ?? size)}
+            maw={`calc(62vh * ${ratioOf(task?.size ?? size)})`}
+            mx="auto"
+            w="100%"
+          >
+            {image !== undefined ? (
+              <StoredImage
+                url={image.url}
+                alt={task?.prompt ?? ''}
+                missing={GONE}
+                radius="md"
+                fit="contain"
+                className="image-ground"
+              />
+            ) : task?.status === 'completed' ? (
+              <Center c="dimmed">{GONE}</Center>
+            ) : partial !== null ? (
+              <Image src={partial} alt="Partial image" radius="md" fit="contain" />
+            ) : (
+              <Box className="wait-shimmer" bdrs="md" />
+            )}
+          </AspectRatio>
+        )}
         {task === undefined || task.status === 'pending' ? (
           <Waiting task={task} />
         ) : (
@@ -122,18 +127,7 @@ function Finished({ task, onReuse }: EndedProps) {
         <Anchor component={Link} to={`/tasks/${task.id}`} size="sm">
           Details
         </Anchor>
-        {image !== undefined && (
-          <Button
-            component="a"
-            href={image.url}
-            download={`${task.id}.${image.content_type.split('/')[1] ?? 'png'}`}
-            variant="default"
-            size="xs"
-            leftSection={<IconDownload size={14} />}
-          >
-            Download
-          </Button>
-        )}
+        <Download task={task} compact />
       </Group>
     </Group>
   );

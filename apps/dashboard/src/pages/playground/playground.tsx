@@ -46,11 +46,13 @@ export function PlaygroundPage() {
   const model = list.find(({ id }) => id === request.model) ?? list[0];
   const { sizes = SIZES, resolutions = TIERS } = model?.capabilities ?? {};
   const qualities = qualitiesOf(model, files.length > 0, request.quality);
+  const mostN = model?.limits.n ?? 1;
   const current = {
     ...request,
     model: model?.id ?? request.model,
     size: ifListed(sizes, request.size),
     quality: ifListed(qualities, request.quality),
+    n: Math.min(request.n ?? 1, mostN),
   };
   const make = useMutation({
     mutationFn: () => submit(current, files, mask),
@@ -119,16 +121,29 @@ export function PlaygroundPage() {
                   }}
                 />
               </Group>
-              {list.length > 1 && (
-                <Select
-                  label="Model"
-                  allowDeselect={false}
-                  data={list.map(({ id }) => id)}
-                  value={current.model}
-                  onChange={(id) => {
-                    if (id !== null) change({ model: id });
-                  }}
-                />
+              {(list.length > 1 || mostN > 1) && (
+                <Group grow>
+                  {list.length > 1 && (
+                    <Select
+                      label="Model"
+                      allowDeselect={false}
+                      data={list.map(({ id }) => id)}
+                      value={current.model}
+                      onChange={(id) => {
+                        if (id !== null) change({ model: id });
+                      }}
+                    />
+                  )}
+                  {mostN > 1 && (
+                    <Select
+                      label="Images"
+                      allowDeselect={false}
+                      data={Array.from({ length: mostN }, (_, index) => String(index + 1))}
+                      value={String(current.n)}
+                      onChange={(n) => change({ n: Number(n) })}
+                    />
+                  )}
+                </Group>
               )}
               {make.error !== null && <Trouble error={make.error} doing="Could not submit the request" />}
               <Button type="submit" size="md" loading={make.isPending} disabled={request.prompt.trim() === ''}>
@@ -162,9 +177,9 @@ export function PlaygroundPage() {
               partial={partial}
               size={current.size}
               onReuse={({ prompt, model: used, size, resolution, options }) => {
-                const quality = options['quality'];
+                const { quality, n } = options;
                 change({
-                  ...{ prompt, model: used, size },
+                  ...{ prompt, model: used, size, n: typeof n === 'number' ? n : 1 },
                   ...(resolution === null ? {} : { resolution }),
                   ...(typeof quality === 'string' ? { quality } : {}),
                 });

@@ -8,7 +8,8 @@ import { RequestError } from '../../api/request.ts';
 import type { TaskDetail } from '../../api/types.ts';
 import { CodeTabs, CopyIconButton } from '../../parts/copy.tsx';
 import { dayOf, dimensions, duration, fullTime, money } from '../../parts/format.ts';
-import { IconDownload, IconSearch } from '@tabler/icons-react';
+import { IconSearch } from '@tabler/icons-react';
+import { Download, ImageGrid } from '../../parts/image-grid.tsx';
 import { Empty, PageFrame, Trouble } from '../../parts/page.tsx';
 import { MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
 import { StoredImage } from '../../parts/stored-image.tsx';
@@ -18,6 +19,7 @@ import { Cancel, RunAgain } from './task-actions.tsx';
 import { TaskError } from './task-error.tsx';
 import { TaskTimeline } from './task-timeline.tsx';
 
+const GONE = 'This image is no longer available.';
 const route = getRouteApi('/inside/tasks/$id');
 
 export function TaskPage() {
@@ -114,13 +116,19 @@ function Section({ title, children }: { readonly title: string; readonly childre
 
 function TaskImage({ task, partial }: { readonly task: TaskDetail; readonly partial: string | null }) {
   const image = task.images[0];
+  if (task.images.length > 1)
+    return (
+      <Box className="surface" p="sm">
+        <ImageGrid task={task} missing={GONE} />
+      </Box>
+    );
   if (image !== undefined)
     return (
       <Box className="surface" p="sm">
         <StoredImage
           url={image.url}
           alt={task.prompt}
-          missing="This image is no longer available."
+          missing={GONE}
           opens="Open image in a new tab"
           radius="md"
           mah="70vh"
@@ -135,7 +143,7 @@ function TaskImage({ task, partial }: { readonly task: TaskDetail; readonly part
       <Box className="surface" p="lg">
         <Text c="dimmed">
           {task.pictures_deleted_at === null
-            ? 'This image is no longer available.'
+            ? GONE
             : `Image deleted on ${dayOf(task.pictures_deleted_at)}: images are kept for a limited time.`}{' '}
           Run the task again to generate a new one.
         </Text>
@@ -149,21 +157,6 @@ function TaskImage({ task, partial }: { readonly task: TaskDetail; readonly part
         <Image src={partial} alt="Partial image" radius="md" mah="70vh" fit="contain" />
       )}
     </Box>
-  );
-}
-
-function Download({ task }: { readonly task: TaskDetail }) {
-  const image = task.images[0];
-  if (image === undefined) return null;
-  return (
-    <Button
-      component="a"
-      href={image.url}
-      download={`${task.id}.${image.content_type.split('/')[1] ?? 'png'}`}
-      leftSection={<IconDownload size={16} />}
-    >
-      Download
-    </Button>
   );
 }
 
@@ -227,11 +220,12 @@ function costText({ cost }: TaskDetail): string {
 }
 
 function labelOf(name: string): string {
+  if (name === 'n') return 'Images';
   return name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ');
 }
 
 function requestOf(task: TaskDetail) {
-  const quality = task.options['quality'];
+  const { quality, n } = task.options;
   const count = task.reference_images;
   return {
     model: task.model,
@@ -239,6 +233,7 @@ function requestOf(task: TaskDetail) {
     size: task.size,
     ...(task.resolution === null ? {} : { resolution: task.resolution }),
     ...(typeof quality === 'string' ? { quality } : {}),
+    ...(typeof n === 'number' ? { n } : {}),
     files: Array.from({ length: count }, (_, index) => (count === 1 ? 'image.png' : `image-${index + 1}.png`)),
     ...(task.masked ? { mask: MASK_FILE } : {}),
   };

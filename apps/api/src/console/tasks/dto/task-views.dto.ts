@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { OUTPUT_FORMATS, type OutputFormat } from '#contract/accepted-values.js';
 import { CostView } from '#contract/cost-view.js';
 import { TASK_PHASES, TASK_STATUSES, type TaskStatus } from '#tasks/task-status.js';
 import { TaskErrorView, TaskEventView, TaskSizesView, type TaskView } from '#contract/task-view.js';
@@ -173,8 +174,8 @@ export class PartialPictureView {
   @ApiProperty()
   b64_json!: string;
 
-  @ApiProperty({ enum: ['png', 'jpeg', 'webp'] })
-  output_format!: 'png' | 'jpeg' | 'webp';
+  @ApiProperty({ enum: OUTPUT_FORMATS })
+  output_format!: OutputFormat;
 }
 
 /** A task that was accepted just now and can be followed by its id. */
@@ -207,7 +208,7 @@ export function optionsView(options: TaskOptions): ConsoleTaskView['options'] {
   const all = {
     ...{ quality: options.quality, background: options.background, moderation: options.moderation },
     ...{ output_format: options.outputFormat, output_compression: options.outputCompression, user: options.user },
-    ...{ partial_images: options.partialImages, strict: options.strict },
+    ...{ partial_images: options.partialImages, n: options.n, strict: options.strict },
   };
   return Object.fromEntries(
     Object.entries(all).flatMap(([name, value]) => (value === null || value === undefined ? [] : [[name, value]])),

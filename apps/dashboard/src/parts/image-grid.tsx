@@ -1,0 +1,69 @@
+import { ActionIcon, Box, Button, SimpleGrid } from '@mantine/core';
+import { IconDownload } from '@tabler/icons-react';
+import type { TaskDetail } from '../api/types.ts';
+import { StoredImage } from './stored-image.tsx';
+
+interface ImageGridProps {
+  readonly task: TaskDetail;
+  /** What stands in the place of one that can't be shown. */
+  readonly missing: string;
+}
+
+/** Several images of a task side by side, each with a link that opens it and one that saves it. */
+export function ImageGrid({ task, missing }: ImageGridProps) {
+  const { images, prompt } = task;
+  return (
+    <SimpleGrid cols={2} spacing="sm">
+      {images.map(({ url }, index) => {
+        const place = `${index + 1} of ${images.length}`;
+        return (
+          <Box key={index} pos="relative">
+            <StoredImage
+              url={url}
+              alt={`${prompt} (${place})`}
+              missing={missing}
+              opens={`Open image ${place} in a new tab`}
+              radius="md"
+              fit="contain"
+              className="image-ground"
+            />
+            <ActionIcon
+              component="a"
+              href={url}
+              download={fileName(task, index)}
+              aria-label={`Download image ${place}`}
+              variant="default"
+              pos="absolute"
+              bottom={8}
+              right={8}
+            >
+              <IconDownload size={16} />
+            </ActionIcon>
+          </Box>
+        );
+      })}
+    </SimpleGrid>
+  );
+}
+
+/** Saves the one image of a task; in a grid each has a link of its own. */
+export function Download({ task, compact = false }: { readonly task: TaskDetail; readonly compact?: boolean }) {
+  const [image, ...others] = task.images;
+  if (image === undefined || others.length > 0) return null;
+  return (
+    <Button
+      component="a"
+      href={image.url}
+      download={fileName(task, 0)}
+      leftSection={<IconDownload size={compact ? 14 : 16} />}
+      {...(compact ? { variant: 'default', size: 'xs' } : {})}
+    >
+      Download
+    </Button>
+  );
+}
+
+function fileName({ id, images }: TaskDetail, index: number): string {
+  const type = images[index]?.content_type.split('/')[1] ?? 'png';
+  return `${id}${images.length > 1 ? `-${index + 1}` : ''}.${type}`;
+}
