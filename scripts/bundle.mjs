@@ -1,8 +1,11 @@
 // Makes one file each of the API and the worker, dist/bin/api.js and dist/bin/worker.js, with what they import: some
-// 2,000 files are not looked for and read at every start (docs/decisions, 2026-11-22-bundles).
+// 2,000 files are not looked for and read at every start (docs/decisions, 2026-11-22-bundles). Then each is started once
+// for the compiled form that later starts load in place of compiling.
+import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { ROOT } from './prepare.mjs';
+import { writeCodeCaches } from './code-cache.mjs';
 
 /** They bring machine code, or are looked for at run time. */
 const LEFT_OUTSIDE = ['sharp', '@node-rs/argon2', 'dejavu-fonts-ttf', 'swagger-ui-dist'];
@@ -14,9 +17,10 @@ const OPTIONAL = [
   /^pg-native$/,
 ];
 
-const input = Object.fromEntries(
-  ['api', 'worker'].map((role) => [role, join(ROOT, 'dist', 'apps', role, 'src', 'main.js')]),
-);
+const ROLES = ['api', 'worker'];
+const FOLDER = join(ROOT, 'dist', 'bin');
+
+const input = Object.fromEntries(ROLES.map((role) => [role, join(ROOT, 'dist', 'apps', role, 'src', 'main.js')]));
 const bundle = await rolldown({
   input,
   platform: 'node',
@@ -30,10 +34,28 @@ const bundle = await rolldown({
   },
 });
 await bundle.write({
-  dir: join(ROOT, 'dist', 'bin'),
-  format: 'esm',
+  dir: FOLDER,
+  // V8 keeps the compiled form of scripts, not of modules; load-bundle.mjs calls each file as the function it then is.
+  format: 'cjs',
+  banner: '(function (exports, require, module, __filename, __dirname) {',
+  footer: '})',
+  // A script has no import() of its own.
+  dynamicImportInCjs: false,
+  // Without any other character a file takes a byte for each in memory, not two. Comments are copied as they are.
+  charset: 'ascii',
+  comments: false,
   keepNames: true,
   minify: false,
+  // What an earlier build compiled must never be taken for what this one made.
   cleanDir: true,
-  chunkFileNames: 'chunks/[name]-[hash].js',
+  entryFileNames: '[name].cjs',
+  chunkFileNames: 'chunks/[name]-[hash].cjs',
 });
+await copyFile(join(ROOT, 'scripts', 'load-bundle.mjs'), join(FOLDER, 'load-bundle.mjs'));
+for (const role of ROLES) {
+  await writeFile(
+    join(FOLDER, `${role}.js`),
+    `import { loadBundle } from './load-bundle.mjs';\n\nloadBundle('${role}.cjs');\n`,
+  );
+}
+await writeCodeCaches(FOLDER, ROLES);

@@ -137,7 +137,8 @@ export async function ensureBuilt(tell = say) {
   const sources = digest([
     ...filesIn(join(ROOT, 'apps')).filter((file) => !file.startsWith(pages)),
     ...filesIn(join(ROOT, 'libs')),
-    ...['.swcrc', 'package.json', 'package-lock.json', join('scripts', 'bundle.mjs')].map((name) => join(ROOT, name)),
+    ...['.swcrc', 'package.json', 'package-lock.json'].map((name) => join(ROOT, name)),
+    ...['bundle.mjs', 'code-cache.mjs', 'load-bundle.mjs'].map((name) => join(ROOT, 'scripts', name)),
   ]);
   const written = filesIn(pages).filter((file) => !file.includes(join('generated', '')));
   const shared = filesIn(join(ROOT, 'libs', 'contract'));

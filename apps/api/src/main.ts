@@ -27,7 +27,7 @@ process.on('unhandledRejection', (error) => {
 });
 
 if (process.argv[2] === 'openapi') {
-  await import('./openapi.js');
+  void import('./openapi.js').then(({ writeDocuments }) => writeDocuments());
 } else {
   main().catch((error: unknown) => {
     // No logger may exist yet; the settings decide how one is made.

@@ -15,24 +15,27 @@ const SETTINGS = {
   SECRET_KEY: 'the document is made without any',
 };
 
-const app = await NestFactory.create<NestFastifyApplication>(ApiModule.forRoot(SETTINGS), createAdapter(), {
-  preview: true,
-  logger: false,
-  abortOnError: false,
-});
-const documents = { 'openapi.json': openApiDocument(app), 'console-openapi.json': consoleDocument(app) };
+/** Writes both documents, or with `--check` compares them with the committed ones and sets the exit code. */
+export async function writeDocuments(): Promise<void> {
+  const app = await NestFactory.create<NestFastifyApplication>(ApiModule.forRoot(SETTINGS), createAdapter(), {
+    preview: true,
+    logger: false,
+    abortOnError: false,
+  });
+  const documents = { 'openapi.json': openApiDocument(app), 'console-openapi.json': consoleDocument(app) };
 
-for (const [name, document] of Object.entries(documents)) {
-  const lines = `${JSON.stringify(document, null, 2)}\n`;
-  if (!process.argv.includes('--check')) {
-    await writeFile(join(PACKAGE_ROOT, name), lines);
-    continue;
+  for (const [name, document] of Object.entries(documents)) {
+    const lines = `${JSON.stringify(document, null, 2)}\n`;
+    if (!process.argv.includes('--check')) {
+      await writeFile(join(PACKAGE_ROOT, name), lines);
+      continue;
+    }
+    const committed = await readFile(join(PACKAGE_ROOT, name), 'utf8').catch(() => '');
+    const difference = firstDifference(committed.split('\n'), lines.split('\n'));
+    if (difference === undefined) continue;
+    process.stderr.write(`${name} is not what the code says; run: npm run openapi\n${difference}\n`);
+    process.exitCode = 1;
   }
-  const committed = await readFile(join(PACKAGE_ROOT, name), 'utf8').catch(() => '');
-  const difference = firstDifference(committed.split('\n'), lines.split('\n'));
-  if (difference === undefined) continue;
-  process.stderr.write(`${name} is not what the code says; run: npm run openapi\n${difference}\n`);
-  process.exitCode = 1;
 }
 
 function firstDifference(committed: readonly string[], made: readonly string[]): string | undefined {

@@ -1,0 +1,50 @@
+// Loads a bundle as bundle.mjs makes it; copied into dist/bin, from where every API and worker starts. Beside each file
+// stands its code cache, with which V8 need not compile: a start takes half the CPU time. Another version of
+// V8 rejects the cache and compiles, which is slower and nothing else.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { Script } from 'node:vm';
+
+/** What has been loaded, by path. */
+const modules = new Map();
+const require = createRequire(import.meta.url);
+
+/** Runs a file of this folder and what it requires. */
+export function loadBundle(name) {
+  load(join(import.meta.dirname, name));
+}
+
+/** The compiled form of what has been loaded and called so far, by the path of its cache. */
+export function* codeCaches() {
+  for (const [path, { script }] of modules) yield [cacheOf(path), script.createCachedData()];
+}
+
+/** The paths of what has been loaded although its code cache was missing or rejected. */
+export function compiledAnew() {
+  return [...modules].filter(([, { script }]) => script.cachedDataRejected !== false).map(([path]) => path);
+}
+
+function load(path) {
+  const loaded = modules.get(path);
+  if (loaded !== undefined) return loaded.exports;
+  const script = new Script(readFileSync(path, 'latin1'), { filename: path, cachedData: read(cacheOf(path)) });
+  const module = { exports: {}, script };
+  modules.set(path, module);
+  const folder = dirname(path);
+  const requireFrom = (id) => (id.startsWith('.') ? load(join(folder, id)) : require(id));
+  script.runInThisContext()(module.exports, requireFrom, module, path, folder);
+  return module.exports;
+}
+
+function read(path) {
+  try {
+    return readFileSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function cacheOf(path) {
+  return `${path}.cache`;
+}
