@@ -25,6 +25,8 @@ const PROGRAMS = {
   ],
   balancer: ['TEST_HAPROXY', ['haproxy']],
 };
+/** Every file loads its modules anew, much of which is soon garbage: jest and its workers look for it less often. */
+const COLLECT_LESS = ['--max-semi-space-size=64'];
 const stops = [];
 const controller = new AbortController();
 
@@ -190,7 +192,13 @@ function runJest(args, services) {
   return new Promise((resolve, reject) => {
     const jest = spawn(
       process.execPath,
-      [join(ROOT, 'tools', 'node_modules', 'jest', 'bin', 'jest.js'), ...reporters, ...workers, ...args],
+      [
+        ...COLLECT_LESS,
+        join(ROOT, 'tools', 'node_modules', 'jest', 'bin', 'jest.js'),
+        ...reporters,
+        ...workers,
+        ...args,
+      ],
       {
         cwd: ROOT,
         env: { ...testEnvironment(services), DARKROOM_TEST_COUNTS: counts },

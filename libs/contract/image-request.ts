@@ -11,15 +11,11 @@ import {
 import type { Text } from './long-text.js';
 import type { OutputFormat } from './accepted-values.js';
 import { IMAGE_SIZES, RESOLUTIONS } from './pixel-table.js';
+import { RESPONSE_FORMATS, type ResponseFormat } from './response-formats.js';
 import { MAX_PROMPT_LENGTH, textProblem } from './text-rules.js';
 
 /** The model of an edit that names none. */
 export const DEFAULT_IMAGE_MODEL = 'gpt-image-2';
-const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
-export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
-/** What a request that names no `response_format` can be answered with. */
-export const DEFAULT_RESPONSE_FORMATS = ['both', ...RESPONSE_FORMATS] as const;
-export type DefaultResponseFormat = (typeof DEFAULT_RESPONSE_FORMATS)[number];
 const BACKGROUNDS = ['transparent', 'opaque', 'auto'] as const;
 const MAX_USER_LENGTH = 2_048;
 /** OpenAI's own limit. */

@@ -10,10 +10,9 @@ import {
   ImageEditForm,
   ImageEditRequest,
   ImageGenerationRequest,
-  type DefaultResponseFormat,
-  type ResponseFormat,
 } from '#contract/image-request.js';
 import { readFields } from '#contract/request-fields.js';
+import type { DefaultResponseFormat, ResponseFormat } from '#contract/response-formats.js';
 import type { RequestIdentity, RequestMark } from '#tasks/request-identity.js';
 import { newTaskId } from '#tasks/task-id.js';
 import type { TaskCommand } from '#tasks/task.js';
