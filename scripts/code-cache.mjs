@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** Until a bundle is ready; it starts without a cache where this is too short. */
-const READY_MS = 30_000;
+const READY_MS = 60_000;
 const WRITE = 'write';
 
 /** Writes a code cache beside each file that these bundles load at a start. */
