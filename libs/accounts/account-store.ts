@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ulid } from 'ulid';
 import type { Account as StoredAccount } from '#database/generated/client.js';
-import type { DefaultResponseFormat } from '#contract/response-formats.js';
+import type { DefaultResponseFormat } from '#contract/accepted-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { workingKeys } from './api-key.repository.js';
 import { storedResponseFormat } from './api-keys.js';

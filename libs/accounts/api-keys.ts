@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
-import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/response-formats.js';
+import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 
 /** The account that owns everything until accounts are told apart; made by the first migration. */
 export const DEFAULT_ACCOUNT = 'acct_default';

@@ -5,6 +5,13 @@ import { brokenPixelRule, IMAGE_SIZES, parsePixelSize, PIXEL_FORM, type ImageSiz
 export const OUTPUT_FORMATS = ['png', 'jpeg', 'webp', 'gif'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
+/** What `response_format` may name. */
+export const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
+export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
+/** What a request that names no `response_format` can be answered with. */
+export const DEFAULT_RESPONSE_FORMATS = ['both', ...RESPONSE_FORMATS] as const;
+export type DefaultResponseFormat = (typeof DEFAULT_RESPONSE_FORMATS)[number];
+
 /** The values that a model accepts in the fields of an image request whose values differ between models. */
 export interface AcceptedValues {
   /** Of generations. */

@@ -9,9 +9,8 @@ import {
   MAX_REFERENCE_LENGTH,
 } from './image-reference.js';
 import type { Text } from './long-text.js';
-import type { OutputFormat } from './accepted-values.js';
+import { RESPONSE_FORMATS, type OutputFormat, type ResponseFormat } from './accepted-values.js';
 import { IMAGE_SIZES, RESOLUTIONS } from './pixel-table.js';
-import { RESPONSE_FORMATS, type ResponseFormat } from './response-formats.js';
 import { MAX_PROMPT_LENGTH, textProblem } from './text-rules.js';
 
 /** The model of an edit that names none. */

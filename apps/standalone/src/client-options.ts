@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { DEFAULT_RESPONSE_FORMATS } from '#contract/response-formats.js';
+import { DEFAULT_RESPONSE_FORMATS } from '#contract/accepted-values.js';
 import type { ApiKeySettings } from '#accounts/api-keys.js';
 
 /** What of a key suits the client that uses it. */

@@ -1,6 +1,6 @@
 import type { ModelEntry } from '#catalogue/catalogue.js';
 import { AppError } from '#contract/app-error.js';
-import type { DefaultResponseFormat } from '#contract/response-formats.js';
+import type { DefaultResponseFormat } from '#contract/accepted-values.js';
 import type { KeyScope } from '#accounts/api-keys.js';
 import type { TaskCommand } from '#tasks/task.js';
 

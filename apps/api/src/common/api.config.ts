@@ -1,7 +1,7 @@
 import { IsBoolean, IsIn, IsOptional, IsString, IsUrl, ValidateBy } from 'class-validator';
 import ipaddr from 'ipaddr.js';
 import { Setting, Within } from '#config/setting.js';
-import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/response-formats.js';
+import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 
 /** Where the API listens, how it is reached from outside, and how long and how much it accepts. */
 export class ApiConfig {

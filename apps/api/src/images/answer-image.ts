@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AppError } from '#contract/app-error.js';
 import { imageResponse } from '#contract/image-response.js';
-import type { DefaultResponseFormat } from '#contract/response-formats.js';
+import type { DefaultResponseFormat } from '#contract/accepted-values.js';
 import { pollUrl, submittedResponse, taskAcceptance } from '#contract/task-acceptance.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';

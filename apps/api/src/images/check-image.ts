@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import { BASE_VALUES, usualValues, valueProblem } from '#contract/accepted-values.js';
+import { BASE_VALUES, usualValues, valueProblem, type DefaultResponseFormat, type ResponseFormat } from '#contract/accepted-values.js';
 import { assertFields } from '#contract/field-rule.js';
 import {
   AsyncImageEditForm,
@@ -12,7 +12,6 @@ import {
   ImageGenerationRequest,
 } from '#contract/image-request.js';
 import { readFields } from '#contract/request-fields.js';
-import type { DefaultResponseFormat, ResponseFormat } from '#contract/response-formats.js';
 import type { RequestIdentity, RequestMark } from '#tasks/request-identity.js';
 import { newTaskId } from '#tasks/task-id.js';
 import type { TaskCommand } from '#tasks/task.js';

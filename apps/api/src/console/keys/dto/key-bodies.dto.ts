@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsDefined, IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
-import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/response-formats.js';
+import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 import { KEY_SCOPES, type ApiKeyRow, type ApiKeySettings, type KeyScope } from '#accounts/api-keys.js';
 import { BudgetBody } from '../../dto/budget-body.dto.js';
 import { IsLimit, IsWeight } from '../../dto/limit-body.dto.js';

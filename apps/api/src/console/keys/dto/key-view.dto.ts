@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/response-formats.js';
+import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 import { decimalOf } from '#contract/money.js';
 import { KEY_SCOPES, type ApiKeyRow, type KeyScope } from '#accounts/api-keys.js';
 import type { Budget } from '#billing/budgets.js';
