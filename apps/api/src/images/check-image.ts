@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import { BASE_VALUES, usualValues, valueProblem, type DefaultResponseFormat, type ResponseFormat } from '#contract/accepted-values.js';
+import {
+  BASE_VALUES,
+  usualValues,
+  valueProblem,
+  type DefaultResponseFormat,
+  type ResponseFormat,
+} from '#contract/accepted-values.js';
 import { assertFields } from '#contract/field-rule.js';
 import {
   AsyncImageEditForm,
