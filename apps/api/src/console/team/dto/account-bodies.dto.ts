@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsBoolean, IsDefined, IsIn, IsOptional, IsString } from 'class-validator';
 import type { AccountLimits } from '#accounts/account-store.js';
-import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/image-request.js';
+import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 import { BudgetBody } from '../../dto/budget-body.dto.js';
 import { IsLimit, IsWeight } from '../../dto/limit-body.dto.js';
 import { IsName } from '../../dto/name-body.dto.js';

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/image-request.js';
+import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 import { BudgetView, SpendView } from '../../dto/budget-view.dto.js';
 import { LinkView } from './team-views.dto.js';
 import { ListOf } from '../../dto/list-views.dto.js';
