@@ -1,5 +1,5 @@
 import { startPlatform, type Platform } from '../support/platform.js';
-import { startApi } from '../support/processes.js';
+import { startApi, startUnreachedWorker } from '../support/processes.js';
 
 const REQUEST = { model: 'gpt-image-2', resolution: '1k' };
 
@@ -59,3 +59,15 @@ describe('stopping an API process', () => {
     await expect(startApi({ ...platform.settings, SECRET_KEY: undefined })).rejects.toThrow(/SECRET_KEY must be given/);
   }, 60_000);
 });
+
+it('a worker that has never reached Redis ends soon after its grace time', async () => {
+  const worker = await startUnreachedWorker({
+    DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none',
+    REDIS_URL: 'redis://127.0.0.1:1',
+    SECRET_KEY: 'nothing is signed or encrypted with it',
+    SHUTDOWN_GRACE_MS: '500',
+  });
+  const exit = worker.stop();
+  await worker.logged('shutdown.cut_short');
+  expect(await exit).toMatchObject({ code: 1, signal: null });
+}, 60_000);

@@ -50,6 +50,11 @@ export async function startWorker(settings: Settings): Promise<TestProcess> {
   return await start('worker', port, { ...settings, WORKER_HEALTH_PORT: String(port) });
 }
 
+/** Starts a worker that may never reach a service; it says itself when it is ready. */
+export async function startUnreachedWorker(settings: Settings): Promise<TestProcess> {
+  return await start('worker', await freePort(), settings, resolve('dist', 'bin', 'worker.js'));
+}
+
 /** Starts a worker whose provider answers at once with one tiny image, to requests of size `auto` alone. */
 export async function startInstantWorker(settings: Settings): Promise<TestProcess> {
   return await start('worker', await freePort(), settings, resolve('bench', 'instant-worker.mjs'));

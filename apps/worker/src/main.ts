@@ -12,12 +12,16 @@ import { WORKER_CONFIGS } from './worker-configs.js';
 import { WorkerConfig } from './worker.config.js';
 import { WorkerModule } from './worker.module.js';
 
+/** For giving back, after the grace time, what did not fit into it; the compose file waits 10 s longer than the grace time. */
+const GIVE_BACK_MS = 8_000;
+
 async function main(): Promise<void> {
   const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(process.env), { bufferLogs: true });
   if (app.get(EgressConfig).nodeEnv === 'production') refuseGuessableSecrets(app.get(SecretsConfig));
   const logger = app.get(Logger);
   app.useLogger(new NestLogger(logger));
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
+  endInTime(app.get(WorkerConfig).shutdownGraceMs, logger);
   for (const setting of unknownSettings(WORKER_CONFIGS, process.env)) {
     logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });
   }
@@ -32,6 +36,17 @@ async function main(): Promise<void> {
     await health.listen(healthPort, healthHost);
   }
   logger.info('worker.ready', { pid: process.pid, port: healthPort });
+}
+
+/** BullMQ waits for a Redis that it never reached, however long that takes. */
+function endInTime(graceMs: number, logger: Logger): void {
+  const end = (): void => {
+    logger.error('shutdown.cut_short');
+    process.exit(1);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => setTimeout(end, graceMs + GIVE_BACK_MS).unref());
+  }
 }
 
 process.on('unhandledRejection', (error) => {
