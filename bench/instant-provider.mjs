@@ -19,6 +19,6 @@ export const instantProvider = {
   async generate({ width }) {
     if (width !== undefined) throw new Error('the instant provider has one picture: ask for size auto');
     await (LATENCY_MS > 0 ? delay(LATENCY_MS) : setImmediate());
-    return { image: Readable.from([TINY_PNG]), warnings: [] };
+    return { images: [Readable.from([TINY_PNG])], warnings: [] };
   },
 };

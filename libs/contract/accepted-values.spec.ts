@@ -30,7 +30,7 @@ describe('the values that a model accepts', () => {
     const few = { ...BASE_VALUES, sizes: ['1:1'] as const };
     expect(valueProblem(few, 'edit', 'size', '1000x500')).toBeUndefined();
     expect(valueProblem(few, 'edit', 'size', '1000x300')?.message).toMatch(
-      /^size is not valid: the edges must not differ by more than 3:1. It must be one of 1:1, or <width>x<height> with /,
+      /^size is not valid: the aspect ratio must be at most 3:1. It must be one of 1:1, or <width>x<height> with /,
     );
     expect(valueProblem(few, 'edit', 'size', '3:2')?.message).toMatch(/^size must be one of 1:1, or <width>x<height> /);
   });

@@ -103,7 +103,7 @@ export function brokenPixelRule({ width, height }: Pixels): string | undefined {
   const [short, long] = [Math.min(width, height), Math.max(width, height)];
   if (short < MIN_EDGE) return `the shortest edge must be at least ${MIN_EDGE} pixels`;
   if (long > MAX_EDGE) return `the longest edge must be at most ${MAX_EDGE} pixels`;
-  if (long > MAX_RATIO * short) return `the edges must not differ by more than ${MAX_RATIO}:1`;
+  if (long > MAX_RATIO * short) return `the aspect ratio must be at most ${MAX_RATIO}:1`;
   if (width * height > MAX_PIXELS) return `the image must have at most ${MAX_PIXELS} pixels`;
   return undefined;
 }

@@ -52,11 +52,15 @@ function plain(value: unknown): unknown {
 const MAX_NAMES = 32;
 const MAX_NAME_LENGTH = 64;
 
-/** Why a field is ignored, as the beginning of a sentence. Every request knows `resolution`, unless its size is in pixels. */
+/** Of fields that every request knows: why they may have no effect. */
+const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
+  resolution: 'The field resolution has no effect with a size in pixels',
+  output_compression: 'The field output_compression only applies to jpeg and webp',
+};
+
+/** Why a field is ignored, as the beginning of a sentence. */
 export function whyIgnored(name: string): string {
-  return name === 'resolution'
-    ? 'The field resolution means nothing beside a size in pixels'
-    : `The field ${name} is not known here`;
+  return Object.hasOwn(WITHOUT_EFFECT, name) ? (WITHOUT_EFFECT[name] ?? '') : `The field ${name} is not known here`;
 }
 
 /** The value of `x-ignored-params`. */

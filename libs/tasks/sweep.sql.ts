@@ -210,7 +210,7 @@ export async function usageOf(database: Queryable, accountId: string, query: Usa
   const { rows } = await database.query<UsageRow>(
     `WITH counted AS (
        SELECT tasks.status, tasks.cost, tasks.created_at,
-         CASE status WHEN 'completed' THEN COALESCE(jsonb_array_length(images), 1) ELSE 0 END AS images,
+         CASE status WHEN 'completed' THEN GREATEST(jsonb_array_length(images), 1) ELSE 0 END AS images,
          EXTRACT(EPOCH FROM finished_at - tasks.created_at) * 1000 AS ms,
          CASE $5 WHEN 'model' THEN tasks.model WHEN 'provider' THEN tasks.provider ELSE COALESCE(keys.name, api_key_id) END AS name
        FROM tasks LEFT JOIN api_keys AS keys ON $5 = 'key' AND keys.id = api_key_id

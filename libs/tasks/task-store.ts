@@ -121,6 +121,8 @@ export class TaskStore {
     const found = await task.findMany({
       where: {
         ...given({ accountId, status, model, apiKeyId }),
+        // As the index of unfinished tasks says it.
+        ...(status === 'pending' ? { finishedAt: null } : {}),
         createdAt: given({ gte: since, lte: after?.createdAt }),
         // Said twice, because an index can begin at the first form only.
         ...(after && { NOT: { createdAt: after.createdAt, id: { gte: after.id } } }),

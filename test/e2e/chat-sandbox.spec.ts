@@ -168,11 +168,19 @@ describe('a chat without any provider', () => {
     for (const [fields, param] of [
       [{ size: '17:1' }, 'size'],
       [{ image_config: { image_size: '0.5K' } }, 'resolution'],
+      [{ image_config: '16:9' }, 'image_config'],
       [{ strict: true, image_config: { seed: 7 } }, 'image_config.seed'],
     ] as const) {
       const refused = await draw(fields);
       expect([refused.status, await refused.json()]).toMatchObject([400, { error: { param } }]);
     }
+  });
+
+  it('sells nobody an image who asks what it would cost', async () => {
+    const asked = await platform.call('/v1/chat/completions?dry_run=true', {
+      body: { ...ask('a red fox'), model: 'gpt-image-2' },
+    });
+    expect([asked.status, await asked.json()]).toMatchObject([400, { error: { param: 'dry_run' } }]);
   });
 
   it('draws in a stream, with comments while it waits', async () => {

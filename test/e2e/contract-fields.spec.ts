@@ -227,9 +227,10 @@ describe('fields', () => {
     expect(response.headers.get('x-ignored-params')).toBeNull();
   });
 
-  it('that mean nothing for the format are refused by a strict request only', async () => {
+  it('that have no effect on the format are named, and refused by a strict request', async () => {
     const lossless = { output_format: 'png', output_compression: 80 };
-    expect((await generate(lossless, `${GENERATIONS}/async`)).status).toBe(202);
+    const made = await generate(lossless, `${GENERATIONS}/async`);
+    expect([made.status, made.headers.get('x-ignored-params')]).toEqual([202, 'output_compression']);
     expect(await problem(await generate({ ...lossless, strict: true }))).toBe(
       bad('unsupported_parameter', 'output_compression'),
     );
@@ -246,6 +247,9 @@ describe('fields', () => {
     expect(await problem(await edit({ markup: 'x' }))).toBe(refused);
     expect(await problem(await platform.call(EDITS, { body: form }))).toBe(refused);
     expect((await generate({ markup: null })).status).toBe(200);
+    const unquoted = bad('unsupported_parameter', 'dry_run');
+    expect(await problem(await generate({ dry_run: true }))).toBe(unquoted);
+    expect(await problem(await edit({ dry_run: false }))).toBe(unquoted);
   });
 
   it('unknown to us are ignored and named, however odd their names are', async () => {

@@ -112,7 +112,7 @@ describe('sizes', () => {
     const made = await generate({ size: '128x128', resolution: '8k' });
     expect(made.headers.get('x-ignored-params')).toBe('resolution');
     expect((await taskOf(made)).warnings).toContain(
-      'The field resolution means nothing beside a size in pixels and was ignored.',
+      'The field resolution has no effect with a size in pixels and was ignored.',
     );
     expect((await generate({ size: '1:1', resolution: '8k' })).status).toBe(400);
     const strict = await generate({ size: '1024x1024', resolution: '1k', strict: true });
@@ -173,7 +173,9 @@ describe('sizes', () => {
       for (const refused of [await generate({ size }, GENERATIONS, no), await elsewhere(platform.key, size)]) {
         const { message, ...rest } = await problem(refused);
         expect(rest).toMatchObject({ status: 400, code: 'invalid_value', param: 'size' });
-        expect(message).toMatch(/^size must be one of auto, 1:1, .*, 9:21$/);
+        expect(message).toMatch(
+          /^size must be one of auto, 1:1, .*, 9:21; sizes in pixels are turned off for this API key$/,
+        );
       }
     }
     expect((await elsewhere(yes, '1024x1024')).status).toBe(200);

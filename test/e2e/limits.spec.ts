@@ -147,7 +147,12 @@ describe('limits of a key', () => {
     expect(refused?.headers.get('ratelimit-policy')).toBe('"account-polls";q=30;w=60');
     expect(refused?.headers.get('x-ratelimit-limit-requests')).toBe('30');
     expect(await refused?.json()).toMatchObject({
-      error: { code: 'rate_limit_exceeded', message: 'The account of this API key is limited to 30 polls per minute.' },
+      error: {
+        code: 'rate_limit_exceeded',
+        message: expect.stringMatching(
+          /^The account of this API key is limited to 30 status checks per minute\. Try again in \d+ s\.$/,
+        ),
+      },
     });
 
     platform.worker.kill('SIGSTOP');

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { appendFile, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startChild, type Child } from '#embedded/child.js';
@@ -113,6 +113,12 @@ it('is found healthy by the doctor, and lends the keys command its database', as
   expect(found.output).not.toMatch(/^fail/m);
   expect(found.output.match(/^ok {4}/gm)?.length).toBeGreaterThanOrEqual(10);
   expect(found.code).toBe(0);
+  const rejected = join(folder, 'rejected.yaml');
+  await writeFile(rejected, 'providers: {}\nmodels: 3\n');
+  const wrong = await run(process.execPath, [MAIN, 'doctor'], { env: { MODELS_FILE: rejected } });
+  expect(wrong.output.match(/^fail .*/gm)).toEqual([
+    expect.stringMatching(/^fail {2}models .*rejected.yaml can't be used/),
+  ]);
   const nothing = join(folder, 'nothing');
   const alone = await run(process.execPath, [MAIN, 'doctor'], { env: { DATA_DIR: nothing } });
   expect(alone.output.match(/^fail .*/gm)).toEqual([expect.stringContaining(`nothing runs on ${nothing}`)]);

@@ -73,13 +73,23 @@ export function combinationProblems(sent: ReadonlyMap<string, unknown>, asynchro
   return problems;
 }
 
-/** What a request says to no effect: what nobody knows, and a resolution beside a size in pixels. Null says nothing. */
+/** A right compression of what has none: without a format, it is a PNG. */
+export function losesCompression(sent: ReadonlyMap<string, unknown>): boolean {
+  const [value, format] = [sent.get('output_compression'), sent.get('output_format')];
+  const isRight = Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 100;
+  return isRight && (format === undefined || format === null || format === 'png');
+}
+
+/** What a request says to no effect: what nobody knows, what its format has not, a resolution beside pixels. Null says nothing. */
 export function ignoredOf(fields: readonly Field[], sent: ReadonlyMap<string, unknown>): string[] {
   const size = sent.get('size');
   const isPixels = typeof size === 'string' && /^[1-9]\d*x[1-9]\d*$/.test(size);
   return [...sent.keys()].filter(
     (name) =>
-      sent.get(name) !== null && (!fields.some((field) => field.name === name) || (name === 'resolution' && isPixels)),
+      sent.get(name) !== null &&
+      (!fields.some((field) => field.name === name) ||
+        (name === 'resolution' && isPixels) ||
+        (name === 'output_compression' && losesCompression(sent))),
   );
 }
 

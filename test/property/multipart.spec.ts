@@ -4,7 +4,7 @@ import { answerOf, contractError, type Answer, type ContractError } from '../sup
 import { startPlatform, type Platform } from '../support/platform.js';
 import { expectUnharmed } from '../support/unharmed.js';
 import { problem, problemsOf, type Field } from './field.js';
-import { combinationProblems, FORM_FIELDS, REFUSED_PROMPT, strictProblems } from './image-fields.js';
+import { combinationProblems, FORM_FIELDS, losesCompression, REFUSED_PROMPT, strictProblems } from './image-fields.js';
 import { JPEG, PNG, WEBP } from './references.js';
 
 const EDITS = '/v1/images/edits/async';
@@ -107,7 +107,8 @@ describe('multipart edits', () => {
           }
           // Beside a size in pixels a resolution is ignored, whatever it is.
           const isPixels = /^[1-9]\d{0,8}x[1-9]\d{0,8}$/.test(String(sent.get('size')));
-          const ignored = isPixels && sent.delete('resolution') ? [...names, 'resolution'] : names;
+          const ignored = isPixels && sent.delete('resolution') ? [...names, 'resolution'] : [...names];
+          if (losesCompression(sent)) ignored.push('output_compression');
           const allowed = [
             ...problemsOf(FORM_FIELDS, sent),
             ...combinationProblems(sent, true),

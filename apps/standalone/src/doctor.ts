@@ -4,6 +4,8 @@ import { ConfigError, loadConfig } from '#config/load-config.js';
 import { pendingMigrations } from '#database/migrate.js';
 import { OpenIdProvider } from '#accounts/openid-provider.js';
 import type { OpenIdRefusal } from '#accounts/openid-refusal.js';
+import { CatalogueConfig } from '#catalogue/catalogue.config.js';
+import { readCatalogue } from '#catalogue/catalogue-source.js';
 import { SignInConfig } from '#accounts/sign-in.config.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
@@ -47,6 +49,7 @@ function checksOf(env: Environment, config: StandaloneConfig, running: Running):
     ...postgresChecks(config, running),
     ...redisChecks(config, running),
     ['storage', () => storage(env, config)],
+    ['models', () => models(env, running)],
     ['public url', () => publicUrl(config, running)],
   ];
 }
@@ -163,6 +166,12 @@ async function storage(env: Environment, { dataDir }: StandaloneConfig): Promise
   const [config] = loadConfig([StorageConfig], { ...env, DATA_DIR: new DataFolder(dataDir).path });
   await (await createObjectStore(config)).check();
   return config.storage === 's3' ? `bucket ${config.s3Bucket}` : `${config.dataDir}/objects`;
+}
+
+function models(env: Environment, { modelsFile }: Running): string {
+  const [config] = loadConfig([CatalogueConfig], { ...env, MODELS_FILE: modelsFile });
+  const { models } = readCatalogue(config, env);
+  return `${models.size} in ${modelsFile ?? 'the built-in catalog'}`;
 }
 
 async function publicUrl(config: StandaloneConfig, { url }: Running): Promise<string> {

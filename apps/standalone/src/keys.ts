@@ -201,7 +201,11 @@ function recipeText(name: string, address: string, key: string): string {
   if (recipe === undefined) return '';
   const { client, where, env, fields } = recipe;
   const lines = env === true ? fields.map(([variable, value]) => `${variable}=${value}`).join('\n') : textTable(fields);
-  return `Enter in ${client} (${where}):\n\n${lines}\n\nMore: docs/clients.md`;
+  const { hostname } = new URL(URL.canParse(address) ? address : 'http://unknown');
+  const warning = /^(localhost|127\.|\[::1\])/.test(hostname)
+    ? `\n\nA client in a container can't reach ${hostname}: use an address that works from there, as PUBLIC_URL, too.`
+    : '';
+  return `Enter in ${client} (${where}):\n\n${lines}${warning}\n\nMore: docs/clients.md`;
 }
 
 function revoked({ name, id }: ApiKeyRow): string {

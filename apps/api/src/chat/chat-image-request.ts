@@ -46,14 +46,18 @@ export function imageRequest(chat: ChatRequest): ChatImageRequest {
 /** A chat shows one image, however many its model makes of an image request. Throws AppError `integer_above_max_value`. */
 function onlyOne(options: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (Number.isInteger(options['n']) && Number(options['n']) > 1) {
-    throw new AppError('integer_above_max_value', 'n must be at most 1', { param: 'n' });
+    const text = 'n must be at most 1: a chat makes one image; /v1/images/generations makes several';
+    throw new AppError('integer_above_max_value', text, { param: 'n' });
   }
   return options;
 }
 
 /** What is no option keeps its full name, by which the caller is told that it was ignored. */
 function imageConfig(config: unknown): Readonly<Record<string, unknown>> {
-  if (typeof config !== 'object' || config === null) return {};
+  if (config === undefined || config === null) return {};
+  if (typeof config !== 'object' || Array.isArray(config)) {
+    throw new AppError('invalid_type', 'image_config must be an object', { param: 'image_config' });
+  }
   const nameOf = (name: string): string =>
     CONFIG_NAMES[name] ?? (OPTIONS.includes(name) ? name : `image_config.${name}`);
   return Object.fromEntries(Object.entries(config).map(([name, option]) => [nameOf(name), option]));

@@ -11,7 +11,7 @@ export function DescribeChat(): MethodDecorator {
       summary: 'Chat',
       description:
         'Passed on to the provider of the model, and its answer back, byte for byte; every field of OpenAI may be sent. ' +
-        'With an image model, the answer is a generated image: a link as Markdown in `content`, and the same link in ' +
+        'With an image model, the last user message is the prompt, earlier messages do not count, and the answer is a generated image: a link as Markdown in `content`, and the same link in ' +
         '`images` of the message (of the delta, in a stream).',
     }),
     ApiBody({ type: ChatCompletionBody }),

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { assertScope } from '../auth/caller.js';
 import { goneSignal } from '../common/gone-signal.js';
 import { AcceptImage } from '../images/accept-image.js';
 import { nameTask } from '../images/answer-parts.js';
+import { isDryRun } from '../images/quote-image.js';
 import { RequestLimits } from '../limits/limit-requests.js';
 import { AnswerInChat } from './answer-in-chat.js';
 import type { ChatRequest } from './chat-request.js';
@@ -23,6 +25,7 @@ export class DrawInChat {
   async draw(request: FastifyRequest, reply: FastifyReply, chat: ChatRequest): Promise<void> {
     try {
       assertScope(callerOf(request), 'images');
+      assertNoQuote(request);
       await this.limits.admit('submits', callerOf(request), reply);
       request.body = imageRequest(chat);
       const accepted = await this.accept.generation(request, false, goneSignal(reply));
@@ -33,4 +36,11 @@ export class DrawInChat {
       throw inChat(error);
     }
   }
+}
+
+/** Whoever asks for a price must not be sold an image. Throws AppError `unsupported_parameter`. */
+function assertNoQuote(request: FastifyRequest): void {
+  if (!isDryRun(request)) return;
+  const text = 'A chat has no quote: send the image request to /v1/images/generations?dry_run=true.';
+  throw new AppError('unsupported_parameter', text, { param: 'dry_run' });
 }

@@ -39,10 +39,15 @@ export class ErrorFilter implements ExceptionFilter {
   private notFound(request: FastifyRequest, reply: FastifyReply): AppError {
     const methods = this.routes.methodsOf(request.url);
     if (methods.length === 0 || methods.includes(request.method)) {
-      return new AppError('unknown_url', 'There is nothing at this address. Check the base address and the path.');
+      const text =
+        'This address is not part of the API. Check the base URL and the path; GET / links the API reference.';
+      return new AppError('unknown_url', text);
     }
     void reply.header('allow', methods.join(', '));
-    return new AppError('method_not_allowed', `This address does not take ${request.method}.`);
+    return new AppError(
+      'method_not_allowed',
+      `This address does not take ${request.method}, only ${methods.join(', ')}.`,
+    );
   }
 
   private report(error: AppError, request: FastifyRequest): void {

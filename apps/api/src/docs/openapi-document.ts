@@ -19,7 +19,7 @@ const LICENSE = { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' };
 /** What the groups of operations are for, in the order in which readers want them. */
 const TAGS = {
   Images: 'Generate and edit images, and wait for them or not.',
-  Tasks: 'What became of a request.',
+  Tasks: 'The state and the result of a request.',
   Chat: 'Chats with the models of providers, and images for clients that only chat.',
   Models: 'What a key may use.',
   Uploads: 'Reference images for several requests.',

@@ -38,6 +38,7 @@ import {
   assertIgnorable,
   assertNoPixels,
   editCommand,
+  fieldsWithoutEffect,
   generationCommand,
   normalizeSpelling,
   type CommandContext,
@@ -82,7 +83,7 @@ export class CheckImage {
     const ignored = [...unknown, ...normalizeSpelling(fields)];
     assertIgnorable(ignored);
     if (!(caller.allowPixelSize ?? this.config.allowPixelSize)) assertNoPixels(fields, this.rules.sizesOf(fields));
-    this.assertAll('generation', fields, caller, asynchronous);
+    ignored.push(...this.assertAll('generation', fields, caller, asynchronous));
     const found = await this.references.find(fields.image_urls ?? [], caller.accountId, generationParam);
     const upload = this.references.upload(newTaskId(), signal);
     return orDiscard(upload, async () => {
@@ -111,7 +112,7 @@ export class CheckImage {
     const { request: fields, ignored: unknown } = readFields<AsyncImageEditRequest>(requestClass, request.body);
     const ignored = [...unknown, ...normalizeSpelling(fields)];
     assertIgnorable(ignored);
-    this.assertAll('edit', fields, caller, asynchronous);
+    ignored.push(...this.assertAll('edit', fields, caller, asynchronous));
     const references = fields.images.map(({ image_url }) => image_url);
     const masks = fields.mask === undefined ? [] : [fields.mask.image_url];
     const found = await this.references.find(references, caller.accountId, editParam);
@@ -144,7 +145,7 @@ export class CheckImage {
       const { request: fields, ignored: texts } = readFields<AsyncImageEditForm>(requestClass, coerceTexts(form.texts));
       const ignored = [...texts, ...form.ignored, ...normalizeSpelling(fields)];
       assertIgnorable(ignored);
-      this.assertAll('edit', fields, caller, asynchronous);
+      ignored.push(...this.assertAll('edit', fields, caller, asynchronous));
       if (form.images.length === 0) {
         throw new AppError('missing_required_parameter', "Missing required parameter: 'image'.", { param: 'image' });
       }
@@ -158,8 +159,16 @@ export class CheckImage {
     });
   }
 
-  /** Also brings what the model decides into the fields: its own name in place of an alias, and its usual values. */
-  private assertAll(action: TaskCommand['action'], fields: ImageFields, caller: Caller, asynchronous: boolean): void {
+  /**
+   * Also brings what the model decides into the fields: its own name in place of an alias, and its usual values. Answers the
+   * names of fields that have no effect.
+   */
+  private assertAll(
+    action: TaskCommand['action'],
+    fields: ImageFields,
+    caller: Caller,
+    asynchronous: boolean,
+  ): string[] {
     const { name, aliases, accepts = BASE_VALUES } = this.rules.modelOf(fields) ?? {};
     assertFields(fields, (field, value) => valueProblem(accepts, action, field, value));
     const usual = usualValues(accepts, action);
@@ -168,6 +177,7 @@ export class CheckImage {
     fields.output_format ??= usual.outputFormat;
     assertCombination(fields, caller, asynchronous, aliases);
     this.rules.assertCallback(fields.callback_url);
+    return fieldsWithoutEffect(fields);
   }
 
   private signsOf(

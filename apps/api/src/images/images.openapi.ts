@@ -48,7 +48,7 @@ export function DescribeAsyncGeneration(): MethodDecorator {
     ApiOperation({
       operationId: 'generateImageAsync',
       summary: 'Generate an image without waiting',
-      description: 'Answered at once with the id of the task, which is polled or followed.',
+      description: 'Answers at once with the id of a task to poll or follow.',
     }),
     ApiBody({ type: AsyncImageGenerationRequest }),
     DescribeQuote(),

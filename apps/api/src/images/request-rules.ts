@@ -17,9 +17,6 @@ interface NamedModel {
   readonly model?: unknown;
 }
 
-/** Formats to which `output_compression` applies. */
-const COMPRESSED: readonly string[] = ['jpeg', 'webp'];
-
 /** What an image request is checked against besides its own form. */
 @Injectable()
 export class RequestRules {
@@ -34,7 +31,11 @@ export class RequestRules {
     const model = modelOf(this.source.current, 'image', name);
     if (model !== undefined) return model;
     const served = imageModelsOf(this.source.current).join(', ');
-    throw new AppError('model_not_found', `The model does not exist; available: ${served}`, { param: 'model' });
+    const text =
+      modelOf(this.source.current, 'chat', name) === undefined
+        ? `The model does not exist; available: ${served}`
+        : `The model is for chats (/v1/chat/completions); image models: ${served}`;
+    throw new AppError('model_not_found', text, { param: 'model' });
   }
 
   /** The sizes besides pixels that the model accepts; those of the contract, if there is no such model. */
@@ -57,10 +58,6 @@ export class RequestRules {
     if (options.strict !== true) return;
     const [unknown] = options.ignored ?? [];
     if (unknown !== undefined) throw notExact(`${whyIgnored(unknown)}.`, unknown);
-    const { outputFormat, outputCompression } = options;
-    if (!COMPRESSED.includes(outputFormat) && outputCompression !== null) {
-      throw notExact(`output_compression means nothing for ${outputFormat}.`, 'output_compression');
-    }
     const catalogue = this.source.current;
     const ask = { ...options, action, images: inputs.length, mask: mask !== null };
     const routes = findModel(catalogue, model)?.ranks.flat() ?? [];
@@ -82,5 +79,6 @@ export class RequestRules {
 }
 
 function notExact(what: string, param: string): AppError {
-  return new AppError('unsupported_parameter', `${what} With strict: true nothing is adapted or left out.`, { param });
+  const text = `${what} With strict: true nothing is adapted or left out: change the field, or leave strict out.`;
+  return new AppError('unsupported_parameter', text, { param });
 }

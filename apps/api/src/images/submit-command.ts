@@ -113,23 +113,30 @@ export function normalizeSpelling(fields: AskedSize): string[] {
 /** Throws AppError `invalid_value` for a generation's size in pixels; what is no text is left to other rules. */
 export function assertNoPixels({ size }: AskedSize, sizes: readonly ImageSize[] = IMAGE_SIZES): void {
   if (typeof size !== 'string' || sizes.some((one) => one === size)) return;
-  throw new AppError('invalid_value', `size must be one of ${sizes.join(', ')}`, { param: 'size' });
+  const text = `size must be one of ${sizes.join(', ')}; sizes in pixels are turned off for this API key`;
+  throw new AppError('invalid_value', text, { param: 'size' });
 }
 
-/** Change what is generated: without them, another image than the one that was ordered would be paid for. */
-const NOT_TO_IGNORE: readonly string[] = ['markup'];
+/** Without these, an image would be paid for that nobody ordered: another one, or one that was only to be quoted. */
+const NOT_TO_IGNORE: Readonly<Record<string, string>> = {
+  markup: 'markup is not supported yet, and the image would be another one without it.',
+  dry_run: 'dry_run belongs in the query: add ?dry_run=true to the address.',
+};
 
 /** Throws AppError `unsupported_parameter` for a field that nobody honors yet and that cannot be ignored. */
 export function assertIgnorable(ignored: readonly string[]): void {
-  const name = ignored.find((field) => NOT_TO_IGNORE.includes(field));
+  const name = ignored.find((field) => Object.hasOwn(NOT_TO_IGNORE, field));
   if (name === undefined) return;
-  throw new AppError(
-    'unsupported_parameter',
-    `${name} is not supported yet, and the image would be another one without it.`,
-    {
-      param: name,
-    },
-  );
+  throw new AppError('unsupported_parameter', NOT_TO_IGNORE[name] ?? name, { param: name });
+}
+
+/** Formats to which `output_compression` applies. */
+const COMPRESSED: readonly string[] = ['jpeg', 'webp'];
+
+/** Names of checked fields that mean nothing beside the others. */
+export function fieldsWithoutEffect({ output_format, output_compression }: ImageFields): string[] {
+  const isLost = output_compression !== undefined && !COMPRESSED.includes(output_format ?? '');
+  return isLost ? ['output_compression'] : [];
 }
 
 function isPixelSize(size: unknown): boolean {

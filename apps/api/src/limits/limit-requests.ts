@@ -82,11 +82,13 @@ export class RequestLimits {
     if (reply !== undefined) tell(tightest, reply);
     if (refused === undefined) return;
     const { whose, limit, kind, resetSeconds } = refused;
-    throw new AppError('rate_limit_exceeded', `${whose} is limited to ${limit} ${kind} per minute.`, {
-      retryAfter: resetSeconds,
-    });
+    const text = `${whose} is limited to ${limit} ${WORDS[kind] ?? kind} per minute. Try again in ${resetSeconds} s.`;
+    throw new AppError('rate_limit_exceeded', text, { retryAfter: resetSeconds });
   }
 }
+
+/** What people call them. */
+const WORDS: Readonly<Record<string, string>> = { submits: 'image requests', polls: 'status checks' };
 
 interface Standing extends Limit {
   /** Requests that may follow; below 0 for one that was too many. */

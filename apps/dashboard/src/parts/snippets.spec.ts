@@ -31,6 +31,14 @@ it('sends files and the mask to the edits, whatever they are called', () => {
   expect(Python).toContain('mask=open("mask.png", "rb")');
 });
 
+it('asks for further options under their names', () => {
+  const options = { output_format: 'webp', output_compression: 40 };
+  const { curl, Node, Python } = snippetsOf({ ...request, options }, 'sk-1', 'http://host');
+  expect(curl).toContain('"output_format": "webp",\n    "output_compression": 40,');
+  expect(Node).toContain('  output_format: "webp",\n  output_compression: 40,');
+  expect(Python).toContain('    output_format="webp",\n    output_compression=40,');
+});
+
 it('asks for several images and prints all of their links', () => {
   const { curl, Node, Python } = snippetsOf({ ...request, n: 3 }, 'sk-1', 'http://host');
   expect(curl).toContain('"n": 3');

@@ -7,6 +7,8 @@ export interface SnippetRequest {
   readonly quality?: string;
   /** Images, if it is more than one. */
   readonly n?: number;
+  /** Further options, by their names in the API. */
+  readonly options?: Readonly<Record<string, string | number>>;
   /** Names of the files to edit; none: a new image. */
   readonly files?: readonly string[];
   /** Name of the file of the mask. */
@@ -115,8 +117,9 @@ function editOf(request: SnippetRequest): RequestParts {
 }
 
 /** The link that the samples show is asked for: keys and deployments have other defaults. */
-function fieldsOf({ model, prompt, size, resolution, quality, n }: SnippetRequest): Field[] {
-  const all = { model, prompt, size, resolution, quality, n: n === 1 ? undefined : n, response_format: 'url' };
+function fieldsOf({ model, prompt, size, resolution, quality, n, options }: SnippetRequest): Field[] {
+  const images = n === 1 ? undefined : n;
+  const all = { model, prompt, size, resolution, quality, n: images, ...options, response_format: 'url' };
   return Object.entries(all).filter((entry): entry is Field => entry[1] !== undefined && entry[1] !== '');
 }
 

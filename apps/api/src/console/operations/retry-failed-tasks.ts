@@ -90,8 +90,8 @@ export function retryView({ retried, refused }: RetryOutcome, next: string | nul
 /** Why failures of a kind are not retried; null where they are. */
 export function whyNot(code: string): string | null {
   if (isWorthRetrying(code)) return null;
-  if (code === 'moderation_blocked') return 'The provider refused what was asked for, and would again.';
-  return 'The request itself was at fault, and would fail again.';
+  if (code === 'moderation_blocked') return 'The provider rejected the prompt or an image, and would reject it again.';
+  return 'The request was invalid, and would fail again.';
 }
 
 /** The order, when it may be given again. Throws AppError. */

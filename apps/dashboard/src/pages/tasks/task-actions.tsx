@@ -36,7 +36,8 @@ export function Cancel({ task }: { readonly task: TaskRow }) {
         onConfirm={() => cancel.mutate()}
         onClose={ask.close}
       >
-        No image is delivered. If a provider has already started, it may finish anyway, and you may still be charged.
+        No image will be delivered. If a provider has already started, it may finish anyway, and you may still be
+        charged.
       </Confirm>
     </>
   );

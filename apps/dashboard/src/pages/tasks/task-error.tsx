@@ -7,7 +7,7 @@ export function TaskError({ task }: { readonly task: TaskDetail }) {
   if (task.status === 'cancelled')
     return (
       <Alert color="gray" variant="light" title="Task canceled">
-        No image is delivered. The cost is shown in the task’s details.
+        No image was delivered. The cost is shown in the task’s details.
       </Alert>
     );
   return (

@@ -224,9 +224,18 @@ function labelOf(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ');
 }
 
+/** Options that change nothing about the image. */
+const UNSHOWN: readonly string[] = ['partial_images', 'user'];
+
 function requestOf(task: TaskDetail) {
-  const { quality, n } = task.options;
+  const { quality, n, ...others } = task.options;
   const count = task.reference_images;
+  const options = Object.entries(others).filter(
+    (entry): entry is [string, string | number] =>
+      (typeof entry[1] === 'string' || typeof entry[1] === 'number') &&
+      !UNSHOWN.includes(entry[0]) &&
+      entry[1] !== 'png',
+  );
   return {
     model: task.model,
     prompt: task.prompt,
@@ -234,6 +243,7 @@ function requestOf(task: TaskDetail) {
     ...(task.resolution === null ? {} : { resolution: task.resolution }),
     ...(typeof quality === 'string' ? { quality } : {}),
     ...(typeof n === 'number' ? { n } : {}),
+    options: Object.fromEntries(options),
     files: Array.from({ length: count }, (_, index) => (count === 1 ? 'image.png' : `image-${index + 1}.png`)),
     ...(task.masked ? { mask: MASK_FILE } : {}),
   };

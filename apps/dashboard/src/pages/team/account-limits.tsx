@@ -33,12 +33,7 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
     },
   });
   const save = useMutation({
-    mutationFn: (fields: Fields) =>
-      onSave({
-        weight: fields.weight === '' ? null : Number(fields.weight),
-        ...limitsOf((name) => (fields[name] === '' ? null : Number(fields[name]))),
-        default_response_format: fields.default_response_format === '' ? null : fields.default_response_format,
-      }),
+    mutationFn: (fields: Fields) => onSave(changesOf(account, fields)),
     onSuccess: onClose,
   });
   return (
@@ -64,6 +59,19 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
         <ResponseFormatField field={form.getInputProps('default_response_format')} usual="installation" />
       </SimpleGrid>
     </FormDialog>
+  );
+}
+
+/** What was touched alone: the rest may have changed elsewhere meanwhile, and the audit log tells what was set. */
+function changesOf({ limits, default_response_format }: AccountRow, fields: Fields): AccountChange {
+  const before = { ...limits, default_response_format };
+  const after = {
+    weight: fields.weight === '' ? 1 : Number(fields.weight),
+    ...limitsOf((name) => (fields[name] === '' ? null : Number(fields[name]))),
+    default_response_format: fields.default_response_format === '' ? null : fields.default_response_format,
+  };
+  return Object.fromEntries(
+    Object.entries(after).filter(([name, value]) => value !== before[name as keyof typeof before]),
   );
 }
 
