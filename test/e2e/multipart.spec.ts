@@ -124,7 +124,7 @@ describe('POST /v1/images/edits', () => {
       ['notes', Buffer.from('hello'), 'notes.txt'],
     ]);
     expect(response.status).toBe(200);
-    expect(response.headers.get('x-ignored-params')).toBe('seed, notes');
+    expect(response.headers.get('x-ignored-params')).toBe('seed, notes, output_compression');
   });
 
   const file: Part = ['image', Buffer.from('not an image, whatever it is called'), 'a.png'];

@@ -90,7 +90,7 @@ export function retryView({ retried, refused }: RetryOutcome, next: string | nul
 /** Why failures of a kind are not retried; null where they are. */
 export function whyNot(code: string): string | null {
   if (isWorthRetrying(code)) return null;
-  if (code === 'moderation_blocked') return 'The provider rejected the prompt or an image, and would reject it again.';
+  if (code === 'moderation_blocked') return 'The provider rejected the prompt or an image, and would again.';
   return 'The request was invalid, and would fail again.';
 }
 
