@@ -176,7 +176,11 @@ async function apply(client: pg.Client, migration: Migration, options: MigrateOp
     if (index === undefined) await changeTables(client, sql, options);
     else await createIndex(client, index, sql);
   } catch (error) {
-    await client.query('UPDATE "_prisma_migrations" SET logs = $2 WHERE id = $1', [id, describe(error)]);
+    // One that never got its tables has left nothing to settle.
+    await client.query(
+      'UPDATE "_prisma_migrations" SET logs = $2, rolled_back_at = CASE WHEN $3 THEN now() END WHERE id = $1',
+      [id, describe(error), isLockTimeout(error)],
+    );
     throw new MigrationError(`The migration ${name} failed: ${describe(error)}`, { cause: error });
   }
   await client.query('UPDATE "_prisma_migrations" SET finished_at = now(), applied_steps_count = 1 WHERE id = $1', [
@@ -193,10 +197,14 @@ async function changeTables(client: pg.Client, sql: string, options: MigrateOpti
       await client.query(`${limit}\n${sql}`);
       return;
     } catch (error) {
-      if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE || left === 0) throw error;
+      if (!isLockTimeout(error) || left === 0) throw error;
       await delay(500);
     }
   }
+}
+
+function isLockTimeout(error: unknown): boolean {
+  return (error as { code?: string }).code === LOCK_NOT_AVAILABLE;
 }
 
 /** Waits as long as it takes for transactions that began earlier: nobody waits behind it. An earlier try may have left half an index. */
