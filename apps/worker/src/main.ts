@@ -8,12 +8,14 @@ import { refuseGuessableSecrets, SecretsConfig } from '#secrets/secrets.config.j
 import { Logger } from '#telemetry/logger.js';
 import { NestLogger } from '#telemetry/nest-logger.js';
 import { HealthServer } from './health-server.js';
+import { Leases } from './images/leases.js';
 import { WORKER_CONFIGS } from './worker-configs.js';
 import { WorkerConfig } from './worker.config.js';
 import { WorkerModule } from './worker.module.js';
 
 /** For giving back, after the grace time, what did not fit into it; the compose file waits 10 s longer than the grace time. */
 const GIVE_BACK_MS = 8_000;
+const LOOK_MS = 1_000;
 
 async function main(): Promise<void> {
   const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(process.env), { bufferLogs: true });
@@ -21,7 +23,7 @@ async function main(): Promise<void> {
   const logger = app.get(Logger);
   app.useLogger(new NestLogger(logger));
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
-  endInTime(app.get(WorkerConfig).shutdownGraceMs, logger);
+  endInTime(app.get(WorkerConfig).shutdownGraceMs, app.get(Leases), logger);
   for (const setting of unknownSettings(WORKER_CONFIGS, process.env)) {
     logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });
   }
@@ -38,14 +40,15 @@ async function main(): Promise<void> {
   logger.info('worker.ready', { pid: process.pid, port: healthPort });
 }
 
-/** BullMQ waits for a Redis that it never reached, however long that takes. */
-function endInTime(graceMs: number, logger: Logger): void {
+/** BullMQ waits for a Redis that it never reached, however long that takes. A task in hand, whose image may be paid, is waited for. */
+function endInTime(graceMs: number, leases: Leases, logger: Logger): void {
   const end = (): void => {
+    if (leases.size > 0) return;
     logger.error('shutdown.cut_short');
     process.exit(1);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => setTimeout(end, graceMs + GIVE_BACK_MS).unref());
+    process.once(signal, () => setTimeout(() => setInterval(end, LOOK_MS).unref(), graceMs + GIVE_BACK_MS).unref());
   }
 }
 
