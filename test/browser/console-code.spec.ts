@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { gradientImage } from '#images/sample-images.fixture.js';
-import { openScreen, type Screen } from '../support/chromium.js';
+import { giveSession, openScreen, type Screen } from '../support/chromium.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
@@ -34,11 +34,8 @@ models:
 `,
     );
     platform = await startPlatform({ MODELS_FILE: join(folder, 'models.yaml') });
-    const [name = '', value = ''] = (await signInFirstAdmin(platform)).cookie!.split('=');
     screen = await openScreen(platform.url);
-    await page()
-      .context()
-      .addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }]);
+    await giveSession(screen, (await signInFirstAdmin(platform)).cookie);
   });
   afterAll(async () => {
     await screen.close();

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
-import { openScreen, type Screen } from '../support/chromium.js';
+import { giveSession, openScreen, type Screen } from '../support/chromium.js';
 import { signInFirstAdmin, type Browser } from '../support/console.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
@@ -25,11 +25,8 @@ describe('pictures in the console’s lists', () => {
   beforeAll(async () => {
     platform = await startPlatform();
     ada = await signInFirstAdmin(platform);
-    const [name = '', value = ''] = ada.cookie!.split('=');
     screen = await openScreen(platform.url);
-    await page()
-      .context()
-      .addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }]);
+    await giveSession(screen, ada.cookie);
     for (const prompt of ['kept', 'missing', 'expired'])
       await ada.ask('/pictures', { body: { model: 'gpt-image-2', prompt: `${prompt} ${HOSTILE}`, resolution: '1k' } });
     await ada.ask('/pictures', { body: { model: 'gpt-image-2', prompt: 'refused [[fault=moderation]]' } });

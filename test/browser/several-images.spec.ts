@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openScreen, type Screen } from '../support/chromium.js';
-import { linkToken, PASSWORD } from '../support/console.js';
+import { giveSession, openScreen, type Screen } from '../support/chromium.js';
+import { signInFirstAdmin } from '../support/console.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 describe('several images of a task in a browser', () => {
@@ -22,12 +22,8 @@ models:
     await writeFile(join(folder, 'models.yaml'), models);
     platform = await startPlatform({ MODELS_FILE: join(folder, 'models.yaml') });
     screen = await openScreen(platform.url);
-    await page().goto(`/console/first-run#token=${await linkToken(platform, { purpose: 'first_admin' })}`);
-    await page().getByLabel('Your name').fill('Ada');
-    await page().getByLabel('Email').fill('ada@example.org');
-    await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
-    await button('Create account').click();
-    await page().getByRole('link', { name: 'Playground' }).click();
+    await giveSession(screen, (await signInFirstAdmin(platform)).cookie);
+    await page().goto('/console/playground');
   });
   afterAll(async () => {
     await screen.close();

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { openScreen, type Screen } from '../support/chromium.js';
+import { giveSession, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import type { Platform } from '../support/platform.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
@@ -196,11 +196,8 @@ describe('webhooks and the audit log in a browser', () => {
        VALUES ('whe_gone', 'acct_default', 'https://gone.example/', '{image.task.failed}', now(), 'gone')`,
     );
     const mo = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
-    const [name = '', value = ''] = mo.cookie!.split('=');
     await page().context().clearCookies();
-    await page()
-      .context()
-      .addCookies([{ name, value, domain: '127.0.0.1', path: '/console' }]);
+    await giveSession(screen, mo.cookie);
     await open('/webhooks');
     await page().getByText('Disabled (HTTP 410)').waitFor();
     await delivery(/Delivered Test/)
