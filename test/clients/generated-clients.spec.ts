@@ -8,7 +8,7 @@ import { inFolder, runScript, type Outcome } from './clients.js';
 import { makeSampleFiles } from './sample-files.js';
 
 const FOLDER = resolve('test', 'clients', 'node', 'generated');
-const GENERATE_TIMEOUT_MS = 120_000;
+const GENERATE_TIMEOUT_MS = 200_000;
 /** The steps, and how many images each sends besides a mask. */
 const STEPS = { generation: 0, edit: 1, link: 1, files: 2, poll: 0 };
 const NAMES = Object.keys(STEPS);
@@ -35,7 +35,7 @@ describe('generated clients', () => {
     platform = await started;
     files = await makeSampleFiles();
     await generated;
-  }, 180_000);
+  }, 240_000);
   afterAll(async () => {
     await platform.close();
     await provider.close();

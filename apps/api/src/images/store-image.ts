@@ -8,6 +8,13 @@ import { StorageError, type ObjectStore } from '#storage/object-store.js';
 
 export type Bytes = AsyncIterable<Buffer> | Iterable<Buffer>;
 
+/** Sees an image while it arrives, and may throw AppError to refuse it. */
+export interface ImageWatch {
+  take(piece: Buffer, type: InputType): void;
+  /** All has been taken. */
+  end(type: InputType): void;
+}
+
 /** What an image is stored as, and what it is watched for meanwhile. */
 export interface StoreRequest {
   readonly key: string;
@@ -17,14 +24,13 @@ export interface StoreRequest {
   readonly signal: AbortSignal;
   /** Sees all bytes. */
   readonly hash?: Hash | undefined;
-  /** Sees every piece as it comes, and may throw AppError to refuse the image. */
-  readonly watch?: (piece: Buffer, type: InputType) => void;
+  readonly watch?: ImageWatch;
 }
 
 /**
  * Stores an image while it arrives; nothing of it is held in memory but the piece on its way. The first bytes decide
  * what it is, whatever its sender calls it, and its structure is watched on the way.
- * Throws AppError: unsupported_image_media_type, invalid_image_file, the limit's error, what `watch` throws, or
+ * Throws AppError: unsupported_image_media_type, invalid_image_file, the limit's error, what the watch throws, or
  * server_is_overloaded when the store fails. Then nothing is left behind.
  */
 export async function storeImage(
@@ -36,9 +42,12 @@ export async function storeImage(
   const { head, type } = await readHead(pieces, request.param);
   const contentType = contentTypeOf(type);
   const structure = new FileWatch(type);
-  const watch = (piece: Buffer): void => {
-    blaming(request.param, () => structure.take(piece));
-    request.watch?.(piece, type);
+  const watch = {
+    take: (piece: Buffer): void => {
+      blaming(request.param, () => structure.take(piece));
+      request.watch?.take(piece, type);
+    },
+    end: () => request.watch?.end(type),
   };
   const body = Readable.from(watched(head, pieces, watch), { objectMode: false });
   try {
@@ -81,14 +90,15 @@ async function readHead(
 async function* watched(
   head: Buffer,
   pieces: AsyncGenerator<Buffer, undefined>,
-  watch: (piece: Buffer) => void,
+  watch: { take(piece: Buffer): void; end(): void },
 ): AsyncGenerator<Buffer> {
-  watch(head);
+  watch.take(head);
   yield head;
   for await (const piece of pieces) {
-    watch(piece);
+    watch.take(piece);
     yield piece;
   }
+  watch.end();
 }
 
 /** The caller is told which of the images it was. */

@@ -15,7 +15,7 @@ import { BodyHold, BodyMemory } from '../common/fastify/body-memory.js';
 import { sourceOf } from '../common/fastify/json-body.js';
 import { formsOnly } from '../common/fastify/server.js';
 import { storeImage } from '../images/store-image.js';
-import { pixelWatch } from './pixel-watch.js';
+import { PixelWatch } from './pixel-watch.js';
 import { FILE_PART, readUploadForm } from './upload-form.js';
 import { UploadsConfig } from './uploads.config.js';
 
@@ -59,7 +59,7 @@ export class KeepImage {
           param: FILE_PART,
           limit: { bytes: MAX_KEPT_IMAGE_BYTES, error: tooLarge },
           signal,
-          watch: pixelWatch(),
+          watch: new PixelWatch(),
         }),
       );
       signal.throwIfAborted();

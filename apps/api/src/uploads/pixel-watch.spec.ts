@@ -1,4 +1,4 @@
-import { pixelWatch } from './pixel-watch.js';
+import { PixelWatch } from './pixel-watch.js';
 
 /** A JPEG that declares 30,000 x 30,000 pixels after so many bytes of metadata. */
 function jpeg(metadata: number): Buffer {
@@ -12,14 +12,24 @@ function jpeg(metadata: number): Buffer {
   return Buffer.concat([Buffer.from('ffd8', 'hex'), ...segments, frame, Buffer.alloc(100_000)]);
 }
 
-describe('pixelWatch', () => {
+describe('PixelWatch', () => {
   it.each([1, 7, 65_536, Infinity])('refuses what declares too many pixels, in pieces of %d bytes', (step) => {
     for (const image of [jpeg(0), jpeg(60_000), jpeg(180_000)]) {
-      const watch = pixelWatch();
+      const watch = new PixelWatch();
       expect(() => {
-        for (let at = 0; at < image.length; at += step) watch(image.subarray(at, at + step), 'jpeg');
+        for (let at = 0; at < image.length; at += step) watch.take(image.subarray(at, at + step), 'jpeg');
       }).toThrow(expect.objectContaining({ code: 'image_too_large' }) as Error);
     }
+  });
+
+  it('refuses what declares too many pixels in its last piece, however little that is', () => {
+    const image = jpeg(180_000).subarray(0, -99_000);
+    const watch = new PixelWatch();
+    watch.take(image.subarray(0, 180_000), 'jpeg');
+    watch.take(image.subarray(180_000), 'jpeg');
+    expect(() => {
+      watch.end('jpeg');
+    }).toThrow(expect.objectContaining({ code: 'image_too_large' }) as Error);
   });
 
   it('H1: a head in pieces of one byte is gathered, not copied at every one', () => {
@@ -27,8 +37,8 @@ describe('pixelWatch', () => {
     // Copied at each, eight of them would be 270 GB.
     expect(() => {
       for (let time = 0; time < 8; time++) {
-        const watch = pixelWatch();
-        for (let at = 0; at < head.length; at++) watch(head.subarray(at, at + 1), 'jpeg');
+        const watch = new PixelWatch();
+        for (let at = 0; at < head.length; at++) watch.take(head.subarray(at, at + 1), 'jpeg');
       }
     }).not.toThrow();
   });

@@ -3,6 +3,7 @@ import { declaredPixels } from '#images/declared-pixels.js';
 import { ImageError } from '#images/image-error.js';
 import { assertInputPixels } from '#images/pixel-limits.js';
 import type { InputType } from '#images/sniff.js';
+import type { ImageWatch } from '../images/store-image.js';
 import { FILE_PART } from './upload-form.js';
 
 /** Where an image says how large it is, unless there is an odd amount of metadata before it. */
@@ -10,24 +11,31 @@ const MAX_HEAD_BYTES = 262_144;
 /** By how much it must have grown to be looked at again. */
 const LOOK_AGAIN = 1.2;
 
-/**
- * Refuses an image by the pixels it declares, soon after they have arrived. What they really are, its task finds out.
- * What it returns throws AppError.
- */
-export function pixelWatch(): (piece: Buffer, type: InputType) => void {
-  let head: Buffer = Buffer.alloc(0);
-  let size = 0;
-  let nextLook = 0;
-  let over = false;
-  return (piece, type) => {
-    if (over) return;
-    head = withPiece(head, size, piece);
-    size += piece.length;
-    if (size < nextLook) return;
+/** Refuses an image by the pixels it declares, soon after they have arrived. What they really are, its task finds out. */
+export class PixelWatch implements ImageWatch {
+  private head: Buffer = Buffer.alloc(0);
+  private size = 0;
+  private nextLook = 0;
+  private over = false;
+
+  take(piece: Buffer, type: InputType): void {
+    if (this.over) return;
+    this.head = withPiece(this.head, this.size, piece);
+    this.size += piece.length;
+    if (this.size < this.nextLook) return;
     // However small the pieces are, few looks at what has come reach its end.
-    nextLook = size * LOOK_AGAIN;
-    const pixels = declaredPixels(head.subarray(0, size), type);
-    over = pixels !== undefined || size > MAX_HEAD_BYTES;
+    this.nextLook = this.size * LOOK_AGAIN;
+    this.look(type);
+  }
+
+  /** What came after the last look was too little for another one. */
+  end(type: InputType): void {
+    if (!this.over) this.look(type);
+  }
+
+  private look(type: InputType): void {
+    const pixels = declaredPixels(this.head.subarray(0, this.size), type);
+    this.over = pixels !== undefined || this.size > MAX_HEAD_BYTES;
     if (pixels === undefined) return;
     try {
       assertInputPixels(pixels.width, pixels.height);
@@ -35,7 +43,7 @@ export function pixelWatch(): (piece: Buffer, type: InputType) => void {
       if (!(error instanceof ImageError)) throw error;
       throw new AppError(error.code, error.message, { param: FILE_PART, cause: error });
     }
-  };
+  }
 }
 
 /** The first `size` bytes and the piece, in a buffer that doubles when they need more. */

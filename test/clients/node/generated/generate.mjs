@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const FOLDER = import.meta.dirname;
-const STEP_TIMEOUT_MS = 60_000;
+const STEP_TIMEOUT_MS = 100_000;
 
 async function run(program, ...args) {
   const options = { cwd: FOLDER, timeout: STEP_TIMEOUT_MS };
