@@ -203,10 +203,20 @@ function runJest(args, services) {
         cwd: ROOT,
         env: { ...testEnvironment(services), DARKROOM_TEST_COUNTS: counts },
         stdio: ['ignore', 'inherit', 'inherit'],
+        // A group of its own, so that its workers end with it.
+        detached: true,
       },
     );
-    controller.signal.addEventListener('abort', () => jest.kill('SIGTERM'));
-    if (controller.signal.aborted) jest.kill('SIGTERM');
+    const stop = () => {
+      if (jest.pid === undefined) return;
+      try {
+        process.kill(-jest.pid, 'SIGTERM');
+      } catch (error) {
+        if (error.code !== 'ESRCH') throw error;
+      }
+    };
+    controller.signal.addEventListener('abort', stop);
+    if (controller.signal.aborted) stop();
     jest.once('error', reject);
     jest.once('exit', async (code) => {
       const counted = await readFile(counts, 'utf8').then(JSON.parse, () => ({ passed: 0, failed: 1 }));

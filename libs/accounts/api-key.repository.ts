@@ -133,13 +133,20 @@ export class ApiKeyRepository {
     return { ...key, ...settings };
   }
 
-  /** Revokes the key with this id or prefix; one that is revoked already keeps its time. Answers like `update`. */
-  async revoke(idOrPrefix: string, accountId = DEFAULT_ACCOUNT): Promise<ApiKeyRow | 'unknown' | 'ambiguous'> {
-    const key = await this.find(idOrPrefix, accountId, this.prisma);
-    if (typeof key === 'string') return key;
-    const data = { revokedAt: new Date() };
-    await this.prisma.apiKey.updateMany({ where: { id: key.id, accountId, revokedAt: null }, data });
-    return await this.find(key.id, accountId, this.prisma);
+  /**
+   * Revokes the key with this id or prefix, and says whether that changed anything: one that is revoked already keeps
+   * its time. 'unknown' and 'ambiguous' as `update`.
+   */
+  async revoke(
+    idOrPrefix: string,
+    accountId = DEFAULT_ACCOUNT,
+  ): Promise<{ key: ApiKeyRow; changed: boolean } | 'unknown' | 'ambiguous'> {
+    const found = await this.find(idOrPrefix, accountId, this.prisma);
+    if (typeof found === 'string') return found;
+    const where = { id: found.id, accountId, revokedAt: null };
+    const { count } = await this.prisma.apiKey.updateMany({ where, data: { revokedAt: new Date() } });
+    const key = await this.find(found.id, accountId, this.prisma);
+    return typeof key === 'string' ? key : { key, changed: count > 0 };
   }
 
   /**

@@ -40,7 +40,8 @@ describe('the audit log in the console', () => {
     const { key } = await mo.ask<{ key: { id: string } }>('/keys', { body: { name: 'mobile app' } });
     await mo.ask(`/keys/${key.id}`, { method: 'PATCH', body: { name: 'phone', scopes: ['images'] } });
     await mo.ask(`/keys/${key.id}/rotate`, { body: { overlap_hours: 2 } });
-    await mo.ask(`/keys/${key.id}/revoke`, { method: 'POST' });
+    // The second one changes nothing, and leaves no entry.
+    for (let time = 0; time < 2; time++) await mo.ask(`/keys/${key.id}/revoke`, { method: 'POST' });
     const { id } = await ada.ask<{ id: string }>('/webhooks/endpoints', {
       body: { url: 'https://example.org/hook?token=secret-of-the-receiver', events: ['image.task.failed'] },
     });

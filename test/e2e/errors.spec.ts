@@ -184,7 +184,8 @@ describe('errors', () => {
     const exposed = (await platform.call('/v1/models')).headers.get('access-control-expose-headers');
     expect(exposed).toBe(
       'x-request-id, x-task-id, location, retry-after, retry-after-ms, x-should-retry, ' +
-        'idempotency-replayed, x-ignored-params, preference-applied, openai-processing-ms',
+        'idempotency-replayed, x-ignored-params, preference-applied, openai-processing-ms, ' +
+        'x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests',
     );
   });
 

@@ -70,9 +70,9 @@ it('revokes by id or prefix, keeps the first time, and does not revive a revoked
   const { id, key, prefix } = await keys.create({ name: 'team' });
   const revoked = await keys.revoke(prefix);
   if (typeof revoked === 'string') throw new Error(revoked);
-  expect(revoked.id).toBe(id);
-  expect(await keys.revoke(id)).toEqual(revoked);
-  expect(await keys.list()).toEqual([revoked]);
+  expect(revoked).toMatchObject({ key: { id }, changed: true });
+  expect(await keys.revoke(id)).toEqual({ key: revoked.key, changed: false });
+  expect(await keys.list()).toEqual([revoked.key]);
   expect(await keys.ensure(key, 'again')).toEqual({ id, created: false, revoked: true });
 });
 

@@ -78,6 +78,7 @@ describe('budgets by npm run keys', () => {
     await run('account', '--budget', '9', ...c);
     await run('account', '--budget', 'none', ...c);
     await run('revoke', id, ...c);
+    expect(await run('revoke', id, ...c)).toContain('was revoked before; nothing changed');
     await run('list', ...c);
     await run('account', ...c);
     await expect(run('revoke', 'key_none', ...c)).rejects.toThrow('no key');

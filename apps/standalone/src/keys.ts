@@ -135,9 +135,9 @@ class KeyCommands {
 
   async revoke(target: string, account: string): Promise<void> {
     await this.open(account, async ({ keys, note }) => {
-      const key = found(await keys.revoke(target, account), target);
-      await note('key.revoked', key.id, { name: key.name });
-      this.say(revoked(key));
+      const { key, changed } = found(await keys.revoke(target, account), target);
+      if (changed) await note('key.revoked', key.id, { name: key.name });
+      this.say(changed ? revoked(key) : `The key "${key.name}" (${key.id}) was revoked before; nothing changed.`);
     });
   }
 
@@ -190,7 +190,7 @@ function tellHowToRaise(account: string): (error: unknown) => never {
   };
 }
 
-function found(result: ApiKeyRow | 'unknown' | 'ambiguous', target: string): ApiKeyRow {
+function found<T extends object>(result: T | 'unknown' | 'ambiguous', target: string): T {
   if (result === 'unknown') throw new SetupError(`There is no key with the id or prefix ${target}.`);
   if (result === 'ambiguous') throw new SetupError(`Several keys begin with ${target}; name one by its id.`);
   return result;

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 const EXPOSED = [
   ...['x-request-id', 'x-task-id', 'location', 'retry-after', 'retry-after-ms', 'x-should-retry'],
   ...['idempotency-replayed', 'x-ignored-params', 'preference-applied', 'openai-processing-ms'],
+  ...['x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests'],
 ].join(', ');
 const METHODS = 'GET, HEAD, POST, OPTIONS';
 const PREFLIGHT_SECONDS = '86400';

@@ -90,10 +90,11 @@ export class AccountKeys {
     return { key: await this.view(who, made.id), secret: made.key };
   }
 
-  async revoke(who: Manager, id: string): Promise<KeyView> {
+  /** `changed` is false of a key that was revoked before. */
+  async revoke(who: Manager, id: string): Promise<{ key: KeyView; changed: boolean }> {
     const row = await this.find(who, id);
-    await this.keys.revoke(row.id, who.accountId);
-    return await this.view(who, row.id);
+    const outcome = await this.keys.revoke(row.id, who.accountId);
+    return { key: await this.view(who, row.id), changed: typeof outcome === 'object' && outcome.changed };
   }
 
   private async rows(who: Manager, transaction?: Transaction): Promise<ApiKeyRow[]> {

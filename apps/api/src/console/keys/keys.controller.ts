@@ -62,8 +62,8 @@ export class KeysController {
   @HttpCode(200)
   @ApiResponse({ status: 200, type: KeyView })
   async revoke(@Session() session: Session, @Param() { id }: IdParam): Promise<KeyView> {
-    const key = await this.keys.revoke(session, id);
-    await this.audit.record(session, 'key.revoked', key.id, { name: key.name });
+    const { key, changed } = await this.keys.revoke(session, id);
+    if (changed) await this.audit.record(session, 'key.revoked', key.id, { name: key.name });
     return key;
   }
 }
