@@ -27,6 +27,7 @@ const mayImport = {
   accounts: [...below, 'database', 'secrets'],
   webhooks: [...below, 'redis', 'queue', 'database', 'secrets', 'accounts'],
   tasks: [...below, 'redis', 'queue', 'database', 'storage', 'webhooks', 'billing'],
+  health: [...below, 'database', 'queue', 'storage'],
   uploads: [...below, 'database', 'storage', 'tasks', 'accounts'],
   answers: [...below, 'queue', 'storage', 'tasks'],
 };

@@ -79,14 +79,19 @@ export async function migrate(databaseUrl: string, folder: string, options: Migr
   }
 }
 
-/** Names that are in the folder and not yet in the database. Throws MigrationError for a failed or edited one. */
+/**
+ * Names that are in the folder and not yet in the database. Throws MigrationError for a failed or edited one of the
+ * folder. Those of a later version are not looked at: while they are applied, this version goes on.
+ */
 export async function pendingMigrations(database: Queryable, folder: string): Promise<string[]> {
   const migrations = await readMigrations(folder);
+  const names = new Set(migrations.map(({ name }) => name));
   const table = await database.query<{ known: boolean }>(
     `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS known`,
   );
   const applied = table.rows[0]?.known === true ? await readApplied(database) : [];
-  return pendingOf(migrations, applied).map(({ name }) => name);
+  const ours = applied.filter(({ migration_name }) => names.has(migration_name));
+  return pendingOf(migrations, ours).map(({ name }) => name);
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {

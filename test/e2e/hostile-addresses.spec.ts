@@ -5,6 +5,9 @@ import { FaultProxy } from '../support/fault-proxy.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi } from '../support/processes.js';
 
+const TIME: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
+const OK = { state: 'ok', since: TIME, checked_at: TIME };
+
 interface Schema {
   readonly $ref?: string;
   readonly type?: string;
@@ -154,7 +157,8 @@ describe('addresses that nobody of good will writes', () => {
         return response.status === 503;
       };
       expect(await waitUntil(isAway, { timeoutMs: 30_000, everyMs: 100 })).toBe(true);
-      expect(JSON.parse(answer)).toEqual({ status: 'not ready', reasons: ['database'] });
+      const found: unknown = expect.objectContaining({ database: { ...OK, state: 'failing' }, queue: OK });
+      expect(JSON.parse(answer)).toEqual({ status: 'not ready', reasons: ['database'], dependencies: found });
       await api.logged('readiness.lost');
       line.fault = 'pass';
       expect(await waitUntil(async () => !(await isAway()), { timeoutMs: 30_000, everyMs: 100 })).toBe(true);

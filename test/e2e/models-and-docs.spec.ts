@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
+const TIME: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
+const OK = { state: 'ok', since: TIME, checked_at: TIME };
+
 describe('models, health and documents', () => {
   let platform: ApiPlatform;
 
@@ -46,7 +49,10 @@ describe('models, health and documents', () => {
     const alive = await platform.call('/healthz', { key: null });
     expect([alive.status, await alive.json()]).toEqual([200, { status: 'ok' }]);
     const ready = await platform.call('/readyz', { key: null });
-    expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready', reasons: [] }]);
+    expect([ready.status, await ready.json()]).toEqual([
+      200,
+      { status: 'ready', reasons: [], dependencies: { database: OK, migrations: OK, queue: OK, storage: OK } },
+    ]);
   });
 
   it('is not ready, and says why, when a migration is missing', async () => {
@@ -62,7 +68,11 @@ describe('models, health and documents', () => {
     expect(status).toBe(503);
     expect(await platform.api.logged('readiness.lost')).toMatchObject({ code: 'migrations' });
     expect(platform.api.output()).toContain('migrations are not applied');
-    expect(body).toEqual({ status: 'not ready', reasons: ['migrations'] });
+    expect(body).toEqual({
+      status: 'not ready',
+      reasons: ['migrations'],
+      dependencies: { database: OK, migrations: { ...OK, state: 'failing' }, queue: OK, storage: OK },
+    });
   });
 
   it('serves the committed OpenAPI document', async () => {

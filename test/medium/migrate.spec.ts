@@ -118,6 +118,15 @@ it('O7: creates an index while the table is written to, and again when an earlie
   ]);
 });
 
+it('lets the version before go on while a later migration is being applied, or has failed', async () => {
+  await write('1_first', 'CREATE TABLE a (id int);');
+  await migrate(database.url, folder);
+  await client.query(
+    `INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('1', 'of a later version', '2_later')`,
+  );
+  expect(await pendingMigrations(client, folder)).toEqual([]);
+});
+
 it('refuses a migration that was edited after it had been applied', async () => {
   await write('1_first', 'CREATE TABLE a (id int);');
   await migrate(database.url, folder);

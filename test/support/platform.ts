@@ -85,6 +85,7 @@ async function prepareRoom(changes: Settings) {
     RATE_CHATS_PER_MINUTE: '0',
     // Faults that one test asks for are not to be felt by the next.
     PROVIDER_FAILURES: '1000',
+    HEALTH_CHECK_INTERVAL_MS: '500',
     ...changes,
   };
   return { database, redis, folder, settings };

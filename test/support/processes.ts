@@ -76,7 +76,7 @@ async function start(
   });
   started.add(child);
   const output = (): string => readFileSync(log, 'utf8');
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://${app === 'api' ? (settings['HOST'] ?? '127.0.0.1') : '127.0.0.1'}:${port}`;
   // A program of its own opens no port, but says when it is ready.
   const isReady = async (): Promise<boolean> =>
     ownScript === undefined ? await answers(`${url}/readyz`) : output().includes(`"${app}.ready"`);

@@ -3,6 +3,7 @@ import { DatabaseConfig } from '#database/database.config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { AccountsConfig } from '#accounts/accounts.config.js';
 import { SignInConfig } from '#accounts/sign-in.config.js';
+import { HealthConfig } from '#health/health.config.js';
 import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { RoutingConfig } from '#routing/routing.config.js';
@@ -25,6 +26,7 @@ export const API_CONFIGS = [
   RedisConfig,
   TasksConfig,
   StorageConfig,
+  HealthConfig,
   EgressConfig,
   SecretsConfig,
   SignInConfig,

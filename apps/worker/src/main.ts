@@ -1,13 +1,10 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { ConfigError, unknownSettings } from '#config/load-config.js';
-import { PrismaService } from '#database/prisma.service.js';
 import { EgressConfig } from '#egress/egress.config.js';
-import { QueueHealth } from '#queue/queue-health.js';
 import { refuseGuessableSecrets, SecretsConfig } from '#secrets/secrets.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { NestLogger } from '#telemetry/nest-logger.js';
-import { HealthServer } from './health-server.js';
 import { Leases } from './images/leases.js';
 import { WORKER_CONFIGS } from './worker-configs.js';
 import { WorkerConfig } from './worker.config.js';
@@ -28,16 +25,7 @@ async function main(): Promise<void> {
     logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });
   }
 
-  const [database, queue, { healthPort, healthHost }] = [
-    app.get(PrismaService),
-    app.get(QueueHealth),
-    app.get(WorkerConfig),
-  ];
-  if (healthPort > 0) {
-    const health = new HealthServer({ database: () => database.ping(), queue: () => queue.check() }, logger);
-    await health.listen(healthPort, healthHost);
-  }
-  logger.info('worker.ready', { pid: process.pid, port: healthPort });
+  logger.info('worker.ready', { pid: process.pid, port: app.get(WorkerConfig).healthPort });
 }
 
 /** BullMQ waits for a Redis that it never reached, however long that takes. A task in hand, whose image may be paid, is waited for. */

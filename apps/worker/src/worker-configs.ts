@@ -1,6 +1,7 @@
 import { CatalogueConfig } from '#catalogue/catalogue.config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { EgressConfig } from '#egress/egress.config.js';
+import { HealthConfig } from '#health/health.config.js';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
 import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
 import { RedisConfig } from '#redis/redis.config.js';
@@ -21,6 +22,7 @@ export const WORKER_CONFIGS = [
   RedisConfig,
   TasksConfig,
   StorageConfig,
+  HealthConfig,
   EgressConfig,
   CatalogueConfig,
   SandboxConfig,

@@ -3,6 +3,7 @@ import { CatalogueModule } from '#catalogue/catalogue.module.js';
 import { ConfigModule } from '#config/config.module.js';
 import type { ProviderRegistry } from './images/provider-registry.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
+import { HealthModule } from './health/health.module.js';
 import { ImagesModule } from './images/images.module.js';
 import { ProviderRegistryModule } from './images/provider-registry.module.js';
 import { MaintenanceModule } from './maintenance/maintenance.module.js';
@@ -21,6 +22,7 @@ export class WorkerModule {
         TelemetryModule.forRoot('worker'),
         CatalogueModule.forRoot(env),
         ProviderRegistryModule.forRoot(registry),
+        HealthModule,
         MaintenanceModule,
         // Nest stops what comes last here first: receivers are told of tasks that end while this worker stops.
         WebhookDeliveryModule,

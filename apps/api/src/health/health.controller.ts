@@ -1,15 +1,19 @@
 import { Controller, Get, Header, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import { Readiness, type ReadinessReport } from '#health/readiness.js';
 import { Public } from '../auth/api-key.guard.js';
+import { Draining } from '../common/draining.js';
 import { DescribeHealth, DescribeReadiness } from './health.openapi.js';
-import { Readiness, type UnreadyReason } from './readiness.js';
 
 /** For load balancers and orchestrators. */
 @ApiTags('Health')
 @Controller()
 export class HealthController {
-  constructor(private readonly readiness: Readiness) {}
+  constructor(
+    private readonly readiness: Readiness,
+    private readonly draining: Draining,
+  ) {}
 
   @Get('healthz')
   @Public()
@@ -23,9 +27,9 @@ export class HealthController {
   @Public()
   @Header('cache-control', 'no-store')
   @DescribeReadiness()
-  async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<{ status: string; reasons: UnreadyReason[] }> {
-    const reasons = await this.readiness.problems();
-    void reply.code(reasons.length === 0 ? 200 : 503);
-    return { status: reasons.length === 0 ? 'ready' : 'not ready', reasons };
+  ready(@Res({ passthrough: true }) reply: FastifyReply): ReadinessReport {
+    const report = this.readiness.report(this.draining.started);
+    void reply.code(report.status === 'ready' ? 200 : 503);
+    return report;
   }
 }

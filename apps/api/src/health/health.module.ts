@@ -1,15 +1,11 @@
 import { Module } from '@nestjs/common';
-import { DatabaseModule } from '#database/database.module.js';
-import { QueueModule } from '#queue/queue.module.js';
-import { StorageModule } from '#storage/storage.module.js';
+import { HealthChecksModule } from '#health/health-checks.module.js';
 import { CommonModule } from '../common/common.module.js';
 import { HealthController } from './health.controller.js';
-import { Readiness } from './readiness.js';
 
 /** `/healthz` and `/readyz`. */
 @Module({
-  imports: [CommonModule, DatabaseModule, QueueModule, StorageModule],
+  imports: [CommonModule, HealthChecksModule],
   controllers: [HealthController],
-  providers: [Readiness],
 })
 export class HealthModule {}

@@ -1,11 +1,36 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiOperation, ApiProperty, ApiResponse } from '@nestjs/swagger';
+import { UNREADY_REASONS, type UnreadyReason } from '#health/readiness.js';
 import { DescribeErrors, PUBLIC, REQUEST_ID_HEADER } from '../common/describe.js';
-import { UNREADY_REASONS, type UnreadyReason } from './readiness.js';
 
 class HealthResponse {
   @ApiProperty({ enum: ['ok'] })
   status!: string;
+}
+
+class DependencyResponse {
+  @ApiProperty({ enum: ['unknown', 'ok', 'failing'], description: '`unknown`: not checked yet.' })
+  state!: string;
+
+  @ApiProperty({ format: 'date-time', description: 'Since when it is in this state.' })
+  since!: string;
+
+  @ApiProperty({ format: 'date-time', type: String, nullable: true, description: 'When it was last checked.' })
+  checked_at!: string | null;
+}
+
+class DependenciesResponse {
+  @ApiProperty({ description: 'Postgres.' })
+  database!: DependencyResponse;
+
+  @ApiProperty({ description: 'Whether the database has the tables of this version.' })
+  migrations!: DependencyResponse;
+
+  @ApiProperty({ description: 'Redis.' })
+  queue!: DependencyResponse;
+
+  @ApiProperty({ description: 'The store of images.' })
+  storage!: DependencyResponse;
 }
 
 class ReadinessResponse {
@@ -18,6 +43,9 @@ class ReadinessResponse {
     description: 'What keeps it from being ready; the log says why.',
   })
   reasons!: UnreadyReason[];
+
+  @ApiProperty({ description: 'What the last checks in the background found.' })
+  dependencies!: DependenciesResponse;
 }
 
 /** Documents an answer that is 200 as long as the process can answer at all. */
@@ -39,8 +67,10 @@ export function DescribeReadiness(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
       operationId: 'getReadiness',
-      summary: 'Whether the process can do its work',
-      description: 'Looks at the services it needs; `reasons` names those that keep it from working.',
+      summary: 'Whether the process can answer requests',
+      description:
+        'Reads what checks in the background found. `reasons` names what keeps the process from answering. ' +
+        'Without its queue or its store a process is ready: it answers reads, and rejects what it can’t do.',
       ...PUBLIC,
     }),
     ApiResponse({ status: 200, type: ReadinessResponse, headers: REQUEST_ID_HEADER }),

@@ -1,0 +1,9 @@
+import { Module } from '@nestjs/common';
+import { DatabaseModule } from '#database/database.module.js';
+import { HealthChecksModule } from '#health/health-checks.module.js';
+import { AwaitMigrations } from './await-migrations.js';
+import { Probes } from './probes.js';
+
+/** Probes, and no job before the tables are there. */
+@Module({ imports: [DatabaseModule, HealthChecksModule], providers: [Probes, AwaitMigrations] })
+export class HealthModule {}

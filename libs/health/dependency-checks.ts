@@ -1,0 +1,119 @@
+import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { setTimeout as delay } from 'node:timers/promises';
+import { PrismaService } from '#database/prisma.service.js';
+import { QueueHealth } from '#queue/queue-health.js';
+import type { ObjectStore } from '#storage/object-store.js';
+import { OBJECT_STORE } from '#storage/storage.module.js';
+import { Logger } from '#telemetry/logger.js';
+import { HealthConfig } from './health.config.js';
+import { requireMigrations } from './migrations.js';
+
+/** How long a check may take, in ms. */
+const CHECK_TIMEOUT_MS = 5_000;
+/** A first failure is looked at again after so many ms: one may be a moment without a free connection. */
+const SECOND_LOOK_MS = 1_000;
+
+/** What every process depends on. Anyone may read these words, so they are never an error's. */
+export const DEPENDENCIES = ['database', 'migrations', 'queue', 'storage'] as const;
+export type Dependency = (typeof DEPENDENCIES)[number];
+
+/** Without these a process can't answer what it is asked; what else fails is reported, and the rest goes on. */
+export const NEEDED: ReadonlySet<Dependency> = new Set<Dependency>(['database', 'migrations']);
+
+/** What the last checks of a dependency found. `unknown`: it has not been checked yet. */
+export interface Finding {
+  readonly state: 'unknown' | 'ok' | 'failing';
+  readonly since: Date;
+  readonly checkedAt: Date | undefined;
+}
+
+/**
+ * Checks what the process depends on in the background and remembers what it found, so that a probe reads memory only:
+ * an orchestrator may ask as often as it likes, and a slow store makes no probe slow.
+ */
+@Injectable()
+export class DependencyChecks implements OnModuleInit, OnModuleDestroy {
+  private readonly stopping = new AbortController();
+  private readonly found = new Map<Dependency, Finding>();
+  /** Which checks failed the last time, whether that counts already or not. */
+  private readonly failed = new Set<Dependency>();
+
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly queue: QueueHealth,
+    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+    private readonly config: HealthConfig,
+    private readonly logger: Logger,
+  ) {}
+
+  onModuleInit(): void {
+    const { checkIntervalMs, storeCheckIntervalMs } = this.config;
+    void this.watch('database', () => this.checkDatabase(), checkIntervalMs);
+    void this.watch('queue', () => this.check('queue', this.queue.check()), checkIntervalMs);
+    void this.watch('storage', () => this.check('storage', this.store.check()), storeCheckIntervalMs);
+  }
+
+  /** Before anything closes: what is no longer there then is missing on purpose. */
+  onModuleDestroy(): void {
+    this.stopping.abort();
+  }
+
+  /** What is known of it now. */
+  of(dependency: Dependency): Finding {
+    return this.found.get(dependency) ?? { state: 'unknown', since: STARTED, checkedAt: undefined };
+  }
+
+  private async watch(dependency: Dependency, check: () => Promise<void>, intervalMs: number): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      await check();
+      const pause = this.pauseAfter(dependency, intervalMs);
+      await delay(pause, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  private pauseAfter(dependency: Dependency, intervalMs: number): number {
+    if (!this.failed.has(dependency)) return intervalMs;
+    const counts = this.of(dependency).state === 'failing';
+    return Math.min(intervalMs, counts ? this.config.checkIntervalMs : SECOND_LOOK_MS);
+  }
+
+  /** Without a database, nothing new is known of its migrations. */
+  private async checkDatabase(): Promise<void> {
+    await this.check('database', this.prisma.ping());
+    if (!this.failed.has('database')) await this.check('migrations', requireMigrations(this.prisma.pool));
+  }
+
+  private async check(dependency: Dependency, check: Promise<void>): Promise<void> {
+    const error = await inTime(check).then(
+      () => undefined,
+      (reason: unknown) => reason ?? new Error('failed'),
+    );
+    if (this.stopping.signal.aborted) return;
+    const before = this.of(dependency);
+    const isSecond = this.failed.has(dependency) || before.state === 'unknown';
+    if (error === undefined) this.failed.delete(dependency);
+    else this.failed.add(dependency);
+    const state = error === undefined ? 'ok' : isSecond ? 'failing' : before.state;
+    const now = new Date();
+    this.found.set(dependency, { state, since: state === before.state ? before.since : now, checkedAt: now });
+    if (state === before.state) return;
+    const what = NEEDED.has(dependency) ? 'readiness' : 'dependency';
+    if (state === 'failing') this.logger.warn(`${what}.lost`, { code: dependency, error });
+    else if (before.state === 'failing') this.logger.info(`${what}.restored`, { code: dependency });
+  }
+}
+
+const STARTED = new Date();
+
+async function inTime(check: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('does not answer')), CHECK_TIMEOUT_MS);
+  });
+  try {
+    await Promise.race([check, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

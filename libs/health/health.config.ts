@@ -1,0 +1,20 @@
+import { Setting, Within } from '#config/setting.js';
+
+/** How often a process looks at what it depends on. Probes read what was found and cost nothing. */
+export class HealthConfig {
+  @Setting(
+    'HEALTH_CHECK_INTERVAL_MS',
+    'How often each process checks Postgres and Redis in the background, and a store that failed.',
+    { unit: 'ms' },
+  )
+  @Within(200, 60_000)
+  readonly checkIntervalMs: number = 5_000;
+
+  @Setting(
+    'STORE_CHECK_INTERVAL_MS',
+    'How often each process writes, reads and deletes a small object in a store that works.',
+    { unit: 'ms' },
+  )
+  @Within(200, 86_400_000)
+  readonly storeCheckIntervalMs: number = 60_000;
+}
