@@ -21,7 +21,45 @@ export function balancerProblems(text, compose) {
   const limit = Number(/content-length.* gt (\d+)/.exec(lines.join('\n'))?.[1] ?? 0);
   if (limit < BODY_BYTES) problems.push('bodies of 220 MiB must pass, and larger ones be refused with 413');
   problems.push(...sourceLimitProblems(lines.join('\n')));
-  if (!lines.includes('option httpchk GET /readyz')) problems.push('instances must be checked by /readyz');
+  return [...problems, ...instanceProblems(lines), ...telemetryProblems(lines, compose)];
+}
+
+/** Found by name, as many as there may be; a probe that is late once takes none away. */
+function instanceProblems(lines) {
+  const problems = [];
+  const checks = lines.filter((line) => line.startsWith('option httpchk'));
+  if (checks.length === 0 || checks.some((line) => line !== 'option httpchk GET /readyz'))
+    problems.push('instances must be checked by /readyz');
+  for (const line of lines.filter((one) => one.startsWith('default-server')))
+    if (!(Number(/ fall (\d+)/.exec(line)?.[1]) >= 2))
+      problems.push('fall must be 2 at least: one late probe is no failure');
+  const templates = lines.filter((line) => line.startsWith('server-template'));
+  if (
+    templates.length === 0 ||
+    templates.some((line) => !(Number(/^server-template \w+ (\d+) /.exec(line)?.[1]) >= 100))
+  )
+    problems.push('server-template must have room for 100 instances');
+  const binds = lines.filter((line) => line.startsWith('bind '));
+  if (binds.some((line) => !/^bind "\$\{BALANCER_ADDRESS\}:\d+" v4v6$/.test(line)))
+    problems.push('every bind must take IPv6 and IPv4');
+  return problems;
+}
+
+/** What happened can be seen, and what is secret can't. */
+function telemetryProblems(lines, compose) {
+  const problems = [];
+  const format = lines.find((line) => line.startsWith('log-format')) ?? '';
+  if (format === '') problems.push('requests must be logged');
+  if (
+    /%\[?(\{\+[QE]\})?(?:(?:r|HU|HQ|hr|hrl|url|query)\b|req\.)/.test(format) ||
+    lines.some((line) => /^capture |^option httplog/.test(line))
+  )
+    problems.push('the log must hold no query, which signs links, and no header, which holds keys');
+  if (!lines.includes('http-request use-service prometheus-exporter if { path /metrics }'))
+    problems.push('the Prometheus exporter is missing');
+  const { ports = [], networks = [] } = compose.services.balancer ?? {};
+  if (ports.some((port) => !String(port).endsWith(':8080'))) problems.push('only port 8080 is published');
+  if (!networks.includes('back')) problems.push('a scraper on the network back must reach the exporter');
   return problems;
 }
 

@@ -6,8 +6,8 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { freePort } from './free-port.js';
 
 interface BalancerOptions {
-  /** Of the APIs, on this machine. */
-  readonly ports: readonly number[];
+  /** Of the APIs on this machine; or their common port, found by name like in Docker. */
+  readonly ports: readonly number[] | { readonly nameServer: number; readonly port: number };
   /** The PROXY protocol says who calls. */
   readonly acceptProxy?: boolean;
   readonly env?: Readonly<Record<string, string>>;
@@ -17,19 +17,23 @@ interface BalancerOptions {
 
 export interface TestBalancer {
   readonly port: number;
+  /** What Prometheus reads. */
+  metrics(): Promise<string>;
+  /** The requests it has logged so far. */
+  requests(): Promise<Record<string, unknown>[]>;
   stop(): Promise<void>;
 }
 
 /** HAProxy with the file that we ship, of which only the addresses are others. Throws with its log when it does not serve. */
 export async function startBalancer({ ports, acceptProxy, env, serves }: BalancerOptions): Promise<TestBalancer> {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-balancer-'));
-  const port = await freePort();
+  const [port, metricsPort] = [await freePort(), await freePort()];
   const file = join(folder, 'haproxy.cfg');
-  await writeFile(file, await shippedFile(`127.0.0.1:${port}${acceptProxy === true ? ' accept-proxy' : ''}`, ports));
+  await writeFile(file, await shippedFile(port, metricsPort, acceptProxy === true, ports));
   const log = join(folder, 'haproxy.log');
   const child = await startChild({
     ...{ command: process.env['TEST_HAPROXY'] ?? 'haproxy', args: ['-db', '-f', file], deathSignal: 'SIGKILL' },
-    env: { PATH: process.env['PATH'], SOURCE_CONNECTIONS: '400', SOURCE_REQUESTS: '2000', ...env },
+    env: { PATH: process.env['PATH'], BALANCER_ADDRESS: '127.0.0.1', ...env },
     log,
   });
   const stop = async (): Promise<void> => {
@@ -42,19 +46,40 @@ export async function startBalancer({ ports, acceptProxy, env, serves }: Balance
     await stop();
     throw new Error(`HAProxy does not serve:\n${said}`);
   }
-  return { port, stop };
+  return {
+    port,
+    stop,
+    metrics: async () => await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
+    requests: async () =>
+      (await readFile(log, 'utf8'))
+        .split('\n')
+        .filter((line) => line.startsWith('{"time":'))
+        .map((line) => JSON.parse(line) as Record<string, unknown>),
+  };
 }
 
-async function shippedFile(address: string, ports: readonly number[]): Promise<string> {
+async function shippedFile(
+  port: number,
+  metricsPort: number,
+  acceptProxy: boolean,
+  apis: BalancerOptions['ports'],
+): Promise<string> {
   let text = await readFile('deploy/haproxy.cfg', 'utf8');
-  const servers = ports.map((port, index) => `server api${index} 127.0.0.1:${port}`).join('\n    ');
+  const servers =
+    'nameServer' in apis ? '' : apis.map((at, index) => `server api${index} 127.0.0.1:${at}`).join('\n    ');
   const changes: readonly (readonly [RegExp, string])[] = [
-    [/bind :8080$/m, `bind ${address}`],
-    [/bind :8404$/m, `bind 127.0.0.1:${await freePort()}`],
-    [/server-template .*$/m, servers],
+    [/:8080" v4v6$/m, `:${port}" v4v6${acceptProxy ? ' accept-proxy' : ''}`],
+    [/:8404" v4v6$/m, `:${await freePort()}" v4v6`],
+    [/:8405" v4v6$/m, `:${metricsPort}" v4v6`],
+    ...('nameServer' in apis
+      ? ([
+          [/127\.0\.0\.11:53$/m, `127.0.0.1:${apis.nameServer}`],
+          [/ api:8080 /g, ` api:${apis.port} `],
+        ] as const)
+      : ([[/server-template .*$/gm, servers]] as const)),
   ];
   for (const [from, to] of changes) {
-    if (!from.test(text)) throw new Error(`deploy/haproxy.cfg has no ${from.source}`);
+    if (text.search(from) === -1) throw new Error(`deploy/haproxy.cfg has no ${from.source}`);
     text = text.replace(from, to);
   }
   return text;

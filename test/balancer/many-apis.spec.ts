@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { waitUntil } from '#embedded/wait-until.js';
+import { startBalancer, type TestBalancer } from '../support/balancer.js';
+import { freePort } from '../support/free-port.js';
+import { startNameServer, type NameServer } from '../support/name-server.js';
+
+const COUNT = 14;
+
+// Real: HAProxy with the file we ship, which finds its instances by name. They only say who they are.
+describe('more than ten instances', () => {
+  let port: number;
+  let names: NameServer;
+  let balancer: TestBalancer;
+  const unready = new Set<string>();
+  const apis = new Map<string, Server>();
+  const url = (path = '/'): string => `http://127.0.0.1:${balancer.port}${path}`;
+
+  beforeAll(async () => {
+    port = await freePort();
+    const addresses = Array.from({ length: COUNT }, (_, index) => `127.0.1.${index + 1}`);
+    for (const address of addresses) apis.set(address, await startStandIn(address));
+    names = await startNameServer(addresses);
+    balancer = await startBalancer({
+      ports: { nameServer: names.port, port },
+      env: { BALANCER_ADDRESS: '[::]' },
+      serves: async (at) => (await fetch(`http://127.0.0.1:${at}/`)).ok,
+    });
+  }, 60_000);
+  afterAll(async () => {
+    await balancer.stop();
+    names.stop();
+    for (const api of apis.values()) api.close();
+  });
+
+  async function startStandIn(address: string): Promise<Server> {
+    const server = createServer((request, response) => {
+      const ready = request.url !== '/readyz' || !unready.has(address);
+      response.writeHead(ready ? 200 : 503, { 'x-request-id': `req "of" ${address}`, connection: 'close' });
+      response.end(address);
+    });
+    server.listen(port, address);
+    await once(server, 'listening');
+    return server;
+  }
+
+  /** Who answers so many calls. */
+  async function served(calls: number): Promise<Set<string>> {
+    const found = new Set<string>();
+    for (let call = 0; call < calls; call++) found.add(await (await fetch(url())).text());
+    return found;
+  }
+
+  const isServedBy = async (addresses: readonly string[]): Promise<boolean> => {
+    const found = await served(2 * addresses.length);
+    return found.size === addresses.length && addresses.every((address) => found.has(address));
+  };
+
+  it('Also: finds all of them, one more, and leaves out one that stops, without a failed call', async () => {
+    expect(await waitUntil(() => isServedBy(names.addresses), { timeoutMs: 15_000 })).toBe(true);
+    let going = true;
+    const failed: number[] = [];
+    const traffic = waitUntil(
+      async () => {
+        const { status } = await fetch(url('/work'));
+        if (status !== 200) failed.push(status);
+        return !going;
+      },
+      { timeoutMs: 60_000, everyMs: 5 },
+    );
+    const [first = '', ...others] = names.addresses;
+    const added = '127.0.1.100';
+    apis.set(added, await startStandIn(added));
+    names.addresses = [...names.addresses, added];
+    expect(await waitUntil(() => isServedBy(names.addresses), { timeoutMs: 15_000 })).toBe(true);
+    unready.add(first);
+    expect(await waitUntil(() => isServedBy([...others, added]), { timeoutMs: 15_000 })).toBe(true);
+    apis.get(first)?.close();
+    names.addresses = [...others, added];
+    going = false;
+    await traffic;
+    expect(failed).toEqual([]);
+  }, 60_000);
+
+  it('Also: callers may come by IPv6', async () => {
+    expect((await fetch(`http://[::1]:${balancer.port}/`)).status).toBe(200);
+  });
+
+  it('On call: logs each request without the signature of a link or the key of a caller', async () => {
+    const headers = { authorization: 'Bearer sk-canary-key' };
+    await (await fetch(url('/i/"image\\.png?exp=1&sig=canary-signature'), { headers })).text();
+    const ours = async () => (await balancer.requests()).filter(({ path }) => String(path).startsWith('/i/'));
+    expect(await waitUntil(async () => (await ours()).length === 1, { timeoutMs: 10_000 })).toBe(true);
+    const [line] = await ours();
+    expect(line).toMatchObject({ event: 'balancer.request', method: 'GET', path: '/i/%22image/.png', status: 200 });
+    expect(line?.['requestId']).toMatch(/^req "of" 127/);
+    expect(JSON.stringify(await balancer.requests())).not.toContain('canary');
+  });
+
+  it('On call: counts requests and ready instances for Prometheus', async () => {
+    const text = await balancer.metrics();
+    expect(text).toMatch(/^haproxy_frontend_http_responses_total\{proxy="public",code="2xx"\} [1-9]/m);
+    expect(text.match(/^haproxy_server_status\{proxy="api",server="api\d+",state="UP"\} 1$/gm)).toHaveLength(COUNT);
+  });
+});

@@ -1,0 +1,42 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+
+const RECORD_SECONDS = 1;
+const TYPES = { A: 1, AAAA: 28 } as const;
+const NO_SUCH_NAME = 3;
+
+/** A name server like Docker's, on this machine: one name, whose IPv4 addresses may change at any time. */
+export interface NameServer {
+  readonly port: number;
+  addresses: readonly string[];
+  stop(): void;
+}
+
+/** Answers on a free UDP port. */
+export async function startNameServer(addresses: readonly string[]): Promise<NameServer> {
+  const socket = createSocket('udp4');
+  const server: NameServer = { port: 0, addresses, stop: () => socket.close() };
+  socket.on('message', (query, { port, address }) => socket.send(answer(query, server.addresses), port, address));
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return Object.assign(server, { port: socket.address().port });
+}
+
+/** RFC 1035, section 4: the question comes back, followed by its answers. */
+function answer(query: Buffer, addresses: readonly string[]): Buffer {
+  const end = query.indexOf(0, 12) + 5;
+  const isForIpv4 = query.readUInt16BE(end - 4) === TYPES.A;
+  const found = isForIpv4 ? addresses : [];
+  const header = Buffer.alloc(12);
+  query.copy(header, 0, 0, 2);
+  header.writeUInt16BE(0x8180 | (addresses.length === 0 ? NO_SUCH_NAME : 0), 2);
+  header.writeUInt16BE(1, 4);
+  header.writeUInt16BE(found.length, 6);
+  return Buffer.concat([header, query.subarray(12, end), ...found.map(record)]);
+}
+
+/** An address of the name that stands at byte 12. */
+function record(address: string): Buffer {
+  const head = Buffer.from([0xc0, 12, 0, TYPES.A, 0, 1, 0, 0, 0, RECORD_SECONDS, 0, 4]);
+  return Buffer.concat([head, Buffer.from(address.split('.').map(Number))]);
+}
