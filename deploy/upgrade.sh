@@ -1,0 +1,152 @@
+#!/bin/sh
+# Replaces a running deployment of docker-compose.yml by the version in this folder, without a failed call:
+#   git pull (or check out a version), then: sh deploy/upgrade.sh
+# It also goes back to the version before, and restarts everything with changed settings. The steps, in this order; an API
+# at a time goes through the three of its own:
+#   1 build          the new image, while everything goes on
+#   2 migrate        the tables; the version before works on them, too
+#   3 start-api      a new API beside the old ones, until it is healthy and reaches everything it depends on
+#   4 find-api       until the balancer sends it requests
+#   5 stop-api       an old API leaves the balancer, finishes its calls, and is removed
+#   6 start-workers  as many new workers as there are old ones, until they are healthy
+#   7 drain-workers  the old ones finish what they have in hand, and are removed
+# When a step fails, its new containers are removed and the old ones stay. Settings: UPGRADE_WAIT_SECONDS (120), for each
+# new container to become healthy. Postgres, Redis, the store and the balancer are not touched.
+set -eu
+cd "$(dirname "$0")/.."
+WAIT=${UPGRADE_WAIT_SECONDS:-120}
+
+step() {
+  echo "== $1: $2"
+}
+
+fail() {
+  echo "Stopped: $*" >&2
+  exit 1
+}
+
+containers() {
+  docker compose ps --all --quiet "$1"
+}
+
+count() {
+  echo $#
+}
+
+# start SERVICE NUMBER: more containers, until there are so many; prints the ids of the new ones, and fails without any.
+start() {
+  before=$(containers "$1")
+  docker compose up --detach --no-deps --no-recreate --no-build --scale "$1=$2" "$1" >&2 || return 1
+  started=1
+  for id in $(containers "$1"); do
+    case "$before" in
+      *"$id"*) ;;
+      *) echo "$id" && started=0 ;;
+    esac
+  done
+  return "$started"
+}
+
+# What a container's own /readyz finds failing; a version that doesn't say so has nothing to say.
+failing() {
+  docker exec "$1" node --input-type=module --eval '
+    const { WORKER_HEALTH_PORT, PORT = "8080" } = process.env;
+    const answer = await fetch(`http://127.0.0.1:${WORKER_HEALTH_PORT ?? PORT}/readyz`);
+    const { dependencies = {} } = await answer.json();
+    console.log(Object.keys(dependencies).filter((name) => dependencies[name].state !== "ok").join(" "));'
+}
+
+# healthy ID: waits until the container is healthy and misses nothing; says what is wrong when it does not get there.
+healthy() {
+  left=$WAIT
+  missing=
+  while [ "$left" -gt 0 ]; do
+    state=$(docker inspect --format '{{.State.Status}} {{if .State.Health}}{{.State.Health.Status}}{{end}}' "$1")
+    if [ "$state" = 'running healthy' ]; then
+      missing=$(failing "$1")
+      [ -n "$missing" ] || return 0
+    fi
+    left=$((left - 1))
+    sleep 1
+  done
+  echo "$1 is $state after $WAIT s${missing:+ and misses: $missing}. Its last lines:" >&2
+  docker logs --tail 20 "$1" >&2 || true
+  return 1
+}
+
+# How many APIs the balancer sends requests to.
+balanced() {
+  docker compose exec -T balancer wget -q -O - 'http://127.0.0.1:8405/metrics?scope=server&no-maint' |
+    grep -c '^haproxy_server_status{proxy="api",.*state="UP"} 1$' || true
+}
+
+# until_balanced -ge|-le NUMBER
+until_balanced() {
+  left=$WAIT
+  while [ "$left" -gt 0 ]; do
+    [ ! "$(balanced)" "$1" "$2" ] || return 0
+    left=$((left - 1))
+    sleep 1
+  done
+  return 1
+}
+
+# Stops containers, each within the grace time of its service, and removes them.
+remove() {
+  docker stop "$@" > /dev/null
+  docker rm "$@" > /dev/null
+}
+
+docker compose rm --force api worker > /dev/null
+old_apis=$(containers api)
+old_workers=$(containers worker)
+# Ids have no spaces, so that unquoted lists are lists.
+# shellcheck disable=SC2086
+apis=$(count $old_apis)
+# shellcheck disable=SC2086
+workers=$(count $old_workers)
+[ "$apis" -gt 0 ] || fail 'no API runs here; start everything with: docker compose up --detach --build'
+[ "$(balanced)" -gt 0 ] ||
+  fail 'the balancer has no API, or no metrics yet. Once: docker compose up --detach --no-deps balancer'
+
+step build 'the new image'
+docker compose build migrate || fail 'the image was not built; nothing was changed.'
+
+step migrate 'the tables'
+docker compose run --rm --no-deps migrate || fail 'the migration failed. The old version goes on; run this again when that is settled.'
+
+replaced=0
+for old in $old_apis; do
+  serving=$(balanced)
+  step start-api "$((replaced + 1)) of $apis"
+  new=$(start api $((apis + 1))) || fail "no API could be started; $replaced of $apis are new, the old ones go on."
+  healthy "$new" || {
+    remove "$new"
+    fail "the new API is not healthy and was removed; $replaced of $apis are new, the old ones go on."
+  }
+  step find-api "$new"
+  until_balanced -ge $((serving + 1)) || {
+    remove "$new"
+    fail "the balancer did not find the new API, which was removed; $replaced of $apis are new, the old ones go on."
+  }
+  step stop-api "$old"
+  remove "$old"
+  until_balanced -le "$serving" || fail "the balancer still counts on $old, which was removed."
+  replaced=$((replaced + 1))
+done
+
+if [ "$workers" -gt 0 ]; then
+  step start-workers "$workers beside $workers"
+  new=$(start worker $((2 * workers))) || fail 'no worker could be started; the APIs are new, the old workers go on.'
+  for id in $new; do
+    healthy "$id" || {
+      # shellcheck disable=SC2086
+      remove $new
+      fail 'a new worker is not healthy and all new ones were removed; the APIs are new, the old workers go on.'
+    }
+  done
+  step drain-workers "$workers"
+  # shellcheck disable=SC2086
+  remove $old_workers
+fi
+echo "Done: $apis APIs and $workers workers were replaced."

@@ -1,0 +1,74 @@
+#!/bin/sh
+# Stands in for `docker` where no engine runs, and knows only what deploy/upgrade.sh asks for; anything else fails. A file in
+# $DOCKER_STATE/containers is a container: its service, version, health, and what it misses. Each call is a line of
+# $DOCKER_STATE/calls, after the numbers of healthy APIs and of workers that it left. FAULT_* say what goes wrong.
+cd "$DOCKER_STATE" || exit 1
+
+# each FUNCTION: calls it for every container, with what its file says in variables.
+each() {
+  for file in containers/*; do
+    [ -e "$file" ] || continue
+    id=${file#containers/}
+    read -r service version health missing < "$file"
+    "$@"
+  done
+}
+name_of() { [ "$service" != "$1" ] || echo "$id"; }
+served() {
+  [ "$service $health" = 'api healthy' ] || return 0
+  [ "$version ${FAULT_EXPORTER-}" = 'new blind' ] || echo "haproxy_server_status{proxy=\"api\",server=\"$id\",state=\"UP\"} 1"
+}
+tally() {
+  [ "$service $health" != 'api healthy' ] || apis=$((apis + 1))
+  [ "$service" != worker ] || workers=$((workers + 1))
+}
+
+answer() {
+  command=$1
+  shift
+  for last; do :; done
+  case $command in
+    compose) compose "$@" ;;
+    inspect) read -r service version health missing < "containers/$last" && echo "running $health" ;;
+    exec) read -r service version health missing < "containers/$1" && echo "$missing" ;;
+    logs) echo "last words of $last" ;;
+    stop) for id; do read -r service version health missing < "containers/$id" && echo "$service $version stopped" > "containers/$id"; done ;;
+    rm) for id; do grep -q ' stopped$' "containers/$id" && rm "containers/$id" || return 1; done ;;
+    *) return 1 ;;
+  esac
+}
+
+compose() {
+  case $1 in
+    ps) each name_of "$last" ;;
+    rm) ;;
+    build) return "${FAULT_BUILD-0}" ;;
+    run) return "${FAULT_MIGRATE-0}" ;;
+    exec) [ "${FAULT_EXPORTER-}" != missing ] && each served ;;
+    up) up "${7#*=}" ;;
+    *) return 1 ;;
+  esac
+}
+
+# Containers until there are so many; from the FAULT_FROM-th new one on, those of the service FAULT_SERVICE are as FAULT_STATE says.
+up() {
+  have=$(each name_of "$last" | wc -l)
+  while [ "$have" -lt "$1" ]; do
+    have=$((have + 1))
+    made=$(($(cat made) + 1))
+    echo "$made" > made
+    state=healthy
+    [ "$last" != "${FAULT_SERVICE-}" ] || [ "$made" -lt "${FAULT_FROM-1}" ] || state=$FAULT_STATE
+    echo "$last new $state" > "containers/$last-new-$made"
+  done
+}
+
+words="$*"
+answer "$@"
+code=$?
+apis=0
+workers=0
+each tally
+echo "$apis $workers $words" | tr '\n' ' ' >> calls
+echo >> calls
+exit "$code"
