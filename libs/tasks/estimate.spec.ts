@@ -1,4 +1,4 @@
-import { measuredServiceMs, mostBefore, passingMs, serviceMs, waitMs } from './estimate.js';
+import { lineMs, measuredServiceMs, mostBefore, passingMs, serviceMs, waitMs } from './estimate.js';
 import { tierOf } from './service-kind.js';
 
 const square = { model: 'gpt-image-2', tier: '1k', quality: 'auto' } as const;
@@ -53,6 +53,17 @@ describe('the wait', () => {
 
   it('is not known without a worker', () => {
     expect(waitMs(record({ slots: 0, all }), 0, square)).toBeUndefined();
+  });
+
+  it('of the whole line grows with it, and shrinks with every slot', () => {
+    const [one, four] = [record({ slots: 1, all }), record({ slots: 4, all })];
+    expect([0, 1, 40].map((before) => lineMs(one, before))).toEqual([0, 1_000, 40_000]);
+    expect([0, 3, 4, 43].map((before) => lineMs(four, before))).toEqual([0, 0, 250, 10_000]);
+  });
+
+  it('of the whole line is seen without a worker too, or none would be started', () => {
+    expect([0, 1, 2].map((before) => lineMs(record({ slots: 0, all }), before))).toEqual([0, 1_000, 2_000]);
+    expect(lineMs(record({ slots: 0 }), 2)).toBe(120_000);
   });
 
   it('follows the times of its own kind, then of its model, whatever was finished of late', () => {

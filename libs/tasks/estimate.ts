@@ -46,6 +46,16 @@ export function waitMs(record: ServiceRecord, before: number, task: Estimated): 
   return passingMs(record, Math.max(0, before + 1 - record.slots), task);
 }
 
+/**
+ * How long until everything that waits has started, in ms, so that a task behind all of it would start then. Without a
+ * worker, as if there were one slot: a line that nobody serves grows with every task, and an autoscaler sees it.
+ */
+export function lineMs(record: ServiceRecord, before: number): number {
+  const slots = Math.max(1, record.slots);
+  const turn = trimmedMean(record.all) ?? UNMEASURED_MS.auto;
+  return (Math.max(0, before + 1 - slots) * turn) / slots;
+}
+
 /** How long until so many tasks have ended while all slots are busy, in ms. Undefined while no worker is there. */
 export function passingMs(record: ServiceRecord, tasks: number, task: Estimated): number | undefined {
   if (record.slots === 0) return undefined;

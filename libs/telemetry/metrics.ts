@@ -55,8 +55,8 @@ export class Metrics {
   readonly sweeps = this.counter('sweep_actions_total', 'Tasks that a sweep failed, requeued or enqueued.', ['action']);
 
   /** A value that is asked for at each scrape; what rejects is left out. Names get the prefix `darkroom_`. */
-  gauge(name: string, help: string, read: () => number): void {
-    this.addGauge(name, help, [], (gauge) => gauge.set({}, read()));
+  gauge(name: string, help: string, read: () => number | Promise<number>): void {
+    this.addGauge(name, help, [], async (gauge) => gauge.set({}, await read()));
   }
 
   /** Several values of one gauge that are read together, by the one label's value. What rejects is left out. */

@@ -66,6 +66,11 @@ describe('waiting in line', () => {
 
     const ids = [];
     for (let n = 0; n < 4; n++) ids.push(idOf(await submit(platform.key)));
+    // Autoscalers read the wait behind all of them, from whichever process they ask.
+    for (const port of ports) {
+      const seconds = Number(/^darkroom_predicted_wait_seconds (\S+)$/m.exec(await metricsAt(port))?.[1]);
+      expect([seconds > 2, seconds < 20]).toEqual([true, true]);
+    }
     const last = ids.at(-1) ?? '';
     const positions: number[] = [];
     let said: Seen | undefined;
