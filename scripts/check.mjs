@@ -20,6 +20,7 @@ const steps = [
   ['shape', process.execPath, ['scripts/check-shape.mjs']],
   ['tables', process.execPath, ['scripts/check-migrations.mjs']],
   ['deploy', process.execPath, ['scripts/check-deploy.mjs']],
+  ['helm', process.execPath, ['scripts/check-helm.mjs']],
   ['settings', process.execPath, ['scripts/settings.mjs', '--check']],
 ];
 const STEP_TIMEOUT_MS = 600_000;

@@ -8,7 +8,7 @@ export class WorkerConfig {
   readonly concurrency: number = 10;
 
   @Setting('SHUTDOWN_GRACE_MS', 'How long a stopping process may finish running work.', { unit: 'ms' })
-  @Within(0, 600_000)
+  @Within(0, 3_600_000)
   readonly shutdownGraceMs: number = 25_000;
 
   @Setting('WORKER_HEALTH_PORT', 'Port of the worker’s /healthz and /readyz; 0 = none.')

@@ -1,0 +1,93 @@
+{{/* Settings as environment variables, in order of their names; what is empty is left out. */}}
+{{- define "darkroom.plain" -}}
+{{- range $name, $value := . }}
+{{- /* YAML's numbers arrive as floats, which are written with an exponent. */}}
+{{- $text := "" }}
+{{- if kindIs "float64" $value }}{{ $text = printf "%.0f" $value }}{{ else }}{{ $text = toString $value }}{{ end }}
+{{- if ne $text "" }}
+- { name: {{ $name }}, value: {{ $text | quote }} }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Where processes that serve or generate images find everything. */}}
+{{- define "darkroom.sharedSettings" -}}
+PUBLIC_URL: {{ required "publicUrl is required: the address that callers and browsers use" .Values.publicUrl | quote }}
+STORAGE: s3
+S3_ENDPOINT: {{ .Values.storage.endpoint | quote }}
+S3_REGION: {{ .Values.storage.region | quote }}
+S3_BUCKET: {{ .Values.storage.bucket | quote }}
+S3_FORCE_PATH_STYLE: {{ .Values.storage.forcePathStyle | quote }}
+S3_LINKS: {{ .Values.storage.links | quote }}
+S3_PUBLIC_ENDPOINT: {{ .Values.storage.publicEndpoint | quote }}
+{{- if include "darkroom.modelsConfigMap" . }}
+MODELS_FILE: /etc/darkroom/models.yaml
+{{- end }}
+{{- if .Values.metrics.enabled }}
+METRICS_PORT: "9090"
+METRICS_HOST: 0.0.0.0
+{{- end }}
+{{- end }}
+
+{{- define "darkroom.apiSettings" -}}
+{{ include "darkroom.sharedSettings" . }}
+HOST: 0.0.0.0
+PORT: "8080"
+SYNC_WAIT_MS: {{ mul .Values.api.syncWaitSeconds 1000 | quote }}
+SHUTDOWN_GRACE_MS: {{ mul (include "darkroom.apiGrace" .) 1000 | quote }}
+TRUSTED_PROXIES: {{ join "," .Values.trustedProxies | quote }}
+{{- end }}
+
+{{- define "darkroom.workerSettings" -}}
+{{ include "darkroom.sharedSettings" . }}
+WORKER_CONCURRENCY: {{ .Values.worker.concurrency | quote }}
+WORKER_HEALTH_PORT: "8081"
+WORKER_HEALTH_HOST: 0.0.0.0
+SHUTDOWN_GRACE_MS: {{ mul (include "darkroom.workerGrace" .) 1000 | quote }}
+# With glibc's malloc, a worker that generates 4k images uses half as much memory again.
+LD_PRELOAD: /usr/local/lib/libjemalloc.so.2
+{{- end }}
+
+{{/* Seconds a stopping API gives its callers: as long as a call may wait, and a little to send the answer. */}}
+{{- define "darkroom.apiGrace" -}}
+{{- add .Values.api.syncWaitSeconds 10 }}
+{{- end }}
+
+{{/* Seconds a stopping worker gives its tasks: the longest call, and a little to finish and store the image. */}}
+{{- define "darkroom.workerGrace" -}}
+{{- add .Values.worker.longestProviderTimeoutSeconds 30 }}
+{{- end }}
+
+{{/* Secret settings by reference; (list . required-names optional-names all-of-from). */}}
+{{- define "darkroom.secretEnv" -}}
+{{- $root := index . 0 }}
+{{- $secrets := $root.Values.secrets }}
+{{- $names := concat (index . 1) (index . 2) }}
+{{- if index . 3 }}{{ $names = concat $names (keys $secrets.from) }}{{ end }}
+{{- range $name := $names | uniq | sortAlpha }}
+{{- $place := index $secrets.from $name }}
+- name: {{ $name }}
+  valueFrom:
+{{- if $place }}
+    secretKeyRef: { name: {{ $place.name }}, key: {{ $place.key }} }
+{{- else if has $name (index $ 2) }}
+    secretKeyRef: { name: {{ $secrets.existingSecret }}, key: {{ $name }}, optional: true }
+{{- else }}
+    secretKeyRef: { name: {{ required "secrets.existingSecret is required" $secrets.existingSecret }}, key: {{ $name }} }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The environment of API, worker or doctor; (list . computed-settings own-settings optional-secrets). */}}
+{{- define "darkroom.environment" -}}
+{{- $root := index . 0 }}
+{{- $required := list "DATABASE_URL" "REDIS_URL" "SECRET_KEY" "S3_ACCESS_KEY_ID" "S3_SECRET_ACCESS_KEY" }}
+{{- $settings := mergeOverwrite (index . 1 | fromYaml) (deepCopy $root.Values.settings) (deepCopy (index . 2)) -}}
+env:
+  {{- include "darkroom.secretEnv" (list $root $required (index . 3) true) | trim | nindent 2 }}
+  {{- include "darkroom.plain" $settings | trim | nindent 2 }}
+{{- with $root.Values.secrets.providerKeys }}
+envFrom:
+  - secretRef: { name: {{ . }} }
+{{- end }}
+{{- end }}

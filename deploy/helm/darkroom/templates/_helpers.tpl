@@ -1,0 +1,139 @@
+{{- define "darkroom.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{/* Leaves room for the suffixes of ours. */}}
+{{- define "darkroom.fullname" -}}
+{{- $name := include "darkroom.name" . }}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 45 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name }}
+{{- .Release.Name | trunc 45 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 45 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{/* Labels of an object; (list . component). */}}
+{{- define "darkroom.labels" -}}
+{{- $root := index . 0 -}}
+{{ include "darkroom.selectorLabels" . }}
+app.kubernetes.io/version: {{ $root.Values.image.tag | default $root.Chart.AppVersion | trunc 63 | quote }}
+app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" | trunc 63 }}
+{{- end }}
+
+{{/* What never changes during the life of a release; (list . component). */}}
+{{- define "darkroom.selectorLabels" -}}
+{{- $root := index . 0 -}}
+app.kubernetes.io/name: {{ include "darkroom.name" $root }}
+app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{/* Labels of a pod; (list . component values). */}}
+{{- define "darkroom.podLabels" -}}
+{{- $labels := include "darkroom.selectorLabels" . | fromYaml }}
+{{- toYaml (mergeOverwrite (deepCopy (index . 2).podLabels) $labels) }}
+{{- end }}
+
+{{- define "darkroom.image" -}}
+{{- with .Values.image }}
+{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{- define "darkroom.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}{{ default (include "darkroom.fullname" .) .Values.serviceAccount.name }}{{ else }}{{ default "default" .Values.serviceAccount.name }}{{ end }}
+{{- end }}
+
+{{/* The restrictions of every pod of ours: those of the Pod Security Standard "restricted", and more. */}}
+{{- define "darkroom.podBasics" -}}
+automountServiceAccountToken: false
+# The variables that Kubernetes would make of each Service look like settings.
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 1000
+  runAsGroup: 1000
+  fsGroup: 1000
+  seccompProfile: { type: RuntimeDefault }
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Where the pods of a Deployment run; (list . component values). */}}
+{{- define "darkroom.scheduling" -}}
+{{- $values := index . 2 -}}
+{{- with $values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with $values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+topologySpreadConstraints:
+{{- if $values.topologySpreadConstraints }}
+  {{- toYaml $values.topologySpreadConstraints | nindent 2 }}
+{{- else }}
+{{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "darkroom.selectorLabels" $ | nindent 8 }}
+    # Each version is spread by itself, or an update would lean on where the old pods are.
+    matchLabelKeys: [pod-template-hash]
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What every container of ours has. */}}
+{{- define "darkroom.containerBasics" -}}
+image: {{ include "darkroom.image" . }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: { drop: [ALL] }
+{{- end }}
+
+{{- define "darkroom.volumeMounts" -}}
+volumeMounts:
+  - { name: tmp, mountPath: /tmp }
+{{- if include "darkroom.modelsConfigMap" . }}
+  # The folder: a file mounted by itself would never change.
+  - { name: models, mountPath: /etc/darkroom, readOnly: true }
+{{- end }}
+{{- with .Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "darkroom.volumes" -}}
+volumes:
+  - name: tmp
+    emptyDir: { sizeLimit: 256Mi }
+{{- with include "darkroom.modelsConfigMap" . }}
+  - name: models
+    configMap: { name: {{ . }} }
+{{- end }}
+{{- with .Values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "darkroom.modelsConfigMap" -}}
+{{- if .Values.models.existingConfigMap }}{{ .Values.models.existingConfigMap }}{{ else if .Values.models.inline }}{{ include "darkroom.fullname" . }}-models{{ end }}
+{{- end }}

@@ -1,0 +1,102 @@
+// The Helm chart: rendered with every example and at both ends of what can be chosen, then held against the schemas of
+// Kubernetes, KEDA and the Prometheus operator, the settings that the code has, and our own rules.
+// usage: node scripts/check-helm.mjs [folder of a chart ...]
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { chartFacts } from './deploy-rules/chart-facts.mjs';
+import { objectProblems } from './deploy-rules/chart-objects.mjs';
+import { podProblems } from './deploy-rules/chart-pods.mjs';
+import { valueProblems } from './deploy-rules/chart-values.mjs';
+import { CHART, hasHelm, KUBERNETES, lintChart, renderChart } from './deploy-rules/helm.mjs';
+import { schemaProblems } from './deploy-rules/kubernetes.mjs';
+import { ROOT } from './prepare.mjs';
+
+const EXAMPLES = join(ROOT, 'deploy', 'helm', 'examples');
+/** ConfigMaps that the examples take for granted. */
+const CONFIG_MAPS = ['models', 'authority'];
+const URL_SET = 'publicUrl=https://images.example.org';
+
+const CASES = [
+  ...readdirSync(EXAMPLES).map((file) => ({ name: file, files: [join(EXAMPLES, file)], set: [] })),
+  {
+    name: 'nothing optional',
+    files: [],
+    set: [
+      ...[URL_SET, 'api.autoscaling.enabled=false', 'worker.autoscaling.mode=none', 'metrics.enabled=false'],
+      ...['networkPolicy.enabled=false', 'serviceAccount.create=false', 'api.podDisruptionBudget.enabled=false'],
+      'worker.podDisruptionBudget.enabled=false',
+    ],
+  },
+  {
+    name: 'long names',
+    files: [],
+    set: [URL_SET, `fullnameOverride=${'n'.repeat(45)}`, `image.digest=sha256:${'0'.repeat(64)}`],
+  },
+];
+/** What must not become a release, and why. */
+const REFUSED = [
+  [[], 'publicUrl is required'],
+  [[`${URL_SET}/v1`], "at '/publicUrl'"],
+  [[URL_SET, 'worker.autoscaling.minReplica=3'], "additional properties 'minReplica' not allowed"],
+  [[URL_SET, 'settings.SECRET_KEY=0123456789'], "invalid propertyName 'SECRET_KEY'"],
+  [[URL_SET, 'secrets.existingSecret='], 'secrets.existingSecret is required'],
+  [[URL_SET, 'ingress.enabled=true', 'ingress.hosts={a.example.org}'], 'ingress.enabled needs trustedProxies'],
+  [[URL_SET, 'ingress.enabled=true', 'trustedProxies={10.0.0.0/8}'], 'ingress.hosts is required'],
+  [[URL_SET, 'models.existingConfigMap=models', 'models.inline=x'], 'exclude each other'],
+  [[URL_SET, 'metrics.enabled=false', 'metrics.monitors.enabled=true'], 'needs metrics.enabled'],
+  [[URL_SET, 'metrics.enabled=false', 'worker.autoscaling.mode=keda'], 'needs metrics.enabled'],
+];
+
+if (!hasHelm() && process.env.CI === undefined) {
+  console.log('The chart was not checked: install Helm, which tools/ brings along for Linux on x64 only');
+  process.exit(0);
+}
+const charts = process.argv.length > 2 ? process.argv.slice(2) : [CHART];
+const facts = await chartFacts();
+const problems = [];
+const objects = [];
+for (const chart of charts) {
+  // A folder that is given is a copy with a change, which need not be seen from all sides.
+  const label = chart === CHART ? '' : `${chart}: `;
+  const cases =
+    chart === CHART ? CASES : CASES.filter(({ name }) => ['production.yaml', 'minimal.yaml'].includes(name));
+  const versions = chart === CHART ? KUBERNETES : KUBERNETES.slice(-1);
+  for (const one of cases) {
+    for (const kubernetes of versions) problems.push(...problemsOf(chart, one, kubernetes).map((text) => label + text));
+  }
+  problems.push(...valueProblems(chart).map((text) => label + text));
+  if (chart === CHART) problems.push(...thoroughProblems());
+}
+problems.push(...(await schemaProblems(objects)));
+
+const distinct = [...new Set(problems)];
+for (const problem of distinct) console.error(problem);
+console.log(`${CASES.length} sets of values, ${objects.length} objects, ${distinct.length} problems in the chart`);
+process.exitCode = distinct.length === 0 && objects.length > 0 ? 0 : 1;
+
+function problemsOf(chart, { name, files, set }, kubernetes) {
+  const { documents = [], problem } = renderChart(chart, files, { kubernetes, set });
+  if (problem !== undefined) return [`${name}: ${problem}`];
+  const label = chart === CHART ? '' : `${chart}: `;
+  objects.push(...documents.map((document) => ({ label, document })));
+  const wanted = {
+    ...facts,
+    budgets: !set.includes('api.podDisruptionBudget.enabled=false'),
+    policies: !set.includes('networkPolicy.enabled=false'),
+    configMaps: CONFIG_MAPS,
+  };
+  return [...podProblems(documents, wanted), ...objectProblems(documents, wanted)].map((text) => `${name}: ${text}`);
+}
+
+/** What Helm's own lint says of the examples, and values that must be refused. */
+function thoroughProblems() {
+  const linted = CASES.flatMap(({ name, files }) => {
+    const said = files.length === 0 ? '' : lintChart(files);
+    return said === '' ? [] : [`${name}: ${said}`];
+  });
+  const taken = REFUSED.flatMap(([set, reason]) => {
+    const { problem = 'it is taken' } = renderChart(CHART, [], { set });
+    return problem.includes(reason) ? [] : [`${set.join(', ')} must be refused (${reason}): ${problem}`];
+  });
+  return [...linted, ...taken];
+}

@@ -1,0 +1,69 @@
+import Ajv from 'ajv';
+import 'reflect-metadata';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parse } from 'yaml';
+import { ROOT } from '../prepare.mjs';
+
+/** For Node, the dynamic linker and the platform; nobody of ours reads them. */
+const FOREIGN = ['NODE_ENV', 'LD_PRELOAD', 'NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS'];
+
+/** What the chart is held against: the settings, paths and metrics that the code has. Needs the build. */
+export async function chartFacts() {
+  const [{ API_CONFIGS }, { WORKER_CONFIGS }, { StandaloneConfig }, { OpenAiConfig }] = await Promise.all([
+    built('apps/api/src/api-configs.js'),
+    built('apps/worker/src/worker-configs.js'),
+    built('apps/standalone/src/standalone.config.js'),
+    built('libs/providers/openai/openai.config.js'),
+  ]);
+  const [{ loadConfig }, { settingsOf }] = await Promise.all([
+    built('libs/config/load-config.js'),
+    built('libs/config/setting.js'),
+  ]);
+  const classes = { api: API_CONFIGS, worker: WORKER_CONFIGS, migrate: [StandaloneConfig], doctor: [StandaloneConfig] };
+  const every = [...API_CONFIGS, ...WORKER_CONFIGS, StandaloneConfig];
+  const schema = JSON.parse(readFileSync(join(ROOT, 'models.schema.json'), 'utf8'));
+  delete schema.$schema;
+  const isCatalogue = new Ajv({ allErrors: true, strict: false, logger: false, validateFormats: false }).compile(
+    schema,
+  );
+  const { property } = settingsOf(OpenAiConfig).find(({ env }) => env === 'OPENAI_TOTAL_TIMEOUT_MS');
+  return {
+    settings: new Set([...FOREIGN, ...every.flatMap((one) => settingsOf(one).map(({ env }) => env))]),
+    /** What the process itself would say of the values when it starts. */
+    refusals(role, environment) {
+      try {
+        loadConfig(classes[role] ?? [], environment);
+        return [];
+      } catch (error) {
+        return error.problems ?? [error.message];
+      }
+    },
+    catalogueProblems(text) {
+      if (isCatalogue(parse(text))) return [];
+      return isCatalogue.errors.map(({ instancePath, message }) => `models.yaml${instancePath} ${message}`);
+    },
+    longestCallMs: new OpenAiConfig()[property],
+    paths: {
+      api: new Set(Object.keys(JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')).paths)),
+      worker: new Set(quoted(/'(\/[a-z]+)'/g, ['apps/worker/src', 'libs'])),
+    },
+    metrics: new Set(
+      quoted(/\.(?:gauges?|counter|histogram)\(\s*'([a-z_]+)'/g, ['apps', 'libs']).map((name) => `darkroom_${name}`),
+    ),
+  };
+}
+
+function built(file) {
+  const path = join(ROOT, 'dist', file);
+  if (!existsSync(path)) throw new Error(`${file} is not built: run npm run build`);
+  return import(pathToFileURL(path).href);
+}
+
+function quoted(pattern, folders) {
+  return folders
+    .flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true }).map((file) => join(folder, file)))
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'))
+    .flatMap((file) => [...readFileSync(join(ROOT, file), 'utf8').matchAll(pattern)].map(([, name]) => name));
+}

@@ -1,0 +1,186 @@
+import { podsOf } from './chart-pods.mjs';
+
+const HOOK = 'helm.sh/hook';
+const METRIC = /\bdarkroom_[a-z_]+/g;
+
+/** Everything between the objects of the chart that does not fit, one sentence each. */
+export function objectProblems(documents, facts) {
+  return [
+    ...names(documents),
+    ...selectors(documents),
+    ...documents.flatMap((document) => {
+      const rules = RULES[document.kind] ?? [];
+      return rules
+        .flatMap((rule) => rule(document, documents, facts))
+        .map((problem) => `${document.kind} ${document.metadata.name}: ${problem}`);
+    }),
+    ...documents.filter(({ kind }) => kind === 'Secret').map(() => 'Secret: the chart holds none'),
+  ];
+}
+
+const RULES = {
+  Deployment: [rolling, scaled, budgeted, guarded, mounted],
+  Job: [hooked, guarded],
+  HorizontalPodAutoscaler: [target],
+  ScaledObject: [target, measured],
+  Service: [targetPorts],
+  Ingress: [backends, trusted],
+  NetworkPolicy: [closed],
+  ConfigMap: [catalogued],
+};
+
+function names(documents) {
+  const seen = new Set();
+  return documents.flatMap(({ kind, metadata: { name, namespace } }) => {
+    const problems = [];
+    if (seen.has(`${kind} ${name}`)) problems.push(`${kind} ${name}: there are two`);
+    seen.add(`${kind} ${name}`);
+    if (name.length > 63) problems.push(`${kind} ${name}: the name is too long`);
+    if (namespace !== undefined) problems.push(`${kind} ${name}: the namespace is the release's`);
+    return problems;
+  });
+}
+
+/** Whether labels fit a selector; an empty one would fit everything. */
+function fits(selector, labels) {
+  const wanted = Object.entries(selector ?? {});
+  return wanted.length > 0 && wanted.every(([name, value]) => labels?.[name] === value);
+}
+
+/** What each kind selects, and among which labels it must find some. */
+function selectors(documents) {
+  const pods = podsOf(documents);
+  const services = documents.filter(({ kind }) => kind === 'Service');
+  const selected = {
+    Deployment: ({ spec }) => [spec.selector.matchLabels, pods],
+    Service: ({ spec }) => [spec.selector, pods],
+    PodDisruptionBudget: ({ spec }) => [spec.selector.matchLabels, pods],
+    NetworkPolicy: ({ spec }) => [spec.podSelector.matchLabels, pods],
+    PodMonitor: ({ spec }) => [spec.selector.matchLabels, pods],
+    ServiceMonitor: ({ spec }) => [spec.selector.matchLabels, services],
+  };
+  return documents.flatMap((document) => {
+    const select = selected[document.kind];
+    if (select === undefined) return [];
+    const [selector, among] = select(document);
+    const found = among.filter(({ metadata }) => fits(selector, metadata.labels));
+    const own = document.kind !== 'Deployment' || found.every(({ owner }) => owner === document);
+    const problem = found.length === 0 ? 'it selects nothing' : 'it selects the pods of another';
+    return found.length === 1 && own ? [] : [`${document.kind} ${document.metadata.name}: ${problem}`];
+  });
+}
+
+function rolling({ spec }) {
+  const { type, rollingUpdate = {} } = spec.strategy ?? {};
+  if (type === 'RollingUpdate' && rollingUpdate.maxUnavailable === 0) return [];
+  return ['maxUnavailable must be 0: a new pod is ready before an old one stops'];
+}
+
+/** Where a number of pods is given beside an autoscaler, every update would set it back. */
+function scaled({ metadata, spec }, documents) {
+  const scalers = documents.filter((one) => one.spec?.scaleTargetRef?.name === metadata.name);
+  if (scalers.length > 1) return ['two autoscalers would work against each other'];
+  if (scalers.length === 1 && spec.replicas !== undefined) return ['replicas would undo what the autoscaler did'];
+  return scalers.length === 0 && spec.replicas === undefined ? ['it needs replicas or an autoscaler'] : [];
+}
+
+function budgeted({ spec }, documents, { budgets }) {
+  const own = documents.filter(
+    ({ kind, spec: other }) =>
+      kind === 'PodDisruptionBudget' && fits(other.selector.matchLabels, spec.template.metadata.labels),
+  );
+  return budgets && own.length !== 1 ? ['it needs one PodDisruptionBudget'] : [];
+}
+
+function guarded({ spec }, documents, { policies }) {
+  const own = documents.filter(
+    ({ kind, spec: other }) =>
+      kind === 'NetworkPolicy' && fits(other.podSelector.matchLabels, spec.template.metadata.labels),
+  );
+  return policies && own.length !== 1 ? ['it needs one NetworkPolicy'] : [];
+}
+
+/** The catalog is mounted from where it is. */
+function mounted({ spec }, documents, { configMaps }) {
+  return (spec.template.spec.volumes ?? []).flatMap(({ configMap }) => {
+    if (configMap === undefined || configMaps.includes(configMap.name)) return [];
+    const own = documents.some(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === configMap.name);
+    return own ? [] : [`the ConfigMap ${configMap.name} is not there`];
+  });
+}
+
+/** At the first install, nothing else of the chart is there yet. */
+function hooked({ metadata, spec }, documents) {
+  const problems = [];
+  if (metadata.annotations?.[HOOK] !== 'pre-install,pre-upgrade')
+    problems.push('it must run before anything is replaced');
+  if (!String(metadata.annotations?.['helm.sh/hook-delete-policy']).includes('before-hook-creation'))
+    problems.push('the Job of the last release would be in its way');
+  if (spec.activeDeadlineSeconds === undefined) problems.push('it needs a deadline');
+  const { serviceAccountName, volumes = [] } = spec.template.spec;
+  const made = new Set(documents.filter(({ kind }) => kind === 'ConfigMap').map((one) => one.metadata.name));
+  if (serviceAccountName !== undefined || volumes.some(({ configMap }) => made.has(configMap?.name)))
+    problems.push('it needs what is only made after it');
+  return problems;
+}
+
+/** The catalog is one that the service would take. */
+function catalogued({ data }, _documents, { catalogueProblems }) {
+  return catalogueProblems(data['models.yaml'] ?? '');
+}
+
+function target({ spec }, documents) {
+  const { kind, name } = spec.scaleTargetRef;
+  const own = documents.some((one) => one.kind === kind && one.metadata.name === name);
+  return own ? [] : [`its target ${name} is not there`];
+}
+
+/** A query for a metric that is not there scales by nothing. */
+function measured({ spec }, _documents, { metrics }) {
+  return spec.triggers.flatMap(({ metadata }) => {
+    const asked = `${metadata.query ?? ''} ${metadata.valueLocation ?? ''}`.match(METRIC) ?? [];
+    if (asked.length === 0) return ['a trigger asks for no metric of ours'];
+    return asked.filter((name) => !metrics.has(name)).map((name) => `there is no metric ${name}`);
+  });
+}
+
+function targetPorts({ spec }, documents) {
+  const containers = podsOf(documents)
+    .filter(({ metadata }) => fits(spec.selector, metadata.labels))
+    .flatMap((pod) => pod.spec.containers);
+  const ports = new Set(containers.flatMap(({ ports: own = [] }) => own.map(({ name }) => name)));
+  return spec.ports
+    .filter(({ targetPort }) => !ports.has(targetPort))
+    .map(({ targetPort }) => `no container has a port ${targetPort}`);
+}
+
+function backends({ spec }, documents) {
+  return spec.rules
+    .flatMap(({ http }) => http.paths)
+    .flatMap(({ backend: { service } }) => {
+      const own = documents.find(({ kind, metadata }) => kind === 'Service' && metadata.name === service.name);
+      if (own === undefined) return [`the Service ${service.name} is not there`];
+      return own.spec.ports.some(({ name }) => name === service.port.name) ? [] : [`${service.name} has no such port`];
+    });
+}
+
+/** Behind a proxy that is not trusted, all callers are one. */
+function trusted(_ingress, documents) {
+  const api = podsOf(documents).find(({ spec }) => spec.containers[0].args[0] === 'api');
+  const named = (api?.spec.containers[0].env ?? []).some(({ name }) => name === 'TRUSTED_PROXIES');
+  return named ? [] : ['the API needs TRUSTED_PROXIES'];
+}
+
+/** The metrics are for those named, and both directions are closed but for what is listed. */
+function closed({ spec }) {
+  const problems = [];
+  if (!['Ingress', 'Egress'].every((type) => (spec.policyTypes ?? []).includes(type)))
+    problems.push('both directions must be closed');
+  for (const { from, ports } of spec.ingress ?? []) {
+    if (ports === undefined) problems.push('a rule must name its ports');
+    else if (ports.some(({ port }) => port === 'metrics') && from === undefined)
+      problems.push('metrics have no authentication: name who may read them');
+  }
+  if ((spec.egress ?? []).some(({ ports }) => ports === undefined)) problems.push('an egress rule must name its ports');
+  return problems;
+}
