@@ -61,6 +61,7 @@ const faults: readonly Fault[] = [
   [MIGRATE, 'restartPolicy: Never', 'restartPolicy: Never\n      serviceAccountName: darkroom', 'only made after it'],
   [POLICIES, '"api" "worker" "migrate"', '"api" "worker"', 'it needs one NetworkPolicy'],
   [POLICIES, 'policyTypes: [Ingress, Egress]', 'policyTypes: [Ingress]', 'both directions must be closed'],
+  ['Chart.yaml', 'appVersion: ', 'appVersion: 0.', 'the appVersion must be'],
   ['values.yaml', 'drainSeconds: 10', 'drainSeconds: soon', "at '/api/drainSeconds': got string, want integer"],
   ['values.yaml', 'drainSeconds: 10', 'drainSeconds: 10\n  warmUp: 3', 'api.warmUp: the schema does not know it'],
   [

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { ROOT } from '../prepare.mjs';
 
 /** Where Helm itself puts values for all charts. */
 const HELMS_OWN = new Set(['global']);
@@ -14,7 +15,7 @@ export function valueProblems(chart) {
     .filter((file) => /\.(ya?ml|tpl|txt)$/.test(file))
     .map((file) => readFileSync(join(folder, file), 'utf8'))
     .join('\n');
-  return [...differences(values, schema, ''), ...unread(values, schema, '', templates)];
+  return [...versions(chart), ...differences(values, schema, ''), ...unread(values, schema, '', templates)];
 
   function definition(part) {
     return part.$ref === undefined ? part : schema.$defs[part.$ref.split('/').at(-1)];
@@ -49,4 +50,11 @@ export function valueProblems(chart) {
       ];
     });
   }
+}
+
+/** The image that a chart runs unless told otherwise is the one of the same commit. */
+function versions(chart) {
+  const { appVersion } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8'));
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  return appVersion === version ? [] : [`the appVersion must be ${version}, as in package.json`];
 }
