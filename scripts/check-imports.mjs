@@ -34,7 +34,7 @@ const mayImport = {
 
 /** Packages that stop at certain files; a name that ends in / stands for everything below it. */
 const fences = [
-  { packages: ['prom-client'], allowed: /^libs\/telemetry\// },
+  { packages: ['prom-client', '@opentelemetry/'], allowed: /^libs\/telemetry\// },
   { packages: ['sharp'], allowed: /^libs\/(images|providers\/sandbox)\// },
   { packages: ['bullmq', '@nestjs/bullmq'], allowed: /^libs\/queue\/|^apps\/.*\.(processor|module)\.ts$/ },
   {

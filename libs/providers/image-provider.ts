@@ -45,6 +45,8 @@ export interface ProviderCallContext {
   readonly waitedMs: number;
   /** Which start of this task it is, from 1. */
   readonly startNumber: number;
+  /** W3C's header for the provider, where the operator lets it have one. */
+  readonly traceparent?: string | undefined;
   /** Call as soon as the provider has named its job, before anything else. */
   readonly onAccepted: (providerJobId: string) => Promise<void>;
   /** 0..100 of the provider's part. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { Metrics } from '#telemetry/metrics.js';
+import { inSpan } from '#telemetry/spans.js';
 import { Admission } from './admission.js';
 import { overloaded } from './refusals.js';
 import type { RequestIdentity } from './request-identity.js';
@@ -28,6 +29,19 @@ export class SubmitTask {
    * `idempotency_key_reused` and `idempotency_in_progress` as TaskIntake says.
    */
   async submit(command: TaskCommand, identity?: RequestIdentity): Promise<Intake> {
+    const { id: taskId, requestId: parent, model, action } = command;
+    return inSpan({ name: 'task.accept', parent, fields: { model, action } }, async (span) => {
+      const intake = await this.accept({ ...command, traceParent: span.traceparent }, identity);
+      span.set({
+        taskId: intake.task.id,
+        attached: intake.attached,
+        outcome: intake.task.id === taskId ? 'new' : 'found',
+      });
+      return intake;
+    });
+  }
+
+  private async accept(command: TaskCommand, identity: RequestIdentity | undefined): Promise<Intake> {
     const admitted = await this.admission.take(command);
     try {
       if (admitted.place === undefined) return await this.repeated(command, identity, admitted.refusal);

@@ -3,6 +3,7 @@ import { AppError } from '#contract/app-error.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ImageQueue, type QueueEntry } from '#queue/image-queue.js';
 import { Logger } from '#telemetry/logger.js';
+import { openSpan } from '#telemetry/spans.js';
 import { failOverdue, requeue, SWEEP_BATCH } from './sweep.sql.js';
 import { TaskEvents } from './task-events.js';
 import { TaskSlots } from './task-slots.js';
@@ -44,7 +45,14 @@ export class SweepTasks {
       const { id } = row;
       this.slots.free(row);
       this.events.publishSettled(id);
+      const span = openSpan({
+        name: 'task.overdue',
+        about: id,
+        parent: row.traceParent ?? undefined,
+        fields: { taskId: id },
+      });
       this.logger.warn('task.overdue', { taskId: id });
+      span.end({ outcome: 'failed', error: error.code ?? undefined });
     }
     return rows.length;
   }

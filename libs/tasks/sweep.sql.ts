@@ -7,6 +7,7 @@ export interface OverdueRow {
   readonly id: string;
   readonly accountId: string;
   readonly apiKeyId: string;
+  readonly traceParent: string | null;
 }
 
 /** Ending the tasks of many owners locks their budgets, so one sweep does it at a time; another one leaves it to that. */
@@ -21,7 +22,7 @@ const OVERDUE = {
       lease_owner = NULL, provider_call_open = false
     WHERE id IN (SELECT id FROM tasks WHERE ${ALONE} AND finished_at IS NULL AND deadline_at < now()
       ORDER BY id LIMIT ${SWEEP_BATCH} FOR UPDATE SKIP LOCKED)
-    RETURNING id, account_id AS "accountId", api_key_id AS "apiKeyId"`,
+    RETURNING id, account_id AS "accountId", api_key_id AS "apiKeyId", trace_parent AS "traceParent"`,
 };
 
 /** Raw for SKIP LOCKED, and because deadlines are told by the database's clock. */

@@ -89,6 +89,7 @@ export interface ClaimedRow extends TaskRow {
   waited_ms: number | null;
   waits: number;
   asynchronous: boolean;
+  trace_parent: string | null;
   remaining_ms: number;
 }
 

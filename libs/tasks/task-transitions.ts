@@ -28,6 +28,8 @@ export interface ClaimedTask {
   readonly waitedMs: number;
   /** Its end is told by webhooks, if there is anyone to tell. */
   readonly asynchronous: boolean;
+  /** The W3C traceparent that it was accepted in, where that was traced. */
+  readonly traceParent: string | undefined;
   /** Milliseconds until the task's deadline, by the database's clock. */
   readonly remainingMs: number;
   /** When the claim came back, by performance.now(). */
@@ -73,6 +75,7 @@ export class TaskTransitions {
         lastCall: row.last_call ?? undefined,
         waitedMs: row.waited_ms ?? 0,
         asynchronous: row.asynchronous,
+        traceParent: row.trace_parent ?? undefined,
         remainingMs: row.remaining_ms,
         claimedAt: performance.now(),
       }

@@ -61,9 +61,9 @@ const INSERT = {
       WHERE idempotency_keys.expires_at <= now()
       RETURNING 1)
     INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url,
-      fingerprint, deadline_at, estimated_ms, asynchronous, cost, redrive_of, waiter)
+      fingerprint, deadline_at, estimated_ms, asynchronous, cost, redrive_of, waiter, trace_parent)
     SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::jsonb, $9::jsonb, $10::jsonb, $11::text,
-      $12::bytea, now() + $13 * interval '1 millisecond', $14::int, $15::boolean, $16::jsonb, $17::text, $21::text
+      $12::bytea, now() + $13 * interval '1 millisecond', $14::int, $15::boolean, $16::jsonb, $17::text, $21::text, $23::text
     WHERE ($18::text IS NULL OR EXISTS (SELECT FROM held))
       AND ($20::float8 IS NULL OR ${NO_EQUAL_REQUEST})
     RETURNING ${TASK_COLUMNS}`,
@@ -98,7 +98,7 @@ export async function insertTask(
       ...[command.prompt, JSON.stringify(command.options), JSON.stringify(command.inputs), json(command.mask)],
       ...[command.callbackUrl, fingerprint ?? null, deadlineMs, command.estimatedMs ?? null, command.asynchronous],
       ...[json(command.cost), command.retryOf ?? null, request?.key ?? null, request?.fingerprint ?? null],
-      ...[attachWindowMs ?? null, waiter ?? null, unlessAwayFrom ?? null],
+      ...[attachWindowMs ?? null, waiter ?? null, unlessAwayFrom ?? null, command.traceParent ?? null],
     ],
   });
   return rows[0];
@@ -166,7 +166,7 @@ const CLAIM = {
     WHERE id = $1 AND status = 'pending' AND deadline_at > now()
       AND (lease_until IS NULL OR lease_until < now()) AND (next_try_at IS NULL OR next_try_at <= now() + interval '1 second')
       AND ${NOT_DURABLE}
-    RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, waits, losses, provider_starts, provider_job_id, provider_call_open, asynchronous,
+    RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, waits, losses, provider_starts, provider_job_id, provider_call_open, asynchronous, trace_parent,
       calls->-1 AS last_call, (EXTRACT(EPOCH FROM now() - (calls->-1->>'acceptedAt')::timestamptz) * 1000)::float8 AS waited_ms,
       (EXTRACT(EPOCH FROM deadline_at - now()) * 1000)::float8 AS remaining_ms`,
 };

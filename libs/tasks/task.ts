@@ -91,6 +91,8 @@ export interface TaskCommand {
   readonly estimatedMs?: number | undefined;
   /** Milliseconds it has from acceptance to its end, where that is less than every task has. */
   readonly deadlineMs?: number;
+  /** The W3C traceparent that its attempts and webhooks belong to. */
+  readonly traceParent?: string | undefined;
   /** The failed task whose order it repeats; there is one repetition of each at most. */
   readonly retryOf?: string;
 }

@@ -1,4 +1,8 @@
 import { pino, type DestinationStream, type Logger as Pino } from 'pino';
+import { redact } from './redact.js';
+import { traceIdOf } from './spans.js';
+
+export { redact };
 
 /**
  * What a log line may carry. Nothing else can be logged: fields not named here do not compile,
@@ -73,11 +77,16 @@ const FIELDS: ReadonlySet<string> = new Set<keyof LogFields>([
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** One JSON line per event on stdout: `{time, level, service, event, ...fields}`. */
+/** One JSON line per event on stdout: `{time, level, service, event, ...fields}`, with the `trace_id` of what it is about. */
 export class Logger {
   private readonly pino: Pino;
 
-  constructor(service: string, level: LogLevel, destination?: DestinationStream) {
+  constructor(
+    /** Whose lines these are: api or worker. */
+    readonly service: string,
+    level: LogLevel,
+    destination?: DestinationStream,
+  ) {
     const options = {
       level,
       base: { service },
@@ -116,6 +125,8 @@ function permitted(fields: LogFields): Record<string, unknown> {
     if (!FIELDS.has(name) || value === undefined) continue;
     line[name] = name === 'error' ? describeError(value) : typeof value === 'string' ? redact(value) : value;
   }
+  const traceId = traceIdOf(fields.taskId, fields.requestId, fields.deliveryId);
+  if (traceId !== undefined) line['trace_id'] = traceId;
   return line;
 }
 
@@ -128,19 +139,4 @@ function describeError(value: unknown, depth = 0): unknown {
     ...(depth === 0 && value.stack !== undefined ? { stack: redact(value.stack) } : {}),
     ...(value.cause instanceof Error && depth < 3 ? { cause: describeError(value.cause, depth + 1) } : {}),
   };
-}
-
-const SECRETS: readonly (readonly [RegExp, string])[] = [
-  [/\b(Bearer\s+)\S+/gi, '$1[redacted]'],
-  [/\bsk-[A-Za-z0-9_-]{8,}/g, 'sk-[redacted]'],
-  [/\bwhsec_[A-Za-z0-9+/=]+/g, 'whsec_[redacted]'],
-  [/([?&](?:sig|signature|X-Amz-Signature|X-Amz-Credential|token|key)=)[^&\s"]+/gi, '$1[redacted]'],
-  [/\b([a-z][a-z0-9+.-]*:\/\/[^\s:@/]*:)[^\s@/]+@/gi, '$1[redacted]@'],
-  [/data:image\/[a-z+]+;base64,[A-Za-z0-9+/=]*/gi, 'data:[redacted]'],
-  [/[A-Za-z0-9+/]{200,}={0,2}/g, '[base64 redacted]'],
-];
-
-/** Library messages may quote what they were given; whatever looks like a secret or base64 is cut out, and length is capped. */
-export function redact(text: string): string {
-  return SECRETS.reduce((result, [pattern, replacement]) => result.replace(pattern, replacement), text.slice(0, 8_000));
 }

@@ -54,6 +54,9 @@ export class Metrics {
   );
   readonly sweeps = this.counter('sweep_actions_total', 'Tasks that a sweep failed, requeued or enqueued.', ['action']);
 
+  /** `outcome`: exported, or failed. */
+  readonly spans = this.counter('trace_spans_total', 'Spans sent to the receiver of traces.', ['outcome']);
+
   /** A value that is asked for at each scrape; what rejects is left out. Names get the prefix `darkroom_`. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void {
     this.addGauge(name, help, [], async (gauge) => gauge.set({}, await read()));

@@ -1,5 +1,5 @@
-import { IsIn } from 'class-validator';
-import { Setting } from '#config/setting.js';
+import { IsIn, IsInt, IsOptional, IsString, IsUrl, Max, Min } from 'class-validator';
+import { Setting, Within } from '#config/setting.js';
 import type { LogLevel } from './logger.js';
 
 /** What is logged. */
@@ -7,4 +7,68 @@ export class TelemetryConfig {
   @Setting('LOG_LEVEL', 'Least severe level that is logged: debug, info, warn, error or silent.')
   @IsIn(['debug', 'info', 'warn', 'error', 'silent'])
   readonly logLevel: LogLevel = 'info';
+}
+
+/** OpenTelemetry's own names of samplers. */
+export const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+
+/** Where traces go, under the names that OpenTelemetry defines. */
+export class TracingConfig {
+  @Setting(
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    'Base address of an OTLP/HTTP receiver for traces, such as http://collector:4318; unset = no traces.',
+    { unit: 'URL' },
+  )
+  @IsOptional()
+  @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
+  readonly endpoint?: string;
+
+  @Setting('OTEL_EXPORTER_OTLP_HEADERS', 'Headers sent to the receiver of traces, name=value, separated by commas.', {
+    secret: true,
+    list: true,
+  })
+  @IsString({ each: true })
+  readonly headers: readonly string[] = [];
+
+  @Setting('OTEL_EXPORTER_OTLP_TIMEOUT', 'How long one delivery of traces may take, its retries included.', {
+    unit: 'ms',
+  })
+  @Within(100, 60_000)
+  readonly timeoutMs: number = 10_000;
+
+  @Setting('OTEL_SERVICE_NAME', 'service.name in traces; unset = darkroom-api or darkroom-worker.')
+  @IsOptional()
+  @IsString()
+  readonly serviceName?: string;
+
+  @Setting('OTEL_TRACES_SAMPLER', `Which requests are traced: ${SAMPLERS.join(', ')}.`)
+  @IsIn(SAMPLERS)
+  readonly sampler: (typeof SAMPLERS)[number] = 'parentbased_always_on';
+
+  @Setting(
+    'OTEL_TRACES_SAMPLER_ARG',
+    'Share of requests that the samplers named traceidratio trace, 0 to 1; unset = 1.',
+  )
+  @IsOptional()
+  @Min(0)
+  @Max(1)
+  readonly samplerArg: number = 1;
+
+  @Setting('OTEL_BSP_MAX_QUEUE_SIZE', 'Spans a process holds until they are sent; more are dropped.')
+  @IsInt()
+  @Within(512, 65_536)
+  readonly maxQueueSize: number = 4_096;
+
+  @Setting(
+    'TRACE_PROVIDERS',
+    'Send traceparent to providers of images. They then learn trace ids, and whether a call is traced.',
+  )
+  readonly traceProviders: boolean = false;
 }

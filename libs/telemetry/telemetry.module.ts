@@ -3,6 +3,7 @@ import { Logger } from './logger.js';
 import { MetricsServer } from './metrics-server.js';
 import { Metrics } from './metrics.js';
 import { TelemetryConfig } from './telemetry.config.js';
+import { Tracing } from './tracing.js';
 
 /** Gives every room of a process the one logger, named after the process, and the one place to count in. */
 @Module({})
@@ -16,7 +17,7 @@ export class TelemetryModule {
     return {
       module: TelemetryModule,
       global: true,
-      providers: [logger, Metrics, MetricsServer],
+      providers: [logger, Metrics, MetricsServer, Tracing],
       exports: [logger, Metrics],
     };
   }

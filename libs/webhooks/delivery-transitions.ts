@@ -22,6 +22,8 @@ export interface ClaimedDelivery {
   readonly tries: number;
   /** Where to; undefined when the endpoint or the task is no more. */
   readonly url: string | undefined;
+  /** W3C traceparent of the task that it tells of, where that was traced. */
+  readonly traceParent: string | null;
   /** The endpoint is switched off. */
   readonly disabled: boolean;
 }

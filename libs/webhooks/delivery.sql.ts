@@ -72,6 +72,7 @@ export interface ClaimedRow {
   readonly tries: number;
   readonly url: string | null;
   readonly disabled: boolean;
+  readonly traceParent: string | null;
 }
 
 /** Begins an attempt where there is a place free, and notes it. Raw: lease and fence, by the database's clock. */
@@ -98,7 +99,8 @@ export async function claimDelivery(
     SELECT claimed.id, claimed.account_id AS "accountId", claimed.task_id AS "taskId",
       claimed.endpoint_id AS "endpointId", claimed.event, claimed.created_at AS "createdAt",
       claimed.attempts AS attempt, claimed.tries, endpoint.disabled_at IS NOT NULL AS disabled,
-      CASE WHEN claimed.endpoint_id IS NULL THEN task.callback_url ELSE endpoint.url END AS url
+      CASE WHEN claimed.endpoint_id IS NULL THEN task.callback_url ELSE endpoint.url END AS url,
+      task.trace_parent AS "traceParent"
     FROM claimed
     LEFT JOIN webhook_endpoints AS endpoint
       ON endpoint.id = claimed.endpoint_id AND endpoint.account_id = claimed.account_id

@@ -8,7 +8,7 @@ import { HandlesJob } from '#queue/job-handlers.js';
 import { JOB_WORKER_OPTIONS } from '#queue/job-worker.js';
 import { JobsModule } from '#queue/jobs.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
-import { TelemetryConfig } from '#telemetry/telemetry.config.js';
+import { TelemetryConfig, TracingConfig } from '#telemetry/telemetry.config.js';
 import { MetricsConfig } from '#telemetry/metrics.config.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
 import { createTestRedis } from '../support/redis.js';
@@ -43,7 +43,7 @@ describe('a worker', () => {
     const env = { REDIS_URL: redis.url, REDIS_PREFIX: redis.prefix, LOG_LEVEL: 'silent' };
     @Module({
       imports: [
-        ConfigModule.forRoot([RedisConfig, TelemetryConfig, MetricsConfig], env),
+        ConfigModule.forRoot([RedisConfig, TelemetryConfig, MetricsConfig, TracingConfig], env),
         TelemetryModule.forRoot('test'),
         JobsModule,
       ],

@@ -10,11 +10,19 @@ import { RoutingConfig } from '#routing/routing.config.js';
 import { RoutingModule } from '#routing/routing.module.js';
 import { MetricsConfig } from '#telemetry/metrics.config.js';
 import { Metrics } from '#telemetry/metrics.js';
-import { TelemetryConfig } from '#telemetry/telemetry.config.js';
+import { TelemetryConfig, TracingConfig } from '#telemetry/telemetry.config.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
 import { openLimiterRoom, passed, providerEntry, type LimiterRoom } from '../support/limiter-room.js';
 
-const CONFIGS = [TelemetryConfig, MetricsConfig, DatabaseConfig, RedisConfig, CatalogueConfig, RoutingConfig];
+const CONFIGS = [
+  TelemetryConfig,
+  MetricsConfig,
+  TracingConfig,
+  DatabaseConfig,
+  RedisConfig,
+  CatalogueConfig,
+  RoutingConfig,
+];
 
 describe('the limiter of a process', () => {
   let room: LimiterRoom;

@@ -11,7 +11,7 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { MetricsConfig } from '#telemetry/metrics.config.js';
-import { TelemetryConfig } from '#telemetry/telemetry.config.js';
+import { TelemetryConfig, TracingConfig } from '#telemetry/telemetry.config.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { ChatConfig } from './chat/chat.config.js';
 import { ApiConfig } from './common/api.config.js';
@@ -22,6 +22,7 @@ import { UploadsConfig } from './uploads/uploads.config.js';
 export const API_CONFIGS = [
   TelemetryConfig,
   MetricsConfig,
+  TracingConfig,
   DatabaseConfig,
   RedisConfig,
   TasksConfig,

@@ -22,6 +22,7 @@ import { logRequests } from './common/fastify/access-log.js';
 import { ApiConfig, publicUrlOf } from './common/api.config.js';
 import { BodyMemory } from './common/fastify/body-memory.js';
 import { countRequests } from './common/fastify/count-requests.js';
+import { traceRequests } from './common/fastify/trace-requests.js';
 import { ConnectionCap } from './common/fastify/connection-cap.js';
 import { KnownRoutes } from './common/known-routes.js';
 import { cleanPathIds } from './common/fastify/path-ids.js';
@@ -59,6 +60,7 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   limitRequests(server, app.get(RequestLimits), (session) => consoleCallers.of(session));
   logRequests(server, logger);
   countRequests(server, app.get(Metrics));
+  traceRequests(server);
   serveDocs(app);
   serveHome(server, publicUrlOf(app.get(ApiConfig)));
   serveConsole(server, CONSOLE_PAGES, [foreignLinkOrigin(app.get(StorageConfig)) ?? []].flat());

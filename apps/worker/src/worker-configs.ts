@@ -10,7 +10,7 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { MetricsConfig } from '#telemetry/metrics.config.js';
-import { TelemetryConfig } from '#telemetry/telemetry.config.js';
+import { TelemetryConfig, TracingConfig } from '#telemetry/telemetry.config.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { WorkerConfig } from './worker.config.js';
 
@@ -18,6 +18,7 @@ import { WorkerConfig } from './worker.config.js';
 export const WORKER_CONFIGS = [
   TelemetryConfig,
   MetricsConfig,
+  TracingConfig,
   DatabaseConfig,
   RedisConfig,
   TasksConfig,

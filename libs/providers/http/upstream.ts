@@ -27,6 +27,7 @@ export interface UpstreamCall {
   readonly body?: RequestBody;
   readonly accept: string;
   readonly idempotencyKey?: string | undefined;
+  readonly traceparent?: string | undefined;
   readonly signal: AbortSignal;
   /** Bytes of the answer at most. */
   readonly maxBytes: number;
@@ -102,6 +103,7 @@ export class Upstream {
         ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
         ...(sent === undefined ? {} : { 'content-type': sent.contentType, 'content-length': String(sent.bytes) }),
         ...(call.idempotencyKey === undefined ? {} : { 'idempotency-key': call.idempotencyKey }),
+        ...(call.traceparent === undefined ? {} : { traceparent: call.traceparent }),
         ...(organization === undefined ? {} : { 'openai-organization': organization }),
         ...(project === undefined ? {} : { 'openai-project': project }),
       },

@@ -69,13 +69,13 @@ export class OpenAiProvider implements ImageProvider {
   private async order(
     { path, body }: ImageOrder,
     { streamed, n }: { readonly streamed: boolean; readonly n: number },
-    { idempotencyKey, signal }: ProviderCallContext,
+    { idempotencyKey, traceparent, signal }: ProviderCallContext,
     onPartial: (image: Buffer, index: number) => void,
   ): Promise<AnsweredImages> {
     const accept = streamed ? 'text/event-stream, application/json' : 'application/json';
     const maxBytes = maxAnswerBytes(n, MAX_ANSWER_BYTES) + (streamed ? n * MAX_PARTIALS * MAX_ANSWER_BYTES : 0);
     try {
-      return await this.upstream.call({ path, body, accept, idempotencyKey, signal, maxBytes }, (answer) =>
+      return await this.upstream.call({ path, body, accept, idempotencyKey, traceparent, signal, maxBytes }, (answer) =>
         readAnswer(answer, { streamed, n, maxImageBytes: MAX_IMAGE_BYTES, onPartial }),
       );
     } catch (error) {

@@ -5,6 +5,7 @@ import { AppError } from '#contract/app-error.js';
 import { ChatNotSent, type ChatAnswer } from '#providers/chat/chat-provider.js';
 import type { CallPermit } from '#routing/limiter.js';
 import { Logger } from '#telemetry/logger.js';
+import { inSpan } from '#telemetry/spans.js';
 import { ChatLimiter } from './chat-limiter.js';
 import { ChatPlan, type Attempt } from './chat-plan.js';
 import { ChatProtocols } from './chat-protocols.js';
@@ -72,7 +73,7 @@ export class CallUpstreams {
         continue;
       }
       context.asked.attempt = attempt;
-      const outcome = await this.try(attempt, permit, chat, context).catch((error: unknown) => {
+      const outcome = await this.traced(attempt, permit, chat, context).catch((error: unknown) => {
         permit.end(context.signal.aborted ? 'neutral' : 'failed');
         context.asked.isUnclear = !(error instanceof ChatNotSent);
         context.signal.throwIfAborted();
@@ -89,6 +90,21 @@ export class CallUpstreams {
     if (context.asked.attempt === undefined) throw nobodyFree(retryAfterMs);
     if (refused === undefined) throw failed(cause);
     return refused;
+  }
+
+  /** The span ends with the answer's first bytes; the request's own covers the rest. */
+  private async traced(
+    attempt: Attempt,
+    permit: CallPermit,
+    chat: ChatRequest,
+    context: CallContext,
+  ): Promise<Outcome> {
+    const fields = { provider: attempt.provider.name, model: attempt.model };
+    return inSpan({ name: 'chat.call', kind: 'client', parent: context.requestId, fields }, async (span) => {
+      const outcome = await this.try(attempt, permit, chat, context);
+      span.set({ status: (outcome.answer ?? outcome.refusal).status });
+      return outcome;
+    });
   }
 
   private async try(attempt: Attempt, permit: CallPermit, chat: ChatRequest, context: CallContext): Promise<Outcome> {

@@ -4,6 +4,7 @@ import { ProviderError } from '#providers/provider-error.js';
 import { unknownEnd, type CallEnd } from '#tasks/provider-call.js';
 import type { ClaimedTask } from '#tasks/task-transitions.js';
 import { StartNotCounted } from './failure-verdict.js';
+import { type OpenSpan } from '#telemetry/spans.js';
 import type { LeasedTask } from './leases.js';
 
 /** A call of this attempt, or the one that an earlier attempt left open. */
@@ -25,6 +26,7 @@ export class Attempt {
   constructor(
     readonly claimed: ClaimedTask,
     readonly lease: LeasedTask,
+    readonly span: OpenSpan,
   ) {
     this.starts = claimed.providerStarts;
   }

@@ -9,6 +9,7 @@ import { ProviderRegistry } from './provider-registry.js';
 import { LIMITER, type Limiter, type CallPermit, type CallRejection } from '#routing/limiter.js';
 import type { Candidate } from '#routing/route-plan.js';
 import { TaskPartials } from '#tasks/task-partials.js';
+import { inSpan, traceparentForProvider, type OpenSpan } from '#telemetry/spans.js';
 import type { ClaimedTask } from '#tasks/task-transitions.js';
 import { successOf, type Attempt } from './attempt.js';
 import { unusable } from './finish-as-ordered.js';
@@ -55,7 +56,7 @@ export class CallProvider {
     if ('reason' in permit) return permit;
     try {
       if (!order.resume) await this.starts.start(attempt, order.candidate);
-      const answer = await this.ask(attempt, order);
+      const answer = await inSpan(callSpan(attempt, order), (span) => this.ask(attempt, order, span));
       if ('pending' in answer) permit.park(answer.pending.checkAfterMs + PARK_MARGIN_MS);
       else permit.end('succeeded');
       return answer;
@@ -65,7 +66,7 @@ export class CallProvider {
     }
   }
 
-  private async ask(attempt: Attempt, order: OrderedCall): Promise<MadeImages | ProviderPending> {
+  private async ask(attempt: Attempt, order: OrderedCall, span: OpenSpan): Promise<MadeImages | ProviderPending> {
     const { claimed, lease } = attempt;
     const { candidate } = order;
     const { provider, key } = candidate;
@@ -77,6 +78,7 @@ export class CallProvider {
       idempotencyKey: claimed.task.id,
       resumeJobId: attempt.call?.jobId,
       startNumber: attempt.starts,
+      traceparent: traceparentForProvider(span),
       waitedMs: order.resume ? claimed.waitedMs : 0,
       onAccepted: (providerJobId) => this.starts.accepted(attempt, providerJobId),
       onProgress: (percent) => progress.provider(percent),
@@ -84,11 +86,13 @@ export class CallProvider {
     });
     const answer = await this.starts.called(lease, provider.name, call);
     if ('pending' in answer) {
+      span.set({ outcome: 'pending', delayMs: answer.pending.checkAfterMs });
       if (attempt.call?.jobId === undefined) throw new Error(`${provider.name} works on a job without a name`);
       return answer;
     }
     const { images, ...made } = answer;
     const files = await readAll(images, attempt);
+    span.set({ outcome: 'succeeded', images: files.length, bytes: files.reduce((sum, { length }) => sum + length, 0) });
     if (attempt.call !== undefined) attempt.call.end = successOf(provider.free);
     return { ...made, provider, files };
   }
@@ -99,6 +103,12 @@ export class CallProvider {
     const format = sniffImageType(image);
     if (format !== undefined) this.partials.send(task.id, index, format, image);
   }
+}
+
+/** What a trace tells of a call. */
+function callSpan({ claimed, starts }: Attempt, { candidate: { provider, model }, resume: resumed }: OrderedCall) {
+  const fields = { provider: provider.name, model, start: starts, resumed };
+  return { name: 'provider.call', kind: 'client', parent: claimed.task.id, fields } as const;
 }
 
 /** The mask in the form the provider says; a job that is only asked for has had it. */

@@ -4,6 +4,7 @@ import { TaskEvents } from '#tasks/task-events.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { Attempt, identity } from './attempt.js';
+import { attemptSpan } from './attempt-span.js';
 import { givenUp } from './failure-verdict.js';
 import { Leases } from './leases.js';
 import { TaskMeter } from './task-meter.js';
@@ -21,18 +22,22 @@ export class ClaimTask {
     private readonly logger: Logger,
   ) {}
 
-  /** Undefined when the task was not to be had. Throws when the database does not answer. */
-  async claim(taskId: string): Promise<Attempt | undefined> {
+  /**
+   * Undefined when the task was not to be had. `queuedAt`: when its job was added, in ms since the epoch, if that is known.
+   * Throws when the database does not answer.
+   */
+  async claim(taskId: string, queuedAt?: number): Promise<Attempt | undefined> {
     const claimed = await this.leases.claim(taskId, this.owner);
     if (claimed === undefined) {
       this.logger.debug('task.not_claimed', { taskId });
       return undefined;
     }
+    const span = attemptSpan(claimed, queuedAt);
     this.events.publishChanged(taskId);
     this.meter.claimed(claimed);
     this.logger.info('task.claimed', { ...identity(claimed), attempt: claimed.attempt });
     const lease = { id: claimed.task.id, attempt: claimed.attempt };
-    return new Attempt(claimed, this.leases.keep(lease, claimed.remainingMs));
+    return new Attempt(claimed, this.leases.keep(lease, claimed.remainingMs), span);
   }
 
   /** Throws AppError `interrupted` when as many workers died with the task as it may have starts. */

@@ -5,6 +5,7 @@ import type { CallEnd } from '#tasks/provider-call.js';
 import { TaskEnds } from '#tasks/task-ends.js';
 import { TaskTransitions, type TaskResult } from '#tasks/task-transitions.js';
 import { Logger } from '#telemetry/logger.js';
+import { inSpan } from '#telemetry/spans.js';
 import { identity, successOf, type Attempt } from './attempt.js';
 import { ImageNotStored } from './failure-verdict.js';
 import { LeaseLost } from './leases.js';
@@ -30,8 +31,11 @@ export class CompleteTask {
    * it could not be written down.
    */
   async complete(attempt: Attempt, provider: ProviderEntry, result: TaskResult): Promise<boolean> {
-    const { claimed, lease } = attempt;
-    const won = await this.completeInTheEnd(attempt, result, successOf(provider.free));
+    const { claimed, lease, span } = attempt;
+    const won = await inSpan({ name: 'task.complete', parent: claimed.task.id }, () =>
+      this.completeInTheEnd(attempt, result, successOf(provider.free)),
+    );
+    span.set({ outcome: won ? 'completed' : 'discarded', images: result.images.length });
     if (won) {
       this.ends.completed(claimed.task, claimed.asynchronous);
       this.meter.completed(claimed, provider.name, result.images.length);

@@ -48,7 +48,8 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
   private async run(job: Job<unknown>, next: NextTask, token: string | undefined): Promise<boolean> {
     const taskId = taskIdOf(next.id);
     try {
-      return await this.tasks.run(taskId);
+      // Of a job that runs another task than it was added for, the time says nothing.
+      return await this.tasks.run(taskId, job.id === next.id ? job.timestamp : undefined);
     } catch (error) {
       // Only the database can be at fault here. The job must not be lost over it.
       this.logger.warn('task.not_run', { taskId, error });

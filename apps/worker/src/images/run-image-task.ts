@@ -18,10 +18,10 @@ export class RunImageTask {
 
   /**
    * Leaves the task settled, given back, parked, or in other hands; false when it was not to be had in the first place.
-   * Throws only when the database does not answer.
+   * Throws only when the database does not answer. `queuedAt` as ClaimTask says.
    */
-  async run(taskId: string): Promise<boolean> {
-    const attempt = await this.claims.claim(taskId);
+  async run(taskId: string, queuedAt?: number): Promise<boolean> {
+    const attempt = await this.claims.claim(taskId, queuedAt);
     if (attempt === undefined) return false;
     let kept: KeptImage | undefined;
     try {
@@ -33,6 +33,7 @@ export class RunImageTask {
       await this.settle.failed(attempt, error);
     } finally {
       attempt.lease.release();
+      attempt.span.end();
     }
     // Nobody waits any more, and the task has ended well whatever happens now.
     if (kept !== undefined) await this.thumbnails.keep(attempt.lease, kept);

@@ -23,7 +23,7 @@ export class SettleAttempt {
    * Lets the task go while its provider works on, and asks for it again in `delayMs`. Throws TransitionUnanswered when the
    * database does not answer: then the lease runs out, and whoever takes the task asks for the job.
    */
-  async park({ claimed, lease, call }: Attempt, delayMs: number): Promise<void> {
+  async park({ claimed, lease, call, span }: Attempt, delayMs: number): Promise<void> {
     const entry = await this.transitions.park(lease, delayMs).catch((cause: unknown) => {
       throw new TransitionUnanswered('not parked', { cause });
     });
@@ -32,13 +32,14 @@ export class SettleAttempt {
       this.logger.warn('task.lease_lost', line);
       return;
     }
+    span.set({ outcome: 'parked', delayMs });
     this.logger.info('task.parked', line);
     await this.queue.requeue(entry);
   }
 
   /** Decides by the error and carries it out. A database that does not answer leaves the lease to run out. */
   async failed(attempt: Attempt, thrown: unknown): Promise<void> {
-    const { claimed, lease, call } = attempt;
+    const { claimed, lease, call, span } = attempt;
     const error: unknown = lease.signal.aborted ? lease.signal.reason : thrown;
     const verdict = verdictOn(error, {
       starts: attempt.starts,
@@ -58,12 +59,15 @@ export class SettleAttempt {
       case 'give-back': {
         const entry = await this.transitions.giveBack(lease, verdict.delayMs, end, verdict.wait);
         if (entry === undefined) break;
+        span.set({ outcome: 'given_back', delayMs: verdict.delayMs });
         this.logger.warn('task.given_back', { ...line, durationMs: verdict.delayMs, error });
         await this.queue.requeue(entry);
         return;
       }
       case 'fail':
         if (!(await this.transitions.fail(lease, taskError(verdict.error), end))) break;
+        span.fail(verdict.error);
+        span.set({ outcome: 'failed' });
         this.ends.failed(claimed.task, claimed.asynchronous, verdict.error.code);
         this.logger.warn('task.failed', {
           ...line,
@@ -73,6 +77,7 @@ export class SettleAttempt {
         return;
     }
     // It is in other hands, or has ended: nothing of this attempt was written.
+    span.set({ outcome: 'lost' });
     this.logger.warn('task.lease_lost', line);
   }
 }

@@ -8,6 +8,7 @@ import { StorageError, type ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import type { ClaimedTask } from '#tasks/task-transitions.js';
 import type { TaskImage } from '#tasks/task.js';
+import { inSpan } from '#telemetry/spans.js';
 import { adaptations, sizesOf } from './adaptations.js';
 import type { Attempt } from './attempt.js';
 import type { MadeImages } from './call-provider.js';
@@ -47,7 +48,10 @@ export class StoreImages {
         const image = await this.next(files, attempt).catch((error: unknown) => stored.unusable(error));
         if (image === undefined) continue;
         const key = stored.keyOf(image);
-        await this.progress.whileStoring(attempt.lease, () => this.keep(key, image, attempt.lease.signal));
+        const start = { name: 'image.store', parent: attempt.claimed.task.id, fields: { bytes: image.bytes.length } };
+        await inSpan(start, () =>
+          this.progress.whileStoring(attempt.lease, () => this.keep(key, image, attempt.lease.signal)),
+        );
         stored.add(key, image);
       }
       return stored.end();
@@ -65,7 +69,8 @@ export class StoreImages {
   /** A finished image may be another copy: the provider's bytes are not held while it is stored. */
   private async next(files: Buffer[], attempt: Attempt): Promise<FinishedImage | undefined> {
     const file = files.shift();
-    return file && (await this.finish.run(file, attempt));
+    const start = { name: 'image.finish', parent: attempt.claimed.task.id, fields: { bytes: file?.length } };
+    return file && (await inSpan(start, () => this.finish.run(file, attempt)));
   }
 
   private async keep(key: string, image: FinishedImage, signal: AbortSignal): Promise<void> {

@@ -19,8 +19,8 @@ export class AttemptDelivery {
     private readonly logger: Logger,
   ) {}
 
-  /** What came of it. Throws only when the database does not answer. */
-  async attempt(claimed: ClaimedDelivery): Promise<AttemptResult> {
+  /** What came of it; the receiver is sent the traceparent. Throws only when the database does not answer. */
+  async attempt(claimed: ClaimedDelivery, traceparent?: string): Promise<AttemptResult> {
     const { id, url, disabled } = claimed;
     if (url === undefined) return { error: 'removed' };
     if (disabled) return { error: 'endpoint_disabled' };
@@ -35,7 +35,10 @@ export class AttemptDelivery {
     }
     const { signal } = this.stopping;
     const { timeoutMs } = this.config;
-    const answer = await this.poster.post(url, { ...message, timeoutMs, signal }).catch(() => undefined);
+    const headers = traceparent === undefined ? message.headers : { ...message.headers, traceparent };
+    const answer = await this.poster
+      .post(url, { headers, body: message.body, timeoutMs, signal })
+      .catch(() => undefined);
     if (answer === undefined) return { error: 'interrupted' };
     if ('status' in answer) return answer;
     this.logger.debug('webhook.no_answer', { deliveryId: id, reason: answer.failure, error: answer.cause });

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { WEBHOOK_TEST, webhookEventId } from '#contract/webhook-event.js';
 import { Logger } from '#telemetry/logger.js';
-import { DeliveryTransitions } from '#webhooks/delivery-transitions.js';
+import { openSpan, type OpenSpan } from '#telemetry/spans.js';
+import { DeliveryTransitions, type ClaimedDelivery } from '#webhooks/delivery-transitions.js';
 import { nextStep } from '#webhooks/next-step.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
@@ -33,10 +34,29 @@ export class DeliverWebhook {
     const claimed = await this.transitions.claim(deliveryId, this.config.timeoutMs + MARGIN_MS);
     if (claimed === undefined) return;
     const begun = performance.now();
-    const result = await this.attempts.attempt(claimed);
+    const { taskId, attempt, traceParent } = claimed;
+    const span = openSpan({
+      ...{ name: 'webhook.deliver', kind: 'client', about: deliveryId, parent: traceParent ?? undefined },
+      fields: { deliveryId, taskId: taskId ?? undefined, attempt },
+    });
+    try {
+      await this.deliver(claimed, begun, span);
+    } finally {
+      span.end();
+    }
+  }
+
+  private async deliver(claimed: ClaimedDelivery, begun: number, span: OpenSpan): Promise<void> {
+    const { id: deliveryId } = claimed;
+    const result = await this.attempts.attempt(claimed, span.traceparent);
     const durationMs = Math.round(performance.now() - begun);
     // Who tests an endpoint looks at the answer, and tries again themselves.
     const step = nextStep(result, claimed.tries, claimed.event === WEBHOOK_TEST ? [] : this.retrySeconds);
+    span.set(
+      'status' in result
+        ? { status: result.status, outcome: step.state }
+        : { error: result.error, outcome: step.state },
+    );
     const entry = await this.transitions.finish(claimed, result, step, durationMs);
     this.logger.info(step.state === 'pending' ? 'webhook.postponed' : `webhook.${step.state}`, {
       deliveryId,

@@ -1,0 +1,156 @@
+import { diag, DiagLogLevel, type Tracer } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  RandomIdGenerator,
+  TracerProvider,
+  TraceIdRatioBasedSampler,
+  type IdGenerator,
+  type ReadableSpan,
+  type Sampler,
+  type SpanExporter,
+} from '@opentelemetry/sdk-trace';
+import { hostname } from 'node:os';
+import type { Logger } from './logger.js';
+import { chosenIds } from './spans.js';
+import type { TracingConfig } from './telemetry.config.js';
+import { VERSION } from './version.js';
+
+/** How long a span waits for others that are sent with it: what a killed process takes along. */
+const GATHER_MS = 1_000;
+const BATCH = 512;
+const SAY_EVERY_MS = 60_000;
+
+/** A tracer whose spans are sent to the receiver that the settings name, and to no other address. */
+export interface ExportingTracer {
+  readonly tracer: Tracer;
+  /** Sends what has not been sent. */
+  shutdown(): Promise<void>;
+}
+
+/** What became of spans. */
+export type CountSpans = (outcome: 'exported' | 'failed', count: number) => void;
+
+/**
+ * OpenTelemetry's SDK as the settings want it. The receiver is the operator's choice, like a provider or a store, so the
+ * rules of egress for addresses of users do not apply to it: it is usually on a private network.
+ */
+export function createTracer(
+  config: TracingConfig & { readonly endpoint: string },
+  role: string,
+  logger: Logger,
+  count: CountSpans,
+): ExportingTracer {
+  diag.setLogger(quietly(logger), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+  const exporter = new OTLPTraceExporter({
+    url: `${config.endpoint.replace(/\/+$/, '')}/v1/traces`,
+    headers: headersOf(config.headers),
+    timeoutMillis: config.timeoutMs,
+    concurrencyLimit: 4,
+  });
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({
+      'service.name': config.serviceName ?? `darkroom-${role}`,
+      'service.namespace': 'darkroom',
+      'service.version': VERSION,
+      'service.instance.id': `${hostname()}-${process.pid}`,
+      'darkroom.role': role,
+    }),
+    sampler: samplerOf(config),
+    idGenerator: new ChosenIds(),
+    spanLimits: { attributeCountLimit: 32, attributeValueLengthLimit: 256, linkCountLimit: 4, eventCountLimit: 8 },
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: counted(exporter, count),
+        maxQueueSize: config.maxQueueSize,
+        maxExportBatchSize: BATCH,
+        scheduledDelayMillis: GATHER_MS,
+        exportTimeoutMillis: config.timeoutMs,
+      }),
+    ],
+  });
+  return { tracer: provider.getTracer('darkroom', VERSION), shutdown: () => provider.shutdown() };
+}
+
+class ChosenIds implements IdGenerator {
+  private readonly random = new RandomIdGenerator();
+
+  generateTraceId(): string {
+    return chosenIds()?.traceId ?? this.random.generateTraceId();
+  }
+
+  generateSpanId(): string {
+    return chosenIds()?.spanId ?? this.random.generateSpanId();
+  }
+}
+
+function samplerOf({ sampler, samplerArg }: TracingConfig): Sampler {
+  const root = {
+    on: new AlwaysOnSampler(),
+    off: new AlwaysOffSampler(),
+    ratio: new TraceIdRatioBasedSampler(samplerArg),
+  };
+  switch (sampler) {
+    case 'always_on':
+      return root.on;
+    case 'always_off':
+      return root.off;
+    case 'traceidratio':
+      return root.ratio;
+    case 'parentbased_always_on':
+      return new ParentBasedSampler({ root: root.on });
+    case 'parentbased_always_off':
+      return new ParentBasedSampler({ root: root.off });
+    case 'parentbased_traceidratio':
+      return new ParentBasedSampler({ root: root.ratio });
+  }
+}
+
+/** As W3C Baggage writes them: percent-encoded values. */
+function headersOf(pairs: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [name = '', ...value] = pair.split('=');
+      return [name.trim(), decoded(value.join('=').trim())];
+    }),
+  );
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}
+
+function counted(exporter: SpanExporter, count: CountSpans): SpanExporter {
+  return {
+    export: (spans: ReadableSpan[], done) =>
+      exporter.export(spans, (result) => {
+        count(succeeded(result) ? 'exported' : 'failed', spans.length);
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+  };
+}
+
+function succeeded({ code }: { readonly code: number }): boolean {
+  return code === 0;
+}
+
+/** The SDK speaks of every batch that it could not send; once a minute is enough. Its words may hold the answer of the receiver. */
+function quietly(logger: Logger) {
+  let saidAt = -Infinity;
+  const say = (): void => {
+    if (performance.now() - saidAt < SAY_EVERY_MS) return;
+    saidAt = performance.now();
+    logger.warn('traces.not_exported');
+  };
+  const nothing = (): void => undefined;
+  return { error: say, warn: say, info: nothing, debug: nothing, verbose: nothing };
+}
