@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
+import { BudgetGauges } from './budget-gauges.js';
 import { BudgetRepository } from './budget.repository.js';
 import { ChatReserves } from './chat-reserves.js';
 import { ChatUsageRepository } from './chat-usage.repository.js';
@@ -8,5 +9,5 @@ import { ExpireChatUsage } from './expire-chat-usage.js';
 const parts = [BudgetRepository, ChatReserves, ChatUsageRepository, ExpireChatUsage];
 
 /** What things cost and who may spend how much. Tasks are reserved and settled by triggers: ledger.sql. */
-@Module({ imports: [DatabaseModule], providers: parts, exports: parts })
+@Module({ imports: [DatabaseModule], providers: [...parts, BudgetGauges], exports: parts })
 export class BillingModule {}

@@ -62,6 +62,17 @@ export class BudgetRepository {
     });
   }
 
+  /** How many budgets are spent to this share at least, of accounts and of keys. */
+  async countSpent(share: number): Promise<Readonly<Record<Budget['owner'], number>>> {
+    const rows = await this.prisma.budget.findMany({
+      where: { OR: [{ period: 'total' }, { periodStart: { gte: monthOf(new Date()) } }] },
+      select: { owner: true, limitMicros: true, spentMicros: true },
+    });
+    const spent = rows.filter(({ limitMicros, spentMicros }) => Number(spentMicros) >= share * Number(limitMicros));
+    const account = spent.filter(({ owner }) => owner === 'account').length;
+    return { account, key: spent.length - account };
+  }
+
   /**
    * What each of an account's keys has spent since it was made, by id: settled, and reserved for tasks that have not
    * ended. Chats count too; what was paid in other currencies does not.

@@ -36,6 +36,13 @@ export class ChatUsageRepository {
     await insertChatUsage(this.prisma.pool, rows);
   }
 
+  /** When the oldest row from before a time was made. */
+  async oldestBefore(time: Date): Promise<Date | undefined> {
+    const where = { createdAt: { lt: time } };
+    const [orderBy, select] = [{ createdAt: 'asc' as const }, { createdAt: true }];
+    return (await this.prisma.chatUsage.findFirst({ where, orderBy, select }))?.createdAt;
+  }
+
   /** Removes so many rows at most from before a time; answers with their number. */
   async removeBefore(time: Date, limit: number): Promise<number> {
     return (await this.prisma.chatUsage.deleteMany({ where: { createdAt: { lt: time } }, limit })).count;

@@ -18,6 +18,13 @@ export class ExpireChatUsage {
     private readonly logger: Logger,
   ) {}
 
+  /** Since when the oldest usage should be gone; undefined when none should. */
+  async dueSince({ chatUsageRetentionDays }: { readonly chatUsageRetentionDays: number }): Promise<Date | undefined> {
+    const keptMs = chatUsageRetentionDays * DAY_MS;
+    const oldest = await this.usage.oldestBefore(new Date(Date.now() - keptMs));
+    return oldest && new Date(oldest.getTime() + keptMs);
+  }
+
   /** One round over everything that is due. Throws when the database fails; the next round goes on. */
   async run({ chatUsageRetentionDays }: { readonly chatUsageRetentionDays: number }): Promise<void> {
     const lost = await this.reserves.releaseLost();

@@ -43,6 +43,28 @@ export class ExpireObjects {
     while (last !== undefined) last = await this.deleteRows(taskRetentionHours, last);
   }
 
+  /** Since when the oldest images that are still stored should be gone; undefined when none should. */
+  async imagesDueSince({ imageRetentionHours }: Retention): Promise<Date | undefined> {
+    const due = hoursAgo(imageRetentionHours);
+    const oldest = await this.oldest({ objectsDeletedAt: null, finishedAt: { lt: due } });
+    return oldest && hoursAfter(oldest, imageRetentionHours);
+  }
+
+  /** The same of rows. One that a live Idempotency-Key keeps counts too, for a day at most. */
+  async rowsDueSince({ taskRetentionHours }: Retention): Promise<Date | undefined> {
+    const oldest = await this.oldest({ finishedAt: { lt: hoursAgo(taskRetentionHours) } });
+    return oldest && hoursAfter(oldest, taskRetentionHours);
+  }
+
+  private async oldest(where: { objectsDeletedAt?: null; finishedAt: { lt: Date } }): Promise<Date | undefined> {
+    const oldest = await this.prisma.task.findFirst({
+      where: { status: ENDED, ...where },
+      orderBy: { finishedAt: 'asc' },
+      select: { finishedAt: true },
+    });
+    return oldest?.finishedAt ?? undefined;
+  }
+
   private async expireObjects(hours: number): Promise<number> {
     const { task } = this.prisma;
     const rows = await task.findMany({
@@ -89,6 +111,10 @@ export class ExpireObjects {
 
 function hoursAgo(hours: number): Date {
   return new Date(Date.now() - hours * 3_600_000);
+}
+
+function hoursAfter(date: Date, hours: number): Date {
+  return new Date(date.getTime() + hours * 3_600_000);
 }
 
 /** The task's own objects; an upload that it only named has a life of its own. */

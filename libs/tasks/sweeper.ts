@@ -24,6 +24,8 @@ export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdow
   ) {}
 
   onApplicationBootstrap(): void {
+    // An alert counts the first one too only if there was a 0 before it.
+    for (const action of ['failed_overdue', 'requeued_abandoned']) this.metrics.sweeps.inc({ action }, 0);
     this.schedule(Math.random() * this.config.sweepIntervalMs);
   }
 

@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { VERSION } from './version.js';
 
 /** From a poll to the longest call that is held, in seconds. */
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 /** From an idle queue to the usual deadline of a task, in seconds. */
 const TASK_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 90, 120, 180, 300, 600, 900];
+/** From a look at an index to the time limit of a statement, and a little more. */
+const STATEMENT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const RATIO_BUCKETS = [0.1, 0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2, 4, 10];
 
 /**
@@ -54,6 +57,33 @@ export class Metrics {
   );
   readonly sweeps = this.counter('sweep_actions_total', 'Tasks that a sweep failed, requeued or enqueued.', ['action']);
 
+  /** `outcome`: ok, not_found, failed, aborted. */
+  readonly storeOperations = this.histogram('store_operation_seconds', 'Calls to the object store.', {
+    labels: ['operation', 'outcome'],
+    buckets: REQUEST_BUCKETS,
+  });
+  /** `statement`: a name of a `*.sql.ts` file, `prisma`, or `other`. */
+  readonly statements = this.histogram('database_statement_seconds', 'Statements, without the wait for a connection.', {
+    labels: ['statement', 'outcome'],
+    buckets: STATEMENT_BUCKETS,
+  });
+  /** `outcome`: 2xx to 5xx, or why there was no answer; `then`: delivered, pending (it is tried again), failed. */
+  readonly webhookAttempts = this.counter('webhook_attempts_total', 'Attempts to deliver a webhook.', [
+    'outcome',
+    'then',
+  ]);
+  readonly chats = this.histogram('chat_seconds', 'Chats, from the request to the end of the answer.', {
+    labels: ['model', 'provider', 'outcome'],
+    buckets: REQUEST_BUCKETS,
+  });
+  readonly chatFirstByte = this.histogram(
+    'chat_first_byte_seconds',
+    'Chats, from the request to the headers of the answer.',
+    {
+      labels: ['model', 'provider'],
+      buckets: REQUEST_BUCKETS,
+    },
+  );
   /** `outcome`: exported, or failed. */
   readonly spans = this.counter('trace_spans_total', 'Spans sent to the receiver of traces.', ['outcome']);
 
@@ -69,8 +99,11 @@ export class Metrics {
     });
   }
 
-  /** What Node tells of the process: memory, event loop, garbage collection. */
+  /** What this process is, and what Node tells of it: memory, event loop, garbage collection. */
   watchProcess(): void {
+    const info = { name: 'darkroom_build_info', help: 'Always 1; its labels say what runs.' };
+    const build = new Gauge({ ...info, labelNames: ['version', 'node'], registers: [this.registry] });
+    build.set({ version: VERSION, node: process.versions.node }, 1);
     collectDefaultMetrics({ register: this.registry });
   }
 
@@ -109,4 +142,18 @@ export class Metrics {
   ): Histogram<T> {
     return new Histogram({ name: `darkroom_${name}`, help, labelNames: labels, buckets, registers: [this.registry] });
   }
+}
+
+/** A reading that is asked of a database: once in so long, however many scrape. One that rejects is not kept. */
+export function rarely<T>(ms: number, read: () => Promise<T>): () => Promise<T> {
+  let last: { readonly value: Promise<T>; readonly at: number } | undefined;
+  return () => {
+    if (last !== undefined && performance.now() - last.at < ms) return last.value;
+    const reading = { value: read(), at: performance.now() };
+    last = reading;
+    reading.value.catch(() => {
+      if (last === reading) last = undefined;
+    });
+    return reading.value;
+  };
 }

@@ -28,6 +28,13 @@ export class ExpireUploads {
     while ((await this.remove()) === BATCH);
   }
 
+  /** Since when the oldest upload should be gone; undefined when none should. */
+  async dueSince(): Promise<Date | undefined> {
+    const spared = this.config.deadlineMs + ACCEPTING_MS;
+    const oldest = await this.uploads.oldestExpired(new Date(Date.now() - spared));
+    return oldest && new Date(oldest.getTime() + spared);
+  }
+
   /** The object first: a row without one is removed in the next round, an object without a row only a day later. */
   private async remove(): Promise<number> {
     const before = new Date(Date.now() - this.config.deadlineMs - ACCEPTING_MS);

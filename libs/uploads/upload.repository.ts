@@ -73,6 +73,12 @@ export class UploadRepository {
     return rows.map(({ id }) => id);
   }
 
+  /** When the oldest of those expired. */
+  async oldestExpired(before: Date): Promise<Date | undefined> {
+    const [where, orderBy] = [{ expiresAt: { lt: before } }, { expiresAt: 'asc' as const }];
+    return (await this.prisma.upload.findFirst({ where, orderBy, select: { expiresAt: true } }))?.expiresAt;
+  }
+
   async remove(ids: readonly string[]): Promise<void> {
     await this.prisma.upload.deleteMany({ where: { id: { in: [...ids] } } });
   }

@@ -3,6 +3,7 @@ import { SENT_EVENTS, type SentEventType } from '#contract/webhook-event.js';
 import { oneOf } from './one-of.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
+import { Metrics } from '#telemetry/metrics.js';
 import { claimDelivery, finishDelivery, lockAccountOf } from './delivery.sql.js';
 import type { AttemptResult, NextStep } from './next-step.js';
 import { WebhooksConfig } from './webhooks.config.js';
@@ -37,6 +38,7 @@ export class DeliveryTransitions {
   constructor(
     private readonly prisma: PrismaService,
     private readonly config: WebhooksConfig,
+    private readonly metrics: Metrics,
   ) {}
 
   /**
@@ -60,6 +62,8 @@ export class DeliveryTransitions {
   ): Promise<WebhookEntry | undefined> {
     const outcome = 'status' in result ? { status: result.status, error: null } : { status: null, error: result.error };
     const epoch = await finishDelivery(this.prisma, claimed, { ...outcome, durationMs: Math.round(durationMs) }, step);
+    const told = 'status' in result ? `${Math.floor(result.status / 100)}xx` : result.error;
+    if (epoch !== undefined) this.metrics.webhookAttempts.inc({ outcome: told, then: step.state });
     return epoch === undefined ? undefined : { deliveryId: claimed.id, epoch, delayMs: step.delayMs };
   }
 }

@@ -13,6 +13,17 @@ export class ExpireWebhooks {
     private readonly logger: Logger,
   ) {}
 
+  /** Since when the oldest delivery should be gone; undefined when none should. */
+  async dueSince({ taskRetentionHours }: { readonly taskRetentionHours: number }): Promise<Date | undefined> {
+    const keptMs = taskRetentionHours * HOUR_MS;
+    const oldest = await this.prisma.webhookDelivery.findFirst({
+      where: { createdAt: { lt: new Date(Date.now() - keptMs) } },
+      orderBy: { createdAt: 'asc' },
+      select: { createdAt: true },
+    });
+    return oldest === null ? undefined : new Date(oldest.createdAt.getTime() + keptMs);
+  }
+
   /** One round over everything that is due. Throws when the database fails; the next round goes on. */
   async run({ taskRetentionHours }: { readonly taskRetentionHours: number }): Promise<void> {
     await this.prisma.webhookSecret.deleteMany({ where: { expiresAt: { lte: new Date() } } });

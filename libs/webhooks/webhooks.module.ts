@@ -6,6 +6,7 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { DeliveryLine } from './delivery-line.js';
 import { DeliveryLogStore } from './delivery-log-store.js';
 import { DeliveryTransitions } from './delivery-transitions.js';
+import { WebhookGauges } from './webhook-gauges.js';
 import { WebhookEndpointStore } from './endpoint-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from './secret-store.js';
 import { SendDeliveries } from './send-deliveries.js';
@@ -26,5 +27,5 @@ const parts = [
 ];
 
 /** What every process does for webhooks: enqueue what is due. The worker delivers. */
-@Module({ imports: [DatabaseModule, QueueModule], providers: [...parts, sealer], exports: parts })
+@Module({ imports: [DatabaseModule, QueueModule], providers: [...parts, sealer, WebhookGauges], exports: parts })
 export class WebhooksModule {}

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
@@ -168,5 +169,40 @@ describe('waiting in line', () => {
       expect(api + told).not.toContain(secret);
     expect(api + told).not.toMatch(/task_[0-9A-Z]{26}/);
     expect((await fetch(`http://127.0.0.1:${ports[0]}/`)).status).toBe(404);
+  });
+
+  it('serves exactly the metrics that docs/operations.md lists, each where it says', async () => {
+    const [, section = ''] = readFileSync('docs/operations.md', 'utf8').split('\n## Metrics\n');
+    const rows = section.split('\n## ', 1)[0]?.matchAll(/^\| (`[^|]+) \|([^|]*)\| (API|worker|all) \|/gm) ?? [];
+    const listed: Record<string, string[]> = { API: [], worker: [] };
+    for (const [, names = '', , at = ''] of rows) {
+      const found = [...names.matchAll(/`([a-z_]+)`/g)].map(([, name]) => `darkroom_${name}`);
+      for (const process of at === 'all' ? ['API', 'worker'] : [at]) listed[process]?.push(...found);
+    }
+    const [api, told] = [await metricsAt(ports[0]), await metricsAt(ports[1])];
+    const served = (text: string) => [...text.matchAll(/^# TYPE (darkroom_\w+) /gm)].map(([, name]) => name);
+    // A counter without labels is 0 wherever it is declared. What is counted in one kind of process is declared in every one.
+    expect(new Set(served(api + told))).toEqual(new Set(Object.values(listed).flat()));
+    const sampled = (text: string) =>
+      served(text).filter((name) => new RegExp(`^${name}(?:_count)?(?:\\{.*\\})? (?!0$)`, 'm').test(text));
+    for (const [process, text] of [
+      ['API', api],
+      ['worker', told],
+    ] as const) {
+      const elsewhere = sampled(text).filter((name) => !listed[process]?.includes(name ?? ''));
+      expect([process, elsewhere]).toEqual([process, []]);
+    }
+    for (const line of [
+      /darkroom_build_info\{version="[\d.]+",node="[\d.]+"\} 1/,
+      /darkroom_webhook_backlog\{state="due"\} 0/,
+      /darkroom_webhook_oldest_due_seconds\{state="due"\} 0/,
+      /darkroom_budgets_nearly_spent\{owner="account"\} 0/,
+      /darkroom_database_connections\{state="in_use"\} \d/,
+      /darkroom_database_statement_seconds_count\{statement="task_claim",outcome="ok"\} [1-9]/,
+      /darkroom_database_statement_seconds_count\{statement="prisma",outcome="ok"\} [1-9]/,
+      /darkroom_store_operation_seconds_count\{operation="put",outcome="ok"\} [1-9]/,
+      /darkroom_retention_lag_seconds\{kind="images"\} 0/,
+    ])
+      expect(told).toMatch(line);
   });
 });

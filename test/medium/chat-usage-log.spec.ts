@@ -3,6 +3,7 @@ import { BudgetRepository } from '#billing/budget.repository.js';
 import { ChatUsageRepository, type ChatUsageRow } from '#billing/chat-usage.repository.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { Logger } from '#telemetry/logger.js';
+import { Metrics } from '#telemetry/metrics.js';
 import { ChatUsageLog } from '../../apps/api/src/chat/chat-usage-log.js';
 import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
@@ -45,7 +46,7 @@ describe('ChatUsageLog', () => {
     const budgets = new BudgetRepository(room.database);
     await budgets.set({ ownerId: 'key_1', owner: 'key' }, budget);
     await budgets.set({ ownerId: 'acct_default', owner: 'account' }, { ...budget, period: 'month' });
-    const log = new ChatUsageLog(new ChatUsageRepository(room.database), logger);
+    const log = new ChatUsageLog(new ChatUsageRepository(room.database), logger, new Metrics());
     for (let n = 0; n < 1_200; n++) log.record(row(n));
     log.record(row(7));
     expect(await waitUntil(async () => (await count()) === 1_200, { timeoutMs: 10_000 })).toBe(true);
@@ -64,7 +65,7 @@ describe('ChatUsageLog', () => {
       { databaseUrl: 'postgresql://x@127.0.0.1:1/x', databasePool: 1, connectTimeoutMs: 500, queryTimeoutMs: 500 },
       logger,
     );
-    const log = new ChatUsageLog(new ChatUsageRepository(away), logger);
+    const log = new ChatUsageLog(new ChatUsageRepository(away), logger, new Metrics());
     for (let n = 0; n < 20_010; n++) log.record(row(n));
     await log.onApplicationShutdown();
     await away.close();

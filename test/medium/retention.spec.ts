@@ -72,6 +72,21 @@ describe('retention', () => {
     await room.sql(`UPDATE tasks SET finished_at = now() - $2 * interval '1 hour' WHERE id = $1`, [id, hours]);
   }
 
+  it('tells since when the oldest image and row should be gone, and nothing before they should', async () => {
+    const [config] = loadConfig([WorkerConfig], { IMAGE_RETENTION_HOURS: '24', TASK_RETENTION_HOURS: '48' });
+    const expire = new ExpireObjects(room.database, store, room.logger);
+    const { id } = await completed();
+    await finishedHoursAgo(id, 23);
+    expect(await expire.imagesDueSince(config)).toBeUndefined();
+    await finishedHoursAgo(id, 50);
+    const hours = (since: Date | undefined) => Math.round((Date.now() - (since?.getTime() ?? NaN)) / 3_600_000);
+    expect(hours(await expire.imagesDueSince(config))).toBe(26);
+    expect(hours(await expire.rowsDueSince(config))).toBe(2);
+    await expire.run(config);
+    expect(await expire.imagesDueSince(config)).toBeUndefined();
+    expect(await expire.rowsDueSince(config)).toBeUndefined();
+  });
+
   it('removes what chats have used after its days, and nothing before', async () => {
     const [config] = loadConfig([WorkerConfig], { CHAT_USAGE_RETENTION_DAYS: '31' });
     await room.sql(`INSERT INTO chat_usage SELECT 'req_' || age, 'acct_default', 'key', 'm', 'p', NULL, 'm', false, 200,

@@ -23,6 +23,7 @@ import { TaskStore } from '#tasks/task-store.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import type { TaskCommand } from '#tasks/task.js';
 import { Logger } from '#telemetry/logger.js';
+import { Metrics } from '#telemetry/metrics.js';
 import { DeliveryLine } from '#webhooks/delivery-line.js';
 import { DeliveryTransitions } from '#webhooks/delivery-transitions.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
@@ -62,7 +63,7 @@ export async function openTaskRoom(redisUrl?: string) {
   const order = new FairOrder(redis, redisConfig);
   const queue = new ImageQueue(images, redis, order);
   const webhookQueue = new WebhookQueue(webhooks, redis, redisConfig);
-  const deliveryTransitions = new DeliveryTransitions(database, webhooksConfig);
+  const deliveryTransitions = new DeliveryTransitions(database, webhooksConfig, new Metrics());
   const deliveryLine = new DeliveryLine(database, webhooksConfig);
   const slots = new TaskSlots(redis, redisConfig, tasksConfig, database);
   const health = new QueueHealth(redis, redisConfig);

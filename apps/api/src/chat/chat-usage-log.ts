@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { ChatUsageRepository, type ChatUsageRow } from '#billing/chat-usage.repository.js';
 import { Logger } from '#telemetry/logger.js';
+import { Metrics } from '#telemetry/metrics.js';
 
 const TICK_MS = 1_000;
 const BATCH = 500;
@@ -21,9 +22,13 @@ export class ChatUsageLog implements OnApplicationShutdown {
   constructor(
     private readonly usage: ChatUsageRepository,
     private readonly logger: Logger,
+    private readonly metrics: Metrics,
   ) {}
 
   record(row: ChatUsageRow): void {
+    const { model, provider, outcome } = row;
+    this.metrics.chats.observe({ model, provider, outcome }, row.duration_ms / 1_000);
+    if (row.status > 0) this.metrics.chatFirstByte.observe({ model, provider }, row.first_byte_ms / 1_000);
     if (this.waiting.length >= MAX_WAITING) {
       this.lost++;
       return;

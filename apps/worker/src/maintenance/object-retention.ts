@@ -19,6 +19,9 @@ export class ObjectRetention implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
+    this.retention.watch('images', () => this.tasks.imagesDueSince(this.config));
+    this.retention.watch('tasks', () => this.tasks.rowsDueSince(this.config));
+    this.retention.watch('uploads', () => this.uploads.dueSince());
     this.retention.every(EXPIRE_EVERY_MS, () => this.tasks.run(this.config));
     this.retention.every(EXPIRE_EVERY_MS, () => this.uploads.run());
     this.retention.every(COLLECT_EVERY_MS, () => this.orphans.run(Date.now()));

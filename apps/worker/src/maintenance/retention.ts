@@ -1,16 +1,46 @@
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Logger } from '#telemetry/logger.js';
+import { Metrics, rarely } from '#telemetry/metrics.js';
 
 /** How often what has expired is removed. */
 export const EXPIRE_EVERY_MS = 10 * 60_000;
+/** How often is looked at most whether it was. */
+const LOOK_EVERY_MS = 60_000;
 
 /** Runs the clean-ups from time to time, in each worker at its own moment. */
 @Injectable()
-export class Retention implements OnModuleDestroy {
+export class Retention implements OnModuleInit, OnModuleDestroy {
   private readonly timers: NodeJS.Timeout[] = [];
+  private readonly kinds = new Map<string, () => Promise<Date | undefined>>();
   private stopped = false;
 
-  constructor(private readonly logger: Logger) {}
+  constructor(
+    private readonly logger: Logger,
+    private readonly metrics: Metrics,
+  ) {}
+
+  onModuleInit(): void {
+    this.metrics.gauges(
+      'retention_lag_seconds',
+      'For how long the oldest that should be gone has been due; the same at every worker.',
+      'kind',
+      rarely(LOOK_EVERY_MS, () => this.lags()),
+    );
+  }
+
+  /** Whether a kind of expired things is removed in time: since when the oldest of them is due, if any is. */
+  watch(kind: string, oldestDueSince: () => Promise<Date | undefined>): void {
+    this.kinds.set(kind, oldestDueSince);
+  }
+
+  private async lags(): Promise<Record<string, number>> {
+    const lags: Record<string, number> = {};
+    for (const [kind, read] of this.kinds) {
+      const since = await read();
+      lags[kind] = since === undefined ? 0 : Math.max(0, Date.now() - since.getTime()) / 1_000;
+    }
+    return lags;
+  }
 
   /** The work for the first time within the interval, and then so long after each end of it. What it throws is logged. */
   every(intervalMs: number, work: () => Promise<unknown>): void {

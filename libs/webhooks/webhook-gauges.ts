@@ -1,0 +1,47 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { PrismaService } from '#database/prisma.service.js';
+import { Metrics, rarely } from '#telemetry/metrics.js';
+
+/** Deliveries that are looked at: no scrape reads a long backlog to its end. */
+const MOST = 10_000;
+const READ_EVERY_MS = 10_000;
+
+/** What every process can tell of the webhooks that are still to be delivered. */
+@Injectable()
+export class WebhookGauges implements OnModuleInit {
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly prisma: PrismaService,
+  ) {}
+
+  onModuleInit(): void {
+    const read = rarely(READ_EVERY_MS, () => this.read());
+    this.metrics.gauges(
+      'webhook_backlog',
+      `Webhooks to be delivered: due now, or later after a failed attempt; ${MOST} in all at most. The same at every process.`,
+      'state',
+      async () => {
+        const { due, later } = await read();
+        return { due, later };
+      },
+    );
+    this.metrics.gauges(
+      'webhook_oldest_due_seconds',
+      'How long the first webhook that is due has waited; the same at every process.',
+      'state',
+      async () => ({ due: (await read()).oldestSeconds }),
+    );
+  }
+
+  private async read() {
+    const rows = await this.prisma.webhookDelivery.findMany({
+      where: { state: 'pending' },
+      select: { nextTryAt: true },
+      take: MOST,
+    });
+    const now = Date.now();
+    const due = rows.flatMap(({ nextTryAt }) => (nextTryAt !== null && nextTryAt.getTime() <= now ? [nextTryAt] : []));
+    const oldest = due.reduce((first, at) => Math.min(first, at.getTime()), now);
+    return { due: due.length, later: rows.length - due.length, oldestSeconds: (now - oldest) / 1_000 };
+  }
+}
