@@ -19,6 +19,7 @@ const steps = [
   ['size', process.execPath, ['scripts/check-size.mjs']],
   ['shape', process.execPath, ['scripts/check-shape.mjs']],
   ['tables', process.execPath, ['scripts/check-migrations.mjs']],
+  ['alerts', process.execPath, ['scripts/check-alerts.mjs']],
   ['deploy', process.execPath, ['scripts/check-deploy.mjs']],
   ['helm', process.execPath, ['scripts/check-helm.mjs']],
   ['settings', process.execPath, ['scripts/settings.mjs', '--check']],
