@@ -20,6 +20,8 @@ export interface RedisOptions {
   readonly toolFolders: readonly string[];
   /** False: nothing is written to disk. For tests. */
   readonly durable?: boolean;
+  /** More lines of its configuration. */
+  readonly lines?: readonly string[];
   /** Keeps the port of an earlier start at any price: the address is in other processes' hands. */
   readonly port?: number | undefined;
   readonly onDownload?: () => void;
@@ -43,7 +45,7 @@ export async function startRedis(options: RedisOptions): Promise<EmbeddedService
   const port = options.port ?? (await freePort(kept));
   await writeFile(join(folder, 'port'), String(port));
   const configuration = join(folder, 'redis.conf');
-  await writeFile(configuration, settings(folder, port, password, options.durable ?? true), { mode: 0o600 });
+  await writeFile(configuration, settings(port, options), { mode: 0o600 });
   const child = await startChild({
     command: binary.command,
     args: [configuration],
@@ -75,7 +77,7 @@ export async function startRedis(options: RedisOptions): Promise<EmbeddedService
   };
 }
 
-function settings(folder: string, port: number, password: string, durable: boolean): string {
+function settings(port: number, { folder, password, durable = true, lines = [] }: RedisOptions): string {
   return [
     'bind 127.0.0.1',
     `port ${port}`,
@@ -87,6 +89,7 @@ function settings(folder: string, port: number, password: string, durable: boole
     'appendfsync everysec',
     // BullMQ's jobs must never be dropped for want of memory.
     'maxmemory-policy noeviction',
+    ...lines,
     '',
   ].join('\n');
 }

@@ -1,5 +1,6 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import type { Redis, RedisOptions } from 'ioredis';
 import type { Logger } from '#telemetry/logger.js';
+import { connectRedis } from './connect-redis.js';
 import type { RedisConfig } from './redis.config.js';
 
 /** Quick first tries, then every 2 s: a queue that waits longer than Redis was away makes an outage worse. */
@@ -22,7 +23,7 @@ const shared = {
 
 /** For commands on behalf of a waiting caller: fails within the command timeout, never queues up. */
 export function producerConnection(config: RedisConfig, logger: Logger): Redis {
-  const redis = new Redis(config.redisUrl, {
+  const redis = connectRedis(config, {
     ...shared,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
@@ -33,7 +34,7 @@ export function producerConnection(config: RedisConfig, logger: Logger): Redis {
 
 /** For BullMQ's blocking reads and for subscriptions: waits for Redis as long as it takes. */
 export function patientConnection(config: RedisConfig, name: string, logger: Logger): Redis {
-  return watched(new Redis(config.redisUrl, { ...shared, maxRetriesPerRequest: null }), name, logger);
+  return watched(connectRedis(config, { ...shared, maxRetriesPerRequest: null }), name, logger);
 }
 
 /** ioredis reports each failed try as an event; one line per outage is enough. */

@@ -1,12 +1,54 @@
-import { IsString, Matches } from 'class-validator';
+import { IsOptional, IsString, Matches, Validate, ValidatorConstraint } from 'class-validator';
+import { ReadableFile } from '#config/readable-file.js';
 import { Setting, Within } from '#config/setting.js';
+import { isRedisUrl } from './redis-address.js';
+
+/** What the settings of every app say of REDIS_URL. */
+@ValidatorConstraint()
+export class RedisUrl {
+  validate(value: unknown): boolean {
+    return typeof value === 'string' && isRedisUrl(value);
+  }
+
+  defaultMessage(): string {
+    return (
+      'REDIS_URL must look like redis://user:password@host:port/database, or rediss:// for TLS, ' +
+      'or redis+sentinel://user:password@host:port,host:port/group/database'
+    );
+  }
+}
 
 /** The Redis connection, the prefix of its keys, and its time limit in ms. */
 export class RedisConfig {
-  @Setting('REDIS_URL', 'Redis connection, redis://user:password@host:port/database.', { unit: 'URL', secret: true })
-  @IsString()
-  @Matches(/^rediss?:\/\//, { message: 'REDIS_URL must start with redis:// or rediss://' })
+  @Setting(
+    'REDIS_URL',
+    'Redis connection, redis://user:password@host:port/database; rediss:// for TLS; ' +
+      'redis+sentinel://user:password@host:port,host:port/group/database for Sentinel.',
+    { unit: 'URL', secret: true },
+  )
+  @Validate(RedisUrl)
   readonly redisUrl!: string;
+
+  @Setting(
+    'REDIS_CA_FILE',
+    'Certificates (PEM) of the authority that signed those of Redis and its Sentinels; unset = the public ones.',
+    { unit: 'path' },
+  )
+  @IsOptional()
+  @ReadableFile()
+  readonly redisCaFile?: string;
+
+  @Setting('REDIS_SENTINEL_USERNAME', 'User name at the Sentinels, if they ask for one.')
+  @IsOptional()
+  @IsString()
+  readonly redisSentinelUsername?: string;
+
+  @Setting('REDIS_SENTINEL_PASSWORD', 'Password of the Sentinels, if they have one; that of Redis is in REDIS_URL.', {
+    secret: true,
+  })
+  @IsOptional()
+  @IsString()
+  readonly redisSentinelPassword?: string;
 
   @Setting('REDIS_PREFIX', 'Prefix of every Redis key; the braces keep one queue on one cluster node.')
   @Matches(/^\{[\w-]+\}$/, { message: 'REDIS_PREFIX must be a word in braces, like {darkroom}' })

@@ -7,6 +7,7 @@ import type { OpenIdRefusal } from '#accounts/openid-refusal.js';
 import { CatalogueConfig } from '#catalogue/catalogue.config.js';
 import { readCatalogue } from '#catalogue/catalogue-source.js';
 import { SignInConfig } from '#accounts/sign-in.config.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder, MIGRATIONS } from './data-folder.js';
@@ -47,7 +48,7 @@ function checksOf(env: Environment, config: StandaloneConfig, running: Running):
   return [
     ['secrets', () => secrets(config, running)],
     ...postgresChecks(config, running),
-    ...redisChecks(config, running),
+    ...redisChecks(env, config, running),
     ['storage', () => storage(env, config)],
     ['models', () => models(env, running)],
     ['public url', () => publicUrl(config, running)],
@@ -112,10 +113,11 @@ function postgresChecks(config: StandaloneConfig, { databaseUrl }: Running): Che
   ];
 }
 
-function redisChecks(config: StandaloneConfig, { redisUrl }: Running): Check[] {
+function redisChecks(env: Environment, config: StandaloneConfig, { redisUrl }: Running): Check[] {
   const ask = async <T>(work: (redis: Redis) => Promise<T>): Promise<T> => {
     if (redisUrl === undefined) throw new Error(notRunning(config, 'REDIS_URL'));
-    return await withRedis(redisUrl, work);
+    const [server] = loadConfig([RedisConfig], { ...env, REDIS_URL: redisUrl });
+    return await withRedis(server, work);
   };
   const info = async (section: string, name: string): Promise<string> =>
     await ask(async (redis) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(await redis.info(section))?.[1] ?? 'unknown');

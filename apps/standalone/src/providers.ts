@@ -123,7 +123,7 @@ async function look(
   const { redisUrl } = findRunning(config);
   try {
     const [queue, routing] = loadConfig([RedisConfig, RoutingConfig], { ...env, REDIS_URL: redisUrl });
-    return await withRedis(queue.redisUrl, (redis) => new LimiterState(redis, queue, routing).look(names));
+    return await withRedis(queue, (redis) => new LimiterState(redis, queue, routing).look(names));
   } catch (error) {
     say(`Calls, breakers and resting keys are not known, because Redis can't be asked: ${reasonOf(error)}\n`);
     return undefined;

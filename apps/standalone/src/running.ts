@@ -1,6 +1,7 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
+import { connectRedis, type RedisServer } from '#redis/connect-redis.js';
 import { DataFolder, readWhole } from './data-folder.js';
 import { openDatabase } from './open-database.js';
 import type { StandaloneConfig } from './standalone.config.js';
@@ -57,8 +58,8 @@ export async function withDatabase<T>(databaseUrl: string, work: (database: Pris
 }
 
 /** Lends a connection to the work and closes it. Throws what kept it from being made, or what the work throws. */
-export async function withRedis<T>(redisUrl: string, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(redisUrl, {
+export async function withRedis<T>(server: RedisServer, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = connectRedis(server, {
     lazyConnect: true,
     connectTimeout: 5_000,
     commandTimeout: 5_000,

@@ -1,5 +1,6 @@
-import { IsOptional, IsString, IsUrl, Matches, MinLength } from 'class-validator';
+import { IsOptional, IsString, IsUrl, Matches, MinLength, Validate } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
+import { RedisUrl } from '#redis/redis.config.js';
 
 /** What the one-machine product itself reads; everything else goes to its processes as it is. */
 export class StandaloneConfig {
@@ -67,7 +68,7 @@ export class StandaloneConfig {
 
   @Setting('REDIS_URL', 'A Redis server to use instead of the embedded one.', { unit: 'URL', secret: true })
   @IsOptional()
-  @Matches(/^rediss?:\/\//, { message: 'REDIS_URL must start with redis:// or rediss://' })
+  @Validate(RedisUrl)
   readonly redisUrl?: string;
 
   @Setting(

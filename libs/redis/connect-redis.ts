@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { Redis, type RedisOptions } from 'ioredis';
+import { sentinelAddress } from './redis-address.js';
+import type { RedisConfig } from './redis.config.js';
+
+/** Where Redis is, and how its server is trusted. */
+export type RedisServer = Pick<
+  RedisConfig,
+  'redisUrl' | 'redisCaFile' | 'redisSentinelUsername' | 'redisSentinelPassword'
+>;
+
+/** How patient a connection is. */
+type Manner = Omit<RedisOptions, 'replyMapping' | 'tls'>;
+
+/** A connection to the server of the settings, or to the master that its Sentinels name, also after a failover. */
+export function connectRedis(server: RedisServer, options: Manner): Redis {
+  const { redisUrl, redisCaFile } = server;
+  const tls = redisCaFile === undefined ? {} : { ca: readFileSync(redisCaFile) };
+  const address = sentinelAddress(redisUrl);
+  if (address === undefined) return new Redis(redisUrl, { ...options, ...(redisUrl.startsWith('rediss:') && { tls }) });
+  const { sentinels, group, username, password, db } = address;
+  return new Redis({
+    ...options,
+    ...{ sentinels: [...sentinels], name: group, username, password, db },
+    sentinelUsername: server.redisSentinelUsername,
+    sentinelPassword: server.redisSentinelPassword,
+    sentinelCommandTimeout: 2_000,
+    sentinelRetryStrategy: (times) => options.retryStrategy?.(times) ?? null,
+    // A master that was demoted keeps its connections, and a subscription to it hears nothing any more.
+    failoverDetector: true,
+    ...(address.tls && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
+  });
+}

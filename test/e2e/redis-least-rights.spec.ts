@@ -1,0 +1,132 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { waitUntil } from '#embedded/wait-until.js';
+import { signInFirstAdmin } from '../support/console.js';
+import { readEvents } from '../support/event-source.js';
+import { freePort } from '../support/free-port.js';
+import { OwnRedis } from '../support/own-redis.js';
+import { pastedLines } from '../support/pasted-lines.js';
+import type { Platform } from '../support/platform.js';
+import { startWorker } from '../support/processes.js';
+import { TEST_CERTIFICATE } from '../support/test-certificate.js';
+import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
+
+const GENERATIONS = '/v1/images/generations';
+const MODELS = `
+providers:
+  house: { type: sandbox, limits: { concurrency: 4, starts_per_minute: 600 } }
+models:
+  gpt-image-2: { kind: image, routes: [{ provider: house }] }
+  talk: { kind: chat, routes: [{ provider: house }] }
+`;
+
+describe('a Redis with TLS, and a user with the rights that docs/operations.md names', () => {
+  let redis: OwnRedis;
+  let admin: Redis;
+  let authority: string;
+  let address: string;
+  let room: WebhookPlatform;
+  let platform: Platform;
+
+  beforeAll(async () => {
+    redis = await OwnRedis.open();
+    const [certificate, key] = ['server.pem', 'server.key'].map((name) => join(redis.folder, name));
+    authority = certificate!;
+    await writeFile(certificate!, TEST_CERTIFICATE.cert);
+    await writeFile(key!, TEST_CERTIFICATE.key);
+    const models = join(redis.folder, 'models.yaml');
+    await writeFile(models, MODELS);
+    const port = await freePort();
+    const user = pastedLines('docs/operations.md', '### A Redis user of its own').replace('PASSWORD', 'least');
+    const server = await redis.start('server', [
+      ...[`tls-port ${port}`, `tls-cert-file ${certificate}`, `tls-key-file ${key}`, 'tls-auth-clients no'],
+      user,
+    ]);
+    admin = new Redis(server.url, { commandTimeout: 10_000 });
+    address = `rediss://darkroom:least@127.0.0.1:${port}/0`;
+    room = await startWebhookPlatform({
+      ...{ REDIS_URL: address, REDIS_PREFIX: '{darkroom}', REDIS_CA_FILE: authority, MODELS_FILE: models },
+      // The limits that are kept in Redis.
+      ...{ MAX_TASKS_IN_FLIGHT: '50', RATE_SUBMITS_PER_MINUTE: '100', RATE_POLLS_PER_MINUTE: '1000' },
+      RATE_CHATS_PER_MINUTE: '100',
+      LEASE_MS: '3000',
+    });
+    ({ platform } = room);
+  }, 120_000);
+  afterAll(async () => {
+    await room.close();
+    admin.disconnect();
+    await redis.close();
+  }, 60_000);
+
+  const order = (more: object) => ({ body: { model: 'gpt-image-2', resolution: '1k', prompt: 'a harbor', ...more } });
+  async function submit(more: object): Promise<string> {
+    const response = await platform.call(`${GENERATIONS}/async`, order(more));
+    await response.text();
+    return response.headers.get('x-task-id') ?? '';
+  }
+  async function read(id: string): Promise<{ status: string; phase: string }> {
+    const response = await platform.call(`/v1/tasks/${id}`);
+    return ((await response.json()) as { data: { status: string; phase: string } }).data;
+  }
+  const statusOf = async (id: string): Promise<string> => (await read(id)).status;
+  const isRunning = async (id: string): Promise<boolean> => (await read(id)).phase === 'running';
+
+  it('never needs another right, whatever callers, users, workers and operators do', async () => {
+    expect((await platform.call(GENERATIONS, order({}))).status).toBe(200);
+    const stream = await platform.call(GENERATIONS, order({ stream: true, partial_images: 1 }));
+    const events = [];
+    for await (const { event } of readEvents(stream)) events.push(event);
+    expect(events.at(-1)).toBe('image_generation.completed');
+    const told = await submit({ callback_url: room.receiver.url('/told') });
+    await room.receiver.arrived('/told');
+    expect(await statusOf(told)).toBe('completed');
+    const messages = [{ role: 'user', content: 'hello' }];
+    expect((await platform.call('/v1/chat/completions', { body: { model: 'talk', messages } })).status).toBe(200);
+
+    const slow = await submit({ prompt: 'a harbor [[latency=20s]]' });
+    expect(await waitUntil(() => isRunning(slow), { timeoutMs: 10_000 })).toBe(true);
+    await (await platform.call(`/v1/tasks/${slow}/cancel`, { method: 'POST' })).text();
+    expect(await waitUntil(async () => (await statusOf(slow)) === 'cancelled', { timeoutMs: 10_000 })).toBe(true);
+
+    const ada = await signInFirstAdmin(platform);
+    for (const page of ['/providers', '/providers/figures', '/queue', '/queue/history']) await ada.ask(page);
+    await ada.ask('/providers/house/drain', { body: {} });
+    await ada.ask('/providers/house/resume', { body: {} });
+
+    // A worker that dies in the middle: its task is swept up, and its job is taken over.
+    const lost = await submit({ prompt: 'a harbor [[latency=2s]]' });
+    expect(await waitUntil(() => isRunning(lost), { timeoutMs: 10_000 })).toBe(true);
+    const second = await startWorker(platform.settings);
+    platform.worker.kill('SIGKILL');
+    await platform.worker.exited;
+    expect(await waitUntil(async () => (await statusOf(lost)) === 'completed', { timeoutMs: 30_000 })).toBe(true);
+    await second.stop();
+    expect(await admin.call('ACL', 'LOG')).toEqual([]);
+    expect(platform.api.output()).not.toContain('NOPERM');
+  }, 90_000);
+
+  it('leaves the user no way to other keys, other channels or the server', async () => {
+    const own = new Redis(address, { tls: { ca: TEST_CERTIFICATE.cert }, commandTimeout: 10_000 });
+    try {
+      for (const [command, ...values] of [
+        ...[['get', 'other'], ['keys', '*'], ['scan', '0'], ['flushall'], ['config', 'get', '*']],
+        ...[['publish', 'other', 'x'], ['subscribe', 'other'], ['acl', 'list'], ['script', 'flush'], ['shutdown']],
+      ]) {
+        await expect(own.call(command!, ...values)).rejects.toThrow(/NOPERM/);
+      }
+    } finally {
+      own.disconnect();
+    }
+  });
+
+  it('trusts the authority of REDIS_CA_FILE, and nobody else', async () => {
+    const stranger = new Redis(address, { lazyConnect: true, retryStrategy: () => null });
+    const reasons: string[] = [];
+    stranger.on('error', ({ message }) => reasons.push(message));
+    await stranger.connect().catch(() => undefined);
+    expect(reasons.join()).toMatch(/self-signed certificate/);
+    stranger.disconnect();
+  });
+});

@@ -1,0 +1,113 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import type { EmbeddedService } from '#embedded/postgres.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { freePort } from '../support/free-port.js';
+import { OwnRedis, REDIS_PASSWORD } from '../support/own-redis.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+const GENERATIONS = '/v1/images/generations';
+const PREFIX = '{sentinel}';
+
+/** Master, replica and a Sentinel of their own; the settings also name a Sentinel that is gone. */
+describe('Redis behind Sentinels', () => {
+  let redis: OwnRedis;
+  let servers: EmbeddedService[];
+  let sentinel: Redis;
+  let platform: Platform;
+
+  beforeAll(async () => {
+    redis = await OwnRedis.open();
+    const shared = [`masterauth ${REDIS_PASSWORD}`, 'repl-diskless-sync-delay 0', 'repl-ping-replica-period 1'];
+    const master = await redis.start('one', shared);
+    servers = [master, await redis.start('two', [...shared, `replicaof 127.0.0.1 ${master.port}`])];
+    const [port, nobody] = [await freePort(), await freePort()];
+    const file = join(redis.folder, 'sentinel.conf');
+    const settings = [
+      ...[`port ${port}`, 'bind 127.0.0.1', 'requirepass watcher', `sentinel monitor main 127.0.0.1 ${master.port} 1`],
+      ...[`sentinel auth-pass main ${REDIS_PASSWORD}`, 'sentinel down-after-milliseconds main 1000'],
+      ...['sentinel failover-timeout main 5000', ''],
+    ];
+    await writeFile(file, settings.join('\n'));
+    await redis.startSentinel(file);
+    sentinel = new Redis({ host: '127.0.0.1', port, password: 'watcher', commandTimeout: 10_000 });
+    sentinel.on('error', () => undefined);
+    const knowsReplica = async (): Promise<boolean> => {
+      const replicas = (await sentinel.call('SENTINEL', 'replicas', 'main').catch(() => [])) as string[][];
+      return replicas.some((fields) => fields[fields.indexOf('master-link-status') + 1] === 'ok');
+    };
+    expect(await waitUntil(knowsReplica, { timeoutMs: 30_000 })).toBe(true);
+    platform = await startPlatform({
+      REDIS_URL: `redis+sentinel://:${REDIS_PASSWORD}@127.0.0.1:${nobody},127.0.0.1:${port}/main`,
+      REDIS_SENTINEL_PASSWORD: 'watcher',
+      REDIS_PREFIX: PREFIX,
+      SWEEP_INTERVAL_MS: '500',
+    });
+  }, 120_000);
+  afterAll(async () => {
+    await platform.close();
+    sentinel.disconnect();
+    await redis.close();
+  }, 60_000);
+
+  const masterPort = async (): Promise<number> =>
+    Number(((await sentinel.call('SENTINEL', 'get-master-addr-by-name', 'main')) as string[])[1]);
+
+  async function submit(): Promise<{ status: number; id: string }> {
+    const body = { model: 'gpt-image-2', resolution: '1k', prompt: 'a lighthouse' };
+    const response = await platform.call(`${GENERATIONS}/async`, { body });
+    await response.text();
+    return { status: response.status, id: response.headers.get('x-task-id') ?? '' };
+  }
+
+  async function statusOf(id: string): Promise<string> {
+    const response = await platform.call(`/v1/tasks/${id}`);
+    return ((await response.json()) as { data: { status: string } }).data.status;
+  }
+
+  /** Submits all the time until the work brought another master, and requests are taken again; nothing may be lost. */
+  async function acrossFailover(fail: () => Promise<unknown>): Promise<void> {
+    const before = await masterPort();
+    const accepted: string[] = [];
+    const refused = new Set<number>();
+    const once = async (): Promise<boolean> => {
+      const { status, id } = await submit();
+      if (status === 202) accepted.push(id);
+      else refused.add(status);
+      return status === 202;
+    };
+    expect(await once()).toBe(true);
+    await fail();
+    const hasMoved = async (): Promise<boolean> => {
+      const taken = await once();
+      return taken && (await masterPort()) !== before;
+    };
+    expect(await waitUntil(hasMoved, { timeoutMs: 30_000, everyMs: 100 })).toBe(true);
+    expect(await waitUntil(once, { timeoutMs: 10_000, everyMs: 100 })).toBe(true);
+    expect([...refused].filter((status) => status !== 503)).toEqual([]);
+    const areDone = async (): Promise<boolean> =>
+      (await Promise.all(accepted.map(statusOf))).every((status) => status === 'completed');
+    expect(await waitUntil(areDone, { timeoutMs: 30_000, everyMs: 200 })).toBe(true);
+  }
+
+  it('a planned failover, which breaks no connection by itself, loses nothing', async () => {
+    await acrossFailover(() => sentinel.call('SENTINEL', 'failover', 'main'));
+    // Callers of this API must not look as if it were gone: its subscription has moved, too.
+    const now = new Redis({ port: await masterPort(), password: REDIS_PASSWORD, commandTimeout: 10_000 });
+    const isPresent = async (): Promise<boolean> => (await now.pubsub('CHANNELS', `${PREFIX}:api:*`)).length === 1;
+    expect(await waitUntil(isPresent, { timeoutMs: 15_000 })).toBe(true);
+    now.disconnect();
+  }, 90_000);
+
+  it('a master that dies is replaced; requests are taken again, and nothing accepted is lost', async () => {
+    const port = await masterPort();
+    const master = servers.find((server) => server.port === port)!;
+    const replica = servers.find((server) => server !== master)!;
+    const other = new Redis({ port: replica.port, password: REDIS_PASSWORD, commandTimeout: 10_000 });
+    const follows = async (): Promise<boolean> => (await other.info('replication')).includes('master_link_status:up');
+    expect(await waitUntil(follows, { timeoutMs: 30_000 })).toBe(true);
+    other.disconnect();
+    await acrossFailover(() => Promise.resolve(process.kill(master.pid, 'SIGKILL')));
+  }, 90_000);
+});
