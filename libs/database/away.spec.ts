@@ -20,6 +20,7 @@ describe('isDatabaseAway', () => {
     failure({ code: 'ECONNRESET', syscall: 'read' }),
     failure({ code: '57014' }),
     failure({ code: '08006' }),
+    failure({ code: '25006' }, 'cannot execute UPDATE in a read-only transaction'),
     failure({}, 'timeout exceeded when trying to connect'),
     failure({}, 'Connection terminated unexpectedly'),
     failure({}, 'Client has encountered a connection error and is not queryable'),

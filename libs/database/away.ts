@@ -4,9 +4,9 @@ import { Prisma } from './generated/client.js';
 const SOCKET = /^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 /**
  * Codes of Postgres: connection exceptions, too many connections, lock not available in time, cancelled by its time
- * limit, shutting down or starting up. https://www.postgresql.org/docs/current/errcodes-appendix.html
+ * limit, a primary that became a standby, shutting down or starting up. https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
-const SQLSTATE = /^(?:08...|53300|55P03|57014|57P0[1-3])$/;
+const SQLSTATE = /^(?:08...|25006|53300|55P03|57014|57P0[1-3])$/;
 /** What the driver says without a code, when its own time limits are over or the server hung up. */
 const DRIVER =
   /^(?:timeout exceeded when trying to connect|Query read timeout|Connection terminated|Client has encountered a connection error)/;

@@ -1,5 +1,6 @@
-import { IsString, Matches } from 'class-validator';
+import { IsIn, IsOptional, Validate } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
+import { DatabaseUrl } from './database-url.js';
 
 /** The Postgres connection, its pool, and its time limits in ms. */
 export class DatabaseConfig {
@@ -7,9 +8,17 @@ export class DatabaseConfig {
     unit: 'URL',
     secret: true,
   })
-  @IsString()
-  @Matches(/^postgres(ql)?:\/\//, { message: 'DATABASE_URL must start with postgresql://' })
+  @Validate(DatabaseUrl)
   readonly databaseUrl!: string;
+
+  @Setting(
+    'DATABASE_POOLER',
+    'Whether a pooler stands before Postgres: transaction, for PgBouncer in that mode; unset = none, or one that gives whole sessions.',
+    { unit: 'transaction' },
+  )
+  @IsOptional()
+  @IsIn(['transaction'])
+  readonly databasePooler?: string;
 
   @Setting('DATABASE_POOL', 'Maximum connections of one process; all processes together must fit the server.')
   @Within(1, 100)

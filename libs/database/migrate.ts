@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { driverAddress } from './database-url.js';
 
 /** Why the database can't be migrated, in a sentence that says what to do. */
 export class MigrationError extends Error {
@@ -59,8 +60,11 @@ const TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
  */
 export async function migrate(databaseUrl: string, folder: string, options: MigrateOptions = {}): Promise<string[]> {
   const migrations = await readMigrations(folder);
+  const address = driverAddress(databaseUrl);
   const client = new pg.Client({
-    connectionString: databaseUrl,
+    connectionString: address.connectionString,
+    // Limits that a role has for its other sessions are too short for a migration.
+    options: `${address.options} -c statement_timeout=0 -c lock_timeout=0`.trim(),
     connectionTimeoutMillis: 10_000,
     query_timeout: options.statementTimeoutMs ?? 600_000,
   });

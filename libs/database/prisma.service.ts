@@ -1,7 +1,8 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
-import pg from 'pg';
+import type pg from 'pg';
 import { Logger } from '#telemetry/logger.js';
+import { createPool, IDLE_IN_TRANSACTION_MS } from './create-pool.js';
 import { DatabaseConfig } from './database.config.js';
 import { PrismaClient } from './generated/client.js';
 
@@ -50,36 +51,6 @@ export class PrismaService extends PrismaClient implements OnApplicationShutdown
     await this.$disconnect();
     await this.pool.end();
   }
-}
-
-const IDLE_IN_TRANSACTION_MS = 10_000;
-
-function createPool(config: DatabaseConfig, logger: Logger): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: config.databaseUrl,
-    max: config.databasePool,
-    connectionTimeoutMillis: config.connectTimeoutMs,
-    query_timeout: config.queryTimeoutMs,
-    statement_timeout: config.queryTimeoutMs,
-    lock_timeout: 2_000,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-    idleTimeoutMillis: 30_000,
-    keepAlive: true,
-    // Prisma's adapter writes and reads times without their zone, as if every server were set to this one.
-    options: '-c TimeZone=UTC',
-    types: { getTypeParser },
-  });
-  // An idle connection's failure is an event; without a listener it would end the process.
-  pool.on('error', (error) => logger.warn('database.connection_lost', { error }));
-  return pool;
-}
-
-const TIMESTAMPTZ = 1184;
-
-/** Postgres writes a time the way Date reads it; the driver's own reader takes more than twice as long. */
-function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
-  if (oid === TIMESTAMPTZ && format !== 'binary') return (text: string) => new Date(text);
-  return pg.types.getTypeParser(oid, format ?? 'text') as (value: string) => unknown;
 }
 
 const names = new Map<string, string>();

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-/** The first fenced block below a heading of a page of docs: what operators paste is what tests run. */
-export function pastedLines(page: string, heading: string): string {
+/** The first fenced block, of a language, below a heading of a page of docs: what operators paste is what tests run. */
+export function pastedLines(page: string, heading: string, language = '\\w*'): string {
   const text = readFileSync(page, 'utf8');
   const start = text.indexOf(`\n${heading}\n`);
-  const block = start < 0 ? null : /\n```\w*\n(.*?)\n```/s.exec(text.slice(start));
+  const block = start < 0 ? null : new RegExp(`\n\`\`\`${language}\n(.*?)\n\`\`\``, 's').exec(text.slice(start));
   if (block === null) throw new Error(`${page} has no lines to paste below "${heading}"`);
   return block[1] ?? '';
 }

@@ -44,7 +44,7 @@ export interface CallOptions {
 }
 
 /** A real API and a real worker on a database, a Redis prefix and a folder of their own. */
-export async function startPlatform(changes: Settings = {}): Promise<Platform> {
+export async function startPlatform(changes: Changes = {}): Promise<Platform> {
   const room = await prepareRoom(changes);
   const [api, worker] = await Promise.all([startApi(room.settings), startWorker(room.settings)]);
   const platform = await platformOf(room, api);
@@ -59,15 +59,17 @@ export async function startPlatform(changes: Settings = {}): Promise<Platform> {
 }
 
 /** A real API on a database, a Redis prefix and a folder of its own, for tests in which nothing is drawn. */
-export async function startApiPlatform(changes: Settings = {}): Promise<ApiPlatform> {
+export async function startApiPlatform(changes: Changes = {}): Promise<ApiPlatform> {
   const room = await prepareRoom(changes);
   return await platformOf(room, await startApi(room.settings));
 }
 
 type Settings = Readonly<Record<string, string>>;
+/** Settings, or what makes them once the address of the database is known. */
+type Changes = Settings | ((databaseUrl: string) => Promise<Settings>);
 type Room = Awaited<ReturnType<typeof prepareRoom>>;
 
-async function prepareRoom(changes: Settings) {
+async function prepareRoom(changes: Changes) {
   const [database, redis, folder] = [
     await createTestDatabase(),
     createTestRedis(),
@@ -86,7 +88,7 @@ async function prepareRoom(changes: Settings) {
     // Faults that one test asks for are not to be felt by the next.
     PROVIDER_FAILURES: '1000',
     HEALTH_CHECK_INTERVAL_MS: '500',
-    ...changes,
+    ...(typeof changes === 'function' ? await changes(database.url) : changes),
   };
   return { database, redis, folder, settings };
 }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { ConfigError, loadConfig } from '#config/load-config.js';
+import { DatabaseConfig } from '#database/database.config.js';
 import { pendingMigrations } from '#database/migrate.js';
 import { OpenIdProvider } from '#accounts/openid-provider.js';
 import type { OpenIdRefusal } from '#accounts/openid-refusal.js';
@@ -11,6 +12,7 @@ import { RedisConfig } from '#redis/redis.config.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder, MIGRATIONS } from './data-folder.js';
+import { connectionBudget, poolerSession } from './database-checks.js';
 import { StandaloneConfig } from './standalone.config.js';
 import { findRunning, notRunning, reasonOf, withDatabase, withRedis, type Running } from './running.js';
 
@@ -48,6 +50,7 @@ function checksOf(env: Environment, config: StandaloneConfig, running: Running):
   return [
     ['secrets', () => secrets(config, running)],
     ...postgresChecks(config, running),
+    ...poolChecks(env, running),
     ...redisChecks(env, config, running),
     ['storage', () => storage(env, config)],
     ['models', () => models(env, running)],
@@ -111,6 +114,16 @@ function postgresChecks(config: StandaloneConfig, { databaseUrl }: Running): Che
       },
     ],
   ];
+}
+
+function poolChecks(env: Environment, { databaseUrl }: Running): Check[] {
+  if (databaseUrl === undefined) return [];
+  const config = (): DatabaseConfig => loadConfig([DatabaseConfig], { DATABASE_URL: databaseUrl, ...env })[0];
+  // Behind a pooler, its own size is what Postgres gets to see.
+  if (env['DATABASE_POOLER']) return [['postgres pooler', () => poolerSession(config())]];
+  const budget = (): Promise<string> =>
+    withDatabase(databaseUrl, ({ pool }) => connectionBudget(pool, config().databasePool));
+  return [['postgres pools', budget]];
 }
 
 function redisChecks(env: Environment, config: StandaloneConfig, { redisUrl }: Running): Check[] {

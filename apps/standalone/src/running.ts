@@ -9,6 +9,7 @@ import { readSecrets } from './secrets.js';
 
 /** What the commands beside `start` find out about a set-up, running here or described by the settings. */
 export interface Running {
+  /** Of Postgres itself. */
   readonly databaseUrl: string | undefined;
   readonly redisUrl: string | undefined;
   readonly secretKey: string | undefined;
@@ -23,7 +24,7 @@ export function findRunning(config: StandaloneConfig): Running {
   const state = readWhole(folder.state) as
     { databaseUrl?: string; redisUrl?: string; url?: string; modelsFile?: string } | undefined;
   return {
-    databaseUrl: config.databaseUrl ?? state?.databaseUrl,
+    databaseUrl: config.databaseDirectUrl ?? config.databaseUrl ?? state?.databaseUrl,
     redisUrl: config.redisUrl ?? state?.redisUrl,
     secretKey: config.secretKey ?? readSecrets(folder.secrets)?.secretKey,
     modelsFile: config.modelsFile ?? state?.modelsFile,
@@ -41,7 +42,14 @@ export function requireDatabaseUrl(config: StandaloneConfig): string {
   const { databaseUrl } = findRunning(config);
   if (databaseUrl === undefined)
     throw new SetupError(`The database is not known: ${notRunning(config, 'DATABASE_URL')}.`);
+  refusePooler(config);
   return databaseUrl;
+}
+
+/** Throws SetupError when all that is known is a pooler, where a lock is lost between two statements. */
+export function refusePooler({ databasePooler, databaseDirectUrl }: StandaloneConfig): void {
+  if (databasePooler !== undefined && databaseDirectUrl === undefined)
+    throw new SetupError('DATABASE_URL leads to a pooler; give the address of Postgres itself in DATABASE_DIRECT_URL.');
 }
 
 /** Lends a database to the work and closes it. Throws SetupError when it can't be reached. */

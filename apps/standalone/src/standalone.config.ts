@@ -1,5 +1,6 @@
-import { IsOptional, IsString, IsUrl, Matches, MinLength, Validate } from 'class-validator';
+import { IsIn, IsOptional, IsString, IsUrl, Matches, MinLength, Validate } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
+import { DatabaseUrl } from '#database/database-url.js';
 import { RedisUrl } from '#redis/redis.config.js';
 
 /** What the one-machine product itself reads; everything else goes to its processes as it is. */
@@ -63,8 +64,22 @@ export class StandaloneConfig {
 
   @Setting('DATABASE_URL', 'A Postgres server to use instead of the embedded one.', { unit: 'URL', secret: true })
   @IsOptional()
-  @Matches(/^postgres(ql)?:\/\//, { message: 'DATABASE_URL must start with postgresql://' })
+  @Validate(DatabaseUrl)
   readonly databaseUrl?: string;
+
+  @Setting(
+    'DATABASE_DIRECT_URL',
+    'Postgres itself, where DATABASE_URL leads to a pooler: migrations and commands need sessions of their own.',
+    { unit: 'URL', secret: true },
+  )
+  @IsOptional()
+  @Validate(DatabaseUrl)
+  readonly databaseDirectUrl?: string;
+
+  @Setting('DATABASE_POOLER', 'Migrations and commands then need DATABASE_DIRECT_URL.', { unit: 'transaction' })
+  @IsOptional()
+  @IsIn(['transaction'])
+  readonly databasePooler?: string;
 
   @Setting('REDIS_URL', 'A Redis server to use instead of the embedded one.', { unit: 'URL', secret: true })
   @IsOptional()

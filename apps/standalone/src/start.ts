@@ -15,7 +15,7 @@ import { LogFiles } from './log-files.js';
 import { StandaloneConfig } from './standalone.config.js';
 import { Product } from './product.js';
 import { ensureSecrets, replaceApiKey, type Secrets } from './secrets.js';
-import { withDatabase } from './running.js';
+import { refusePooler, withDatabase } from './running.js';
 import { createServices } from './services.js';
 import type { StopSignals } from './stop-signals.js';
 
@@ -42,11 +42,13 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
     let secrets = ensureSecrets(folder.secrets);
     say(`Starting Darkroom; its data is in ${folder.path}`);
 
+    refusePooler(config);
     const services = createServices({ config, folder, secrets, onChange: product.changed, say, signal: signals.stop });
     product.services = services;
     const addresses = await services.start();
+    const database = config.databaseDirectUrl ?? addresses.databaseUrl;
     progress(say, since, 'Postgres and Redis are ready');
-    const applied = await Promise.race([migrate(addresses.databaseUrl, MIGRATIONS), aborted(signals.stop)]);
+    const applied = await Promise.race([migrate(database, MIGRATIONS), aborted(signals.stop)]);
     progress(
       say,
       since,
@@ -54,7 +56,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
         ? 'Database is up to date'
         : `Database is set up (${applied.length} ${applied.length === 1 ? 'migration' : 'migrations'})`,
     );
-    secrets = await ensureKey(addresses.databaseUrl, config, folder, secrets, say);
+    secrets = await ensureKey(database, config, folder, secrets, say);
     signals.stop.throwIfAborted();
 
     const apiKey = config.bootstrapApiKey ?? secrets.apiKey;
@@ -69,7 +71,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
     ]);
     product.watch();
     process.on('SIGUSR2', () => void product.restartRoles());
-    const adminLink = await linkForFirstAdmin(addresses.databaseUrl, secretKey, config.publicUrl ?? product.url);
+    const adminLink = await linkForFirstAdmin(database, secretKey, config.publicUrl ?? product.url);
     say(
       greeting({
         url: product.url,

@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import pg from 'pg';
+import { waitUntil } from '#embedded/wait-until.js';
+import { signInFirstAdmin } from '../support/console.js';
+import { pastedLines } from '../support/pasted-lines.js';
+import { PGBOUNCER, startPgBouncer } from '../support/pgbouncer.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+
+const GENERATIONS = '/v1/images/generations';
+const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
+
+/** Debian's own version, which can't keep prepared statements. */
+(PGBOUNCER === undefined ? describe.skip : describe)('PgBouncer in transaction mode', () => {
+  const role = `pooled_${process.pid}`;
+  let platform: Platform;
+  let admin: pg.Client;
+  let stopPooler: () => Promise<void>;
+
+  beforeAll(async () => {
+    platform = await startPlatform(async (databaseUrl) => {
+      admin = new pg.Client({ connectionString: databaseUrl, query_timeout: 10_000 });
+      await admin.connect();
+      await admin.query(`CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'pooled'`);
+      const limits = pastedLines('docs/operations.md', '### PgBouncer', 'sql');
+      await admin.query(limits.replaceAll('ROLE darkroom', `ROLE ${role}`));
+      // Times come back wrong from sessions in the zone of the server.
+      await admin.query(`ALTER ROLE ${role} SET TimeZone = 'Asia/Tokyo'`);
+      const direct = new URL(databaseUrl);
+      direct.username = role;
+      direct.password = 'pooled';
+      const pooler = await startPgBouncer(direct.href);
+      stopPooler = pooler.stop;
+      return {
+        ...{ DATABASE_URL: pooler.url, DATABASE_POOLER: 'transaction', DATABASE_DIRECT_URL: direct.href },
+        ...{ SWEEP_INTERVAL_MS: '500', RATE_SUBMITS_PER_MINUTE: '500', MAX_TASKS_IN_FLIGHT: '50' },
+      };
+    });
+  }, 120_000);
+  afterAll(async () => {
+    await admin.end();
+    await platform.close();
+    await stopPooler();
+    const server = new pg.Client({ connectionString: process.env['TEST_POSTGRES_URL'], query_timeout: 10_000 });
+    await server.connect();
+    await server.query(`DROP ROLE ${role}`);
+    await server.end();
+  }, 60_000);
+
+  /** A command of ours: whether it went well, and what it said. */
+  function command(args: readonly string[], changes: Record<string, string> = {}): Promise<[boolean, string]> {
+    const env = { PATH: process.env['PATH'], ...platform.settings, PUBLIC_URL: platform.url, ...changes };
+    return new Promise((done) => {
+      execFile(process.execPath, [MAIN, ...args], { env, timeout: 30_000 }, (error, stdout, stderr) =>
+        done([error === null, stdout + stderr]),
+      );
+    });
+  }
+
+  async function accepted(more: object): Promise<string> {
+    const body = { model: 'gpt-image-2', resolution: '1k', prompt: 'a mill', ...more };
+    const response = await platform.call(`${GENERATIONS}/async`, { body });
+    await response.text();
+    expect(response.status).toBe(202);
+    return response.headers.get('x-task-id') ?? '';
+  }
+  async function task(id: string): Promise<{ status: string; created: number }> {
+    const response = await platform.call(`/v1/tasks/${id}`);
+    return ((await response.json()) as { data: { status: string; created: number } }).data;
+  }
+
+  it('serves callers, workers, sweeps and the console, though no two transactions share a session', async () => {
+    const began = Math.floor(Date.now() / 1_000) - 1;
+    const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => accepted({ prompt: `a mill ${n}` })));
+    const cancelled = await accepted({ prompt: 'a mill [[latency=20s]]' });
+    await (await platform.call(`/v1/tasks/${cancelled}/cancel`, { method: 'POST' })).text();
+    const ended = async (): Promise<boolean> =>
+      (await Promise.all([...ids, cancelled].map(task))).every(({ status }) => status !== 'pending');
+    expect(await waitUntil(ended, { timeoutMs: 30_000 })).toBe(true);
+    const tasks = await Promise.all(ids.map(task));
+    expect(tasks.map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
+    for (const { created: at } of tasks) expect(at - began).toBeLessThan(120);
+    const repeated = { 'idempotency-key': 'again' };
+    const body = { model: 'gpt-image-2', resolution: '1k', prompt: 'a mill again' };
+    const [first, second] = await Promise.all(
+      [1, 2].map(() => platform.call(GENERATIONS, { body, headers: repeated })),
+    );
+    expect([first?.status, second?.status]).toEqual([200, 200]);
+    const ada = await signInFirstAdmin(platform);
+    for (const page of ['/tasks', '/queue/history', '/providers/figures', '/keys']) await ada.ask(page);
+    const wrong = [platform.api, platform.worker].flatMap((process) => process.logs());
+    expect(wrong.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+  }, 60_000);
+
+  it('is asked by doctor for the limits of its sessions; migrations and commands go past it', async () => {
+    const [[, said], direct, [migrated, reason]] = await Promise.all([
+      command(['doctor']),
+      command(['migrate']),
+      command(['migrate'], { DATABASE_DIRECT_URL: '' }),
+    ]);
+    expect(said).toMatch(/ok +postgres pooler +transaction mode, statement_timeout 5000 ms/);
+    expect(direct).toEqual([true, 'The database is up to date.\n']);
+    expect(migrated).toBe(false);
+    expect(reason).toMatch(/leads to a pooler; give the address of Postgres itself in DATABASE_DIRECT_URL/);
+  }, 60_000);
+});

@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startChild } from '#embedded/child.js';
+import { portIsFree } from '#embedded/free-port.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { freePort } from './free-port.js';
+import { pastedLines } from './pasted-lines.js';
+
+/** The program, on machines that have it; the test in need of it is left out on others. */
+export const PGBOUNCER = [process.env['TEST_PGBOUNCER'], '/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'].find(
+  (file) => file !== undefined && existsSync(file),
+);
+
+/** PgBouncer with the file of docs/operations.md, of which only the addresses and the size are others. */
+export async function startPgBouncer(databaseUrl: string): Promise<{ url: string; stop(): Promise<void> }> {
+  const { hostname, port, username, password, pathname } = new URL(databaseUrl);
+  const folder = await mkdtemp(join(tmpdir(), 'darkroom-pgbouncer-'));
+  const own = await freePort();
+  const [file, users] = [join(folder, 'pgbouncer.ini'), join(folder, 'userlist.txt')];
+  const changes: readonly (readonly [RegExp, string])[] = [
+    [/^darkroom = .*$/m, `${pathname.slice(1)} = host=${hostname} port=${port}`],
+    [/^listen_addr = .*$/m, 'listen_addr = 127.0.0.1'],
+    [/^listen_port = .*$/m, `listen_port = ${own}`],
+    [/^auth_file = .*$/m, `auth_file = ${users}`],
+    // So few that transactions of one process are in turns in all of them.
+    [/^default_pool_size = .*$/m, 'default_pool_size = 3'],
+  ];
+  let text = pastedLines('docs/operations.md', '### PgBouncer');
+  for (const [from, to] of changes) {
+    if (!from.test(text)) throw new Error(`docs/operations.md has no ${from.source}`);
+    text = text.replace(from, to);
+  }
+  // It never runs as root, and the sockets' folder is not there on every machine.
+  const rest = ['unix_socket_dir =', ...(process.getuid?.() === 0 ? ['user = nobody'] : []), ''];
+  await writeFile(file, [text, ...rest].join('\n'));
+  await writeFile(users, `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`);
+  await chmod(folder, 0o755);
+  const log = join(folder, 'pgbouncer.log');
+  const child = await startChild({ command: PGBOUNCER ?? '', args: [file], env: {}, log, deathSignal: 'SIGKILL' });
+  const stop = async (): Promise<void> => {
+    await child.stop([['SIGTERM', 5_000]]);
+    await rm(folder, { recursive: true });
+  };
+  if (!(await waitUntil(async () => !(await portIsFree(own)), { timeoutMs: 10_000 })) || !child.running) {
+    const said = child.lastLines(10).join('\n');
+    await stop();
+    throw new Error(`PgBouncer does not answer:\n${said}`);
+  }
+  const url = new URL(databaseUrl);
+  url.host = `127.0.0.1:${own}`;
+  return { url: url.href, stop };
+}
