@@ -10,8 +10,9 @@ export const LIMITS = {
       'What is left belongs to the migrator, the doctor, and the connections themselves.',
   },
   sqlStatements: {
-    limit: 30,
-    goal: 30,
+    // Ten of them are what adds usage up, fills in what is older, and reads it: rows taken and added in one statement, histograms merged.
+    limit: 40,
+    goal: 40,
     what: 'raw statements in *.sql.ts files',
     why: 'Fences, leases, batches and keyset pages are more than Prisma can say; everything else is not.',
   },
@@ -48,7 +49,8 @@ export const LIMITS = {
   reachedFiles: {
     // 204: health is a room that API and worker share.
     // One more since spans begin wherever work is done.
-    limit: 205,
+    // Usage is three files of billing: what reads it, what adds it up, and the words for both.
+    limit: 208,
     goal: 150,
     what: 'files of rooms that other rooms import',
     why: 'What stands behind a few files of a room can be changed without a look at the others.',

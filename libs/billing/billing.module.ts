@@ -5,8 +5,10 @@ import { BudgetRepository } from './budget.repository.js';
 import { ChatReserves } from './chat-reserves.js';
 import { ChatUsageRepository } from './chat-usage.repository.js';
 import { ExpireChatUsage } from './expire-chat-usage.js';
+import { RollUpUsage } from './roll-up-usage.js';
+import { UsageRepository } from './usage.repository.js';
 
-const parts = [BudgetRepository, ChatReserves, ChatUsageRepository, ExpireChatUsage];
+const parts = [BudgetRepository, ChatReserves, ChatUsageRepository, ExpireChatUsage, RollUpUsage, UsageRepository];
 
 /** What things cost and who may spend how much. Tasks are reserved and settled by triggers: ledger.sql. */
 @Module({ imports: [DatabaseModule], providers: [...parts, BudgetGauges], exports: parts })

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
-import { ledgerSpent, lockBudgets } from './budget.sql.js';
+import { ledgerSpent, lockBudgets, spentByKey } from './budget.sql.js';
 import { BUDGET_PERIODS, type Budget } from './budgets.js';
 
 /**
@@ -78,25 +78,8 @@ export class BudgetRepository {
    * ended. Chats count too; what was paid in other currencies does not.
    */
   async spentByKey(accountId: string, currency: string): Promise<Map<string, number>> {
-    const charges = await this.prisma.charge.groupBy({
-      by: ['apiKeyId', 'kind'],
-      where: { accountId, currency, kind: { in: ['reserve', 'refund'] } },
-      _sum: { amountMicros: true },
-    });
-    const chats = await this.prisma.chatUsage.groupBy({
-      by: ['apiKeyId'],
-      where: { accountId },
-      _sum: { costMicros: true },
-    });
-    const spent = new Map<string, number>();
-    const add = (id: string, amount: bigint | null): void => {
-      spent.set(id, (spent.get(id) ?? 0) + Number(amount ?? 0));
-    };
-    for (const { apiKeyId, kind, _sum: sum } of charges) {
-      add(apiKeyId, kind === 'refund' ? -(sum.amountMicros ?? 0n) : sum.amountMicros);
-    }
-    for (const { apiKeyId, _sum: sum } of chats) add(apiKeyId, sum.costMicros);
-    return spent;
+    const rows = await spentByKey(this.prisma.pool, accountId, currency);
+    return new Map(rows.map(({ id, amount }) => [id, amount]));
   }
 
   /** What each of these accounts has spent since the month of the calendar began, in UTC, by id; otherwise like `spentByKey`. */

@@ -26,20 +26,36 @@ interface Spent {
   readonly month: Date;
 }
 
-/** What each of them has spent. Raw: the ledger joined with itself, because what ends later belongs to the month it began in. */
+/** What each of them has spent. Raw: a function of the database adds up what may not have been added up yet. */
 export async function ledgerSpent(database: Transaction, { owner, ids, period, currency }: Spenders): Promise<Spent[]> {
-  const payer = owner === 'account' ? Prisma.sql`account_id = spender` : Prisma.sql`api_key_id = spender`;
-  const since = period === 'total' ? Prisma.sql`true` : Prisma.sql`created_at >= month_of(statement_timestamp())`;
-  const paidIn = currency === null ? Prisma.sql`true` : Prisma.sql`reserve.currency = ${currency}`;
+  const payer = owner === 'account' ? Prisma.sql`account_id` : Prisma.sql`api_key_id`;
+  const [accounts, keys] = owner === 'account' ? [ids, []] : [[], ids];
+  const paidIn = currency === null ? Prisma.sql`true` : Prisma.sql`currency IN ('', ${currency})`;
+  const since = Prisma.sql`month >= month_of(statement_timestamp())`;
+  const reservedSince = Prisma.sql`created_at >= month_of(statement_timestamp())`;
+  const always = Prisma.sql`true`;
   return await database.$queryRaw<Spent[]>`
-    SELECT spender AS id, month_of(statement_timestamp()) AS month, (
-      (SELECT COALESCE(sum(reserve.amount_micros - COALESCE(refund.amount_micros, 0)), 0) FROM charges AS reserve
-        LEFT JOIN charges AS refund ON refund.task_id = reserve.task_id AND refund.kind = 'refund'
-        WHERE reserve.kind = 'reserve' AND reserve.${payer} AND ${paidIn}
-          AND ${period === 'total' ? since : Prisma.sql`reserve.${since}`})
-      + (SELECT COALESCE(sum(cost_micros), 0) FROM chat_usage WHERE ${payer} AND ${since}))::bigint AS charged,
-      (SELECT COALESCE(sum(amount_micros), 0) FROM chat_reserves WHERE ${payer} AND ${since})::bigint AS reserved
-    FROM unnest(${[...ids]}::text[]) AS spender`;
+    SELECT spender AS id, month_of(statement_timestamp()) AS month, COALESCE(amount, 0)::bigint AS charged,
+      (SELECT COALESCE(sum(amount_micros), 0) FROM chat_reserves
+        WHERE ${payer} = spender AND ${period === 'total' ? always : reservedSince})::bigint AS reserved
+    FROM unnest(${[...ids]}::text[]) AS spender LEFT JOIN (
+      SELECT ${payer} AS payer, sum(amount) AS amount FROM spend_of(${[...accounts]}::text[], ${[...keys]}::text[])
+      WHERE ${paidIn} AND ${period === 'total' ? always : since} GROUP BY 1) AS spent ON payer = spender`;
+}
+
+/** What each key of an account has spent since it was made, in millionths; as `ledgerSpent` has it. */
+export async function spentByKey(
+  database: Queryable,
+  accountId: string,
+  currency: string,
+): Promise<{ readonly id: string; readonly amount: number }[]> {
+  const { rows } = await database.query<{ id: string; amount: number }>({
+    name: 'spent_by_key',
+    text: `SELECT api_key_id AS id, sum(amount)::float8 AS amount FROM spend_of(ARRAY[$1::text], '{}')
+      WHERE currency IN ('', $2) GROUP BY 1`,
+    values: [accountId, currency],
+  });
+  return rows;
 }
 
 /** A chat that is about to begin. */

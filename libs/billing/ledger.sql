@@ -11,6 +11,7 @@
 --   a chat begins         chat_reserve()   is called: refuses it, or sets aside what it may cost
 --   a chat is not sent    chat_reserves_release  gives back what was set aside
 --   a chat is noted       chats_count      counts what it has cost, gives back what was set aside
+--   either has ended      tasks_usage, chats_count  leave a row for the figures of usage
 --
 -- Budgets are always locked in one order, the account before the key, and whoever locks those of many owners takes the
 -- advisory lock 'budgets of many' first: so none of them wait for each other in a circle.
@@ -186,6 +187,12 @@ CREATE OR REPLACE FUNCTION "chats_count"() RETURNS trigger LANGUAGE plpgsql AS $
 DECLARE
     "spent" RECORD;
 BEGIN
+    INSERT INTO "usage_changes" ("reference", "kind", "account_id", "api_key_id", "model", "provider", "outcome", "currency",
+        "created_at", "images", "spend_micros", "input_tokens", "output_tokens", "latency_ms")
+    SELECT "request_id", 'chat', "account_id", "api_key_id", "model", "provider", "outcome", '', "created_at", 0,
+        COALESCE("cost_micros", 0), COALESCE("input_tokens", 0), COALESCE("output_tokens", 0),
+        CASE WHEN "outcome" = 'completed' THEN "duration_ms" END
+    FROM "added";
     IF EXISTS (SELECT 1 FROM "added" WHERE "cost_micros" > 0)
         OR EXISTS (SELECT 1 FROM "added" JOIN "chat_reserves" USING ("request_id")) THEN
         PERFORM pg_advisory_xact_lock(hashtext('budgets of many'));
@@ -202,3 +209,53 @@ $$;
 
 CREATE OR REPLACE TRIGGER "chats_count" AFTER INSERT ON "chat_usage" REFERENCING NEW TABLE AS "added"
     FOR EACH STATEMENT EXECUTE FUNCTION "chats_count"();
+
+-- ---------------------------------------------------------------- usage
+--
+-- What ends leaves one row in usage_changes, which nobody else writes or waits for; a worker adds those rows up into
+-- usage_rollups and spend_totals (usage.sql.ts). Whoever reads adds what has not been added up yet.
+
+-- The part of the histogram that a duration is in: each ends a quarter of an octave above the one before; -1 without one.
+CREATE OR REPLACE FUNCTION "latency_bucket"("ms" BIGINT) RETURNS SMALLINT LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN "ms" IS NULL THEN -1 ELSE ceil(4 * ln(GREATEST("ms", 1)::float8) / ln(2::float8)) END::smallint
+$$;
+
+-- An ended task as usage counts it. A task in `charges` belongs to the month of its reserve, in usage to the hour of its acceptance.
+CREATE OR REPLACE FUNCTION "tasks_usage"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO "usage_changes" ("reference", "kind", "account_id", "api_key_id", "model", "provider", "outcome", "currency",
+        "created_at", "images", "spend_micros", "input_tokens", "output_tokens", "latency_ms")
+    VALUES (NEW."id", 'image', NEW."account_id", NEW."api_key_id", NEW."model", COALESCE(NEW."provider", ''), NEW."status",
+        COALESCE(NEW."cost" ->> 'currency', ''), NEW."created_at",
+        CASE WHEN NEW."status" = 'completed' THEN GREATEST(jsonb_array_length(NEW."images"), 1) ELSE 0 END,
+        CASE WHEN NEW."status" IN ('completed', 'cancelled')
+            THEN COALESCE((NEW."cost" ->> 'settled')::bigint, (NEW."cost" ->> 'reserved')::bigint, 0) ELSE 0 END,
+        COALESCE((NEW."usage" ->> 'input_tokens')::bigint, 0), COALESCE((NEW."usage" ->> 'output_tokens')::bigint, 0),
+        CASE WHEN NEW."status" = 'completed'
+            THEN round(EXTRACT(EPOCH FROM NEW."finished_at" - NEW."created_at") * 1000)::bigint END);
+    RETURN NULL;
+END;
+$$;
+
+CREATE OR REPLACE TRIGGER "tasks_usage" AFTER UPDATE OF "status" ON "tasks"
+    FOR EACH ROW WHEN (OLD."status" = 'pending' AND NEW."status" <> 'pending') EXECUTE FUNCTION "tasks_usage"();
+CREATE OR REPLACE TRIGGER "tasks_usage_at_once" AFTER INSERT ON "tasks"
+    FOR EACH ROW WHEN (NEW."status" <> 'pending') EXECUTE FUNCTION "tasks_usage"();
+
+-- What these accounts and these keys have spent, by key and by the month that it counts in: added up, not added up yet,
+-- and reserved for tasks that have not ended. A chat has no currency of its own.
+CREATE OR REPLACE FUNCTION "spend_of"("accounts" TEXT[], "keys" TEXT[])
+RETURNS TABLE ("account_id" TEXT, "api_key_id" TEXT, "month" TIMESTAMPTZ, "currency" TEXT, "amount" BIGINT) LANGUAGE sql STABLE AS $$
+    SELECT "account_id", "api_key_id", "month", "currency", "amount_micros" FROM "spend_totals"
+    WHERE "account_id" = ANY ("accounts") OR "api_key_id" = ANY ("keys")
+    UNION ALL
+    SELECT "change"."account_id", "change"."api_key_id", "month_of"(COALESCE("reserve"."created_at", "change"."created_at")),
+        "change"."currency", "change"."spend_micros"
+    FROM "usage_changes" AS "change"
+    LEFT JOIN "charges" AS "reserve" ON "reserve"."task_id" = "change"."reference" AND "reserve"."kind" = 'reserve'
+    WHERE ("change"."account_id" = ANY ("accounts") OR "change"."api_key_id" = ANY ("keys")) AND "change"."spend_micros" <> 0
+    UNION ALL
+    SELECT "tasks"."account_id", "tasks"."api_key_id", "month_of"("reserve"."created_at"), "reserve"."currency", "reserve"."amount_micros"
+    FROM "tasks" JOIN "charges" AS "reserve" ON "reserve"."task_id" = "tasks"."id" AND "reserve"."kind" = 'reserve'
+    WHERE "tasks"."finished_at" IS NULL AND ("tasks"."account_id" = ANY ("accounts") OR "tasks"."api_key_id" = ANY ("keys"))
+$$;

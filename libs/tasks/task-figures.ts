@@ -2,15 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
 import type { ServiceSample } from '#queue/service-times.js';
 import { kindOf, serviceKind } from './service-kind.js';
-import {
-  finishedMinutes,
-  providerFigures,
-  usageOf,
-  type FinishedMinute,
-  type ProviderFigures,
-  type UsageQuery,
-  type UsageRow,
-} from './sweep.sql.js';
+import { finishedMinutes, providerFigures, type FinishedMinute, type ProviderFigures } from './sweep.sql.js';
 import { toOptions } from './task-columns.js';
 
 /** What the rows of all accounts tell of the queue. */
@@ -65,11 +57,6 @@ export class TaskFigures {
   /** Calls for images that ended in the last hour; of a busy hour, those of its newest tasks. */
   async providers(): Promise<ProviderFigures[]> {
     return await providerFigures(this.prisma.pool);
-  }
-
-  /** What an account generated, from the tasks that are still kept, by time and group. */
-  async usage(accountId: string, query: UsageQuery): Promise<UsageRow[]> {
-    return await usageOf(this.prisma.pool, accountId, query);
   }
 
   /** How long the latest completed tasks took from start to end, oldest first: what the shared record is made of anew. */

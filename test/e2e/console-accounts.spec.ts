@@ -1,5 +1,6 @@
 import { waitUntil } from '#embedded/wait-until.js';
 import { Browser, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
+import { insertSettledTask } from '../support/settled-task.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 interface Account {
@@ -82,14 +83,12 @@ describe('the accounts of an installation', () => {
     expect(JSON.stringify([first, second])).not.toContain('a boat');
     const tasks = async (who: Browser) => (await who.ask<List<unknown>>('/tasks')).data.length;
     expect([await tasks(grace), await tasks(ada)]).toEqual([1, 0]);
-    await platform.pool.query(
-      `INSERT INTO charges (task_id, kind, amount_micros, currency, account_id, api_key_id, model, created_at) VALUES
-       ('t1', 'reserve', 90000, 'USD', $1, 'k', 'm', now()), ('t1', 'settle', 40000, 'USD', $1, 'k', 'm', now()),
-       ('t1', 'refund', 50000, 'USD', $1, 'k', 'm', now()), ('t3', 'reserve', 10000, 'USD', $1, 'k', 'm', now()),
-       ('t2', 'reserve', 7000000, 'USD', $1, 'k', 'm', month_of(now()) - interval '1 second'),
-       ('t2', 'refund', 6000000, 'USD', $1, 'k', 'm', now())`,
-      [account.id],
-    );
+    const owner = { accountId: account.id, apiKeyId: 'k' };
+    await insertSettledTask(platform.pool, { ...owner, id: 't1', reserved: 90_000, settled: 40_000 });
+    await insertSettledTask(platform.pool, { ...owner, id: 't3', reserved: 10_000, settled: 10_000 });
+    // Accepted a month ago, so it counts there, though it is settled and refunded now.
+    const lastMonth = { ...owner, acceptedAt: `month_of(now()) - interval '1 second'` };
+    await insertSettledTask(platform.pool, { ...lastMonth, id: 't2', reserved: 700_000, settled: 100_000 });
     expect((await accounts()).map(({ spend }) => spend)).toEqual([
       { amount: '0.000000', currency: 'USD' },
       { amount: '0.050000', currency: 'USD' },

@@ -39,16 +39,19 @@ describe('usage, operation and team in the console', () => {
     await insert('task_3', 'failed', '2026-03-01T11:00:00Z', 9_000, cost);
     await insert('task_4', 'completed', '2026-03-02T00:00:00Z', 2_000, null);
     const range = 'from=2026-03-01T00:00:00Z&to=2026-03-03T00:00:00Z';
+    const none = { chats: 0, input_tokens: 0, output_tokens: 0 };
     expect(await ada.ask(`/usage?${range}&by=day&group=model`)).toEqual({
       currency: 'USD',
+      // Of all three together, not of the slowest day.
+      total: { ...none, pictures: 3, failed: 1, spend: '0.080000', p50_ms: 2_000, p95_ms: 2_900 },
       data: [
         {
           ...{ time: '2026-03-01T00:00:00.000Z', group: 'm1', pictures: 2, failed: 1, spend: '0.080000' },
-          ...{ p50_ms: 2_000, p95_ms: 2_900 },
+          ...{ p50_ms: 2_000, p95_ms: 2_900, ...none },
         },
         {
           ...{ time: '2026-03-02T00:00:00.000Z', group: 'm1', pictures: 1, failed: 0, spend: '0.000000' },
-          ...{ p50_ms: 2_000, p95_ms: 2_000 },
+          ...{ p50_ms: 2_000, p95_ms: 2_000, ...none },
         },
       ],
     });
@@ -62,10 +65,13 @@ describe('usage, operation and team in the console', () => {
     expect(table.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(table.headers.get('content-disposition')).toBe('attachment; filename="darkroom-usage.csv"');
     expect((await table.text()).split('\r\n').slice(0, 2)).toEqual([
-      'time,group,pictures,failed,spend,currency,p50_ms,p95_ms',
-      "2026-03-01T00:00:00.000Z,'=SUM(A1),2,1,0.080000,USD,2000,2900",
+      'time,group,pictures,failed,spend,currency,p50_ms,p95_ms,chats,input_tokens,output_tokens',
+      "2026-03-01T00:00:00.000Z,'=SUM(A1),2,1,0.080000,USD,2000,2900,0,0,0",
     ]);
-    expect(await eve.ask(`/usage?${range}`)).toEqual({ data: [], currency: 'USD' });
+    expect(await eve.ask(`/usage?${range}`)).toEqual({
+      ...{ data: [], currency: 'USD' },
+      total: { ...none, pictures: 0, failed: 0, spend: '0.000000', p50_ms: null, p95_ms: null },
+    });
   });
 
   it.each([

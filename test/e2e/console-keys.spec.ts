@@ -1,5 +1,6 @@
 import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin, signInInvited, type Browser } from '../support/console.js';
+import { insertSettledTask } from '../support/settled-task.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 interface Key {
@@ -49,12 +50,8 @@ describe('keys in the console', () => {
     const answer = await draw(secret);
     expect(answer.status).toBe(200);
     const taskId = answer.headers.get('x-task-id');
-    await platform.pool.query(
-      `INSERT INTO charges (task_id, kind, amount_micros, currency, account_id, api_key_id, model, created_at)
-       VALUES ($1, 'reserve', 90000, 'USD', 'acct_default', $2, 'm', now()), ($1, 'refund', 50000, 'USD', 'acct_default', $2, 'm', now()),
-              ($1, 'settle', 40000, 'USD', 'acct_default', $2, 'm', now())`,
-      [`other_${taskId}`, key.id],
-    );
+    const other = { id: `other_${taskId}`, accountId: 'acct_default', apiKeyId: key.id };
+    await insertSettledTask(platform.pool, { ...other, reserved: 90_000, settled: 40_000 });
     expect(await waitUntil(async () => (await find(key.id))?.['last_used_at'] !== null, { timeoutMs: 15_000 })).toBe(
       true,
     );

@@ -28,6 +28,10 @@ describe('the migrated database and schema.prisma', () => {
     ['provider_switches', Prisma.ProviderSwitchScalarFieldEnum],
     ['charges', Prisma.ChargeScalarFieldEnum],
     ['budgets', Prisma.BudgetScalarFieldEnum],
+    ['usage_changes', Prisma.UsageChangeScalarFieldEnum],
+    ['usage_rollups', Prisma.UsageRollupScalarFieldEnum],
+    ['spend_totals', Prisma.SpendTotalScalarFieldEnum],
+    ['usage_backfill', Prisma.UsageBackfillScalarFieldEnum],
     ['people', Prisma.PersonScalarFieldEnum],
     ['sessions', Prisma.SessionScalarFieldEnum],
     ['sign_in_links', Prisma.SignInLinkScalarFieldEnum],
@@ -56,7 +60,8 @@ describe('the migrated database and schema.prisma', () => {
         'chat_reserves',
         'chat_usage',
       ],
-      ...['idempotency_keys', 'people', 'provider_switches', 'sessions', 'sign_in_links', 'tasks', 'uploads'],
+      ...['idempotency_keys', 'people', 'provider_switches', 'sessions', 'sign_in_links', 'spend_totals', 'tasks'],
+      ...['uploads', 'usage_backfill', 'usage_changes', 'usage_rollups'],
       ...['webhook_attempts', 'webhook_deliveries', 'webhook_endpoints', 'webhook_secrets'],
     ]);
   });

@@ -2,6 +2,9 @@ import fc from 'fast-check';
 import { AppError } from '#contract/app-error.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
+import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
+import { RollUpUsage } from '#billing/roll-up-usage.js';
+import { UsageRepository } from '#billing/usage.repository.js';
 import type { Budget } from '#billing/budgets.js';
 import type { TaskCost } from '#billing/task-cost.js';
 import { mayBeCharged, type ProviderCall } from '#tasks/provider-call.js';
@@ -53,7 +56,9 @@ type Step =
   | { readonly kind: 'submit'; readonly caller: (typeof CALLERS)[number]; readonly cost: TaskCost | null; mark: string }
   | { readonly kind: 'complete'; readonly task: number; readonly tokens: number; readonly images: number }
   | { readonly kind: (typeof MOVES)[number]; readonly task: number }
-  | { readonly kind: 'set'; readonly owner: number };
+  | { readonly kind: 'set'; readonly owner: number }
+  | { readonly kind: 'roll up' }
+  | { readonly kind: 'chat'; readonly cost: number | null };
 
 /** Few, so that much happens to each. */
 const task = fc.nat({ max: 6 });
@@ -71,6 +76,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 16, arbitrary: fc.record({ kind: fc.constantFrom(...MOVES, 'call', 'call', 'cancel'), task }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('set' as const), owner: fc.nat({ max: OWNERS.length - 1 }) }) },
+  { weight: 3, arbitrary: fc.constant({ kind: 'roll up' as const }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('chat' as const), cost: fc.option(fc.nat({ max: 40 })) }) },
 );
 /** What happens at the same time, and then what comes after. */
 const course = fc.array(fc.array(step, { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 6 });
@@ -99,6 +106,9 @@ function dueFor({
   if (tokens === undefined) return most;
   return Math.min(most, Math.ceil((usage.input_tokens * tokens.input + usage.output_tokens * tokens.output) / 1e6));
 }
+
+const isUsed = ({ spend, chats, images }: Record<string, unknown>): boolean =>
+  [spend, chats, images].some((n) => n !== 0);
 
 /** Each process has a pool of its own; steps take turns between them. */
 describe('the ledger', () => {
@@ -136,6 +146,8 @@ describe('the ledger', () => {
     async step(next: Step): Promise<void> {
       const { database, intake, store, transitions } = processes[this.turn++ % 2] as (typeof processes)[number];
       if (next.kind === 'set') return this.set(next.owner);
+      if (next.kind === 'roll up') return new RollUpUsage(new UsageRepository(database)).run();
+      if (next.kind === 'chat') return this.chat(database, next.cost);
       if (next.kind === 'submit') return this.submit(intake, next);
       const id = this.ids[next.task % Math.max(1, this.ids.length)];
       if (id === undefined) return;
@@ -222,6 +234,82 @@ describe('the ledger', () => {
       expect(charged.rows).toEqual([]);
     }
 
+    /** What was added up, of hours, of days and in total, is what the ledger and the chats say, of each key and outcome. */
+    async checkUsage(): Promise<void> {
+      const figures = await room.sql(
+        `SELECT account_id, api_key_id, sum(spend_micros)::int AS spend,
+           COALESCE(sum(count) FILTER (WHERE kind = 'chat'), 0)::int AS chats, COALESCE(sum(images), 0)::int AS images
+         FROM usage_rollups WHERE account_id LIKE $1 AND step = 'hour' GROUP BY 1, 2 ORDER BY 1, 2`,
+        [`%${this.run}`],
+      );
+      const days = await room.sql(
+        `SELECT account_id, api_key_id, sum(spend_micros)::int AS spend,
+           COALESCE(sum(count) FILTER (WHERE kind = 'chat'), 0)::int AS chats, COALESCE(sum(images), 0)::int AS images
+         FROM usage_rollups WHERE account_id LIKE $1 AND step = 'day' GROUP BY 1, 2 ORDER BY 1, 2`,
+        [`%${this.run}`],
+      );
+      const ledger = await room.sql(
+        `SELECT account_id, api_key_id, sum(spend)::int AS spend, sum(chats)::int AS chats, sum(images)::int AS images FROM (
+           SELECT account_id, api_key_id, COALESCE(amount_micros, 0) AS spend, 0 AS chats, 0 AS images FROM charges WHERE kind = 'settle'
+           UNION ALL SELECT account_id, api_key_id, COALESCE(cost_micros, 0), 1, 0 FROM chat_usage
+           UNION ALL SELECT account_id, api_key_id, 0, 0, COALESCE(jsonb_array_length(images), 0) FROM tasks) AS rows
+         WHERE account_id LIKE $1 GROUP BY 1, 2 HAVING count(*) > 0 ORDER BY 1, 2`,
+        [`%${this.run}`],
+      );
+      // A key whose tasks were all taken back has charges, and used nothing.
+      const used = (rows: unknown[]) => (rows as Record<string, unknown>[]).filter(isUsed);
+      expect(used(figures.rows)).toEqual(used(ledger.rows));
+      expect(days.rows).toEqual(figures.rows);
+      const totals = await room.sql(
+        `SELECT account_id, api_key_id, sum(amount_micros)::int AS spend FROM spend_totals WHERE account_id LIKE $1 GROUP BY 1, 2`,
+        [`%${this.run}`],
+      );
+      const sum = (rows: unknown[]) => (rows as { spend: number }[]).reduce((total, { spend }) => total + spend, 0);
+      expect(sum(totals.rows)).toBe(sum(ledger.rows));
+    }
+
+    /** As if all of it had ended before there were rollups. */
+    async forgetUsage(): Promise<void> {
+      for (const table of ['usage_changes', 'usage_rollups', 'spend_totals']) {
+        await room.sql(`DELETE FROM ${table} WHERE account_id LIKE $1`, [`%${this.run}`]);
+      }
+      for (const table of ['charges', 'chat_usage']) {
+        await room.sql(`UPDATE ${table} SET added_up = account_id NOT LIKE $1 OR NULL`, [`%${this.run}`]);
+      }
+      // Tasks that cost nothing have no mark of their own, so those of earlier runs are not there.
+      await room.sql('DELETE FROM tasks WHERE account_id NOT LIKE $1', [`%${this.run}`]);
+      await room.sql(
+        `INSERT INTO usage_backfill SELECT source, '', now() FROM unnest('{charges,tasks,chats}'::text[]) AS source`,
+      );
+    }
+
+    /** Both processes at the same time. */
+    async rollUp(): Promise<void> {
+      const rollUps = processes.map(({ database }) => new RollUpUsage(new UsageRepository(database)));
+      await Promise.all([...rollUps, ...rollUps].map((rollUp) => rollUp.run()));
+      for (const rollUp of rollUps) await rollUp.run();
+      const left = await room.sql('SELECT source FROM usage_backfill UNION ALL SELECT reference FROM usage_changes');
+      expect(left.rows).toEqual([]);
+    }
+
+    /** Of an account without a budget, since the last chat may exceed one. */
+    private async chat(database: PrismaService, costMicros: number | null): Promise<void> {
+      const row = {
+        ...{
+          request_id: newTaskId(),
+          account_id: `c${this.run}`,
+          api_key_id: `4${this.run}`,
+          model: 'm',
+          provider: 'p',
+        },
+        ...{ provider_key: null, provider_model: 'm', streamed: false, status: 200, outcome: 'completed' as const },
+        ...{ input_tokens: 1, output_tokens: 2, cached_tokens: null, first_byte_ms: 1, duration_ms: 2 },
+        ...{ created_at: new Date().toISOString(), cost_micros: costMicros },
+      };
+      // A batch that may have arrived is sent once more.
+      await Promise.all([1, 2].map(() => new ChatUsageRepository(database).add([row])));
+    }
+
     private async submit(intake: TaskIntake, next: Step & { kind: 'submit' }): Promise<void> {
       const [account = '', key = ''] = next.caller.split(' ');
       const id = newTaskId();
@@ -263,6 +351,11 @@ describe('the ledger', () => {
           await world.close();
           await world.check();
           await world.checkEnds();
+          await world.rollUp();
+          await world.checkUsage();
+          await world.forgetUsage();
+          await world.rollUp();
+          await world.checkUsage();
         }),
         runs(40),
       );

@@ -43,7 +43,7 @@ export function UsagePage() {
   return (
     <PageFrame
       title="Usage"
-      about="Images, spend, latency, and failures over time."
+      about="Images, chats, spend, latency, and failures over time. Days are in UTC."
       actions={
         <Button
           component="a"
@@ -65,7 +65,7 @@ export function UsagePage() {
         <Box className="surface">
           <Empty
             icon={<IconChartBar size={36} />}
-            title="No images in this period"
+            title="No usage in this period"
             action={
               <Button component={Link} to="/playground">
                 Open playground
@@ -81,21 +81,19 @@ export function UsagePage() {
   );
 }
 
-function Figures({ usage: { data, currency }, span }: { readonly usage: Usage; readonly span: TimeSpan }) {
-  const sum = (read: (row: UsageRow) => number) => data.reduce((total, row) => total + read(row), 0);
-  const images = sum((row) => row.pictures);
-  const failed = sum((row) => row.failed);
-  const slowest = Math.max(0, ...data.map((row) => row.p95_ms ?? 0));
+function Figures({ usage: { data, total, currency }, span }: { readonly usage: Usage; readonly span: TimeSpan }) {
+  const { pictures: images, failed, chats } = total;
   return (
     <>
-      <SimpleGrid cols={{ base: 2, md: 4 }}>
+      <SimpleGrid cols={{ base: 2, md: chats === 0 ? 4 : 5 }}>
         <Figure name="Images" value={images.toLocaleString('en')} />
-        <Figure name="Spend" value={amountIn(sum((row) => Number(row.spend)).toFixed(6), currency)} />
+        {chats > 0 && <Figure name="Chats" value={chats.toLocaleString('en')} />}
+        <Figure name="Spend" value={amountIn(total.spend, currency)} />
         <Figure
           name="Failed"
           value={images + failed === 0 ? '0%' : `${((failed / (images + failed)) * 100).toFixed(1)}%`}
         />
-        <Figure name="Peak p95 latency" value={slowest === 0 ? '–' : duration(slowest)} />
+        <Figure name="Latency, p95" value={total.p95_ms === null ? '–' : duration(total.p95_ms)} />
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
         <Chart title="Images" rows={data} read={(row) => row.pictures} span={span} format={(value) => String(value)} />
@@ -115,6 +113,9 @@ function Figures({ usage: { data, currency }, span }: { readonly usage: Usage; r
           span={span}
           format={(value) => `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)} s`}
         />
+        {chats > 0 && (
+          <Chart title="Chats" rows={data} read={(row) => row.chats} span={span} format={(value) => String(value)} />
+        )}
       </SimpleGrid>
     </>
   );
@@ -157,7 +158,7 @@ function Chart({ title, rows, read, format, span, kind = 'bar' }: ChartProps) {
     withLegend: groups.length > 1,
     gridAxis: 'x' as const,
     tickLine: 'none' as const,
-    yAxisProps: { width: 72, allowDecimals: title !== 'Images' && title !== 'Failures' },
+    yAxisProps: { width: 72, allowDecimals: title === 'Spend' || kind === 'line' },
   };
   return (
     <Box className="surface" p="lg" component="section" miw={0}>

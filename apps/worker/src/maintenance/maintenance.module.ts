@@ -14,13 +14,14 @@ import { LogRetention } from './log-retention.js';
 import { ObjectRetention } from './object-retention.js';
 import { Retention } from './retention.js';
 import { TokenRetention } from './token-retention.js';
+import { UsageRollups } from './usage-rollups.js';
 
 /** What expires is known to those who own the tables. No other process needs these classes, so they are provided here. */
 const owners = [ExpireObjects, ExpireKeys, TaskObjects, ExpireUploads, ExpireWebhooks, ExpireSignIns];
 
-/** When expired rows and objects are removed. */
+/** When expired rows and objects are removed, and usage is added up. */
 @Module({
   imports: [BillingModule, DatabaseModule, StorageModule, UploadRowsModule],
-  providers: [Retention, ObjectRetention, LogRetention, TokenRetention, CollectOrphans, ...owners],
+  providers: [Retention, ObjectRetention, LogRetention, TokenRetention, UsageRollups, CollectOrphans, ...owners],
 })
 export class MaintenanceModule {}

@@ -1,48 +1,73 @@
 import { Get, Query, type StreamableFile } from '@nestjs/common';
 import { ApiProperty, ApiQuery, ApiResponse } from '@nestjs/swagger';
+import { UsageRepository } from '#billing/usage.repository.js';
+import { USAGE_GROUPS, type UsageFigures } from '#billing/usage.sql.js';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { decimalOf } from '#contract/money.js';
-import { USAGE_GROUPS } from '#tasks/sweep.sql.js';
-import { TaskFigures } from '#tasks/task-figures.js';
 import { ConsoleController } from '../console-controller.js';
 import { csvFile } from '../csv.js';
 import { Session } from '../session.decorator.js';
 import { UsageQuery, usageSpan } from './dto/usage-query.dto.js';
 
-class UsageView {
-  @ApiProperty({ format: 'date-time' })
-  time!: string;
-
-  @ApiProperty({ type: String, nullable: true, description: 'Null: no provider was called.' })
-  group!: string | null;
-
+class UsageFiguresView {
   @ApiProperty({ type: 'integer' })
   pictures!: number;
 
   @ApiProperty({ type: 'integer' })
   failed!: number;
 
+  @ApiProperty({ type: 'integer' })
+  chats!: number;
+
   @ApiProperty({ example: '1.200000' })
   spend!: string;
 
-  @ApiProperty({ type: 'integer', nullable: true })
+  @ApiProperty({ type: 'integer', description: 'Tokens that providers counted.' })
+  input_tokens!: number;
+
+  @ApiProperty({ type: 'integer' })
+  output_tokens!: number;
+
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Of completed tasks.' })
   p50_ms!: number | null;
 
   @ApiProperty({ type: 'integer', nullable: true })
   p95_ms!: number | null;
 }
 
+class UsageView extends UsageFiguresView {
+  @ApiProperty({ format: 'date-time' })
+  time!: string;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Null: no provider was called.' })
+  group!: string | null;
+}
+
 class UsageListView {
   @ApiProperty({ type: [UsageView] })
   data!: UsageView[];
+
+  @ApiProperty({ description: 'All of it together.' })
+  total!: UsageFiguresView;
 
   @ApiProperty({ example: 'USD' })
   currency!: string;
 }
 
+/** Last, since files that people read by position are older than they. */
+const CHAT_COLUMNS = ['chats', 'input_tokens', 'output_tokens'];
 const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));
+const NOTHING = { images: 0, failed: 0, chats: 0, spend: 0, inputTokens: 0, outputTokens: 0, p50Ms: null, p95Ms: null };
 
-/** What the account has generated, from the tasks that are still kept. */
+function figuresView(figures: UsageFigures): UsageFiguresView {
+  const { images, failed, chats, spend, inputTokens, outputTokens, p50Ms, p95Ms } = figures;
+  return {
+    ...{ pictures: images, failed, chats, spend: decimalOf(spend) },
+    ...{ input_tokens: inputTokens, output_tokens: outputTokens, p50_ms: rounded(p50Ms), p95_ms: rounded(p95Ms) },
+  };
+}
+
+/** What the account has used, in whole days of UTC or whole hours. */
 @ConsoleController('Usage')
 @ApiQuery({ name: 'from', required: false, schema: { type: 'string' } })
 @ApiQuery({ name: 'to', required: false, schema: { type: 'string' } })
@@ -50,7 +75,7 @@ const rounded = (ms: number | null): number | null => (ms === null ? null : Math
 @ApiQuery({ name: 'group', required: false, enum: USAGE_GROUPS })
 export class UsageController {
   constructor(
-    private readonly figures: TaskFigures,
+    private readonly figures: UsageRepository,
     private readonly source: CatalogueSource,
   ) {}
 
@@ -60,12 +85,11 @@ export class UsageController {
     const { currency } = this.source.current;
     const { by, group: groupedBy } = query;
     const asked = { ...usageSpan(query, new Date()), by, group: groupedBy, currency };
-    const rows = await this.figures.usage(accountId, asked);
-    const data = rows.map(({ time, group, images, failed, spend, p50Ms, p95Ms }) => ({
-      ...{ time: time.toISOString(), group, pictures: images, failed, spend: decimalOf(spend) },
-      ...{ p50_ms: rounded(p50Ms), p95_ms: rounded(p95Ms) },
-    }));
-    return { data, currency };
+    const rows = await this.figures.read(accountId, asked);
+    const data = rows.flatMap(({ time, group, ...figures }) =>
+      time === null ? [] : [{ time: time.toISOString(), group, ...figuresView(figures) }],
+    );
+    return { data, total: figuresView(rows.find(({ time }) => time === null) ?? NOTHING), currency };
   }
 
   @Get('usage.csv')
@@ -73,9 +97,10 @@ export class UsageController {
   async table(@Session() session: Session, @Query() query: UsageQuery): Promise<StreamableFile> {
     const { data, currency } = await this.usage(session, query);
     return csvFile('darkroom-usage.csv', [
-      ['time', 'group', 'pictures', 'failed', 'spend', 'currency', 'p50_ms', 'p95_ms'],
-      ...data.map(({ time, group, pictures, failed, spend, p50_ms, p95_ms }) => [
+      ['time', 'group', 'pictures', 'failed', 'spend', 'currency', 'p50_ms', 'p95_ms'].concat(CHAT_COLUMNS),
+      ...data.map(({ time, group, pictures, failed, spend, p50_ms, p95_ms, chats, input_tokens, output_tokens }) => [
         ...[time, group, pictures, failed, spend, currency, p50_ms, p95_ms],
+        ...[chats, input_tokens, output_tokens],
       ]),
     ]);
   }

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
-import { TasksModule } from '#tasks/tasks.module.js';
+import { BillingModule } from '#billing/billing.module.js';
 import { UsageController } from './usage.controller.js';
 
-/** What an account has generated, and what that cost. */
-@Module({ imports: [TasksModule], controllers: [UsageController] })
+/** What an account has used, and what that cost. */
+@Module({ imports: [BillingModule], controllers: [UsageController] })
 export class UsageModule {}

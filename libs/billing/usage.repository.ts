@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService } from '#database/prisma.service.js';
+import { backfillUsage, rollUp, usageOf, type UsageQuery, type UsageRow } from './usage.sql.js';
+
+type Step = 'hour' | 'day';
+
+/** Usage by hour and day: what has been added up, and what workers are still to add up. */
+@Injectable()
+export class UsageRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** By time and group, and last, if there is anything, all of it together. */
+  async read(accountId: string, query: UsageQuery): Promise<UsageRow[]> {
+    return await usageOf(this.prisma.pool, accountId, query);
+  }
+
+  /** Adds up some of what has ended; answers with how much. Another process may do the same: then that is 0. */
+  async rollUp(): Promise<number> {
+    return await rollUp(this.prisma.pool);
+  }
+
+  /** Hands some of what ended before there were rollups to `rollUp`; 0 when nothing is left. */
+  async backfill(): Promise<number> {
+    return await backfillUsage(this.prisma.pool);
+  }
+
+  /** Whether a source of the figures is still to be read. */
+  async needs(source: 'charges' | 'tasks' | 'chats'): Promise<boolean> {
+    return (await this.prisma.usageBackfill.count({ where: { source } })) > 0;
+  }
+
+  /** Removes so many hours or days at most from before a time; answers with their number. */
+  async removeBefore(step: Step, time: Date, limit: number): Promise<number> {
+    return (await this.prisma.usageRollup.deleteMany({ where: { step, time: { lt: time } }, limit })).count;
+  }
+}
