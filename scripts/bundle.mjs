@@ -1,14 +1,13 @@
-// Makes one file each of the API and the worker, dist/bin/api.js and dist/bin/worker.js, with what they import: some
-// 2,000 files are not looked for and read at every start (docs/decisions, 2026-11-22-bundles). Then each is started once
-// for the compiled form that later starts load in place of compiling.
+// Makes one file each of the API, the worker and the operator's commands, with what they import: some 2,000 files are not
+// looked for and read at every start (docs/decisions, 2026-11-22-bundles), and the container image needs few packages.
+// Then API and worker are started once for the compiled form that later starts load in place of compiling.
 import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { ROOT } from './prepare.mjs';
 import { writeCodeCaches } from './code-cache.mjs';
+import { LEFT_OUTSIDE } from './image-packages.mjs';
 
-/** They bring machine code, or are looked for at run time. */
-const LEFT_OUTSIDE = ['sharp', '@node-rs/argon2', 'dejavu-fonts-ttf', 'swagger-ui-dist'];
 /** Nest and pg ask for them and do without. */
 const OPTIONAL = [
   /^@nestjs\/(microservices|websockets|platform-express)/,
@@ -17,10 +16,15 @@ const OPTIONAL = [
   /^pg-native$/,
 ];
 
-const ROLES = ['api', 'worker'];
+/** The app of each program. */
+const PROGRAMS = { api: 'api', worker: 'worker', operator: 'standalone' };
+/** They start often, or while somebody waits for a free place; of the operator's many commands each start loads another. */
+const CACHED = ['api', 'worker'];
 const FOLDER = join(ROOT, 'dist', 'bin');
 
-const input = Object.fromEntries(ROLES.map((role) => [role, join(ROOT, 'dist', 'apps', role, 'src', 'main.js')]));
+const input = Object.fromEntries(
+  Object.entries(PROGRAMS).map(([name, app]) => [name, join(ROOT, 'dist', 'apps', app, 'src', 'main.js')]),
+);
 const bundle = await rolldown({
   input,
   platform: 'node',
@@ -52,10 +56,10 @@ await bundle.write({
   chunkFileNames: 'chunks/[name]-[hash].cjs',
 });
 await copyFile(join(ROOT, 'scripts', 'load-bundle.mjs'), join(FOLDER, 'load-bundle.mjs'));
-for (const role of ROLES) {
+for (const name of Object.keys(PROGRAMS)) {
   await writeFile(
-    join(FOLDER, `${role}.js`),
-    `import { loadBundle } from './load-bundle.mjs';\n\nloadBundle('${role}.cjs');\n`,
+    join(FOLDER, `${name}.js`),
+    `import { loadBundle } from './load-bundle.mjs';\n\nloadBundle('${name}.cjs');\n`,
   );
 }
-await writeCodeCaches(FOLDER, ROLES);
+await writeCodeCaches(FOLDER, CACHED);

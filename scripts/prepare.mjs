@@ -138,7 +138,9 @@ export async function ensureBuilt(tell = say) {
     ...filesIn(join(ROOT, 'apps')).filter((file) => !file.startsWith(pages)),
     ...filesIn(join(ROOT, 'libs')),
     ...['.swcrc', 'package.json', 'package-lock.json'].map((name) => join(ROOT, name)),
-    ...['bundle.mjs', 'code-cache.mjs', 'load-bundle.mjs'].map((name) => join(ROOT, 'scripts', name)),
+    ...['bundle.mjs', 'code-cache.mjs', 'image-packages.mjs', 'load-bundle.mjs'].map((name) =>
+      join(ROOT, 'scripts', name),
+    ),
   ]);
   const written = filesIn(pages).filter((file) => !file.includes(join('generated', '')));
   const shared = filesIn(join(ROOT, 'libs', 'contract'));

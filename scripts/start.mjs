@@ -6,10 +6,10 @@ import { ensureBuilt, prepare, ROOT } from './prepare.mjs';
 
 await prepare();
 if (process.argv.includes('--watch')) watchSources();
-const main = join(ROOT, 'dist', 'apps', 'standalone', 'src', 'main.js');
+const entry = join(ROOT, 'bin', 'darkroom.mjs');
 // In this very process: there is no one between npm and the product who could lose a signal.
-process.argv = [process.execPath, main, 'start'];
-await import(pathToFileURL(main).href);
+process.argv = [process.execPath, entry, 'start'];
+await import(pathToFileURL(entry).href);
 
 function watchSources() {
   let timer;

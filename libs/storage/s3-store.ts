@@ -2,7 +2,7 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   ListObjectsV2Command,
-  S3Client,
+  type S3Client,
   S3ServiceException,
   type GetObjectCommandOutput,
 } from '@aws-sdk/client-s3';
@@ -12,6 +12,7 @@ import { IncomingBody } from './incoming-body.js';
 import { assertObjectKey } from './object-key.js';
 import { ObjectNotFound, StorageError, type ObjectStore, type StoredObject } from './object-store.js';
 import { probe } from './probe.js';
+import { createS3Client } from './s3-client.js';
 import type { StorageConfig } from './storage.config.js';
 import { storedStream } from './stored-stream.js';
 
@@ -30,7 +31,7 @@ export class S3Store implements ObjectStore {
     private readonly pageSize = 1_000,
   ) {
     this.bucket = config.s3Bucket;
-    this.client = createClient(config);
+    this.client = createS3Client(config);
   }
 
   async put(
@@ -114,28 +115,6 @@ export class S3Store implements ObjectStore {
 }
 
 /** Checksums beyond the signature only where the protocol demands them: many compatible stores refuse the others. */
-function createClient(config: StorageConfig): S3Client {
-  const sockets = { maxSockets: config.s3Connections };
-  return new S3Client({
-    region: config.s3Region,
-    ...(config.s3Endpoint === undefined ? {} : { endpoint: config.s3Endpoint }),
-    credentials: { accessKeyId: config.s3AccessKeyId, secretAccessKey: config.s3SecretAccessKey },
-    forcePathStyle: config.s3ForcePathStyle,
-    maxAttempts: config.s3Attempts,
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: {
-      connectionTimeout: config.s3ConnectTimeoutMs,
-      requestTimeout: config.s3TimeoutMs,
-      throwOnRequestTimeout: true,
-      // Reading has its own clock (storedStream); the socket's would cut off slow readers.
-      socketTimeout: 0,
-      httpAgent: sockets,
-      httpsAgent: sockets,
-    },
-  });
-}
-
 function ignoreMissing(error: unknown): void {
   if (!(error instanceof ObjectNotFound)) throw error;
 }

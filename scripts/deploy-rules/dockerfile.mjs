@@ -15,9 +15,9 @@ export function dockerfileProblems(text, { ignore, isFile }) {
   problems.push(...images(instructions));
   const user = valueIn(last, 'USER') ?? 'root';
   if (/^(root|0)(:|$)/.test(user)) problems.push('the last USER must not be root');
-  const command = valueIn(last, 'CMD') ?? '';
-  if (!/^\["node", /.test(command))
-    problems.push('CMD must be ["node", ...]: a shell or npm in between does not pass signals on');
+  if (!/^\["node", /.test(valueIn(last, 'ENTRYPOINT') ?? ''))
+    problems.push('ENTRYPOINT must be ["node", ...]: a shell or npm in between does not pass signals on');
+  if (!/^\["[a-z]+"\]$/.test(valueIn(last, 'CMD') ?? '')) problems.push('CMD must be the role alone, such as ["api"]');
   if (!/CMD \["node", /.test(valueIn(last, 'HEALTHCHECK') ?? '')) problems.push('it needs a HEALTHCHECK in exec form');
   if (!last.some(({ keyword, rest }) => keyword === 'LABEL' && rest.includes('org.opencontainers.image.')))
     problems.push('it needs OCI labels');

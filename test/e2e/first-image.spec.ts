@@ -7,7 +7,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { freePort } from '../support/free-port.js';
 import { startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
 
-const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
+const MAIN = resolve('bin', 'darkroom.mjs');
 const READY = 'Ctrl-C stops everything.';
 let folder: string;
 let vendor: ScriptedUpstream;
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 async function run(command: readonly string[], settings: Record<string, string>) {
-  const log = join(folder, `${command.join('-') || 'start'}.txt`);
+  const log = join(folder, `${command.join('-')}.txt`);
   const env = { PATH: process.env['PATH'], HOME: folder, DATA_DIR: join(folder, 'data'), ...settings };
   const args = [MAIN, ...command];
   const child = await startChild({ command: process.execPath, args, env, log, deathSignal: 'SIGTERM' });
@@ -55,7 +55,7 @@ it.each([
   'M7: the first start with %s set draws its picture itself, and neither it nor the doctor buys anything',
   async (_name, settings) => {
     const chosen = { PORT: String(await freePort()), ...(await settings()) };
-    const product = await run([], chosen);
+    const product = await run(['start'], chosen);
     await waitUntil(async () => !product.child.running || (await product.output()).includes(READY), {
       timeoutMs: 120_000,
     });

@@ -6,7 +6,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { openLimiterRoom, passed, providerEntry, reasonOf, type LimiterRoom } from '../support/limiter-room.js';
 
 // Real: the command's own process, Postgres, Redis, and a limiter that holds calls of the providers.
-const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
+const MAIN = resolve('bin', 'darkroom.mjs');
 const WAIT = { timeoutMs: 10_000 };
 const MODELS = `
 providers:

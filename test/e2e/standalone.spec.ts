@@ -10,7 +10,7 @@ import { isRunning } from '#embedded/leftover.js';
 import { waitUntil } from '#embedded/wait-until.js';
 
 // Real: everything; the product is started as an operator starts it, with its own Postgres and Redis.
-const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
+const MAIN = resolve('bin', 'darkroom.mjs');
 const READY = 'Ctrl-C stops everything.';
 let folder: string;
 let dataDir: string;
@@ -45,7 +45,13 @@ function environment(changes: Record<string, string> = {}): Record<string, strin
 async function start(changes: Record<string, string> = {}): Promise<{ child: Child; output: () => Promise<string> }> {
   const log = join(folder, `terminal-${runs++}.txt`);
   const env = environment(changes);
-  const child = await startChild({ command: process.execPath, args: [MAIN], env, log, deathSignal: 'SIGTERM' });
+  const child = await startChild({
+    command: process.execPath,
+    args: [MAIN, 'start'],
+    env,
+    log,
+    deathSignal: 'SIGTERM',
+  });
   const output = (): Promise<string> => readFile(log, 'utf8');
   await waitUntil(async () => !child.running || (await output()).includes(READY), { timeoutMs: 120_000 });
   return { child, output };

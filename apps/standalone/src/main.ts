@@ -1,7 +1,13 @@
 import { listenForStop } from './stop-signals.js';
 
 /** Errors whose message is meant for whoever started this; any other one is a bug and shows its stack. */
-const EXPECTED: ReadonlySet<string> = new Set(['SetupError', 'MigrationError', 'ConfigError', 'CatalogueError']);
+const EXPECTED: ReadonlySet<string> = new Set([
+  'SetupError',
+  'MigrationError',
+  'ConfigError',
+  'CatalogueError',
+  'StorageError',
+]);
 
 /** Runs one command; answers with the exit code. Each is loaded only when it is asked for. */
 async function run(command: string, args: readonly string[]): Promise<number> {
@@ -44,6 +50,11 @@ async function run(command: string, args: readonly string[]): Promise<number> {
       await providers(args, process.env, say);
       return 0;
     }
+    case 'bucket': {
+      const { createBucket } = await import('./create-bucket.js');
+      await createBucket(process.env, say);
+      return 0;
+    }
     case 'migrate': {
       const { migrateDatabase } = await import('./migrate-database.js');
       await migrateDatabase(process.env, say);
@@ -51,7 +62,8 @@ async function run(command: string, args: readonly string[]): Promise<number> {
     }
     default:
       process.stderr.write(
-        `There is no command "${command}"; there are start, doctor, keys, admin, webhooks, providers and migrate.\n`,
+        `${command === '' ? 'Say which command' : `There is no command "${command}"`}; there are api, worker, start, ` +
+          'doctor, keys, admin, webhooks, providers, migrate and bucket.\n',
       );
       return 1;
   }
@@ -62,7 +74,7 @@ function say(line: string): void {
 }
 
 async function main(): Promise<void> {
-  const [command = 'start', ...args] = process.argv.slice(2);
+  const [command = '', ...args] = process.argv.slice(2);
   try {
     process.exitCode = await run(command, args);
   } catch (error) {
@@ -77,4 +89,4 @@ async function main(): Promise<void> {
 // A terminal that was closed takes no more lines; stopping cleanly matters more than telling so.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
-await main();
+void main();

@@ -1,0 +1,13 @@
+import { loadConfig } from '#config/load-config.js';
+import { ensureBucket } from '#storage/ensure-bucket.js';
+import { StorageConfig } from '#storage/storage.config.js';
+
+/** `bucket`: creates the bucket unless it exists; the storage settings say which and where. Throws StorageError or ConfigError. */
+export async function createBucket(
+  env: Readonly<Record<string, string | undefined>>,
+  say: (line: string) => void,
+): Promise<void> {
+  const [config] = loadConfig([StorageConfig], { ...env, STORAGE: 's3' });
+  const created = await ensureBucket(config);
+  say(`The bucket ${config.s3Bucket} ${created ? 'was created' : 'is there'}.`);
+}

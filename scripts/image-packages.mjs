@@ -1,0 +1,50 @@
+// What the bundles leave outside, and a copy of just these packages for the container image: everything else they need
+// is in dist/bin. usage: node scripts/image-packages.mjs FOLDER
+import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** They bring machine code, or are looked for at run time. */
+export const LEFT_OUTSIDE = ['sharp', '@node-rs/argon2', 'dejavu-fonts-ttf', 'swagger-ui-dist'];
+
+/** Only debuggers, compilers and readers of the package open them. */
+const UNREAD = /\.(map|d\.[cm]?ts|md)$|\/status\.txt$/;
+const ROOT = join(import.meta.dirname, '..');
+
+/** The folders of these packages and of all they depend on, below `root`, as package-lock.json has them. */
+export function foldersOf(names, packages, root = ROOT) {
+  const found = new Set();
+  const visit = (name, from) => {
+    const folder = folderOf(name, from, packages);
+    // Optional packages are for one kind of machine each; npm installs those that fit.
+    if (folder === undefined || found.has(folder) || !existsSync(join(root, folder))) return;
+    found.add(folder);
+    const { dependencies, optionalDependencies } = packages[folder];
+    for (const needed of Object.keys({ ...dependencies, ...optionalDependencies })) visit(needed, folder);
+  };
+  for (const name of names) visit(name, '');
+  for (const name of names)
+    if (!found.has(folderOf(name, '', packages))) throw new Error(`${name} is not installed; run npm ci`);
+  return [...found].sort();
+}
+
+/** As Node looks for it: next to who asks, then further and further up. */
+function folderOf(name, from, packages) {
+  for (let above = from; ; above = above.slice(0, Math.max(0, above.lastIndexOf('/node_modules/')))) {
+    const folder = join(above, 'node_modules', name);
+    if (folder in packages) return folder;
+    if (above === '') return undefined;
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+  const [, , target] = process.argv;
+  for (const folder of foldersOf(LEFT_OUTSIDE, packages)) {
+    mkdirSync(dirname(join(target, folder)), { recursive: true });
+    cpSync(join(ROOT, folder), join(target, folder), {
+      recursive: true,
+      filter: (path) => !UNREAD.test(path) && !path.slice(join(ROOT, folder).length).includes('/node_modules'),
+    });
+  }
+}
