@@ -1,7 +1,9 @@
 // The files that put Darkroom into production, checked against the compose schema and our own rules.
 // usage: node scripts/check-deploy.mjs [root ...]
+import 'reflect-metadata';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { OpenAiConfig } from '#providers/openai/openai.config.js';
 import { balancerProblems, environmentProblems, makerProblems, redisProblems } from './deploy-rules/companions.mjs';
 import { composeProblems, readCompose } from './deploy-rules/compose.mjs';
 import { dockerfileProblems } from './deploy-rules/dockerfile.mjs';
@@ -9,6 +11,8 @@ import { dockerfileProblems } from './deploy-rules/dockerfile.mjs';
 const home = join(import.meta.dirname, '..');
 const roots = process.argv.length > 2 ? process.argv.slice(2) : [home];
 const settings = knownSettings();
+/** By default; a longer one in models.yaml needs a longer grace. */
+const longestCallMs = new OpenAiConfig().totalTimeoutMs;
 
 let found = 0;
 for (const root of roots) {
@@ -29,7 +33,7 @@ function problemsOf(root) {
   return [
     ...named('docker-compose.yml', [
       ...problems,
-      ...composeProblems(document, { settings, isFile: (file) => existsSync(join(root, file)) }),
+      ...composeProblems(document, { settings, longestCallMs, isFile: (file) => existsSync(join(root, file)) }),
     ]),
     ...named(
       'deploy/Dockerfile',

@@ -81,6 +81,8 @@ export interface ImageProvider {
   readonly free: boolean;
   /** What becomes of a task after a start that may have been charged and brought no image. */
   readonly interrupted: 'retry' | 'fail';
+  /** Milliseconds after which it gives up a call; absent where calls end at once when they are aborted and cost nothing. */
+  readonly longestCallMs?: number;
   /** Which pixels of a mask it paints anew: the transparent ones, as callers give it, unless it wants the white ones. */
   readonly maskForm?: 'alpha' | 'white';
   /**

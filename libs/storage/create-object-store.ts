@@ -12,3 +12,9 @@ export async function createObjectStore(config: StorageConfig): Promise<ObjectSt
   const { S3Store } = await import('./s3-store.js');
   return new S3Store(config);
 }
+
+/** Creates the bucket that the settings name; answers false when it was there before. Throws StorageError. */
+export async function ensureBucket(config: StorageConfig): Promise<boolean> {
+  const { createMissingBucket } = await import('./create-bucket.js');
+  return await createMissingBucket(config);
+}

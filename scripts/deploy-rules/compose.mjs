@@ -35,13 +35,14 @@ export function readCompose(text) {
 }
 
 /** Everything in the file that breaks a rule of ours, one sentence each. */
-export function composeProblems(document, { settings, isFile }) {
+export function composeProblems(document, { settings, isFile, longestCallMs }) {
   const services = Object.entries(document.services);
   return [
     ...services.flatMap(([name, service]) =>
       [
         ...hardening(name, service),
         ...liveliness(service),
+        ...patience(service, longestCallMs),
         ...environment(service, settings),
         ...mounts(service, document.volumes ?? {}, isFile),
         ...neighbours(service, document),
@@ -118,6 +119,12 @@ function liveliness(service) {
   if (OURS.test(service.image) && service.environment?.SHUTDOWN_GRACE_MS === undefined)
     problems.push('SHUTDOWN_GRACE_MS must be given beside stop_grace_period');
   return problems;
+}
+
+/** Who stops a worker before its provider's time is over throws away an image that was paid for. */
+function patience({ image, command, environment: { SHUTDOWN_GRACE_MS: ours } = {} }, longestCallMs) {
+  if (!OURS.test(image ?? '') || command?.[0] !== 'worker' || Number(ours) >= longestCallMs) return [];
+  return [`SHUTDOWN_GRACE_MS must reach the longest time limit of a provider, ${longestCallMs} ms`];
 }
 
 function environment(service, settings) {

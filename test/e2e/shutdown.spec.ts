@@ -1,6 +1,8 @@
 import { startPlatform, type Platform } from '../support/platform.js';
-import { startApi, startUnreachedWorker } from '../support/processes.js';
+import { startApi, startUnreachedWorker, startWorker } from '../support/processes.js';
 
+/** Nobody listens there. */
+const NOBODY = 'http://127.0.0.1:1/v1';
 const REQUEST = { model: 'gpt-image-2', resolution: '1k' };
 
 describe('stopping an API process', () => {
@@ -51,6 +53,13 @@ describe('stopping an API process', () => {
     const late = await fetch(`${api.url}/v1/models`, { headers: { authorization: `Bearer ${platform.key}` } });
     expect(late.status).toBe(200);
     expect(await exit).toMatchObject({ code: 0 });
+  });
+
+  it('ends a worker at once that has nothing in hand, however long its provider’s calls may take', async () => {
+    const worker = await startWorker({ ...platform.settings, OPENAI_API_KEY: 'sk-nobody', OPENAI_BASE_URL: NOBODY });
+    const since = performance.now();
+    expect(await worker.stop()).toMatchObject({ code: 0 });
+    expect(performance.now() - since).toBeLessThan(10_000);
   });
 
   it('refuses to start in production with a secret that can be guessed, and names it', async () => {

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -13,7 +14,7 @@ import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';
 import type { TaskCommand, TaskSummary } from '#tasks/task.js';
-import { imageWorker, vendor } from '../support/image-worker.js';
+import { imageOf, imageWorker, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -272,6 +273,29 @@ describe('running one task', () => {
     await worker(late).run(id);
     expect(await read(id)).toMatchObject({ status: 'cancelled', images: null });
     expect(await objects()).toEqual(before);
+  });
+
+  it('gives a paid call all of its provider’s time when the process stops, and finishes it', async () => {
+    const id = await accepted();
+    const [started, image] = [deferred<undefined>(), deferred<Buffer>()];
+    const slow = vendor(async () => {
+      started.resolve(undefined);
+      return imageOf(await image.promise);
+    });
+    const stopping = worker({ ...slow, longestCallMs: 840_000 });
+    const run = stopping.run(id);
+    await started.promise;
+    // Only the grace is measured by this clock: nothing else begins to wait while it is set.
+    jest.useFakeTimers();
+    const callOff = stopping.leases.abortAfterGrace();
+    jest.advanceTimersByTime(840_000);
+    callOff();
+    jest.useRealTimers();
+    expect(stopping.leases.stopping.aborted).toBe(false);
+    image.resolve(goodPng);
+    await run;
+    expect(await read(id)).toMatchObject({ status: 'completed' });
+    expect(await startsOf(id)).toBe(1);
   });
 
   it('gives what it holds back at once when the process stops', async () => {

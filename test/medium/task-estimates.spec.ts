@@ -3,8 +3,10 @@ import { TaskEstimates } from '#tasks/task-estimates.js';
 import type { Task } from '#tasks/task.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Leases } from '../../apps/worker/src/images/leases.js';
+import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
 import { ServiceReport } from '../../apps/worker/src/images/service-report.js';
 import { TaskFigures } from '#tasks/task-figures.js';
+import { ShutdownGrace } from '../../apps/worker/src/images/shutdown-grace.js';
 import { ThisWorker } from '../../apps/worker/src/images/this-worker.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
@@ -29,7 +31,9 @@ describe('estimates', () => {
   /** What one worker process tells. */
   function worker(owner: string, concurrency = 2): ServiceReport {
     const [tasks, config] = loadConfig([TasksConfig, WorkerConfig], { WORKER_CONCURRENCY: String(concurrency) });
-    const worker = new ThisWorker(config, new Leases(room.transitions, tasks, room.listener, room.logger), owner);
+    const grace = new ShutdownGrace(config, ProviderRegistry.of(new Map()));
+    const leases = new Leases(room.transitions, tasks, room.listener, room.logger, grace);
+    const worker = new ThisWorker(config, leases, owner);
     return new ServiceReport(room.times, new TaskFigures(room.database), worker, room.logger);
   }
 

@@ -25,6 +25,7 @@ import { RequeueTask } from '../../apps/worker/src/images/requeue-task.js';
 import { RunImageTask } from '../../apps/worker/src/images/run-image-task.js';
 import { ServiceReport } from '../../apps/worker/src/images/service-report.js';
 import { SettleAttempt } from '../../apps/worker/src/images/settle-attempt.js';
+import { ShutdownGrace } from '../../apps/worker/src/images/shutdown-grace.js';
 import { StoreImages } from '../../apps/worker/src/images/store-images.js';
 import { TaskMeter } from '../../apps/worker/src/images/task-meter.js';
 import { TaskProgress } from '../../apps/worker/src/images/task-progress.js';
@@ -64,7 +65,8 @@ export function imageWorker(
   const [config, workerConfig] = loadConfig([TasksConfig, WorkerConfig], { LEASE_MS: leaseMs, PROVENANCE: provenance });
   const [egress] = loadConfig([EgressConfig], { EGRESS_ALLOW_CIDRS: '127.0.0.0/8', EGRESS_PORTS: ports.join() });
   const { events, queue, slots, deliveries, transitions, logger } = room;
-  const leases = new Leases(transitions, config, room.listener, logger);
+  const grace = new ShutdownGrace(workerConfig, registry);
+  const leases = new Leases(transitions, config, room.listener, logger, grace);
   const metrics = new Metrics();
   const report = new ServiceReport(
     room.times,

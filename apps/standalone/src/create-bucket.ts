@@ -1,5 +1,5 @@
 import { loadConfig } from '#config/load-config.js';
-import { ensureBucket } from '#storage/ensure-bucket.js';
+import { ensureBucket } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 
 /** `bucket`: creates the bucket unless it exists; the storage settings say which and where. Throws StorageError or ConfigError. */

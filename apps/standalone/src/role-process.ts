@@ -6,8 +6,8 @@ import type { Running } from './supervised.js';
 
 export type Role = 'api' | 'worker';
 
-/** Longer than any grace time the processes give themselves by default. */
-const STOP: readonly StopStep[] = [['SIGTERM', 60_000]];
+/** Longer than any grace time of the processes, which end by themselves; a user without that patience asks again. */
+const STOP: readonly StopStep[] = [['SIGTERM', 3_660_000]];
 
 interface RoleOptions {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -86,7 +86,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
   } catch (error) {
     if (!signals.stop.aborted) throw error;
   } finally {
-    if (signals.stop.aborted) say('\nStopping ...');
+    if (signals.stop.aborted) say('\nStopping ... Images being made are waited for; Ctrl-C again ends them at once.');
     await product.stop();
     logs.stop();
     lock.release();

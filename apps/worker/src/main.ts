@@ -6,12 +6,15 @@ import { refuseGuessableSecrets, SecretsConfig } from '#secrets/secrets.config.j
 import { Logger } from '#telemetry/logger.js';
 import { NestLogger } from '#telemetry/nest-logger.js';
 import { Leases } from './images/leases.js';
+import { ShutdownGrace } from './images/shutdown-grace.js';
 import { WORKER_CONFIGS } from './worker-configs.js';
 import { WorkerConfig } from './worker.config.js';
 import { WorkerModule } from './worker.module.js';
 
 /** For giving back, after the grace time, what did not fit into it; the compose file waits 10 s longer than the grace time. */
 const GIVE_BACK_MS = 8_000;
+/** Longer than any delivery of a webhook takes, which is all that can be in hand besides tasks. */
+const IDLE_MS = 25_000;
 const LOOK_MS = 1_000;
 
 async function main(): Promise<void> {
@@ -20,7 +23,7 @@ async function main(): Promise<void> {
   const logger = app.get(Logger);
   app.useLogger(new NestLogger(logger));
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
-  endInTime(app.get(WorkerConfig).shutdownGraceMs, app.get(Leases), logger);
+  endInTime(app.get(ShutdownGrace), app.get(Leases), logger);
   for (const setting of unknownSettings(WORKER_CONFIGS, process.env)) {
     logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });
   }
@@ -28,16 +31,23 @@ async function main(): Promise<void> {
   logger.info('worker.ready', { pid: process.pid, port: app.get(WorkerConfig).healthPort });
 }
 
-/** BullMQ waits for a Redis that it never reached, however long that takes. A task in hand, whose image may be paid, is waited for. */
-function endInTime(graceMs: number, leases: Leases, logger: Logger): void {
-  const end = (): void => {
-    if (leases.size > 0) return;
-    logger.error('shutdown.cut_short');
-    process.exit(1);
+/**
+ * BullMQ waits for a Redis that it never reached, however long that takes. A task in hand, whose image may be paid, is
+ * waited for; without one the process ends, however long its grace is.
+ */
+function endInTime(grace: ShutdownGrace, leases: Leases, logger: Logger): void {
+  const begin = (): void => {
+    const patienceMs = Math.min(grace.ms, IDLE_MS) + GIVE_BACK_MS;
+    let idleSince = performance.now();
+    const look = (): void => {
+      if (leases.size > 0) idleSince = performance.now();
+      if (performance.now() - idleSince < patienceMs) return;
+      logger.error('shutdown.cut_short');
+      process.exit(1);
+    };
+    setInterval(look, LOOK_MS).unref();
   };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => setTimeout(() => setInterval(end, LOOK_MS).unref(), graceMs + GIVE_BACK_MS).unref());
-  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, begin);
 }
 
 process.on('unhandledRejection', (error) => {

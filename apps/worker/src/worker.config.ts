@@ -1,4 +1,4 @@
-import { IsBoolean, IsIn, IsIP, IsUrl } from 'class-validator';
+import { IsBoolean, IsIn, IsIP, IsOptional, IsUrl } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
 
 /** What one worker runs at once, and how long images, tasks and usage are kept. */
@@ -7,9 +7,14 @@ export class WorkerConfig {
   @Within(1, 200)
   readonly concurrency: number = 10;
 
-  @Setting('SHUTDOWN_GRACE_MS', 'How long a stopping process may finish running work.', { unit: 'ms' })
-  @Within(0, 3_600_000)
-  readonly shutdownGraceMs: number = 25_000;
+  @Setting(
+    'SHUTDOWN_GRACE_MS',
+    'How long a stopping process may finish running work; default of a worker: the longest time limit of its providers plus 30 s.',
+    { unit: 'ms' },
+  )
+  @IsOptional()
+  @Within(0, 3_630_000)
+  readonly shutdownGraceMs?: number;
 
   @Setting('WORKER_HEALTH_PORT', 'Port of the worker’s /healthz and /readyz; 0 = none.')
   @Within(0, 65_535)

@@ -30,6 +30,7 @@ export class AiSdkProvider implements ImageProvider {
   readonly name: string;
   readonly free: boolean;
   readonly interrupted: 'retry' | 'fail';
+  readonly longestCallMs: number;
   readonly maskForm: 'alpha' | 'white';
   private readonly upstream: Upstream;
 
@@ -40,6 +41,7 @@ export class AiSdkProvider implements ImageProvider {
     this.name = settings.name;
     this.free = settings.free;
     this.interrupted = settings.interrupted;
+    this.longestCallMs = settings.totalTimeoutMs;
     this.maskForm = settings.vendor.maskForm;
     this.upstream = new Upstream(settings);
   }

@@ -38,12 +38,14 @@ export class ComfyUiProvider implements ImageProvider {
   readonly name: string;
   readonly free: boolean;
   readonly interrupted: 'retry' | 'fail';
+  readonly longestCallMs: number;
   private readonly server: ComfyServer;
 
   constructor(private readonly settings: ComfyUiSettings) {
     this.name = settings.name;
     this.free = settings.free;
     this.interrupted = settings.interrupted;
+    this.longestCallMs = settings.totalTimeoutMs;
     this.server = new ComfyServer(settings);
   }
 

@@ -29,6 +29,7 @@ export class OpenAiProvider implements ImageProvider {
   readonly name = 'openai';
   readonly free = false;
   readonly interrupted: 'retry' | 'fail';
+  readonly longestCallMs: number;
   readonly maskForm: 'alpha' | 'white';
   private readonly upstream: Upstream;
   /** Set once the server has refused to stream. */
@@ -39,6 +40,7 @@ export class OpenAiProvider implements ImageProvider {
     private readonly fetcher: ImageFetcher,
   ) {
     this.interrupted = settings.interrupted;
+    this.longestCallMs = settings.totalTimeoutMs;
     this.maskForm = settings.masks === 'inpainting' ? 'white' : 'alpha';
     this.upstream = new Upstream(settings);
   }

@@ -48,6 +48,7 @@ export class SubmitPollProvider implements ImageProvider {
   readonly name: string;
   readonly free: boolean;
   readonly interrupted: 'retry' | 'fail';
+  readonly longestCallMs: number;
   private readonly vendor: Vendor;
 
   constructor(
@@ -57,6 +58,7 @@ export class SubmitPollProvider implements ImageProvider {
     this.name = settings.name;
     this.free = settings.free;
     this.interrupted = settings.interrupted;
+    this.longestCallMs = settings.totalTimeoutMs;
     this.vendor = new Vendor(new Upstream(settings), settings.dialect, settings.uploadUrl);
   }
 

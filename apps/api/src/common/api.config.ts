@@ -112,8 +112,12 @@ export class ApiConfig {
   })
   readonly trustedProxies: string[] = [];
 
-  @Setting('SHUTDOWN_GRACE_MS', 'How long a stopping process may finish running work.', { unit: 'ms' })
-  @Within(0, 600_000)
+  @Setting(
+    'SHUTDOWN_GRACE_MS',
+    'How long a stopping process may finish running work; default of a worker: the longest time limit of its providers plus 30 s.',
+    { unit: 'ms' },
+  )
+  @Within(0, 3_630_000)
   readonly shutdownGraceMs: number = 25_000;
 
   @Setting(

@@ -63,9 +63,9 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
   /** Takes no more jobs, lets those in hand finish for the grace time, then gives the rest back. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.worker.pause(true);
-    const grace = setTimeout(() => this.leases.abortAll(), this.config.shutdownGraceMs);
+    const callOff = this.leases.abortAfterGrace();
     await this.worker.close();
-    clearTimeout(grace);
+    callOff();
     this.leases.close();
   }
 }

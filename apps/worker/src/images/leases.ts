@@ -4,6 +4,7 @@ import { TaskTransitions, type ClaimedTask } from '#tasks/task-transitions.js';
 import type { Lease } from '#tasks/task.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
+import { ShutdownGrace } from './shutdown-grace.js';
 
 /** A cancel that was not heard of is found out at the next renewal, so that comes soon, however long the lease is. */
 const RENEW_MS = 2_000;
@@ -47,6 +48,7 @@ export class Leases implements OnModuleInit {
     { leaseMs }: TasksConfig,
     private readonly cancels: TaskEventListener,
     private readonly logger: Logger,
+    private readonly grace: ShutdownGrace,
   ) {
     this.leaseMs = leaseMs;
     this.timer = setInterval(() => void this.renew(), Math.min(leaseMs / 4, RENEW_MS)).unref();
@@ -90,6 +92,12 @@ export class Leases implements OnModuleInit {
   /** Aborts what runs of a task that was taken away, sooner than the next renewal would find out. */
   lose(taskId: string): void {
     for (const entry of this.entries) if (entry.id === taskId) entry.abort.abort(new LeaseLost());
+  }
+
+  /** Calls abortAll() when the grace is over, unless the function it answers with is called before. */
+  abortAfterGrace(): () => void {
+    const timer = setTimeout(() => this.abortAll(), this.grace.ms);
+    return () => clearTimeout(timer);
   }
 
   /** Aborts all that is still running, so that it is given back. */

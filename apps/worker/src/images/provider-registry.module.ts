@@ -6,8 +6,9 @@ import { PublicFetcher } from '#egress/fetch-public-url.js';
 import { MAX_IMAGE_BYTES } from '#images/limits.js';
 import { adapterProblems, loadAdapters } from './make-provider.js';
 import { ProviderRegistry } from './provider-registry.js';
+import { ShutdownGrace } from './shutdown-grace.js';
 
-/** Who makes the images. */
+/** Who makes the images, and how long a stop waits for them. */
 @Module({})
 export class ProviderRegistryModule {
   /** The given registry; absent, the adapters of the catalogue. */
@@ -17,7 +18,12 @@ export class ProviderRegistryModule {
       inject: [CatalogueSource, EgressConfig, ModuleRef],
       useFactory: (...parts: Parameters<typeof registryOf>) => registry ?? registryOf(...parts),
     };
-    return { module: ProviderRegistryModule, global: true, providers: [provider], exports: [provider] };
+    return {
+      module: ProviderRegistryModule,
+      global: true,
+      providers: [provider, ShutdownGrace],
+      exports: [provider, ShutdownGrace],
+    };
   }
 }
 

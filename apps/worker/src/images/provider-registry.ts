@@ -45,6 +45,12 @@ export class ProviderRegistry {
     return provider;
   }
 
+  /** The longest that one call of a provider in the catalogue may take, in milliseconds. */
+  longestCallMs(): number {
+    const entries = [...this.catalogue.providers.values()];
+    return Math.max(0, ...entries.map((entry) => this.imageProvider(entry, entry.keys[0]).longestCallMs ?? 0));
+  }
+
   /** A catalogue that was replaced leaves no adapters behind of providers that it alone had. */
   private forgetOld(): void {
     const { current } = this.source;

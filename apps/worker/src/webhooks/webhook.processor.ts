@@ -7,7 +7,7 @@ import { JOB_WORKER_OPTIONS, runJobs } from '#queue/job-worker.js';
 import { Logger } from '#telemetry/logger.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { DeliverWebhook } from './deliver-webhook.js';
-import { WorkerConfig } from '../worker.config.js';
+import { ShutdownGrace } from '../images/shutdown-grace.js';
 
 /** How long a job waits when the database did not answer. */
 const DATABASE_RETRY_MS = 1_000;
@@ -19,7 +19,7 @@ export class WebhookProcessor extends WorkerHost implements OnApplicationBootstr
   constructor(
     private readonly deliveries: DeliverWebhook,
     private readonly config: WebhooksConfig,
-    private readonly workerConfig: WorkerConfig,
+    private readonly grace: ShutdownGrace,
     private readonly logger: Logger,
   ) {
     super();
@@ -43,8 +43,8 @@ export class WebhookProcessor extends WorkerHost implements OnApplicationBootstr
   /** Takes no more jobs, lets those in hand finish for the grace time, then cuts them short. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.worker.pause(true);
-    const grace = setTimeout(() => this.deliveries.stop(), this.workerConfig.shutdownGraceMs);
+    const timer = setTimeout(() => this.deliveries.stop(), this.grace.ms);
     await this.worker.close();
-    clearTimeout(grace);
+    clearTimeout(timer);
   }
 }

@@ -4,7 +4,7 @@ import { StorageError } from './object-store.js';
 import type { StorageConfig } from './storage.config.js';
 
 /** Creates the bucket that the settings name; answers false when it was there before. Throws StorageError. */
-export async function ensureBucket(config: StorageConfig): Promise<boolean> {
+export async function createMissingBucket(config: StorageConfig): Promise<boolean> {
   const client = createS3Client(config);
   const bucket = { Bucket: config.s3Bucket };
   try {
