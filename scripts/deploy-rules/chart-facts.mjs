@@ -11,24 +11,35 @@ const FOREIGN = ['NODE_ENV', 'LD_PRELOAD', 'NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS'
 
 /** What the chart is held against: the settings, paths and metrics that the code has. Needs the build. */
 export async function chartFacts() {
-  const [{ API_CONFIGS }, { WORKER_CONFIGS }, { StandaloneConfig }, { OpenAiConfig }] = await Promise.all([
+  const [{ API_CONFIGS }, { WORKER_CONFIGS }, { StandaloneConfig }] = await Promise.all([
     built('apps/api/src/api-configs.js'),
     built('apps/worker/src/worker-configs.js'),
     built('apps/standalone/src/standalone.config.js'),
+  ]);
+  const [{ OpenAiConfig }, { ChatConfig }, { StorageConfig }] = await Promise.all([
     built('libs/providers/openai/openai.config.js'),
+    built('apps/api/src/chat/chat.config.js'),
+    built('libs/storage/storage.config.js'),
   ]);
   const [{ loadConfig }, { settingsOf }] = await Promise.all([
     built('libs/config/load-config.js'),
     built('libs/config/setting.js'),
   ]);
-  const classes = { api: API_CONFIGS, worker: WORKER_CONFIGS, migrate: [StandaloneConfig], doctor: [StandaloneConfig] };
+  const classes = {
+    api: API_CONFIGS,
+    worker: WORKER_CONFIGS,
+    migrate: [StandaloneConfig],
+    bucket: [StorageConfig],
+    doctor: [StandaloneConfig],
+  };
   const every = [...API_CONFIGS, ...WORKER_CONFIGS, StandaloneConfig];
   const schema = JSON.parse(readFileSync(join(ROOT, 'models.schema.json'), 'utf8'));
   delete schema.$schema;
   const isCatalogue = new Ajv({ allErrors: true, strict: false, logger: false, validateFormats: false }).compile(
     schema,
   );
-  const { property } = settingsOf(OpenAiConfig).find(({ env }) => env === 'OPENAI_TOTAL_TIMEOUT_MS');
+  const defaultOf = (configClass, name) =>
+    new configClass()[settingsOf(configClass).find(({ env }) => env === name).property];
   return {
     settings: new Set([...FOREIGN, ...every.flatMap((one) => settingsOf(one).map(({ env }) => env))]),
     /** What the process itself would say of the values when it starts. */
@@ -44,7 +55,8 @@ export async function chartFacts() {
       if (isCatalogue(parse(text))) return [];
       return isCatalogue.errors.map(({ instancePath, message }) => `models.yaml${instancePath} ${message}`);
     },
-    longestCallMs: new OpenAiConfig()[property],
+    longestCallMs: defaultOf(OpenAiConfig, 'OPENAI_TOTAL_TIMEOUT_MS'),
+    longestChatMs: defaultOf(ChatConfig, 'CHAT_TOTAL_TIMEOUT_MS'),
     paths: {
       api: new Set(Object.keys(JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')).paths)),
       worker: new Set(quoted(/'(\/[a-z]+)'/g, ['apps/worker/src', 'libs'])),

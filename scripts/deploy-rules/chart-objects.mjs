@@ -25,6 +25,7 @@ const RULES = {
   ScaledObject: [target, measured],
   Service: [targetPorts],
   Ingress: [backends, trusted],
+  HTTPRoute: [routed, trusted],
   NetworkPolicy: [closed],
   ConfigMap: [catalogued],
 };
@@ -161,6 +162,16 @@ function backends({ spec }, documents) {
       const own = documents.find(({ kind, metadata }) => kind === 'Service' && metadata.name === service.name);
       if (own === undefined) return [`the Service ${service.name} is not there`];
       return own.spec.ports.some(({ name }) => name === service.port.name) ? [] : [`${service.name} has no such port`];
+    });
+}
+
+function routed({ spec }, documents) {
+  return spec.rules
+    .flatMap(({ backendRefs }) => backendRefs)
+    .flatMap(({ name, port: wanted }) => {
+      const own = documents.find(({ kind, metadata }) => kind === 'Service' && metadata.name === name);
+      if (own === undefined) return [`the Service ${name} is not there`];
+      return own.spec.ports.some(({ port }) => port === wanted) ? [] : [`${name} has no port ${wanted}`];
     });
 }
 

@@ -4,7 +4,7 @@ const SECRET_NAME = /PASSWORD|SECRET|TOKEN|PRIVATE|^(DATABASE|REDIS)_URL$|(^|_)K
 /** A process notices the end of its grace time and closes before it is killed. */
 const MARGIN_SECONDS = 5;
 /** What may run as a role of the image. */
-const ROLES = ['api', 'worker', 'migrate', 'doctor'];
+const ROLES = ['api', 'worker', 'migrate', 'bucket', 'doctor'];
 const SERVERS = ['api', 'worker'];
 
 /** The pods that the chart makes, each with the object that makes it. */
@@ -118,7 +118,7 @@ function probeProblems(container, role, { paths }) {
 }
 
 /** What is in hand when a pod stops is finished, not cut off. */
-function endProblems(container, spec, { longestCallMs }) {
+function endProblems(container, spec, { longestCallMs, longestChatMs }) {
   const environment = environmentOf(container);
   const grace = Number(environment.SHUTDOWN_GRACE_MS ?? 0) / 1_000;
   const before = container.lifecycle?.preStop?.sleep?.seconds ?? 0;
@@ -130,6 +130,8 @@ function endProblems(container, spec, { longestCallMs }) {
       problems.push('SHUTDOWN_GRACE_MS must reach the longest call to a provider');
   } else {
     if (grace * 1_000 <= Number(environment.SYNC_WAIT_MS)) problems.push('SHUTDOWN_GRACE_MS must exceed SYNC_WAIT_MS');
+    if (grace * 1_000 < Number(environment.CHAT_TOTAL_TIMEOUT_MS ?? longestChatMs))
+      problems.push('SHUTDOWN_GRACE_MS must reach CHAT_TOTAL_TIMEOUT_MS, or an update cuts off chats');
     if (before < 1) problems.push('a preStop sleep is needed: proxies send requests for a while longer');
   }
   return problems;

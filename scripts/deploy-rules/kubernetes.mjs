@@ -18,14 +18,16 @@ const OPTIONS = {
   noEmit: true,
 };
 
-/** The module of @kubernetes-models that describes a kind, those of KEDA and the Prometheus operator included. */
+/** What is not in Kubernetes itself, by group. */
+const PACKAGES = {
+  'keda.sh': '@kubernetes-models/keda',
+  'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
+  'gateway.networking.k8s.io': '@kubernetes-models/gateway-api',
+};
+
+/** The module of kubernetes-models that describes a kind. */
 function moduleOf({ apiVersion, kind }) {
-  const start = apiVersion.startsWith('keda.sh/')
-    ? '@kubernetes-models/keda'
-    : apiVersion.startsWith('monitoring.coreos.com/')
-      ? '@kubernetes-models/prometheus-operator'
-      : 'kubernetes-models';
-  return `${start}/${apiVersion}/${kind}`;
+  return `${PACKAGES[apiVersion.split('/')[0]] ?? 'kubernetes-models'}/${apiVersion}/${kind}`;
 }
 
 /**

@@ -10,9 +10,7 @@
 {{- end }}
 {{- end }}
 
-{{/* Where processes that serve or generate images find everything. */}}
-{{- define "darkroom.sharedSettings" -}}
-PUBLIC_URL: {{ required "publicUrl is required: the address that callers and browsers use" .Values.publicUrl | quote }}
+{{- define "darkroom.storageSettings" -}}
 STORAGE: s3
 S3_ENDPOINT: {{ .Values.storage.endpoint | quote }}
 S3_REGION: {{ .Values.storage.region | quote }}
@@ -20,6 +18,12 @@ S3_BUCKET: {{ .Values.storage.bucket | quote }}
 S3_FORCE_PATH_STYLE: {{ .Values.storage.forcePathStyle | quote }}
 S3_LINKS: {{ .Values.storage.links | quote }}
 S3_PUBLIC_ENDPOINT: {{ .Values.storage.publicEndpoint | quote }}
+{{- end }}
+
+{{/* Where processes that serve or generate images find everything. */}}
+{{- define "darkroom.sharedSettings" -}}
+PUBLIC_URL: {{ required "publicUrl is required: the address that callers and browsers use" .Values.publicUrl | quote }}
+{{ include "darkroom.storageSettings" . }}
 {{- if include "darkroom.modelsConfigMap" . }}
 MODELS_FILE: /etc/darkroom/models.yaml
 {{- end }}
@@ -48,9 +52,9 @@ SHUTDOWN_GRACE_MS: {{ mul (include "darkroom.workerGrace" .) 1000 | quote }}
 LD_PRELOAD: /usr/local/lib/libjemalloc.so.2
 {{- end }}
 
-{{/* Seconds a stopping API gives its callers: as long as a call may wait, and a little to send the answer. */}}
+{{/* Seconds a stopping API gives its calls: as long as any may take, and a held one a little more to send its answer. */}}
 {{- define "darkroom.apiGrace" -}}
-{{- add .Values.api.syncWaitSeconds 10 }}
+{{- max .Values.api.longestCallSeconds (add .Values.api.syncWaitSeconds 10) }}
 {{- end }}
 
 {{/* Seconds a stopping worker gives its tasks: the longest call, and a little to finish and store the image. */}}

@@ -134,6 +134,31 @@ volumes:
 {{- end }}
 {{- end }}
 
+{{/* Of Jobs before the first install: without the catalog, which is not there yet. */}}
+{{- define "darkroom.hookMounts" -}}
+volumeMounts:
+  - { name: tmp, mountPath: /tmp }
+{{- with .Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "darkroom.hookVolumes" -}}
+volumes:
+  - name: tmp
+    emptyDir: { sizeLimit: 64Mi }
+{{- with .Values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{- define "darkroom.modelsConfigMap" -}}
 {{- if .Values.models.existingConfigMap }}{{ .Values.models.existingConfigMap }}{{ else if .Values.models.inline }}{{ include "darkroom.fullname" . }}-models{{ end }}
+{{- end }}
+
+{{/* (list . what-needs-it whose-pods) */}}
+{{- define "darkroom.requireTrustedProxies" -}}
+{{- if not (index . 0).Values.trustedProxies }}
+{{- fail (printf "%s.enabled needs trustedProxies: the network of %s pods, or all callers count as one" (index . 1) (index . 2)) }}
+{{- end }}
 {{- end }}
