@@ -1,6 +1,8 @@
-// Refuses migrations that keep others from a table that may be large: prints each statement as file and what to write instead.
-// usage: node scripts/check-migrations.mjs [folder]
-import { readdirSync, readFileSync } from 'node:fs';
+// Refuses migrations that keep others from a table that may be large, or that break the version before, which goes on while
+// instances are replaced: prints each statement as file and what to write instead. What breaks the version before may follow
+// once no version needs it: then the first line of the migration is `-- Second half of <migration of a released version>`.
+// usage: node scripts/check-migrations.mjs [folder, with ../releases]
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Older ones were applied before there was a rule. */
@@ -40,6 +42,18 @@ const RULES = [
   },
 ];
 
+/** Code of the version before reads and writes what it knows; on tables that the same file creates it can't. */
+const BREAKING = [
+  /^DROP (?:TABLE|VIEW|FUNCTION|TYPE)\b/,
+  /^ALTER TABLE "(?<table>\w+)" .*\bDROP COLUMN\b/,
+  /^ALTER TABLE "(?<table>\w+)" .*\bRENAME\b/,
+  /^ALTER (?:TYPE|FUNCTION|VIEW|INDEX) .*\bRENAME\b/,
+  /^ALTER TABLE "(?<table>\w+)" .*ALTER COLUMN .*\bDROP DEFAULT\b/,
+  /^CREATE UNIQUE INDEX .*? ON "(?<table>\w+)"/,
+];
+const LATER =
+  'what the version before can live with, and the rest in the release after: a migration that begins with -- Second half of <name>';
+
 /** The statements of a file, each on one line, without the bodies of functions. */
 function statementsOf(sql) {
   return sql
@@ -65,10 +79,45 @@ function lockingStatements(sql) {
   return [...locking, { statement: concurrent, instead: 'a migration of its own: it cannot be part of a transaction' }];
 }
 
+/** What in a file code of the version before would stumble over. */
+function breakingStatements(sql) {
+  const statements = statementsOf(sql);
+  const created = statements.flatMap((statement) => /^CREATE TABLE "(\w+)"/.exec(statement)?.[1] ?? []);
+  return statements
+    .filter((statement) =>
+      BREAKING.some((pattern) => {
+        const found = pattern.exec(statement);
+        return found !== null && !created.includes(found.groups?.table);
+      }),
+    )
+    .map((statement) => ({ statement, instead: LATER }));
+}
+
+/** The last migration of each release, from the first line of its schema. */
+function releasedMigrations() {
+  const releases = join(folder, '..', 'releases');
+  if (!existsSync(releases)) return [];
+  return readdirSync(releases).map((file) => {
+    const last = /last migration is (\w+)\./.exec(readFileSync(join(releases, file), 'utf8'))?.[1];
+    if (last !== undefined && existsSync(join(folder, last, 'migration.sql'))) return last;
+    console.error(`${join(releases, file)}: its first line must name the last migration of the release.`);
+    process.exitCode = 1;
+    return '';
+  });
+}
+
+/** A first half that was released is no longer needed by the version before; one that wasn't may be. */
+function isSecondHalf(sql, released) {
+  const first = /^-- Second half of (\w+)/.exec(sql)?.[1];
+  return first !== undefined && existsSync(join(folder, first)) && released.some((last) => first <= last);
+}
+
+const released = releasedMigrations();
 for (const entry of readdirSync(folder, { withFileTypes: true })) {
   if (!entry.isDirectory() || entry.name < SINCE) continue;
   const sql = readFileSync(join(folder, entry.name, 'migration.sql'), 'utf8');
-  for (const { statement, instead } of lockingStatements(sql)) {
+  const breaking = isSecondHalf(sql, released) ? [] : breakingStatements(sql);
+  for (const { statement, instead } of [...lockingStatements(sql), ...breaking]) {
     console.error(`${entry.name}: ${statement.slice(0, 120)}\n  Write ${instead}.`);
     process.exitCode = 1;
   }

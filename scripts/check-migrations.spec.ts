@@ -10,11 +10,19 @@ afterAll(() => {
   rmSync(root, { recursive: true });
 });
 
+/** Beside the migration in question: one that is released, and one that is not. */
+const RELEASED = [
+  ['20261122190000_first_half', 'SELECT 1;'],
+  ['20261122200000_not_released', 'SELECT 1;'],
+] as const;
+
 /** What the check says of one migration. */
 function check(sql: string, name = '20270101000000_change'): string {
   const folder = mkdtempSync(join(root, 'migrations-'));
-  mkdirSync(join(folder, name));
-  writeFileSync(join(folder, name, 'migration.sql'), sql);
+  for (const [migration, text] of [[name, sql], ...RELEASED]) {
+    mkdirSync(join(folder, migration));
+    writeFileSync(join(folder, migration, 'migration.sql'), text);
+  }
   const { status, stderr } = spawnSync(process.execPath, [script, folder], { encoding: 'utf8' });
   expect(status).toBe(stderr === '' ? 0 : 1);
   return stderr;
@@ -43,6 +51,31 @@ it.each([
   'CREATE FUNCTION f() RETURNS void LANGUAGE sql AS $$ UPDATE "tasks" SET "x" = 1; $$;',
 ])('lets %j pass', (sql) => {
   expect(check(sql)).toBe('');
+});
+
+it.each([
+  'ALTER TABLE "tasks" DROP COLUMN "x";',
+  'ALTER TABLE "tasks" RENAME COLUMN "x" TO "y";',
+  'ALTER TABLE "tasks" RENAME TO "jobs";',
+  'ALTER TABLE "tasks" ALTER COLUMN "x" DROP DEFAULT;',
+  'DROP TABLE "tasks";',
+  'DROP FUNCTION "tasks_settle"();',
+  'CREATE UNIQUE INDEX CONCURRENTLY "a" ON "tasks"("x");',
+])('O12: refuses what breaks the version before, unless it is the second half of a released change: %s', (sql) => {
+  mkdirSync(join(root, 'releases'), { recursive: true });
+  writeFileSync(join(root, 'releases', '1.0.0.prisma'), '// whose last migration is 20261122190000_first_half.\n');
+  expect(check(sql)).toContain('what the version before can live with');
+  expect(check(`-- Second half of 20261122190000_first_half\n${sql}`)).toBe('');
+  expect(check(`-- Second half of 20261122200000_not_released\n${sql}`)).toContain('Second half of');
+  expect(check(`-- Second half of 20261122190000_unknown\n${sql}`)).toContain('Second half of');
+  rmSync(join(root, 'releases'), { recursive: true });
+});
+
+it('O12: refuses a release whose last migration is not there', () => {
+  mkdirSync(join(root, 'releases'));
+  writeFileSync(join(root, 'releases', '2.0.0.prisma'), '// whose last migration is 20271122190000_gone.\n');
+  expect(check('SELECT 1;')).toContain('must name the last migration');
+  rmSync(join(root, 'releases'), { recursive: true });
 });
 
 it('leaves those alone that were applied before there was a rule', () => {
