@@ -4,6 +4,9 @@ import { jsonOf, objectOf } from '#database/json.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { AuditAction } from './audit-actions.js';
 
+const BATCH = 1_000;
+const DAY_MS = 86_400_000;
+
 /** One change may be several entries of the same millisecond; they keep their order. */
 const nextId = monotonicFactory();
 
@@ -51,7 +54,7 @@ export interface AuditQuery {
 /** Stands for whoever is nobody of the account. */
 const NOBODY = 'nobody';
 
-/** Who did what; only ever added to. */
+/** Who did what. Entries are never changed, and removed when their time is over. */
 @Injectable()
 export class AuditLog {
   constructor(private readonly prisma: PrismaService) {}
@@ -77,6 +80,15 @@ export class AuditLog {
     const since = `audit_${encodeTime(Date.now() - quietMs)}`;
     const same = await this.prisma.auditEntry.findFirst({ where: { accountId, id: { gt: since }, action, target } });
     if (same === null) await this.write(event);
+  }
+
+  /** Removes the entries whose time is over, which their ids begin with. Throws when the database fails. */
+  async expire({ auditLogRetentionDays }: { readonly auditLogRetentionDays: number }): Promise<void> {
+    const before = `audit_${encodeTime(Date.now() - auditLogRetentionDays * DAY_MS)}`;
+    let count: number;
+    do {
+      ({ count } = await this.prisma.auditEntry.deleteMany({ where: { id: { lt: before } }, limit: BATCH }));
+    } while (count === BATCH);
   }
 
   /** One page of an account's entries, newest first. */

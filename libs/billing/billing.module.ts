@@ -2,13 +2,16 @@ import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
 import { BudgetGauges } from './budget-gauges.js';
 import { BudgetRepository } from './budget.repository.js';
+import { ChargeRepository } from './charge.repository.js';
 import { ChatReserves } from './chat-reserves.js';
 import { ChatUsageRepository } from './chat-usage.repository.js';
 import { ExpireChatUsage } from './expire-chat-usage.js';
+import { ExpireLedger } from './expire-ledger.js';
 import { RollUpUsage } from './roll-up-usage.js';
 import { UsageRepository } from './usage.repository.js';
 
-const parts = [BudgetRepository, ChatReserves, ChatUsageRepository, ExpireChatUsage, RollUpUsage, UsageRepository];
+const rows = [BudgetRepository, ChargeRepository, ChatReserves, ChatUsageRepository, UsageRepository];
+const parts = [...rows, ExpireChatUsage, ExpireLedger, RollUpUsage];
 
 /** What things cost and who may spend how much. Tasks are reserved and settled by triggers: ledger.sql. */
 @Module({ imports: [DatabaseModule], providers: [...parts, BudgetGauges], exports: parts })

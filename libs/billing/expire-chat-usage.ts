@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Logger } from '#telemetry/logger.js';
 import { ChatReserves } from './chat-reserves.js';
 import { ChatUsageRepository } from './chat-usage.repository.js';
+import { UsageRepository } from './usage.repository.js';
 
 const BATCH = 1_000;
 const DAY_MS = 86_400_000;
@@ -15,6 +16,7 @@ export class ExpireChatUsage {
   constructor(
     private readonly reserves: ChatReserves,
     private readonly usage: ChatUsageRepository,
+    private readonly rollups: UsageRepository,
     private readonly logger: Logger,
   ) {}
 
@@ -29,6 +31,8 @@ export class ExpireChatUsage {
   async run({ chatUsageRetentionDays }: { readonly chatUsageRetentionDays: number }): Promise<void> {
     const lost = await this.reserves.releaseLost();
     if (lost > 0) this.logger.warn('retention.chat_reserves_released', { count: lost });
+    // What is not added up yet would be lost.
+    if (await this.rollups.needs('chats')) return;
     const before = new Date(Date.now() - chatUsageRetentionDays * DAY_MS);
     let count: number;
     do {

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { ulid } from 'ulid';
 import { StorageError, type ObjectStore } from './object-store.js';
 
 /** Writes, reads and deletes one small object. Throws StorageError when any of it fails. */
@@ -8,7 +8,8 @@ export async function probe(
   store: Pick<ObjectStore, 'put' | 'open' | 'delete'>,
   options: { signal?: AbortSignal } = {},
 ): Promise<void> {
-  const key = `checks/${randomUUID()}`;
+  // With its time, so that what a process leaves that dies in between is collected later.
+  const key = `checks/check_${ulid()}`;
   const written = Buffer.from(key);
   try {
     await store.put(key, Readable.from([written]), { contentType: 'text/plain', ...options });

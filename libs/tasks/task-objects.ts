@@ -4,6 +4,16 @@ import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, thumbnailKey } from '#storage/object-key.js';
 import { sentKeys, toImages } from './task-columns.js';
 
+/** A task, and the keys of the objects that it names. */
+export interface StoredTask {
+  readonly id: string;
+  readonly isPending: boolean;
+  readonly results: readonly string[];
+  readonly thumbnail: string | undefined;
+  /** Of the images that came with the request, uploads among them. */
+  readonly sent: readonly string[];
+}
+
 /** Which objects belong to tasks. */
 @Injectable()
 export class TaskObjects {
@@ -25,5 +35,31 @@ export class TaskObjects {
       return [...imageKeys, ...sentKeys(sent), ...(hasThumbnail ? imageKeys.slice(0, 1).map(thumbnailKey) : [])];
     });
     return new Set([...own, ...keys.filter((key) => pending.has(ownerOfKey(key).id))]);
+  }
+
+  /** A page of the tasks that name objects, by id. */
+  async page(after: string, limit: number): Promise<StoredTask[]> {
+    const rows = await this.prisma.task.findMany({
+      where: { id: { gt: after }, objectsDeletedAt: null },
+      orderBy: { id: 'asc' },
+      take: limit,
+      select: { id: true, status: true, hasThumbnail: true, images: true, inputs: true, mask: true },
+    });
+    return rows.map(({ id, status, hasThumbnail, images, ...sent }) => {
+      const results = toImages(images).map(({ key }) => key);
+      const thumbnail = hasThumbnail ? results.slice(0, 1).map(thumbnailKey)[0] : undefined;
+      return { id, isPending: status === 'pending', results, thumbnail, sent: sentKeys(sent) };
+    });
+  }
+
+  /** The images of an ended task are gone, as if retention had removed them. */
+  async markDeleted(id: string): Promise<void> {
+    const where = { id, status: { not: 'pending' }, objectsDeletedAt: null };
+    await this.prisma.task.updateMany({ where, data: { objectsDeletedAt: new Date() } });
+  }
+
+  /** Lists show the whole image instead. */
+  async markWithoutThumbnail(id: string): Promise<void> {
+    await this.prisma.task.updateMany({ where: { id }, data: { hasThumbnail: false } });
   }
 }

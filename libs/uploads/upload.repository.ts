@@ -79,6 +79,13 @@ export class UploadRepository {
     return (await this.prisma.upload.findFirst({ where, orderBy, select: { expiresAt: true } }))?.expiresAt;
   }
 
+  /** A page of all uploads, by id. */
+  async page(after: string, limit: number): Promise<string[]> {
+    const [where, orderBy] = [{ id: { gt: after } }, { id: 'asc' as const }];
+    const rows = await this.prisma.upload.findMany({ where, orderBy, take: limit, select: { id: true } });
+    return rows.map(({ id }) => id);
+  }
+
   async remove(ids: readonly string[]): Promise<void> {
     await this.prisma.upload.deleteMany({ where: { id: { in: [...ids] } } });
   }

@@ -1,9 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ulid } from 'ulid';
 import { Readable } from 'node:stream';
 import { loadConfig } from '#config/load-config.js';
 import { ChatReserves } from '#billing/chat-reserves.js';
+import { AuditLog } from '#accounts/audit-log.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
+import { ChargeRepository } from '#billing/charge.repository.js';
+import { ExpireLedger } from '#billing/expire-ledger.js';
+import { RollUpUsage } from '#billing/roll-up-usage.js';
+import { UsageRepository } from '#billing/usage.repository.js';
 import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
 import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
@@ -15,7 +22,7 @@ import { TaskObjects } from '#tasks/task-objects.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
-import { CollectOrphans } from '../../apps/worker/src/maintenance/collect-orphans.js';
+import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -92,9 +99,62 @@ describe('retention', () => {
     await room.sql(`INSERT INTO chat_usage SELECT 'req_' || age, 'acct_default', 'key', 'm', 'p', NULL, 'm', false, 200,
       'completed', 1, 1, 0, 1, 1, now() - age * interval '1 hour', 1 FROM generate_series(1, 2000) age`);
     const usage = new ChatUsageRepository(room.database);
-    await new ExpireChatUsage(new ChatReserves(room.database), usage, room.logger).run(config);
+    await new ExpireChatUsage(
+      new ChatReserves(room.database),
+      usage,
+      new UsageRepository(room.database),
+      room.logger,
+    ).run(config);
     const { rows } = await room.sql('SELECT count(*)::int AS count FROM chat_usage');
     expect(rows).toEqual([{ count: 31 * 24 - 1 }]);
+  });
+
+  it('removes charges, usage and audit entries after their days, and never what was spent', async () => {
+    const [config] = loadConfig([WorkerConfig], {});
+    const [charges, usage] = [new ChargeRepository(room.database), new UsageRepository(room.database)];
+    const expire = new ExpireLedger(charges, usage, room.logger);
+    const days = { charges: config.chargeRetentionDays, audit: config.auditLogRetentionDays };
+    const ageOf = (daysOld: number): string => ulid(Date.now() - daysOld * DAY_MS);
+    for (const age of [days.charges - 1, days.charges + 1]) {
+      await room.sql(
+        `INSERT INTO charges (task_id, kind, amount_micros, currency, account_id, api_key_id, model, created_at)
+         SELECT $1, kind, 5, 'USD', 'acct_kept', 'key', 'm', now() - $2 * interval '1 day' FROM unnest('{reserve,settle}'::text[]) AS kind`,
+        [`task_${ageOf(age)}`, age],
+      );
+      await room.sql(
+        `INSERT INTO usage_changes (reference, kind, account_id, api_key_id, model, provider, outcome, currency, created_at, images,
+           spend_micros, input_tokens, output_tokens) SELECT 't', 'image', 'acct_kept', 'key', 'm', 'p', 'completed', 'USD',
+           now() - age * interval '1 day', 1, 5, 0, 0 FROM unnest($1::int[]) AS age`,
+        [[config.usageHourRetentionDays - 2, config.usageDayRetentionDays - 2, config.usageDayRetentionDays + 2]],
+      );
+    }
+    for (const age of [days.audit - 1, days.audit + 1]) {
+      await room.sql(`INSERT INTO audit_log (id, account_id, action) VALUES ($1, 'acct_kept', 'x')`, [
+        `audit_${ageOf(age)}`,
+      ]);
+    }
+    await new RollUpUsage(usage).run();
+    const spent = () => new BudgetRepository(room.database).spentByKey('acct_kept', 'USD');
+    expect(await spent()).toEqual(new Map([['key', 30]]));
+    // Charges that were never added up stay until they are.
+    await room.sql(`INSERT INTO usage_backfill VALUES ('charges', '', now())`);
+    await expire.run(config);
+    expect((await room.sql(`SELECT 1 FROM charges WHERE account_id = 'acct_kept'`)).rows).toHaveLength(4);
+    await room.sql('DELETE FROM usage_backfill');
+    await expire.run(config);
+    await new AuditLog(room.database).expire(config);
+    expect((await room.sql(`SELECT 1 FROM charges WHERE account_id = 'acct_kept'`)).rows).toHaveLength(2);
+    const rollups = await room.sql(`SELECT step FROM usage_rollups WHERE account_id = 'acct_kept' ORDER BY step, time`);
+    expect(rollups.rows.map((row) => (row as { step: string }).step)).toEqual(['day', 'day', 'hour']);
+    expect((await room.sql(`SELECT 1 FROM audit_log WHERE account_id = 'acct_kept'`)).rows).toHaveLength(1);
+    expect(await spent()).toEqual(new Map([['key', 30]]));
+  });
+
+  it('collects what a check of the store left behind, of this version and of older ones', async () => {
+    for (const key of [`checks/check_${ulid()}`, 'checks/0b9f4f9e-5d3a-4a53-9c39-0d7ddba0b1e5']) await put(key);
+    const orphans = orphanCollector();
+    expect(await orphans.run(Date.now())).toBe(1);
+    expect(await orphans.run(Date.now() + 2 * DAY_MS)).toBe(1);
   });
 
   it('removes one-time links and sessions that are over, and nothing that still works', async () => {

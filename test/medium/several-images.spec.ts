@@ -14,7 +14,7 @@ import { TaskObjects } from '#tasks/task-objects.js';
 import type { Lease, TaskImage, TaskOptions, TaskSummary } from '#tasks/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
-import { CollectOrphans } from '../../apps/worker/src/maintenance/collect-orphans.js';
+import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { plainImage } from '../support/image-provider-suite.js';
 import { imageOf, imageWorker, vendor } from '../support/image-worker.js';

@@ -14,7 +14,7 @@ import { ExpireObjects } from '#tasks/expire-objects.js';
 import { TaskObjects } from '#tasks/task-objects.js';
 import type { TaskOptions } from '#tasks/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
-import { CollectOrphans } from '../../apps/worker/src/maintenance/collect-orphans.js';
+import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { imageWorker, imageOf, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';

@@ -57,4 +57,24 @@ export class WorkerConfig {
   })
   @Within(31, 36_500)
   readonly chatUsageRetentionDays: number = 90;
+
+  @Setting('CHARGE_RETENTION_DAYS', 'How long each charge is kept; what was spent in each month stays.', {
+    unit: 'days',
+  })
+  @Within(62, 36_500)
+  readonly chargeRetentionDays: number = 400;
+
+  @Setting('USAGE_HOUR_RETENTION_DAYS', 'How long usage by hour is kept; the console shows up to 31 days of it.', {
+    unit: 'days',
+  })
+  @Within(32, 36_500)
+  readonly usageHourRetentionDays: number = 62;
+
+  @Setting('USAGE_DAY_RETENTION_DAYS', 'How long usage by day is kept.', { unit: 'days' })
+  @Within(31, 36_500)
+  readonly usageDayRetentionDays: number = 1_830;
+
+  @Setting('AUDIT_LOG_RETENTION_DAYS', 'How long the entries of the audit log are kept.', { unit: 'days' })
+  @Within(30, 36_500)
+  readonly auditLogRetentionDays: number = 730;
 }

@@ -1,15 +1,17 @@
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
 import { BillingModule } from '#billing/billing.module.js';
+import { AuditLog } from '#accounts/audit-log.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { ExpireKeys } from '#tasks/expire-keys.js';
 import { ExpireObjects } from '#tasks/expire-objects.js';
 import { TaskObjects } from '#tasks/task-objects.js';
+import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
-import { CollectOrphans } from './collect-orphans.js';
+import { LedgerRetention } from './ledger-retention.js';
 import { LogRetention } from './log-retention.js';
 import { ObjectRetention } from './object-retention.js';
 import { Retention } from './retention.js';
@@ -17,11 +19,13 @@ import { TokenRetention } from './token-retention.js';
 import { UsageRollups } from './usage-rollups.js';
 
 /** What expires is known to those who own the tables. No other process needs these classes, so they are provided here. */
-const owners = [ExpireObjects, ExpireKeys, TaskObjects, ExpireUploads, ExpireWebhooks, ExpireSignIns];
+const owners = [ExpireObjects, ExpireKeys, TaskObjects, ExpireUploads, ExpireWebhooks, ExpireSignIns, AuditLog];
+
+const schedules = [ObjectRetention, LogRetention, LedgerRetention, TokenRetention, UsageRollups];
 
 /** When expired rows and objects are removed, and usage is added up. */
 @Module({
   imports: [BillingModule, DatabaseModule, StorageModule, UploadRowsModule],
-  providers: [Retention, ObjectRetention, LogRetention, TokenRetention, UsageRollups, CollectOrphans, ...owners],
+  providers: [Retention, ...schedules, CollectOrphans, ...owners],
 })
 export class MaintenanceModule {}

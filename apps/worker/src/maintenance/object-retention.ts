@@ -1,8 +1,8 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { ExpireObjects } from '#tasks/expire-objects.js';
+import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { WorkerConfig } from '../worker.config.js';
-import { CollectOrphans } from './collect-orphans.js';
 import { EXPIRE_EVERY_MS, Retention } from './retention.js';
 
 const COLLECT_EVERY_MS = 24 * 3_600_000;

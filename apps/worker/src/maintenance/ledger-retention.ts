@@ -1,0 +1,21 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { AuditLog } from '#accounts/audit-log.js';
+import { ExpireLedger } from '#billing/expire-ledger.js';
+import { WorkerConfig } from '../worker.config.js';
+import { EXPIRE_EVERY_MS, Retention } from './retention.js';
+
+/** Schedules the removal of what is kept for a long time: charges, usage, and the audit log. */
+@Injectable()
+export class LedgerRetention implements OnApplicationBootstrap {
+  constructor(
+    private readonly retention: Retention,
+    private readonly ledger: ExpireLedger,
+    private readonly audit: AuditLog,
+    private readonly config: WorkerConfig,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.retention.every(EXPIRE_EVERY_MS, () => this.ledger.run(this.config));
+    this.retention.every(EXPIRE_EVERY_MS, () => this.audit.expire(this.config));
+  }
+}

@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import { Logger } from '#telemetry/logger.js';
+import { ChargeRepository } from './charge.repository.js';
+import { UsageRepository } from './usage.repository.js';
+
+const BATCH = 1_000;
+const DAY_MS = 86_400_000;
+
+interface Retention {
+  readonly chargeRetentionDays: number;
+  readonly usageHourRetentionDays: number;
+  readonly usageDayRetentionDays: number;
+}
+
+/** Removes charges and usage when their time is over; what each key has spent in each month is never removed. */
+@Injectable()
+export class ExpireLedger {
+  constructor(
+    private readonly charges: ChargeRepository,
+    private readonly usage: UsageRepository,
+    private readonly logger: Logger,
+  ) {}
+
+  /** One round over everything that is due. Throws when the database fails; the next round goes on. */
+  async run({ chargeRetentionDays, usageHourRetentionDays, usageDayRetentionDays }: Retention): Promise<void> {
+    await this.remove('usage_hours', usageHourRetentionDays, (time) => this.usage.removeBefore('hour', time, BATCH));
+    await this.remove('usage_days', usageDayRetentionDays, (time) => this.usage.removeBefore('day', time, BATCH));
+    // What is not added up yet would be lost.
+    if (await this.usage.needs('charges')) return;
+    await this.remove('charges', chargeRetentionDays, (time) => this.charges.removeBefore(time, BATCH));
+  }
+
+  private async remove(what: string, days: number, removeBefore: (time: Date) => Promise<number>): Promise<void> {
+    const before = new Date(Date.now() - days * DAY_MS);
+    let count: number;
+    do {
+      count = await removeBefore(before);
+      if (count > 0) this.logger.info(`retention.${what}_deleted`, { count });
+    } while (count === BATCH);
+  }
+}

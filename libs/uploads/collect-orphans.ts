@@ -1,0 +1,65 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { decodeTime } from 'ulid';
+import { ownerOfKey } from '#storage/object-key.js';
+import type { ObjectStore } from '#storage/object-store.js';
+import { OBJECT_STORE } from '#storage/storage.module.js';
+import { TaskObjects } from '#tasks/task-objects.js';
+import { Logger } from '#telemetry/logger.js';
+import { UploadRepository } from './upload.repository.js';
+
+/** Younger objects may belong to a request that is still being accepted or an image that is just being settled. */
+const MIN_AGE_MS = 24 * 3_600_000;
+const BATCH = 500;
+
+const CHECKS = 'checks/';
+/** Everywhere objects are. */
+export const PREFIXES = ['inputs/', 'results/', 'uploads/', CHECKS];
+
+/** Objects that no row knows: of processes that died between storing bytes and writing the row, or while they checked the store. */
+@Injectable()
+export class CollectOrphans {
+  constructor(
+    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+    private readonly tasks: TaskObjects,
+    private readonly uploads: UploadRepository,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Removes them in one walk over all objects; `now` in ms since the epoch. Throws when the database or the store fails. */
+  async run(now: number): Promise<number> {
+    let count = 0;
+    for await (const key of this.find(now)) {
+      await this.store.delete(key);
+      count++;
+    }
+    if (count > 0) this.logger.info('retention.orphans_deleted', { count });
+    return count;
+  }
+
+  /** Their keys. Throws when the database or the store fails. */
+  async *find(now: number): AsyncIterable<string> {
+    let batch: string[] = [];
+    for (const prefix of PREFIXES) {
+      for await (const key of this.store.list(prefix)) {
+        if (!isOld(key, now)) continue;
+        batch.push(key);
+        if (batch.length < BATCH) continue;
+        yield* await this.orphansOf(batch);
+        batch = [];
+      }
+    }
+    yield* await this.orphansOf(batch);
+  }
+
+  private async orphansOf(keys: readonly string[]): Promise<string[]> {
+    if (keys.length === 0) return [];
+    const [ofTasks, ofUploads] = [await this.tasks.known(keys), await this.uploads.known(keys)];
+    return keys.filter((key) => !ofTasks.has(key) && !ofUploads.has(key));
+  }
+}
+
+/** Checks of older versions have no time in their name; one that is under way then fails once. */
+function isOld(key: string, now: number): boolean {
+  const { ulid } = ownerOfKey(key);
+  return ulid === '' ? key.startsWith(CHECKS) : now - decodeTime(ulid) > MIN_AGE_MS;
+}
