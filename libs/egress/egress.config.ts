@@ -1,4 +1,4 @@
-import { ArrayNotEmpty, IsString, Matches, Validate, ValidatorConstraint } from 'class-validator';
+import { ArrayNotEmpty, IsOptional, IsString, Matches, Validate, ValidatorConstraint } from 'class-validator';
 import ipaddr from 'ipaddr.js';
 import { Setting, Within } from '#config/setting.js';
 
@@ -30,6 +30,15 @@ export class EgressConfig {
   @ArrayNotEmpty({ message: 'EGRESS_PORTS must list at least one port' })
   @Matches(/^[1-9]\d{0,4}$/, { each: true, message: 'EGRESS_PORTS must list port numbers' })
   readonly ports: string[] = ['80', '443'];
+
+  @Setting(
+    'EGRESS_PROXY',
+    'Filtering proxy for image URLs and callbacks, which resolves their names and must refuse private networks; unset = direct, to checked addresses.',
+    { unit: 'URL', secret: true },
+  )
+  @IsOptional()
+  @Matches(/^https?:\/\/[^\s/?#]+\/?$/, { message: 'EGRESS_PROXY must look like http://user:password@host:port' })
+  readonly egressProxy?: string;
 
   @Setting('EGRESS_MAX_BYTES', 'Largest body downloaded from a URL.', { unit: 'bytes' })
   @Within(1_024, 1_073_741_824)

@@ -4,6 +4,7 @@ import { EgressConfig } from '#egress/egress.config.js';
 import { AccountsConfig } from '#accounts/accounts.config.js';
 import { SignInConfig } from '#accounts/sign-in.config.js';
 import { HealthConfig } from '#health/health.config.js';
+import { ProviderProxyConfig } from '#providers/http/proxy.config.js';
 import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { RoutingConfig } from '#routing/routing.config.js';
@@ -39,5 +40,6 @@ export const API_CONFIGS = [
   CatalogueConfig,
   RoutingConfig,
   SandboxConfig,
+  ProviderProxyConfig,
   ChatConfig,
 ] as const;

@@ -3,6 +3,7 @@ import { DatabaseConfig } from '#database/database.config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { HealthConfig } from '#health/health.config.js';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
+import { ProviderProxyConfig } from '#providers/http/proxy.config.js';
 import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { RoutingConfig } from '#routing/routing.config.js';
@@ -27,6 +28,7 @@ export const WORKER_CONFIGS = [
   EgressConfig,
   CatalogueConfig,
   SandboxConfig,
+  ProviderProxyConfig,
   OpenAiConfig,
   RoutingConfig,
   SecretsConfig,

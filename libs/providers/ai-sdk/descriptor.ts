@@ -11,8 +11,11 @@ const takes: SupportedOptions = {
 };
 
 async function load(): Promise<MakeAdapter> {
-  const { aiSdkProvider } = await import('./from-entry.js');
-  return (entry, key, { fetcher }) => aiSdkProvider(entry, key, fetcher);
+  const [{ aiSdkProvider }, { ProviderProxyConfig }] = await Promise.all([
+    import('./from-entry.js'),
+    import('../http/proxy.config.js'),
+  ]);
+  return (entry, key, { settings, fetcher }) => aiSdkProvider(entry, key, fetcher, settings(ProviderProxyConfig));
 }
 
 /** Vendors whose own libraries for the AI SDK are used. */

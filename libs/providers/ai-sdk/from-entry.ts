@@ -1,3 +1,4 @@
+import type { ProviderProxyConfig } from '../http/proxy.config.js';
 import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
 import type { ImageFetcher } from '../provider-descriptor.js';
 import { readOptions } from '../provider-options.js';
@@ -37,6 +38,7 @@ export function aiSdkProvider(
   entry: ProviderEntry,
   key: ProviderKey | undefined,
   fetcher: ImageFetcher,
+  proxy?: ProviderProxyConfig,
 ): AiSdkProvider {
   const { name, type, baseUrl, free, interrupted } = entry;
   if (key === undefined) throw new Error('keys: at least one is needed');
@@ -50,6 +52,7 @@ export function aiSdkProvider(
     vendor,
     takes: options.takes ?? [],
     baseUrl,
+    proxy,
     headers: vendor.keyHeaders(key.secret),
     connectTimeoutMs: options.connect_timeout_ms ?? 10_000,
     // The whole generation: the answer begins when the image is there.

@@ -1,10 +1,16 @@
 import { Readable } from 'node:stream';
-import { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
+import { providerAgent } from '../http/provider-agent.js';
+import type { ProviderProxyConfig } from '../http/proxy.config.js';
 import type { ProviderEntry } from '../provider-entry.js';
 import { ChatNotSent, type ChatAnswer, type ChatCall, type ChatProvider } from './chat-provider.js';
 
 /** Nothing is written to a connection that failed in one of these ways. */
-const BEFORE_SENDING = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
+const BEFORE_SENDING = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'],
+  // Of a proxy, which refused or has the wrong certificate: a call that was aborted throws its signal's reason.
+  ...['UND_ERR_ABORTED', 'UND_ERR_PRX_TLS'],
+]);
 const TLS_FAILURE = /^(?:ERR_TLS|ERR_SSL|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO)/;
 
 /** A body is sent in pieces of as many bytes. */
@@ -17,14 +23,14 @@ interface Endpoint {
 
 /** OpenAI's chat completions, of OpenAI itself and of every server that speaks them. */
 export class OpenAiChat implements ChatProvider {
-  private readonly agent: Agent;
+  private readonly agent: Dispatcher;
   /** Entries live as long as their catalogue. */
   private readonly endpoints = new WeakMap<ProviderEntry, Endpoint>();
 
   /** `connectMs`: how long a connection may take to be made. */
-  constructor(connectMs: number) {
+  constructor(connectMs: number, proxy?: ProviderProxyConfig) {
     // Between two tokens a model may think as long as the whole call may take, which its signal limits.
-    this.agent = new Agent({ connect: { timeout: connectMs }, bodyTimeout: 0 });
+    this.agent = providerAgent(proxy, { connectTimeoutMs: connectMs, bodyTimeout: 0 });
   }
 
   async call(provider: ProviderEntry, call: ChatCall): Promise<ChatAnswer> {

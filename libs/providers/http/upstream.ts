@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream';
-import { Agent, request } from 'undici';
+import { request, type Dispatcher } from 'undici';
 import { inSlices } from '#bytes/slices.js';
 import { ProviderError } from '../provider-error.js';
 import { broken, unusable } from './failures.js';
+import { providerAgent } from './provider-agent.js';
+import type { ProviderProxyConfig } from './proxy.config.js';
 import type { RequestBody } from './request-body.js';
 
 /** Where a vendor is, how it knows us, and how long each part of a call may take. */
@@ -13,6 +15,8 @@ export interface UpstreamSettings {
   readonly project?: string | undefined;
   /** Sent along with every call, such as a key that is no bearer token. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** By which it is reached. */
+  readonly proxy?: ProviderProxyConfig | undefined;
   readonly connectTimeoutMs: number;
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
@@ -46,13 +50,13 @@ export interface UpstreamAnswer {
 
 /** One server that the operator configured, so it is trusted with the key and reached without the rules of egress. */
 export class Upstream {
-  private readonly agent: Agent;
+  private readonly agent: Dispatcher;
   private readonly base: string;
 
   constructor(private readonly settings: UpstreamSettings) {
     this.base = settings.baseUrl.replace(/\/+$/, '');
-    this.agent = new Agent({
-      connect: { timeout: settings.connectTimeoutMs },
+    this.agent = providerAgent(settings.proxy, {
+      connectTimeoutMs: settings.connectTimeoutMs,
       headersTimeout: settings.firstByteTimeoutMs,
       bodyTimeout: settings.idleTimeoutMs,
       // A connection of its own for each call: one that was kept may be closed by the server just as a paid request

@@ -20,13 +20,14 @@ export const OPENAI = {
     accepts: BASE_VALUES,
     maxN: () => 10,
     load: async () => {
-      const [{ OpenAiProvider }, { openAiSettings }, { OpenAiConfig }] = await Promise.all([
+      const [{ OpenAiProvider }, { openAiSettings }, { OpenAiConfig }, { ProviderProxyConfig }] = await Promise.all([
         import('./openai-provider.js'),
         import('./openai-settings.js'),
         import('./openai.config.js'),
+        import('../http/proxy.config.js'),
       ]);
       return (entry, key, { settings, fetcher }) =>
-        new OpenAiProvider(openAiSettings(entry, key, settings(OpenAiConfig)), fetcher);
+        new OpenAiProvider(openAiSettings(entry, key, settings(OpenAiConfig), settings(ProviderProxyConfig)), fetcher);
     },
   },
 } as const satisfies Record<string, ProviderDescriptor>;

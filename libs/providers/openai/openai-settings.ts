@@ -1,3 +1,4 @@
+import type { ProviderProxyConfig } from '../http/proxy.config.js';
 import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
 import type { OpenAiConfig } from './openai.config.js';
 import type { OpenAiSettings } from './openai-provider.js';
@@ -47,6 +48,7 @@ export function openAiSettings(
   entry: ProviderEntry,
   key: ProviderKey | undefined,
   config: OpenAiConfig,
+  proxy?: ProviderProxyConfig,
 ): OpenAiSettings {
   const options = checked(entry.options);
   // The account that the settings name is one of that server alone.
@@ -61,6 +63,7 @@ export function openAiSettings(
     stream: options.stream ?? config.stream,
     responseFormat: options.response_format ?? config.responseFormat,
     interrupted: entry.interrupted,
+    proxy,
     connectTimeoutMs: options.connect_timeout_ms ?? config.connectTimeoutMs,
     firstByteTimeoutMs: options.first_byte_timeout_ms ?? config.firstByteTimeoutMs,
     idleTimeoutMs: options.idle_timeout_ms ?? config.idleTimeoutMs,

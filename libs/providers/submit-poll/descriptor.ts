@@ -11,8 +11,11 @@ const takes: SupportedOptions = {
 };
 
 async function load(): Promise<MakeAdapter> {
-  const { submitPollProvider } = await import('./from-entry.js');
-  return (entry, key, { fetcher }) => submitPollProvider(entry, key, fetcher);
+  const [{ submitPollProvider }, { ProviderProxyConfig }] = await Promise.all([
+    import('./from-entry.js'),
+    import('../http/proxy.config.js'),
+  ]);
+  return (entry, key, { settings, fetcher }) => submitPollProvider(entry, key, fetcher, settings(ProviderProxyConfig));
 }
 
 /** Vendors that take a job and are asked for its result. */

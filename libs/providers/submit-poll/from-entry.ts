@@ -1,3 +1,4 @@
+import type { ProviderProxyConfig } from '../http/proxy.config.js';
 import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
 import type { ImageFetcher } from '../provider-descriptor.js';
 import { ProviderOptionsError, readOptions } from '../provider-options.js';
@@ -30,6 +31,7 @@ export function submitPollProvider(
   entry: ProviderEntry,
   key: ProviderKey | undefined,
   fetcher: ImageFetcher,
+  proxy?: ProviderProxyConfig,
 ): SubmitPollProvider {
   const { accepts, upload_url: uploadUrl, timeout_ms: timeoutMs = TIMEOUT_MS } = readOptions<Options>(entry, OPTIONS);
   const { name, type, baseUrl, free, interrupted } = entry;
@@ -48,6 +50,7 @@ export function submitPollProvider(
     uploadUrl,
     apiKey: key.secret,
     baseUrl,
+    proxy,
     connectTimeoutMs: Math.min(CONNECT_TIMEOUT_MS, timeoutMs),
     firstByteTimeoutMs: timeoutMs,
     idleTimeoutMs: timeoutMs,

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '#billing/billing.module.js';
 import { OpenAiChat } from '#providers/chat/openai-chat.js';
+import { ProviderProxyConfig } from '#providers/http/proxy.config.js';
 import { SandboxChat } from '#providers/sandbox-chat/sandbox-chat.js';
 import { obeysDirectives, SandboxConfig } from '#providers/sandbox/sandbox.config.js';
 import { RoutingModule } from '#routing/routing.module.js';
@@ -22,8 +23,8 @@ import { PassChat } from './pass-chat.js';
 
 const openai = {
   provide: OpenAiChat,
-  inject: [ChatConfig],
-  useFactory: ({ connectMs }: ChatConfig) => new OpenAiChat(connectMs),
+  inject: [ChatConfig, ProviderProxyConfig],
+  useFactory: ({ connectMs }: ChatConfig, proxy: ProviderProxyConfig) => new OpenAiChat(connectMs, proxy),
 };
 const sandbox = {
   provide: SandboxChat,
