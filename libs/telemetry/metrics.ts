@@ -44,6 +44,12 @@ export class Metrics {
     'Actual time of completed tasks, divided by the time estimated when they were accepted.',
     { labels: ['model'], buckets: RATIO_BUCKETS },
   );
+  /** `direction`: late, or early. */
+  readonly startError = this.histogram(
+    'task_start_error_seconds',
+    'Difference between the estimated and the actual time of the first start.',
+    { labels: ['model', 'direction'], buckets: TASK_BUCKETS },
+  );
   /** `outcome`: ok, the code of the error, or aborted (cancelled, past its deadline, taken away, stopping). */
   readonly providerStarts = this.counter('provider_starts_total', 'Calls to providers by how they ended.', [
     'provider',

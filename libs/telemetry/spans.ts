@@ -86,6 +86,9 @@ const NO_SPAN: OpenSpan = { traceparent: undefined, set: () => undefined, fail: 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER };
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 const MAX_TEXT = 128;
+const NAMES: ReadonlyMap<string, string> = new Map(Object.entries(ATTRIBUTES));
+/** What is neither an id, a code, a name of the catalog nor a route is looked at more closely. */
+const SUSPECT = /sk-|whsec_|[^\w.:/ -]|.{65}/;
 
 const open = new Map<string, Span>();
 let tracing: Tracing | undefined;
@@ -189,9 +192,8 @@ class TracedSpan implements OpenSpan {
     this.span.setStatus({ code: SpanStatusCode.ERROR });
   }
 
-  end(fields: SpanFields = {}): void {
-    if (!this.span.isRecording() && this.about === undefined) return;
-    this.set(fields);
+  end(fields?: SpanFields): void {
+    if (fields !== undefined) this.set(fields);
     this.span.end();
     // A later span may be about the same by now.
     if (this.about !== undefined && open.get(this.about) === this.span) open.delete(this.about);
@@ -214,10 +216,10 @@ function parse(traceparent: string | undefined): SpanContext | undefined {
 
 function attributesOf(fields: SpanFields): Attributes {
   const attributes: Attributes = {};
-  for (const [field, attribute] of Object.entries(ATTRIBUTES)) {
-    const value = fields[field as keyof SpanFields];
-    if (value === undefined) continue;
-    attributes[attribute] = typeof value === 'string' ? redact(value.slice(0, MAX_TEXT)) : value;
+  for (const [field, value] of Object.entries(fields)) {
+    const attribute = NAMES.get(field);
+    if (attribute === undefined || value === undefined) continue;
+    attributes[attribute] = typeof value === 'string' && SUSPECT.test(value) ? redact(value.slice(0, MAX_TEXT)) : value;
   }
   return attributes;
 }

@@ -61,6 +61,16 @@ export class TracingConfig {
   @Max(1)
   readonly samplerArg: number = 1;
 
+  @Setting(
+    'OTEL_BSP_SCHEDULE_DELAY',
+    'How long spans are gathered before they are sent; a killed process loses these.',
+    {
+      unit: 'ms',
+    },
+  )
+  @Within(100, 60_000)
+  readonly scheduleDelayMs: number = 5_000;
+
   @Setting('OTEL_BSP_MAX_QUEUE_SIZE', 'Spans a process holds until they are sent; more are dropped.')
   @IsInt()
   @Within(512, 65_536)

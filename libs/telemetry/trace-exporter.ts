@@ -20,8 +20,6 @@ import { chosenIds } from './spans.js';
 import type { TracingConfig } from './telemetry.config.js';
 import { VERSION } from './version.js';
 
-/** How long a span waits for others that are sent with it: what a killed process takes along. */
-const GATHER_MS = 1_000;
 const BATCH = 512;
 const SAY_EVERY_MS = 60_000;
 
@@ -68,7 +66,7 @@ export function createTracer(
         exporter: counted(exporter, count),
         maxQueueSize: config.maxQueueSize,
         maxExportBatchSize: BATCH,
-        scheduledDelayMillis: GATHER_MS,
+        scheduledDelayMillis: config.scheduleDelayMs,
         exportTimeoutMillis: config.timeoutMs,
       }),
     ],

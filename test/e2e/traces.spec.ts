@@ -22,6 +22,7 @@ describe('traces', () => {
     otlp = await startOtlpReceiver();
     web = await startWebhookPlatform({
       OTEL_EXPORTER_OTLP_ENDPOINT: otlp.url,
+      OTEL_BSP_SCHEDULE_DELAY: '500',
       LEASE_MS: '2000',
       WORKER_CONCURRENCY: '50',
     });

@@ -111,6 +111,14 @@ describe('the OpenAI adapter', () => {
     expect(sentJson()).toEqual({ model: 'gpt-image-2', prompt: 'a lighthouse at night', n: 1, size: '1536x864' });
   });
 
+  it('sends the traceparent that it is given, and else none', async () => {
+    await generate(image(png));
+    expect(lastCall().headers).not.toHaveProperty('traceparent');
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    await generate(image(png), {}, {}, contextOf({ traceparent }));
+    expect(lastCall().headers).toMatchObject({ traceparent });
+  });
+
   it('sends every option that a caller can choose', async () => {
     const options = { quality: 'high', background: 'opaque', moderation: 'low', user: 'u-1', outputCompression: 40 };
     const { warnings, sentSize } = await generate(

@@ -5,9 +5,15 @@ import type { ClaimedTask } from '#tasks/task-transitions.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { ServiceReport } from './service-report.js';
 
+/** Share of the latest task in what is usual. */
+const LATEST = 0.2;
+
 /** Measures tasks on their way through a worker; times are the database's, carried on by our own clock. */
 @Injectable()
 export class TaskMeter {
+  /** How long tasks of a kind take here, in ms, the latest counting most: what an estimate adds to the wait. */
+  private readonly usualMs = new Map<string, number>();
+
   constructor(
     private readonly metrics: Metrics,
     private readonly report: ServiceReport,
@@ -15,7 +21,12 @@ export class TaskMeter {
 
   claimed({ task, attempt }: ClaimedTask): void {
     if (attempt > 1 || task.underway === null) return;
-    this.metrics.taskWait.observe({ model: task.model, tier: tierOf(task.options) }, task.underway.ageMs / 1_000);
+    const { model, estimatedMs, underway } = task;
+    this.metrics.taskWait.observe({ model, tier: tierOf(task.options) }, underway.ageMs / 1_000);
+    const usualMs = this.usualMs.get(serviceKind(kindOf(task)));
+    if (estimatedMs === null || usualMs === undefined) return;
+    const error = (underway.ageMs - Math.max(0, estimatedMs - usualMs)) / 1_000;
+    this.metrics.startError.observe({ model, direction: error > 0 ? 'late' : 'early' }, Math.abs(error));
   }
 
   completed({ task, claimedAt }: ClaimedTask, provider: string, images: number): void {
@@ -25,6 +36,8 @@ export class TaskMeter {
     const [tier, sinceClaim] = [tierOf(task.options), performance.now() - claimedAt];
     const serviceMs = (underway.runningMs ?? 0) + sinceClaim;
     this.metrics.taskService.observe({ model, tier, provider }, serviceMs / 1_000);
+    const kind = serviceKind(kindOf(task));
+    this.usualMs.set(kind, (this.usualMs.get(kind) ?? serviceMs) * (1 - LATEST) + serviceMs * LATEST);
     this.report.add({ kind: serviceKind(kindOf(task), provider), ms: serviceMs });
     if (estimatedMs === null) return;
     this.metrics.estimateRatio.observe({ model }, (underway.ageMs + sinceClaim) / Math.max(1, estimatedMs));
