@@ -9,14 +9,18 @@ export const TINY_PNG = Buffer.from(
 
 /**
  * A provider that takes no time, so that what is left of a call is what Darkroom adds; or always the same, LATENCY_MS.
- * Answers sizes `auto` only.
+ * Answers sizes `auto` only. A prompt of `[[park]]` parks its task once.
  */
 const LATENCY_MS = Number(process.env.LATENCY_MS ?? 0);
 export const instantProvider = {
   name: 'instant',
   free: true,
   interrupted: 'retry',
-  async generate({ width }) {
+  async generate({ width, prompt }, { idempotencyKey, resumeJobId, onAccepted }) {
+    if (prompt === '[[park]]' && resumeJobId === undefined) {
+      await onAccepted(`instant-${idempotencyKey}`);
+      return { pending: { checkAfterMs: 100 } };
+    }
     if (width !== undefined) throw new Error('the instant provider has one picture: ask for size auto');
     await (LATENCY_MS > 0 ? delay(LATENCY_MS) : setImmediate());
     return { images: [Readable.from([TINY_PNG])], warnings: [] };

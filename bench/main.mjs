@@ -19,6 +19,7 @@ const NAMES = [
   'worker-memory',
   'picture-part',
   'start-up',
+  'traces',
 ];
 
 const { values: flags, positionals } = parseArgs({

@@ -1,0 +1,134 @@
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { inTurns, medianOf, milliseconds, rate } from '../figures.mjs';
+import { generation } from '../requests.mjs';
+import { cpuDuring, cpuPerCall } from '../usage.mjs';
+
+/** What traces may add to the processor time of API and worker. */
+const GOAL = 0.03;
+const TASKS = 1_000;
+const CALLERS = 32;
+const SETTINGS = { WORKER_CONCURRENCY: '10', LEASE_MS: '2000', SWEEP_INTERVAL_MS: '500' };
+
+export const title = 'Traces: what they cost, and whether they hold together';
+
+/**
+ * 1,000 tasks in turns by processes with traces and without, on the same services; then 1,000 more with traces, of which
+ * a fifth is parked once, and whose worker is killed half-way. The provider takes no time, so nothing hides the cost.
+ */
+export async function measure({ stage, load, quick }) {
+  const receiver = await startReceiver();
+  const sides = [await startSide(stage, 'without'), await startSide(stage, 'with', receiver.url)];
+  const run = (side) =>
+    cpuDuring(side.pids, async () => {
+      const since = performance.now();
+      await submit(stage, load, side.port, [{}]);
+      return { calls: TASKS, jobsPerSecond: (TASKS / (performance.now() - since)) * 1_000 };
+    });
+  // Until the code of both is compiled as well as it will be.
+  await inTurns(sides, 3, run);
+  const results = await inTurns(sides, quick ? 3 : 9, run);
+  const [plain, traced] = sides.map((side) => results.get(side));
+  const cost = ['api', 'worker'].map((name) => [cpuPerCall(plain, name), cpuPerCall(traced, name)]);
+  const [before, after] = [0, 1].map((side) => cost.reduce((sum, pair) => sum + pair[side], 0));
+  await stage.stop(...sides[0].processes);
+  const whole = await throughTrouble(stage, load, sides[1], receiver);
+  await receiver.close();
+  const added = after / before - 1;
+  return {
+    columns: ['side', 'tasks', 'API cpu', 'worker cpu', 'both'],
+    rows: sides.map((side, index) => [
+      side.name,
+      rate(medianOf(results.get(side), 'jobsPerSecond')),
+      ...cost.map((pair) => milliseconds(pair[index])),
+      milliseconds([before, after][index]),
+    ]),
+    goals: [
+      { text: 'processor time that traces add, at most 3.0 %', value: percents(added), met: added <= GOAL },
+      {
+        text: `of ${TASKS} tasks with parking and a killed worker, all are one trace each`,
+        value: `${whole.single} (${whole.attempts} attempts, ${whole.links} links, ${whole.complete} with their last span)`,
+        met: whole.single === TASKS,
+      },
+    ],
+    raw: { cost, whole, ...Object.fromEntries(sides.map((side) => [side.name, results.get(side)])) },
+  };
+}
+
+const percents = (share) => `${(share * 100).toFixed(1)} %`;
+
+/** An API and a worker of their own prefix in Redis, so that the sides do not take each other's tasks. */
+async function startSide(stage, name, endpoint) {
+  const traced = endpoint === undefined ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint };
+  const settings = { ...SETTINGS, ...traced, REDIS_PREFIX: `{${name}}` };
+  const [api, worker] = [await stage.startApi(settings), await stage.startWorker({ settings })];
+  return { name, settings, port: api.port, pids: { api: api.pid, worker: worker.pid }, processes: [api, worker] };
+}
+
+async function submit(stage, load, port, kinds, total = TASKS) {
+  const requests = kinds.map((fields) => generation(stage.apiKey, { asynchronous: true, ...fields }));
+  await load.run({ port, requests, connections: CALLERS, total, status: 202, timeoutMs: 60_000 });
+  await stage.untilIdle(stage.pool, 'tasks');
+}
+
+async function throughTrouble(stage, load, side, receiver) {
+  const [api, worker] = side.processes;
+  const { rows } = await stage.pool.query('SELECT now() AS since');
+  const { since } = rows[0];
+  const submitted = submit(stage, load, side.port, [{ prompt: '[[park]]' }, {}, {}, {}, {}]);
+  const finished = 'SELECT count(*)::int AS count FROM tasks WHERE finished_at IS NOT NULL AND created_at >= $1';
+  while ((await stage.pool.query(finished, [since])).rows[0].count < TASKS / 2);
+  worker.child.kill('SIGKILL');
+  const second = await stage.startWorker({ settings: side.settings });
+  await submitted;
+  await stage.stop(api, second, worker);
+  const tasks = await stage.pool.query('SELECT id, trace_parent FROM tasks WHERE created_at >= $1', [since]);
+  return judge(tasks.rows, receiver.spans());
+}
+
+/** Every span of a task must be in the trace that its row names. */
+function judge(tasks, spans) {
+  const byTask = new Map(tasks.map(({ id }) => [id, []]));
+  for (const span of spans) byTask.get(span.task)?.push(span);
+  const found = { single: 0, attempts: 0, links: 0, complete: 0 };
+  for (const { id, trace_parent: parent } of tasks) {
+    const [, traceId] = parent.split('-');
+    const own = byTask.get(id);
+    const attempts = own.filter(({ name }) => name === 'task.attempt');
+    if (own.length > 0 && own.every((span) => span.traceId === traceId)) found.single++;
+    if (attempts.some(({ outcome }) => outcome === 'completed')) found.complete++;
+    found.attempts += attempts.length;
+    found.links += attempts.filter(({ links }) => links === 1).length;
+  }
+  return found;
+}
+
+/** Keeps what it gets as text, and reads it when all is over. */
+async function startReceiver() {
+  const bodies = [];
+  const server = createServer((request, response) => {
+    text(request).then((body) => {
+      bodies.push(body);
+      response.end('{}');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    spans: () =>
+      bodies.flatMap((body) => JSON.parse(body).resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(spansOf))),
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function spansOf({ spans }) {
+  return spans.map(({ name, traceId, attributes, links = [] }) => {
+    const value = (key) => attributes.find((attribute) => attribute.key === key)?.value.stringValue;
+    return { name, traceId, links: links.length, task: value('darkroom.task.id'), outcome: value('darkroom.outcome') };
+  });
+}
