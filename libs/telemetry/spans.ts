@@ -88,7 +88,7 @@ const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-
 const MAX_TEXT = 128;
 const NAMES: ReadonlyMap<string, string> = new Map(Object.entries(ATTRIBUTES));
 /** What is neither an id, a code, a name of the catalog nor a route is looked at more closely. */
-const SUSPECT = /sk-|whsec_|[^\w.:/ -]|.{65}/;
+const SUSPECT = /sk-|whsec_|[^\w.:/ -]/;
 
 const open = new Map<string, Span>();
 let tracing: Tracing | undefined;
@@ -219,9 +219,13 @@ function attributesOf(fields: SpanFields): Attributes {
   for (const [field, value] of Object.entries(fields)) {
     const attribute = NAMES.get(field);
     if (attribute === undefined || value === undefined) continue;
-    attributes[attribute] = typeof value === 'string' && SUSPECT.test(value) ? redact(value.slice(0, MAX_TEXT)) : value;
+    attributes[attribute] = typeof value === 'string' ? harmless(value) : value;
   }
   return attributes;
+}
+
+function harmless(text: string): string {
+  return text.length > 64 || SUSPECT.test(text) ? redact(text.slice(0, MAX_TEXT)) : text;
 }
 
 const CODE = /^[A-Za-z0-9_]{1,64}$/;
