@@ -32,5 +32,5 @@ export default {
     '@nestjs/schematics',
   ],
   // Of the operating system.
-  ignoreBinaries: ['setpriv', 'mount', 'umount', 'perl', 'promtool'],
+  ignoreBinaries: ['setpriv', 'mount', 'umount', 'perl', 'podman', 'promtool'],
 };

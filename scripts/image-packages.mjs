@@ -11,13 +11,13 @@ export const LEFT_OUTSIDE = ['sharp', '@node-rs/argon2', 'dejavu-fonts-ttf', 'sw
 const UNREAD = /\.(map|d\.[cm]?ts|md)$|\/status\.txt$/;
 const ROOT = join(import.meta.dirname, '..');
 
-/** The folders of these packages and of all they depend on, below `root`, as package-lock.json has them. */
-export function foldersOf(names, packages, root = ROOT) {
+/** The folders of these packages and of all they depend on, as package-lock.json has them. */
+function foldersOf(names, packages) {
   const found = new Set();
   const visit = (name, from) => {
     const folder = folderOf(name, from, packages);
     // Optional packages are for one kind of machine each; npm installs those that fit.
-    if (folder === undefined || found.has(folder) || !existsSync(join(root, folder))) return;
+    if (folder === undefined || found.has(folder) || !existsSync(join(ROOT, folder))) return;
     found.add(folder);
     const { dependencies, optionalDependencies } = packages[folder];
     for (const needed of Object.keys({ ...dependencies, ...optionalDependencies })) visit(needed, folder);

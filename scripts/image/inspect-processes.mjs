@@ -1,0 +1,39 @@
+// What the kernel knows of the processes in a container.
+import { readFileSync, readlinkSync } from 'node:fs';
+
+/** What of a service's hardening the kernel does not hold its processes to, as ends of a sentence. */
+export async function hardeningProblems(pids, service) {
+  const node = nodeOf(pids);
+  const status = statusOf(node);
+  const root = /^\S+ \S+ \S+ \S+ \/ (\S+)/m.exec(readFileSync(`/proc/${node}/mountinfo`, 'utf8'))?.[1] ?? '';
+  const preload = service.environment.LD_PRELOAD;
+  const checks = [
+    [status('Uid').split(/\s+/)[0] === '1000', 'does not run as user 1000'],
+    [/^0+$/.test(status('CapEff')) && /^0+$/.test(status('CapBnd')), 'has capabilities'],
+    [status('NoNewPrivs') === '1', 'may gain privileges'],
+    [root.split(',').includes('ro'), 'can write to its root'],
+    [pids.length <= 2, 'does not run right below the init: something between would keep signals from it'],
+    [
+      preload === undefined || readFileSync(`/proc/${node}/maps`, 'utf8').includes('libjemalloc'),
+      'has not loaded jemalloc',
+    ],
+  ];
+  return checks.filter(([holds]) => !holds).map(([, problem]) => problem);
+}
+
+/** The memory of the program, for people. */
+export function figuresOf(pids) {
+  const kilobytes = Number.parseInt(statusOf(nodeOf(pids))('VmRSS'), 10);
+  return `${Math.round(kilobytes / 1_000)} MB RSS`;
+}
+
+function nodeOf(pids) {
+  const found = pids.find((pid) => readlinkSync(`/proc/${pid}/exe`).endsWith('/node'));
+  if (found === undefined) throw new Error('no Node runs in the container');
+  return found;
+}
+
+function statusOf(pid) {
+  const text = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return (name) => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(text)?.[1].trim() ?? '';
+}
