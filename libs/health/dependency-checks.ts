@@ -12,6 +12,9 @@ import { requireMigrations } from './migrations.js';
 const CHECK_TIMEOUT_MS = 5_000;
 /** A first failure is looked at again after so many ms: one may be a moment without a free connection. */
 const SECOND_LOOK_MS = 1_000;
+/** At first a connection may not be made yet: for so many ms a failure does not count, and is looked at again soon. */
+const START_MS = 5_000;
+const START_LOOK_MS = 50;
 
 /** What every process depends on. Anyone may read these words, so they are never an error's. */
 export const DEPENDENCIES = ['database', 'migrations', 'queue', 'storage'] as const;
@@ -37,6 +40,7 @@ export class DependencyChecks implements OnModuleInit, OnModuleDestroy {
   private readonly found = new Map<Dependency, Finding>();
   /** Which checks failed the last time, whether that counts already or not. */
   private readonly failed = new Set<Dependency>();
+  private startUntil = 0;
 
   constructor(
     private readonly prisma: PrismaService,
@@ -48,6 +52,7 @@ export class DependencyChecks implements OnModuleInit, OnModuleDestroy {
 
   onModuleInit(): void {
     const { checkIntervalMs, storeCheckIntervalMs } = this.config;
+    this.startUntil = performance.now() + START_MS;
     void this.watch('database', () => this.checkDatabase(), checkIntervalMs);
     void this.watch('queue', () => this.check('queue', this.queue.check()), checkIntervalMs);
     void this.watch('storage', () => this.check('storage', this.store.check()), storeCheckIntervalMs);
@@ -74,14 +79,20 @@ export class DependencyChecks implements OnModuleInit, OnModuleDestroy {
 
   private pauseAfter(dependency: Dependency, intervalMs: number): number {
     if (!this.failed.has(dependency)) return intervalMs;
-    const counts = this.of(dependency).state === 'failing';
-    return Math.min(intervalMs, counts ? this.config.checkIntervalMs : SECOND_LOOK_MS);
+    const { state } = this.of(dependency);
+    if (state === 'unknown') return START_LOOK_MS;
+    return Math.min(intervalMs, state === 'failing' ? this.config.checkIntervalMs : SECOND_LOOK_MS);
   }
 
   /** Without a database, nothing new is known of its migrations. */
   private async checkDatabase(): Promise<void> {
     await this.check('database', this.prisma.ping());
     if (!this.failed.has('database')) await this.check('migrations', requireMigrations(this.prisma.pool));
+  }
+
+  /** Missing migrations were looked for over a connection that works. */
+  private countsAtStart(dependency: Dependency): boolean {
+    return dependency === 'migrations' || performance.now() > this.startUntil;
   }
 
   private async check(dependency: Dependency, check: Promise<void>): Promise<void> {
@@ -91,10 +102,10 @@ export class DependencyChecks implements OnModuleInit, OnModuleDestroy {
     );
     if (this.stopping.signal.aborted) return;
     const before = this.of(dependency);
-    const isSecond = this.failed.has(dependency) || before.state === 'unknown';
+    const counts = before.state === 'unknown' ? this.countsAtStart(dependency) : this.failed.has(dependency);
     if (error === undefined) this.failed.delete(dependency);
     else this.failed.add(dependency);
-    const state = error === undefined ? 'ok' : isSecond ? 'failing' : before.state;
+    const state = error === undefined ? 'ok' : counts ? 'failing' : before.state;
     const now = new Date();
     this.found.set(dependency, { state, since: state === before.state ? before.since : now, checkedAt: now });
     if (state === before.state) return;

@@ -46,7 +46,7 @@ export async function startApi(settings: Settings): Promise<TestProcess> {
 
 /** Starts a worker and waits for its /readyz; `settings` is its whole environment beside PATH. */
 export async function startWorker(settings: Settings): Promise<TestProcess> {
-  const port = await freePort();
+  const port = Number(settings['WORKER_HEALTH_PORT'] ?? (await freePort()));
   return await start('worker', port, { ...settings, WORKER_HEALTH_PORT: String(port) });
 }
 

@@ -1,4 +1,4 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MigrationError } from '#database/migrate.js';
 import { PrismaService } from '#database/prisma.service.js';
@@ -9,16 +9,16 @@ const LOOK_MS = 1_000;
 
 /**
  * A worker that is started before its migrations takes no job until they are applied: on the old tables it could buy an
- * image and fail to keep it. Nest takes jobs only after this. A database that is away is no reason to wait: jobs come again.
+ * image and fail to keep it. A database that is away is no reason to wait: jobs come again.
  */
 @Injectable()
-export class AwaitMigrations implements OnModuleInit {
+export class AwaitMigrations {
   constructor(
     private readonly prisma: PrismaService,
     private readonly logger: Logger,
   ) {}
 
-  async onModuleInit(): Promise<void> {
+  async untilApplied(): Promise<void> {
     for (let told = false; ; told = true) {
       const error = await requireMigrations(this.prisma.pool).catch((reason: unknown) => reason);
       if (!(error instanceof MigrationError)) return;

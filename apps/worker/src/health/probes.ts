@@ -2,6 +2,7 @@ import { Injectable, type OnApplicationShutdown, type OnModuleDestroy, type OnMo
 import type { Server } from 'node:http';
 import { Readiness } from '#health/readiness.js';
 import { WorkerConfig } from '../worker.config.js';
+import { AwaitMigrations } from './await-migrations.js';
 import { close, createHealthServer, listen } from './health-server.js';
 
 /** `/healthz` and `/readyz` of a worker, on the port that the settings name, if they name one. */
@@ -13,12 +14,14 @@ export class Probes implements OnModuleInit, OnModuleDestroy, OnApplicationShutd
   constructor(
     private readonly readiness: Readiness,
     private readonly config: WorkerConfig,
+    private readonly migrations: AwaitMigrations,
   ) {}
 
-  /** Before jobs are taken: a worker that waits for migrations is alive. */
+  /** Nest takes jobs after this, at the bootstrap: a worker that waits for its migrations answers probes already. */
   async onModuleInit(): Promise<void> {
     const { healthPort, healthHost } = this.config;
     if (healthPort > 0) await listen(this.server, healthPort, healthHost);
+    await this.migrations.untilApplied();
   }
 
   onModuleDestroy(): void {
