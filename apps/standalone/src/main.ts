@@ -59,6 +59,10 @@ async function run(command: string, args: readonly string[]): Promise<number> {
       const { objects } = await import('./objects.js');
       return (await objects(args, process.env, say)) === 0 ? 0 : 1;
     }
+    case 'restored': {
+      const { restored } = await import('./restored.js');
+      return (await restored(args, process.env, say)) === 0 ? 0 : 1;
+    }
     case 'migrate': {
       const { migrateDatabase } = await import('./migrate-database.js');
       await migrateDatabase(process.env, say);
@@ -67,7 +71,7 @@ async function run(command: string, args: readonly string[]): Promise<number> {
     default:
       process.stderr.write(
         `${command === '' ? 'Say which command' : `There is no command "${command}"`}; there are api, worker, start, ` +
-          'doctor, keys, admin, webhooks, providers, objects, migrate and bucket.\n',
+          'doctor, keys, admin, webhooks, providers, objects, restored, migrate and bucket.\n',
       );
       return 1;
   }

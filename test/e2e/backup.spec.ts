@@ -1,0 +1,144 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { migrate } from '#database/migrate.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { objects } from '../../apps/standalone/src/objects.js';
+import { restored } from '../../apps/standalone/src/restored.js';
+import { createKey } from '../support/access.js';
+import { findDebianPostgres, startDebianPostgres, type DebianPostgres } from '../support/debian-postgres.js';
+import { startApi, startWorker, type TestProcess } from '../support/processes.js';
+import { createTestRedis } from '../support/redis.js';
+
+const SECRET_KEY = 'backup-'.padEnd(40, 'x');
+const programs = await findDebianPostgres();
+if (programs === undefined) {
+  if (process.env['CI'] !== undefined)
+    throw new Error('Install the Debian package postgresql: this needs its pg_dump.');
+  console.warn('Without the Debian package postgresql, which has pg_dump, backups are not tested.');
+}
+
+/** The steps of docs/backup.md, while work goes on. */
+(programs === undefined ? describe.skip : describe)('a backup that is made under load', () => {
+  let server: DebianPostgres;
+  let folder: string;
+  const pools: pg.Pool[] = [];
+  const clean: (() => Promise<void>)[] = [];
+  beforeAll(async () => {
+    server = await startDebianPostgres(programs ?? '');
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-backup-'));
+  }, 120_000);
+  afterAll(async () => {
+    for (const pool of pools) await pool.end();
+    for (const step of clean) await step();
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** The settings of processes on a database, and on a Redis in which nothing is. */
+  function place(database: string) {
+    const redis = createTestRedis();
+    clean.push(() => redis.clean());
+    const pool = new pg.Pool({ connectionString: server.url(database), max: 2 });
+    pool.on('error', () => undefined);
+    pools.push(pool);
+    const settings = {
+      ...{ DATABASE_URL: server.url(database), REDIS_URL: redis.url, REDIS_PREFIX: redis.prefix },
+      ...{ DATA_DIR: join(folder, database), SECRET_KEY, RATE_SUBMITS_PER_MINUTE: '0', MAX_TASKS_IN_FLIGHT: '0' },
+    };
+    return { pool, settings };
+  }
+
+  it('loses nothing that had ended before it, and nothing that had not is bought again', async () => {
+    await server.run('createdb', 'before');
+    await migrate(server.url('before'), 'prisma/migrations');
+    const source = place('before');
+    const { key } = await createKey(source.pool, SECRET_KEY, { name: 'backup' });
+    const [api, worker] = await Promise.all([startApi(source.settings), startWorker(source.settings)]);
+    const submit = (at: TestProcess, prompt: string): Promise<Response> =>
+      fetch(`${at.url}/v1/images/generations/async`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'gpt-image-2', prompt, size: '1:1' }),
+      });
+    const count = async (pool: pg.Pool, where: string): Promise<number> =>
+      (await pool.query<{ count: number }>(`SELECT count(*)::int AS count FROM tasks WHERE ${where}`)).rows[0]?.count ??
+      0;
+    // Work that never ends while the backup is made, beside work that goes on ending.
+    for (let n = 0; n < 3; n++) expect((await submit(api, `slow ${n} [[latency=600s]]`)).status).toBe(202);
+    let loaded = true;
+    const load = (async () => {
+      for (let n = 0; loaded; n++) {
+        await submit(api, `image ${n}`);
+        const most = n - 5;
+        await waitUntil(async () => !loaded || (await count(source.pool, `finished_at IS NOT NULL`)) >= most, {
+          timeoutMs: 60_000,
+        });
+      }
+    })();
+    const enough = async (): Promise<boolean> =>
+      (await count(source.pool, `status = 'completed'`)) >= 5 && (await count(source.pool, 'provider_call_open')) >= 3;
+    expect(await waitUntil(enough, { timeoutMs: 60_000 })).toBe(true);
+    const done = await source.pool.query<{ id: string }>(`SELECT id FROM tasks WHERE status = 'completed' ORDER BY id`);
+    const file = join('/tmp', `darkroom-backup-${process.pid}.dump`);
+    clean.push(() => rm(file, { force: true }));
+    await server.run('pg_dump', '--format=custom', `--file=${file}`, 'before');
+    const after = done.rows.length;
+    await waitUntil(async () => (await count(source.pool, `status = 'completed'`)) > after + 2, { timeoutMs: 60_000 });
+    // After the dump, so that everything that its rows name is there.
+    await cp(source.settings.DATA_DIR, join(folder, 'after'), { recursive: true });
+    loaded = false;
+    await load;
+    api.kill('SIGKILL');
+    worker.kill('SIGKILL');
+
+    await server.run('createdb', 'after');
+    await server.run('pg_restore', '--exit-on-error', '--no-owner', '--dbname=after', file);
+    const target = place('after');
+    const lines: string[] = [];
+    const say = (line: string): void => void lines.push(line);
+    expect(await restored([], target.settings, say)).toBe(0);
+    expect(lines[0]).toMatch(/^[1-9]\d* tasks had not ended/);
+    expect(lines.at(-1)).toBe('0 found, 0 repaired.');
+    const kept = await target.pool.query(
+      `SELECT id FROM tasks WHERE id = ANY($1) AND status = 'completed' ORDER BY id`,
+      [done.rows.map(({ id }) => id)],
+    );
+    expect(kept.rows).toEqual(done.rows);
+    const starts = async (): Promise<unknown> =>
+      (await target.pool.query('SELECT sum(provider_starts) AS starts FROM tasks')).rows[0];
+    const before = await starts();
+    expect(await count(target.pool, `status = 'pending'`)).toBe(0);
+
+    const [again, helper] = await Promise.all([startApi(target.settings), startWorker(target.settings)]);
+    const made = await fetch(`${again.url}/v1/tasks/${done.rows[0]?.id ?? ''}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(made.status).toBe(200);
+    const link = new URL(/"url":\["([^"]+)"/.exec(await made.text())?.[1] ?? '');
+    const image = await fetch(again.url + link.pathname + link.search);
+    expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/png']);
+    const fresh = await submit(again, 'after the restore');
+    const { id } = (await fresh.json()) as { id: string };
+    expect(
+      await waitUntil(() => count(target.pool, `id = '${id}' AND status = 'completed'`).then(Boolean), {
+        timeoutMs: 60_000,
+      }),
+    ).toBe(true);
+    // Whatever else was in flight has had its chance by now: only the new task was started.
+    expect(await starts()).toEqual({ starts: String(Number((before as { starts: string }).starts) + 1) });
+
+    // An image whose object was not copied: reported, repaired, and then no longer reported.
+    await target.pool.query(
+      `UPDATE tasks SET images = jsonb_set(images, '{0,key}', '"results/task_00000000000000000000000000-1.png"') WHERE id = $1`,
+      [id],
+    );
+    lines.length = 0;
+    expect(await objects([], target.settings, say)).toBeGreaterThan(0);
+    expect(lines[0]).toContain(`is missing (image of ${id})`);
+    expect(await objects(['--repair'], target.settings, say)).toBe(0);
+    expect(await objects([], target.settings, say)).toBe(0);
+    await Promise.all([again.stop(), helper.stop()]);
+  }, 300_000);
+});
