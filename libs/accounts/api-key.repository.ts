@@ -6,6 +6,7 @@ import type { ApiKey, Prisma } from '#database/generated/client.js';
 import { isUniqueViolation } from '#database/prisma-errors.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Transaction } from '#database/queryable.js';
+import { secretIdOf } from '#secrets/secret-id.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { lockAccount, touchKeys } from './accounts.sql.js';
 import {
@@ -69,7 +70,9 @@ export class ApiKeyRepository {
     const { row, created } = await findOrCreate(
       () => this.prisma.apiKey.findUnique({ where: { hash } }),
       () =>
-        this.prisma.apiKey.create({ data: newRow({ accountId: DEFAULT_ACCOUNT, name, prefix: prefixOf(key), hash }) }),
+        this.prisma.apiKey.create({
+          data: newRow({ accountId: DEFAULT_ACCOUNT, name, prefix: prefixOf(key), ...this.hashed(key) }),
+        }),
     );
     return { id: row.id, created, revoked: row.revokedAt !== null };
   }
@@ -96,7 +99,7 @@ export class ApiKeyRepository {
     const rows = await this.prisma.apiKey.findMany({ where: { hash: { in: hashes } }, include: { account: true } });
     const current = rows.find(({ hash }) => hashes[0] !== undefined && Buffer.compare(hash, hashes[0]) === 0);
     // The next look-up tries again.
-    if (current === undefined && rows.length > 0) await this.renewHash(key).catch(() => undefined);
+    if (rows.length > 0 && current?.secretId !== this.secretId) await this.renewHash(key).catch(() => undefined);
     return current ?? rows[0];
   }
 
@@ -178,10 +181,10 @@ export class ApiKeyRepository {
 
   /** Stores a key's hash under this SECRET_KEY, if it is under the one before it. */
   private async renewHash(key: string): Promise<void> {
-    const [hash, previous] = this.hashes(key);
-    if (hash === undefined || previous === undefined) return;
+    const hashed = this.hashed(key);
+    const isOutdated = { OR: [{ secretId: null }, { secretId: { not: this.secretId } }] };
     try {
-      await this.prisma.apiKey.updateMany({ where: { hash: previous }, data: { hash } });
+      await this.prisma.apiKey.updateMany({ where: { hash: { in: this.hashes(key) }, ...isOutdated }, data: hashed });
     } catch (error) {
       // It is known under this one as well, and stays so.
       if (!isUniqueViolation(error)) throw error;
@@ -205,8 +208,16 @@ export class ApiKeyRepository {
   ): Promise<MadeKey> {
     const key = newApiKey();
     const prefix = prefixOf(key);
-    const { id } = await transaction.apiKey.create({ data: newRow({ ...columns, prefix, hash: this.hash(key) }) });
+    const { id } = await transaction.apiKey.create({ data: newRow({ ...columns, prefix, ...this.hashed(key) }) });
     return { id, key, prefix };
+  }
+
+  private get secretId(): string {
+    return secretIdOf(this.secrets.secretKey);
+  }
+
+  private hashed(key: string): { hash: Uint8Array<ArrayBuffer>; secretId: string } {
+    return { hash: this.hash(key), secretId: this.secretId };
   }
 
   private hash(key: string): Uint8Array<ArrayBuffer> {

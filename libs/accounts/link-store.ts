@@ -5,7 +5,7 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { DEFAULT_ACCOUNT } from './api-keys.js';
 import { roleOf, type Role } from './person-rules.js';
 import type { Person } from './person-store.js';
-import { hashToken, newToken } from './tokens.js';
+import { newToken, tokenColumns } from './tokens.js';
 
 /** How long a link works. */
 export const LINK_HOURS = 24;
@@ -50,7 +50,7 @@ export class LinkStore {
       this.prisma.signInLink.create({
         data: {
           ...{ ...link, id: `link_${ulid()}`, role, createdAt: now },
-          tokenHash: hashToken(this.secrets.secretKey, 'link', token),
+          ...tokenColumns(this.secrets, 'link', token),
           expiresAt: new Date(now.getTime() + LINK_HOURS * 3_600_000),
         },
       }),

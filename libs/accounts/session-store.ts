@@ -3,7 +3,7 @@ import { ulid } from 'ulid';
 import { PrismaService } from '#database/prisma.service.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { roleOf, type Role } from './person-rules.js';
-import { hashToken, newToken, tokenHashes } from './tokens.js';
+import { newToken, tokenColumns, tokenHashes } from './tokens.js';
 
 /** A session ends this long after its last request, and this long after its sign-in, whichever is first. */
 export const IDLE_HOURS = 12;
@@ -47,12 +47,12 @@ export class SessionStore {
   async begin(personId: string, userAgent: string): Promise<{ id: string; token: string }> {
     const [id, token, now] = [`session_${ulid()}`, newToken(), new Date()];
     await this.prisma.$transaction([
-      this.prisma.session.deleteMany({ where: { personId, NOT: alive() } }),
+      this.prisma.session.deleteMany({ where: { personId, NOT: aliveSessions() } }),
       this.prisma.person.updateMany({ where: { id: personId }, data: { seenAt: now } }),
       this.prisma.session.create({
         data: {
           ...{ id, personId, createdAt: now, lastSeenAt: now },
-          tokenHash: hashToken(this.secrets.secretKey, 'session', token),
+          ...tokenColumns(this.secrets, 'session', token),
           userAgent: userAgent.replaceAll('\u0000', '').slice(0, MAX_USER_AGENT),
           expiresAt: new Date(now.getTime() + MAX_AGE_DAYS * 24 * HOUR_MS),
         },
@@ -65,7 +65,7 @@ export class SessionStore {
   async find(token: string): Promise<Session | undefined> {
     const row = await this.prisma.session.findFirst({
       where: {
-        ...alive(),
+        ...aliveSessions(),
         tokenHash: { in: tokenHashes(this.secrets, 'session', token) },
         person: { disabledAt: null, account: { disabledAt: null } },
       },
@@ -73,6 +73,7 @@ export class SessionStore {
     });
     if (row === null) return undefined;
     const { id, personId, lastSeenAt, person } = row;
+    await this.renewHash(token, row);
     if (Date.now() - lastSeenAt.getTime() > TOUCH_MS) await this.touch(id, personId);
     const { accountId, account, email, name, passwordHash, openidSubject } = person;
     return {
@@ -84,7 +85,7 @@ export class SessionStore {
   /** The sessions of a person that are alive, newest first. */
   async list(personId: string): Promise<SessionRow[]> {
     return await this.prisma.session.findMany({
-      where: { ...alive(), personId },
+      where: { ...aliveSessions(), personId },
       select: { id: true, userAgent: true, createdAt: true, lastSeenAt: true },
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
     });
@@ -94,6 +95,14 @@ export class SessionStore {
   async end(personId: string, id: string): Promise<boolean> {
     const { count } = await this.prisma.session.deleteMany({ where: { id, personId } });
     return count === 1;
+  }
+
+  /** A session that is used goes over to this SECRET_KEY, so that the one before it can go one day. */
+  private async renewHash(token: string, { id, secretId }: { id: string; secretId: string | null }): Promise<void> {
+    const columns = tokenColumns(this.secrets, 'session', token);
+    if (secretId === columns.secretId) return;
+    // It works as it is; the next request tries again.
+    await this.prisma.session.updateMany({ where: { id, secretId }, data: columns }).catch(() => undefined);
   }
 
   private async touch(id: string, personId: string): Promise<void> {
@@ -106,7 +115,7 @@ export class SessionStore {
 }
 
 /** Sessions that are not over. */
-function alive() {
+export function aliveSessions() {
   const now = Date.now();
   return { expiresAt: { gt: new Date(now) }, lastSeenAt: { gt: new Date(now - IDLE_HOURS * HOUR_MS) } };
 }

@@ -1,4 +1,5 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { secretIdOf } from '#secrets/secret-id.js';
 
 /** 256 random bits, for a cookie or a link. */
 export function newToken(): string {
@@ -17,6 +18,15 @@ type Purpose = 'session' | 'link';
 export function hashToken(secretKey: string, purpose: Purpose, token: string): Uint8Array<ArrayBuffer> {
   const pepper = Buffer.from(hkdfSync('sha256', secretKey, '', `console ${purpose}`, 32));
   return new Uint8Array(createHmac('sha256', pepper).update(token).digest());
+}
+
+/** The columns of a token under this SECRET_KEY. */
+export function tokenColumns(
+  { secretKey }: TokenSecrets,
+  purpose: Purpose,
+  token: string,
+): { tokenHash: Uint8Array<ArrayBuffer>; secretId: string } {
+  return { tokenHash: hashToken(secretKey, purpose, token), secretId: secretIdOf(secretKey) };
 }
 
 /** What may be stored of a token: under this SECRET_KEY, and under the one before it. */

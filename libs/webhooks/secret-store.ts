@@ -61,6 +61,15 @@ export class WebhookSecretStore {
     return { id, secret, createdAt: now, expiresAt: null };
   }
 
+  /** How many secrets that are valid are under the current SECRET_KEY, and under another. */
+  async use(): Promise<{ current: number; outdated: number }> {
+    const where = { OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] };
+    const rows = await this.prisma.webhookSecret.groupBy({ by: ['keyId'], where, _count: true });
+    const sealed = Buffer.alloc(0);
+    const outdated = rows.reduce((sum, row) => sum + (this.sealer.isOutdated({ ...row, sealed }) ? row._count : 0), 0);
+    return { current: rows.reduce((sum, row) => sum + row._count, 0) - outdated, outdated };
+  }
+
   private async read(accountId: string): Promise<SecretRow[]> {
     const rows = await this.prisma.webhookSecret.findMany({
       where: { accountId, OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] },

@@ -1,8 +1,11 @@
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
 import { hashApiKey } from '#accounts/api-keys.js';
-import { Browser, linkToken, PASSWORD, signInFirstAdmin } from '../support/console.js';
+import { Browser, linkToken, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi } from '../support/processes.js';
 
+const LAST = 'the last one 91ab7e'.padEnd(40, 'z');
 const NEXT = 'the next one 5c8d1f'.padEnd(40, 'y');
 
 describe('O14: another SECRET_KEY', () => {
@@ -33,7 +36,7 @@ describe('O14: another SECRET_KEY', () => {
     }
   }
 
-  it('works beside the one before: keys, sessions and one-time links, and keys go over to it', async () => {
+  it('works beside the one before: keys, sessions and one-time links, and what is used goes over to it', async () => {
     const [before, revoked] = [await platform.newKey(), await platform.newKey({ revoked_at: new Date() })];
     const both = { SECRET_KEY: NEXT, SECRET_KEY_PREVIOUS: platform.secretKey };
     const token = await linkToken(platform, { purpose: 'invite', email: 'bob@example.org', role: 'member' });
@@ -44,12 +47,61 @@ describe('O14: another SECRET_KEY', () => {
     });
     expect(answers).toEqual([200, 200]);
     expect(await admits(both, revoked)).toEqual([401, 200]);
-    expect(await admits({ SECRET_KEY: NEXT }, before)).toEqual([200, 401]);
+    expect(await admits({ SECRET_KEY: NEXT }, before)).toEqual([200, 200]);
     // A process that knows both, the other way round, as they all do before they change places.
     expect(await admits({ SECRET_KEY_PREVIOUS: NEXT }, before)).toEqual([200, 200]);
     const { rows } = await platform.pool.query('SELECT 1 FROM api_keys WHERE hash = $1', [
       hashApiKey(platform.secretKey, before),
     ]);
     expect(rows).toHaveLength(1);
+  }, 120_000);
+
+  /** What doctor says of the rotation, with these secrets. */
+  function rotation(secrets: Readonly<Record<string, string>>): Promise<string> {
+    const env = { PATH: process.env['PATH'], ...platform.settings, ...secrets };
+    const main = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
+    return new Promise((done) => {
+      execFile(process.execPath, [main, 'doctor'], { env, timeout: 30_000 }, (_error, stdout) =>
+        done(/^\w+ +secret rotation +.*$/m.exec(stdout)?.[0] ?? stdout),
+      );
+    });
+  }
+
+  it('is swapped in a rolling restart without a refusal, and doctor tells when the one before can go', async () => {
+    const [ahead, behind] = [
+      { SECRET_KEY: LAST, SECRET_KEY_PREVIOUS: platform.secretKey },
+      { SECRET_KEY_PREVIOUS: LAST },
+    ];
+    await platform.pool.query('DELETE FROM api_keys');
+    const [key, idle] = [await platform.newKey(), await platform.newKey()];
+    const grace = await signInInvited(platform, { email: 'grace@example.org', role: 'admin' });
+    const [first, second] = await Promise.all(
+      [behind, ahead].map((secrets) => startApi({ ...platform.settings, ...secrets })),
+    );
+    const apis = [first!, second!];
+    const statuses: number[] = [];
+    const use = async (url: string, cookie: string | undefined, as: string): Promise<void> => {
+      statuses.push((await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${as}` } })).status);
+      const browser = new Browser(url);
+      browser.cookie = cookie;
+      // Whoever asks seals what is sealed anew.
+      for (const path of ['/session', '/webhooks/secrets']) statuses.push((await browser.call(path)).status);
+    };
+    await use(first!.url, ada.cookie, idle);
+    // One balancer, two processes with different settings: each may store what the other has to find.
+    for (const { url } of [...apis, ...apis]) {
+      for (const cookie of [ada.cookie, grace.cookie]) await use(url, cookie, key);
+    }
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    await first!.stop();
+    expect(await rotation({ SECRET_KEY: LAST })).toMatch(/^fail .* API keys are under a SECRET_KEY that is not set/);
+    expect(await rotation(ahead)).toMatch(/^ok .*keep SECRET_KEY_PREVIOUS, not yet used under SECRET_KEY: API keys: 1/);
+    for (const cookie of [ada.cookie, grace.cookie]) await use(second!.url, cookie, idle);
+    expect(await rotation(ahead)).toMatch(/^ok .*SECRET_KEY_PREVIOUS can go once LINK_TTL_SECONDS/);
+    await second!.stop();
+    const alone = await startApi({ ...platform.settings, SECRET_KEY: LAST });
+    for (const cookie of [ada.cookie, grace.cookie]) await use(alone.url, cookie, idle);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    await alone.stop();
   }, 120_000);
 });

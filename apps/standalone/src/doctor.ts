@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { ConfigError, loadConfig } from '#config/load-config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { pendingMigrations } from '#database/migrate.js';
+import type { PrismaService } from '#database/prisma.service.js';
 import { OpenIdProvider } from '#accounts/openid-provider.js';
 import type { OpenIdRefusal } from '#accounts/openid-refusal.js';
 import { CatalogueConfig } from '#catalogue/catalogue.config.js';
@@ -13,6 +14,7 @@ import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder, MIGRATIONS } from './data-folder.js';
 import { connectionBudget, poolerSession } from './database-checks.js';
+import { secretRotation } from './secret-check.js';
 import { StandaloneConfig } from './standalone.config.js';
 import { findRunning, notRunning, reasonOf, withDatabase, withRedis, type Running } from './running.js';
 
@@ -51,6 +53,7 @@ function checksOf(env: Environment, config: StandaloneConfig, running: Running):
     ['secrets', () => secrets(config, running)],
     ...postgresChecks(config, running),
     ...poolChecks(env, running),
+    ...secretChecks(config, running),
     ...redisChecks(env, config, running),
     ['storage', () => storage(env, config)],
     ['models', () => models(env, running)],
@@ -114,6 +117,12 @@ function postgresChecks(config: StandaloneConfig, { databaseUrl }: Running): Che
       },
     ],
   ];
+}
+
+function secretChecks({ secretKeyPrevious }: StandaloneConfig, { databaseUrl, secretKey }: Running): Check[] {
+  if (databaseUrl === undefined || secretKey === undefined) return [];
+  const look = (database: PrismaService): Promise<string> => secretRotation(database, { secretKey, secretKeyPrevious });
+  return [['secret rotation', () => withDatabase(databaseUrl, look)]];
 }
 
 function poolChecks(env: Environment, { databaseUrl }: Running): Check[] {

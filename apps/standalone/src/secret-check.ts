@@ -1,0 +1,27 @@
+import { secretUse } from '#accounts/secret-use.js';
+import type { PrismaService } from '#database/prisma.service.js';
+import { TextSealer } from '#secrets/sealed-text.js';
+import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
+
+interface Secrets {
+  readonly secretKey: string;
+  readonly secretKeyPrevious?: string | undefined;
+}
+
+/** What is left of the SECRET_KEY before, and whether it can go. Throws when keys are under one that is not set. */
+export async function secretRotation(database: PrismaService, secrets: Secrets): Promise<string> {
+  const use = Object.entries(await secretUse(database, secrets));
+  const webhooks = await new WebhookSecretStore(database, new TextSealer(secrets, WEBHOOK_SECRETS)).use();
+  const lost = use.find(([kind]) => kind === 'API keys')?.[1].other ?? 0;
+  if (lost > 0)
+    throw new Error(
+      `${lost} API keys are under a SECRET_KEY that is not set; set it as SECRET_KEY_PREVIOUS, or revoke them`,
+    );
+  const left = use.map(([kind, { previous, unknown }]) => [kind, previous + unknown] as const);
+  const all = [...left, ['webhook secrets', webhooks.outdated] as const].filter(([, count]) => count > 0);
+  const text = all.map(([kind, count]) => `${kind}: ${count}`).join(', ');
+  if (secrets.secretKeyPrevious === undefined)
+    return all.length === 0 ? 'everything is under SECRET_KEY' : `not used since an earlier version: ${text}`;
+  if (all.length > 0) return `keep SECRET_KEY_PREVIOUS, not yet used under SECRET_KEY: ${text}`;
+  return 'SECRET_KEY_PREVIOUS can go once LINK_TTL_SECONDS and UPLOAD_RETENTION_HOURS have passed since the swap';
+}

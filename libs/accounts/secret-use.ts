@@ -1,0 +1,38 @@
+import type { PrismaService } from '#database/prisma.service.js';
+import { secretIdOf } from '#secrets/secret-id.js';
+import { workingKeys } from './api-key.repository.js';
+import { aliveSessions } from './session-store.js';
+import type { TokenSecrets } from './tokens.js';
+
+/** How many rows that still work are under each SECRET_KEY. */
+export interface SecretUse {
+  readonly current: number;
+  readonly previous: number;
+  /** Under neither, so nobody gets in with them. */
+  readonly other: number;
+  /** Of a version that did not note it, and not used since. */
+  readonly unknown: number;
+}
+
+/** Which SECRET_KEY what people and programs hold is under, by kind. */
+export async function secretUse(prisma: PrismaService, secrets: TokenSecrets): Promise<Record<string, SecretUse>> {
+  const open = { usedAt: null, expiresAt: { gt: new Date() } };
+  const [keys, sessions, links] = await Promise.all([
+    prisma.apiKey.groupBy({ by: ['secretId'], where: workingKeys(), _count: true }),
+    prisma.session.groupBy({ by: ['secretId'], where: aliveSessions(), _count: true }),
+    prisma.signInLink.groupBy({ by: ['secretId'], where: open, _count: true }),
+  ]);
+  const { secretKey, secretKeyPrevious } = secrets;
+  const [current, previous] = [secretIdOf(secretKey), secretKeyPrevious && secretIdOf(secretKeyPrevious)];
+  const use = (rows: readonly { secretId: string | null; _count: number }[]): SecretUse => {
+    const count = (fits: (id: string | null) => boolean): number =>
+      rows.reduce((sum, row) => sum + (fits(row.secretId) ? row._count : 0), 0);
+    return {
+      current: count((id) => id === current),
+      previous: count((id) => id === previous),
+      unknown: count((id) => id === null),
+      other: count((id) => id !== null && id !== current && id !== previous),
+    };
+  };
+  return { 'API keys': use(keys), sessions: use(sessions), 'one-time links': use(links) };
+}
