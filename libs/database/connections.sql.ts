@@ -35,3 +35,8 @@ export async function readSessionSettings(database: Queryable): Promise<Readonly
   );
   return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
 }
+
+/** Sets the time zone of a client, which a pooler keeps for it. Raw: this is a setting. */
+export async function setTimeZone(client: Queryable, zone: 'UTC'): Promise<void> {
+  await client.query(`SET TIME ZONE '${zone}'`);
+}

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import pg from 'pg';
 import type { Logger } from '#telemetry/logger.js';
+import { setTimeZone } from './connections.sql.js';
 import type { DatabaseConfig } from './database.config.js';
 import { driverAddress } from './database-url.js';
 
@@ -50,7 +51,7 @@ function sessionSettings({ queryTimeoutMs }: DatabaseConfig, options: string): p
 const POOLED: pg.PoolConfig = {
   verify: (client, done) => {
     sendUnnamed(client);
-    void client.query(`SET TIME ZONE '${TIME_ZONE}'`).then(
+    void setTimeZone(client, TIME_ZONE).then(
       () => done(),
       (error: unknown) => done(error instanceof Error ? error : new Error('the time zone could not be set')),
     );

@@ -76,7 +76,8 @@ async function start(
   });
   started.add(child);
   const output = (): string => readFileSync(log, 'utf8');
-  const url = `http://${app === 'api' ? (settings['HOST'] ?? '127.0.0.1') : '127.0.0.1'}:${port}`;
+  const host = settings[app === 'api' ? 'HOST' : 'WORKER_HEALTH_HOST'] ?? '127.0.0.1';
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   // A program of its own opens no port, but says when it is ready.
   const isReady = async (): Promise<boolean> =>
     ownScript === undefined ? await answers(`${url}/readyz`) : output().includes(`"${app}.ready"`);
