@@ -10,9 +10,10 @@ export const LIMITS = {
       'What is left belongs to the migrator, the doctor, and the connections themselves.',
   },
   sqlStatements: {
-    // Ten of them are what adds usage up, fills in what is older, and reads it: rows taken and added in one statement, histograms merged.
-    limit: 40,
-    goal: 40,
+    // Twelve of them add usage up, fill in what is older, read it and expire it: rows taken and added in one statement,
+    // histograms merged.
+    limit: 42,
+    goal: 30,
     what: 'raw statements in *.sql.ts files',
     why: 'Fences, leases, batches and keyset pages are more than Prisma can say; everything else is not.',
   },
@@ -47,10 +48,10 @@ export const LIMITS = {
     why: 'One sentence says what the name does not: units, errors, where it comes from.',
   },
   reachedFiles: {
-    // 208: health is a room that API and worker share; spans begin wherever work is done; usage is three files of billing:
+    // Health is a room that API and worker share; spans begin wherever work is done; usage is three files of billing:
     // what reads it, what adds it up, and the words for both; what expires it is one, what compares rows with objects two,
     // and what a restore ends one.
-    limit: 213,
+    limit: 219,
     goal: 150,
     what: 'files of rooms that other rooms import',
     why: 'What stands behind a few files of a room can be changed without a look at the others.',

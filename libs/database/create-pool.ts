@@ -30,7 +30,7 @@ export function createPool(config: DatabaseConfig, logger: Logger): pg.Pool {
 }
 
 /** What pg_stat_activity calls a process, and `doctor` counts by; Postgres cuts it off after 63 bytes. */
-export function processName(service: string, pool: number): string {
+function processName(service: string, pool: number): string {
   return `darkroom ${service} ${pool} ${process.pid}@${hostname()}`;
 }
 

@@ -13,7 +13,7 @@ const BATCH = 500;
 
 const CHECKS = 'checks/';
 /** Everywhere objects are. */
-export const PREFIXES = ['inputs/', 'results/', 'uploads/', CHECKS];
+const PREFIXES = ['inputs/', 'results/', 'uploads/', CHECKS];
 
 /** Objects that no row knows: of processes that died between storing bytes and writing the row, or while they checked the store. */
 @Injectable()
