@@ -24,10 +24,9 @@ const ROLL_UP = {
       DO UPDATE SET ${SUMS.map((sum) => `${sum} = rollup.${sum} + EXCLUDED.${sum}`).join()}),
     spent AS (
       INSERT INTO spend_totals AS total (account_id, api_key_id, month, currency, amount_micros)
-      SELECT taken.account_id, taken.api_key_id, month_of(COALESCE(reserve.created_at, taken.created_at)), taken.currency,
-        sum(taken.spend_micros)
-      FROM taken LEFT JOIN charges AS reserve ON reserve.task_id = taken.reference AND reserve.kind = 'reserve'
-      WHERE taken.spend_micros <> 0 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+      SELECT account_id, api_key_id, month_of(COALESCE((SELECT reserve.created_at FROM charges AS reserve
+          WHERE reserve.task_id = taken.reference AND reserve.kind = 'reserve'), taken.created_at)), currency, sum(spend_micros)
+      FROM taken WHERE spend_micros <> 0 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
       ON CONFLICT (account_id, api_key_id, month, currency)
       DO UPDATE SET amount_micros = total.amount_micros + EXCLUDED.amount_micros)
     SELECT count(*)::int AS count FROM taken`,
@@ -155,7 +154,7 @@ const USAGE = {
       UNION ALL
       SELECT date_trunc($4, created_at, 'UTC'), 'image', api_key_id, model, COALESCE(provider, ''), 'pending', cost ->> 'currency', -1,
         0, 0, COALESCE((cost ->> 'reserved')::bigint, 0), 0, 0, 0
-      FROM tasks WHERE finished_at IS NULL AND account_id = $1
+      FROM (SELECT * FROM tasks WHERE finished_at IS NULL OFFSET 0) AS open WHERE account_id = $1
         AND created_at >= date_trunc($4, $2::timestamptz, 'UTC') AND created_at < $3),
     named AS (
       SELECT counted.*, CASE $5 WHEN 'model' THEN model WHEN 'provider' THEN provider ELSE COALESCE(keys.name, api_key_id) END AS name,
