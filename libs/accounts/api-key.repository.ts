@@ -6,7 +6,7 @@ import type { ApiKey, Prisma } from '#database/generated/client.js';
 import { isUniqueViolation } from '#database/prisma-errors.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Transaction } from '#database/queryable.js';
-import { secretIdOf } from '#secrets/secret-id.js';
+import { secretIdOf } from '#secrets/sealed-text.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { lockAccount, touchKeys } from './accounts.sql.js';
 import {

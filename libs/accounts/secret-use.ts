@@ -1,5 +1,5 @@
 import type { PrismaService } from '#database/prisma.service.js';
-import { secretIdOf } from '#secrets/secret-id.js';
+import { secretIdOf } from '#secrets/sealed-text.js';
 import { workingKeys } from './api-key.repository.js';
 import { aliveSessions } from './session-store.js';
 import type { TokenSecrets } from './tokens.js';

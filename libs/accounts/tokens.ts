@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
-import { secretIdOf } from '#secrets/secret-id.js';
+import { secretIdOf } from '#secrets/sealed-text.js';
 
 /** 256 random bits, for a cookie or a link. */
 export function newToken(): string {

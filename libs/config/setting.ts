@@ -1,4 +1,5 @@
-import { IsInt, Max, Min } from 'class-validator';
+import { readFileSync } from 'node:fs';
+import { IsInt, Max, Min, ValidateBy } from 'class-validator';
 import 'reflect-metadata';
 
 /** What `@Setting` is told of a property, and docs/operations.md tells its readers. */
@@ -48,4 +49,24 @@ export function Within(min: number, max = Infinity): PropertyDecorator {
 /** The settings of a config class, in the order it declares them; none for any other class. */
 export function settingsOf(configClass: new () => object): readonly SettingProperty[] {
   return (Reflect.getMetadata(SETTINGS, configClass.prototype as object) as SettingProperty[] | undefined) ?? [];
+}
+
+/** Names a file that can be read at start. */
+export function ReadableFile(): PropertyDecorator {
+  return ValidateBy({
+    name: 'readableFile',
+    validator: {
+      validate: (path: unknown) => typeof path === 'string' && canRead(path),
+      defaultMessage: () => '$property must name a file that can be read',
+    },
+  });
+}
+
+function canRead(path: string): boolean {
+  try {
+    readFileSync(path);
+    return true;
+  } catch {
+    return false;
+  }
 }

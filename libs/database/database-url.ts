@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { ValidatorConstraint, type ValidationArguments } from 'class-validator';
 
 const FORM = /^postgres(?:ql)?:\/\//;
 /** The driver takes those between the first and the last for `verify-full`, and warns of each; it knows no other. */
@@ -20,18 +19,6 @@ export function databaseUrlProblem(text: string): string | undefined {
   if (mode !== null && !SSL_MODES.includes(mode)) return `has an sslmode that is none of ${SSL_MODES.join(', ')}`;
   const files = ['sslrootcert', 'sslcert', 'sslkey'].filter((name) => !isReadable(searchParams.get(name)));
   return files.length === 0 ? undefined : `names files that can't be read: ${files.join(', ')}`;
-}
-
-/** A setting that is a DATABASE_URL. */
-@ValidatorConstraint()
-export class DatabaseUrl {
-  validate(value: unknown): boolean {
-    return typeof value === 'string' && databaseUrlProblem(value) === undefined;
-  }
-
-  defaultMessage({ value }: ValidationArguments): string {
-    return `$property ${typeof value === 'string' ? (databaseUrlProblem(value) ?? '') : 'must be given'}`;
-  }
 }
 
 /** The URL as the driver takes it, and the options for the server's process that it had. */

@@ -1,6 +1,18 @@
-import { IsIn, IsOptional, Validate } from 'class-validator';
+import { IsIn, IsOptional, Validate, ValidatorConstraint, type ValidationArguments } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
-import { DatabaseUrl } from './database-url.js';
+import { databaseUrlProblem } from './database-url.js';
+
+/** A setting that is a DATABASE_URL. */
+@ValidatorConstraint()
+export class DatabaseUrl {
+  validate(value: unknown): boolean {
+    return typeof value === 'string' && databaseUrlProblem(value) === undefined;
+  }
+
+  defaultMessage({ value }: ValidationArguments): string {
+    return `$property ${typeof value === 'string' ? (databaseUrlProblem(value) ?? '') : 'must be given'}`;
+  }
+}
 
 /** The Postgres connection, its pool, and its time limits in ms. */
 export class DatabaseConfig {

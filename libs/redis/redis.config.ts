@@ -1,6 +1,5 @@
 import { IsOptional, IsString, Matches, Validate, ValidatorConstraint } from 'class-validator';
-import { ReadableFile } from '#config/readable-file.js';
-import { Setting, Within } from '#config/setting.js';
+import { ReadableFile, Setting, Within } from '#config/setting.js';
 import { isRedisUrl } from './redis-address.js';
 
 /** What the settings of every app say of REDIS_URL. */

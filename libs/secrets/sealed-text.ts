@@ -69,3 +69,9 @@ function derive(secretKey: string, purpose: string): SealingKey {
   const key = Buffer.from(hkdfSync('sha256', secretKey, '', `sealed ${purpose}`, 32));
   return { id: createHash('sha256').update(key).digest('hex').slice(0, 12), key };
 }
+
+/** Names a SECRET_KEY beside what was hashed with it; tells nothing of the key. */
+export function secretIdOf(secretKey: string): string {
+  const key = Buffer.from(hkdfSync('sha256', secretKey, '', 'secret id', 32));
+  return createHash('sha256').update(key).digest('hex').slice(0, 12);
+}

@@ -1,6 +1,6 @@
 import { IsIn, IsOptional, IsString, IsUrl, Matches, MinLength, Validate } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
-import { DatabaseUrl } from '#database/database-url.js';
+import { DatabaseUrl } from '#database/database.config.js';
 import { RedisUrl } from '#redis/redis.config.js';
 
 /** What the one-machine product itself reads; everything else goes to its processes as it is. */
