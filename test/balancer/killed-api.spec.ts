@@ -2,11 +2,12 @@ import OpenAI from 'openai';
 import { waitUntil } from '#embedded/wait-until.js';
 import { startBalancer, type TestBalancer } from '../support/balancer.js';
 import { newMarker, order } from '../support/fault-callers.js';
+import { counted } from '../support/figures.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 
-const CALLERS = 20;
+const CALLERS = 50;
 const LATENCY_MS = 4_000;
 
 // Real: HAProxy with the file we ship, two APIs, a worker, OpenAI's SDK with nothing but its defaults.
@@ -53,5 +54,6 @@ describe('behind the balancer', () => {
     );
     expect(rows).toEqual(markers.map(() => ({ status: 'completed', starts: 1 })));
     expect(markers.map((marker) => provider.startsOf(marker).length)).toEqual(markers.map(() => 1));
+    counted('API killed with 50 SDK callers', 'calls, failed, lost, bought twice', `${CALLERS}, 0, 0, 0`);
   }, 60_000);
 });

@@ -5,6 +5,7 @@ import { migrate } from '#database/migrate.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { startBalancer, type TestBalancer } from '../support/balancer.js';
 import { newMarker, order } from '../support/fault-callers.js';
+import { counted } from '../support/figures.js';
 import { freePort } from '../support/free-port.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
 import { startNameServer, type NameServer } from '../support/name-server.js';
@@ -169,5 +170,6 @@ describe('a rolling upgrade', () => {
     expect(markers.length).toBeGreaterThan(20);
     expect(await rows()).toEqual([{ status: 'completed', starts: 1, count: markers.length }]);
     expect(provider.ledger).toHaveLength(markers.length);
+    counted('Rolling upgrade with a migration', 'calls, failed, lost, bought twice', `${2 * markers.length}, 0, 0, 0`);
   }, 180_000);
 });
