@@ -1,5 +1,6 @@
 // Builds deploy/Dockerfile and runs the image as docker-compose.yml would: hardened, with a real Postgres, Redis and S3.
 // usage: node scripts/check-image.mjs, as root on Debian with buildah, podman, runc, conmon, catatonit and debootstrap.
+// Ends with 1 when the image fails, and with 75 on a machine that can't run containers of any image.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,6 +21,8 @@ import { interruption } from './image/run.mjs';
 import { ROOT } from './prepare.mjs';
 
 const PROGRAMS = ['buildah', 'podman', 'runc', 'conmon', 'catatonit', 'debootstrap'];
+/** As in sysexits.h: it is not the image that fails. */
+const EX_TEMPFAIL = 75;
 const MAX_BYTES = 350e6;
 const TAG = 'localhost/darkroom:check';
 const READY_MS = 60_000;
@@ -42,6 +45,7 @@ const engine = new Engine(join(folder, 'engine'));
 const { services } = readCompose(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8')).document;
 const servers = [];
 let settings;
+let machineFailed = false;
 
 try {
   if (process.getuid() !== 0) throw new Error('only root can make and run images in this way');
@@ -56,7 +60,7 @@ try {
 } catch (error) {
   console.log(error.message);
   for (const name of engine.containers.keys()) console.log(`-- last lines of the ${name}:\n${engine.linesOf(name)}`);
-  process.exitCode = 1;
+  process.exitCode = machineFailed ? EX_TEMPFAIL : 1;
 } finally {
   await step(CLEAN_UP, async () => {
     await engine.remove();
@@ -91,9 +95,12 @@ function throwFirst(errors) {
 
 async function makeImage() {
   const tag = /^ARG NODE_IMAGE=(\S+)$/m.exec(readFileSync(join(ROOT, 'deploy', 'Dockerfile'), 'utf8'))?.[1] ?? '';
+  machineFailed = true;
   await step('base image', async () => {
     await engine.import(await makeBase(tag, join(folder, 'base')), `docker.io/library/${tag}`);
+    await engine.once(['--cgroup-parent', `/${engine.cgroup}`], tag, ['true']);
   });
+  machineFailed = false;
   await engine.build(ROOT, join(ROOT, services.migrate.build.dockerfile), TAG);
   const [base, bytes] = [await engine.bytesOf(tag), await engine.bytesOf(TAG)];
   const size = `${megabytes(bytes)}, of which ${megabytes(base)} are Debian, Node and npm`;

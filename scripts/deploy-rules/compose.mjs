@@ -7,7 +7,7 @@ import { requireTool } from '../prepare.mjs';
 /** Named like secrets, and none. */
 const NO_SECRETS = new Set(['PASSWORD_SIGN_IN']);
 /** Keys to what a deployment can do without: they may be missing, but have no default either. */
-const OPTIONAL_SECRETS = new Set(['OPENAI_API_KEY', 'OIDC_CLIENT_SECRET']);
+const OPTIONAL_SECRETS = new Set(['SECRET_KEY_PREVIOUS', 'OPENAI_API_KEY', 'OIDC_CLIENT_SECRET']);
 const EMPTY = /^\$\{[A-Z_]+:-\}$/;
 const SECRET_NAME = /PASSWORD|SECRET|TOKEN|PRIVATE|(^|_)KEY(_ID)?$|ACCESS_KEY/;
 /** A secret comes from the environment, and its absence stops the start. */
