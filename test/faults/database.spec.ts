@@ -46,7 +46,7 @@ describe('Postgres', () => {
   };
 
   it('frozen: new work is turned away in time, and none of it runs once Postgres is back', async () => {
-    await callers.generate('known key');
+    await openConnections();
     room.api.link('postgres').fault = 'black-hole';
     const markers = Array.from({ length: 8 }, newMarker);
     const outcomes = await Promise.all(markers.map((marker) => callers.submit(marker)));
@@ -58,7 +58,7 @@ describe('Postgres', () => {
   });
 
   it('its answers lost: what was turned away is taken back, though it was committed', async () => {
-    await callers.generate('known key');
+    await openConnections();
     room.api.link('postgres').fault = 'mute';
     const markers = Array.from({ length: 3 }, newMarker);
     const outcomes = await Promise.all(markers.map((marker) => callers.submit(marker)));
@@ -132,8 +132,7 @@ describe('Postgres', () => {
   it.each(['reset', 'black-hole', 'mute'] as const)(
     '%s just when a picture is finished: it is not lost, nor bought again',
     async (fault) => {
-      // So that the worker has connections enough for a statement of each kind to be on its way.
-      await Promise.all(Array.from({ length: 8 }, () => callers.generate(newMarker())));
+      await openConnections();
       const marker = newMarker();
       provider.plan(marker, { latencyMs: 1_000 });
       const { taskId = '' } = await callers.submit(marker);
@@ -186,6 +185,11 @@ describe('Postgres', () => {
     expect(lines.filter((line) => line.statusBefore === 'pending' && line.status !== 'pending')).toHaveLength(1);
     expect(provider.startsOf(marker)).toHaveLength(1);
   });
+
+  /** So many that a statement is on its way when Postgres falls silent, and not only the wish for a connection. */
+  async function openConnections(): Promise<void> {
+    await Promise.all(Array.from({ length: 8 }, () => callers.generate(newMarker())));
+  }
 
   /** As SDKs do: a retry that met the frozen server too is told so, and comes again. */
   async function untilTaken(again: (retry: number) => Promise<Outcome>): Promise<Outcome> {
