@@ -9,6 +9,7 @@ import { RESULTS, Stage } from './stage.mjs';
 
 const NAMES = [
   'sync-call',
+  'round-trips',
   'throughput',
   'fairness',
   'polls',
