@@ -1,3 +1,4 @@
+import { waitUntil } from '#embedded/wait-until.js';
 import { openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
 import { startPlatform, type Platform } from '../support/platform.js';
@@ -78,6 +79,60 @@ describe('making pictures in a browser', () => {
     for (const id of ahead) await platform.call(`/v1/tasks/${id}/cancel`, { method: 'POST' });
   });
 
+  it('makes one task of a double click, of a held key, and of a request whose answer was lost', async () => {
+    const tasksOf = async (prompt: string): Promise<number> => {
+      const { rows } = await platform.pool.query('SELECT id FROM tasks WHERE prompt = $1', [prompt]);
+      return rows.length;
+    };
+    // The second click of a double click, when the first has long been answered.
+    const clickTwice = async (name: string): Promise<void> => {
+      const { x = 0, y = 0 } = (await button(name).boundingBox()) ?? {};
+      await page().mouse.move(x + 9, y + 9);
+      await page().mouse.down({ clickCount: 2 });
+      await page().mouse.up({ clickCount: 2 });
+    };
+    await open('/playground');
+    const finished = (prompt: string) => page().getByRole('img', { name: prompt }).waitFor();
+    await page().getByLabel('Prompt').fill('One boat');
+    await button('Generate').click();
+    await finished('One boat');
+    await clickTwice('Generate');
+    await page().getByLabel('Prompt').fill('One harbor');
+    await button('Generate').focus();
+    // Without a key up in between, the second press is a repetition, as of a key that is held.
+    for (let presses = 0; presses < 3; presses++) await page().keyboard.down('Enter');
+    await page().keyboard.up('Enter');
+    await finished('One harbor');
+    await page().getByLabel('Prompt').fill('One pier');
+    await page().route('**/console/api/pictures', async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await button('Generate').click();
+    await page().getByRole('alert').getByText('The service did not respond').waitFor();
+    await page().unroute('**/console/api/pictures');
+    await button('Generate').click();
+    await finished('One pier');
+    expect(await Promise.all(['One boat', 'One harbor', 'One pier'].map(tasksOf))).toEqual([1, 1, 1]);
+    const before = await newest();
+    await open(`/tasks/${before}`);
+    await button('Run again').click();
+    await page().waitForURL((url) => url.pathname.startsWith('/console/tasks/') && !url.pathname.endsWith(before));
+    await clickTwice('Run again');
+    await finished('One pier');
+    expect(await tasksOf('One pier')).toBe(2);
+  });
+
+  it('brings the result into view on a phone', async () => {
+    await page().setViewportSize({ width: 390, height: 844 });
+    await open('/playground');
+    await draw('A lantern on a phone');
+    const image = page().getByRole('img', { name: 'A lantern on a phone' });
+    const isInView = async () => ((await image.boundingBox())?.y ?? Infinity) < 844;
+    expect(await waitUntil(isInView, { timeoutMs: 10_000 })).toBe(true);
+    await page().setViewportSize({ width: 1280, height: 860 });
+  });
+
   it('says why there is no picture', async () => {
     await draw('Something forbidden [[fault=moderation]]');
     await page().getByRole('alert').getByText('moderation_blocked').waitFor();
@@ -113,7 +168,7 @@ describe('making pictures in a browser', () => {
     await page().getByText('Old picture 1', { exact: true }).waitFor();
     const first = await rows.count();
     await button('Show more').click();
-    await page().getByText('Old picture 50', { exact: true }).waitFor();
+    await page().getByText('Old picture 40', { exact: true }).waitFor();
     expect(await rows.count()).toBeGreaterThan(first);
     await button('Show more').click();
     await page().getByText('Old picture 70', { exact: true }).waitFor();

@@ -32,12 +32,27 @@ export async function get<Answer>(path: string, query?: Query, signal?: AbortSig
   return await request<Answer>('GET', addressOf(path, query), undefined, signal);
 }
 
-/** Changes something: `body` is sent as JSON, a form as it is. Throws RequestError. */
-export async function send<Answer>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<Answer> {
-  return await request<Answer>(method, addressOf(path), body);
+/**
+ * Changes something: `body` is sent as JSON, a form as it is. With the same `idempotencyKey`, it is done once however often
+ * it is sent. Throws RequestError.
+ */
+export async function send<Answer>(
+  method: 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  body?: object,
+  idempotencyKey?: string,
+): Promise<Answer> {
+  const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
+  return await request<Answer>(method, addressOf(path), body, undefined, headers);
 }
 
-async function request<Answer>(method: string, url: string, body?: object, signal?: AbortSignal): Promise<Answer> {
+async function request<Answer>(
+  method: string,
+  url: string,
+  body?: object,
+  signal?: AbortSignal,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const isForm = body instanceof FormData;
   let response: Response;
@@ -51,6 +66,7 @@ async function request<Answer>(method: string, url: string, body?: object, signa
         // A foreign page can neither set this header nor send our Origin.
         ...(method === 'GET' ? {} : { 'x-darkroom-csrf': '1' }),
         ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
+        ...headers,
       },
       ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
     });

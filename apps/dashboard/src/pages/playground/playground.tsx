@@ -13,7 +13,7 @@ import {
 } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { lazy, Suspense, useMemo, useRef, useState } from 'react';
 import { useFollowTask } from '../../api/follow-task.ts';
 import { modelsQuery, queryClient, taskQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
@@ -21,6 +21,7 @@ import type { AcceptedTask, ImageOrder, Model } from '../../api/types.ts';
 import { CodeTabs } from '../../parts/copy.tsx';
 import { PageFrame, Trouble } from '../../parts/page.tsx';
 import { ReferenceImages } from '../../parts/reference-images.tsx';
+import { singleClick } from '../../parts/single-click.ts';
 import { ShapePicker, TierPicker } from '../../parts/shape-picker.tsx';
 import { distinctNames, MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
 import { ImageHistory } from './image-history.tsx';
@@ -42,6 +43,8 @@ export function PlaygroundPage() {
   const [painting, painter] = useDisclosure(false);
   const [withCode, code] = useDisclosure(false);
   const [taskId, setTaskId] = useState<string | null>(null);
+  const result = useRef<HTMLDivElement>(null);
+  const [accepted, setAccepted] = useState(0);
   const list = models.data?.data ?? [];
   const model = list.find(({ id }) => id === request.model) ?? list[0];
   const { sizes = SIZES, resolutions = TIERS } = model?.capabilities ?? {};
@@ -54,21 +57,28 @@ export function PlaygroundPage() {
     quality: ifListed(qualities, request.quality),
     n: Math.min(request.n ?? 1, mostN),
   };
+  const content = JSON.stringify(current);
+  // A request whose answer was lost keeps its key, so that sending it again makes no second task.
+  const idempotencyKey = useMemo(newIdempotencyKey, [content, files, mask, accepted]);
   const make = useMutation({
-    mutationFn: () => submit(current, files, mask),
+    mutationFn: () => submit(current, files, mask, idempotencyKey),
     onSuccess: ({ task_id: id }) => {
+      setAccepted(accepted + 1);
       setTaskId(id);
+      // On a phone it is below the form.
+      result.current?.scrollIntoView({ block: 'nearest' });
       void queryClient.invalidateQueries({ queryKey: ['tasks'] });
     },
   });
   const task = useQuery({ ...taskQuery(taskId ?? ''), enabled: taskId !== null });
   const running = taskId !== null && (task.data === undefined || task.data.status === 'pending');
   const partial = useFollowTask(taskId, running);
+  const submitting = make.isPending || (taskId !== null && task.isLoading);
   const change = (changes: Partial<ImageOrder>) => setRequest({ ...request, ...changes });
   const start = () => {
-    if (current.prompt.trim() !== '' && !make.isPending) make.mutate();
+    if (current.prompt.trim() !== '' && !submitting) make.mutate();
   };
-  useHotkeys([['mod+Enter', start]], []);
+  useHotkeys([['mod+Enter', ({ repeat }) => !repeat && start()]], []);
   const mostImages = model?.capabilities.edits === false ? 0 : (model?.limits.images ?? 16);
   return (
     <PageFrame title="Playground" about="Try a prompt here, then use the same request in your program.">
@@ -146,7 +156,13 @@ export function PlaygroundPage() {
                 </Group>
               )}
               {make.error !== null && <Trouble error={make.error} doing="Could not submit the request" />}
-              <Button type="submit" size="md" loading={make.isPending} disabled={request.prompt.trim() === ''}>
+              <Button
+                type="submit"
+                size="md"
+                loading={submitting}
+                disabled={request.prompt.trim() === ''}
+                {...singleClick}
+              >
                 {files.length > 0 ? 'Edit image' : 'Generate'}
               </Button>
               <Box>
@@ -169,7 +185,7 @@ export function PlaygroundPage() {
           </form>
         </Grid.Col>
         <Grid.Col span={{ base: 12, md: 7 }}>
-          <Stack gap="lg">
+          <Stack gap="lg" ref={result}>
             <ImageResult
               task={task.data}
               error={task.error}
@@ -227,14 +243,21 @@ function SaveMask({ mask }: { readonly mask: Blob }) {
   );
 }
 
-async function submit(request: ImageOrder, files: readonly File[], mask: Blob | null) {
-  if (files.length === 0)
-    return await send<AcceptedTask>('POST', '/pictures', { ...request, partial_images: PARTIAL_IMAGES });
+/** 128 random bits; `crypto.randomUUID` is missing where the console is served without TLS. */
+function newIdempotencyKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+async function submit(request: ImageOrder, files: readonly File[], mask: Blob | null, idempotencyKey: string) {
+  if (files.length === 0) {
+    const body = { ...request, partial_images: PARTIAL_IMAGES };
+    return await send<AcceptedTask>('POST', '/pictures', body, idempotencyKey);
+  }
   const form = new FormData();
   for (const [name, value] of Object.entries(request)) form.append(name, String(value));
   form.append('stream', 'true');
   form.append('partial_images', String(PARTIAL_IMAGES));
   for (const file of files) form.append('image[]', file, file.name);
   if (mask !== null) form.append('mask', mask, 'mask.png');
-  return await send<AcceptedTask>('POST', '/edits', form);
+  return await send<AcceptedTask>('POST', '/edits', form, idempotencyKey);
 }

@@ -7,6 +7,7 @@ import { queryClient, taskQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import type { AcceptedTask, TaskRow } from '../../api/types.ts';
 import { Confirm } from '../../parts/confirm.tsx';
+import { onSingleClick } from '../../parts/single-click.ts';
 import { IconRefresh } from '@tabler/icons-react';
 
 export function Cancel({ task }: { readonly task: TaskRow }) {
@@ -62,7 +63,7 @@ export function RunAgain({ task }: { readonly task: TaskRow }) {
       variant="default"
       leftSection={<IconRefresh size={16} />}
       loading={again.isPending}
-      onClick={() => again.mutate()}
+      {...onSingleClick(() => again.mutate())}
     >
       Run again
     </Button>
