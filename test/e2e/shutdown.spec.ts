@@ -57,9 +57,8 @@ describe('stopping an API process', () => {
 
   it('ends a worker at once that has nothing in hand, however long its provider’s calls may take', async () => {
     const worker = await startWorker({ ...platform.settings, OPENAI_API_KEY: 'sk-nobody', OPENAI_BASE_URL: NOBODY });
-    const since = performance.now();
-    expect(await worker.stop()).toMatchObject({ code: 0 });
-    expect(performance.now() - since).toBeLessThan(10_000);
+    // One that waited for its grace time, over ten minutes, would be ended by force.
+    expect(await worker.stop()).toMatchObject({ code: 0, signal: null });
   });
 
   it('refuses to start in production with a secret that can be guessed, and names it', async () => {

@@ -47,9 +47,10 @@ describe('Postgres', () => {
 
   it('frozen: new work is turned away in time, and none of it runs once Postgres is back', async () => {
     await openConnections();
+    const key = await freshKey();
     room.api.link('postgres').fault = 'black-hole';
     const markers = Array.from({ length: 8 }, newMarker);
-    const outcomes = await Promise.all(markers.map((marker) => callers.submit(marker)));
+    const outcomes = await Promise.all(markers.map((marker) => callers.submit(marker, { key })));
     for (const outcome of outcomes) expect(refused(outcome)).toMatchObject(overloaded);
     room.api.link('postgres').fault = 'pass';
     await callers.untilAccepted();
@@ -59,9 +60,10 @@ describe('Postgres', () => {
 
   it('its answers lost: what was turned away is taken back, though it was committed', async () => {
     await openConnections();
+    const key = await freshKey();
     room.api.link('postgres').fault = 'mute';
     const markers = Array.from({ length: 3 }, newMarker);
-    const outcomes = await Promise.all(markers.map((marker) => callers.submit(marker)));
+    const outcomes = await Promise.all(markers.map((marker) => callers.submit(marker, { key })));
     for (const outcome of outcomes) expect(refused(outcome)).toMatchObject(overloaded);
     room.api.link('postgres').fault = 'pass';
     await callers.untilAccepted();
@@ -189,6 +191,13 @@ describe('Postgres', () => {
   /** So many that a statement is on its way when Postgres falls silent, and not only the wish for a connection. */
   async function openConnections(): Promise<void> {
     await Promise.all(Array.from({ length: 8 }, () => callers.generate(newMarker())));
+  }
+
+  /** A key that the API has just read, and will not read again before it writes the task. */
+  async function freshKey(): Promise<string> {
+    const key = await room.newKey('fresh');
+    expect((await callers.ask('/v1/models', { key })).status).toBe(200);
+    return key;
   }
 
   /** As SDKs do: a retry that met the frozen server too is told so, and comes again. */
