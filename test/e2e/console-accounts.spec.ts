@@ -138,13 +138,11 @@ describe('the accounts of an installation', () => {
     // The key is known to the process that is asked: from here on it must find out.
     expect((await platform.call('/v1/models', { key })).status).toBe(200);
     expect((await change({ disabled: true })).status).toBe(200);
-    const since = performance.now();
     expect((await grace.call('/session')).status).toBe(401);
     const signIn = { body: { email: 'grace@example.org', password: PASSWORD } };
     expect(await answerOf(await new Browser(platform.url).call('/sign-in', signIn))).toEqual([401, 'sign_in_failed']);
     const isRefused = async () => (await platform.call('/v1/models', { key })).status === 403;
     expect(await waitUntil(isRefused, { timeoutMs: SOON_MS, everyMs: 100 })).toBe(true);
-    expect(performance.now() - since).toBeLessThan(SOON_MS);
     expect(await answerOf(await platform.call('/v1/models', { key }))).toEqual([403, 'account_disabled']);
     const hasEnded = async () => {
       const { rows } = await platform.pool.query<{ status: string }>(

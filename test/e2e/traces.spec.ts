@@ -149,7 +149,11 @@ describe('traces', () => {
 
   it('a receiver that hangs delays no answer and no end of a process', async () => {
     const hanging = await startOtlpReceiver({ hangs: true });
-    const api = await startApi({ ...web.platform.settings, PORT: undefined, OTEL_EXPORTER_OTLP_ENDPOINT: hanging.url });
+    const api = await startApi({
+      ...{ ...web.platform.settings, PORT: undefined, OTEL_EXPORTER_OTLP_ENDPOINT: hanging.url },
+      // One that waited for an answer would be ended by force.
+      OTEL_EXPORTER_OTLP_TIMEOUT: '60000',
+    });
     const ask = async () =>
       await fetch(`${api.url}/v1/images/generations`, {
         method: 'POST',
@@ -157,9 +161,7 @@ describe('traces', () => {
         body: '{"model":"nobody"}',
       });
     for (let n = 0; n < 20; n++) expect((await ask()).status).toBe(400);
-    const since = performance.now();
-    expect(await api.stop()).toMatchObject({ code: 0 });
-    expect(performance.now() - since).toBeLessThan(6_000);
+    expect(await api.stop()).toMatchObject({ code: 0, signal: null });
     await hanging.close();
   }, 60_000);
 });
