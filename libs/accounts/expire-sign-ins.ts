@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
-import { deleteOver } from './accounts.sql.js';
+import { aliveSessions } from './session-store.js';
 
 const BATCH = 1_000;
 
@@ -15,13 +15,18 @@ export class ExpireSignIns {
 
   /** One round over everything that is due. Throws when the database fails; the next round goes on. */
   async run(): Promise<void> {
-    while ((await this.deleteRows('sign_in_links', 'links')) === BATCH);
-    while ((await this.deleteRows('sessions', 'sessions')) === BATCH);
+    const { signInLink, session } = this.prisma;
+    await this.removeAll('links', () =>
+      signInLink.deleteMany({ where: { expiresAt: { lte: new Date() } }, limit: BATCH }),
+    );
+    await this.removeAll('sessions', () => session.deleteMany({ where: { NOT: aliveSessions() }, limit: BATCH }));
   }
 
-  private async deleteRows(table: 'sign_in_links' | 'sessions', name: string): Promise<number> {
-    const count = await deleteOver(this.prisma.pool, table, BATCH);
-    if (count > 0) this.logger.info(`retention.${name}_deleted`, { count });
-    return count;
+  private async removeAll(name: string, removeSome: () => Promise<{ count: number }>): Promise<void> {
+    let count: number;
+    do {
+      ({ count } = await removeSome());
+      if (count > 0) this.logger.info(`retention.${name}_deleted`, { count });
+    } while (count === BATCH);
   }
 }

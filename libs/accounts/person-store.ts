@@ -5,7 +5,7 @@ import { isUniqueViolation } from '#database/prisma-errors.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Transaction } from '#database/queryable.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
-import { lockAdmins } from './accounts.sql.js';
+import { lockAccount } from './accounts.sql.js';
 import type { Identity } from './openid-provider.js';
 import { roleOf, type Role } from './person-rules.js';
 import { tokenHashes } from './tokens.js';
@@ -176,11 +176,17 @@ export class PersonStore {
    */
   async change(accountId: string, id: string, { role, disabled }: PersonChange): Promise<Person | 'unknown' | 'last'> {
     return await this.prisma.$transaction(async (transaction) => {
-      const admins = await lockAdmins(transaction, accountId);
+      // Rows are locked by writing what they hold; behind the account, so that two who do it don't wait in a circle.
+      await lockAccount(transaction, accountId);
+      const admins = await transaction.person.updateManyAndReturn({
+        where: { accountId, role: 'admin', disabledAt: null },
+        data: { role: 'admin' },
+        select: { id: true },
+      });
       const before = await transaction.person.findFirst({ where: { id, accountId } });
       if (before === null) return 'unknown';
       const isLess = role === 'member' || disabled === true;
-      if (isLess && admins.every((admin) => admin === id)) return 'last';
+      if (isLess && admins.every((admin) => admin.id === id)) return 'last';
       const disabledAt = disabled === true ? (before.disabledAt ?? new Date()) : null;
       const person = await transaction.person.update({
         where: { id },
