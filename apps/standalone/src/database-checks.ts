@@ -1,15 +1,12 @@
-import { readConnectionBudget, readSessionSettings } from '#database/connections.sql.js';
+import { readServer } from '#database/connections.sql.js';
 import type { DatabaseConfig } from '#database/database.config.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Queryable } from '#database/queryable.js';
 import { Logger } from '#telemetry/logger.js';
 
-/** What limits a role's sessions behind a pooler, where processes can't. */
-const ROLE_LIMITS = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
-
 /** What the processes that run may open in all, and how many more would fit. Throws when it is too much already. */
 export async function connectionBudget(database: Queryable, pool: number): Promise<string> {
-  const { available, open, processes } = await readConnectionBudget(database);
+  const { available, open, processes } = await readServer(database);
   const most = processes.reduce((sum, one) => sum + one.pool, 0);
   const count = (service: string): number => processes.filter((one) => one.service === service).length;
   const text =
@@ -20,17 +17,20 @@ export async function connectionBudget(database: Queryable, pool: number): Promi
   return `${text}; room for ${Math.floor((available - most) / pool)} more processes with ${pool} each`;
 }
 
-/** Asks the pooler of DATABASE_URL for a session as processes get them. Throws when one would have no limits. */
+/**
+ * Asks the pooler of DATABASE_URL for a session as processes get them. What limits it are settings of its role, since
+ * processes can't. Throws when it would have no limits.
+ */
 export async function poolerSession(config: DatabaseConfig): Promise<string> {
   const database = new PrismaService({ ...config, databasePool: 1 }, new Logger('command', 'silent'));
   try {
-    const settings = await readSessionSettings(database.pool);
-    const missing = ROLE_LIMITS.filter((name) => settings[name] === '0');
+    const { limits } = await readServer(database.pool);
+    const missing = Object.keys(limits).filter((name) => limits[name] === '0');
     if (missing.length > 0)
       throw new Error(
         `sessions have no ${missing.join(', ')}; set them with ALTER ROLE (docs/operations.md, PgBouncer)`,
       );
-    return `transaction mode, statement_timeout ${settings['statement_timeout'] ?? '?'} ms`;
+    return `transaction mode, statement_timeout ${limits['statement_timeout'] ?? '?'} ms`;
   } finally {
     await database.close();
   }
