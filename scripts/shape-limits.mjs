@@ -10,9 +10,7 @@ export const LIMITS = {
       'What is left belongs to the migrator, the doctor, and the connections themselves.',
   },
   sqlStatements: {
-    // Twelve of them add usage up, fill in what is older, read it and expire it: rows taken and added in one statement,
-    // histograms merged.
-    limit: 39,
+    limit: 30,
     goal: 30,
     what: 'raw statements in *.sql.ts files',
     why: 'Fences, leases, batches and keyset pages are more than Prisma can say; everything else is not.',

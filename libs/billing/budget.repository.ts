@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
-import { ledgerSpent, lockBudgets, spentByKey } from './budget.sql.js';
+import { ledgerSpent, lockBudgets } from './billing.sql.js';
 import { BUDGET_PERIODS, type Budget } from './budgets.js';
 
 /**
@@ -53,9 +53,17 @@ export class BudgetRepository {
       const sharing = await transaction.apiKey.findMany({ where: { budgetId: id }, select: { id: true } });
       const { limit, period } = budget;
       const ids = [...new Set([id, ownerId, ...sharing.map((sharer) => sharer.id)])];
-      const spent = await ledgerSpent(transaction, { owner, ids, period, currency: null });
-      const spentMicros = spent.reduce((sum, { charged, reserved }) => sum + charged + reserved, 0n);
+      const [accountIds, keyIds] = owner === 'account' ? [ids, []] : [[], ids];
+      const spent = await ledgerSpent(transaction, { accountIds, keyIds, thisMonth: period === 'month' });
       const periodStart = spent[0]?.month ?? monthOf(new Date());
+      const { _sum: chats } = await transaction.chatReserve.aggregate({
+        where: {
+          ...(owner === 'account' ? { accountId: { in: ids } } : { apiKeyId: { in: ids } }),
+          ...(period === 'month' && { createdAt: { gte: periodStart } }),
+        },
+        _sum: { amountMicros: true },
+      });
+      const spentMicros = spent.reduce((sum, { amount }) => sum + amount, chats.amountMicros ?? 0n);
       await transaction.budget.create({
         data: { ownerId: id, owner, limitMicros: BigInt(limit), period, spentMicros, periodStart },
       });
@@ -78,15 +86,27 @@ export class BudgetRepository {
    * ended. Chats count too; what was paid in other currencies does not.
    */
   async spentByKey(accountId: string, currency: string): Promise<Map<string, number>> {
-    const rows = await spentByKey(this.prisma.pool, accountId, currency);
-    return new Map(rows.map(({ id, amount }) => [id, amount]));
+    const spent = await ledgerSpent(this.prisma, { accountIds: [accountId], keyIds: [], currency, thisMonth: false });
+    return sumBy(spent, ({ keyId }) => keyId);
   }
 
   /** What each of these accounts has spent since the month of the calendar began, in UTC, by id; otherwise like `spentByKey`. */
   async spentThisMonth(accountIds: readonly string[], currency: string): Promise<Map<string, number>> {
-    const spent = await ledgerSpent(this.prisma, { owner: 'account', ids: accountIds, period: 'month', currency });
-    return new Map(spent.map(({ id, charged }) => [id, Number(charged)]));
+    const spent = await ledgerSpent(this.prisma, { accountIds, keyIds: [], currency, thisMonth: true });
+    return sumBy(spent, ({ accountId }) => accountId);
   }
+}
+
+function sumBy<T extends { readonly amount: bigint }>(
+  spent: readonly T[],
+  idOf: (row: T) => string | null,
+): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const row of spent) {
+    const id = idOf(row);
+    if (id !== null) sums.set(id, (sums.get(id) ?? 0) + Number(row.amount));
+  }
+  return sums;
 }
 
 function monthOf(at: Date): Date {

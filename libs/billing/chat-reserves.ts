@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
-import { reserveChat, type BeginningChat } from './budget.sql.js';
+import { reserveChat, type BeginningChat } from './billing.sql.js';
 
 /** What is set aside of budgets for chats that are under way. */
 @Injectable()

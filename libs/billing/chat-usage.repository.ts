@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
-import { insertChatUsage } from './budget.sql.js';
+import { insertRows } from './billing.sql.js';
 
 /** One chat that was passed to a provider, as its row has it. */
 export interface ChatUsageRow {
@@ -33,7 +33,7 @@ export class ChatUsageRepository {
 
   /** Adds rows; what is there already stays as it is, and is not counted again. */
   async add(rows: readonly ChatUsageRow[]): Promise<void> {
-    await insertChatUsage(this.prisma.pool, rows);
+    await insertRows(this.prisma, 'chat_usage', rows);
   }
 
   /** When the oldest row from before a time was made. */

@@ -213,7 +213,7 @@ CREATE OR REPLACE TRIGGER "chats_count" AFTER INSERT ON "chat_usage" REFERENCING
 -- ---------------------------------------------------------------- usage
 --
 -- What ends leaves one row in usage_changes, which nobody else writes or waits for; a worker adds those rows up into
--- usage_rollups and spend_totals (usage.sql.ts). Whoever reads adds what has not been added up yet.
+-- usage_rollups and spend_totals (billing.sql.ts). Whoever reads adds what has not been added up yet.
 
 -- The part of the histogram that a duration is in: each ends a quarter of an octave above the one before; -1 without one.
 CREATE OR REPLACE FUNCTION "latency_bucket"("ms" BIGINT) RETURNS SMALLINT LANGUAGE sql IMMUTABLE AS $$

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ROLL_UP_BATCH } from './usage.sql.js';
+import { ROLL_UP_BATCH } from './billing.sql.js';
 import { UsageRepository } from './usage.repository.js';
 
 /** So that a process that stops does not have to wait long; the next round goes on. */

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
-import { backfillUsage, rollUp, usageOf, type UsageQuery, type UsageRow } from './usage.sql.js';
+import { backfillUsage } from './usage-backfill.js';
+import { rollUp, usageOf } from './billing.sql.js';
+import type { UsageQuery, UsageRow } from './usage.js';
 
 type Step = 'hour' | 'day';
 
@@ -21,7 +23,7 @@ export class UsageRepository {
 
   /** Hands some of what ended before there were rollups to `rollUp`; 0 when nothing is left. */
   async backfill(): Promise<number> {
-    return await backfillUsage(this.prisma.pool);
+    return await backfillUsage(this.prisma);
   }
 
   /** Whether a source of the figures is still to be read. */

@@ -1,7 +1,7 @@
 import { Get, Query, type StreamableFile } from '@nestjs/common';
 import { ApiProperty, ApiQuery, ApiResponse } from '@nestjs/swagger';
 import { UsageRepository } from '#billing/usage.repository.js';
-import { USAGE_GROUPS, type UsageFigures } from '#billing/usage.sql.js';
+import { USAGE_GROUPS, type UsageFigures } from '#billing/usage.js';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { decimalOf } from '#contract/money.js';
 import { ConsoleController } from '../console-controller.js';

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { IsIn, IsOptional } from 'class-validator';
 import { AppError } from '#contract/app-error.js';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
-import { USAGE_GROUPS, type UsageGroup } from '#billing/usage.sql.js';
+import { USAGE_GROUPS, type UsageGroup } from '#billing/usage.js';
 import { SpelledBy } from '../../../common/contract-fields.js';
 import { orAbsent } from '../../../common/query-fields.js';
 

@@ -1,4 +1,83 @@
-import type { Queryable } from '#database/queryable.js';
+import { Prisma } from '#database/generated/client.js';
+import type { Queryable, Transaction } from '#database/queryable.js';
+import type { UsageQuery, UsageRow } from './usage.js';
+
+// What ledger.sql leaves to statements: to lock budgets, to read what was spent, to write chats down, to add usage up.
+
+/** Until the transaction has ended nobody counts anything into a budget. Raw: Prisma locks no tables. */
+export async function lockBudgets(transaction: Transaction): Promise<void> {
+  await transaction.$executeRaw`LOCK TABLE budgets IN EXCLUSIVE MODE`;
+}
+
+/** Whose spending is asked for: accounts, keys, or both. */
+interface Spenders {
+  readonly accountIds: readonly string[];
+  readonly keyIds: readonly string[];
+  /** Absent: whatever the currency. */
+  readonly currency?: string;
+  /** Only since the month of the calendar began, in UTC. */
+  readonly thisMonth: boolean;
+}
+
+interface Spent {
+  /** Null in the one row that comes when nothing was spent. */
+  readonly accountId: string | null;
+  readonly keyId: string | null;
+  /** Millionths: settled, reserved for tasks that have not ended, and chats that were written down. */
+  readonly amount: bigint;
+  /** When the month of the calendar began, by the database's clock. */
+  readonly month: Date;
+}
+
+/** What was spent, by key. Raw: a function of the database adds up what may not have been added up yet. */
+export async function ledgerSpent(database: Transaction, spenders: Spenders): Promise<Spent[]> {
+  const { accountIds, keyIds, currency = null, thisMonth } = spenders;
+  return await database.$queryRaw<Spent[]>`
+    SELECT account_id AS "accountId", api_key_id AS "keyId", COALESCE(sum(amount), 0)::bigint AS amount, this.month
+    FROM (SELECT month_of(statement_timestamp()) AS month) AS this
+    LEFT JOIN spend_of(${[...accountIds]}::text[], ${[...keyIds]}::text[]) AS spent
+      ON (${currency}::text IS NULL OR currency IN ('', ${currency})) AND (NOT ${thisMonth} OR spent.month >= this.month)
+    GROUP BY 1, 2, 4`;
+}
+
+/** A chat that is about to begin. */
+export interface BeginningChat {
+  readonly requestId: string;
+  readonly accountId: string;
+  readonly keyId: string;
+}
+
+/** Sets an amount aside, or raises what `refusalOf` reads. Raw: the function locks budgets and goes by the database's clock. */
+export async function reserveChat(
+  database: Queryable,
+  { requestId, accountId, keyId }: BeginningChat,
+  amount: number | null,
+  lifeMs: number,
+): Promise<void> {
+  await database.query({
+    name: 'chat_reserve',
+    // Nothing is lost with a reserve, so the disk is not waited for.
+    text: `SELECT chat_reserve($1, $2, $3, $4, $5) WHERE set_config('synchronous_commit', 'off', true) IS NOT NULL`,
+    values: [requestId, accountId, keyId, amount, lifeMs],
+  });
+}
+
+/**
+ * Writes rows that are not there yet, all of the same columns. Raw: a batch of any size is one text with one value, where
+ * Prisma's costs fifty times the processor and is a text of its own for each size.
+ */
+export async function insertRows(
+  database: Transaction,
+  table: 'chat_usage' | 'usage_changes',
+  rows: readonly object[],
+): Promise<void> {
+  if (rows[0] === undefined) return;
+  const columns = Prisma.raw(Object.keys(rows[0]).join());
+  await database.$executeRaw`
+    INSERT INTO ${Prisma.raw(table)} (${columns})
+    SELECT ${columns} FROM json_populate_recordset(NULL::${Prisma.raw(table)}, ${JSON.stringify(rows)}::json)
+    ON CONFLICT DO NOTHING`;
+}
 
 /** Adds up in one process at a time: another one would only wait for the same rows. */
 const ALONE = `(SELECT pg_try_advisory_xact_lock(hashtext('usage rollups')))`;
@@ -35,102 +114,6 @@ const ROLL_UP = {
 /** Adds up some of what has ended; answers with how much. Raw: taken and added in one statement, so nothing is counted twice. */
 export async function rollUp(database: Queryable): Promise<number> {
   return (await database.query<{ count: number }>(ROLL_UP)).rows[0]?.count ?? 0;
-}
-
-const CHANGE = `INSERT INTO usage_changes (reference, kind, account_id, api_key_id, model, provider, outcome, currency, created_at,
-  images, spend_micros, input_tokens, output_tokens, latency_ms)`;
-const IMAGES = `CASE WHEN tasks.id IS NULL THEN 1 WHEN tasks.status = 'completed' THEN GREATEST(jsonb_array_length(tasks.images), 1) ELSE 0 END`;
-const MEASURED = `COALESCE((tasks.usage ->> 'input_tokens')::bigint, 0), COALESCE((tasks.usage ->> 'output_tokens')::bigint, 0),
-  CASE WHEN tasks.status = 'completed' THEN round(EXTRACT(EPOCH FROM tasks.finished_at - tasks.created_at) * 1000)::bigint END`;
-
-/** Takes a page of old rows behind the cursor, and moves it in the same statement; the last page removes it. */
-const step = (source: string, page: string, change: string): { name: string; text: string } => ({
-  name: `usage_backfill_${source}`,
-  text: `WITH state AS (SELECT cursor, before FROM usage_backfill WHERE source = '${source}' FOR UPDATE SKIP LOCKED),
-    page AS MATERIALIZED (${page} LIMIT ${ROLL_UP_BATCH}),
-    changes AS (${CHANGE} ${change}),
-    moved AS (UPDATE usage_backfill SET cursor = last.id FROM (SELECT max(id) AS id FROM page) AS last
-      WHERE source = '${source}' AND last.id IS NOT NULL),
-    over AS (DELETE FROM usage_backfill WHERE source = '${source}' AND EXISTS (SELECT 1 FROM state)
-      AND NOT EXISTS (SELECT 1 FROM page))
-    SELECT count(*)::int AS count FROM page`,
-});
-
-/** Sources in the order in which retention removes them last. A task that is gone made one image, which its settlement paid. */
-const BACKFILL = [
-  step(
-    'charges',
-    `SELECT task_id AS id, created_at FROM charges, state WHERE kind = 'reserve' AND task_id > cursor ORDER BY task_id`,
-    `SELECT page.id, 'image', charge.account_id, charge.api_key_id, charge.model, COALESCE(tasks.provider, ''),
-        COALESCE(tasks.status, 'completed'), charge.currency, COALESCE(tasks.created_at, page.created_at), ${IMAGES},
-        CASE charge.kind WHEN 'settle' THEN COALESCE(charge.amount_micros, 0) ELSE 0 END, ${MEASURED}
-      FROM page JOIN LATERAL (SELECT * FROM charges WHERE task_id = page.id AND kind <> 'reserve' AND added_up IS NULL
-        ORDER BY kind DESC LIMIT 1) AS charge ON true
-      LEFT JOIN tasks ON tasks.id = page.id WHERE charge.kind = 'settle' OR tasks.id IS NOT NULL`,
-  ),
-  step(
-    'tasks',
-    `SELECT tasks.* FROM tasks, state WHERE id > cursor ORDER BY id`,
-    `SELECT id, 'image', account_id, api_key_id, model, COALESCE(provider, ''), status, '', created_at, ${IMAGES}, 0, ${MEASURED}
-      FROM page AS tasks WHERE cost IS NULL AND status <> 'pending' AND finished_at < (SELECT before FROM state)`,
-  ),
-  step(
-    'chats',
-    `SELECT request_id AS id, chat_usage.* FROM chat_usage, state WHERE request_id > cursor ORDER BY request_id`,
-    `SELECT id, 'chat', account_id, api_key_id, model, provider, outcome, '', created_at, 0, COALESCE(cost_micros, 0),
-        COALESCE(input_tokens, 0), COALESCE(output_tokens, 0), CASE WHEN outcome = 'completed' THEN duration_ms END
-      FROM page WHERE added_up IS NULL`,
-  ),
-];
-
-/**
- * Puts some of what ended before there were rollups where `rollUp` finds it; answers with how many rows it looked at.
- * Raw: cursor and rows move in one statement, so a process that dies in between has counted nothing twice.
- */
-export async function backfillUsage(database: Queryable): Promise<number> {
-  for (const statement of BACKFILL) {
-    const { rows } = await database.query<{ count: number }>(statement);
-    if ((rows[0]?.count ?? 0) > 0) return rows[0]?.count ?? 0;
-  }
-  return 0;
-}
-
-export const USAGE_GROUPS = ['model', 'key', 'provider'] as const;
-export type UsageGroup = (typeof USAGE_GROUPS)[number];
-
-/** What an account used in some time; `spend` in millionths of the currency. */
-export interface UsageFigures {
-  readonly images: number;
-  /** Tasks that failed. */
-  readonly failed: number;
-  readonly chats: number;
-  /** Settled, and reserved for tasks that have not ended. */
-  readonly spend: number;
-  /** Tokens that providers counted. */
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Milliseconds from acceptance to the end, of completed tasks. */
-  readonly p50Ms: number | null;
-  readonly p95Ms: number | null;
-}
-
-/** The figures of a day or hour, or of all the time that was asked for. */
-export interface UsageRow extends UsageFigures {
-  /** First moment of the day or hour, in UTC; null: all of it. */
-  readonly time: Date | null;
-  /** Null: tasks that no provider was called for. */
-  readonly group: string | null;
-}
-
-/** Which days or hours are summed up, and by what they are told apart. */
-export interface UsageQuery {
-  /** Of its day or hour, the whole counts, as of the one that `to` is in. */
-  readonly from: Date;
-  /** The first moment that is no longer meant. */
-  readonly to: Date;
-  readonly by: 'day' | 'hour';
-  readonly group: UsageGroup;
-  readonly currency: string;
 }
 
 /** A place among so many sorted durations; those of a bucket count as their mean. */

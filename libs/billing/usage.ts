@@ -1,0 +1,37 @@
+export const USAGE_GROUPS = ['model', 'key', 'provider'] as const;
+export type UsageGroup = (typeof USAGE_GROUPS)[number];
+
+/** What an account used in some time; `spend` in millionths of the currency. */
+export interface UsageFigures {
+  readonly images: number;
+  /** Tasks that failed. */
+  readonly failed: number;
+  readonly chats: number;
+  /** Settled, and reserved for tasks that have not ended. */
+  readonly spend: number;
+  /** Tokens that providers counted. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Milliseconds from acceptance to the end, of completed tasks. */
+  readonly p50Ms: number | null;
+  readonly p95Ms: number | null;
+}
+
+/** The figures of a day or hour, or of all the time that was asked for. */
+export interface UsageRow extends UsageFigures {
+  /** First moment of the day or hour, in UTC; null: all of it. */
+  readonly time: Date | null;
+  /** Null: tasks that no provider was called for. */
+  readonly group: string | null;
+}
+
+/** Which days or hours are summed up, and by what they are told apart. */
+export interface UsageQuery {
+  /** Of its day or hour, the whole counts, as of the one that `to` is in. */
+  readonly from: Date;
+  /** The first moment that is no longer meant. */
+  readonly to: Date;
+  readonly by: 'day' | 'hour';
+  readonly group: UsageGroup;
+  readonly currency: string;
+}
