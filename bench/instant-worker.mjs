@@ -1,8 +1,7 @@
 // The worker of apps/worker, module for module, with a provider that answers at once.
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
-import { Logger } from '#telemetry/logger.js';
-import { NestLogger } from '#telemetry/nest-logger.js';
+import { Logger, NestLogger } from '#telemetry/logger.js';
 import { ProviderRegistry } from '../dist/apps/worker/src/images/provider-registry.js';
 import { WorkerModule } from '../dist/apps/worker/src/worker.module.js';
 import { instantProvider } from './instant-provider.mjs';

@@ -46,10 +46,9 @@ export const LIMITS = {
     why: 'One sentence says what the name does not: units, errors, where it comes from.',
   },
   reachedFiles: {
-    // Health is a room that API and worker share; spans begin wherever work is done; usage is three files of billing:
-    // what reads it, what adds it up, and the words for both; what expires it is one, what compares rows with objects two,
-    // and what a restore ends one.
-    limit: 216,
+    // Half of them are what every process puts together (modules, settings, what goes over the wire), the others one door for
+    // each thing that is done with a room.
+    limit: 186,
     goal: 150,
     what: 'files of rooms that other rooms import',
     why: 'What stands behind a few files of a room can be changed without a look at the others.',

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import { AppError } from '#contract/app-error.js';
 import type { ApiKey, Prisma } from '#database/generated/client.js';
-import { isUniqueViolation } from '#database/prisma-errors.js';
+import { isUniqueViolation } from '#database/database-errors.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Transaction } from '#database/queryable.js';
 import { secretIdOf } from '#secrets/sealed-text.js';

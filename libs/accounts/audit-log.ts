@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { encodeTime, monotonicFactory } from 'ulid';
-import { jsonOf, objectOf } from '#database/json.js';
+import { jsonOf, objectOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { AuditAction } from './audit-actions.js';
 

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
 import { DEFAULT_ACCOUNT } from './api-keys.js';
-import type { Claims, Identity } from './openid-provider.js';
-import { OpenIdRefusal } from './openid-refusal.js';
+import { type Claims, type Identity, OpenIdRefusal } from './openid-provider.js';
 import { newPersonId, personOf, useLink, writePerson, type Person } from './person-store.js';
 
 /** A person whom the provider vouches for. */

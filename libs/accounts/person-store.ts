@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ulid } from 'ulid';
 import type { Person as PersonRow, Prisma } from '#database/generated/client.js';
-import { isUniqueViolation } from '#database/prisma-errors.js';
+import { isUniqueViolation } from '#database/database-errors.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Transaction } from '#database/queryable.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { ImageLink } from '#contract/image-result.js';
 import type { QueuePlace } from '#queue/fair-order.js';
 import { RESULT_LIFE_SECONDS, ResultLinks } from '#storage/result-links.js';
-import { taskView, type TaskView } from '#contract/task-view.js';
+import { taskView, type ImageLink, type TaskView } from '#contract/task-view.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';
 import type { TaskImage, TaskSummary } from '#tasks/task.js';
 

@@ -5,8 +5,7 @@ import { BudgetRepository } from './budget.repository.js';
 import { ChargeRepository } from './charge.repository.js';
 import { ChatReserves } from './chat-reserves.js';
 import { ChatUsageRepository } from './chat-usage.repository.js';
-import { ExpireChatUsage } from './expire-chat-usage.js';
-import { ExpireLedger } from './expire-ledger.js';
+import { ExpireChatUsage, ExpireLedger } from './expire-ledger.js';
 import { RollUpUsage } from './roll-up-usage.js';
 import { UsageRepository } from './usage.repository.js';
 

@@ -1,5 +1,4 @@
-import { inList } from '#database/in-list.js';
-import { objectOf } from '#database/json.js';
+import { inList, objectOf } from '#database/prisma-values.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { insertRows } from './billing.sql.js';
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { createHash } from 'node:crypto';
-import { ByteCollector } from './byte-collector.js';
-import { inSlices, joined, sha256Of, SLICE_BYTES } from './slices.js';
+import { ByteCollector, inSlices, joined, sha256Of, SLICE_BYTES } from './bytes.js';
 
 describe('many bytes', () => {
   test('H3: are joined and hashed in slices, between which others have their turn', async () => {

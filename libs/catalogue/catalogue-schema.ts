@@ -1,6 +1,7 @@
 import { OUTPUT_FORMATS, type OutputFormat } from '#contract/accepted-values.js';
 import { IMAGE_SIZES, type ImageSize } from '#contract/pixel-table.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
+import { CHAT_EXTRAS } from './catalogue.js';
 
 const name = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$' } as const;
 const amount = { type: 'number', minimum: 0, description: 'In units of the currency.' } as const;
@@ -137,27 +138,6 @@ const route = {
     },
   },
 } as const;
-
-/** Fields of a chat that order more than tokens, dearer tokens, or another model. */
-export const CHAT_EXTRAS = [
-  'service_tier',
-  'tools',
-  'web_search_options',
-  'search_parameters',
-  'plugins',
-  'models',
-  'route',
-  'provider',
-  'audio',
-  'modalities',
-  'extra_body',
-  'fallbacks',
-  'enable_search',
-  'speed',
-  'num_completions',
-  'best_of',
-  'mcp_servers',
-];
 
 const price = {
   type: 'object',

@@ -4,6 +4,27 @@ import type { ProviderEntry } from '#providers/provider-entry.js';
 /** What a caller may ask a model for. */
 export type ModelKind = 'image' | 'chat';
 
+/** Fields of a chat that order more than tokens, dearer tokens, or another model. */
+export const CHAT_EXTRAS = [
+  'service_tier',
+  'tools',
+  'web_search_options',
+  'search_parameters',
+  'plugins',
+  'models',
+  'route',
+  'provider',
+  'audio',
+  'modalities',
+  'extra_body',
+  'fallbacks',
+  'enable_search',
+  'speed',
+  'num_completions',
+  'best_of',
+  'mcp_servers',
+];
+
 /** One way to have a model's work done. */
 export interface Route {
   readonly provider: string;

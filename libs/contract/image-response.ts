@@ -49,3 +49,96 @@ export function imageResponse(task: ResultTask, first: ResultImage, data: ImageD
     ...(task.usage === null ? {} : { usage: task.usage }),
   };
 }
+
+/** What the events of a streamed image have in common. */
+class ImageEvent {
+  @ApiProperty({ description: 'Raw base64, without a data: prefix.' })
+  b64_json!: string;
+
+  @ApiProperty({ type: 'integer', description: 'Unix seconds.' })
+  created_at!: number;
+
+  @ApiProperty({ example: '2048x2048', description: 'Of a partial image: the size of the finished one.' })
+  size!: string;
+
+  @ApiProperty()
+  quality!: string;
+
+  @ApiProperty({ enum: ['transparent', 'opaque'] })
+  background!: string;
+
+  @ApiProperty({ enum: OUTPUT_FORMATS })
+  output_format!: string;
+}
+
+/** An image on its way. */
+export class ImagePartialEvent extends ImageEvent {
+  @ApiProperty({ enum: ['image_generation.partial_image', 'image_edit.partial_image'] })
+  type!: string;
+
+  @ApiProperty({ type: 'integer', minimum: 0, maximum: 2 })
+  partial_image_index!: number;
+}
+
+/** A finished image; the last events, one for each image. */
+export class ImageCompletedEvent extends ImageEvent {
+  @ApiProperty({ enum: ['image_generation.completed', 'image_edit.completed'] })
+  type!: string;
+
+  @ApiPropertyOptional({
+    type: ImageUsageView,
+    description: 'Of all images, with the last; only when the provider reported it.',
+  })
+  usage?: ImageUsage;
+}
+
+interface EventTask extends ResultTask {
+  readonly options: ResultTask['options'] & {
+    readonly pixels: { readonly width: number; readonly height: number } | null;
+  };
+}
+
+/** A partial image; its size is the finished one's, `auto` while only the provider knows it. */
+export function partialEvent(
+  task: EventTask,
+  partial: { readonly index: number; readonly format: string; readonly base64: string },
+): ImagePartialEvent {
+  const { pixels } = task.options;
+  return {
+    type: `${familyOf(task)}.partial_image`,
+    b64_json: partial.base64,
+    size: pixels === null ? 'auto' : `${pixels.width}x${pixels.height}`,
+    output_format: partial.format,
+    ...commonOf(task),
+    partial_image_index: partial.index,
+  };
+}
+
+/** The event of a completed task's image; the last one tells what all of them used. */
+export function completedEvent(
+  task: ResultTask,
+  image: ResultImage,
+  base64: string,
+  isLast: boolean,
+): ImageCompletedEvent {
+  return {
+    type: `${familyOf(task)}.completed`,
+    b64_json: base64,
+    size: measuredSize(image),
+    output_format: image.contentType.replace('image/', ''),
+    ...commonOf(task),
+    ...(task.usage === null || !isLast ? {} : { usage: task.usage }),
+  };
+}
+
+function familyOf(task: ResultTask): string {
+  return task.action === 'edit' ? 'image_edit' : 'image_generation';
+}
+
+function commonOf({ options }: ResultTask): { created_at: number; quality: string; background: string } {
+  return {
+    created_at: unixSeconds(new Date()),
+    quality: options.quality ?? 'auto',
+    background: options.background === 'transparent' ? 'transparent' : 'opaque',
+  };
+}

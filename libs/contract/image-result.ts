@@ -33,12 +33,6 @@ export interface ResultTask {
   readonly usage: ImageUsage | null;
 }
 
-/** A signed address and when it stops working, in unix seconds. No address once the image is gone. */
-export interface ImageLink {
-  readonly url: string | undefined;
-  readonly expiresAt: number;
-}
-
 /** Whole seconds since 1970, rounded down, as answers tell times. */
 export function unixSeconds(date: Date): number {
   return Math.floor(date.getTime() / 1000);

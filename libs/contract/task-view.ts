@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { costView, CostView, type ViewedCost } from './cost-view.js';
-import { measuredSize, unixSeconds, type ImageLink, type ResultImage, type ResultTask } from './image-result.js';
+import { measuredSize, unixSeconds, type ResultImage, type ResultTask } from './image-result.js';
 import { whyIgnored } from './request-fields.js';
 
 /** Tasks that can be asked for at once. */
@@ -233,6 +233,12 @@ interface ViewedTask<T extends ResultImage> extends ResultTask {
   readonly estimatedMs?: number | null | undefined;
   readonly queuePosition?: number | undefined;
   readonly cost?: ViewedCost | null;
+}
+
+/** A signed address and when it stops working, in unix seconds. No address once the image is gone. */
+export interface ImageLink {
+  readonly url: string | undefined;
+  readonly expiresAt: number;
 }
 
 /** The `data` of a task; `link` signs an address for an image. */

@@ -3,7 +3,12 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { PACKAGE_ROOT } from '#config/package.js';
 import { driverAddress } from './database-url.js';
+import type { Queryable } from './queryable.js';
+
+/** The folder of the migrations of this version. */
+export const MIGRATIONS = join(PACKAGE_ROOT, 'prisma', 'migrations');
 
 /** Why the database can't be migrated, in a sentence that says what to do. */
 export class MigrationError extends Error {
@@ -33,8 +38,6 @@ interface MigrateOptions {
   /** How often a migration that did not get its tables is tried again. */
   readonly tableLockTries?: number;
 }
-
-type Queryable = Pick<pg.ClientBase, 'query'>;
 
 /** The number Prisma's own `migrate deploy` locks, so that the two never run at once. */
 const LOCK = 72_707_369;
@@ -96,6 +99,12 @@ export async function pendingMigrations(database: Queryable, folder: string): Pr
   const applied = table.rows[0]?.known === true ? await readApplied(database) : [];
   const ours = applied.filter(({ migration_name }) => names.has(migration_name));
   return pendingOf(migrations, ours).map(({ name }) => name);
+}
+
+/** Throws MigrationError when a migration of this version is not applied, or is being applied; later versions' may be. */
+export async function requireMigrations(database: Queryable): Promise<void> {
+  const pending = await pendingMigrations(database, MIGRATIONS);
+  if (pending.length > 0) throw new MigrationError(`${pending.length} migrations are not applied; run migrate`);
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { ByteCollector } from '#bytes/byte-collector.js';
+import { ByteCollector } from '#bytes/bytes.js';
 
 /** How much, and how slowly, an answer may come. */
 export interface BodyLimits {

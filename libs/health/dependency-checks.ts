@@ -6,7 +6,7 @@ import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { Logger } from '#telemetry/logger.js';
 import { HealthConfig } from './health.config.js';
-import { requireMigrations } from './migrations.js';
+import { requireMigrations } from '#database/migrate.js';
 
 /** How long a check may take, in ms. */
 const CHECK_TIMEOUT_MS = 5_000;

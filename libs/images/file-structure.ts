@@ -1,4 +1,4 @@
-import { inSlices, joined } from '#bytes/slices.js';
+import { inSlices, joined } from '#bytes/bytes.js';
 import { FileParts, type ImagePixels, type Insertion } from './file-parts.js';
 import { FileWalk, type FileReader } from './file-walk.js';
 import { gifXmp, mendGifHeader, readGif } from './gif-blocks.js';

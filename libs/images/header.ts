@@ -1,7 +1,6 @@
 import { FileStructure } from './file-structure.js';
 import { ImageError } from './image-error.js';
-import { MAX_IMAGE_EDGE } from './limits.js';
-import { imageTooLarge } from './pixel-limits.js';
+import { MAX_IMAGE_EDGE, imageTooLarge } from './limits.js';
 import { inTurn, openImage } from './sharp.js';
 import { sniffImageType, sniffInputType, type ImageType, type InputType } from './sniff.js';
 

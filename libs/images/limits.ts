@@ -1,3 +1,5 @@
+import { ImageError } from './image-error.js';
+
 /** Largest uploaded image file, in bytes (50 MB). */
 export const MAX_UPLOAD_BYTES = 50_000_000;
 /** Largest image fetched from a caller's URL, in bytes (20 MB). */
@@ -16,3 +18,21 @@ export const MIN_IMAGE_EDGE = 64;
 export const MAX_IMAGE_BYTES = 64_000_000;
 /** Longest time one decode or encode may take, in seconds. */
 export const MAX_CODEC_SECONDS = 60;
+
+/** Throws ImageError `image_too_large` or `image_too_small`; both edges in pixels. */
+export function assertInputPixels(width: number, height: number): void {
+  if (Math.max(width, height) > MAX_IMAGE_EDGE || width * height > MAX_IMAGE_PIXELS) throw imageTooLarge();
+  if (Math.min(width, height) >= MIN_IMAGE_EDGE) return;
+  throw new ImageError(
+    'image_too_small',
+    `The image has ${width}x${height} pixels; each edge needs at least ${MIN_IMAGE_EDGE}.`,
+  );
+}
+
+/** What a caller is told of too many pixels, whoever counted them. */
+export function imageTooLarge(): ImageError {
+  return new ImageError(
+    'image_too_large',
+    `The image is too large: at most ${MAX_IMAGE_PIXELS / 1e6} megapixels and ${MAX_IMAGE_EDGE} pixels per edge are accepted.`,
+  );
+}

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import type { RedisScript } from '#redis/redis-script.js';
 import { GIVE_BACK, JOIN, LEAVE, MISSING, NEXT, PLACES, STEPS, TAKE_TURNS } from './fair-scripts.js';

@@ -2,7 +2,7 @@ import { InjectQueue } from '@nestjs/bullmq';
 import { Inject, Injectable } from '@nestjs/common';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { FairOrder, FIRST_PRIORITY, type NextTask, type QueueCaller, type Turn, type TurnOffer } from './fair-order.js';
 import { imageJobId, RUN_IMAGE_TASK } from './job-catalog.js';
 import { IMAGE_SENDER, whileConnected } from './queue-sender.js';

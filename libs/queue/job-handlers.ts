@@ -1,6 +1,8 @@
 import { WorkerHost } from '@nestjs/bullmq';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
+import type { Worker } from 'bullmq';
+import type { Logger } from '#telemetry/logger.js';
 import { QUEUE_OF_JOB, type JobName } from './job-catalog.js';
 
 /** Says which job of the catalog a processor handles. */
@@ -34,4 +36,26 @@ export class JobHandlers implements OnModuleInit {
 
 function isProcessor(instance: unknown): instance is WorkerHost {
   return instance instanceof WorkerHost;
+}
+
+/**
+ * For every worker of ours. The row decides everything, so a job that comes twice does no harm; BullMQ's lock only
+ * brings a dead worker's jobs back early, and its limit on that must never end one.
+ */
+export const JOB_WORKER_OPTIONS = {
+  autorun: false,
+  lockDuration: 20_000,
+  stalledInterval: 5_000,
+  maxStalledCount: 1_000,
+  runRetryDelay: 1_000,
+  drainDelay: 5,
+  removeOnComplete: { count: 0 },
+  removeOnFail: { count: 0 },
+} as const;
+
+/** Begins to take jobs, so many at a time. */
+export function runJobs(worker: Worker, concurrency: number, logger: Logger): void {
+  worker.concurrency = concurrency;
+  worker.on('error', (error) => logger.warn('queue.error', { error }));
+  worker.run().catch((error: unknown) => logger.error('queue.stopped', { error }));
 }

@@ -2,7 +2,7 @@ import { InjectQueue } from '@nestjs/bullmq';
 import { Inject, Injectable } from '@nestjs/common';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { FairOrder, type QueuePlace } from './fair-order.js';
 import type { QueueEntry } from './image-queue.js';
 import { imageJobId } from './job-catalog.js';

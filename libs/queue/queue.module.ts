@@ -1,6 +1,8 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
-import { PRODUCER_REDIS, ProducerRedisModule } from '#redis/producer-redis.module.js';
+import { DiscoveryModule } from '@nestjs/core';
+import type { Redis } from 'ioredis';
+import { PRODUCER_REDIS, ProducerRedisModule, JOBS_REDIS, JobsRedisModule } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { FairOrder } from './fair-order.js';
 import { ImageQueue } from './image-queue.js';
@@ -10,6 +12,7 @@ import { QueueLine } from './queue-line.js';
 import { IMAGE_SENDER, senderOptions, WEBHOOK_SENDER } from './queue-sender.js';
 import { ServiceTimes } from './service-times.js';
 import { WebhookQueue } from './webhook-queue.js';
+import { JobHandlers } from './job-handlers.js';
 
 /** A queue under the token of its sending end. Nest closes it before the connection, which its module owns. */
 function sender(token: string, queue: string): Parameters<typeof BullModule.registerQueueAsync>[0] {
@@ -33,3 +36,19 @@ const parts = [FairOrder, ImageQueue, WebhookQueue, QueueHealth, QueueLine, Serv
   exports: [...parts, ProducerRedisModule],
 })
 export class QueueModule {}
+
+/** For processes that take jobs: lets @Processor make their workers, once every job has its handler. */
+@Module({
+  imports: [
+    DiscoveryModule,
+    BullModule.forRootAsync({
+      imports: [JobsRedisModule],
+      inject: [JOBS_REDIS, RedisConfig],
+      useFactory: (connection: Redis, config: RedisConfig) => ({ connection, prefix: config.redisPrefix }),
+    }),
+    // Without it there is no queue to send to here, but what finds the processors.
+    BullModule.registerQueue(),
+  ],
+  providers: [JobHandlers],
+})
+export class JobsModule {}

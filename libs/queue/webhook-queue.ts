@@ -2,7 +2,7 @@ import { InjectQueue } from '@nestjs/bullmq';
 import { Inject, Injectable } from '@nestjs/common';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { DELIVER_WEBHOOK, WEBHOOK_QUEUE, webhookJobId } from './job-catalog.js';
 import { WEBHOOK_SENDER, whileConnected } from './queue-sender.js';

@@ -1,4 +1,5 @@
 import { RedisScript } from '#redis/redis-script.js';
+import { STARTS_KEPT } from './limiter.js';
 
 /** Longest pause of a provider or a key that nobody told us, in ms. */
 const MAX_PAUSE_MS = 60_000;
@@ -8,8 +9,6 @@ const WINDOW_MS = 60_000;
 const KEEP_MS = 86_400_000;
 /** When a slot becomes free, or how a probe ends, nobody can tell: then it makes sense to ask again after so long. */
 const ASK_AGAIN_MS = 1_000;
-/** Starts that are remembered of a provider without a limit on them, for those who look. */
-export const STARTS_KEPT = 10_000;
 
 const NOW = `
   local time = redis.call('TIME')

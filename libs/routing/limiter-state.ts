@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { ProviderEntry } from '#providers/provider-entry.js';
-import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { ENTER, FORGET, LEAVE, LOOK, PARK, RENEW } from './limiter-scripts.js';
 import type { CallOutcome, CallRejection, RefusalReason } from './limiter.js';

@@ -1,5 +1,8 @@
 import type { ProviderEntry } from '#providers/provider-entry.js';
 
+/** Starts that are remembered of a provider without a limit on them, for those who look. */
+export const STARTS_KEPT = 10_000;
+
 /**
  * Why a call may not begin now:
  * - `drained`: somebody switched the provider off

@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { Metrics } from '#telemetry/metrics.js';
-import { DrainedProviders } from './drained-providers.js';
+import { DrainedProviders } from './provider-switches.js';
 import type { LimiterState, ProviderCall } from './limiter-state.js';
 import type { CallOutcome, Limiter, CallPermit, CallRejection } from './limiter.js';
 import { RoutingConfig } from './routing.config.js';

@@ -1,12 +1,11 @@
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
 import { QueueModule } from '#queue/queue.module.js';
-import { DrainedProviders } from './drained-providers.js';
+import { DrainedProviders, ProviderSwitches } from './provider-switches.js';
 import { LimiterGauges } from './limiter-gauges.js';
 import { LimiterState } from './limiter-state.js';
 import { LIMITER } from './limiter.js';
 import { ProviderLimiter } from './provider-limiter.js';
-import { ProviderSwitches } from './provider-switches.js';
 import { SharedLimiter } from './shared-limiter.js';
 
 /** Which calls to providers may begin, at all processes together. Needs the CatalogueModule and RoutingConfig. */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { jsonOf } from '#database/json.js';
+import { jsonOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { taskError } from './task-error.js';
+import { taskError } from './task.js';
 
 const BATCH = 500;
 const MESSAGE = 'The service was restored from a backup that was made before this task had ended.';

@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { given } from '#database/given.js';
-import { inList } from '#database/in-list.js';
+import { given, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, thumbnailKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';

@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { errorKind, isErrorCode } from '#contract/error-codes.js';
-import { NOT_THERE } from '#database/json.js';
-import { given } from '#database/given.js';
-import { inList } from '#database/in-list.js';
+import { NOT_THERE, given, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { failureGroups, type FailureGroup } from './sweep.sql.js';
 import { ORDER_COLUMNS, toError, toOrder } from './task-columns.js';

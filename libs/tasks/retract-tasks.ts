@@ -1,5 +1,5 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
-import { inList } from '#database/in-list.js';
+import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
 

@@ -1,6 +1,6 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { decodeTime } from 'ulid';
-import { given } from '#database/given.js';
+import { given } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { lookThrough, type LookedAt } from './sweep.sql.js';
 import { isRequestId, isTaskId } from './task-id.js';

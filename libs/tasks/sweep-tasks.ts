@@ -7,7 +7,7 @@ import { openSpan } from '#telemetry/spans.js';
 import { failOverdue, requeue, SWEEP_BATCH } from './sweep.sql.js';
 import { TaskEvents } from './task-events.js';
 import { TaskSlots } from './task-slots.js';
-import { taskError } from './task-error.js';
+import { taskError } from './task.js';
 
 /** A job is allowed so long to reach the queue before its task counts as left behind. */
 const GRACE_MS = 5_000;

@@ -1,5 +1,5 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { isDatabaseAway } from '#database/away.js';
+import { isDatabaseAway } from '#database/database-errors.js';
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';

@@ -1,5 +1,5 @@
 import type { ImageUsage } from '#contract/image-usage.js';
-import type { TaskCost } from '#billing/task-cost.js';
+import type { TaskCost } from '#billing/quote.js';
 import { mayBeCharged, type ProviderCall } from './provider-call.js';
 import type {
   Task,

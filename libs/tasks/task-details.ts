@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { inList } from '#database/in-list.js';
+import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ORDER_COLUMNS, toInputs, toOrder } from './task-columns.js';
 import type { TaskOrder } from './task.js';

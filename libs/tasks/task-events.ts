@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { PRODUCER_REDIS, LISTENING_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
-import { LISTENING_REDIS } from '#redis/listening-redis.module.js';
 
 /**
  * What is published: `settled` when a task has ended, `changed` when its phase or progress changed, `cancelled` when the

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { inTransaction } from '#database/in-transaction.js';
+import { inTransaction } from '#database/queryable.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { refusalOf } from '#billing/budget-refusal.js';
 import { LostCallers } from './lost-callers.js';
-import type { RequestIdentity } from './request-identity.js';
 import { toTask } from './task-columns.js';
 import type { ProviderCall } from './provider-call.js';
 import {
@@ -18,6 +17,22 @@ import {
 import { TaskStore } from './task-store.js';
 import type { Task, TaskCommand } from './task.js';
 import { TasksConfig } from './tasks.config.js';
+
+/** By what a request may be the repetition of another. */
+export type RequestMark =
+  /** The caller's own Idempotency-Key. */
+  | { readonly kind: 'key'; readonly key: string }
+  /**
+   * A call of a client that may try again without saying so. `retry`: its tries before this one, as OpenAI's SDKs count
+   * them in `x-stainless-retry-count`; 0 for clients that do not count (`counted` false).
+   */
+  | { readonly kind: 'attempt'; readonly retry: number; readonly counted: boolean };
+
+/**
+ * A mark with the SHA-256 of what was asked for: path and body, however they were spelled. Requests that count their
+ * tries and those that do not have different ones.
+ */
+export type RequestIdentity = RequestMark & { readonly fingerprint: Buffer };
 
 /** What a request repeats may be gone when it is read; more than once is no accident. */
 const TRIES = 3;

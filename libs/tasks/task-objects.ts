@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { inList } from '#database/in-list.js';
+import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, thumbnailKey } from '#storage/object-key.js';
 import { sentKeys, toImages } from './task-columns.js';

@@ -1,9 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { OutputFormat } from '#contract/accepted-values.js';
-import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { PRODUCER_REDIS, LISTENING_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
-import { LISTENING_REDIS } from '#redis/listening-redis.module.js';
 
 /** A partial image on its way from a worker to the caller that streams its task. */
 export interface TaskPartial {

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { inList } from '#database/in-list.js';
+import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { RedisScript } from '#redis/redis-script.js';
 import { overloaded } from './refusals.js';

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import DataLoader from 'dataloader';
-import { given } from '#database/given.js';
-import { inList } from '#database/in-list.js';
+import { given, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { toHistory, toSummary, toTask, type OwnedRow } from './task-columns.js';
 import { endTask, findTasks, insertTask, readTasks } from './task.sql.js';

@@ -1,7 +1,7 @@
-import type { ErrorDetail } from '#contract/app-error.js';
+import { type ErrorDetail, errorDetail, type AppError } from '#contract/app-error.js';
 import type { ImageOptionValues } from '#contract/image-options.js';
 import type { ImageUsage } from '#contract/image-usage.js';
-import type { TaskCost } from '#billing/task-cost.js';
+import type { TaskCost } from '#billing/quote.js';
 import type { ProviderCall } from './provider-call.js';
 import type { TaskPhase, TaskStatus } from './task-status.js';
 
@@ -160,4 +160,9 @@ export interface TaskHistory {
   readonly calls: readonly ProviderCall[];
   /** The last call, if it has no end, is still being made. */
   readonly callRuns: boolean;
+}
+
+/** The error of a failed task: what the sync endpoint would have answered. */
+export function taskError(error: AppError): TaskError {
+  return { ...errorDetail(error), http_status: error.status };
 }

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
 import { QueueModule } from '#queue/queue.module.js';
 import { WebhooksModule } from '#webhooks/webhooks.module.js';
+import { ListeningRedisModule } from '#redis/redis.module.js';
 import { Admission } from './admission.js';
 import { CancelTask } from './cancel-task.js';
 import { FailedTasks } from './failed-tasks.js';
@@ -15,11 +16,11 @@ import { Sweeper } from './sweeper.js';
 import { TaskDetails } from './task-details.js';
 import { TaskEnds } from './task-ends.js';
 import { TaskEstimates } from './task-estimates.js';
-import { TaskEvents } from './task-events.js';
+import { TaskEvents, TaskEventListener } from './task-events.js';
 import { TaskFigures } from './task-figures.js';
 import { TaskIntake } from './task-intake.js';
 import { TaskTransitions } from './task-transitions.js';
-import { TaskPartials } from './task-partials.js';
+import { TaskPartials, TaskPartialsListener } from './task-partials.js';
 import { TaskSlots } from './task-slots.js';
 import { TaskStore } from './task-store.js';
 import { TaskTurns } from './task-turns.js';
@@ -36,3 +37,9 @@ const accepted = [TaskEstimates, SubmitTask, CancelTask];
   exports: [...rows, ...shown, ...told, ...accepted, DatabaseModule, QueueModule, WebhooksModule],
 })
 export class TasksModule {}
+
+const listeners = [TaskEventListener, TaskPartialsListener];
+
+/** For processes that hear of tasks: workers of cancels, the API of everything. */
+@Module({ imports: [ListeningRedisModule], providers: listeners, exports: listeners })
+export class TaskListenersModule {}

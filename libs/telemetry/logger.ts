@@ -1,4 +1,5 @@
 import { pino, type DestinationStream, type Logger as Pino } from 'pino';
+import type { LoggerService } from '@nestjs/common';
 import { redact } from './redact.js';
 import { traceIdOf } from './spans.js';
 
@@ -139,4 +140,21 @@ function describeError(value: unknown, depth = 0): unknown {
     ...(depth === 0 && value.stack !== undefined ? { stack: redact(value.stack) } : {}),
     ...(value.cause instanceof Error && depth < 3 ? { cause: describeError(value.cause, depth + 1) } : {}),
   };
+}
+
+/** Lets the framework speak through our logger; its start-up chatter is debug. */
+export class NestLogger implements LoggerService {
+  constructor(private readonly logger: Logger) {}
+
+  log(message: unknown): void {
+    this.logger.debug('framework', { reason: String(message) });
+  }
+
+  warn(message: unknown): void {
+    this.logger.warn('framework', { reason: String(message) });
+  }
+
+  error(message: unknown): void {
+    this.logger.error('framework', message instanceof Error ? { error: message } : { reason: String(message) });
+  }
 }

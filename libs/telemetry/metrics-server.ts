@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { MetricsConfig } from './metrics.config.js';
+import { MetricsConfig } from './telemetry.config.js';
 import { Metrics } from './metrics.js';
 
 const PATH = '/metrics';

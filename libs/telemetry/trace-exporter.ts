@@ -18,7 +18,7 @@ import { hostname } from 'node:os';
 import type { Logger } from './logger.js';
 import { chosenIds } from './spans.js';
 import type { TracingConfig } from './telemetry.config.js';
-import { VERSION } from './version.js';
+import { VERSION } from '#config/package.js';
 
 const BATCH = 512;
 const SAY_EVERY_MS = 60_000;

@@ -3,8 +3,8 @@ import { ulid } from 'ulid';
 import { lockAccount } from '#accounts/accounts.sql.js';
 import { AppError } from '#contract/app-error.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
-import { oneOf } from './one-of.js';
 import { PrismaService } from '#database/prisma.service.js';
+import { oneOf } from './one-of.js';
 import type { DeliveryState } from './next-step.js';
 import { WebhooksConfig } from './webhooks.config.js';
 
@@ -142,4 +142,10 @@ function tooMany(most: number): AppError {
     'account_limit_reached',
     `The account has ${most} webhook endpoints, as many as it may have. Remove one first.`,
   );
+}
+
+/** A receiver's address as it may stay in a log for ever: queries of receivers hold tokens. */
+export function shownUrl(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname;
 }

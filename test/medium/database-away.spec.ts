@@ -1,8 +1,7 @@
 import { loadConfig } from '#config/load-config.js';
-import { isDatabaseAway } from '#database/away.js';
+import { isDatabaseAway, isUniqueViolation } from '#database/database-errors.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { isUniqueViolation } from '#database/prisma-errors.js';
 import { openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 // Real: Postgres, and Prisma on it; that it is away or too slow is not played.

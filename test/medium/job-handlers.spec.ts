@@ -4,12 +4,10 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ConfigModule } from '#config/config.module.js';
 import { DELIVER_WEBHOOK, IMAGE_QUEUE, RUN_IMAGE_TASK, WEBHOOK_QUEUE } from '#queue/job-catalog.js';
-import { HandlesJob } from '#queue/job-handlers.js';
-import { JOB_WORKER_OPTIONS } from '#queue/job-worker.js';
-import { JobsModule } from '#queue/jobs.module.js';
+import { HandlesJob, JOB_WORKER_OPTIONS } from '#queue/job-handlers.js';
+import { JobsModule } from '#queue/queue.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
-import { TelemetryConfig, TracingConfig } from '#telemetry/telemetry.config.js';
-import { MetricsConfig } from '#telemetry/metrics.config.js';
+import { TelemetryConfig, TracingConfig, MetricsConfig } from '#telemetry/telemetry.config.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
 import { createTestRedis } from '../support/redis.js';
 

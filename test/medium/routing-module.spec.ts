@@ -8,9 +8,8 @@ import { RedisConfig } from '#redis/redis.config.js';
 import { ProviderLimiter } from '#routing/provider-limiter.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { RoutingModule } from '#routing/routing.module.js';
-import { MetricsConfig } from '#telemetry/metrics.config.js';
+import { MetricsConfig, TelemetryConfig, TracingConfig } from '#telemetry/telemetry.config.js';
 import { Metrics } from '#telemetry/metrics.js';
-import { TelemetryConfig, TracingConfig } from '#telemetry/telemetry.config.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
 import { openLimiterRoom, passed, providerEntry, type LimiterRoom } from '../support/limiter-room.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '#contract/app-error.js';
 import type { ErrorCode } from '#contract/error-codes.js';
-import { taskError } from '#tasks/task-error.js';
+import { taskError } from '#tasks/task.js';
 import { newTaskId } from '#tasks/task-id.js';
 import type { ApiPlatform } from './platform.js';
 

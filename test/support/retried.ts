@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isDatabaseAway } from '#database/away.js';
+import { isDatabaseAway } from '#database/database-errors.js';
 
 const PATIENCE_MS = 50_000;
 

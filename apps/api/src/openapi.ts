@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PACKAGE_ROOT } from '#config/package-root.js';
+import { PACKAGE_ROOT } from '#config/package.js';
 import { ApiModule } from './api.module.js';
 import { consoleDocument, openApiDocument } from './docs/openapi-document.js';
 import { createAdapter } from './common/fastify/server.js';

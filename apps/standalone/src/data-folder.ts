@@ -1,10 +1,8 @@
 import { constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { access, chmod, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { PACKAGE_ROOT } from '#config/package-root.js';
+import { PACKAGE_ROOT } from '#config/package.js';
 import { SetupError } from '#embedded/setup-error.js';
-
-export const MIGRATIONS = join(PACKAGE_ROOT, 'prisma', 'migrations');
 
 /** Where everything lies below DATA_DIR. */
 export class DataFolder {

@@ -1,6 +1,5 @@
 import { loadConfig } from '#config/load-config.js';
-import { migrate } from '#database/migrate.js';
-import { MIGRATIONS } from './data-folder.js';
+import { migrate, MIGRATIONS } from '#database/migrate.js';
 import { StandaloneConfig } from './standalone.config.js';
 import { requireDatabaseUrl } from './running.js';
 

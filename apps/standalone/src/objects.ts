@@ -4,7 +4,7 @@ import { StorageConfig } from '#storage/storage.config.js';
 import { TaskObjects } from '#tasks/task-objects.js';
 import { Logger } from '#telemetry/logger.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
-import { MissingObjects } from '#uploads/missing-objects.js';
+import { MissingObjects } from './missing-objects.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { DataFolder } from './data-folder.js';
 import { StandaloneConfig } from './standalone.config.js';

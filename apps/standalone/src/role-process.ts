@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { PACKAGE_ROOT } from '#config/package-root.js';
+import { PACKAGE_ROOT } from '#config/package.js';
 import { startChild, type StopStep } from '#embedded/child.js';
 import { SetupError } from '#embedded/setup-error.js';
 import type { Running } from './supervised.js';

@@ -10,8 +10,7 @@ import { RoutingConfig } from '#routing/routing.config.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
-import { MetricsConfig } from '#telemetry/metrics.config.js';
-import { TelemetryConfig, TracingConfig } from '#telemetry/telemetry.config.js';
+import { MetricsConfig, TelemetryConfig, TracingConfig } from '#telemetry/telemetry.config.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { WorkerConfig } from './worker.config.js';
 

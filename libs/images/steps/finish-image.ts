@@ -1,4 +1,4 @@
-import { sha256Of } from '#bytes/slices.js';
+import { sha256Of } from '#bytes/bytes.js';
 import { readResultHeader } from '../header.js';
 import { ImageError } from '../image-error.js';
 import { MAX_IMAGE_BYTES } from '../limits.js';

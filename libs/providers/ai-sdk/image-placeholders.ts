@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { inSlices } from '#bytes/slices.js';
+import { inSlices } from '#bytes/bytes.js';
 
 /** A multiple of three, so that no padding falls between two slices. */
 const ENCODED_BYTES = 786_432;

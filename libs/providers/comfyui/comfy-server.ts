@@ -1,5 +1,4 @@
-import { ByteCollector } from '#bytes/byte-collector.js';
-import { sha256Of } from '#bytes/slices.js';
+import { ByteCollector, sha256Of } from '#bytes/bytes.js';
 import { AnswerTooLarge } from '../http/base64-sink.js';
 import { UnusableAnswer } from '../http/json-answer.js';
 import { readJson, textAt, valueAt } from '../http/json-value.js';

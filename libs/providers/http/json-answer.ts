@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ByteCollector } from '#bytes/byte-collector.js';
+import { ByteCollector } from '#bytes/bytes.js';
 import { AnswerTooLarge, Base64Sink } from './base64-sink.js';
 
 /** Longest text that is left in its place, in bytes: an image is longer, what is said of one is shorter. */

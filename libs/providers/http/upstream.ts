@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { request, type Dispatcher } from 'undici';
-import { inSlices } from '#bytes/slices.js';
+import { inSlices } from '#bytes/bytes.js';
 import { ProviderError } from '../provider-error.js';
 import { broken, unusable } from './failures.js';
 import { providerAgent } from './provider-agent.js';

@@ -1,5 +1,5 @@
 import type { ImageUsage } from '#contract/image-usage.js';
-import { joined } from '#bytes/slices.js';
+import { joined } from '#bytes/bytes.js';
 import { AnswerTooLarge } from '../http/base64-sink.js';
 import { errorInside, refusal, unusable, type ErrorFields } from '../http/failures.js';
 import { lengthOf, maxImageBytes, type NamedImage } from '../http/fetch-image.js';

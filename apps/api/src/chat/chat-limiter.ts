@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ProviderEntry } from '#providers/provider-entry.js';
-import { DrainedProviders } from '#routing/drained-providers.js';
+import { DrainedProviders } from '#routing/provider-switches.js';
 import type { CallPermit, CallRejection } from '#routing/limiter.js';
 import { ProviderLimiter } from '#routing/provider-limiter.js';
 

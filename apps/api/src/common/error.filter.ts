@@ -1,7 +1,7 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import { isDatabaseAway } from '#database/away.js';
+import { isDatabaseAway } from '#database/database-errors.js';
 import { Logger } from '#telemetry/logger.js';
 import { sendError } from './error-reply.js';
 import { appErrorOf } from './framework-error.js';

@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { ErrorResponse } from '#contract/error-response.js';
 import { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
-import { VERSION } from '#telemetry/version.js';
+import { VERSION } from '#config/package.js';
 import { CONSOLE_API } from '../console/protect-console.js';
 import { describeWebhooks } from './describe-webhooks.js';
 import { describeDefaults, finishDocument } from './finish-document.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { LISTENING_REDIS } from '#redis/listening-redis.module.js';
+import { LISTENING_REDIS } from '#redis/redis.module.js';
 import { LostCallers } from '#tasks/lost-callers.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';

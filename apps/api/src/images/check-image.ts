@@ -18,7 +18,7 @@ import {
   ImageGenerationRequest,
 } from '#contract/image-request.js';
 import { readFields } from '#contract/request-fields.js';
-import type { RequestIdentity, RequestMark } from '#tasks/request-identity.js';
+import type { RequestIdentity, RequestMark } from '#tasks/task-intake.js';
 import { newTaskId } from '#tasks/task-id.js';
 import type { TaskCommand } from '#tasks/task.js';
 import { callerOf } from '../auth/api-key.guard.js';

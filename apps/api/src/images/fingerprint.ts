@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { LongText, piecesOf } from '#contract/long-text.js';
-import type { RequestMark } from '#tasks/request-identity.js';
+import type { RequestMark } from '#tasks/task-intake.js';
 import type { EditForm } from './edit-form.js';
 
 /** Characters of a text hashed at a time. */

@@ -1,13 +1,12 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '#billing/billing.module.js';
 import { DatabaseModule } from '#database/database.module.js';
-import { ListeningRedisModule } from '#redis/listening-redis.module.js';
+import { ListeningRedisModule } from '#redis/redis.module.js';
 import { StorageModule } from '#storage/storage.module.js';
-import { TasksModule } from '#tasks/tasks.module.js';
+import { TasksModule, TaskListenersModule } from '#tasks/tasks.module.js';
 import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { CommonModule } from '../common/common.module.js';
 import { LinksModule } from '../common/links.module.js';
-import { TaskListenersModule } from '#tasks/task-listeners.module.js';
 import { AcceptImage } from './accept-image.js';
 import { AnswerImage } from './answer-image.js';
 import { CallerPresence } from './caller-presence.js';

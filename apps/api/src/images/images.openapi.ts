@@ -10,7 +10,7 @@ import {
 } from '@nestjs/swagger';
 import { ErrorResponse } from '#contract/error-response.js';
 import { QuoteResponse } from '#contract/cost-view.js';
-import { ImageCompletedEvent, ImagePartialEvent } from '#contract/image-event.js';
+import { ImageCompletedEvent, ImagePartialEvent, ImageResponse } from '#contract/image-response.js';
 import {
   AsyncImageEditForm,
   AsyncImageEditRequest,
@@ -19,7 +19,6 @@ import {
   ImageEditRequest,
   ImageGenerationRequest,
 } from '#contract/image-request.js';
-import { ImageResponse } from '#contract/image-response.js';
 import { SubmittedResponse, TaskAcceptance } from '#contract/task-acceptance.js';
 import { DescribeBodies } from '../docs/finish-document.js';
 import { DescribeErrors, DescribeProtected, FILE, REQUEST_ID_HEADER, TASK_HEADERS } from '../common/describe.js';

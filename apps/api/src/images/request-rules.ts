@@ -9,8 +9,7 @@ import type { ImageSize } from '#contract/pixel-table.js';
 import { whyIgnored } from '#contract/request-fields.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
-import { quoteImage } from '#billing/quote.js';
-import type { TaskCost } from '#billing/task-cost.js';
+import { quoteImage, type TaskCost } from '#billing/quote.js';
 import type { TaskCommand, TaskOptions } from '#tasks/task.js';
 
 interface NamedModel {

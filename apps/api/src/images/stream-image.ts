@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import { completedEvent, partialEvent } from '#contract/image-event.js';
+import { completedEvent, partialEvent } from '#contract/image-response.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { TaskPartialsListener } from '#tasks/task-partials.js';

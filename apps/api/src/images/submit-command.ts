@@ -17,7 +17,7 @@ import {
   type Resolution,
 } from '#contract/pixel-table.js';
 import { shownNames } from '#contract/request-fields.js';
-import type { TaskCost } from '#billing/task-cost.js';
+import type { TaskCost } from '#billing/quote.js';
 import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/task.js';
 import { mayUseModel, ordererOf, type Caller } from '../auth/caller.js';
 

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { RedisConfig } from '#redis/redis.config.js';
-import { PRODUCER_REDIS } from '#redis/producer-redis.module.js';
+import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisScript } from '#redis/redis-script.js';
 
 export const WINDOW_SECONDS = 60;

@@ -1,10 +1,9 @@
 import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { RoutingModule } from '#routing/routing.module.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';
-import { TasksModule } from '#tasks/tasks.module.js';
+import { TasksModule, TaskListenersModule } from '#tasks/tasks.module.js';
 import { CommonModule } from '../common/common.module.js';
 import { LinksModule } from '../common/links.module.js';
-import { TaskListenersModule } from '#tasks/task-listeners.module.js';
 import { CancelOwnTask } from './cancel-own-task.js';
 import { FollowTask } from './follow-task.js';
 import { TaskWatchers } from './task-watchers.js';

@@ -1,7 +1,7 @@
 import { AppError } from '#contract/app-error.js';
 import { declaredPixels } from '#images/declared-pixels.js';
 import { ImageError } from '#images/image-error.js';
-import { assertInputPixels } from '#images/pixel-limits.js';
+import { assertInputPixels } from '#images/limits.js';
 import type { InputType } from '#images/sniff.js';
 import type { ImageWatch } from '../images/store-image.js';
 import { FILE_PART } from './upload-form.js';

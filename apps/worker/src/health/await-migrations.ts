@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
-import { MigrationError } from '#database/migrate.js';
+import { MigrationError, requireMigrations } from '#database/migrate.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { requireMigrations } from '#health/migrations.js';
 import { Logger } from '#telemetry/logger.js';
 
 const LOOK_MS = 1_000;

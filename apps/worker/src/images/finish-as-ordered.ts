@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ImageError } from '#images/image-error.js';
 import { finishImage, type FinishedImage } from '#images/steps/finish-image.js';
 import { ProviderError } from '#providers/provider-error.js';
-import { VERSION } from '#telemetry/version.js';
+import { VERSION } from '#config/package.js';
 import { WorkerConfig } from '../worker.config.js';
 import type { Attempt } from './attempt.js';
 

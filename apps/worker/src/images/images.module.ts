@@ -1,10 +1,9 @@
 import { Module } from '@nestjs/common';
 import { EgressModule } from '#egress/egress.module.js';
-import { JobsModule } from '#queue/jobs.module.js';
+import { JobsModule } from '#queue/queue.module.js';
 import { RoutingModule } from '#routing/routing.module.js';
 import { StorageModule } from '#storage/storage.module.js';
-import { TaskListenersModule } from '#tasks/task-listeners.module.js';
-import { TasksModule } from '#tasks/tasks.module.js';
+import { TaskListenersModule, TasksModule } from '#tasks/tasks.module.js';
 import { CallProvider } from './call-provider.js';
 import { ClaimTask } from './claim-task.js';
 import { CompleteTask } from './complete-task.js';

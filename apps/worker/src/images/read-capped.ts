@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { ByteCollector } from '#bytes/byte-collector.js';
+import { ByteCollector } from '#bytes/bytes.js';
 
 /** The stream grew beyond the bytes it may have. */
 export class TooManyBytes extends Error {

@@ -3,7 +3,7 @@ import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@
 import { ServiceTimes, WORKER_TTL_MS, type ServiceSample, type WorkerSlots } from '#queue/service-times.js';
 import { TaskFigures } from '#tasks/task-figures.js';
 import { Logger } from '#telemetry/logger.js';
-import { VERSION } from '#telemetry/version.js';
+import { VERSION } from '#config/package.js';
 import { ThisWorker } from './this-worker.js';
 
 /** How often a worker says that it is there and what it has measured. */

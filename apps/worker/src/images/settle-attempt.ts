@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { TaskEnds } from '#tasks/task-ends.js';
-import { taskError } from '#tasks/task-error.js';
+import { taskError } from '#tasks/task.js';
 import { TransitionUnanswered, TaskTransitions } from '#tasks/task-transitions.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
+import { ExpireChatUsage } from '#billing/expire-ledger.js';
 import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
 import { WorkerConfig } from '../worker.config.js';
 import { EXPIRE_EVERY_MS, Retention } from './retention.js';

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TaskLinks } from '#answers/task-links.js';
 import { EgressModule } from '#egress/egress.module.js';
-import { JobsModule } from '#queue/jobs.module.js';
+import { JobsModule } from '#queue/queue.module.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { ResultLinks } from '#storage/result-links.js';
 import { LinkSigner } from '#storage/signed-link.js';

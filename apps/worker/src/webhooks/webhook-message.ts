@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Webhook } from 'standardwebhooks';
 import { TaskLinks } from '#answers/task-links.js';
 import {
   WEBHOOK_TEST,
@@ -10,7 +11,6 @@ import {
 import { TaskStore } from '#tasks/task-store.js';
 import type { ClaimedDelivery } from '#webhooks/delivery-transitions.js';
 import { WebhookSecretStore } from '#webhooks/secret-store.js';
-import { signedHeaders } from '#webhooks/signed-headers.js';
 
 /** What is sent to a receiver. */
 export interface WebhookMessage {
@@ -49,4 +49,17 @@ export class WebhookMessages {
     if (task === undefined || task.finishedAt === null) return undefined;
     return webhookEvent(event, task.finishedAt, this.links.view(task));
   }
+}
+
+/** The headers of a Standard Webhook: one signature for each secret that is valid, so that rotating breaks no one. */
+export function signedHeaders(
+  secrets: readonly string[],
+  message: { readonly id: string; readonly at: Date; readonly body: string },
+): Record<string, string> {
+  const { id, at, body } = message;
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, at, body)).join(' '),
+  };
 }

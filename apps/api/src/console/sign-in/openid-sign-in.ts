@@ -2,10 +2,15 @@ import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
 import { OpenIdPeople } from '#accounts/openid-people.js';
-import { OpenIdProvider, type Checks, type Claims } from '#accounts/openid-provider.js';
-import { OpenIdRefusal, type RefusalReason } from '#accounts/openid-refusal.js';
+import {
+  OpenIdProvider,
+  type Checks,
+  type Claims,
+  OpenIdRefusal,
+  type RefusalReason,
+} from '#accounts/openid-provider.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
-import { SignInConfig } from '#accounts/sign-in.config.js';
+import { SignInConfig } from '#accounts/accounts.config.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import { openIdUrl } from './openid-url.js';
 

@@ -1,7 +1,7 @@
 import { Body, Get, HttpCode, Ip, Post, Redirect, UseInterceptors } from '@nestjs/common';
 import { ApiProperty, ApiResponse } from '@nestjs/swagger';
 import { AppError } from '#contract/app-error.js';
-import { OpenIdRefusal } from '#accounts/openid-refusal.js';
+import { OpenIdRefusal } from '#accounts/openid-provider.js';
 import { Logger } from '#telemetry/logger.js';
 import { Public } from '../../auth/api-key.guard.js';
 import { QueryString, RequestId } from '../../common/request.decorators.js';

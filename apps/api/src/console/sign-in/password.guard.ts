@@ -1,6 +1,6 @@
 import { Injectable, type CanActivate } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { SignInConfig } from '#accounts/sign-in.config.js';
+import { SignInConfig } from '#accounts/accounts.config.js';
 
 /** Lets requests with passwords in where people sign in with them. Throws AppError `not_permitted` elsewhere. */
 @Injectable()

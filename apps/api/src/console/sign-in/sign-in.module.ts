@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { OpenIdProvider } from '#accounts/openid-provider.js';
-import { SignInConfig } from '#accounts/sign-in.config.js';
+import { SignInConfig } from '#accounts/accounts.config.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { ApiConfig } from '../../common/api.config.js';

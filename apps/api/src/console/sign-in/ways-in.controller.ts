@@ -1,7 +1,7 @@
 import { Get } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import { PersonStore } from '#accounts/person-store.js';
-import { SignInConfig } from '#accounts/sign-in.config.js';
+import { SignInConfig } from '#accounts/accounts.config.js';
 import { Public } from '../../auth/api-key.guard.js';
 import { ConsoleController } from '../console-controller.js';
 import { OpenIdSignIn } from './openid-sign-in.js';

@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
 import { StorageModule } from '#storage/storage.module.js';
-import { TasksModule } from '#tasks/tasks.module.js';
+import { TasksModule, TaskListenersModule } from '#tasks/tasks.module.js';
 import { LinksModule } from '../../common/links.module.js';
-import { TaskListenersModule } from '#tasks/task-listeners.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
 import { WebhooksModule } from '#webhooks/webhooks.module.js';
 import { ImagesModule } from '../../images/images.module.js';

@@ -3,7 +3,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
 import { DELIVERY_STATES } from '#webhooks/next-step.js';
-import { shownUrl } from '#webhooks/shown-url.js';
+import { shownUrl } from '#webhooks/endpoint-store.js';
 import { AccountWebhooks } from './account-webhooks.js';
 import { DeliveryPageQuery } from './dto/delivery-query.dto.js';
 import { ConsoleController } from '../console-controller.js';

@@ -1,8 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsArray, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { Rule } from '#contract/field-rule.js';
-import type { FailedTask } from '#tasks/failed-tasks.js';
-import type { FailureGroup } from '#tasks/sweep.sql.js';
+import type { FailedTask, FailedTasks } from '#tasks/failed-tasks.js';
 import { isTaskId } from '#tasks/task-id.js';
 import { ListOf, PageOf } from '../../dto/list-views.dto.js';
 
@@ -159,6 +158,8 @@ export class RedriveView {
   @ApiProperty({ type: String, nullable: true, description: 'Of a kind: pass it as `after` for those that are left.' })
   next!: string | null;
 }
+
+type FailureGroup = Awaited<ReturnType<FailedTasks['groups']>>[number];
 
 /** `whyNot`: why its kind of failure can't be retried. */
 export function groupView({ latestAt, retried, ...group }: FailureGroup, whyNot: string | null): FailureGroupView {

@@ -37,3 +37,8 @@ function isPrismaAway({ code, meta }: Prisma.PrismaClientKnownRequestError): boo
   const { kind = '', originalCode = '' } = (cause ?? {}) as { kind?: string; originalCode?: string };
   return ADAPTER.test(kind) || SQLSTATE.test(originalCode);
 }
+
+/** Whether a row was refused because another one has its unique values. */
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002';
+}

@@ -1,4 +1,4 @@
-import { isDatabaseAway } from './away.js';
+import { isDatabaseAway } from './database-errors.js';
 import { Prisma } from './generated/client.js';
 
 const failure = (fields: object, message = 'it failed'): Error => Object.assign(new Error(message), fields);

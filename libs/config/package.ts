@@ -13,3 +13,6 @@ function findPackageRoot(from: string): string {
     if (folder === dirname(folder)) throw new Error(`No package.json was found above ${from}.`);
   }
 }
+
+/** The version of the product, as package.json has it. */
+export const VERSION = '1.0.0';

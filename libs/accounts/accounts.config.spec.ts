@@ -1,5 +1,5 @@
 import { ConfigError, loadConfig } from '#config/load-config.js';
-import { SignInConfig } from './sign-in.config.js';
+import { SignInConfig } from './accounts.config.js';
 
 const ISSUER = { OIDC_ISSUER: 'https://login.example.org/realms/team', OIDC_CLIENT_ID: 'darkroom' };
 

@@ -3,7 +3,7 @@ import { uploadKey } from '#storage/object-key.js';
 import { ObjectNotFound, type ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { TaskObjects, type StoredTask } from '#tasks/task-objects.js';
-import { UploadRepository } from './upload.repository.js';
+import { UploadRepository } from '#uploads/upload.repository.js';
 
 const BATCH = 500;
 

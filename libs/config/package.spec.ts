@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { VERSION } from './version.js';
+import { VERSION } from './package.js';
 
 describe('the version', () => {
   it('is that of package.json', () => {

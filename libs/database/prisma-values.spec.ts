@@ -1,4 +1,4 @@
-import { inList } from './in-list.js';
+import { inList } from './prisma-values.js';
 
 it.each([
   [[], []],
