@@ -6,7 +6,7 @@ import { roleOf, type Role } from './person-rules.js';
 import { newToken, tokenColumns, tokenHashes } from './tokens.js';
 
 /** A session ends this long after its last request, and this long after its sign-in, whichever is first. */
-export const IDLE_HOURS = 12;
+const IDLE_HOURS = 12;
 export const MAX_AGE_DAYS = 7;
 /** The time of the last request is kept to the minute. */
 const TOUCH_MS = 60_000;

@@ -25,20 +25,15 @@ export class ExpireLedger {
 
   /** One round over everything that is due. Throws when the database fails; the next round goes on. */
   async run({ chargeRetentionDays, usageHourRetentionDays, usageDayRetentionDays }: Retention): Promise<void> {
-    await this.remove('usage_hours', usageHourRetentionDays, (time) => this.usage.removeBefore('hour', time, BATCH));
-    await this.remove('usage_days', usageDayRetentionDays, (time) => this.usage.removeBefore('day', time, BATCH));
+    await removeAll(this.logger, 'usage_hours', usageHourRetentionDays, (time) =>
+      this.usage.removeBefore('hour', time, BATCH),
+    );
+    await removeAll(this.logger, 'usage_days', usageDayRetentionDays, (time) =>
+      this.usage.removeBefore('day', time, BATCH),
+    );
     // What is not added up yet would be lost.
     if (await this.usage.needs('charges')) return;
-    await this.remove('charges', chargeRetentionDays, (time) => this.charges.removeBefore(time, BATCH));
-  }
-
-  private async remove(what: string, days: number, removeBefore: (time: Date) => Promise<number>): Promise<void> {
-    const before = new Date(Date.now() - days * DAY_MS);
-    let count: number;
-    do {
-      count = await removeBefore(before);
-      if (count > 0) this.logger.info(`retention.${what}_deleted`, { count });
-    } while (count === BATCH);
+    await removeAll(this.logger, 'charges', chargeRetentionDays, (time) => this.charges.removeBefore(time, BATCH));
   }
 }
 
@@ -68,11 +63,21 @@ export class ExpireChatUsage {
     if (lost > 0) this.logger.warn('retention.chat_reserves_released', { count: lost });
     // What is not added up yet would be lost.
     if (await this.rollups.needs('chats')) return;
-    const before = new Date(Date.now() - chatUsageRetentionDays * DAY_MS);
-    let count: number;
-    do {
-      count = await this.usage.removeBefore(before, BATCH);
-      if (count > 0) this.logger.info('retention.chat_usage_deleted', { count });
-    } while (count === BATCH);
+    await removeAll(this.logger, 'chat_usage', chatUsageRetentionDays, (time) => this.usage.removeBefore(time, BATCH));
   }
+}
+
+/** Batch after batch of what is older than so many days. */
+async function removeAll(
+  logger: Logger,
+  what: string,
+  days: number,
+  removeBefore: (time: Date) => Promise<number>,
+): Promise<void> {
+  const before = new Date(Date.now() - days * DAY_MS);
+  let count: number;
+  do {
+    count = await removeBefore(before);
+    if (count > 0) logger.info(`retention.${what}_deleted`, { count });
+  } while (count === BATCH);
 }

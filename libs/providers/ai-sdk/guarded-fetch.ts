@@ -4,14 +4,13 @@ import { fetchImage, lengthOf, MAX_IMAGE_BYTES, maxAnswerBytes, maxImageBytes } 
 import type { ImageFetcher } from '../provider-descriptor.js';
 import { readAnswer, type JsonAnswer } from '../http/json-answer.js';
 import { readJson } from '../http/json-value.js';
-import type { Upstream, UpstreamAnswer } from '../http/upstream.js';
+import { firstBytes, type Upstream, type UpstreamAnswer } from '../http/upstream.js';
 import { ProviderError } from '../provider-error.js';
 import type { Fetch, LibraryVendor } from './library-vendor.js';
 import { ImagePlaceholders } from './image-placeholders.js';
 
 /** Bytes of an answer of one image at most: 36 MB as base64. */
 const MAX_ANSWER_BYTES = 48_000_000;
-const MAX_ERROR_BYTES = 65_536;
 
 interface Ways {
   readonly upstream: Upstream;
@@ -120,14 +119,5 @@ export class GuardedFetch {
       return this.answer.bytesOf(url);
     }
     return [await fetchImage(this.ways.fetcher, url, this.signal, Math.min(this.left, MAX_IMAGE_BYTES))];
-  }
-}
-
-async function* firstBytes(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > MAX_ERROR_BYTES) return;
-    yield chunk;
   }
 }

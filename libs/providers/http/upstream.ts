@@ -7,6 +7,9 @@ import { providerAgent } from './provider-agent.js';
 import type { ProviderProxyConfig } from './proxy.config.js';
 import type { RequestBody } from './request-body.js';
 
+/** Of the body of an error; what vendors say of one is far shorter. */
+const MAX_ERROR_BYTES = 65_536;
+
 /** Where a vendor is, how it knows us, and how long each part of a call may take. */
 export interface UpstreamSettings {
   readonly apiKey?: string | undefined;
@@ -181,4 +184,14 @@ function secondsOf(milliseconds: unknown, text: unknown): number | undefined {
   if (/^\d{1,6}$/.test(text)) return Number(text);
   const date = Date.parse(text);
   return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1_000);
+}
+
+/** The beginning of a body that tells of an error, and no more of it than anybody reads. */
+export async function* firstBytes(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_ERROR_BYTES) return;
+    yield chunk;
+  }
 }

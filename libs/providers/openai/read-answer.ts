@@ -5,7 +5,7 @@ import { errorInside, refusal, unusable, type ErrorFields } from '../http/failur
 import { lengthOf, maxImageBytes, type NamedImage } from '../http/fetch-image.js';
 import { valueAt } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
-import type { UpstreamAnswer } from '../http/upstream.js';
+import { firstBytes, type UpstreamAnswer } from '../http/upstream.js';
 import { ProviderError } from '../provider-error.js';
 import { readDocument, type AnswerDocument } from './answer-document.js';
 import { splitEvents } from './answer-events.js';
@@ -26,7 +26,6 @@ interface ReadingOptions {
   readonly onPartial: (image: Buffer, index: number) => void;
 }
 
-const MAX_ERROR_BYTES = 65_536;
 /** Statuses a server may answer with to a field that it does not know. */
 const FIELD_REFUSED: ReadonlySet<number> = new Set([400, 422, 501]);
 
@@ -116,14 +115,5 @@ async function errorFields(body: AsyncIterable<Buffer>): Promise<ErrorFields | u
     return (await readDocument(firstBytes(body), 0)).error;
   } catch {
     return undefined;
-  }
-}
-
-async function* firstBytes(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > MAX_ERROR_BYTES) return;
-    yield chunk;
   }
 }

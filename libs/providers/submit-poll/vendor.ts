@@ -4,8 +4,7 @@ import { MAX_IMAGE_BYTES } from '../http/fetch-image.js';
 import { readAnswer as readJsonAnswer, UnusableAnswer, type JsonAnswer } from '../http/json-answer.js';
 import { textAt, valueAt, valueOf } from '../http/json-value.js';
 import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
-import type { Upstream } from '../http/upstream.js';
-import { type UpstreamAnswer } from '../http/upstream.js';
+import { firstBytes, type Upstream, type UpstreamAnswer } from '../http/upstream.js';
 import type { ProviderInputImage } from '../image-provider.js';
 import { ProviderError } from '../provider-error.js';
 import type { Dialect } from './dialect.js';
@@ -13,7 +12,6 @@ import { refused, vendorError, withoutJob } from './failures.js';
 
 /** Bytes of an answer at most: an image of 24 MB as base64, or several that are smaller. */
 const MAX_ANSWER_BYTES = 32_000_000;
-const MAX_ERROR_BYTES = 65_536;
 /** Until a look that was refused (a key that was taken away, say) is tried again, in seconds. */
 const REFUSED_WAIT_S = 15;
 const JOB_ID = /^[\w.:-]{1,200}$/;
@@ -142,13 +140,4 @@ function badImage(status: number): ProviderError {
     charged: 'no',
     cause: new Error(`the provider answered ${status} to an upload`),
   });
-}
-
-async function* firstBytes(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > MAX_ERROR_BYTES) return;
-    yield chunk;
-  }
 }

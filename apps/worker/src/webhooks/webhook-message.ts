@@ -52,7 +52,7 @@ export class WebhookMessages {
 }
 
 /** The headers of a Standard Webhook: one signature for each secret that is valid, so that rotating breaks no one. */
-export function signedHeaders(
+function signedHeaders(
   secrets: readonly string[],
   message: { readonly id: string; readonly at: Date; readonly body: string },
 ): Record<string, string> {
