@@ -45,6 +45,9 @@ const LOCK = 72_707_369;
 /** SQLSTATE of a lock that was not had in time. */
 const LOCK_NOT_AVAILABLE = '55P03';
 
+/** Less than the 2 s that sessions of the service wait for a lock: those behind a migration must outlast it. */
+const TABLE_LOCK_MS = 1_000;
+
 const TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
   "id" VARCHAR(36) PRIMARY KEY NOT NULL,
   "checksum" VARCHAR(64) NOT NULL,
@@ -208,8 +211,8 @@ async function apply(client: pg.Client, migration: Migration, options: MigrateOp
 
 /** Gives up a lock that is not there soon and comes back for it, so that the service goes on behind a long reader. */
 async function changeTables(client: pg.Client, sql: string, options: MigrateOptions): Promise<void> {
-  const limit = `SET LOCAL lock_timeout = ${options.tableLockMs ?? 2_000};`;
-  for (let left = options.tableLockTries ?? 100; ; left--) {
+  const limit = `SET LOCAL lock_timeout = ${options.tableLockMs ?? TABLE_LOCK_MS};`;
+  for (let left = options.tableLockTries ?? 200; ; left--) {
     try {
       // One message: Postgres makes it one transaction, unless the file itself says otherwise.
       await client.query(`${limit}\n${sql}`);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Redis, type RedisOptions } from 'ioredis';
+import { MasterConnector } from './master-connector.js';
 import { sentinelAddress } from './redis-address.js';
 import type { RedisConfig } from './redis.config.js';
 
@@ -21,7 +22,7 @@ export function connectRedis(server: RedisServer, options: Manner): Redis {
   const { sentinels, group, username, password, db } = address;
   return new Redis({
     ...options,
-    ...{ sentinels: [...sentinels], name: group, username, password, db },
+    ...{ Connector: MasterConnector, sentinels: [...sentinels], name: group, username, password, db },
     sentinelUsername: server.redisSentinelUsername,
     sentinelPassword: server.redisSentinelPassword,
     sentinelCommandTimeout: 2_000,

@@ -3,8 +3,13 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { EmbeddedService } from '#embedded/postgres.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { connectRedis } from '#redis/connect-redis.js';
 import { freePort } from '../support/free-port.js';
 import { OwnRedis, REDIS_PASSWORD } from '../support/own-redis.js';
+import { Drill } from '../support/drill.js';
+import { order } from '../support/fault-callers.js';
+import { FaultProxy } from '../support/fault-proxy.js';
+import { LedgerProvider } from '../support/ledger-provider.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 const GENERATIONS = '/v1/images/generations';
@@ -15,9 +20,11 @@ describe('Redis behind Sentinels', () => {
   let redis: OwnRedis;
   let servers: EmbeddedService[];
   let sentinel: Redis;
+  let provider: LedgerProvider;
   let platform: Platform;
 
   beforeAll(async () => {
+    provider = await LedgerProvider.start();
     redis = await OwnRedis.open();
     const shared = [`masterauth ${REDIS_PASSWORD}`, 'repl-diskless-sync-delay 0', 'repl-ping-replica-period 1'];
     const master = await redis.start('one', shared);
@@ -43,10 +50,12 @@ describe('Redis behind Sentinels', () => {
       REDIS_SENTINEL_PASSWORD: 'watcher',
       REDIS_PREFIX: PREFIX,
       SWEEP_INTERVAL_MS: '500',
+      ...{ OPENAI_API_KEY: 'sk-ledger-secret-key', OPENAI_BASE_URL: provider.url, WORKER_CONCURRENCY: '24' },
     });
   }, 120_000);
   afterAll(async () => {
     await platform.close();
+    await provider.close();
     sentinel.disconnect();
     await redis.close();
   }, 60_000);
@@ -66,8 +75,17 @@ describe('Redis behind Sentinels', () => {
     return ((await response.json()) as { data: { status: string } }).data.status;
   }
 
-  /** Submits all the time until the work brought another master, and requests are taken again; nothing may be lost. */
-  async function acrossFailover(fail: () => Promise<unknown>): Promise<void> {
+  /**
+   * Submits all the time until the work brought another master, and requests are taken again, while other callers wait
+   * for their images; nothing may be lost.
+   */
+  async function acrossFailover(name: string, fail: () => Promise<unknown>): Promise<void> {
+    const drill = new Drill(provider, async (marker, signal) => {
+      const response = await platform.call(GENERATIONS, { body: order(marker), signal });
+      await response.arrayBuffer();
+      return response.status;
+    });
+    await drill.hold(20);
     const before = await masterPort();
     const accepted: string[] = [];
     const refused = new Set<number>();
@@ -79,6 +97,7 @@ describe('Redis behind Sentinels', () => {
     };
     expect(await once()).toBe(true);
     await fail();
+    const come = drill.come(20);
     const hasMoved = async (): Promise<boolean> => {
       const taken = await once();
       return taken && (await masterPort()) !== before;
@@ -89,16 +108,53 @@ describe('Redis behind Sentinels', () => {
     const areDone = async (): Promise<boolean> =>
       (await Promise.all(accepted.map(statusOf))).every((status) => status === 'completed');
     expect(await waitUntil(areDone, { timeoutMs: 30_000, everyMs: 200 })).toBe(true);
+    await come;
+    drill.release();
+    await drill.judge(platform.pool, name);
+  }
+
+  /** A connection that has lost its server, and whose question for the master gets no answer; nor does it hear of the failover. */
+  async function searching(): Promise<{ connection: Redis; close: () => Promise<void> }> {
+    const own = `${sentinel.options.host}:${sentinel.options.port}`;
+    const listeners = async (): Promise<number> => String(await sentinel.client('LIST')).split(' sub=1 ').length;
+    const before = await listeners();
+    // The first question, the ear for failovers, the questions after the loss: for 10 s, longer than the failover takes.
+    const unanswered = Array.from({ length: 5 }, () => 'black-hole' as const);
+    const way = await FaultProxy.start(`http://${own}`, ['pass', 'pass', ...unanswered]);
+    const redisUrl = `redis+sentinel://:${REDIS_PASSWORD}@${new URL(way.url).host}/main`;
+    const connection = connectRedis(
+      { redisUrl, redisSentinelPassword: 'watcher' },
+      { retryStrategy: () => 100, maxRetriesPerRequest: null },
+    );
+    connection.on('error', () => undefined);
+    await connection.ping();
+    expect(await waitUntil(async () => (await listeners()) > before, { timeoutMs: 15_000 })).toBe(true);
+    connection.call('CLIENT', 'KILL', 'ID', await connection.client('ID'), 'SKIPME', 'no').catch(() => undefined);
+    expect(await waitUntil(() => way.count === 3, { timeoutMs: 15_000 })).toBe(true);
+    return {
+      connection,
+      close: async () => {
+        connection.disconnect();
+        await way.close();
+      },
+    };
   }
 
   it('a planned failover, which breaks no connection by itself, loses nothing', async () => {
-    await acrossFailover(() => sentinel.call('SENTINEL', 'failover', 'main'));
+    const { connection, close } = await searching();
+    try {
+      await acrossFailover('Redis failover by Sentinel, planned', () => sentinel.call('SENTINEL', 'failover', 'main'));
+      // The news of a failover must not end the search for the new master.
+      expect(await connection.info('replication')).toContain('role:master');
+    } finally {
+      await close();
+    }
     // Callers of this API must not look as if it were gone: its subscription has moved, too.
     const now = new Redis({ port: await masterPort(), password: REDIS_PASSWORD, commandTimeout: 10_000 });
     const isPresent = async (): Promise<boolean> => (await now.pubsub('CHANNELS', `${PREFIX}:api:*`)).length === 1;
     expect(await waitUntil(isPresent, { timeoutMs: 15_000 })).toBe(true);
     now.disconnect();
-  }, 90_000);
+  }, 180_000);
 
   it('a master that dies is replaced; requests are taken again, and nothing accepted is lost', async () => {
     const port = await masterPort();
@@ -108,6 +164,6 @@ describe('Redis behind Sentinels', () => {
     const follows = async (): Promise<boolean> => (await other.info('replication')).includes('master_link_status:up');
     expect(await waitUntil(follows, { timeoutMs: 30_000 })).toBe(true);
     other.disconnect();
-    await acrossFailover(() => Promise.resolve(process.kill(master.pid, 'SIGKILL')));
-  }, 90_000);
+    await acrossFailover('Redis master killed, Sentinel', () => Promise.resolve(process.kill(master.pid, 'SIGKILL')));
+  }, 180_000);
 });

@@ -1,13 +1,18 @@
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { migrate } from '#database/migrate.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { judge } from '../support/drill.js';
 import { newMarker, order } from '../support/fault-callers.js';
-import { counted } from '../support/figures.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startWorker, type TestProcess } from '../support/processes.js';
 
 const CONCURRENCY = 24;
 
-// Real: an API, workers that come and go, and a provider that counts what it starts. No caller tries again.
+// Real: an API, workers that come and go, a migration, and a provider that counts what it starts. No caller tries again.
 describe('workers that come and go', () => {
   let provider: LedgerProvider;
   let platform: Platform;
@@ -37,19 +42,6 @@ describe('workers that come and go', () => {
     return response.status;
   }
 
-  /** What became of these orders; the drill's line of docs/failure.md. */
-  async function judge(drill: string, markers: readonly string[], statuses: readonly number[]): Promise<void> {
-    const { rows } = await platform.pool.query<{ status: string }>(
-      `SELECT status FROM tasks WHERE EXISTS (SELECT 1 FROM unnest($1::text[]) AS marker WHERE strpos(prompt, marker) > 0)`,
-      [markers],
-    );
-    const failed = statuses.filter((status) => status !== 200).length;
-    const lost = markers.length - rows.filter(({ status }) => status === 'completed').length;
-    const twice = markers.filter((marker) => provider.startsOf(marker).length > 1).length;
-    counted(drill, 'calls, failed, lost, bought twice', [markers.length, failed, lost, twice].join(', '));
-    expect([failed, lost, twice]).toEqual([0, 0, 0]);
-  }
-
   it('O11: a worker that is replaced finishes the calls that may be paid', async () => {
     const markers: string[] = [];
     const calls = Array.from({ length: CONCURRENCY }, () => call(markers, 5_000));
@@ -58,7 +50,7 @@ describe('workers that come and go', () => {
     const [old] = workers;
     workers = [await startWorker(platform.settings)];
     expect(await old?.stop()).toMatchObject({ code: 0 });
-    await judge('Worker replaced during 24 paid calls', markers, await Promise.all(calls));
+    await judge(platform.pool, provider, 'Worker replaced during 24 paid calls', markers, await Promise.all(calls));
   }, 120_000);
 
   it('one becomes eight and one again under load', async () => {
@@ -79,6 +71,40 @@ describe('workers that come and go', () => {
     expect(await waitUntil(() => statuses.length >= after + 10, { timeoutMs: 60_000 })).toBe(true);
     going = false;
     await Promise.all(callers);
-    await judge('Workers 1, 8, 1', markers, statuses);
+    await judge(platform.pool, provider, 'Workers 1, 8, 1', markers, statuses);
+  }, 180_000);
+
+  it('O7: a migration waits behind an open reader of its table, and callers do not', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'darkroom-reader-'));
+    await cp('prisma/migrations', folder, { recursive: true });
+    const name = '99990101000000_of_the_next_version';
+    await mkdir(join(folder, name));
+    await writeFile(join(folder, name, 'migration.sql'), 'ALTER TABLE "tasks" ADD COLUMN "next" TEXT;');
+    const reader = new pg.Client({ connectionString: platform.settings['DATABASE_URL'] });
+    await reader.connect();
+    await reader.query('BEGIN; SELECT 1 FROM tasks');
+    const [markers, statuses]: [string[], number[]] = [[], []];
+    let going = true;
+    const callers = Array.from({ length: 8 }, async () => {
+      while (going) statuses.push(await call(markers, 100));
+    });
+    const migrating = migrate(platform.settings['DATABASE_URL'] ?? '', folder);
+    const isWaiting = async (): Promise<boolean> => {
+      const waits = `SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'tasks'::regclass AND mode = 'AccessExclusiveLock'`;
+      return (await reader.query(waits)).rowCount === 1;
+    };
+    // Each time it waits, callers wait behind it; each time it gives up, they go on.
+    for (let time = 1; time <= 2; time++) {
+      expect(await waitUntil(isWaiting, { timeoutMs: 30_000 })).toBe(true);
+      const before = statuses.length;
+      expect(await waitUntil(() => statuses.length >= before + 8, { timeoutMs: 60_000 })).toBe(true);
+    }
+    await reader.query('COMMIT');
+    expect(await migrating).toEqual([name]);
+    going = false;
+    await Promise.all(callers);
+    await judge(platform.pool, provider, 'Migration behind an open reader', markers, statuses);
+    await reader.end();
+    await rm(folder, { recursive: true });
   }, 180_000);
 });

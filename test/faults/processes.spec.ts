@@ -3,6 +3,7 @@ import { readAudit } from '../support/audit.js';
 import { blockEventLoop, INSPECTED } from '../support/block-event-loop.js';
 import { call, callersOf, newMarker, order, type Outcome } from '../support/fault-callers.js';
 import { FaultRoom, type Member } from '../support/fault-room.js';
+import { counted } from '../support/figures.js';
 
 /** Processes that die, freeze and are replaced. `many-processes` has the workers' part, `shutdown` the orderly end. */
 describe('two APIs and two workers', () => {
@@ -119,6 +120,7 @@ describe('two APIs and two workers', () => {
       (line) => line.statusBefore !== line.status && line.status !== 'pending',
     );
     expect(ends).toHaveLength(ids.length);
+    counted('Rolling restart of 2 APIs, 2 workers', 'calls, failed, lost, bought twice', `${ids.length}, 0, 0, 0`);
   }, 120_000);
 
   /** What a load balancer does: the next instance that says it is ready. */

@@ -26,6 +26,8 @@ export type ProviderFault =
 export interface Plan {
   /** Milliseconds until the answer. */
   readonly latencyMs?: number;
+  /** What the answer waits for besides. */
+  readonly until?: Promise<unknown>;
   readonly faults?: readonly ProviderFault[];
 }
 
@@ -105,6 +107,7 @@ export class LedgerProvider {
       idempotencyKey: request.headers['idempotency-key'] as string | undefined,
     });
     await delay(plan.latencyMs ?? 0, undefined, { signal: this.closing.signal, ref: false });
+    await plan.until;
     if (fate === 'picture') sendImage(response, this.image, /"stream":\s*true|name="stream"\r\n\r\ntrue/.test(text));
     else await misbehave(response, fate, this.image);
   }
