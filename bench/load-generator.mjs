@@ -17,7 +17,7 @@ process.on('disconnect', () => process.exit());
 /** `durationMs`: each connection calls again and again for so long; `total`: so many calls in all. */
 async function run({ port, requests, connections, durationMs, total = Infinity, timeoutMs, status }) {
   const callers = await openAll(port, connections);
-  const seen = { latencies: [], wrong: {}, taskIds: [], started: 0 };
+  const seen = { latencies: [], wrong: {}, taskIds: [], started: 0, bytes: 0 };
   const cpu = process.cpuUsage();
   const begin = performance.now();
   const end = durationMs === undefined ? Infinity : begin + durationMs;
@@ -42,6 +42,7 @@ async function run({ port, requests, connections, durationMs, total = Infinity, 
     wrong: late.signal.aborted ? { ...seen.wrong, 'not answered in time': seen.started - sorted.length } : seen.wrong,
     cpuShare: (used.user + used.system) / 1000 / wallMs,
     taskIds: seen.taskIds,
+    bytes: seen.bytes,
   };
 }
 
@@ -63,6 +64,7 @@ function keepCalling(caller, requests, status, seen, again) {
       const since = performance.now();
       caller.call(request, (error, answered, text) => {
         const outcome = error === undefined ? answered : error.message;
+        seen.bytes += text?.length ?? 0;
         if (outcome === status) seen.latencies.push(performance.now() - since);
         else seen.wrong[outcome] = (seen.wrong[outcome] ?? 0) + 1;
         if (error !== undefined) return resolve();

@@ -15,6 +15,7 @@ const NAMES = [
   'polls',
   'chat',
   'waiting-callers',
+  'many-callers',
   'large-results',
   'backlog',
   'worker-memory',

@@ -5,13 +5,14 @@ import { megabytes, milliseconds } from './figures.mjs';
 const DOCS = join(import.meta.dirname, '..', 'docs');
 const COMMAND = 'npm run bench -- --record';
 /** Measures of what must hold under load, which docs/failure.md tells too. */
-const LOADS = ['waiting-callers', 'polls', 'backlog', 'fairness', 'large-results'];
+const LOADS = ['waiting-callers', 'many-callers', 'polls', 'backlog', 'fairness', 'large-results'];
 
-/** One measure as a Markdown table, with its goals below. */
-export function tableOf({ name, title, columns, rows, goals }) {
+/** One measure as a Markdown table, with what else it found and its goals below. */
+export function tableOf({ name, title, columns, rows, facts = [], goals }) {
   const lines = [columns, columns.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
   const verdicts = goals.map(({ text, value, met }) => `- ${met ? 'met' : '**missed**'}: ${text}: ${value}`);
-  return [`### ${title} (\`${name}\`)`, '', ...lines, ...(verdicts.length > 0 ? ['', ...verdicts] : []), ''].join('\n');
+  const below = [...facts.map((fact) => `- ${fact}`), ...verdicts];
+  return [`### ${title} (\`${name}\`)`, '', ...lines, ...(below.length > 0 ? ['', ...below] : []), ''].join('\n');
 }
 
 /**

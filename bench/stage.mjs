@@ -23,6 +23,7 @@ const STOP = [['SIGTERM', 10_000]];
 const API = join(ROOT, 'dist/bin/api.js');
 const WORKER = join(ROOT, 'dist/bin/worker.js');
 const INSTANT_WORKER = join(ROOT, 'bench/instant-worker.mjs');
+const LEDGER_UPSTREAM = join(ROOT, 'bench/ledger-upstream.mjs');
 const PROBE = join(ROOT, 'bench/probe.mjs');
 const floorProgram = (name) => join(ROOT, 'bench/floor', name);
 
@@ -105,11 +106,15 @@ export class Stage {
   /** The API as `npm start` and the image start it, on a free port; with a probe in it if `probed`. */
   async startApi(settings = {}, { probed = false } = {}) {
     const port = await freePort();
-    const file = join(this.folder, `probe-${port}.json`);
-    const watched = probed ? { PROBE_FILE: file } : {};
+    const { file, watched } = this.#probe(probed);
     const api = await this.#start('api', API, { ...this.#settings(), PORT: String(port), ...watched, ...settings });
     await this.#answers(api, `http://127.0.0.1:${port}/readyz`);
     return { ...api, port, file };
+  }
+
+  #probe(probed) {
+    const file = join(this.folder, `probe-${this.#started + 1}.json`);
+    return { file, watched: probed ? { PROBE_FILE: file } : {} };
   }
 
   /** How long the event loop of a probed process was held up since the last call, in ms: `{p50, p99, max}`; see probe.mjs. */
@@ -128,10 +133,25 @@ export class Stage {
   }
 
   /** The worker: as it is, with the sandbox; or with a provider that answers at once. */
-  async startWorker({ instant = true, settings = {} } = {}) {
-    const worker = await this.#start('worker', instant ? INSTANT_WORKER : WORKER, { ...this.#settings(), ...settings });
+  async startWorker({ instant = true, settings = {}, probed = false } = {}) {
+    const { file, watched } = this.#probe(probed);
+    const all = { ...this.#settings(), ...watched, ...settings };
+    const worker = await this.#start('worker', instant ? INSTANT_WORKER : WORKER, all);
     await this.#says(worker, 'worker.ready');
-    return worker;
+    return { ...worker, file };
+  }
+
+  /** A provider in a process of its own, see ledger-upstream.mjs. */
+  async startLedgerUpstream(settings) {
+    const port = await freePort();
+    const started = await this.#start('provider', LEDGER_UPSTREAM, {
+      NODE_ENV: 'production',
+      PORT: String(port),
+      ...settings,
+    });
+    await this.#says(started, 'ready');
+    const ask = async (path) => await (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+    return { ...started, port, begin: () => ask('/begin'), ledger: async () => JSON.parse(await ask('/ledger')) };
   }
 
   /** A program of bench/floor that serves HTTP. */

@@ -1,10 +1,48 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** Resident memory of a process now and at its highest, in bytes; undefined where /proc is missing. */
 export function memoryOf(pid) {
   const status = read(`/proc/${pid}/status`);
   const field = (name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? NaN) * 1024;
   return status === undefined ? undefined : { now: field('VmRSS'), peak: field('VmHWM') };
+}
+
+/** Memory of a process and its children, each shared page once, in bytes; undefined where /proc is missing. */
+export function memoryOfAll(pid) {
+  const children = list('/proc').filter((name) => /^\d+$/.test(name) && useOf(name)?.parent === pid);
+  const shares = [pid, ...children].map((of) => /^Pss: +(\d+) kB/m.exec(read(`/proc/${of}/smaps_rollup`))?.[1]);
+  return shares[0] === undefined ? undefined : shares.reduce((sum, share) => sum + Number(share ?? 0) * 1024, 0);
+}
+
+/** How many files and TCP sockets a process has open, and how many of these lead to which port; nothing where /proc is missing. */
+export function socketsOf(pid) {
+  const names = list(`/proc/${pid}/fd`);
+  const inodes = new Set(
+    names.flatMap((name) => /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${name}`))?.[1] ?? []),
+  );
+  const byPort = new Map();
+  const seen = new Set();
+  for (const line of ['tcp', 'tcp6'].flatMap((table) =>
+    (read(`/proc/${pid}/net/${table}`) ?? '').split('\n').slice(1),
+  )) {
+    const columns = line.trim().split(/\s+/);
+    const inode = columns[9];
+    // The kernel may list a socket twice while others come and go.
+    if (inode === undefined || !inodes.has(inode) || seen.has(inode)) continue;
+    seen.add(inode);
+    const port = parseInt(columns[2].split(':')[1], 16);
+    byPort.set(port, (byPort.get(port) ?? 0) + 1);
+  }
+  return { files: names.length, sockets: seen.size, byPort };
+}
+
+function linkOf(path) {
+  try {
+    return readlinkSync(path);
+  } catch {
+    // Closed meanwhile.
+    return '';
+  }
 }
 
 /** Processor time of a process and its children so far, in ms; undefined where /proc is missing. */
