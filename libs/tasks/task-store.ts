@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import DataLoader from 'dataloader';
+import type { Prisma } from '#database/generated/client.js';
 import { given, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { toHistory, toSummary, toTask, type OwnedRow } from './task-columns.js';
@@ -29,6 +30,16 @@ interface CancelledTask {
 
 /** More would make one caller wait for many others. */
 const FINDS_AT_ONCE = 50;
+
+/** As indexes say it: that of unfinished tasks, and those of ended ones by key and by model. */
+const [UNFINISHED, DONE] = [{ finishedAt: null }, { phase: 'done' }];
+
+/** The parts of a list that have an index each; tasks are pending first. */
+function partsOf({ status, model, apiKeyId }: TaskListQuery): Prisma.TaskWhereInput[] {
+  if (status === 'pending') return [UNFINISHED];
+  if (model === undefined && apiKeyId === undefined) return [{}];
+  return status === undefined ? [UNFINISHED, DONE] : [DONE];
+}
 
 /**
  * What callers read and write of the tasks table; the worker's transitions are in task-transitions.ts. Every query on behalf of a
@@ -117,22 +128,35 @@ export class TaskStore {
         ? undefined
         : await task.findUnique({ where: { id: afterId, accountId }, select: { id: true, createdAt: true } });
     if (after === null) return { tasks: [], hasMore: false };
-    const found = await task.findMany({
-      where: {
-        ...given({ accountId, status, model, apiKeyId }),
-        // As the index of unfinished tasks says it.
-        ...(status === 'pending' ? { finishedAt: null } : {}),
-        createdAt: given({ gte: since, lte: after?.createdAt }),
-        // Said twice, because an index can begin at the first form only.
-        ...(after && { NOT: { createdAt: after.createdAt, id: { gte: after.id } } }),
-      },
-      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-      take: limit + 1,
-      select: { id: true },
-    });
+    const where = {
+      ...given({ accountId, status, model, apiKeyId }),
+      createdAt: given({ gte: since, lte: after?.createdAt }),
+      // Said twice, because an index can begin at the first form only.
+      ...(after && { NOT: { createdAt: after.createdAt, id: { gte: after.id } } }),
+    };
+    const found = await this.newest(where, partsOf(query), limit + 1);
     const ids = found.slice(0, limit).map(({ id }) => id);
     const tasks = new Map((await this.findAll(accountId, ids)).map((one) => [one.id, one]));
     return { tasks: ids.flatMap((id) => tasks.get(id) ?? []), hasMore: found.length > limit };
+  }
+
+  /** So many of the newest tasks at most. Parts are read one after the other, so that one that ends meanwhile is not missed. */
+  private async newest(where: Prisma.TaskWhereInput, parts: readonly Prisma.TaskWhereInput[], take: number) {
+    const found = new Map<string, { id: string; createdAt: Date }>();
+    for (const part of parts) {
+      const rows = await this.prisma.task.findMany({
+        where: { ...where, ...part },
+        orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+        take,
+        select: { id: true, createdAt: true },
+      });
+      for (const row of rows) found.set(row.id, row);
+    }
+    const rows = [...found.values()];
+    if (parts.length > 1) {
+      rows.sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1));
+    }
+    return rows.slice(0, take);
   }
 
   /** Notes that the outcomes of the tasks were written to their callers, so that a like request is a new one. */
