@@ -24,6 +24,7 @@ const API = join(ROOT, 'dist/bin/api.js');
 const WORKER = join(ROOT, 'dist/bin/worker.js');
 const INSTANT_WORKER = join(ROOT, 'bench/instant-worker.mjs');
 const LEDGER_UPSTREAM = join(ROOT, 'bench/ledger-upstream.mjs');
+const RETENTION_WORKER = join(ROOT, 'bench/retention-worker.mjs');
 const PROBE = join(ROOT, 'bench/probe.mjs');
 const floorProgram = (name) => join(ROOT, 'bench/floor', name);
 
@@ -152,6 +153,14 @@ export class Stage {
     await this.#says(started, 'ready');
     const ask = async (path) => await (await fetch(`http://127.0.0.1:${port}${path}`)).text();
     return { ...started, port, begin: () => ask('/begin'), ledger: async () => JSON.parse(await ask('/ledger')) };
+  }
+
+  /** The worker on another database, which removes what has expired all the time. */
+  async startRetention(databaseUrl) {
+    const settings = { ...this.#settings(), DATABASE_URL: databaseUrl, REDIS_PREFIX: '{retention}' };
+    const worker = await this.#start('retention', RETENTION_WORKER, settings);
+    await this.#says(worker, 'worker.ready');
+    return worker;
   }
 
   /** A program of bench/floor that serves HTTP. */

@@ -1,0 +1,82 @@
+// Rows that come due for removal at a given rate, as if so many tasks a second had been accepted all along.
+import { ulid } from './fill.mjs';
+
+const ended = (
+  at,
+  cleared,
+) => `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, status, phase,
+    progress, provider, created_at, started_at, finished_at, deadline_at, images, cost, objects_deleted_at, fingerprint)
+  SELECT id, 'acct_default', 'key_1', replace(id, 'task_', 'req_'), 'generation', 'model-0', 'a lighthouse at dusk', '{"size":"1:1"}', 'completed',
+    'done', 100, 'provider-0', at, at, at, at, jsonb_build_array(jsonb_build_object('key', 'results/' || id || '-1.png')),
+    '{"reserved":40000,"settled":40000,"currency":"USD"}', ${cleared}, sha256(convert_to(id, 'UTF8'))
+  FROM (SELECT n, at, ${ulid('task', 'at')} AS id FROM (SELECT n, ${at} AS at FROM generate_series($1::bigint, $2) AS n) AS numbers) AS due`;
+const of = (prefix, age) => `(SELECT n, at, ${ulid(prefix, 'at')} AS id FROM (SELECT n, now() - interval '${age}' AS at
+  FROM generate_series($1::bigint, $2) AS n) AS numbers) AS due`;
+
+/** What goes with the tasks `$1` to `$2`, each as old as the worker's settings let it become; half of the keys, three deliveries of four. */
+const DUE = {
+  images: ended(`now() - interval '72 hours'`, 'NULL'),
+  tasks: ended(`now() - interval '168 hours'`, 'now()'),
+  charges: `INSERT INTO charges (task_id, kind, amount_micros, currency, account_id, api_key_id, model, created_at)
+    SELECT id, kind, 40000, 'USD', 'acct_default', 'key_1', 'model-0', at FROM ${of('task', '400 days')}, unnest('{reserve,settle}'::text[]) AS kind`,
+  chats: `INSERT INTO chat_usage (request_id, account_id, api_key_id, model, provider, provider_model, streamed, status, outcome, first_byte_ms,
+      duration_ms, created_at) SELECT id, 'acct_default', 'key_1', 'chat', 'p', 'chat', true, 200, 'completed', 1, 1, at FROM ${of('chat', '90 days')}`,
+  deliveries: `WITH added AS (INSERT INTO webhook_deliveries (id, account_id, task_id, event, state, attempts, created_at, ended_at)
+      SELECT id, 'acct_default', id, 'image.task.completed', 'delivered', 1, at, at FROM ${of('whd', '168 hours')} WHERE n % 4 > 0 RETURNING id)
+    INSERT INTO webhook_attempts (delivery_id, number, status) SELECT id, 1, 200 FROM added`,
+  keys: `INSERT INTO idempotency_keys (account_id, key, fingerprint, task_id, created_at, expires_at)
+    SELECT 'acct_default', id, '\\x00', id, at, at FROM ${of('key', '1 second')} WHERE n % 2 = 0`,
+};
+
+/** How many rows of each table are older than they should be, and since when the oldest is. */
+const LEFT = `SELECT
+  (SELECT count(*) FROM tasks WHERE status <> 'pending' AND objects_deleted_at IS NULL AND finished_at <= now() - interval '72 hours')::int AS images,
+  (SELECT count(*) FROM tasks WHERE status <> 'pending' AND finished_at <= now() - interval '168 hours')::int AS tasks,
+  (SELECT count(*) FROM charges WHERE task_id < $1)::int AS charges,
+  (SELECT count(*) FROM chat_usage WHERE created_at <= now() - interval '90 days')::int AS chats,
+  (SELECT count(*) FROM webhook_deliveries WHERE created_at <= now() - interval '168 hours')::int AS deliveries,
+  (SELECT count(*) FROM idempotency_keys WHERE expires_at <= now())::int AS keys`;
+const LAG = `SELECT extract(epoch FROM GREATEST(
+  now() - interval '168 hours' - (SELECT min(finished_at) FROM tasks WHERE status <> 'pending'),
+  now() - interval '72 hours' - (SELECT min(finished_at) FROM tasks WHERE status <> 'pending' AND objects_deleted_at IS NULL), interval '0'))::float8 AS seconds`;
+
+/** Makes rows due, by a connection of its own that no trigger hears. */
+export class DueRows {
+  #client;
+  #made = 0;
+
+  constructor(client) {
+    this.#client = client;
+  }
+
+  static async open(client) {
+    await client.query('SET session_replication_role = replica');
+    await client.query('SET synchronous_commit = off');
+    return new DueRows(client);
+  }
+
+  /** All that goes with so many tasks. */
+  async add(count) {
+    const range = [this.#made, this.#made + count - 1];
+    for (const text of Object.values(DUE)) await this.#client.query(text, range);
+    this.#made += count;
+  }
+
+  get made() {
+    return this.#made;
+  }
+
+  /** Rows of each kind that should be gone. */
+  async left() {
+    // A year is older than any task of the history.
+    const { rows } = await this.#client.query(
+      LEFT.replace('$1', ulid('task', `(now() - interval '1 year')`).replace(/ \|\| lpad.*$/, '')),
+    );
+    return rows[0];
+  }
+
+  /** For how many seconds the oldest task or image that should be gone has been due. */
+  async lagSeconds() {
+    return (await this.#client.query(LAG)).rows[0].seconds;
+  }
+}

@@ -1,0 +1,404 @@
+// Every statement that the API, the worker or the console runs again and again, by the classes that run it.
+import { createHash, randomBytes } from 'node:crypto';
+import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import { AuditLog } from '#accounts/audit-log.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
+import { ChargeRepository } from '#billing/charge.repository.js';
+import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
+import { UsageRepository } from '#billing/usage.repository.js';
+import { Metrics } from '#telemetry/metrics.js';
+import { ExpireKeys } from '#tasks/expire-keys.js';
+import { ExpireObjects } from '#tasks/expire-objects.js';
+import { FailedTasks } from '#tasks/failed-tasks.js';
+import { LostCallers } from '#tasks/lost-callers.js';
+import { SearchTasks } from '#tasks/search-tasks.js';
+import { SweepTasks } from '#tasks/sweep-tasks.js';
+import { TaskDetails } from '#tasks/task-details.js';
+import { TaskFigures } from '#tasks/task-figures.js';
+import { newRequestId, newTaskId } from '#tasks/task-id.js';
+import { TaskIntake } from '#tasks/task-intake.js';
+import { TaskObjects } from '#tasks/task-objects.js';
+import { TaskStore } from '#tasks/task-store.js';
+import { TaskTransitions } from '#tasks/task-transitions.js';
+import { DeliveryLine } from '#webhooks/delivery-line.js';
+import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
+import { DeliveryTransitions } from '#webhooks/delivery-transitions.js';
+import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
+import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
+
+const HOUR_MS = 3_600_000;
+const hoursAgo = (hours) => new Date(Date.now() - hours * HOUR_MS);
+/** Deletes nothing: what objects cost is measured elsewhere. */
+const NO_STORE = { delete: () => Promise.resolve() };
+const OPTIONS = {
+  size: '1:1',
+  resolution: '1k',
+  pixels: { width: 1024, height: 1024 },
+  outputFormat: 'png',
+  user: null,
+};
+const IMAGE = {
+  key: 'results/none-1.png',
+  contentType: 'image/png',
+  width: 1024,
+  height: 1024,
+  bytes: 1_000_000,
+  sha256: 'a'.repeat(64),
+};
+const CALL = { provider: 'provider-0', key: '', model: 'm', free: false };
+const ENDED = { outcome: 'succeeded', charged: 'yes' };
+
+/**
+ * Names and work, on a history of fillHistory: `[name, work]`, in an order in which they leave each other enough to do. Work that
+ * removes is given which time it is run, from 0, and finds something due each time. The room is what they need besides the database.
+ */
+export async function recurring(database, room, { tasks, accountId }) {
+  const { redis, redisConfig, tasksConfig, webhooksConfig, secretsConfig, queue, events, slots, logger } = room;
+  const store = new TaskStore(database);
+  const lost = new LostCallers(redis, redisConfig, database);
+  const context = {
+    ...{ accountId, tasks, store, logger, database },
+    keyId: 'key_1',
+    intake: new TaskIntake(database, store, tasksConfig, lost),
+    transitions: new TaskTransitions(database),
+    sweep: new SweepTasks(database, queue, events, slots, logger),
+    deliveries: new DeliveryTransitions(database, webhooksConfig, new Metrics()),
+    line: new DeliveryLine(database, webhooksConfig),
+    endpoints: new WebhookEndpointStore(database, webhooksConfig),
+    apiKeys: new ApiKeyRepository(database, secretsConfig),
+    lost,
+  };
+  const places = await placesOf(database, accountId);
+  return [
+    ...listsOf(context, places),
+    ...figuresOf(context),
+    ...logsOf(context, places),
+    ...callsOf(context, places),
+    ...repairsOf(context, places),
+    ...retentionOf(context),
+  ];
+}
+
+/** Ids of tasks near, in the middle and at the end of the history. */
+async function placesOf({ task, webhookDelivery, auditEntry }, accountId) {
+  const place = async (hours, where = {}) => {
+    const found = { accountId, createdAt: { lte: hoursAgo(hours) }, ...where };
+    return await task.findFirst({
+      where: found,
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      select: { id: true, requestId: true, createdAt: true },
+    });
+  };
+  const [near, middle, far] = [await place(1), await place(84), await place(150)];
+  const failed = await task.findFirst({
+    where: { accountId, status: 'failed' },
+    orderBy: { finishedAt: 'desc' },
+    select: { id: true },
+  });
+  const deliveries = {
+    where: { accountId, createdAt: { lte: hoursAgo(84) } },
+    orderBy: { createdAt: 'desc' },
+    select: { id: true },
+  };
+  const audits = { where: { accountId }, orderBy: { id: 'desc' }, skip: 100, select: { id: true } };
+  return {
+    near,
+    middle,
+    far,
+    failed,
+    delivery: await webhookDelivery.findFirst(deliveries),
+    audit: await auditEntry.findFirst(audits),
+  };
+}
+
+function listsOf({ store, database, accountId }, { near, middle, far, failed }) {
+  const searches = new SearchTasks(database);
+  const details = new TaskDetails(database);
+  const list = (name, query, account = accountId) => [
+    `tasks/TaskStore.list: ${name}`,
+    () => store.list(account, { limit: 20, ...query }),
+  ];
+  const search = (name, query, account = accountId) => [
+    `tasks/SearchTasks.search: ${name}`,
+    () => searches.search(account, { limit: 20, ...query }),
+  ];
+  const rare = { apiKeyId: 'key_rare1' };
+  const ids = [near, middle, far].map(({ id }) => id);
+  return [
+    list('newest', {}),
+    list('after the middle', { after: middle.id }),
+    list('after the first', { after: far.id, limit: 100 }),
+    list('since yesterday', { since: hoursAgo(24) }),
+    list('pending', { status: 'pending' }),
+    list('completed', { status: 'completed', after: middle.id }),
+    list('failed', { status: 'failed' }),
+    list('failed, after the middle', { status: 'failed', after: middle.id }),
+    list('cancelled', { status: 'cancelled', limit: 100 }),
+    list('of a key', { apiKeyId: 'key_1' }),
+    list('of a key, after the middle', { apiKeyId: 'key_1', after: middle.id }),
+    list('of a key with few tasks', rare),
+    list('of a key with few tasks, after the middle', { ...rare, after: middle.id }),
+    list('of a key with old tasks alone', { apiKeyId: 'key_old' }),
+    list('of a key without tasks', { apiKeyId: 'key_none' }),
+    list('failed, of a key with few tasks', { ...rare, status: 'failed' }),
+    list('completed, of a key with few tasks', { ...rare, status: 'completed' }),
+    list('pending, of a key with few tasks', { ...rare, status: 'pending' }),
+    list('of a key with few tasks, since yesterday', { ...rare, since: hoursAgo(24) }),
+    list('of a model', { model: 'model-1' }),
+    list('of a model with few tasks', { model: 'model-rare' }),
+    list('of a model with few tasks, after the middle', { model: 'model-rare', after: middle.id }),
+    list('of a model without tasks', { model: 'model-none' }),
+    list('of an account with few tasks', {}, 'acct_rare'),
+    list('completed, of an account with few tasks', { status: 'completed' }, 'acct_rare'),
+    list('of an account without tasks', {}, 'acct_none'),
+    search('words of many prompts', { text: 'Lighthouse' }),
+    search('words of no prompt', { text: 'submarine' }),
+    search('words of no prompt, after the middle', { text: 'submarine', after: middle }),
+    search('words of no prompt, of a key with few tasks', { text: 'submarine', ...rare }),
+    search('the id of a task', { text: far.id }),
+    search('the id of a request', { text: newRequestId() }),
+    ['tasks/TaskDetails.of', () => details.of(accountId, ids, 200)],
+    ['tasks/TaskDetails.order', () => details.order(accountId, far.id)],
+    ['tasks/TaskDetails.retriedAs', () => details.retriedAs(accountId, failed.id)],
+    ['tasks/TaskStore.history', () => store.history(accountId, far.id)],
+  ];
+}
+
+function figuresOf({ database, accountId, line, endpoints }) {
+  const usage = new UsageRepository(database);
+  const budgets = new BudgetRepository(database);
+  const figures = new TaskFigures(database);
+  const failed = new FailedTasks(database);
+  const read = (name, by, days, group) => [
+    `billing/UsageRepository.read: ${name}`,
+    () => usage.read(accountId, { by, group, from: hoursAgo(24 * days), to: new Date(), currency: 'USD' }),
+  ];
+  const kind = { code: 'provider_unavailable', provider: 'provider-0', model: 'model-0', since: hoursAgo(24 * 7) };
+  return [
+    read('30 days by model', 'day', 30, 'model'),
+    read('30 days by key', 'day', 30, 'key'),
+    read('366 days by provider', 'day', 366, 'provider'),
+    read('two days by hour and model', 'hour', 2, 'model'),
+    read('31 days by hour and key', 'hour', 31, 'key'),
+    ['billing/BudgetRepository.spentByKey', () => budgets.spentByKey(accountId, 'USD')],
+    ['billing/BudgetRepository.spentThisMonth', () => budgets.spentThisMonth([accountId, 'acct_bench'], 'USD')],
+    ['billing/BudgetRepository.find', () => budgets.find([accountId, 'key_1'])],
+    ['billing/BudgetRepository.countSpent', () => budgets.countSpent(0.8)],
+    ['tasks/TaskFigures.queue', () => figures.queue()],
+    ['tasks/TaskFigures.inFlightByAccount', () => figures.inFlightByAccount()],
+    ['tasks/TaskFigures.finishedByMinute', () => figures.finishedByMinute()],
+    ['tasks/TaskFigures.providers', () => figures.providers()],
+    ['tasks/TaskFigures.serviceTimes', () => figures.serviceTimes()],
+    ['tasks/FailedTasks.groups: a day', () => failed.groups(hoursAgo(24))],
+    ['tasks/FailedTasks.groups: 30 days', () => failed.groups(hoursAgo(24 * 30))],
+    ['tasks/FailedTasks.page', () => failed.page({ ...kind, limit: 20 })],
+    ['tasks/FailedTasks.page: of a kind that is rare', () => failed.page({ ...kind, code: 'no_such_code', limit: 20 })],
+    ['tasks/FailedTasks.page: not retried yet', () => failed.page({ ...kind, limit: 20, open: true })],
+    ['webhooks/DeliveryLine.heads', () => line.heads()],
+    ['webhooks/WebhookEndpointStore.records', () => endpoints.records(accountId, ['whe_bench'])],
+  ];
+}
+
+function logsOf({ database, accountId }, { near, delivery, audit }) {
+  const deliveries = new DeliveryLogStore(database);
+  const log = new AuditLog(database);
+  const list = (name, query, account = accountId) => [
+    `webhooks/DeliveryLogStore.list: ${name}`,
+    () => deliveries.list(account, { limit: 21, ...query }),
+  ];
+  const entries = (name, query) => [
+    `accounts/AuditLog.list: ${name}`,
+    () => log.list(accountId, { limit: 50, ...query }),
+  ];
+  return [
+    list('newest', {}),
+    list('after the middle', { after: delivery.id }),
+    list('failed', { state: 'failed' }),
+    list('pending', { state: 'pending' }),
+    list('failed, of an endpoint', { state: 'failed', endpointId: 'whe_bench' }),
+    list('of an endpoint, after the middle', { endpointId: 'whe_bench', after: delivery.id }),
+    list('of an endpoint without any', { endpointId: 'whe_none' }),
+    list('of a task', { taskId: near.id }),
+    list('of an account with few', {}, 'acct_rare'),
+    entries('newest', {}),
+    entries('next page', { after: audit.id }),
+    entries('of a person', { who: 'person_none' }),
+    entries('of nobody', { who: 'nobody' }),
+    entries('of a kind that is rare', { actions: ['provider.drained'] }),
+    entries('of a kind that never was', { actions: ['account.renamed'] }),
+    [
+      'accounts/AuditLog.writeSeldom',
+      () => log.writeSeldom({ accountId, personId: null, action: 'task.viewed', target: 'x' }, 60_000),
+    ],
+  ];
+}
+
+function callsOf({ store, intake, transitions, accountId, keyId, database, apiKeys }, { near, middle, far }) {
+  const command = (changes = {}) => ({
+    ...{
+      id: newTaskId(),
+      accountId,
+      apiKeyId: keyId,
+      accountWeight: 1,
+      weight: 1,
+      requestId: newRequestId(),
+      action: 'generation',
+    },
+    ...{
+      model: 'model-0',
+      prompt: 'a lighthouse at dusk',
+      options: OPTIONS,
+      inputs: [],
+      mask: null,
+      callbackUrl: null,
+      asynchronous: true,
+    },
+    ...{ cost: { reserved: 40_000, currency: 'USD' }, ...changes },
+  });
+  const print = (text) => createHash('sha256').update(text).digest();
+  const equal = print('0');
+  const take = (identity, changes) => intake.take(command(changes), 900_000, identity);
+  const attempt = (fingerprint, retry = 0) => ({ kind: 'attempt', retry, counted: true, fingerprint });
+  const claimed = async () => {
+    const { task } = await intake.take(command(), 900_000);
+    const { attempt: number } = await transitions.claim(task.id, 'worker', 20_000);
+    return { id: task.id, attempt: number };
+  };
+  const usage = new ChatUsageRepository(database);
+  const chat = () => ({
+    ...{
+      request_id: newRequestId(),
+      account_id: accountId,
+      api_key_id: keyId,
+      model: 'chat',
+      provider: 'p',
+      provider_key: null,
+      provider_model: 'c',
+    },
+    ...{
+      streamed: true,
+      status: 200,
+      outcome: 'completed',
+      input_tokens: 1,
+      output_tokens: 1,
+      cached_tokens: 0,
+      first_byte_ms: 1,
+      duration_ms: 1,
+    },
+    ...{ created_at: new Date().toISOString(), cost_micros: 1 },
+  });
+  return [
+    ['accounts/ApiKeyRepository.findByKey', () => apiKeys.findByKey('sk-dr-none')],
+    ['accounts/ApiKeyRepository.touch', () => apiKeys.touch([keyId])],
+    ['tasks/TaskIntake.take: a request', () => take()],
+    [
+      'tasks/TaskIntake.take: with an Idempotency-Key',
+      () => take({ kind: 'key', key: randomBytes(8).toString('hex'), fingerprint: equal }),
+    ],
+    ['tasks/TaskIntake.take: a first try', () => take(attempt(randomBytes(32)), { asynchronous: false })],
+    ['tasks/TaskIntake.take: a first try, equal to others', () => take(attempt(equal), { asynchronous: false })],
+    ['tasks/TaskIntake.take: a retry', () => take(attempt(equal, 1), { asynchronous: false })],
+    ['tasks/TaskStore.find', () => store.find(accountId, far.id)],
+    ['tasks/TaskStore.findAll', () => store.findAll(accountId, [near.id, middle.id, far.id])],
+    ['tasks/TaskStore.finished', () => store.finished([near.id, middle.id])],
+    ['tasks/TaskStore.cancel', async () => store.cancel(accountId, (await intake.take(command(), 900_000)).task.id)],
+    ['tasks/TaskStore.markDelivered', () => store.markDelivered([near.id])],
+    ['tasks/TaskStore.markAbandoned', () => store.markAbandoned(middle.id, middle.requestId)],
+    [
+      'tasks/TaskTransitions: from claim to completed',
+      async () => {
+        const lease = await claimed();
+        await transitions.startProvider(lease, CALL, 3);
+        await transitions.acceptedByProvider(lease, 'job');
+        await transitions.progress(lease, 50, 'running');
+        await transitions.renew([lease], 20_000);
+        await transitions.complete(lease, { images: [IMAGE], usage: undefined, warnings: [] }, ENDED);
+        await transitions.isCompletedBy(lease);
+        await transitions.thumbnailKept(lease);
+      },
+    ],
+    [
+      'tasks/TaskTransitions: parked, given back, failed',
+      async () => {
+        const lease = await claimed();
+        await transitions.startProvider(lease, CALL, 3);
+        await transitions.park(lease, 0);
+        await transitions.claim(lease.id, 'worker', 20_000);
+        await transitions.giveBack({ id: lease.id, attempt: 2 }, 0, ENDED);
+        await transitions.claim(lease.id, 'worker', 20_000);
+        await transitions.fail({ id: lease.id, attempt: 3 }, { code: 'provider_unavailable', message: 'no' }, ENDED);
+      },
+    ],
+    ['billing/ChatUsageRepository.add', () => usage.add(Array.from({ length: 20 }, chat))],
+  ];
+}
+
+function repairsOf({ sweep, lost, database, line, deliveries, accountId }, { near }) {
+  const objects = new TaskObjects(database);
+  const usage = new UsageRepository(database);
+  return [
+    ['tasks/SweepTasks.failOverdue', () => sweep.failOverdue()],
+    ['tasks/SweepTasks.requeueAbandoned', () => sweep.requeueAbandoned()],
+    ['tasks/SweepTasks.enqueueForgotten', () => sweep.enqueueForgotten()],
+    ['tasks/SweepTasks.checkSlots', () => sweep.checkSlots()],
+    ['tasks/LostCallers.markAll', () => lost.markAll()],
+    ['tasks/TaskObjects.known', () => objects.known([`results/${near.id}-1.png`])],
+    ['tasks/TaskObjects.page', () => objects.page(near.id, 1_000)],
+    ['webhooks/DeliveryLine.headsOfTask', () => line.headsOfTask(near.id)],
+    ['webhooks/DeliveryLine.headsOfAccount', () => line.headsOfAccount(accountId)],
+    [
+      'webhooks/DeliveryTransitions: claim and finish',
+      async () => {
+        const [head] = await line.headsOfAccount(accountId);
+        const delivery = head && (await deliveries.claim(head.deliveryId, 20_000));
+        if (delivery)
+          await deliveries.finish(
+            delivery,
+            { status: 200 },
+            { state: 'delivered', delayMs: 0, gone: false, counts: true },
+            20,
+          );
+      },
+    ],
+    ['billing/UsageRepository.rollUp', () => usage.rollUp()],
+  ];
+}
+
+/** Some thousand rows come due from one time to the next. */
+function retentionOf({ database, tasks, logger }) {
+  const objects = new ExpireObjects(database, NO_STORE, logger);
+  const webhooks = new ExpireWebhooks(database, logger);
+  const [usage, chats, charges] = [
+    new UsageRepository(database),
+    new ChatUsageRepository(database),
+    new ChargeRepository(database),
+  ];
+  const week = 168;
+  const step = (week * 600) / tasks;
+  const due = (hours, time) => hours - step * (time + 1);
+  const kept = { imageRetentionHours: 10_000, taskRetentionHours: 10_000 };
+  return [
+    [
+      'tasks/ExpireObjects.run: nothing due',
+      () => objects.run({ imageRetentionHours: 72 + step, taskRetentionHours: week }),
+    ],
+    ['tasks/ExpireObjects.run: objects', (time) => objects.run({ ...kept, imageRetentionHours: due(72, time) })],
+    ['tasks/ExpireObjects.run: rows', (time) => objects.run({ ...kept, taskRetentionHours: due(week, time) })],
+    ['tasks/ExpireObjects.imagesDueSince', () => objects.imagesDueSince({ imageRetentionHours: 60 })],
+    ['tasks/ExpireObjects.rowsDueSince', () => objects.rowsDueSince({ taskRetentionHours: 160 })],
+    ['tasks/ExpireKeys.run', () => new ExpireKeys(database, logger).run()],
+    ['webhooks/ExpireWebhooks.run', (time) => webhooks.run({ taskRetentionHours: due(week, time) })],
+    ['webhooks/ExpireWebhooks.dueSince', () => webhooks.dueSince({ taskRetentionHours: 160 })],
+    ['billing/ChargeRepository.removeBefore', (time) => charges.removeBefore(hoursAgo(due(week, time)), 1_000)],
+    ['billing/ChargeRepository.removeBefore: nothing due', () => charges.removeBefore(hoursAgo(week * 2), 1_000)],
+    ['billing/UsageRepository.removeBefore: hours', () => usage.removeBefore('hour', hoursAgo(week - 6), 1_000)],
+    ['billing/UsageRepository.removeBefore: days', () => usage.removeBefore('day', hoursAgo(week - 48), 1_000)],
+    ['billing/UsageRepository.removeBefore: nothing due', () => usage.removeBefore('hour', hoursAgo(week * 2), 1_000)],
+    ['billing/ChatUsageRepository.removeBefore', (time) => chats.removeBefore(hoursAgo(due(week, time)), 1_000)],
+    ['billing/ChatUsageRepository.oldestBefore', () => chats.oldestBefore(hoursAgo(160))],
+    [
+      'accounts/AuditLog.expire',
+      (time) => new AuditLog(database).expire({ auditLogRetentionDays: due(week, time) / 24 }),
+    ],
+  ];
+}

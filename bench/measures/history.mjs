@@ -1,0 +1,79 @@
+import { megabytes, median, milliseconds, times } from '../figures.mjs';
+import { measureStatements } from '../history/measure.mjs';
+import { recurring } from '../history/recurring.mjs';
+import { openHistoryRoom } from '../history/room.mjs';
+import { historyOf } from '../history/stage.mjs';
+
+const GOAL_MS = 50;
+const ACCOUNT = 'acct_default';
+/** Large tables whose rows nothing may read from the first to the last. */
+const NEVER_SCANNED = ['tasks', 'charges', 'chat_usage', 'audit_log'];
+
+export const title = 'Statements on a long history';
+
+/**
+ * Every statement that recurs, by the classes that run it, on one connection: some run often enough that Postgres may plan them
+ * for good. The floor is one row of the same table by its primary key.
+ */
+export async function measure({ stage, quick, tasks, tell }) {
+  const history = await historyOf(stage, { tasks, quick, tell });
+  const room = await openHistoryRoom({
+    databaseUrl: history.url,
+    redisUrl: stage.redis.url,
+    secretKey: stage.secretKey,
+  });
+  try {
+    const floorMs = await floorOf(room.database.pool);
+    const works = await recurring(room.database, room, { tasks: history.tasks, accountId: ACCOUNT });
+    const results = await measureStatements(room.watch, works, quick ? 8 : 20, tell);
+    const slow = results.filter(({ medianMs }) => medianMs > GOAL_MS);
+    const scanned = results.filter((result) => result.scanned.some((table) => NEVER_SCANNED.includes(table)));
+    const size = `${history.tasks.toLocaleString('en')} tasks, ${megabytes(history.bytes)}, of which ${megabytes(history.tasksBytes)} are tasks and their indexes`;
+    return {
+      columns: ['work, and its slowest statement', 'median', 'of floor', 'worst', 'rows', 'pages', 'large tables'],
+      rows: [
+        [
+          `one row by its primary key (floor); ${size}`,
+          milliseconds(floorMs),
+          times(1),
+          '',
+          1,
+          4,
+          'Index Scan of tasks',
+        ],
+        ...results.map((result) => rowOf(result, floorMs)),
+      ],
+      goals: [
+        { text: `median of every statement at most ${GOAL_MS} ms`, value: told(slow, results), met: slow.length === 0 },
+        {
+          text: `no Seq Scan of ${NEVER_SCANNED.join(', ')}`,
+          value: told(scanned, results),
+          met: scanned.length === 0,
+        },
+      ],
+      raw: { ...history, floorMs, results },
+    };
+  } finally {
+    await room.close();
+  }
+}
+
+function rowOf({ name, medianMs, worstMs, rows, pages, nodes }, floorMs) {
+  const figures = [milliseconds(medianMs), times(medianMs / floorMs), milliseconds(worstMs)];
+  return [name, ...figures, Math.round(rows), pages, nodes.join(', ')];
+}
+
+function told(missed, all) {
+  return missed.length === 0 ? `all of ${all.length}` : missed.map(({ name }) => name).join(', ');
+}
+
+async function floorOf(pool) {
+  const { rows } = await pool.query('SELECT id FROM tasks ORDER BY id LIMIT 100');
+  const taken = [];
+  for (const { id } of rows) {
+    const since = performance.now();
+    await pool.query({ name: 'floor', text: 'SELECT * FROM tasks WHERE id = $1', values: [id] });
+    taken.push(performance.now() - since);
+  }
+  return median(taken);
+}

@@ -1,0 +1,136 @@
+import pg from 'pg';
+import { ExpireObjects } from '#tasks/expire-objects.js';
+import { percent, rate, seconds, times } from '../figures.mjs';
+import { DueRows } from '../history/due-rows.mjs';
+import { openHistoryRoom } from '../history/room.mjs';
+import { historyOf } from '../history/stage.mjs';
+import { cpuDuring } from '../usage.mjs';
+
+/** Tasks that are accepted in a second, and so the tasks that come due. */
+const PER_SECOND = 50;
+const STEP_MS = 200;
+/** The worker begins a round every ten seconds. */
+const GOAL_LAG_SECONDS = 30;
+const STORE_MS = 20;
+
+export const title = 'Retention on a long history';
+
+/**
+ * First what the worker removes in a second when much is due; then whether it keeps up for minutes with what comes due as
+ * 50 tasks a second are accepted. The last row is of images alone, whose store takes 20 ms to delete one.
+ */
+export async function measure({ stage, quick, tasks, tell }) {
+  const history = await historyOf(stage, { tasks, quick, tell });
+  const [backlog, minutes] = quick ? [2_000, 0.5] : [20_000, 5];
+  const client = new pg.Client({ connectionString: history.url });
+  await client.connect();
+  const due = await DueRows.open(client);
+  const slowStore = await withSlowStore(stage, history, quick ? 1_000 : 4_000);
+  await due.add(backlog);
+  const before = await due.left();
+  const worker = await stage.startRetention(history.url);
+  const rates = await drain(due, before, tell);
+  tell('The backlog is gone; now rows come due at the rate of life.');
+  const pids = { worker: worker.pid, postgres: stage.postgres.pid };
+  const steady = await cpuDuring(pids, () => keepUp(due, minutes * 60_000, tell));
+  await stage.stop(worker);
+  await client.end();
+  const slowest = Math.min(...Object.values(rates).map(({ ofLife }) => ofLife));
+  const share = (ms) => percent(ms / steady.tookMs);
+  return {
+    columns: ['rows', 'due at first', 'removed', `of what ${PER_SECOND} tasks/s need`, `left after ${minutes} min`],
+    rows: [
+      ...Object.entries(rates).map(([kind, { count, perSecond, ofLife }]) => [
+        ...[kind, count, rate(perSecond), times(ofLife)],
+        steady.left[kind],
+      ]),
+      [
+        `images, ${STORE_MS} ms to delete one`,
+        slowStore.count,
+        rate(slowStore.perSecond),
+        times(slowStore.perSecond / PER_SECOND),
+        '',
+      ],
+    ],
+    goals: [
+      {
+        text: `everything is removed faster than ${PER_SECOND} tasks/s bring it`,
+        value: times(slowest),
+        met: slowest > 1,
+      },
+      {
+        text: `after ${minutes} min nothing is due for more than ${GOAL_LAG_SECONDS} s`,
+        value: `${seconds(steady.lagSeconds * 1_000)}, at first ${seconds(steady.lagBefore * 1_000)}; worker ${share(steady.cpu.worker)} and Postgres ${share(steady.cpu.postgres)} of a core, what makes the rows included`,
+        met: steady.lagSeconds <= GOAL_LAG_SECONDS,
+      },
+    ],
+    raw: { rates, steady, slowStore },
+  };
+}
+
+/** How fast each kind of row goes while there is much of it; all at the same time, as the worker does it. */
+async function drain(due, before, tell) {
+  const since = performance.now();
+  const rates = {};
+  for (let left = before; Object.values(left).some((count) => count > 0);) {
+    left = await due.left();
+    const took = (performance.now() - since) / 1_000;
+    for (const [kind, count] of Object.entries(left)) {
+      if (count > 0 || kind in rates) continue;
+      const perSecond = before[kind] / took;
+      rates[kind] = { count: before[kind], perSecond, ofLife: perSecond / ((PER_SECOND * before[kind]) / due.made) };
+    }
+    tell(`Left: ${JSON.stringify(left)}`);
+    await pause(STEP_MS);
+  }
+  return rates;
+}
+
+async function keepUp(due, lastsMs, tell) {
+  const lagBefore = await due.lagSeconds();
+  const [since, made] = [performance.now(), due.made];
+  let told = since;
+  for (let took = 0; took < lastsMs; took = performance.now() - since) {
+    const wanted = Math.floor((took / 1_000) * PER_SECOND) - (due.made - made);
+    if (wanted > 0) await due.add(wanted);
+    if (performance.now() - told > 10_000) {
+      tell(`Left: ${JSON.stringify(await due.left())}`);
+      told = performance.now();
+    }
+    await pause(STEP_MS);
+  }
+  const tookMs = performance.now() - since;
+  return {
+    tookMs,
+    lagBefore,
+    lagSeconds: await due.lagSeconds(),
+    left: await due.left(),
+    perSecond: ((due.made - made) / tookMs) * 1_000,
+  };
+}
+
+/** Images of the history that are due when they are kept a little shorter. */
+async function withSlowStore(stage, history, count) {
+  const room = await openHistoryRoom({
+    databaseUrl: history.url,
+    redisUrl: stage.redis.url,
+    secretKey: stage.secretKey,
+  });
+  const store = { delete: () => pause(STORE_MS) };
+  const hours = 72 - (168 * count) / history.tasks;
+  const before = await room.database.task.count({ where: { objectsDeletedAt: null, status: { not: 'pending' } } });
+  const since = performance.now();
+  await new ExpireObjects(room.database, store, room.logger).run({
+    imageRetentionHours: hours,
+    taskRetentionHours: 10_000,
+  });
+  const took = (performance.now() - since) / 1_000;
+  const removed =
+    before - (await room.database.task.count({ where: { objectsDeletedAt: null, status: { not: 'pending' } } }));
+  await room.close();
+  return { count: removed, perSecond: removed / took };
+}
+
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,33 @@
+// The worker of apps/worker, module for module, which removes what has expired again and again instead of every ten minutes.
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { AuditLog } from '#accounts/audit-log.js';
+import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
+import { ExpireLedger } from '#billing/expire-ledger.js';
+import { ExpireKeys } from '#tasks/expire-keys.js';
+import { ExpireObjects } from '#tasks/expire-objects.js';
+import { Logger } from '#telemetry/logger.js';
+import { NestLogger } from '#telemetry/nest-logger.js';
+import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
+import { WorkerConfig } from '../dist/apps/worker/src/worker.config.js';
+import { WorkerModule } from '../dist/apps/worker/src/worker.module.js';
+
+const PAUSE_MS = 10_000;
+
+const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(process.env), { bufferLogs: true });
+const logger = app.get(Logger);
+app.useLogger(new NestLogger(logger));
+app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
+logger.info('worker.ready', { pid: process.pid });
+
+const config = app.get(WorkerConfig);
+/** Each has a timer of its own, so a round of one does not wait for those of the others. */
+for (const owner of [ExpireObjects, ExpireWebhooks, ExpireChatUsage, ExpireLedger, ExpireKeys])
+  repeat(() => app.get(owner).run(config));
+repeat(() => app.get(AuditLog).expire(config));
+
+function repeat(work) {
+  work()
+    .catch((error) => logger.warn('retention.failed', { error }))
+    .finally(() => setTimeout(() => repeat(work), PAUSE_MS));
+}
