@@ -139,17 +139,22 @@ const USAGE = {
         0, 0, COALESCE((cost ->> 'reserved')::bigint, 0), 0, 0, 0
       FROM (SELECT * FROM tasks WHERE finished_at IS NULL OFFSET 0) AS open WHERE account_id = $1
         AND created_at >= date_trunc($4, $2::timestamptz, 'UTC') AND created_at < $3),
-    named AS (
-      SELECT counted.*, CASE $5 WHEN 'model' THEN model WHEN 'provider' THEN provider ELSE COALESCE(keys.name, api_key_id) END AS name,
-        CASE WHEN kind = 'image' AND outcome = 'completed' THEN bucket ELSE -1 END AS part
-      FROM counted LEFT JOIN api_keys AS keys ON $5 = 'key' AND keys.id = api_key_id),
-    parts AS (
-      SELECT time, name, part AS bucket, sum(images) AS images, sum(count) FILTER (WHERE kind = 'image' AND outcome = 'failed') AS failed,
+    grouped AS (
+      SELECT time, CASE $5 WHEN 'model' THEN model WHEN 'provider' THEN provider ELSE api_key_id END AS id,
+        CASE WHEN kind = 'image' AND outcome = 'completed' THEN bucket ELSE -1 END AS part,
+        sum(images) AS images, sum(count) FILTER (WHERE kind = 'image' AND outcome = 'failed') AS failed,
         sum(count) FILTER (WHERE kind = 'chat') AS chats,
-        sum(spend_micros) FILTER (WHERE kind = 'chat' OR currency = $6) AS spend,
-        sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, sum(latency_ms) / NULLIF(sum(count), 0) AS mean, sum(count) AS count,
-        GROUPING(time) AS whole
-      FROM named GROUP BY GROUPING SETS ((time, name, part), (part)) HAVING sum(count) + sum(spend_micros) > 0),
+        (sum(spend_micros) FILTER (WHERE kind = 'chat' OR currency = $6))::bigint AS spend, sum(spend_micros)::bigint AS paid,
+        sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, sum(latency_ms)::bigint AS latency_ms, sum(count)::bigint AS count
+      FROM counted GROUP BY 1, 2, 3),
+    named AS (
+      SELECT grouped.*, COALESCE(keys.name, grouped.id) AS name
+      FROM grouped LEFT JOIN api_keys AS keys ON $5 = 'key' AND keys.id = grouped.id),
+    parts AS (
+      SELECT time, name, part AS bucket, sum(images) AS images, sum(failed) AS failed, sum(chats) AS chats, sum(spend) AS spend,
+        sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, sum(latency_ms) / NULLIF(sum(count), 0) AS mean,
+        sum(count) AS count, GROUPING(time) AS whole
+      FROM named GROUP BY GROUPING SETS ((time, name, part), (part)) HAVING sum(count) + sum(paid) > 0),
     placed AS (
       SELECT *, sum(count) FILTER (WHERE bucket >= 0) OVER (PARTITION BY whole, time, name ORDER BY bucket) AS upto,
         sum(count) FILTER (WHERE bucket >= 0) OVER (PARTITION BY whole, time, name) AS total

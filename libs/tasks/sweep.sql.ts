@@ -159,7 +159,7 @@ export interface ProviderFigures {
 }
 
 /** More tasks would make the figures no truer, and the query dearer than it is worth. */
-const MOST_TASKS = 5_000;
+const MOST_TASKS = 2_000;
 
 /** Calls for images that ended in the last hour; of a busy hour, those of its newest tasks. Raw for its median, and because calls are a JSON column. */
 export async function providerFigures(database: Queryable): Promise<ProviderFigures[]> {
