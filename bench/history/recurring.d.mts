@@ -1,0 +1,33 @@
+import type { Redis } from 'ioredis';
+import type { PrismaService } from '#database/prisma.service.js';
+import type { ImageQueue } from '#queue/image-queue.js';
+import type { RedisConfig } from '#redis/redis.config.js';
+import type { SecretsConfig } from '#secrets/secrets.config.js';
+import type { TaskEvents } from '#tasks/task-events.js';
+import type { TaskSlots } from '#tasks/task-slots.js';
+import type { TasksConfig } from '#tasks/tasks.config.js';
+import type { Logger } from '#telemetry/logger.js';
+import type { WebhooksConfig } from '#webhooks/webhooks.config.js';
+
+/** What recurring work needs besides the database. */
+export interface RecurringRoom {
+  readonly redis: Redis;
+  readonly redisConfig: RedisConfig;
+  readonly tasksConfig: TasksConfig;
+  readonly webhooksConfig: WebhooksConfig;
+  readonly secretsConfig: SecretsConfig;
+  readonly queue: ImageQueue;
+  readonly events: TaskEvents;
+  readonly slots: TaskSlots;
+  readonly logger: Logger;
+}
+
+/** Work is told which time it runs, from 0: what removes rows finds some due each time. */
+export type RecurringWork = readonly [name: string, run: (time: number) => Promise<unknown>];
+
+/** Every statement that the API, the worker or the console runs again and again, on a history of fillHistory. */
+export function recurring(
+  database: PrismaService,
+  room: RecurringRoom,
+  history: { readonly tasks: number; readonly accountId: string },
+): Promise<RecurringWork[]>;
