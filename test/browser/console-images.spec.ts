@@ -28,8 +28,8 @@ describe('pictures in the console’s lists', () => {
     screen = await openScreen(platform.url);
     await giveSession(screen, ada.cookie);
     for (const prompt of ['kept', 'missing', 'expired'])
-      await ada.ask('/pictures', { body: { model: 'gpt-image-2', prompt: `${prompt} ${HOSTILE}`, resolution: '1k' } });
-    await ada.ask('/pictures', { body: { model: 'gpt-image-2', prompt: 'refused [[fault=moderation]]' } });
+      await ada.ask('/images', { body: { model: 'gpt-image-2', prompt: `${prompt} ${HOSTILE}`, resolution: '1k' } });
+    await ada.ask('/images', { body: { model: 'gpt-image-2', prompt: 'refused [[fault=moderation]]' } });
     const ended = async (): Promise<boolean> =>
       (await platform.pool.query(`SELECT 1 FROM tasks WHERE status = 'pending'`)).rowCount === 0;
     expect(await waitUntil(ended, { timeoutMs: 30_000 })).toBe(true);

@@ -150,7 +150,7 @@ describe('providers and queue in a browser', () => {
         .getByRole('checkbox', { name: `Select ${id}` })
         .check();
     await button('Retry 2 selected').click();
-    expect(await screen.inspect('operation-redrive')).toEqual([]);
+    expect(await screen.inspect('operation-retry')).toEqual([]);
     await button('Retry').click();
     await dialog().getByText('2 tasks retried').waitFor();
     await button('Close').first().click();
@@ -163,7 +163,7 @@ describe('providers and queue in a browser', () => {
     await button('Retry: storage_error of gpt-image-2').click();
     await button('Retry').click();
     await dialog().getByText('1 × Its key is revoked or has expired.').waitFor();
-    expect(await screen.inspect('operation-redrive-refused')).toEqual([]);
+    expect(await screen.inspect('operation-retry-refused')).toEqual([]);
     await button('Close').first().click();
     const { rows: made } = await platform.pool.query(
       'SELECT count(*)::int AS count FROM tasks WHERE redrive_of IS NOT NULL',
@@ -171,7 +171,7 @@ describe('providers and queue in a browser', () => {
     expect(made).toEqual([{ count: 24 }]);
     await page().getByRole('link', { name: own[0]! }).click();
     await page().getByText('Retried as', { exact: true }).waitFor();
-    expect(await screen.inspect('operation-redriven-task')).toEqual([]);
+    expect(await screen.inspect('operation-retried-task')).toEqual([]);
     await page().goBack();
   });
 

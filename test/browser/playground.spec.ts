@@ -104,13 +104,13 @@ describe('making pictures in a browser', () => {
     await page().keyboard.up('Enter');
     await finished('One harbor');
     await page().getByLabel('Prompt').fill('One pier');
-    await page().route('**/console/api/pictures', async (route) => {
+    await page().route('**/console/api/images', async (route) => {
       await route.fetch();
       await route.abort();
     });
     await button('Generate').click();
     await page().getByRole('alert').getByText('The service did not respond').waitFor();
-    await page().unroute('**/console/api/pictures');
+    await page().unroute('**/console/api/images');
     await button('Generate').click();
     await finished('One pier');
     expect(await Promise.all(['One boat', 'One harbor', 'One pier'].map(tasksOf))).toEqual([1, 1, 1]);

@@ -23,7 +23,7 @@ describe('usage, operation and team in the console', () => {
   }, 120_000);
   afterAll(() => platform.close());
 
-  it('counts pictures, failures, spend and times of known tasks', async () => {
+  it('counts images, failures, spend and times of known tasks', async () => {
     await platform.newKey({ name: '=SUM(A1)' });
     const insert = (id: string, status: string, at: string, ms: number, cost: object | null) =>
       platform.pool.query(
@@ -43,20 +43,20 @@ describe('usage, operation and team in the console', () => {
     expect(await ada.ask(`/usage?${range}&by=day&group=model`)).toEqual({
       currency: 'USD',
       // Of all three together, not of the slowest day.
-      total: { ...none, pictures: 3, failed: 1, spend: '0.080000', p50_ms: 2_000, p95_ms: 2_900 },
+      total: { ...none, images: 3, failed: 1, spend: '0.080000', p50_ms: 2_000, p95_ms: 2_900 },
       data: [
         {
-          ...{ time: '2026-03-01T00:00:00.000Z', group: 'm1', pictures: 2, failed: 1, spend: '0.080000' },
+          ...{ time: '2026-03-01T00:00:00.000Z', group: 'm1', images: 2, failed: 1, spend: '0.080000' },
           ...{ p50_ms: 2_000, p95_ms: 2_900, ...none },
         },
         {
-          ...{ time: '2026-03-02T00:00:00.000Z', group: 'm1', pictures: 1, failed: 0, spend: '0.000000' },
+          ...{ time: '2026-03-02T00:00:00.000Z', group: 'm1', images: 1, failed: 0, spend: '0.000000' },
           ...{ p50_ms: 2_000, p95_ms: 2_000, ...none },
         },
       ],
     });
     const hours = await ada.ask<Rows>(`/usage?${range}&by=hour&group=provider`);
-    expect(hours.data.map(({ time, group, pictures, failed }) => [time, group, pictures, failed])).toEqual([
+    expect(hours.data.map(({ time, group, images, failed }) => [time, group, images, failed])).toEqual([
       ['2026-03-01T10:00:00.000Z', 'sandbox', 2, 0],
       ['2026-03-01T11:00:00.000Z', 'sandbox', 0, 1],
       ['2026-03-02T00:00:00.000Z', 'sandbox', 1, 0],
@@ -65,12 +65,12 @@ describe('usage, operation and team in the console', () => {
     expect(table.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(table.headers.get('content-disposition')).toBe('attachment; filename="darkroom-usage.csv"');
     expect((await table.text()).split('\r\n').slice(0, 2)).toEqual([
-      'time,group,pictures,failed,spend,currency,p50_ms,p95_ms,chats,input_tokens,output_tokens',
+      'time,group,images,failed,spend,currency,p50_ms,p95_ms,chats,input_tokens,output_tokens',
       "2026-03-01T00:00:00.000Z,'=SUM(A1),2,1,0.080000,USD,2000,2900,0,0,0",
     ]);
     expect(await eve.ask(`/usage?${range}`)).toEqual({
       ...{ data: [], currency: 'USD' },
-      total: { ...none, pictures: 0, failed: 0, spend: '0.000000', p50_ms: null, p95_ms: null },
+      total: { ...none, images: 0, failed: 0, spend: '0.000000', p50_ms: null, p95_ms: null },
     });
   });
 

@@ -52,7 +52,7 @@ describe('the audit log in the console', () => {
     await ada.ask(`/webhooks/endpoints/${id}`, { method: 'DELETE' });
     await ada.ask('/providers/sandbox/drain', { method: 'POST' });
     await ada.ask('/providers/sandbox/resume', { method: 'POST' });
-    const { task_id: task } = await mo.ask<{ task_id: string }>('/pictures', {
+    const { task_id: task } = await mo.ask<{ task_id: string }>('/images', {
       body: { model: 'gpt-image-2', prompt: 'a secret prompt', size: '1:1', resolution: '1k' },
     });
     const again = await mo.ask<{ task_id: string }>(`/tasks/${task}/again`, { method: 'POST' });

@@ -153,14 +153,14 @@ describe('who may do what with keys', () => {
     expect(await answerOf(await more())).toEqual([403, 'not_permitted']);
     // Nor is the playground a way around: it draws on the key that was limited.
     await admin.ask(`/keys/${rotated.key.id}`, { method: 'PATCH', body: { submits_per_minute: 1 } });
-    const draw = () => other.call('/pictures', { body: { model: 'gpt-image-2', resolution: '1k', prompt: 'a boat' } });
+    const draw = () => other.call('/images', { body: { model: 'gpt-image-2', resolution: '1k', prompt: 'a boat' } });
     const drawn = await draw();
     expect(drawn.status).toBe(202);
     const { task_id: taskId } = (await drawn.json()) as { task_id: string };
     const { rows } = await platform.pool.query(`SELECT api_key_id FROM tasks WHERE id = $1`, [taskId]);
     expect(rows).toEqual([{ api_key_id: rotated.key.id }]);
     expect(await answerOf(await draw())).toEqual([429, 'rate_limit_exceeded']);
-    expect((await admin.call('/pictures', { body: { model: 'gpt-image-2', prompt: 'a boat' } })).status).toBe(202);
+    expect((await admin.call('/images', { body: { model: 'gpt-image-2', prompt: 'a boat' } })).status).toBe(202);
     await other.ask(`/keys/${rotated.key.id}/revoke`, { method: 'POST' });
     expect(await answerOf(await more())).toEqual([403, 'not_permitted']);
   });

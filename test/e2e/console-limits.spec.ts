@@ -25,7 +25,7 @@ describe('limits of what the console orders', () => {
   }
 
   it('M2: 150 pictures at once are refused above 60 with the 429 that keys get, and so is each of them again', async () => {
-    const answers = await Promise.all(Array.from({ length: 150 }, () => ada.call('/pictures', { body: PICTURE })));
+    const answers = await Promise.all(Array.from({ length: 150 }, () => ada.call('/images', { body: PICTURE })));
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(60);
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(90);
@@ -41,13 +41,13 @@ describe('limits of what the console orders', () => {
     expect(await rows()).toBe(60);
   });
 
-  it('M2: a re-driven task counts as its key’s and its account’s, and what is above is refused by name', async () => {
+  it('M2: a retried task counts as its key’s and its account’s, and what is above is refused by name', async () => {
     await platform.pool.query(`UPDATE api_keys SET submits_per_minute = 2 WHERE name = 'e2e'`);
     const failed = await Promise.all(Array.from({ length: 5 }, () => insertFailed(platform)));
-    const outcome = await ada.ask<{ redriven: object[]; refused: { code: string }[] }>('/failures/redrive', {
+    const outcome = await ada.ask<{ retried: object[]; refused: { code: string }[] }>('/failures/retry', {
       body: { tasks: failed },
     });
-    expect(outcome.redriven).toHaveLength(2);
+    expect(outcome.retried).toHaveLength(2);
     expect(outcome.refused.map(({ code }) => code)).toEqual(Array.from({ length: 3 }, () => 'rate_limit_exceeded'));
   });
 

@@ -32,7 +32,7 @@ interface Rows<Row = Json> {
   readonly next: string | null;
 }
 interface Outcome {
-  readonly redriven: { task_id: string; new_task_id: string }[];
+  readonly retried: { task_id: string; new_task_id: string }[];
   readonly refused: { task_id: string; code: string; message: string }[];
   readonly next: string | null;
 }
@@ -60,7 +60,7 @@ describe('providers and queue in the console', () => {
     await waitUntil(async () => (await find())['status'] !== 'pending', { timeoutMs: 30_000 });
     return await find();
   };
-  const redrive = (body: object): Promise<Outcome> => ada.ask<Outcome>('/failures/redrive', { body });
+  const retry = (body: object): Promise<Outcome> => ada.ask<Outcome>('/failures/retry', { body });
   const rowOf = async (id: string): Promise<Json> =>
     (await platform.pool.query<Json>('SELECT * FROM tasks WHERE id = $1', [id])).rows[0]!;
   const audit = async (what: string, who = ada): Promise<Json[]> =>
@@ -107,7 +107,7 @@ describe('providers and queue in the console', () => {
     ['/queue/history', undefined],
     ['/failures', undefined],
     ['/failures/tasks?code=upstream_error&model=gpt-image-2', undefined],
-    ['/failures/redrive', { code: 'upstream_error', model: 'gpt-image-2' }],
+    ['/failures/retry', { code: 'upstream_error', model: 'gpt-image-2' }],
   ])('%s is for operators', async (path, body) => {
     for (const who of [member, eve]) {
       expect(await codeOf(await who.call(path, body === undefined ? {} : { body }))).toEqual([403, 'not_permitted']);
@@ -189,7 +189,7 @@ describe('providers and queue in the console', () => {
     const row = await rowOf(open.headers.get('x-task-id')!);
     expect([row['provider'], row['redrive_of']]).toEqual(['house', null]);
     expect(row['options']).not.toHaveProperty('onlyProvider');
-    const { task_id: id } = await ada.ask<{ task_id: string }>('/pictures', { body: { ...body, ...chosen } });
+    const { task_id: id } = await ada.ask<{ task_id: string }>('/images', { body: { ...body, ...chosen } });
     expect((await rowOf(id))['options']).not.toHaveProperty('onlyProvider');
   });
 
@@ -236,7 +236,7 @@ describe('providers and queue in the console', () => {
     const { data } = await ada.ask<Rows>('/failures?days=1');
     const of = (code: string, model = 'gpt-image-2') =>
       data.find((one) => one['code'] === code && one['model'] === model);
-    expect(data[0]).toMatchObject({ ...KIND, model: 'm2', count: 3, redriven: 0, why_not: null });
+    expect(data[0]).toMatchObject({ ...KIND, model: 'm2', count: 3, retried: 0, why_not: null });
     expect(of('storage_error')).toMatchObject({ provider: null, why_not: null });
     expect(of('moderation_blocked')).toMatchObject({ why_not: expect.stringContaining('would again') });
     expect([of('upstream_error', 'm3'), (await ada.ask<Rows>('/failures')).data.length]).toEqual([
@@ -250,10 +250,10 @@ describe('providers and queue in the console', () => {
     const [shown] = (await ada.ask<Rows>('/failures/tasks?code=storage_error&model=gpt-image-2')).data;
     expect(shown).toEqual({
       ...{ id: old, account: { id: 'acct_default', name: 'Default' }, key: { id: expect.any(String), name: 'e2e' } },
-      ...{ failed_at: expect.any(String), message, redriven_as: null },
+      ...{ failed_at: expect.any(String), message, retried_as: null },
     });
     expect(JSON.stringify([data, first, shown])).not.toContain('secret wish');
-    expect(await redrive({ tasks: [refused] })).toMatchObject({ redriven: [], refused: [{ code: 'invalid_value' }] });
+    expect(await retry({ tasks: [refused] })).toMatchObject({ retried: [], refused: [{ code: 'invalid_value' }] });
   });
 
   it('draws a failed task anew for its owner, once, however many ask', async () => {
@@ -265,8 +265,8 @@ describe('providers and queue in the console', () => {
       await insertFailed(platform, { account_id: accountId, api_key_id: rows[0]!.id }),
       await insertFailed(platform, { asynchronous: true, callback_url: 'https://127.0.0.1:9/told' }),
     ];
-    const outcomes = await Promise.all(Array.from({ length: 6 }, () => redrive({ tasks: [sync, told] })));
-    expect(outcomes.flatMap((outcome) => outcome.redriven.map(({ task_id: id }) => id)).sort()).toEqual(
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => retry({ tasks: [sync, told] })));
+    expect(outcomes.flatMap((outcome) => outcome.retried.map(({ task_id: id }) => id)).sort()).toEqual(
       [sync, told].sort(),
     );
     expect(outcomes.flatMap(({ refused }) => refused.map(({ code }) => code))).toEqual(
@@ -284,9 +284,9 @@ describe('providers and queue in the console', () => {
       callback_url: 'https://127.0.0.1:9/told',
       account_id: 'acct_default',
     });
-    expect(await ended(String(two['id']))).toMatchObject({ status: 'completed', redrive_of: told, redriven_as: null });
-    expect(await ada.ask(`/tasks/${told}`)).toMatchObject({ redriven_as: two['id'], redrive_of: null });
-    expect(await owner.ask(`/tasks/${sync}`)).toMatchObject({ redriven_as: one['id'] });
+    expect(await ended(String(two['id']))).toMatchObject({ status: 'completed', retry_of: told, retried_as: null });
+    expect(await ada.ask(`/tasks/${told}`)).toMatchObject({ retried_as: two['id'], retry_of: null });
+    expect(await owner.ask(`/tasks/${sync}`)).toMatchObject({ retried_as: one['id'] });
     // Its owner reads that somebody else had it drawn, and not who.
     expect(await audit('tasks.', owner)).toEqual([
       { action: 'tasks.redriven', target: null, details: { count: 1, by: 'operator' }, person: null },
@@ -296,7 +296,7 @@ describe('providers and queue in the console', () => {
     const [group] = (await ada.ask<Rows>('/failures?days=1')).data.filter(
       (kind) => kind['model'] === KIND.model && kind['code'] === KIND.code && kind['provider'] === KIND.provider,
     );
-    expect(group).toMatchObject({ redriven: 2 });
+    expect(group).toMatchObject({ retried: 2 });
   }, 60_000);
 
   it('says of each task why it was not drawn anew, and goes on with the others', async () => {
@@ -332,8 +332,8 @@ describe('providers and queue in the console', () => {
     const ids: string[] = [];
     for (const [columns] of cases) ids.push(await insertFailed(platform, { ...columns, code: 'generation_timeout' }));
     const [fine, unknown] = [await insertFailed(platform, { code: 'interrupted' }), newTaskId()];
-    const { redriven, refused } = await redrive({ tasks: [...ids, unknown, fine] });
-    expect(redriven.map(({ task_id: id }) => id)).toEqual([fine]);
+    const { retried, refused } = await retry({ tasks: [...ids, unknown, fine] });
+    expect(retried.map(({ task_id: id }) => id)).toEqual([fine]);
     expect(refused.map(({ task_id: id, code }) => [id, code]).sort()).toEqual(
       [...cases.map(([, code], index) => [ids[index], code]), [unknown, 'task_not_found']].sort(),
     );
@@ -341,17 +341,17 @@ describe('providers and queue in the console', () => {
     // Nothing is in the way of a later one: with the budget raised, the same task goes through.
     await platform.pool.query(`UPDATE budgets SET limit_micros = 1000000`);
     const poorTask = ids[cases.findIndex(([columns]) => columns === poor)]!;
-    expect((await redrive({ tasks: [poorTask] })).redriven).toHaveLength(1);
+    expect((await retry({ tasks: [poorTask] })).retried).toHaveLength(1);
   });
 
   it('draws a whole kind anew, a hundred at a time', async () => {
     for (let n = 0; n < 103; n++) await insertFailed(platform, { code: 'upstream_invalid_response' });
     const kind = { ...KIND, code: 'upstream_invalid_response', days: 1 };
-    const first = await redrive(kind);
-    expect([first.redriven.length, first.refused]).toEqual([100, []]);
-    const second = await redrive({ ...kind, after: first.next });
-    expect([second.redriven.length, second.next]).toEqual([3, null]);
-    expect(await redrive(kind)).toEqual({ redriven: [], refused: [], next: null });
+    const first = await retry(kind);
+    expect([first.retried.length, first.refused]).toEqual([100, []]);
+    const second = await retry({ ...kind, after: first.next });
+    expect([second.retried.length, second.next]).toEqual([3, null]);
+    expect(await retry(kind)).toEqual({ retried: [], refused: [], next: null });
   }, 60_000);
 
   it.each([
@@ -363,7 +363,7 @@ describe('providers and queue in the console', () => {
     [{ code: 'x', model: 'y', after: '1' }, 'invalid_value'],
     [{ code: 'x\u0000', model: 'y' }, 'invalid_value'],
   ])('refuses to draw %j anew', async (body, code) => {
-    expect(await codeOf(await ada.call('/failures/redrive', { body }))).toEqual([400, code]);
+    expect(await codeOf(await ada.call('/failures/retry', { body }))).toEqual([400, code]);
   });
 
   it.each([
@@ -382,6 +382,6 @@ describe('providers and queue in the console', () => {
     }
     expect((await ada.ask<Rows>('/failures')).data).not.toEqual([]);
     const id = await insertFailed(platform);
-    expect(await redrive({ tasks: [id] })).toMatchObject({ refused: [{ code: 'server_is_overloaded' }] });
+    expect(await retry({ tasks: [id] })).toMatchObject({ refused: [{ code: 'server_is_overloaded' }] });
   }, 30_000);
 });

@@ -22,7 +22,7 @@ describe('playground and tasks of the console', () => {
   let platform: Platform;
   let ada: Browser;
   const draw = async (body: object): Promise<string> =>
-    (await ada.ask<{ task_id: string }>('/pictures', { body: { model: 'gpt-image-2', resolution: '1k', ...body } }))
+    (await ada.ask<{ task_id: string }>('/images', { body: { model: 'gpt-image-2', resolution: '1k', ...body } }))
       .task_id;
   const find = (id: string): Promise<TaskBody> => ada.ask<TaskBody>(`/tasks/${id}`);
   const ended = async (id: string): Promise<TaskBody> => {
@@ -101,7 +101,7 @@ describe('playground and tasks of the console', () => {
     await change('has_thumbnail = false');
     expect((await find(id))['thumbnail_url']).toMatch(/-1\.png\?/);
     await change('objects_deleted_at = now(), has_thumbnail = true');
-    const deleted = { thumbnail_url: null, pictures_deleted_at: expect.stringMatching(/^20/) };
+    const deleted = { thumbnail_url: null, images_deleted_at: expect.stringMatching(/^20/) };
     expect(await find(id)).toMatchObject({ ...deleted, images: [] });
     expect((await ada.ask<Page>('/tasks?limit=1')).data[0]).toMatchObject({ id, ...deleted });
   });
@@ -199,11 +199,11 @@ describe('playground and tasks of the console', () => {
 
   it('needs a session before it reads anything', async () => {
     const nobody = new Browser(platform.url);
-    for (const path of ['/pictures', '/edits']) {
+    for (const path of ['/images', '/edits']) {
       expect((await nobody.call(path, { body: { prompt: 'x' } })).status).toBe(401);
     }
-    expect((await ada.call('/pictures', { body: { prompt: 7 } })).status).toBe(400);
-    expect((await ada.call('/pictures', { body: { prompt: 'x', model: 'none' } })).status).toBe(400);
+    expect((await ada.call('/images', { body: { prompt: 7 } })).status).toBe(400);
+    expect((await ada.call('/images', { body: { prompt: 'x', model: 'none' } })).status).toBe(400);
   });
 
   it("answers for another account's tasks as for none", async () => {

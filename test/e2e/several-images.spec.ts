@@ -300,7 +300,7 @@ models:
       `SELECT sum(jsonb_array_length(images))::int AS images FROM tasks WHERE status = 'completed' AND model = 'four'`,
     );
     const admin = await signInFirstAdmin(platform);
-    const usage = await admin.ask<{ data: { group: string; pictures: number }[] }>('/usage');
-    expect(usage.data.find(({ group }) => group === 'four')?.pictures).toBe(rows[0]?.images);
+    const usage = await admin.ask<{ data: { group: string; images: number }[] }>('/usage');
+    expect(usage.data.find(({ group }) => group === 'four')?.images).toBe(rows[0]?.images);
   });
 });

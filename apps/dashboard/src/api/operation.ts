@@ -15,8 +15,8 @@ export type QueueWorker = Schema['WorkerView'];
 export type FinishedMinute = Schema['FinishedMinuteView'];
 export type FailureGroup = Schema['FailureGroupView'];
 export type FailedTaskPage = Schema['FailedTaskPage'];
-export type RetryBody = Schema['RedriveBody'];
-export type RetryOutcome = Schema['RedriveView'];
+export type RetryBody = Schema['RetryBody'];
+export type RetryOutcome = Schema['RetryView'];
 
 export const providersQuery = queryOptions({
   queryKey: ['operation', 'providers'],

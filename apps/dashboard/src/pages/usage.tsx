@@ -82,7 +82,7 @@ export function UsagePage() {
 }
 
 function Figures({ usage: { data, total, currency }, span }: { readonly usage: Usage; readonly span: TimeSpan }) {
-  const { pictures: images, failed, chats } = total;
+  const { images, failed, chats } = total;
   return (
     <>
       <SimpleGrid cols={{ base: 2, md: chats === 0 ? 4 : 5 }}>
@@ -96,7 +96,7 @@ function Figures({ usage: { data, total, currency }, span }: { readonly usage: U
         <Figure name="Latency, p95" value={total.p95_ms === null ? '–' : duration(total.p95_ms)} />
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
-        <Chart title="Images" rows={data} read={(row) => row.pictures} span={span} format={(value) => String(value)} />
+        <Chart title="Images" rows={data} read={(row) => row.images} span={span} format={(value) => String(value)} />
         <Chart
           title="Spend"
           rows={data}

@@ -13,8 +13,8 @@ import {
   groupView,
   MOST_DAYS,
   MAX_RETRIED,
-  RedriveBody,
-  RedriveView,
+  RetryBody,
+  RetryView,
 } from './dto/failure-views.dto.js';
 import { RetryFailedTasks, retryView, whyNot, type RetryOutcome } from './retry-failed-tasks.js';
 import { ForRole } from '../roles.guard.js';
@@ -60,14 +60,14 @@ export class FailuresController {
     return { data: tasks.map(failedTaskView), has_more: hasMore, next };
   }
 
-  @Post('redrive')
+  @Post('retry')
   @HttpCode(200)
-  @ApiResponse({ status: 200, type: RedriveView, description: 'A failed task is drawn anew once at most.' })
-  async redrive(
+  @ApiResponse({ status: 200, type: RetryView, description: 'A failed task is retried once at most.' })
+  async retry(
     @Session() session: Session,
-    @Body() body: RedriveBody,
+    @Body() body: RetryBody,
     @RequestId() requestId: string,
-  ): Promise<RedriveView> {
+  ): Promise<RetryView> {
     const { ids, next } = await this.chosen(body);
     const outcome = await this.retries.run(ids, requestId);
     await this.log(session, outcome);
@@ -75,7 +75,7 @@ export class FailuresController {
   }
 
   /** Throws AppError unless it is said what to retry. */
-  private async chosen({ tasks, code, provider, model, days, after }: RedriveBody) {
+  private async chosen({ tasks, code, provider, model, days, after }: RetryBody) {
     if (tasks) return { ids: tasks, next: null };
     if (!code || !model) throw new AppError('missing_required_parameter', 'tasks, or code and model, must be given');
     const kind = { code, provider: provider ?? null, model, since: daysAgo(days), open: true };

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { FailedTasks, isWorthRetrying, type FailedOrder } from '#tasks/failed-tasks.js';
-import type { RedriveView } from './dto/failure-views.dto.js';
+import type { RetryView } from './dto/failure-views.dto.js';
 import { RetryTask, type Payer } from '../tasks/retry-task.js';
 
 /** Orders that are given at a time, and how long until no more are begun. */
@@ -79,9 +79,9 @@ function ownerOf(order: FailedOrder): Payer {
 }
 
 /** `next` is the cursor of what the batch had no room for; null when it was all. */
-export function retryView({ retried, refused }: RetryOutcome, next: string | null): RedriveView {
+export function retryView({ retried, refused }: RetryOutcome, next: string | null): RetryView {
   return {
-    redriven: retried.map(({ id, newId }) => ({ task_id: id, new_task_id: newId })),
+    retried: retried.map(({ id, newId }) => ({ task_id: id, new_task_id: newId })),
     refused: refused.map(({ id, reason }) => ({ task_id: id, code: reason.code, message: reason.message })),
     next,
   };
@@ -97,7 +97,7 @@ export function whyNot(code: string): string | null {
 /** The order, when it may be given again. Throws AppError. */
 function judged(order: FailedOrder | undefined): FailedOrder {
   if (order === undefined) throw new AppError('task_not_found', 'There is no such failed task any more.');
-  if (order.retriedAs !== null) throw new AppError('already_exists', 'It was re-driven already.');
+  if (order.retriedAs !== null) throw new AppError('already_exists', 'It was retried already.');
   const problem = whyNot(order.code);
   if (problem !== null) throw new AppError('invalid_value', problem);
   if (order.accountDisabled) throw new AppError('account_disabled', 'Its account is disabled.');

@@ -35,13 +35,13 @@ export class PlaygroundController {
     return { object: 'list', data: models.map((model) => modelViewOf(model, catalogue, terms, new Date())) };
   }
 
-  @Post('pictures')
+  @Post('images')
   @UseInterceptors(TaskLogInterceptor)
   @RouteConfig({ largeBody: true, counted: 'submits' })
   @HttpCode(202)
   @ApiBody({ type: ImageGenerationRequest })
   @ApiResponse({ status: 202, type: AcceptedTaskView })
-  async draw(
+  async generate(
     @Session() session: Session,
     @Req() request: FastifyRequest,
     @GoneSignal() gone: AbortSignal,

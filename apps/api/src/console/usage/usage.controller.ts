@@ -11,7 +11,7 @@ import { UsageQuery, usageSpan } from './dto/usage-query.dto.js';
 
 class UsageFiguresView {
   @ApiProperty({ type: 'integer' })
-  pictures!: number;
+  images!: number;
 
   @ApiProperty({ type: 'integer' })
   failed!: number;
@@ -62,7 +62,7 @@ const NOTHING = { images: 0, failed: 0, chats: 0, spend: 0, inputTokens: 0, outp
 function figuresView(figures: UsageFigures): UsageFiguresView {
   const { images, failed, chats, spend, inputTokens, outputTokens, p50Ms, p95Ms } = figures;
   return {
-    ...{ pictures: images, failed, chats, spend: decimalOf(spend) },
+    ...{ images, failed, chats, spend: decimalOf(spend) },
     ...{ input_tokens: inputTokens, output_tokens: outputTokens, p50_ms: rounded(p50Ms), p95_ms: rounded(p95Ms) },
   };
 }
@@ -97,9 +97,9 @@ export class UsageController {
   async table(@Session() session: Session, @Query() query: UsageQuery): Promise<StreamableFile> {
     const { data, currency } = await this.usage(session, query);
     return csvFile('darkroom-usage.csv', [
-      ['time', 'group', 'pictures', 'failed', 'spend', 'currency', 'p50_ms', 'p95_ms'].concat(CHAT_COLUMNS),
-      ...data.map(({ time, group, pictures, failed, spend, p50_ms, p95_ms, chats, input_tokens, output_tokens }) => [
-        ...[time, group, pictures, failed, spend, currency, p50_ms, p95_ms],
+      ['time', 'group', 'images', 'failed', 'spend', 'currency', 'p50_ms', 'p95_ms'].concat(CHAT_COLUMNS),
+      ...data.map(({ time, group, images, failed, spend, p50_ms, p95_ms, chats, input_tokens, output_tokens }) => [
+        ...[time, group, images, failed, spend, currency, p50_ms, p95_ms],
         ...[chats, input_tokens, output_tokens],
       ]),
     ]);

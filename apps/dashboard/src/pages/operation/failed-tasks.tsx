@@ -10,7 +10,7 @@ import { TaskLink } from '../../parts/task-link.tsx';
 import { RetryButton } from './retry-button.tsx';
 
 const PAGE = 20;
-/** One call re-drives no more. */
+/** One call retries no more. */
 const MOST = 100;
 
 interface FailedTasksProps {
@@ -60,7 +60,7 @@ export function FailedTasks({ group: { code, provider, model, why_not: whyNot },
                 <Table.Tr key={task.id}>
                   {whyNot === null && (
                     <Table.Td>
-                      {task.redriven_as === null && (
+                      {task.retried_as === null && (
                         <Checkbox
                           aria-label={`Select ${task.id}`}
                           checked={chosen.includes(task.id)}
@@ -72,9 +72,9 @@ export function FailedTasks({ group: { code, provider, model, why_not: whyNot },
                   )}
                   <Table.Td>
                     <TaskId id={task.id} accountId={task.account.id} />
-                    {task.redriven_as !== null && (
+                    {task.retried_as !== null && (
                       <Text size="xs" c="dimmed">
-                        retried as <TaskId id={task.redriven_as} accountId={task.account.id} />
+                        retried as <TaskId id={task.retried_as} accountId={task.account.id} />
                       </Text>
                     )}
                   </Table.Td>

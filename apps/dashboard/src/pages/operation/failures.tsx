@@ -47,8 +47,8 @@ export function Failures() {
 
 function Kind({ group, days }: { readonly group: FailureGroup; readonly days: string }) {
   const [opened, { toggle }] = useDisclosure(false);
-  const { code, provider, model, count, redriven, latest_at: latest, why_not: whyNot } = group;
-  const left = count - redriven;
+  const { code, provider, model, count, retried, latest_at: latest, why_not: whyNot } = group;
+  const left = count - retried;
   return (
     <Box className="failure-kind">
       <Group justify="space-between" gap="sm" p="md" wrap="nowrap" align="flex-start">
@@ -58,7 +58,7 @@ function Kind({ group, days }: { readonly group: FailureGroup; readonly days: st
           </UnstyledButton>
           <Text size="sm" c="dimmed" className="numbers">
             {count.toLocaleString('en')} {count === 1 ? 'task' : 'tasks'}
-            {redriven > 0 && `, ${redriven.toLocaleString('en')} retried`}, last{' '}
+            {retried > 0 && `, ${retried.toLocaleString('en')} retried`}, last{' '}
             <span title={fullTime(latest)}>{fromNow(latest)}</span>
           </Text>
           {whyNot !== null && (

@@ -13,7 +13,7 @@ interface RetryProps {
   readonly of?: string;
   /** With none there is no button, and the outcome of the last ones stays until it is closed. */
   readonly count: number;
-  /** What the API is told to re-drive. */
+  /** What the API is told to retry. */
   readonly body: RetryBody;
   readonly onDone?: () => void;
 }
@@ -25,7 +25,7 @@ export function RetryButton({ label, of, count, body, onDone }: RetryProps) {
   const [asked, setAsked] = useState({ count, body });
   const retry = useMutation({
     mutationFn: (after: string | null) =>
-      send<RetryOutcome>('POST', '/failures/redrive', { ...asked.body, ...(after === null ? {} : { after }) }),
+      send<RetryOutcome>('POST', '/failures/retry', { ...asked.body, ...(after === null ? {} : { after }) }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['operation'] }),
   });
   const leave = () => {
@@ -82,12 +82,12 @@ export function RetryButton({ label, of, count, body, onDone }: RetryProps) {
   );
 }
 
-function Outcome({ outcome: { redriven, refused, next } }: { readonly outcome: RetryOutcome }) {
+function Outcome({ outcome: { retried, refused, next } }: { readonly outcome: RetryOutcome }) {
   const reasons = [...new Set(refused.map(({ message }) => message))];
   return (
     <Stack gap="xs" role="status">
       <Text size="sm">
-        {redriven.length === 1 ? '1 task' : `${redriven.length || 'No'} tasks`} retried.
+        {retried.length === 1 ? '1 task' : `${retried.length || 'No'} tasks`} retried.
         {next !== null && ' More remain.'}
       </Text>
       {reasons.length > 0 && (

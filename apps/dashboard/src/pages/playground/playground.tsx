@@ -251,7 +251,7 @@ function newIdempotencyKey(): string {
 async function submit(request: ImageOrder, files: readonly File[], mask: Blob | null, idempotencyKey: string) {
   if (files.length === 0) {
     const body = { ...request, partial_images: PARTIAL_IMAGES };
-    return await send<AcceptedTask>('POST', '/pictures', body, idempotencyKey);
+    return await send<AcceptedTask>('POST', '/images', body, idempotencyKey);
   }
   const form = new FormData();
   for (const [name, value] of Object.entries(request)) form.append(name, String(value));

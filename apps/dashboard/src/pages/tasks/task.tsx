@@ -142,9 +142,9 @@ function TaskImage({ task, partial }: { readonly task: TaskDetail; readonly part
     return (
       <Box className="surface" p="lg">
         <Text c="dimmed">
-          {task.pictures_deleted_at === null
+          {task.images_deleted_at === null
             ? GONE
-            : `Image deleted on ${dayOf(task.pictures_deleted_at)}: images are kept for a limited time.`}{' '}
+            : `Image deleted on ${dayOf(task.images_deleted_at)}: images are kept for a limited time.`}{' '}
           Run the task again to generate a new one.
         </Text>
       </Box>
@@ -176,8 +176,8 @@ function Facts({ task }: { readonly task: TaskDetail }) {
     ...(task.provenance === undefined
       ? []
       : [['Provenance', PROVENANCE[task.provenance]] satisfies [string, ReactNode]]),
-    ...linkedFact('Retried as', task.redriven_as),
-    ...linkedFact('Retry of', task.redrive_of),
+    ...linkedFact('Retried as', task.retried_as),
+    ...linkedFact('Retry of', task.retry_of),
     ['Request ID', <Code key="request">{task.request_id}</Code>],
   ];
   return (

@@ -26,13 +26,13 @@ export class FailureGroupView extends FailureKindBody {
   @ApiProperty({ type: 'integer' })
   count!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Those that were drawn anew since.' })
-  redriven!: number;
+  @ApiProperty({ type: 'integer', description: 'Those that were retried since.' })
+  retried!: number;
 
   @ApiProperty({ format: 'date-time' })
   latest_at!: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Why they are not drawn anew; null where they are.' })
+  @ApiProperty({ type: String, nullable: true, description: 'Why they are not retried; null where they are.' })
   why_not!: string | null;
 }
 
@@ -64,8 +64,8 @@ export class FailedTaskView {
   @ApiProperty()
   message!: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Id of the task that it was drawn anew as.' })
-  redriven_as!: string | null;
+  @ApiProperty({ type: String, nullable: true, description: 'Id of the task that it was retried as.' })
+  retried_as!: string | null;
 }
 
 /** A page of failed tasks; `next` is the cursor of the one after. */
@@ -79,7 +79,7 @@ const IsName = () =>
   );
 
 /** Either `tasks`, or a kind of failures. */
-export class RedriveBody {
+export class RetryBody {
   @ApiPropertyOptional({ type: [String], maxItems: MAX_RETRIED, description: 'Ids of failed tasks.' })
   @IsOptional()
   @IsArray()
@@ -128,7 +128,7 @@ export class RedriveBody {
   after?: string | null;
 }
 
-class RedrivenView {
+class RetriedView {
   @ApiProperty()
   task_id!: string;
 
@@ -136,7 +136,7 @@ class RedrivenView {
   new_task_id!: string;
 }
 
-class NotRedrivenView {
+class NotRetriedView {
   @ApiProperty()
   task_id!: string;
 
@@ -148,12 +148,12 @@ class NotRedrivenView {
 }
 
 /** What became of each task that was to be retried; `next` goes on where the batch ended. */
-export class RedriveView {
-  @ApiProperty({ type: [RedrivenView] })
-  redriven!: RedrivenView[];
+export class RetryView {
+  @ApiProperty({ type: [RetriedView] })
+  retried!: RetriedView[];
 
-  @ApiProperty({ type: [NotRedrivenView] })
-  refused!: NotRedrivenView[];
+  @ApiProperty({ type: [NotRetriedView] })
+  refused!: NotRetriedView[];
 
   @ApiProperty({ type: String, nullable: true, description: 'Of a kind: pass it as `after` for those that are left.' })
   next!: string | null;
@@ -162,8 +162,8 @@ export class RedriveView {
 type FailureGroup = Awaited<ReturnType<FailedTasks['groups']>>[number];
 
 /** `whyNot`: why its kind of failure can't be retried. */
-export function groupView({ latestAt, retried, ...group }: FailureGroup, whyNot: string | null): FailureGroupView {
-  return { ...group, redriven: retried, latest_at: latestAt.toISOString(), why_not: whyNot };
+export function groupView({ latestAt, ...group }: FailureGroup, whyNot: string | null): FailureGroupView {
+  return { ...group, latest_at: latestAt.toISOString(), why_not: whyNot };
 }
 
 /** The row of a failed task in the console's words. */
@@ -174,6 +174,6 @@ export function failedTaskView(task: FailedTask): FailedTaskView {
     key: { id: task.keyId, name: task.keyName },
     failed_at: task.finishedAt.toISOString(),
     message: task.message,
-    redriven_as: task.retriedAs,
+    retried_as: task.retriedAs,
   };
 }

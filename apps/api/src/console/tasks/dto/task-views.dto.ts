@@ -62,7 +62,7 @@ export class ConsoleTaskRow {
   thumbnail_url!: string | null;
 
   @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null while its images are kept.' })
-  pictures_deleted_at!: string | null;
+  images_deleted_at!: string | null;
 
   @ApiProperty({ type: CostView, nullable: true })
   cost!: CostView | null;
@@ -151,10 +151,10 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   warnings!: string[];
 
   @ApiProperty({ type: String, nullable: true, description: 'The failed task that an operator drew anew as this one.' })
-  redrive_of!: string | null;
+  retry_of!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'The task that this failed one was drawn anew as.' })
-  redriven_as!: string | null;
+  @ApiProperty({ type: String, nullable: true, description: 'The task that this failed one was retried as.' })
+  retried_as!: string | null;
 
   @ApiPropertyOptional({ type: TaskErrorView, description: 'Failed tasks only.' })
   error?: TaskErrorView;
@@ -198,7 +198,7 @@ export function taskRow(
     created_at: task.createdAt.toISOString(),
     finished_at: task.finishedAt?.toISOString() ?? null,
     thumbnail_url: thumbnailUrl ?? null,
-    pictures_deleted_at: detail.objectsDeletedAt?.toISOString() ?? null,
+    images_deleted_at: detail.objectsDeletedAt?.toISOString() ?? null,
     cost: view.cost ?? null,
   };
 }
