@@ -8,7 +8,7 @@ export default {
     'apps/*/src/{main,openapi}.ts',
     'scripts/*.mjs',
     // What is started by hand, what bench/main.mjs names, or starts as a process of its own.
-    'bench/{main,fill-tasks,instant-worker,load-generator,probe,retention-worker}.mjs',
+    'bench/{main,fill-tasks,instant-worker,ledger-upstream,load-generator,probe,retention-worker}.mjs',
     'bench/{floor,measures}/*.mjs',
     '{apps,libs,scripts,test}/**/*.spec.ts',
     'test/support/{patience.ts,*.mjs}',

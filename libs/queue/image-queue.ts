@@ -105,6 +105,11 @@ export class ImageQueue {
     const lost = await this.order.missing(entries.map(({ taskId, epoch }) => imageJobId(taskId, epoch)));
     return entries.filter((_entry, index) => lost[index]);
   }
+
+  /** Whether this process is the one that may look through all that waits; the next one may after so many ms. Throws like `add`. */
+  async mayLookThrough(everyMs: number): Promise<boolean> {
+    return (await this.redis.set(this.queue.toKey('looked-through'), '', 'PX', Math.ceil(everyMs), 'NX')) !== null;
+  }
 }
 
 function jobOptions(entry: QueueEntry, priority: number) {

@@ -79,9 +79,10 @@ export class SweepTasks {
 
   /**
    * Enqueues tasks that wait for a worker but have no job: the submitting process died after its commit, or Redis
-   * lost them. Redis itself is asked which these are, so no mark of "was enqueued" can be wrong.
+   * lost them. Redis itself is asked which these are, so no mark of "was enqueued" can be wrong. Every process looks at
+   * the oldest; more than that, only one in so many ms: many processes that ask about a long backlog are its heaviest load.
    */
-  async enqueueForgotten(): Promise<number> {
+  async enqueueForgotten(aloneMs?: number): Promise<number> {
     const now = Date.now();
     const found = await this.prisma.task.findMany({
       where: {
@@ -94,7 +95,8 @@ export class SweepTasks {
       ...PAGE,
     });
     const rows = found.map(toEntry);
-    this.cursor = rows.length < SWEEP_BATCH ? '' : (rows.at(-1)?.taskId ?? '');
+    const goesOn = rows.length === SWEEP_BATCH && (this.midway || (await this.mayGoOn(aloneMs)));
+    this.cursor = goesOn ? (rows.at(-1)?.taskId ?? '') : '';
     if (rows.length === 0) return 0;
     const missing = await this.queue.missing(rows);
     const entries = await this.nextEpoch(missing, false);
@@ -106,6 +108,10 @@ export class SweepTasks {
   /** Whether the walk through the waiting tasks is in the middle. */
   get midway(): boolean {
     return this.cursor !== '';
+  }
+
+  private async mayGoOn(aloneMs?: number): Promise<boolean> {
+    return aloneMs === undefined || (await this.queue.mayLookThrough(aloneMs));
   }
 
   /**

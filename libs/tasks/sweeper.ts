@@ -50,7 +50,8 @@ export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdow
     for (const [action, step] of [
       ['failed_overdue', () => this.sweep.failOverdue()],
       ['requeued_abandoned', () => this.requeueAbandoned()],
-      ['enqueued_forgotten', () => this.sweep.enqueueForgotten()],
+      // Less than the pause of one process, so that one alone always may.
+      ['enqueued_forgotten', () => this.sweep.enqueueForgotten(this.config.sweepIntervalMs / 2)],
       ['counted_accounts', () => this.sweep.checkSlots()],
       ['enqueued_webhooks', () => this.deliveries.enqueueForgotten()],
     ] as const) {

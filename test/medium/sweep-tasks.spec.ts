@@ -41,6 +41,21 @@ describe('the sweep', () => {
     expect(await jobsOf(id)).toEqual(['1']);
   });
 
+  it('lets one process at a time look through a long backlog, the others at its beginning', async () => {
+    const id = await oldTask();
+    await room.sql(
+      `INSERT INTO tasks SELECT (jsonb_populate_record(tasks, jsonb_build_object('id', id || '_' || n))).*
+         FROM tasks, generate_series(1, 600) AS n WHERE id = $1`,
+      [id],
+    );
+    const { rows } = await room.sql('SELECT id FROM tasks');
+    await room.queue.addAll(rows.map((row: { id: string }) => ({ taskId: row.id, epoch: 0 })));
+    const [one, other] = [room.newSweep(), room.newSweep()];
+    expect([await one.enqueueForgotten(600_000), one.midway]).toEqual([0, true]);
+    expect([await other.enqueueForgotten(600_000), other.midway]).toEqual([0, false]);
+    expect([await one.enqueueForgotten(600_000), one.midway]).toEqual([0, false]);
+  });
+
   it('leaves alone what has a job, is just being submitted, is in a worker’s hands, or is not due', async () => {
     const queued = await oldTask();
     await room.queue.add({ taskId: queued, epoch: 0 });
