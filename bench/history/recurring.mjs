@@ -3,12 +3,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
-import { ChargeRepository } from '#billing/charge.repository.js';
 import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
 import { UsageRepository } from '#billing/usage.repository.js';
 import { Metrics } from '#telemetry/metrics.js';
-import { ExpireKeys } from '#tasks/expire-keys.js';
-import { ExpireObjects } from '#tasks/expire-objects.js';
 import { FailedTasks } from '#tasks/failed-tasks.js';
 import { LostCallers } from '#tasks/lost-callers.js';
 import { SearchTasks } from '#tasks/search-tasks.js';
@@ -24,12 +21,10 @@ import { DeliveryLine } from '#webhooks/delivery-line.js';
 import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
 import { DeliveryTransitions } from '#webhooks/delivery-transitions.js';
 import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
-import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
+import { recurringRetention } from './recurring-retention.mjs';
 
 const HOUR_MS = 3_600_000;
 const hoursAgo = (hours) => new Date(Date.now() - hours * HOUR_MS);
-/** Deletes nothing: what objects cost is measured elsewhere. */
-const NO_STORE = { delete: () => Promise.resolve() };
 const OPTIONS = {
   size: '1:1',
   resolution: '1k',
@@ -75,7 +70,7 @@ export async function recurring(database, room, { tasks, accountId }) {
     ...logsOf(context, places),
     ...callsOf(context, places),
     ...repairsOf(context, places),
-    ...retentionOf(context),
+    ...recurringRetention(context),
   ];
 }
 
@@ -361,44 +356,5 @@ function repairsOf({ sweep, lost, database, line, deliveries, accountId }, { nea
       },
     ],
     ['billing/UsageRepository.rollUp', () => usage.rollUp()],
-  ];
-}
-
-/** Some thousand rows come due from one time to the next. */
-function retentionOf({ database, tasks, logger }) {
-  const objects = new ExpireObjects(database, NO_STORE, logger);
-  const webhooks = new ExpireWebhooks(database, logger);
-  const [usage, chats, charges] = [
-    new UsageRepository(database),
-    new ChatUsageRepository(database),
-    new ChargeRepository(database),
-  ];
-  const week = 168;
-  const step = (week * 600) / tasks;
-  const due = (hours, time) => hours - step * (time + 1);
-  const kept = { imageRetentionHours: 10_000, taskRetentionHours: 10_000 };
-  return [
-    [
-      'tasks/ExpireObjects.run: nothing due',
-      () => objects.run({ imageRetentionHours: 72 + step, taskRetentionHours: week }),
-    ],
-    ['tasks/ExpireObjects.run: objects', (time) => objects.run({ ...kept, imageRetentionHours: due(72, time) })],
-    ['tasks/ExpireObjects.run: rows', (time) => objects.run({ ...kept, taskRetentionHours: due(week, time) })],
-    ['tasks/ExpireObjects.imagesDueSince', () => objects.imagesDueSince({ imageRetentionHours: 60 })],
-    ['tasks/ExpireObjects.rowsDueSince', () => objects.rowsDueSince({ taskRetentionHours: 160 })],
-    ['tasks/ExpireKeys.run', () => new ExpireKeys(database, logger).run()],
-    ['webhooks/ExpireWebhooks.run', (time) => webhooks.run({ taskRetentionHours: due(week, time) })],
-    ['webhooks/ExpireWebhooks.dueSince', () => webhooks.dueSince({ taskRetentionHours: 160 })],
-    ['billing/ChargeRepository.removeBefore', (time) => charges.removeBefore(hoursAgo(due(week, time)), 1_000)],
-    ['billing/ChargeRepository.removeBefore: nothing due', () => charges.removeBefore(hoursAgo(week * 2), 1_000)],
-    ['billing/UsageRepository.removeBefore: hours', () => usage.removeBefore('hour', hoursAgo(week - 6), 1_000)],
-    ['billing/UsageRepository.removeBefore: days', () => usage.removeBefore('day', hoursAgo(week - 48), 1_000)],
-    ['billing/UsageRepository.removeBefore: nothing due', () => usage.removeBefore('hour', hoursAgo(week * 2), 1_000)],
-    ['billing/ChatUsageRepository.removeBefore', (time) => chats.removeBefore(hoursAgo(due(week, time)), 1_000)],
-    ['billing/ChatUsageRepository.oldestBefore', () => chats.oldestBefore(hoursAgo(160))],
-    [
-      'accounts/AuditLog.expire',
-      (time) => new AuditLog(database).expire({ auditLogRetentionDays: due(week, time) / 24 }),
-    ],
   ];
 }

@@ -1,0 +1,51 @@
+// What workers remove when its time is over, by the classes that remove it.
+import { AuditLog } from '#accounts/audit-log.js';
+import { ChargeRepository } from '#billing/charge.repository.js';
+import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
+import { UsageRepository } from '#billing/usage.repository.js';
+import { ExpireKeys } from '#tasks/expire-keys.js';
+import { ExpireObjects } from '#tasks/expire-objects.js';
+import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
+
+const hoursAgo = (hours) => new Date(Date.now() - hours * 3_600_000);
+/** Deletes nothing: what objects cost is measured elsewhere. */
+const NO_STORE = { delete: () => Promise.resolve() };
+
+/** Some thousand rows come due from one time to the next. */
+export function recurringRetention({ database, tasks, logger }) {
+  const objects = new ExpireObjects(database, NO_STORE, logger);
+  const webhooks = new ExpireWebhooks(database, logger);
+  const [usage, chats, charges] = [
+    new UsageRepository(database),
+    new ChatUsageRepository(database),
+    new ChargeRepository(database),
+  ];
+  const week = 168;
+  const step = (week * 600) / tasks;
+  const due = (hours, time) => hours - step * (time + 1);
+  const kept = { imageRetentionHours: 10_000, taskRetentionHours: 10_000 };
+  return [
+    [
+      'tasks/ExpireObjects.run: nothing due',
+      () => objects.run({ imageRetentionHours: 72 + step, taskRetentionHours: week }),
+    ],
+    ['tasks/ExpireObjects.run: objects', (time) => objects.run({ ...kept, imageRetentionHours: due(72, time) })],
+    ['tasks/ExpireObjects.run: rows', (time) => objects.run({ ...kept, taskRetentionHours: due(week, time) })],
+    ['tasks/ExpireObjects.imagesDueSince', () => objects.imagesDueSince({ imageRetentionHours: 60 })],
+    ['tasks/ExpireObjects.rowsDueSince', () => objects.rowsDueSince({ taskRetentionHours: 160 })],
+    ['tasks/ExpireKeys.run', () => new ExpireKeys(database, logger).run()],
+    ['webhooks/ExpireWebhooks.run', (time) => webhooks.run({ taskRetentionHours: due(week, time) })],
+    ['webhooks/ExpireWebhooks.dueSince', () => webhooks.dueSince({ taskRetentionHours: 160 })],
+    ['billing/ChargeRepository.removeBefore', (time) => charges.removeBefore(hoursAgo(due(week, time)), 1_000)],
+    ['billing/ChargeRepository.removeBefore: nothing due', () => charges.removeBefore(hoursAgo(week * 2), 1_000)],
+    ['billing/UsageRepository.removeBefore: hours', () => usage.removeBefore('hour', hoursAgo(week - 6), 1_000)],
+    ['billing/UsageRepository.removeBefore: days', () => usage.removeBefore('day', hoursAgo(week - 48), 1_000)],
+    ['billing/UsageRepository.removeBefore: nothing due', () => usage.removeBefore('hour', hoursAgo(week * 2), 1_000)],
+    ['billing/ChatUsageRepository.removeBefore', (time) => chats.removeBefore(hoursAgo(due(week, time)), 1_000)],
+    ['billing/ChatUsageRepository.oldestBefore', () => chats.oldestBefore(hoursAgo(160))],
+    [
+      'accounts/AuditLog.expire',
+      (time) => new AuditLog(database).expire({ auditLogRetentionDays: due(week, time) / 24 }),
+    ],
+  ];
+}
