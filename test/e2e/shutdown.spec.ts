@@ -57,6 +57,8 @@ describe('stopping an API process', () => {
 
   it('ends a worker at once that has nothing in hand, however long its provider’s calls may take', async () => {
     const worker = await startWorker({ ...platform.settings, OPENAI_API_KEY: 'sk-nobody', OPENAI_BASE_URL: NOBODY });
+    // It answers its probes a moment before it hears SIGTERM.
+    await worker.logged('worker.ready');
     // One that waited for its grace time, over ten minutes, would be ended by force.
     expect(await worker.stop()).toMatchObject({ code: 0, signal: null });
   });

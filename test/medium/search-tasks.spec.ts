@@ -31,14 +31,16 @@ describe('searching tasks for words', () => {
 
   beforeAll(async () => {
     room = await openTaskRoom();
+    // One moment for all slices, so that their order is that of their numbers however slowly they are written.
+    const { now } = (await room.sql('SELECT now()')).rows[0] as { now: Date };
     for (let from = 1; from <= ROWS; from += SLICE) {
       await room.sql(
         `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, status, finished_at, created_at, deadline_at)
        SELECT 'task_' || account || '_' || n, account, 'key_' || n % 2, 'req_' || n, 'generation', 'model-' || n % 3,
          CASE WHEN n IN (5, 30000, 49000) THEN 'A needle, 100% sharp_' ELSE 'hay ' || repeat('stack ', 20) END,
-         '{}', CASE WHEN n % 5 = 0 THEN 'failed' ELSE 'completed' END, now(), now() - n * interval '1 second', now()
+         '{}', CASE WHEN n % 5 = 0 THEN 'failed' ELSE 'completed' END, $4::timestamptz, $4::timestamptz - n * interval '1 second', $4::timestamptz
        FROM generate_series($1::int, $2::int) AS n, unnest($3::text[]) AS account`,
-        [from, from + SLICE - 1, [TEST_ACCOUNT, 'acct_other']],
+        [from, from + SLICE - 1, [TEST_ACCOUNT, 'acct_other'], now],
       );
     }
     await room.sql('ANALYZE tasks');
