@@ -2,12 +2,10 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { AuditLog } from '#accounts/audit-log.js';
-import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
-import { ExpireLedger } from '#billing/expire-ledger.js';
+import { ExpireChatUsage, ExpireLedger } from '#billing/expire-ledger.js';
 import { ExpireKeys } from '#tasks/expire-keys.js';
 import { ExpireObjects } from '#tasks/expire-objects.js';
-import { Logger } from '#telemetry/logger.js';
-import { NestLogger } from '#telemetry/nest-logger.js';
+import { Logger, NestLogger } from '#telemetry/logger.js';
 import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
 import { WorkerConfig } from '../dist/apps/worker/src/worker.config.js';
 import { WorkerModule } from '../dist/apps/worker/src/worker.module.js';

@@ -1,7 +1,7 @@
 import { median } from '../figures.mjs';
 
 /** Tables whose rows grow with the history. */
-export const LARGE = [
+const LARGE = [
   'tasks',
   'charges',
   'chat_usage',

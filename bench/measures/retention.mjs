@@ -23,6 +23,8 @@ export async function measure({ stage, quick, tasks, tell }) {
   const history = await historyOf(stage, { tasks, quick, tell });
   const [backlog, minutes] = quick ? [2_000, 0.5] : [20_000, 2];
   const client = new pg.Client({ connectionString: history.url });
+  // A failure ends the server before this; the reason is told by whoever failed.
+  client.on('error', () => undefined);
   await client.connect();
   const due = await DueRows.open(client);
   const slowStore = await withSlowStore(stage, history, quick ? 1_000 : 4_000);
