@@ -55,6 +55,9 @@ describe('the console in a browser', () => {
   it('signs out and in again, and says when the password is wrong', async () => {
     await button('Sign out').click();
     await heading('Sign in').waitFor();
+    // A page that was wanted before is where the sign-in leads.
+    await open('/tasks?status=failed');
+    await heading('Sign in').waitFor();
     await page().getByLabel('Email').fill('ada@example.org');
     await page().getByRole('textbox', { name: 'Password' }).fill('wrong wrong wrong');
     await button('Sign in').click();
@@ -62,7 +65,8 @@ describe('the console in a browser', () => {
     expect(await screen.inspect('sign-in')).toEqual([]);
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await page().keyboard.press('Enter');
-    await heading('Keys').waitFor();
+    await heading('Tasks').waitFor();
+    expect(page().url()).toBe(`${platform.url}/console/tasks?status=failed`);
     await page().getByRole('link', { name: 'Ada Lovelace' }).click();
     await page().getByText('this session').waitFor();
     expect(await screen.inspect('account')).toEqual([]);
@@ -148,6 +152,26 @@ describe('the console in a browser', () => {
     await open('/tasks?text=nothing+like+this');
     await page().getByText('No matching tasks').waitFor();
     expect(await screen.inspect('tasks-none')).toEqual([]);
+    await page().getByRole('link', { name: 'Clear filters' }).click();
+    await row.waitFor();
+    expect(await page().getByLabel('Search prompts').inputValue()).toBe('');
+  });
+
+  it('keeps the closed menu of a phone out of the order of the Tab key', async () => {
+    await page().setViewportSize({ width: 390, height: 844 });
+    const menu = page().getByRole('navigation', { name: 'Pages' });
+    const isWithinMenu = () => page().evaluate<boolean>(`document.activeElement.closest('nav') !== null`);
+    await button('Open menu').focus();
+    await page().keyboard.press('Tab');
+    expect(await isWithinMenu()).toBe(false);
+    await button('Open menu').click();
+    await menu.getByRole('link', { name: 'Usage' }).waitFor();
+    await button('Close menu').focus();
+    await page().keyboard.press('Tab');
+    expect(await isWithinMenu()).toBe(true);
+    await button('Close menu').click();
+    await page().setViewportSize({ width: 1280, height: 860 });
+    await menu.getByRole('link', { name: 'Usage' }).waitFor();
   });
 
   it('shows what was made and spent as charts, and gives it out as CSV', async () => {

@@ -100,7 +100,8 @@ describe('people and accounts in a browser', () => {
     await other.page.getByText('This is for admins only.').waitFor();
     expect(await other.inspect('team-member')).toEqual([]);
     await open(other, '/accounts');
-    await other.page.getByText('This is for operators only.').waitFor();
+    await other.page.getByText('Operators only').waitFor();
+    expect(await button(other, 'New account').count()).toBe(0);
   });
 
   it('withdraws an invitation', async () => {

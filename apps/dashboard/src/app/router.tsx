@@ -12,6 +12,7 @@ import { Rows } from '../parts/page.tsx';
 import { FirstRunPage, InvitePage, ResetPasswordPage } from '../pages/sign-in/by-link.tsx';
 import { SignInPage } from '../pages/sign-in/sign-in.tsx';
 import { Failed, NotFound } from './failed.tsx';
+import { keepReturnAddress, takeReturnAddress } from './return-address.ts';
 import { Shell } from './shell.tsx';
 import type { AuditFilters } from '../api/audit.ts';
 import type { DeliveryFilters } from '../api/webhooks.ts';
@@ -41,10 +42,11 @@ const inside = createRoute({
     try {
       await queryClient.ensureQueryData(sessionQuery);
     } catch (error) {
+      if (!(error instanceof RequestError) || error.status !== 401) throw error;
+      keepReturnAddress();
       // The router takes a thrown redirect for an answer.
       // eslint-disable-next-line @typescript-eslint/only-throw-error
-      if (error instanceof RequestError && error.status === 401) throw redirect({ to: '/sign-in' });
-      throw error;
+      throw redirect({ to: '/sign-in' });
     }
   },
   component: Shell,
@@ -53,9 +55,11 @@ const inside = createRoute({
 const home = createRoute({
   getParentRoute: () => inside,
   path: '/',
-  beforeLoad: () => {
+  // After the session was read, so that whoever must sign in first does not lose the page they wanted.
+  loader: async () => {
+    await queryClient.ensureQueryData(sessionQuery);
     // eslint-disable-next-line @typescript-eslint/only-throw-error
-    throw redirect({ to: '/keys' });
+    throw redirect({ href: takeReturnAddress() ?? '/console/keys' });
   },
 });
 const keys = createRoute({

@@ -1,4 +1,4 @@
-import { ActionIcon, AppShell, Box, Burger, Group, Stack, Text, Tooltip } from '@mantine/core';
+import { ActionIcon, AppShell, Box, Burger, Group, Stack, Text, Tooltip, useMatches } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, type LinkProps } from '@tanstack/react-router';
@@ -66,6 +66,7 @@ interface PageGroup {
 export function Shell() {
   const session = useSession();
   const [opened, { toggle, close }] = useDisclosure(false);
+  const isPhone = useMatches({ base: true, sm: false });
   return (
     <AppShell
       header={{ height: { base: 56, sm: 0 } }}
@@ -81,7 +82,8 @@ export function Shell() {
           <Burger opened={opened} onClick={toggle} size="sm" aria-label={opened ? 'Close menu' : 'Open menu'} />
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="md" bg="var(--surface)" aria-label="Pages">
+      {/* A closed drawer is out of sight only, so its links must leave the order of the Tab key. */}
+      <AppShell.Navbar p="md" bg="var(--surface)" aria-label="Pages" inert={isPhone && !opened}>
         <Box visibleFrom="sm" mb="lg" px={6}>
           <Brand />
         </Box>

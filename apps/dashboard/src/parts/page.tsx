@@ -57,6 +57,19 @@ export function Empty({ icon, title, children, action }: EmptyProps) {
   );
 }
 
+/** In place of a page of operators, for everybody else. */
+export function OperatorsOnly({ title, icon }: { readonly title: string; readonly icon: ReactNode }) {
+  return (
+    <PageFrame title={title}>
+      <Box className="surface">
+        <Empty icon={icon} title="Operators only">
+          This page covers the whole installation. Ask an admin of the account that runs it.
+        </Empty>
+      </Box>
+    </PageFrame>
+  );
+}
+
 interface TroubleProps {
   readonly error: Error;
   readonly doing: string;

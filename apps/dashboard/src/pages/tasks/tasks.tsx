@@ -1,7 +1,8 @@
 import { Box, Button, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { useDebouncedCallback, useDidUpdate } from '@mantine/hooks';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
 import { keyNamesQuery, modelsQuery } from '../../api/queries.ts';
 import { get } from '../../api/request.ts';
 import type { TaskPage, TaskRow } from '../../api/types.ts';
@@ -64,17 +65,26 @@ function Filters({ filters }: { readonly filters: TaskFilters }) {
   const change = (changes: TaskFilters) => {
     void navigate({ to: '/tasks', search: { ...filters, ...changes }, replace: true });
   };
-  const search = useDebouncedCallback((text: string) => change({ text: text === '' ? undefined : text }), 300);
+  const [text, setText] = useState(filters.text ?? '');
+  const isSearching = filters.text !== undefined;
+  // Cleared elsewhere: by a link, or the browser's own buttons.
+  useDidUpdate(() => {
+    if (!isSearching) setText('');
+  }, [isSearching]);
+  const search = useDebouncedCallback((words: string) => change({ text: words === '' ? undefined : words }), 300);
   return (
     <Group gap="sm">
       <TextInput
         aria-label="Search prompts"
         placeholder="Search prompts or enter an ID"
         leftSection={<IconSearch size={16} />}
-        defaultValue={filters.text ?? ''}
+        value={text}
         flex={1}
         miw={200}
-        onChange={(event) => search(event.currentTarget.value)}
+        onChange={({ currentTarget: { value } }) => {
+          setText(value);
+          search(value);
+        }}
       />
       <Select
         aria-label="Status"

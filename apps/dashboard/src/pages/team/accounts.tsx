@@ -1,11 +1,12 @@
 import { Box, Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { useSession } from '../../api/queries.ts';
 import { accountsQuery } from '../../api/team-queries.ts';
 import type { OneTimeLink } from '../../api/team-types.ts';
-import { IconPlus } from '@tabler/icons-react';
+import { IconBuilding, IconPlus } from '@tabler/icons-react';
 import { LinkShown } from '../../parts/one-time-link.tsx';
-import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
+import { OperatorsOnly, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { AccountDialog, type AccountAct } from './account-dialog.tsx';
 import { AccountForm } from './account-form.tsx';
 import { AccountTable } from './account-table.tsx';
@@ -15,7 +16,13 @@ type Dialog =
   | { kind: 'act'; act: AccountAct }
   | { kind: 'link'; account: string; email: string; made: OneTimeLink };
 
+/** For operators: the accounts of the installation. */
 export function AccountsPage() {
+  const { operator } = useSession();
+  return operator ? <Accounts /> : <OperatorsOnly title="Accounts" icon={<IconBuilding size={36} />} />;
+}
+
+function Accounts() {
   const { data, error, isPending, refetch } = useQuery(accountsQuery);
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const close = () => setDialog(null);
