@@ -9,7 +9,8 @@ export const singleClick = {
     if (event.detail > 1) event.preventDefault();
   },
   onKeyDown: (event: KeyboardEvent): void => {
-    if (event.repeat) event.preventDefault();
+    // Other keys, such as Tab, may be held.
+    if (event.repeat && event.key === 'Enter') event.preventDefault();
   },
 };
 
