@@ -1,6 +1,6 @@
 import { Prisma } from '#database/generated/client.js';
 import type { Queryable, Transaction } from '#database/queryable.js';
-import type { UsageQuery, UsageRow } from './usage.js';
+import { MOST_FIGURES, type UsageQuery, type UsageRow } from './usage.js';
 
 // What ledger.sql leaves to statements: to lock budgets, to read what was spent, to write chats down, to add usage up.
 
@@ -163,7 +163,7 @@ const USAGE = {
       COALESCE(sum(chats), 0)::float8 AS chats, COALESCE(sum(spend), 0)::float8 AS spend,
       sum(input_tokens)::float8 AS "inputTokens", sum(output_tokens)::float8 AS "outputTokens",
       (${percentile(0.5)})::float8 AS "p50Ms", (${percentile(0.95)})::float8 AS "p95Ms"
-    FROM placed GROUP BY whole, time, name ORDER BY whole, time, name`,
+    FROM placed GROUP BY whole, time, name ORDER BY whole, time, name LIMIT ${MOST_FIGURES + 2}`,
 };
 
 /**

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { backfillUsage } from './usage-backfill.js';
 import { rollUp, usageOf } from './billing.sql.js';
-import type { UsageQuery, UsageRow } from './usage.js';
+import { MOST_FIGURES, type UsageQuery, type UsageRow } from './usage.js';
 
 type Step = 'hour' | 'day';
 
@@ -11,9 +12,14 @@ type Step = 'hour' | 'day';
 export class UsageRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** By time and group, and last, if there is anything, all of it together. */
+  /** By time and group, and last, if there is anything, all of it together. Throws AppError `invalid_value` when that is too much. */
   async read(accountId: string, query: UsageQuery): Promise<UsageRow[]> {
-    return await usageOf(this.prisma.pool, accountId, query);
+    const rows = await usageOf(this.prisma.pool, accountId, query);
+    if (rows.length <= MOST_FIGURES + 1) return rows;
+    const most = MOST_FIGURES.toLocaleString('en');
+    throw new AppError('invalid_value', `That is more than ${most} figures. Ask for fewer ${query.by}s at a time.`, {
+      param: 'from',
+    });
   }
 
   /** Adds up some of what has ended; answers with how much. Another process may do the same: then that is 0. */

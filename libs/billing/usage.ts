@@ -25,6 +25,9 @@ export interface UsageRow extends UsageFigures {
   readonly group: string | null;
 }
 
+/** Figures of one answer; more would keep a process from everybody else while they are written out. */
+export const MOST_FIGURES = 50_000;
+
 /** Which days or hours are summed up, and by what they are told apart. */
 export interface UsageQuery {
   /** Of its day or hour, the whole counts, as of the one that `to` is in. */

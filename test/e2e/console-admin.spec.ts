@@ -84,6 +84,24 @@ describe('usage, operation and team in the console', () => {
     expect((await ada.call(`/usage?${query}`)).status).toBe(400);
   });
 
+  it('refuses more figures than one answer can hold, and says what to ask for', async () => {
+    await platform.pool.query(
+      `INSERT INTO usage_rollups (account_id, step, time, kind, api_key_id, model, provider, outcome, currency, bucket, count, images,
+         spend_micros, input_tokens, output_tokens, latency_ms)
+       SELECT 'acct_default', 'day', date_trunc('day', now(), 'UTC') - n % 100 * interval '1 day', 'image', 'key_' || n / 100, 'm', 'p', 'completed',
+         'USD', 50, 1, 1, 1, 0, 0, 5000 FROM generate_series(0, 50000) AS n`,
+    );
+    const from = new Date(Date.now() - 101 * 86_400_000).toISOString();
+    const answer = await ada.call(`/usage?group=key&from=${from}`);
+    expect([answer.status, ((await answer.json()) as { error: object }).error]).toMatchObject([
+      400,
+      { code: 'invalid_value', param: 'from', message: expect.stringContaining('Ask for fewer days at a time.') },
+    ]);
+    expect((await ada.ask<Rows>(`/usage?group=model&from=${from}`)).data).toHaveLength(100);
+    expect((await ada.ask<Rows>('/usage?group=key')).data.length).toBeGreaterThan(10_000);
+    await platform.pool.query(`DELETE FROM usage_rollups WHERE model = 'm' AND provider = 'p'`);
+  });
+
   it('shows providers and queue to operators, who drain one and let it go on', async () => {
     const [sandbox] = (await ada.ask<Rows>('/providers')).data;
     expect(sandbox).toMatchObject({ name: 'sandbox', breaker: 'closed', drained: null, resting_keys: [] });
