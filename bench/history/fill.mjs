@@ -76,7 +76,15 @@ const steps = ({ tasks, keys, accountId }) => ({
 /** Triggers would write charges, deliveries and usage row by row. */
 const TRIGGERED = ['tasks', 'chat_usage'];
 /** Filling them without their indexes takes half the time. */
-const INDEXED = ['tasks', 'charges', 'chat_usage', 'webhook_deliveries', 'audit_log', 'usage_rollups'];
+const INDEXED = [
+  'tasks',
+  'charges',
+  'chat_usage',
+  'webhook_deliveries',
+  'audit_log',
+  'usage_rollups',
+  'usage_by_group',
+];
 
 /** Fills a migrated database without tasks by one connection of its owner; `tell` hears how long each step took. */
 export async function fillHistory(client, { tasks, keys = 200, accountId = 'acct_default' }, tell = () => undefined) {

@@ -9,6 +9,7 @@ const LARGE = [
   'webhook_deliveries',
   'webhook_attempts',
   'usage_rollups',
+  'usage_by_group',
   'idempotency_keys',
 ];
 

@@ -126,43 +126,37 @@ const percentile = (share: number): string => {
 
 const USAGE = {
   name: 'usage',
+  // Sums are of float8, exact to 2^53: those of bigint are numeric, which takes twice as long.
   text: `WITH counted AS (
-      SELECT time, kind, api_key_id, model, provider, outcome, currency, bucket, count, images, spend_micros, input_tokens,
-        output_tokens, latency_ms
-      FROM usage_rollups WHERE account_id = $1 AND step = $4 AND time >= date_trunc($4, $2::timestamptz, 'UTC') AND time < $3
+      SELECT time, name AS id, bucket AS part, kind, outcome, currency, count::float8, images::float8, spend_micros::float8,
+        input_tokens::float8, output_tokens::float8, latency_ms::float8
+      FROM usage_by_group
+      WHERE account_id = $1 AND step = $4 AND dimension = $5 AND time >= date_trunc($4, $2::timestamptz, 'UTC') AND time < $3
       UNION ALL
-      SELECT date_trunc($4, created_at, 'UTC'), kind, api_key_id, model, provider, outcome, currency, latency_bucket(latency_ms),
-        1, images, spend_micros, input_tokens, output_tokens, latency_ms
+      SELECT date_trunc($4, created_at, 'UTC'), CASE $5 WHEN 'model' THEN model WHEN 'provider' THEN provider ELSE api_key_id END,
+        usage_bucket(kind, outcome, latency_bucket(latency_ms)), kind, outcome, currency, 1, images, spend_micros,
+        input_tokens, output_tokens, latency_ms
       FROM usage_changes WHERE account_id = $1 AND created_at >= date_trunc($4, $2::timestamptz, 'UTC') AND created_at < $3
       UNION ALL
-      SELECT date_trunc($4, created_at, 'UTC'), 'image', api_key_id, model, COALESCE(provider, ''), 'pending', cost ->> 'currency', -1,
-        0, 0, COALESCE((cost ->> 'reserved')::bigint, 0), 0, 0, 0
+      SELECT date_trunc($4, created_at, 'UTC'),
+        CASE $5 WHEN 'model' THEN model WHEN 'provider' THEN COALESCE(provider, '') ELSE api_key_id END, -1, 'image', 'pending',
+        cost ->> 'currency', 0, 0, COALESCE((cost ->> 'reserved')::bigint, 0), 0, 0, 0
       FROM (SELECT * FROM tasks WHERE finished_at IS NULL OFFSET 0) AS open WHERE account_id = $1
         AND created_at >= date_trunc($4, $2::timestamptz, 'UTC') AND created_at < $3),
-    grouped AS (
-      SELECT time, CASE $5 WHEN 'model' THEN model WHEN 'provider' THEN provider ELSE api_key_id END AS id,
-        CASE WHEN kind = 'image' AND outcome = 'completed' THEN bucket ELSE -1 END AS part,
-        sum(images) AS images, sum(count) FILTER (WHERE kind = 'image' AND outcome = 'failed') AS failed,
-        sum(count) FILTER (WHERE kind = 'chat') AS chats,
-        (sum(spend_micros) FILTER (WHERE kind = 'chat' OR currency = $6))::bigint AS spend, sum(spend_micros)::bigint AS paid,
-        sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, sum(latency_ms)::bigint AS latency_ms, sum(count)::bigint AS count
-      FROM counted GROUP BY 1, 2, 3),
-    named AS (
-      SELECT grouped.*, COALESCE(keys.name, grouped.id) AS name
-      FROM grouped LEFT JOIN api_keys AS keys ON $5 = 'key' AND keys.id = grouped.id),
     parts AS (
-      SELECT time, name, part AS bucket, sum(images) AS images, sum(failed) AS failed, sum(chats) AS chats, sum(spend) AS spend,
-        sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, sum(latency_ms) / NULLIF(sum(count), 0) AS mean,
-        sum(count) AS count, GROUPING(time) AS whole
-      FROM named GROUP BY GROUPING SETS ((time, name, part), (part)) HAVING sum(count) + sum(paid) > 0),
+      SELECT time, COALESCE(keys.name, id) COLLATE "C" AS name, part AS bucket, sum(images) AS images,
+        sum(count) FILTER (WHERE kind = 'image' AND outcome = 'failed') AS failed, sum(count) FILTER (WHERE kind = 'chat') AS chats,
+        sum(spend_micros) FILTER (WHERE kind = 'chat' OR currency = $6) AS spend, sum(input_tokens) AS input_tokens,
+        sum(output_tokens) AS output_tokens, sum(latency_ms) / NULLIF(sum(count), 0) AS mean, sum(count) AS count, GROUPING(time) AS whole
+      FROM counted LEFT JOIN (SELECT id AS key, name FROM api_keys) AS keys ON $5 = 'key' AND key = id
+      GROUP BY GROUPING SETS ((time, COALESCE(keys.name, id) COLLATE "C", part), (part)) HAVING sum(count) + sum(spend_micros) > 0),
     placed AS (
-      SELECT *, sum(count) FILTER (WHERE bucket >= 0) OVER (PARTITION BY whole, time, name ORDER BY bucket) AS upto,
+      SELECT *, sum(count) FILTER (WHERE bucket >= 0) OVER (PARTITION BY whole, time, name ORDER BY bucket ROWS UNBOUNDED PRECEDING) AS upto,
         sum(count) FILTER (WHERE bucket >= 0) OVER (PARTITION BY whole, time, name) AS total
       FROM parts)
-    SELECT time, NULLIF(name, '') AS "group", sum(images)::float8 AS images, COALESCE(sum(failed), 0)::float8 AS failed,
-      COALESCE(sum(chats), 0)::float8 AS chats, COALESCE(sum(spend), 0)::float8 AS spend,
-      sum(input_tokens)::float8 AS "inputTokens", sum(output_tokens)::float8 AS "outputTokens",
-      (${percentile(0.5)})::float8 AS "p50Ms", (${percentile(0.95)})::float8 AS "p95Ms"
+    SELECT time, NULLIF(name, '') AS "group", sum(images) AS images, COALESCE(sum(failed), 0) AS failed,
+      COALESCE(sum(chats), 0) AS chats, COALESCE(sum(spend), 0) AS spend, sum(input_tokens) AS "inputTokens",
+      sum(output_tokens) AS "outputTokens", ${percentile(0.5)} AS "p50Ms", ${percentile(0.95)} AS "p95Ms"
     FROM placed GROUP BY whole, time, name ORDER BY whole, time, name LIMIT ${MOST_FIGURES + 2}`,
 };
 

@@ -213,12 +213,47 @@ CREATE OR REPLACE TRIGGER "chats_count" AFTER INSERT ON "chat_usage" REFERENCING
 -- ---------------------------------------------------------------- usage
 --
 -- What ends leaves one row in usage_changes, which nobody else writes or waits for; a worker adds those rows up into
--- usage_rollups and spend_totals (billing.sql.ts). Whoever reads adds what has not been added up yet.
+-- usage_rollups and spend_totals (billing.sql.ts), and a trigger to usage_by_group. Whoever reads adds what has not been
+-- added up yet.
 
 -- The part of the histogram that a duration is in: each ends a quarter of an octave above the one before; -1 without one.
 CREATE OR REPLACE FUNCTION "latency_bucket"("ms" BIGINT) RETURNS SMALLINT LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN "ms" IS NULL THEN -1 ELSE ceil(4 * ln(GREATEST("ms", 1)::float8) / ln(2::float8)) END::smallint
 $$;
+
+-- The part that a percentile is made of: durations of completed tasks are told apart, nothing else.
+CREATE OR REPLACE FUNCTION "usage_bucket"("kind" TEXT, "outcome" TEXT, "bucket" SMALLINT) RETURNS SMALLINT LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN "kind" = 'image' AND "outcome" = 'completed' THEN "bucket" ELSE -1 END::smallint
+$$;
+
+-- What is added to usage_rollups, once by key, once by model, and once by provider: an answer by one of them then reads as
+-- many rows as it has figures, however many of the others there are.
+CREATE OR REPLACE FUNCTION "usage_by_group"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format($add$
+        INSERT INTO "usage_by_group" AS "known" ("account_id", "step", "dimension", "time", "name", "kind", "outcome", "currency", "bucket",
+            "count", "images", "spend_micros", "input_tokens", "output_tokens", "latency_ms")
+        SELECT "account_id", "step", "dimension", "time", "name", "kind", "outcome", "currency", "usage_bucket"("kind", "outcome", "bucket"),
+            sum("sign" * "count"), sum("sign" * "images"), sum("sign" * "spend_micros"), sum("sign" * "input_tokens"),
+            sum("sign" * "output_tokens"), sum("sign" * "latency_ms")
+        FROM (%s) AS "changes", LATERAL (VALUES ('key', "api_key_id"), ('model', "model"), ('provider', "provider")) AS "groups" ("dimension", "name")
+        GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9
+        ON CONFLICT ("account_id", "step", "dimension", "time", "name", "kind", "outcome", "currency", "bucket") DO UPDATE SET
+            "count" = "known"."count" + EXCLUDED."count", "images" = "known"."images" + EXCLUDED."images",
+            "spend_micros" = "known"."spend_micros" + EXCLUDED."spend_micros",
+            "input_tokens" = "known"."input_tokens" + EXCLUDED."input_tokens",
+            "output_tokens" = "known"."output_tokens" + EXCLUDED."output_tokens",
+            "latency_ms" = "known"."latency_ms" + EXCLUDED."latency_ms"
+        $add$, CASE TG_OP WHEN 'INSERT' THEN 'SELECT *, 1 AS "sign" FROM "added"'
+            ELSE 'SELECT *, 1 AS "sign" FROM "added" UNION ALL SELECT *, -1 FROM "replaced"' END);
+    RETURN NULL;
+END;
+$$;
+
+CREATE OR REPLACE TRIGGER "usage_by_group_added" AFTER INSERT ON "usage_rollups" REFERENCING NEW TABLE AS "added"
+    FOR EACH STATEMENT EXECUTE FUNCTION "usage_by_group"();
+CREATE OR REPLACE TRIGGER "usage_by_group_changed" AFTER UPDATE ON "usage_rollups"
+    REFERENCING OLD TABLE AS "replaced" NEW TABLE AS "added" FOR EACH STATEMENT EXECUTE FUNCTION "usage_by_group"();
 
 -- An ended task as usage counts it. A task in `charges` belongs to the month of its reserve, in usage to the hour of its acceptance.
 CREATE OR REPLACE FUNCTION "tasks_usage"() RETURNS trigger LANGUAGE plpgsql AS $$

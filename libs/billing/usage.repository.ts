@@ -37,8 +37,11 @@ export class UsageRepository {
     return (await this.prisma.usageBackfill.count({ where: { source } })) > 0;
   }
 
-  /** Removes so many hours or days at most from before a time; answers with their number. */
+  /** Removes so many rows at most of either table from before a time; answers with the larger number. */
   async removeBefore(step: Step, time: Date, limit: number): Promise<number> {
-    return (await this.prisma.usageRollup.deleteMany({ where: { step, time: { lt: time } }, limit })).count;
+    const due = { where: { step, time: { lt: time } }, limit };
+    const rollups = await this.prisma.usageRollup.deleteMany(due);
+    const byGroup = await this.prisma.usageByGroup.deleteMany(due);
+    return Math.max(rollups.count, byGroup.count);
   }
 }

@@ -24,7 +24,7 @@ const BATCHES: readonly string[] = [
 ];
 const MOST_PAGES_OF_A_BATCH = 6_000;
 /** Tables whose rows grow with the history. */
-const LARGE = ['tasks', 'charges', 'chat_usage', 'audit_log', 'usage_rollups'];
+const LARGE = ['tasks', 'charges', 'chat_usage', 'audit_log', 'usage_rollups', 'usage_by_group'];
 /** Asks for nearly all hours that are kept, so it reads them all. */
 const WHOLE_HISTORY = 'billing/UsageRepository.read: 31 days by hour and key';
 

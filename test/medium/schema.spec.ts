@@ -30,6 +30,7 @@ describe('the migrated database and schema.prisma', () => {
     ['budgets', Prisma.BudgetScalarFieldEnum],
     ['usage_changes', Prisma.UsageChangeScalarFieldEnum],
     ['usage_rollups', Prisma.UsageRollupScalarFieldEnum],
+    ['usage_by_group', Prisma.UsageByGroupScalarFieldEnum],
     ['spend_totals', Prisma.SpendTotalScalarFieldEnum],
     ['usage_backfill', Prisma.UsageBackfillScalarFieldEnum],
     ['people', Prisma.PersonScalarFieldEnum],
@@ -61,7 +62,7 @@ describe('the migrated database and schema.prisma', () => {
         'chat_usage',
       ],
       ...['idempotency_keys', 'people', 'provider_switches', 'sessions', 'sign_in_links', 'spend_totals', 'tasks'],
-      ...['uploads', 'usage_backfill', 'usage_changes', 'usage_rollups'],
+      ...['uploads', 'usage_backfill', 'usage_by_group', 'usage_changes', 'usage_rollups'],
       ...['webhook_attempts', 'webhook_deliveries', 'webhook_endpoints', 'webhook_secrets'],
     ]);
   });

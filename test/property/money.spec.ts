@@ -259,6 +259,19 @@ describe('the ledger', () => {
       const used = (rows: unknown[]) => (rows as Record<string, unknown>[]).filter(isUsed);
       expect(used(figures.rows)).toEqual(used(ledger.rows));
       expect(days.rows).toEqual(figures.rows);
+      const sums = `account_id, step, time, kind, outcome, currency, sum(count)::int AS count, sum(images)::int AS images,
+        sum(spend_micros)::int AS spend, sum(input_tokens)::int AS input, sum(output_tokens)::int AS output, sum(latency_ms)::int AS ms`;
+      for (const [dimension, column] of Object.entries({ key: 'api_key_id', model: 'model', provider: 'provider' })) {
+        const ofAll = await room.sql(
+          `SELECT ${column} AS name, ${sums} FROM usage_rollups WHERE account_id LIKE $1 GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7`,
+          [`%${this.run}`],
+        );
+        const byGroup = await room.sql(
+          `SELECT name, ${sums} FROM usage_by_group WHERE account_id LIKE $1 AND dimension = $2 GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7`,
+          [`%${this.run}`, dimension],
+        );
+        expect(byGroup.rows).toEqual(ofAll.rows);
+      }
       const totals = await room.sql(
         `SELECT account_id, api_key_id, sum(amount_micros)::int AS spend FROM spend_totals WHERE account_id LIKE $1 GROUP BY 1, 2`,
         [`%${this.run}`],
@@ -269,7 +282,7 @@ describe('the ledger', () => {
 
     /** As if all of it had ended before there were rollups. */
     async forgetUsage(): Promise<void> {
-      for (const table of ['usage_changes', 'usage_rollups', 'spend_totals']) {
+      for (const table of ['usage_changes', 'usage_rollups', 'usage_by_group', 'spend_totals']) {
         await room.sql(`DELETE FROM ${table} WHERE account_id LIKE $1`, [`%${this.run}`]);
       }
       for (const table of ['charges', 'chat_usage']) {
