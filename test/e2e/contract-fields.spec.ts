@@ -250,6 +250,7 @@ describe('fields', () => {
     const unquoted = bad('unsupported_parameter', 'dry_run');
     expect(await problem(await generate({ dry_run: true }))).toBe(unquoted);
     expect(await problem(await edit({ dry_run: false }))).toBe(unquoted);
+    expect(await problem(await generate({ dryRun: true }))).toBe(bad('unsupported_parameter', 'dryRun'));
   });
 
   it('unknown to us are ignored and named, however odd their names are', async () => {

@@ -186,6 +186,15 @@ models:
     const before = await rowCount();
     const unclear = await platform.call(`${GENERATIONS}/async?dry_run=yes`, { body: ORDER });
     expect([unclear.status, await unclear.json()]).toMatchObject([400, { error: { param: 'dry_run' } }]);
+    for (const query of ['dryrun=true', 'dryRun=true', 'dry-run=1']) {
+      const misspelled = await platform.call(`${GENERATIONS}?${query}`, { body: ORDER });
+      expect([misspelled.status, await misspelled.json()]).toMatchObject([
+        400,
+        {
+          error: { code: 'invalid_value', param: 'dry_run', message: expect.stringContaining('Did you mean dry_run?') },
+        },
+      ]);
+    }
     expect(await rowCount()).toEqual(before);
     const { key } = await keyWithBudget(0.01);
     const dear = await platform.call(`${GENERATIONS}?dry_run=true`, { key, body: ORDER });

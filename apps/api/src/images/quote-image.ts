@@ -11,15 +11,22 @@ import { callerOf } from '../auth/api-key.guard.js';
 import { goneSignal } from '../common/gone-signal.js';
 import { discardRest } from '../common/request-stream.js';
 import { CheckImage, type CheckedImage } from './check-image.js';
+import { plainName } from './submit-command.js';
 
-/** Whether only the price is asked for. Throws AppError `invalid_value` for what is neither yes nor no. */
+/** Whether only the price is asked for. Throws AppError `invalid_value` for what is neither yes nor no, or misspelled. */
 export function isDryRun(request: FastifyRequest): boolean {
-  const asked = (request.query as { dry_run?: unknown } | undefined)?.dry_run;
-  if (asked === undefined || asked === 'false' || asked === '0') return false;
-  if (asked === 'true' || asked === '1') return true;
+  const query = (request.query ?? {}) as Record<string, unknown>;
+  const name = Object.keys(query).find((key) => plainName(key) === 'dryrun') ?? 'dry_run';
+  const asked = query[name];
+  const isSpelled = name === 'dry_run';
+  if (isSpelled && (asked === undefined || asked === 'false' || asked === '0')) return false;
+  if (isSpelled && (asked === 'true' || asked === '1')) return true;
   discardRest(request.raw);
   // Guessing "no" would buy an image.
-  throw new AppError('invalid_value', 'dry_run must be true or false', { param: 'dry_run' });
+  const text = isSpelled
+    ? 'dry_run must be true or false'
+    : `There is no query parameter ${name}. Did you mean dry_run?`;
+  throw new AppError('invalid_value', text, { param: 'dry_run' });
 }
 
 /** Says what a request would cost: it is checked like any other, and nothing of it is kept. */

@@ -117,17 +117,23 @@ export function assertNoPixels({ size }: AskedSize, sizes: readonly ImageSize[] 
   throw new AppError('invalid_value', text, { param: 'size' });
 }
 
-/** Without these, an image would be paid for that nobody ordered: another one, or one that was only to be quoted. */
+/** A name without what spellings differ in: `dryrun` of dry_run, dryRun and Dry-Run. */
+export function plainName(name: string): string {
+  return name.replace(/[-_]/g, '').toLowerCase();
+}
+
+/** By plain name: without these, an image would be paid for that nobody ordered: another one, or one that was only to be quoted. */
 const NOT_TO_IGNORE: Readonly<Record<string, string>> = {
   markup: 'markup is not supported yet, and the image would be another one without it.',
-  dry_run: 'dry_run belongs in the query: add ?dry_run=true to the address.',
+  dryrun: 'dry_run belongs in the query: add ?dry_run=true to the address.',
 };
 
 /** Throws AppError `unsupported_parameter` for a field that nobody honors yet and that cannot be ignored. */
 export function assertIgnorable(ignored: readonly string[]): void {
-  const name = ignored.find((field) => Object.hasOwn(NOT_TO_IGNORE, field));
-  if (name === undefined) return;
-  throw new AppError('unsupported_parameter', NOT_TO_IGNORE[name] ?? name, { param: name });
+  for (const param of ignored) {
+    const text = Object.hasOwn(NOT_TO_IGNORE, plainName(param)) ? NOT_TO_IGNORE[plainName(param)] : undefined;
+    if (text !== undefined) throw new AppError('unsupported_parameter', text, { param });
+  }
 }
 
 /** Formats to which `output_compression` applies. */
