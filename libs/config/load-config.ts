@@ -59,14 +59,42 @@ function violations(configClass: ConfigClass, instance: object): string[] {
   );
 }
 
+/** A name in the environment that is probably a misspelling. */
+export interface UnknownSetting {
+  readonly name: string;
+  readonly meant: string;
+}
+
 /** Names in the environment that look like a setting of ours but are none: most likely a misspelling. */
-export function unknownSettings(classes: readonly ConfigClass[], env: Environment): { name: string; meant: string }[] {
+export function unknownSettings(classes: readonly ConfigClass[], env: Environment): UnknownSetting[] {
   const known = classes.flatMap((configClass) => settingsOf(configClass).map((setting) => setting.env));
   return Object.keys(env).flatMap((name) => {
     if (known.includes(name)) return [];
-    const meant = known.find((candidate) => candidate.length > 4 && distance(candidate, name) <= 2);
-    return meant === undefined ? [] : [{ name, meant }];
+    const near = known
+      .filter((candidate) => candidate.length > 4)
+      .map((meant) => ({ name, meant, distance: distance(meant, name) }))
+      .filter((candidate) => candidate.distance <= 2)
+      .sort((a, b) => a.distance - b.distance);
+    return near.slice(0, 1).map(({ meant }) => ({ name, meant }));
   });
+}
+
+/** What a process would say of its settings, without values. */
+export interface SettingsReport {
+  readonly problems: readonly string[];
+  readonly unknown: readonly UnknownSetting[];
+}
+
+/** Judges the settings of a process that is not started. */
+export function reportSettings(classes: readonly ConfigClass[], env: Environment): SettingsReport {
+  const unknown = unknownSettings(classes, env);
+  try {
+    loadConfig(classes, env);
+    return { problems: [], unknown };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { problems: error.problems, unknown };
+  }
 }
 
 /** Levenshtein distance, given up beyond a difference of two in length. */

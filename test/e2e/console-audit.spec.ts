@@ -52,9 +52,13 @@ describe('the audit log in the console', () => {
     await ada.ask(`/webhooks/endpoints/${id}`, { method: 'DELETE' });
     await ada.ask('/providers/sandbox/drain', { method: 'POST' });
     await ada.ask('/providers/sandbox/resume', { method: 'POST' });
-    const { task_id: task } = await mo.ask<{ task_id: string }>('/images', {
+    const order = {
+      headers: { 'idempotency-key': 'one-click' },
       body: { model: 'gpt-image-2', prompt: 'a secret prompt', size: '1:1', resolution: '1k' },
-    });
+    };
+    const { task_id: task } = await mo.ask<{ task_id: string }>('/images', order);
+    // The same order twice is one image, and one entry.
+    expect(await mo.ask('/images', order)).toEqual({ task_id: task });
     const again = await mo.ask<{ task_id: string }>(`/tasks/${task}/again`, { method: 'POST' });
     expect(told(await log('?limit=16'))).toEqual([
       'Somebody ran a task again',

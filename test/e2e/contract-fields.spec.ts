@@ -251,6 +251,7 @@ describe('fields', () => {
     expect(await problem(await generate({ dry_run: true }))).toBe(unquoted);
     expect(await problem(await edit({ dry_run: false }))).toBe(unquoted);
     expect(await problem(await generate({ dryRun: true }))).toBe(bad('unsupported_parameter', 'dryRun'));
+    expect(await problem(await generate({ Strict: true }))).toBe(bad('unsupported_parameter', 'Strict'));
   });
 
   it('unknown to us are ignored and named, however odd their names are', async () => {

@@ -186,6 +186,18 @@ models:
     const before = await rowCount();
     const unclear = await platform.call(`${GENERATIONS}/async?dry_run=yes`, { body: ORDER });
     expect([unclear.status, await unclear.json()]).toMatchObject([400, { error: { param: 'dry_run' } }]);
+    for (const [query, param, message] of [
+      ['strict=true', 'strict', 'belongs in the body'],
+      ['N=2', 'n', 'belongs in the body'],
+      ['async=yes', 'async', 'must be true or false'],
+      ['Async=true', 'async', 'Did you mean async?'],
+    ]) {
+      const misplaced = await platform.call(`${GENERATIONS}?${query}`, { body: ORDER });
+      expect([misplaced.status, await misplaced.json()]).toMatchObject([
+        400,
+        { error: { code: 'invalid_value', param, message: expect.stringContaining(message ?? '') } },
+      ]);
+    }
     for (const query of ['dryrun=true', 'dryRun=true', 'dry-run=1']) {
       const misspelled = await platform.call(`${GENERATIONS}?${query}`, { body: ORDER });
       expect([misspelled.status, await misspelled.json()]).toMatchObject([

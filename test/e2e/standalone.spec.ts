@@ -218,11 +218,34 @@ it('leaves nothing behind that the next start can not end, even when it is kille
   expect(await makesImage(after)).toBe(true);
 }, 180_000);
 
+it('tells every setting that can not be used, and what is misspelled, before anything runs', async () => {
+  const other = join(folder, 'refused');
+  const changes = { STORAGE: 'tape', RATE_POLLS_PER_MINUTE: 'many', WORKER_CONCURENCY: '5', DATABASE_POL: '4' };
+  const { child, output } = await start({ DATA_DIR: other, PORT: String(await freePort()), ...changes });
+  expect(await child.exited).toEqual({ code: 1, signal: null });
+  const text = await output();
+  expect(text).toMatch(/^The settings can't be used:$/m);
+  for (const name of ['STORAGE', 'RATE_POLLS_PER_MINUTE'])
+    expect(text).toMatch(new RegExp(`^ {2}- ${name} must be`, 'm'));
+  expect(text).toContain('WORKER_CONCURENCY is not a setting. Did you mean WORKER_CONCURRENCY?');
+  expect(text).toContain('DATABASE_POL is not a setting. Did you mean DATABASE_POOL?');
+  expect(existsSync(join(other, 'postgres'))).toBe(false);
+  const rejected = { MODELS_FILE: join(folder, 'rejected.yaml') };
+  const models = await start({ DATA_DIR: other, PORT: String(await freePort()), ...rejected });
+  expect(await models.child.exited).toEqual({ code: 1, signal: null });
+  expect(await models.output()).toMatch(/^.*rejected.yaml can't be used/m);
+  for (const one of [text, await models.output()]) expect(one).not.toMatch(/^ {4}at /m);
+  const told = await run(process.execPath, [MAIN, 'doctor'], { env: changes });
+  expect(told.output).toMatch(/^fail {2}settings .*RATE_POLLS_PER_MINUTE must be/m);
+  expect(told.output).toMatch(/^warn {2}settings .*Did you mean WORKER_CONCURRENCY\?$/m);
+}, 180_000);
+
 it('tells what is wrong with a process that can not start, and stops the rest', async () => {
   const other = join(folder, 'wrong');
-  const { child, output } = await start({ DATA_DIR: other, PORT: String(await freePort()), STORAGE: 'tape' });
+  const taken = String(port);
+  const { child, output } = await start({ DATA_DIR: other, PORT: String(await freePort()), WORKER_HEALTH_PORT: taken });
   expect(await child.exited).toEqual({ code: 1, signal: null });
-  expect(await output()).toMatch(/process ended while it was starting.*STORAGE/s);
+  expect(await output()).toMatch(/worker process ended while it was starting.*EADDRINUSE/s);
   expect(await output()).not.toMatch(/^ {4}at /m);
   await expect(stat(join(other, 'postgres', 'data', 'postmaster.pid'))).rejects.toThrow('ENOENT');
 }, 180_000);

@@ -27,7 +27,7 @@ describe('connections of all processes', () => {
     await connect('worker', 7);
     await connect('api', 20);
     expect(await connectionBudget(command.pool, 10)).toMatch(
-      /^APIs: 1, workers: 1; they may open 27 of \d+ connections \(\d+ are open\); room for \d+ more processes with 10 each$/,
+      /^APIs: 1, workers: 1; they may open 27 of \d+ connections \(\d+ are open\); room for \d+ more processes with 10 each below 70 %$/,
     );
     // A third role counts too.
     await connect('bench', 5_000);

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { ConfigError, unknownSettings } from '#config/load-config.js';
+import { ConfigError, reportSettings, unknownSettings } from '#config/load-config.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { Logger } from '#telemetry/logger.js';
@@ -28,6 +28,8 @@ process.on('unhandledRejection', (error) => {
 
 if (process.argv[2] === 'openapi') {
   void import('./openapi.js').then(({ writeDocuments }) => writeDocuments());
+} else if (process.argv[2] === 'settings') {
+  process.stdout.write(`${JSON.stringify(reportSettings(API_CONFIGS, process.env))}\n`);
 } else {
   main().catch((error: unknown) => {
     // No logger may exist yet; the settings decide how one is made.

@@ -4,6 +4,9 @@ import { PrismaService } from '#database/prisma.service.js';
 import type { Queryable } from '#database/queryable.js';
 import { Logger } from '#telemetry/logger.js';
 
+/** Of what Postgres allows: the rest is for a rolling restart and for people (docs/operations.md, Connections). */
+const SHARE = 0.7;
+
 /** What the processes that run may open in all, and how many more would fit. Throws when it is too much already. */
 export async function connectionBudget(database: Queryable, pool: number): Promise<string> {
   const { available, open, processes } = await readServer(database);
@@ -14,7 +17,8 @@ export async function connectionBudget(database: Queryable, pool: number): Promi
     `(${open} are open)`;
   if (most > available)
     throw new Error(`${text}; lower DATABASE_POOL, raise max_connections, or put PgBouncer in between`);
-  return `${text}; room for ${Math.floor((available - most) / pool)} more processes with ${pool} each`;
+  const more = Math.max(0, Math.floor((available * SHARE - most) / pool));
+  return `${text}; room for ${more} more processes with ${pool} each below ${SHARE * 100} %`;
 }
 
 /**

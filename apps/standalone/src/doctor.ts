@@ -14,6 +14,7 @@ import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder } from './data-folder.js';
 import { connectionBudget, poolerSession } from './database-checks.js';
 import { secretRotation } from './secret-check.js';
+import { checkSettings, unknownText } from './settings-check.js';
 import { StandaloneConfig } from './standalone.config.js';
 import { findRunning, notRunning, reasonOf, withDatabase, withRedis, type Running } from './running.js';
 
@@ -32,6 +33,7 @@ export async function doctor(env: Environment, say: (line: string) => void): Pro
   const known = [running.databaseUrl, running.redisUrl, running.url].some((address) => address !== undefined);
   const checks: Check[] = [
     ['node version', nodeVersion],
+    ['settings', () => settings(env, say)],
     ...(known ? checksOf(env, config, running) : nothingToCheck(config)),
     ...signInChecks(env),
   ];
@@ -71,6 +73,14 @@ function nodeVersion(): string {
   const fits = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22;
   if (!fits) throw new Error(`${process.versions.node}; 20.19 or later, or 22.12 or later is needed`);
   return process.versions.node;
+}
+
+/** What is probably misspelled is told, and no failure: others may use such a name. */
+async function settings(env: Environment, say: (line: string) => void): Promise<string> {
+  const { problems, unknown } = await checkSettings(env);
+  for (const setting of unknown) say(`warn  ${'settings'.padEnd(18)}  ${unknownText(setting)}`);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return 'can be used';
 }
 
 function secrets(config: StandaloneConfig, { secretKey }: Running): string {

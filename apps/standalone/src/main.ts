@@ -9,6 +9,8 @@ const EXPECTED: ReadonlySet<string> = new Set([
   'StorageError',
 ]);
 
+const COMMANDS = 'api, worker, start, doctor, keys, admin, webhooks, providers, objects, restored, migrate, bucket';
+
 /** Runs one command; answers with the exit code. Each is loaded only when it is asked for. */
 async function run(command: string, args: readonly string[]): Promise<number> {
   switch (command) {
@@ -68,10 +70,14 @@ async function run(command: string, args: readonly string[]): Promise<number> {
       await migrateDatabase(process.env, say);
       return 0;
     }
+    case '--help':
+    case '-h':
+    case 'help':
+      say(`Usage: darkroom <command> [options]\n\nCommands: ${COMMANDS}. Most explain themselves with --help.`);
+      return 0;
     default:
       process.stderr.write(
-        `${command === '' ? 'Say which command' : `There is no command "${command}"`}; there are api, worker, start, ` +
-          'doctor, keys, admin, webhooks, providers, objects, restored, migrate and bucket.\n',
+        `${command === '' ? 'Name a command' : `There is no command "${command}"`}. Commands: ${COMMANDS}.\n`,
       );
       return 1;
   }

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { timeLimit } from '#egress/time-limit.js';
-import { loadConfig } from '#config/load-config.js';
+import { ConfigError, loadConfig } from '#config/load-config.js';
+import { CatalogueConfig } from '#catalogue/catalogue.config.js';
+import { readCatalogue } from '#catalogue/catalogue-source.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { migrate, MIGRATIONS } from '#database/migrate.js';
 import { freePort, portIsFree } from '#embedded/free-port.js';
@@ -17,6 +19,7 @@ import { Product } from './product.js';
 import { ensureSecrets, replaceApiKey, type Secrets } from './secrets.js';
 import { refusePooler, withDatabase } from './running.js';
 import { createServices } from './services.js';
+import { checkSettings, unknownText } from './settings-check.js';
 import type { StopSignals } from './stop-signals.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -43,6 +46,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
     say(`Starting Darkroom; its data is in ${folder.path}`);
 
     refusePooler(config);
+    await refuseSettings(env, config, say, signals.stop);
     const services = createServices({ config, folder, secrets, onChange: product.changed, say, signal: signals.stop });
     product.services = services;
     const addresses = await services.start();
@@ -86,7 +90,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
   } catch (error) {
     if (!signals.stop.aborted) throw error;
   } finally {
-    if (signals.stop.aborted) say('\nStopping ... Images being made are waited for; Ctrl-C again ends them at once.');
+    if (signals.stop.aborted) say('\nStopping ... Waiting for images in progress; press Ctrl-C again to stop now.');
     await product.stop();
     logs.stop();
     lock.release();
@@ -96,6 +100,20 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
 
 function progress(say: (line: string) => void, since: number, line: string): void {
   say(`  ${line} (${seconds(performance.now() - since)})`);
+}
+
+/** Before anything runs: throws ConfigError and CatalogueError, and says what is probably misspelled. */
+async function refuseSettings(
+  env: Environment,
+  { modelsFile }: StandaloneConfig,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { problems, unknown } = await checkSettings(env, signal);
+  for (const setting of unknown) say(`  Warning: ${unknownText(setting)}`);
+  if (problems.length > 0) throw new ConfigError(problems);
+  const [config] = loadConfig([CatalogueConfig], { ...env, MODELS_FILE: modelsFile });
+  readCatalogue(config, env);
 }
 
 function portTaken(port: number, host: string): SetupError {

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
-import { ConfigError, unknownSettings } from '#config/load-config.js';
+import { ConfigError, reportSettings, unknownSettings } from '#config/load-config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { refuseGuessableSecrets, SecretsConfig } from '#secrets/secrets.config.js';
 import { Logger, NestLogger } from '#telemetry/logger.js';
@@ -53,8 +53,12 @@ process.on('unhandledRejection', (error) => {
   throw error;
 });
 
-main().catch((error: unknown) => {
-  // No logger exists yet; the settings decide how one is made.
-  process.stderr.write(`${error instanceof ConfigError ? error.message : String(error)}\n`);
-  process.exit(1);
-});
+if (process.argv[2] === 'settings') {
+  process.stdout.write(`${JSON.stringify(reportSettings(WORKER_CONFIGS, process.env))}\n`);
+} else {
+  main().catch((error: unknown) => {
+    // No logger exists yet; the settings decide how one is made.
+    process.stderr.write(`${error instanceof ConfigError ? error.message : String(error)}\n`);
+    process.exit(1);
+  });
+}

@@ -6,7 +6,7 @@ import { assertScope } from '../auth/caller.js';
 import { goneSignal } from '../common/gone-signal.js';
 import { AcceptImage } from '../images/accept-image.js';
 import { nameTask } from '../images/answer-parts.js';
-import { isDryRun } from '../images/quote-image.js';
+import { readImageQuery } from '../images/image-query.js';
 import { RequestLimits } from '../limits/limit-requests.js';
 import { AnswerInChat } from './answer-in-chat.js';
 import type { ChatRequest } from './chat-request.js';
@@ -40,7 +40,7 @@ export class DrawInChat {
 
 /** Whoever asks for a price must not be sold an image. Throws AppError `unsupported_parameter`. */
 function assertNoQuote(request: FastifyRequest): void {
-  if (!isDryRun(request)) return;
+  if (!readImageQuery(request).dryRun) return;
   const text = 'A chat has no quote: send the image request to /v1/images/generations?dry_run=true.';
   throw new AppError('unsupported_parameter', text, { param: 'dry_run' });
 }

@@ -1,20 +1,20 @@
 import { callMode } from './call-mode.js';
 
-const mode = (prefer?: string | string[], query: unknown = {}) => callMode({ prefer, query }, 100_000);
+const mode = (prefer?: string | string[], asynchronous = false) => callMode({ prefer, asynchronous }, 100_000);
 
 describe('callMode', () => {
   it('waits as long as the window by default', () => {
     expect(mode()).toMatchObject({ asynchronous: false, waitMs: 100_000, preferred: false });
-    expect(mode('handling=lenient', { async: 'false' })).toMatchObject({ asynchronous: false, waitMs: 100_000 });
+    expect(mode('handling=lenient')).toMatchObject({ asynchronous: false, waitMs: 100_000 });
   });
 
   it.each([
-    ['respond-async', {}],
-    ['Respond-Async; foo=bar', {}],
-    [['return=minimal', 'respond-async'], {}],
-    [undefined, { async: 'true' }],
-  ])('answers at once when asked to: %p %p', (prefer, query) => {
-    expect(mode(prefer, query)).toMatchObject({ asynchronous: true, waitMs: 0, preferred: true });
+    ['respond-async', false],
+    ['Respond-Async; foo=bar', false],
+    [['return=minimal', 'respond-async'], false],
+    [undefined, true],
+  ])('answers at once when asked to: %p %p', (prefer, asynchronous) => {
+    expect(mode(prefer, asynchronous)).toMatchObject({ asynchronous: true, waitMs: 0, preferred: true });
   });
 
   it('waits N seconds, within the window, and then answers with the task if that was asked for too', () => {

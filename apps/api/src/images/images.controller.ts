@@ -9,7 +9,8 @@ import { AcceptImage } from './accept-image.js';
 import { AnswerImage } from './answer-image.js';
 import { ASYNC_PATH, callMode, type CallMode } from './call-mode.js';
 import { DescribeAsyncEdit, DescribeAsyncGeneration, DescribeEdit, DescribeGeneration } from './images.openapi.js';
-import { isDryRun, QuoteImage } from './quote-image.js';
+import { readImageQuery } from './image-query.js';
+import { QuoteImage } from './quote-image.js';
 import { StreamImage } from './stream-image.js';
 
 const TAKES_IMAGES = RouteConfig({ largeBody: true, scope: 'images', counted: 'submits' });
@@ -31,7 +32,7 @@ export class ImagesController {
   @TAKES_IMAGES
   @DescribeGeneration('generateImage')
   async generate(@Caller() caller: Caller, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    if (caller.submitMode !== 'apimart' || isDryRun(request)) {
+    if (caller.submitMode !== 'apimart' || readImageQuery(request).dryRun) {
       return this.run('generation', this.modeOf(request), request, reply);
     }
     const accepted = await this.accept.generation(request, false, goneSignal(reply));
@@ -77,13 +78,14 @@ export class ImagesController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<void> {
-    if (isDryRun(request)) return this.quotes.quote(form, request, reply, mode.asynchronous);
+    if (readImageQuery(request).dryRun) return this.quotes.quote(form, request, reply, mode.asynchronous);
     const accepted = await this.accept[form](request, mode.asynchronous, goneSignal(reply));
     if (accepted.streamed) await this.streams.stream(request, reply, accepted);
     else await this.answer.answer(request, reply, accepted, mode);
   }
 
   private modeOf(request: FastifyRequest): CallMode {
-    return callMode({ query: request.query, prefer: request.headers.prefer }, this.config.syncWaitMs);
+    const { asynchronous } = readImageQuery(request);
+    return callMode({ asynchronous, prefer: request.headers.prefer }, this.config.syncWaitMs);
   }
 }

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
-import { AppError } from '#contract/app-error.js';
 import { quoteResponse } from '#contract/cost-view.js';
 import { ignoredParamsHeader } from '#contract/request-fields.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
@@ -9,25 +8,7 @@ import { leftOf } from '#billing/budgets.js';
 import { billedTier } from '#billing/quote.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { goneSignal } from '../common/gone-signal.js';
-import { discardRest } from '../common/request-stream.js';
 import { CheckImage, type CheckedImage } from './check-image.js';
-import { plainName } from './submit-command.js';
-
-/** Whether only the price is asked for. Throws AppError `invalid_value` for what is neither yes nor no, or misspelled. */
-export function isDryRun(request: FastifyRequest): boolean {
-  const query = (request.query ?? {}) as Record<string, unknown>;
-  const name = Object.keys(query).find((key) => plainName(key) === 'dryrun') ?? 'dry_run';
-  const asked = query[name];
-  const isSpelled = name === 'dry_run';
-  if (isSpelled && (asked === undefined || asked === 'false' || asked === '0')) return false;
-  if (isSpelled && (asked === 'true' || asked === '1')) return true;
-  discardRest(request.raw);
-  // Guessing "no" would buy an image.
-  const text = isSpelled
-    ? 'dry_run must be true or false'
-    : `There is no query parameter ${name}. Did you mean dry_run?`;
-  throw new AppError('invalid_value', text, { param: 'dry_run' });
-}
 
 /** Says what a request would cost: it is checked like any other, and nothing of it is kept. */
 @Injectable()

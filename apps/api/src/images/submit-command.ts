@@ -20,6 +20,7 @@ import { shownNames } from '#contract/request-fields.js';
 import type { TaskCost } from '#billing/quote.js';
 import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/task.js';
 import { mayUseModel, ordererOf, type Caller } from '../auth/caller.js';
+import { plainName } from './image-query.js';
 
 /** What a command needs besides the request's fields. */
 export interface CommandContext {
@@ -117,15 +118,11 @@ export function assertNoPixels({ size }: AskedSize, sizes: readonly ImageSize[] 
   throw new AppError('invalid_value', text, { param: 'size' });
 }
 
-/** A name without what spellings differ in: `dryrun` of dry_run, dryRun and Dry-Run. */
-export function plainName(name: string): string {
-  return name.replace(/[-_]/g, '').toLowerCase();
-}
-
 /** By plain name: without these, an image would be paid for that nobody ordered: another one, or one that was only to be quoted. */
 const NOT_TO_IGNORE: Readonly<Record<string, string>> = {
   markup: 'markup is not supported yet, and the image would be another one without it.',
   dryrun: 'dry_run belongs in the query: add ?dry_run=true to the address.',
+  strict: 'The field is spelled strict.',
 };
 
 /** Throws AppError `unsupported_parameter` for a field that nobody honors yet and that cannot be ignored. */

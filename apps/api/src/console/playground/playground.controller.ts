@@ -65,8 +65,9 @@ export class PlaygroundController {
   }
 
   /** The answer is the task, however the request would be answered elsewhere; its events are another address. */
-  private async answer(session: Session, { task }: Accepted): Promise<AcceptedTaskView> {
-    await this.audit.record(session, 'task.made', task.id, { model: task.model });
+  private async answer(session: Session, { task, attached }: Accepted): Promise<AcceptedTaskView> {
+    // A repeated request has made nothing.
+    if (!attached) await this.audit.record(session, 'task.made', task.id, { model: task.model });
     return { task_id: task.id };
   }
 }

@@ -26,7 +26,7 @@ export function AuditPage() {
   return (
     <PageFrame
       title="Audit log"
-      about="Who did what in this account, newest first. Entries are never changed or removed."
+      about="Who did what in this account, newest first. Nobody can edit entries."
       actions={
         <Button
           component="a"
