@@ -3,13 +3,22 @@ import type { ErrorCode } from '#contract/error-codes.js';
 
 /** Errors of Fastify and Node by their code, as callers see them. */
 const KNOWN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'The Content-Type of the request is not supported.'],
-  FST_ERR_CTP_EMPTY_TYPE: ['unsupported_media_type', 'The Content-Type of the request is not supported.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    'unsupported_media_type',
+    'The Content-Type of the request is not supported. Send application/json, or multipart/form-data for edits and uploads.',
+  ],
+  FST_ERR_CTP_EMPTY_TYPE: [
+    'unsupported_media_type',
+    'The Content-Type of the request is not supported. Send application/json, or multipart/form-data for edits and uploads.',
+  ],
   FST_ERR_CTP_BODY_TOO_LARGE: ['request_too_large', 'The request body is too large.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid_json', 'The request body does not have the announced length.'],
   FST_ERR_BAD_URL: ['invalid_value', 'The address of the request is malformed.'],
   FST_ERR_MAX_PARAM_LENGTH: ['uri_too_long', 'The address of the request is too long.'],
-  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: ['unsupported_media_type', 'The request has no Content-Type.'],
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: [
+    'unsupported_media_type',
+    'The request has no Content-Type. Send application/json, or multipart/form-data for edits and uploads.',
+  ],
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers of the request are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
   ECONNRESET: ['invalid_value', 'The request was cut off.'],

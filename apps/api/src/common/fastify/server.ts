@@ -136,7 +136,11 @@ function takeBodies(server: FastifyInstance, config: ApiConfig, memory: BodyMemo
   });
   server.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage, done) => {
     if (!request.is404) {
-      done(unsupported('The Content-Type of the request is not supported.'));
+      done(
+        unsupported(
+          'The Content-Type of the request is not supported. Send application/json, or multipart/form-data for edits and uploads.',
+        ),
+      );
       return;
     }
     discardRest(payload);
