@@ -3,7 +3,17 @@ import type { Redis } from 'ioredis';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import type { RedisScript } from '#redis/redis-script.js';
-import { GIVE_BACK, JOIN, LEAVE, MISSING, NEXT, PLACES, STEPS, TAKE_TURNS } from './fair-scripts.js';
+import {
+  GIVE_BACK,
+  JOIN,
+  LEAVE,
+  MISSING,
+  NEXT,
+  PLACES,
+  STEPS,
+  TAKE_TURN_AND_SLOT,
+  TAKE_TURNS,
+} from './fair-scripts.js';
 import { IMAGE_QUEUE } from './job-catalog.js';
 
 export { FIRST_PRIORITY } from './fair-scripts.js';
@@ -35,6 +45,22 @@ export interface TurnOffer {
   /** Jobs that are before its task, those that run now included. */
   readonly before: number;
 }
+
+/** A place that a task needs besides its turn, among those that its account and its key have in flight. */
+export interface Slot {
+  readonly task: string;
+  /** When accounts were looked up, the account's tasks, the key's. */
+  readonly keys: readonly [known: string, account: string, key: string];
+  /** 0 = any number. */
+  readonly limits: { readonly account: number; readonly key: number };
+  /** How long it is kept when nobody frees it, in ms. */
+  readonly keptMs: number;
+  /** For so many ms after a look at the account's rows, the sets are believed that there is no place. */
+  readonly trustedMs: number;
+}
+
+/** Why there is no place: the account or the key has as many tasks as it may, or its rows have to be looked at first. */
+export type SlotRefusal = 'account' | 'key' | 'unknown';
 
 /** A task that is next, as its job id, and where it was in line; without that it comes back and had its turn before. */
 export interface NextTask {
@@ -86,6 +112,21 @@ export class FairOrder {
     return (await this.take([caller], mostBefore ?? ANY))[0] as TurnOffer;
   }
 
+  /** Like `takeTurn`, with a place for its task: both or neither. */
+  async takeTurnAndSlot(
+    caller: QueueCaller,
+    mostBefore: number | undefined,
+    { task, keys, limits, keptMs, trustedMs }: Slot,
+  ): Promise<TurnOffer | SlotRefusal> {
+    const values = [task, limits.account, limits.key, keptMs, trustedMs, mostBefore ?? ANY, ...asked(caller)];
+    const [outcome, ...answer] = (await TAKE_TURN_AND_SLOT.run(
+      this.redis,
+      [...this.keys, ...keys],
+      [this.prefix, ...values],
+    )) as ['taken' | SlotRefusal, ...TurnAnswer];
+    return outcome === 'taken' ? offerOf(caller, answer) : outcome;
+  }
+
   /** The caller's last turn is not needed after all. */
   async giveBack({ accountId, accountWeight, apiKeyId, weight }: QueueCaller): Promise<void> {
     await this.run(GIVE_BACK, [accountId, STEPS / accountWeight, apiKeyId, 1 / weight]);
@@ -128,20 +169,24 @@ export class FairOrder {
 
   private async take(callers: readonly QueueCaller[], mostBefore: number): Promise<TurnOffer[]> {
     if (callers.length === 0) return [];
-    const values = callers.flatMap((caller) => [
-      ...[caller.accountId, caller.accountWeight],
-      ...[caller.apiKeyId, caller.weight],
-    ]);
-    const answers = (await this.run(TAKE_TURNS, [mostBefore, ...values])) as [number, string, string, number][];
-    return answers.map(([priority, turn, keyTurn, before], index) => ({
-      turn: priority === 0 ? undefined : { priority, accountId: callers[index]?.accountId ?? '', turn, keyTurn },
-      before,
-    }));
+    const answers = (await this.run(TAKE_TURNS, [mostBefore, ...callers.flatMap(asked)])) as TurnAnswer[];
+    return callers.map((caller, index) => offerOf(caller, answers[index] as TurnAnswer));
   }
 
   private run(script: RedisScript, values: readonly (string | number)[]): Promise<unknown> {
     return script.run(this.redis, this.keys, [this.prefix, ...values]);
   }
+}
+
+type TurnAnswer = [priority: number, turn: string, keyTurn: string, before: number];
+
+/** A caller as scripts are asked for its turn. */
+function asked({ accountId, accountWeight, apiKeyId, weight }: QueueCaller): (string | number)[] {
+  return [accountId, accountWeight, apiKeyId, weight];
+}
+
+function offerOf({ accountId }: QueueCaller, [priority, turn, keyTurn, before]: TurnAnswer): TurnOffer {
+  return { turn: priority === 0 ? undefined : { priority, accountId, turn, keyTurn }, before };
 }
 
 function nextTask(answer: unknown): NextTask | undefined {

@@ -51,12 +51,12 @@ function script(text: string): RedisScript {
 }
 
 /**
- * ARGV: how many jobs may be before one that takes a turn (-1 = any number), then account, weight, key and weight for
- * each job. Answers with a priority, the account's turn, the key's, and the jobs before it, for each; priority 0 =
+ * ARGV from there on: how many jobs may be before one that takes a turn (-1 = any number), then account, weight, key and weight
+ * for each job. Leaves `answers`: a priority, the account's turn, the key's, and the jobs before it, for each; priority 0 =
  * there are too many, and nothing has changed for its account.
  * Turns grow without end and priorities do not: when half of them are used up, those of all that wait are lowered.
  */
-export const TAKE_TURNS = script(`
+const takeTurns = (from: number): string => `
   local first, last_priority = ${FIRST_PRIORITY}, ${LAST_PRIORITY}
   local now, base = field(rounds, 'now'), field(rounds, 'base') or 0
   if not now then
@@ -81,8 +81,8 @@ export const TAKE_TURNS = script(`
     base = base + by
     call('HSET', rounds, 'base', exact(base))
   end
-  local answers, most = {}, tonumber(ARGV[2])
-  for i = 3, #ARGV, 4 do
+  local answers, most = {}, tonumber(ARGV[${from}])
+  for i = ${from + 1}, #ARGV, 4 do
     local account, key = ARGV[i], ARGV[i + 2]
     local last = field(rounds, account) or tonumber(call('ZRANGE', turns(account), -1, -1, 'WITHSCORES')[2]) or 0
     local turn = math.max(now, last) + ${STEPS} / math.max(1, tonumber(ARGV[i + 1]))
@@ -105,8 +105,37 @@ export const TAKE_TURNS = script(`
     end
     answers[#answers + 1] = { priority, exact(turn), exact(key_turn), before }
   end
-  call('PEXPIRE', rounds, ${KEEP_MS})
+  call('PEXPIRE', rounds, ${KEEP_MS})`;
+
+/** ARGV: as `takeTurns` says. Answers with its answers. */
+export const TAKE_TURNS = script(`${takeTurns(2)}
   return answers`);
+
+/**
+ * A turn, and a place among the tasks that its account and its key have in flight: both or neither. KEYS 7 to 9: when accounts were
+ * looked up, the account's tasks, the key's; ARGV: task, limit of the account, of the key (0 = any number), ms a place is kept, ms
+ * for which a look at the rows is trusted, then as `takeTurns` says. Answers with the outcome, and with `taken` what that answers.
+ * The account's tasks are named with their keys.
+ */
+export const TAKE_TURN_AND_SLOT = script(`
+  local time = now_ms()
+  local known = call('ZSCORE', KEYS[7], ARGV[8])
+  if not known then return { 'unknown' } end
+  for i = 8, 9 do
+    call('ZREMRANGEBYSCORE', KEYS[i], '-inf', time - ARGV[5])
+    local limit = tonumber(ARGV[i - 5])
+    if limit > 0 and call('ZCARD', KEYS[i]) >= limit then
+      if time - known > tonumber(ARGV[6]) then return { 'unknown' } end
+      return { i == 8 and 'account' or 'key' }
+    end
+  end
+  ${takeTurns(7)}
+  if answers[1][1] > 0 then
+    call('ZADD', KEYS[8], time, ARGV[10] .. ' ' .. ARGV[2])
+    call('ZADD', KEYS[9], time, ARGV[2])
+    for i = 8, 9 do call('PEXPIRE', KEYS[i], ARGV[5]) end
+  end
+  return { 'taken', unpack(answers[1]) }`);
 
 /** ARGV: an account, what a turn of it is, a key of it, and what a turn of that is. Their last turns were not needed. */
 export const GIVE_BACK = script(`

@@ -3,7 +3,16 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
-import { FairOrder, FIRST_PRIORITY, type NextTask, type QueueCaller, type Turn, type TurnOffer } from './fair-order.js';
+import {
+  FairOrder,
+  FIRST_PRIORITY,
+  type NextTask,
+  type QueueCaller,
+  type Slot,
+  type SlotRefusal,
+  type Turn,
+  type TurnOffer,
+} from './fair-order.js';
 import { imageJobId, RUN_IMAGE_TASK } from './job-catalog.js';
 import { IMAGE_SENDER, whileConnected } from './queue-sender.js';
 
@@ -48,6 +57,11 @@ export class ImageQueue {
    */
   async takeTurn(caller: QueueCaller, mostBefore?: number): Promise<TurnOffer> {
     return this.order.takeTurn(caller, mostBefore);
+  }
+
+  /** The same with a place for its task among those in flight: both or neither, in one step. Throws like `add`. */
+  async takeTurnAndSlot(caller: QueueCaller, slot: Slot, mostBefore?: number): Promise<TurnOffer | SlotRefusal> {
+    return this.order.takeTurnAndSlot(caller, mostBefore, slot);
   }
 
   /** Says that the caller's last turn was not needed; never fails, since at worst its next one comes a round later. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { Redis, type RedisOptions } from 'ioredis';
+import type { RedisOptions } from 'ioredis';
+import { GatheringRedis } from './gathering-redis.js';
 import { MasterConnector } from './master-connector.js';
 import { sentinelAddress } from './redis-address.js';
 import type { RedisConfig } from './redis.config.js';
@@ -14,13 +15,15 @@ export type RedisServer = Pick<
 type Manner = Omit<RedisOptions, 'replyMapping' | 'tls'>;
 
 /** A connection to the server of the settings, or to the master that its Sentinels name, also after a failover. */
-export function connectRedis(server: RedisServer, options: Manner): Redis {
+export function connectRedis(server: RedisServer, options: Manner): GatheringRedis {
   const { redisUrl, redisCaFile } = server;
   const tls = redisCaFile === undefined ? {} : { ca: readFileSync(redisCaFile) };
   const address = sentinelAddress(redisUrl);
-  if (address === undefined) return new Redis(redisUrl, { ...options, ...(redisUrl.startsWith('rediss:') && { tls }) });
+  if (address === undefined) {
+    return new GatheringRedis(redisUrl, { ...options, ...(redisUrl.startsWith('rediss:') && { tls }) });
+  }
   const { sentinels, group, username, password, db } = address;
-  return new Redis({
+  return new GatheringRedis({
     ...options,
     ...{ Connector: MasterConnector, sentinels: [...sentinels], name: group, username, password, db },
     sentinelUsername: server.redisSentinelUsername,

@@ -27,11 +27,8 @@ export class Admission {
     if (!this.health.accepting) return refuse(overloaded());
     const deadlineMs = deadlineOf(command, this.config);
     try {
-      const full = await this.slots.take(command);
-      if (full !== undefined) return refuse(tooManyTasks(full));
-      const admitted = await this.turns.take(command, deadlineMs);
-      if (admitted.place === undefined) this.slots.free(command);
-      return admitted;
+      const admitted = await this.slots.with(command, (slot) => this.turns.take(command, deadlineMs, slot));
+      return 'limit' in admitted ? refuse(tooManyTasks(admitted)) : admitted;
     } catch (error) {
       if (!(error instanceof AppError)) this.health.reportFailure();
       this.logger.warn('task.not_counted', { taskId: command.id, error });

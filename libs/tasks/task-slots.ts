@@ -5,6 +5,7 @@ import { PrismaService } from '#database/prisma.service.js';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { RedisScript } from '#redis/redis-script.js';
+import type { Slot, SlotRefusal } from '#queue/fair-order.js';
 import { overloaded } from './refusals.js';
 import { TasksConfig } from './tasks.config.js';
 
@@ -19,26 +20,6 @@ const UNWRITTEN_MS = 10_000;
 const NOW = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
-
-/**
- * KEYS: when accounts were looked up, the account's tasks, the key's; ARGV: account, task, key, limit of the account,
- * of the key, ms a place is kept. Answers with the outcome. The account's tasks are named with their keys.
- */
-const TAKE = new RedisScript(`${NOW}
-  local known = redis.call('ZSCORE', KEYS[1], ARGV[1])
-  if not known then return 'unknown' end
-  for i = 2, 3 do redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', now - ARGV[6]) end
-  for i = 2, 3 do
-    local limit = tonumber(ARGV[i + 2])
-    if limit > 0 and redis.call('ZCARD', KEYS[i]) >= limit then
-      if now - known > ${TRUSTED_MS} then return 'unknown' end
-      return i == 2 and 'account' or 'key'
-    end
-  end
-  redis.call('ZADD', KEYS[2], now, ARGV[3] .. ' ' .. ARGV[2])
-  redis.call('ZADD', KEYS[3], now, ARGV[2])
-  for i = 2, 3 do redis.call('PEXPIRE', KEYS[i], ARGV[6]) end
-  return 'taken'`);
 
 /** KEYS: an account's tasks. Answers with the time and all of them, each with when it was counted. */
 const LIST = new RedisScript(`${NOW}
@@ -104,21 +85,26 @@ export class TaskSlots {
   }
 
   /**
-   * Undefined when the task has its place. Throws when Redis does not answer, and AppError `server_is_overloaded` when
-   * the rows can't be read.
+   * Takes a turn of the queue with a place among the tasks in flight: `take` asks for both in one step, for a turn alone where there is
+   * no limit. Throws what it throws, and AppError `server_is_overloaded` when the rows can't be read.
    */
-  async take(taker: SlotTaker): Promise<Full | undefined> {
+  async with<T extends object>(taker: SlotTaker, take: (slot?: Slot) => Promise<T | SlotRefusal>): Promise<T | Full> {
     const limits = {
       key: taker.maxInFlight ?? this.config.maxTasksInFlight,
       account: taker.accountMaxInFlight ?? this.config.accountTasksInFlight,
     };
-    if (limits.key === 0 && limits.account === 0) return undefined;
-    let outcome = await this.tryTake(taker, limits);
-    if (outcome === 'unknown') {
+    const isLimited = limits.key > 0 || limits.account > 0;
+    const slot = isLimited ? this.slotOf(taker, limits) : undefined;
+    let taken = await take(slot);
+    if (taken === 'unknown') {
       await this.correctOne(taker.accountId);
-      outcome = await this.tryTake(taker, limits);
+      taken = await take(slot);
     }
-    return outcome === 'key' || outcome === 'account' ? { of: outcome, limit: limits[outcome] } : undefined;
+    // Redis has lost it again already: who can be counted nowhere is let in.
+    if (taken === 'unknown') taken = await take();
+    if (typeof taken === 'object') return taken;
+    const of = taken === 'key' ? 'key' : 'account';
+    return { of, limit: limits[of] };
   }
 
   /** The task has ended, or never came to be. Never fails: a command that is lost is made up for by the rows. */
@@ -131,7 +117,7 @@ export class TaskSlots {
       .catch(() => undefined);
   }
 
-  /** Looks accounts up that were not for a while, and answers with how many. Throws like `take`. */
+  /** Looks accounts up that were not for a while, and answers with how many. Throws like `with`. */
   async check(): Promise<number> {
     const alone = await this.redis.set(`${this.known}:checked`, '', 'PX', CHECK_EVERY_MS / 2, 'NX');
     if (alone === null) return 0;
@@ -142,12 +128,9 @@ export class TaskSlots {
     return accounts.length;
   }
 
-  private async tryTake({ id, accountId, apiKeyId }: SlotTaker, limits: { key: number; account: number }) {
-    return (await TAKE.run(
-      this.redis,
-      [this.known, this.keyOf(accountId), this.keyOf(apiKeyId)],
-      [accountId, id, apiKeyId, limits.account, limits.key, this.config.deadlineMs],
-    )) as 'taken' | 'unknown' | 'account' | 'key';
+  private slotOf({ id, accountId, apiKeyId }: SlotTaker, limits: Slot['limits']): Slot {
+    const keys = [this.known, this.keyOf(accountId), this.keyOf(apiKeyId)] as const;
+    return { task: id, keys, limits, keptMs: this.config.deadlineMs, trustedMs: TRUSTED_MS };
   }
 
   private async correctOne(account: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AppError } from '#contract/app-error.js';
-import type { Turn } from '#queue/fair-order.js';
+import type { Slot, SlotRefusal, Turn } from '#queue/fair-order.js';
 import { ImageQueue } from '#queue/image-queue.js';
 import { queueFull } from './refusals.js';
 import { TaskEstimates } from './task-estimates.js';
@@ -24,10 +24,17 @@ export class TaskTurns {
     private readonly estimates: TaskEstimates,
   ) {}
 
-  /** Refuses with `queue_full`, and takes no turn, when the task would wait past its deadline. */
-  async take(command: TaskCommand, deadlineMs: number): Promise<Admitted> {
+  /**
+   * Refuses with `queue_full`, and takes nothing, when the task would wait past its deadline. With a slot it takes that as well, or
+   * neither and answers why.
+   */
+  async take(command: TaskCommand, deadlineMs: number, slot?: Slot): Promise<Admitted | SlotRefusal> {
     const most = this.estimates.mostBefore(command, deadlineMs);
-    const { turn, before } = await this.queue.takeTurn(command, most);
+    const offer = await (slot === undefined
+      ? this.queue.takeTurn(command, most)
+      : this.queue.takeTurnAndSlot(command, slot, most));
+    if (typeof offer === 'string') return offer;
+    const { turn, before } = offer;
     if (turn !== undefined) return { place: { turn, estimatedMs: this.estimates.total(command, before) } };
     return { place: undefined, refusal: queueFull(this.estimates.passing(command, before - (most ?? before))) };
   }

@@ -51,12 +51,19 @@ describe('tasks in flight', () => {
 
   const capped = (changes: Partial<TaskCommand> = {}) => command({ maxInFlight: 5, ...changes });
 
+  const take = async (task: TaskCommand) => {
+    const taken = await room.slots.with(task, (slot) =>
+      slot === undefined ? room.queue.takeTurn(task) : room.queue.takeTurnAndSlot(task, slot),
+    );
+    return 'limit' in taken ? taken : undefined;
+  };
+
   /** Accepts so many, as a submit does: a place, then a row. Answers with those that were let in. */
   async function accept(count: number, changes?: Partial<TaskCommand>): Promise<TaskCommand[]> {
     const taken: TaskCommand[] = [];
     for (let n = 0; n < count; n++) {
       const task = capped(changes);
-      if ((await room.slots.take(task)) !== undefined) continue;
+      if ((await take(task)) !== undefined) continue;
       await room.store.insert(task, DEADLINE_MS);
       taken.push(task);
     }
@@ -72,14 +79,14 @@ describe('tasks in flight', () => {
   it('are refused above the key’s limit and above the account’s, which of them is said, and ended ones make room', async () => {
     const taken = await accept(7);
     expect(taken).toHaveLength(5);
-    expect(await room.slots.take(capped())).toEqual({ of: 'key', limit: 5 });
+    expect(await take(capped())).toEqual({ of: 'key', limit: 5 });
     const sibling = { apiKeyId: 'key_other', accountMaxInFlight: 8 };
     expect(await accept(9, { ...sibling, maxInFlight: 0 })).toHaveLength(3);
-    expect(await room.slots.take(capped(sibling))).toEqual({ of: 'account', limit: 8 });
+    expect(await take(capped(sibling))).toEqual({ of: 'account', limit: 8 });
     // Another account's tasks are no business of this one's.
-    expect(
-      await room.slots.take(capped({ accountId: 'acct_far', apiKeyId: 'key_far', ...{ accountMaxInFlight: 1 } })),
-    ).toBe(undefined);
+    expect(await take(capped({ accountId: 'acct_far', apiKeyId: 'key_far', ...{ accountMaxInFlight: 1 } }))).toBe(
+      undefined,
+    );
     room.slots.free(taken[0] ?? capped());
     expect(await accept(2)).toHaveLength(1);
   });
@@ -103,12 +110,12 @@ describe('tasks in flight', () => {
   it('section 4.3: tasks that end while Redis is away have given their places back when it returns', async () => {
     const taken = await accept(5);
     // A refusal was right two seconds ago; by then the rows are asked again.
-    expect(await room.slots.take(capped())).toEqual({ of: 'key', limit: 5 });
+    expect(await take(capped())).toEqual({ of: 'key', limit: 5 });
     process.kill(service.pid, 'SIGSTOP');
     await end(taken);
     process.kill(service.pid, 'SIGCONT');
     expect(
-      await waitUntil(async () => (await room.slots.take(capped()).catch(() => ({}))) === undefined, {
+      await waitUntil(async () => (await take(capped()).catch(() => ({}))) === undefined, {
         timeoutMs: 10_000,
       }),
     ).toBe(true);
