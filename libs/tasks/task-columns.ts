@@ -9,6 +9,7 @@ import type {
   TaskInput,
   TaskOptions,
   TaskOrder,
+  TaskOutcome,
   TaskSummary,
   PendingTask,
 } from './task.js';
@@ -135,6 +136,12 @@ export function toTask(row: TaskRow): Task {
 }
 
 // JSON columns hold only what this module wrote, so their types are restored here, and nowhere else.
+
+/** How a task has ended that a worker completed: what whoever waits for it does not know yet. */
+export function toOutcome(row: EndedRow): TaskOutcome {
+  const { status, progress, finishedAt, error, images, usage, cost } = toSummary(row);
+  return { status, progress, finishedAt, error, images, usage, cost };
+}
 
 /** The columns of a task's history, as Prisma reads them. */
 interface HistoryRow extends Pick<TaskHistory, 'createdAt' | 'startedAt' | 'finishedAt'> {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Metrics } from '#telemetry/metrics.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
 import { TaskEvents } from './task-events.js';
+import type { TaskOutcome } from './task.js';
 import { TaskSlots, type SlotTaker } from './task-slots.js';
 
 type EndedTask = Pick<SlotTaker, 'id' | 'accountId' | 'apiKeyId'>;
@@ -16,9 +17,10 @@ export class TaskEnds {
     private readonly metrics: Metrics,
   ) {}
 
-  completed(task: EndedTask, asynchronous: boolean): void {
+  /** With its outcome, nobody who waits for it has to read the row. */
+  completed(task: EndedTask, asynchronous: boolean, outcome?: TaskOutcome): void {
     this.metrics.tasksEnded.inc({ outcome: 'completed', code: '' });
-    this.tell(task, asynchronous);
+    this.tell(task, asynchronous, outcome);
   }
 
   failed(task: EndedTask, asynchronous: boolean, code: string): void {
@@ -34,9 +36,9 @@ export class TaskEnds {
   }
 
   /** Of a task that is not asynchronous no webhook is sent, so none is looked for. */
-  private tell(task: EndedTask, asynchronous: boolean): void {
+  private tell(task: EndedTask, asynchronous: boolean, outcome?: TaskOutcome): void {
     this.slots.free(task);
-    this.events.publishSettled(task.id);
+    this.events.publishSettled(task.id, outcome);
     if (asynchronous) this.deliveries.announce(task.id);
   }
 }

@@ -3,9 +3,9 @@ import type { ImageUsage } from '#contract/image-usage.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { QueueEntry } from '#queue/image-queue.js';
 import type { CallEnd, CallStart, ProviderCall } from './provider-call.js';
-import { toTask } from './task-columns.js';
+import { toOutcome, toTask } from './task-columns.js';
 import { claimTask, endTask, releaseTask, nameCall, renewLeases, startCall, writeProgress } from './task.sql.js';
-import type { Lease, Task, TaskError, TaskImage, TaskInput } from './task.js';
+import type { Lease, Task, TaskError, TaskImage, TaskInput, TaskOutcome } from './task.js';
 
 /** A task in the hands of one worker. `attempt` is the fence that every later move must name. */
 export interface ClaimedTask {
@@ -105,10 +105,10 @@ export class TaskTransitions {
     return answered(writeProgress(this.prisma.pool, lease, Math.round(percent), phase));
   }
 
-  /** `end` is that of the call that made the image. */
-  async complete(lease: Lease, result: TaskResult, end?: CallEnd): Promise<boolean> {
-    const ended = answered(endTask(this.prisma.pool, lease, { status: 'completed', ...result, call: end }));
-    return (await ended) !== undefined;
+  /** `end` is that of the call that made the image. Answers with what the row says now; undefined where others answer false. */
+  async complete(lease: Lease, result: TaskResult, end?: CallEnd): Promise<TaskOutcome | undefined> {
+    const ended = await answered(endTask(this.prisma.pool, lease, { status: 'completed', ...result, call: end }));
+    return ended && toOutcome(ended);
   }
 
   /** Whether this very hold has completed the task; for a completion whose answer was lost. */

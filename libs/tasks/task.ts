@@ -134,6 +134,17 @@ export interface TaskSummary {
   readonly cost: TaskCost | null;
 }
 
+/** How a task has ended: all that the row of one that was accepted has changed in since, as far as it is shown. */
+export type TaskOutcome = Pick<
+  TaskSummary,
+  'status' | 'progress' | 'finishedAt' | 'error' | 'images' | 'usage' | 'cost'
+>;
+
+/** A task with its outcome, where no call is left open. */
+export function withOutcome<T extends TaskSummary>(task: T, outcome: TaskOutcome): T {
+  return { ...task, ...outcome, phase: 'done', openProvider: null, mayBeCharged: false, underway: null };
+}
+
 /** The holder's proof: which task, and which claim of it. */
 export interface Lease {
   readonly id: string;

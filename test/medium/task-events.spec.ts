@@ -8,7 +8,7 @@ describe('task events', () => {
   });
   afterAll(() => room.close());
 
-  it('are heard by those who listen for their kind, and say no more than the id', async () => {
+  it('are heard by those who listen for their kind, and say no more than the id where nothing else is told', async () => {
     const heard: string[] = [];
     room.listener.onSettled((taskId) => heard.push(`settled ${taskId}`));
     room.listener.onSettled((taskId) => heard.push(`settled too ${taskId}`));

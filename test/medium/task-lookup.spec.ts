@@ -39,9 +39,9 @@ describe('how Postgres finds the task of a move', () => {
       );
       await transitions.progress(lease, 50, 'running');
       await transitions.renew([lease], 20_000);
-      expect(await transitions.complete(lease, { images: [], usage: undefined, warnings: [] }, unknownEnd(false))).toBe(
-        true,
-      );
+      expect(
+        await transitions.complete(lease, { images: [], usage: undefined, warnings: [] }, unknownEnd(false)),
+      ).toMatchObject({ status: 'completed' });
     }
     await pool.end();
 

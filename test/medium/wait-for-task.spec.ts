@@ -35,6 +35,35 @@ describe('waiting for a task', () => {
     expect((await answers).map((task) => task?.id)).toEqual(tasks.map((task) => task.id));
   });
 
+  it('answers with what the event says, without a look at the row, which says the same', async () => {
+    const task = await room.store.insert(command({ cost: { reserved: 40_000, currency: 'USD' } }), DEADLINE_MS);
+    const claim = await room.transitions.claim(task.id, 'worker', 20_000);
+    const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 };
+    const image = { key: 'results/x', contentType: 'image/png', width: 1, height: 1, bytes: 1, sha256: 'ab' };
+    const outcome = await room.transitions.complete(
+      { id: task.id, attempt: claim?.attempt ?? 0 },
+      { images: [image], usage, warnings: ['adapted'] },
+    );
+    const [row] = await room.store.look([task.id]);
+    // Nothing can be read of it any more.
+    await room.sql('DELETE FROM tasks WHERE id = $1', [task.id]);
+    const answer = wait.settled(task, 60_000);
+    room.events.publishSettled(task.id, outcome);
+    const seen = (await answer) ?? task;
+    expect(Object.keys(row ?? {}).map((name) => [name, seen[name as keyof typeof seen]])).toEqual(
+      Object.entries(row ?? {}),
+    );
+    expect(seen).toMatchObject({ status: 'completed', images: [{ ...image, warnings: ['adapted'] }], usage });
+  });
+
+  it('looks at the row when it cannot read what the event says', async () => {
+    const task = await room.store.insert(command(), DEADLINE_MS);
+    const answer = wait.settled(task, 60_000);
+    await settle(task.id);
+    await room.redis.publish(`${room.prefix}:tasks:settled`, `${task.id} {"status":`);
+    expect(await answer).toMatchObject({ id: task.id, status: 'completed' });
+  });
+
   it('answers when the event was lost', async () => {
     const task = await room.store.insert(command(), DEADLINE_MS);
     const answer = wait.settled(task, 60_000);

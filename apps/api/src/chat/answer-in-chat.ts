@@ -11,7 +11,7 @@ import {
   type ChatImage,
   type ChatUsage,
 } from '#contract/chat-completion.js';
-import type { Task } from '#tasks/task.js';
+import type { TaskSummary } from '#tasks/task.js';
 import { ApiConfig } from '../common/api.config.js';
 import { errorBody } from '../common/error-reply.js';
 import { EventStream } from '../common/event-stream.js';
@@ -82,7 +82,7 @@ export class AnswerInChat {
   }
 
   /** The same link twice: as text for clients that only show text, and beside it for those that look for images. */
-  private imageOf(task: Task): LinkedImage {
+  private imageOf(task: TaskSummary): LinkedImage {
     const image = task.images?.[0];
     if (task.status !== 'completed' || image === undefined) throw failureOf(task);
     const url = this.links.linkTo(task, image).url ?? '';
@@ -90,11 +90,11 @@ export class AnswerInChat {
   }
 }
 
-function headOf({ id, createdAt, model }: Task): ChatHead {
+function headOf({ id, createdAt, model }: TaskSummary): ChatHead {
   return { id: `chatcmpl-${id}`, created: Math.floor(createdAt.getTime() / 1000), model, fingerprint: 'darkroom' };
 }
 
-function usageOf({ usage }: Task): ChatUsage | undefined {
+function usageOf({ usage }: TaskSummary): ChatUsage | undefined {
   return usage
     ? {
         prompt_tokens: usage.input_tokens,

@@ -6,7 +6,7 @@ import type { DefaultResponseFormat } from '#contract/accepted-values.js';
 import { pollUrl, submittedResponse, taskAcceptance } from '#contract/task-acceptance.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
-import type { Task } from '#tasks/task.js';
+import type { Task, TaskSummary } from '#tasks/task.js';
 import { TaskLinks } from '#answers/task-links.js';
 import type { Accepted } from './accept-image.js';
 import { failureOf, nameTask, openStoredImages, stillRunning } from './answer-parts.js';
@@ -59,7 +59,7 @@ export class AnswerImage {
 
   /** Sends the images or throws the task's error, when it is called; what can go wrong before is thrown at once. */
   private async outcome(
-    task: Task,
+    task: TaskSummary,
     format: DefaultResponseFormat,
     reply: FastifyReply,
     mode: CallMode,

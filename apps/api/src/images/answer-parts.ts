@@ -6,7 +6,7 @@ import { ignoredParamsHeader } from '#contract/request-fields.js';
 import { pollUrl } from '#contract/task-acceptance.js';
 import type { ObjectStore, StoredObject } from '#storage/object-store.js';
 import { isFinal } from '#tasks/task-status.js';
-import type { Task, TaskImage } from '#tasks/task.js';
+import type { TaskImage, TaskSummary } from '#tasks/task.js';
 import type { Accepted } from './accept-image.js';
 
 /** Says in log and headers which task a call belongs to, and what of it was ignored. */
@@ -26,7 +26,7 @@ export function stillRunning(taskId: string): AppError {
 }
 
 /** The error of a task that ended without an image. */
-export function failureOf(task: Task): AppError {
+export function failureOf(task: TaskSummary): AppError {
   if (task.status === 'cancelled') {
     return new AppError('task_cancelled', 'The task was cancelled.', { taskId: task.id });
   }
@@ -45,14 +45,14 @@ export function failureOf(task: Task): AppError {
  * Opens a task's images: the first now, each other one when it is read. Throws AppError `storage_error` when that can't be;
  * another one that can't be read fails in the middle of the answer.
  */
-export async function openStoredImages(store: ObjectStore, task: Task): Promise<StoredObject[]> {
+export async function openStoredImages(store: ObjectStore, task: TaskSummary): Promise<StoredObject[]> {
   const [first, ...others] = task.images ?? [];
   if (first === undefined) return [];
   const opened = await openStoredImage(store, task, first);
   return [opened, ...others.map((image) => ({ bytes: image.bytes, stream: openedWhenRead(store, task, image) }))];
 }
 
-function openedWhenRead(store: ObjectStore, task: Task, image: TaskImage): Readable {
+function openedWhenRead(store: ObjectStore, task: TaskSummary, image: TaskImage): Readable {
   const bytes = async function* (): AsyncGenerator<Buffer> {
     const { stream } = await openStoredImage(store, task, image);
     yield* stream as AsyncIterable<Buffer>;
@@ -60,7 +60,7 @@ function openedWhenRead(store: ObjectStore, task: Task, image: TaskImage): Reada
   return Readable.from(bytes(), { objectMode: false });
 }
 
-async function openStoredImage(store: ObjectStore, task: Task, image: TaskImage): Promise<StoredObject> {
+async function openStoredImage(store: ObjectStore, task: TaskSummary, image: TaskImage): Promise<StoredObject> {
   return store.open(image.key).catch((cause: unknown) => {
     throw new AppError('storage_error', 'The image cannot be read right now. Poll the task for a link.', {
       taskId: task.id,

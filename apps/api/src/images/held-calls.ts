@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { Task } from '#tasks/task.js';
+import type { TaskSummary } from '#tasks/task.js';
 import { Draining } from '../common/draining.js';
 import type { Accepted } from './accept-image.js';
 import { DeliveryMarks } from './delivery-marks.js';
@@ -20,7 +20,12 @@ export class HeldCalls {
    * The task goes on regardless, and an equal request may have it then; not so when the caller is answered with its id
    * after `waitMs` (`getsId`).
    */
-  async settled(accepted: Accepted, reply: FastifyReply, waitMs: number, getsId = false): Promise<Task | undefined> {
+  async settled(
+    accepted: Accepted,
+    reply: FastifyReply,
+    waitMs: number,
+    getsId = false,
+  ): Promise<TaskSummary | undefined> {
     const settled = await this.held(accepted, reply, waitMs);
     const { task, mark } = accepted;
     const leaves = reply.raw.destroyed || (settled === undefined && !getsId);
@@ -28,7 +33,11 @@ export class HeldCalls {
     return settled;
   }
 
-  private async held({ task, attached }: Accepted, reply: FastifyReply, waitMs: number): Promise<Task | undefined> {
+  private async held(
+    { task, attached }: Accepted,
+    reply: FastifyReply,
+    waitMs: number,
+  ): Promise<TaskSummary | undefined> {
     const call = new AbortController();
     const leave = (): void => {
       call.abort();

@@ -5,7 +5,7 @@ import { completedEvent, partialEvent } from '#contract/image-response.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { TaskPartialsListener } from '#tasks/task-partials.js';
-import type { Task } from '#tasks/task.js';
+import type { Task, TaskSummary } from '#tasks/task.js';
 import { ApiConfig } from '../common/api.config.js';
 import { errorBody } from '../common/error-reply.js';
 import { EventStream } from '../common/event-stream.js';
@@ -66,7 +66,7 @@ export class StreamImage {
     });
   }
 
-  private async finish(task: Task, events: EventStream): Promise<void> {
+  private async finish(task: TaskSummary, events: EventStream): Promise<void> {
     const images = task.images ?? [];
     if (task.status !== 'completed' || images.length === 0) throw failureOf(task);
     const stored = await openStoredImages(this.store, task);

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { TaskEventListener } from '#tasks/task-events.js';
 import { TaskStore } from '#tasks/task-store.js';
-import type { Task } from '#tasks/task.js';
+import { withOutcome, type TaskOutcome, type TaskSummary } from '#tasks/task.js';
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
 
@@ -9,11 +9,16 @@ import { Metrics } from '#telemetry/metrics.js';
 const RECHECK_MS = 1_500;
 const RECHECK_BATCH = 5_000;
 
-type Waiter = (task: Task) => void;
+interface Waiter {
+  /** As it was accepted. */
+  readonly task: TaskSummary;
+  readonly answer: (task: TaskSummary | undefined) => void;
+}
 
 /**
  * Lets callers wait for their task: one subscription and one map for the whole process.
- * An event only says where to look; the answer is always the row, so a lost message costs a second and a half.
+ * The event of a completed task says what its row does, so that nobody needs to read that; others only say where to look. A lost
+ * one costs a second and a half.
  */
 @Injectable()
 export class WaitForTask implements OnApplicationShutdown {
@@ -31,8 +36,8 @@ export class WaitForTask implements OnApplicationShutdown {
     metrics: Metrics,
   ) {
     metrics.gauge('held_tasks', 'Tasks whose sync callers this process holds.', () => this.size);
-    events.onSettled((taskId) => {
-      if (this.waiters.has(taskId)) this.hear(taskId);
+    events.onSettled((taskId, outcome) => {
+      if (this.waiters.has(taskId)) this.hear(taskId, outcome());
       else this.early.add(taskId);
     });
     this.recheck = setInterval(() => {
@@ -51,24 +56,25 @@ export class WaitForTask implements OnApplicationShutdown {
    * `mayHaveEnded` says that the task is not new, so that its row is looked at first.
    */
   async settled(
-    task: { readonly id: string },
+    task: TaskSummary,
     timeoutMs: number,
     signal?: AbortSignal,
     mayHaveEnded = false,
-  ): Promise<Task | undefined> {
+  ): Promise<TaskSummary | undefined> {
     return new Promise((resolve) => {
-      const finish = (result: Task | undefined): void => {
+      const answer = (result: TaskSummary | undefined): void => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', giveUp);
-        this.remove(task.id, finish);
+        this.remove(waiter);
         resolve(result);
       };
+      const waiter = { task, answer };
       const giveUp = (): void => {
-        finish(undefined);
+        answer(undefined);
       };
       const timer = setTimeout(giveUp, timeoutMs);
       signal?.addEventListener('abort', giveUp, { once: true });
-      this.add(task.id, finish);
+      this.add(waiter);
       if (signal?.aborted) giveUp();
       else if (mayHaveEnded || this.early.has(task.id) || this.earlier.has(task.id)) this.hear(task.id);
     });
@@ -78,8 +84,12 @@ export class WaitForTask implements OnApplicationShutdown {
     clearInterval(this.recheck);
   }
 
-  /** All events of one turn of the event loop are answered by one query. */
-  private hear(taskId: string): void {
+  /** All events of one turn of the event loop that do not tell an outcome are answered by one query. */
+  private hear(taskId: string, outcome?: TaskOutcome): void {
+    if (outcome !== undefined) {
+      for (const { task, answer } of [...(this.waiters.get(taskId) ?? [])]) answer(withOutcome(task, outcome));
+      return;
+    }
     if (this.heard.size === 0) {
       setImmediate(() => {
         const ids = [...this.heard];
@@ -94,7 +104,7 @@ export class WaitForTask implements OnApplicationShutdown {
     try {
       for (let start = 0; start < ids.length; start += RECHECK_BATCH) {
         for (const task of await this.store.finished(ids.slice(start, start + RECHECK_BATCH))) {
-          for (const waiter of [...(this.waiters.get(task.id) ?? [])]) waiter(task);
+          for (const { answer } of [...(this.waiters.get(task.id) ?? [])]) answer(task);
         }
       }
     } catch (error) {
@@ -103,15 +113,17 @@ export class WaitForTask implements OnApplicationShutdown {
     }
   }
 
-  private add(taskId: string, waiter: Waiter): void {
-    const others = this.waiters.get(taskId);
-    if (others === undefined) this.waiters.set(taskId, new Set([waiter]));
+  private add(waiter: Waiter): void {
+    const { id } = waiter.task;
+    const others = this.waiters.get(id);
+    if (others === undefined) this.waiters.set(id, new Set([waiter]));
     else others.add(waiter);
   }
 
-  private remove(taskId: string, waiter: Waiter): void {
-    const others = this.waiters.get(taskId);
+  private remove(waiter: Waiter): void {
+    const { id } = waiter.task;
+    const others = this.waiters.get(id);
     others?.delete(waiter);
-    if (others?.size === 0) this.waiters.delete(taskId);
+    if (others?.size === 0) this.waiters.delete(id);
   }
 }

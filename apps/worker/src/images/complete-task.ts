@@ -4,6 +4,7 @@ import type { ProviderEntry } from '#providers/provider-entry.js';
 import type { CallEnd } from '#tasks/provider-call.js';
 import { TaskEnds } from '#tasks/task-ends.js';
 import { TaskTransitions, type TaskResult } from '#tasks/task-transitions.js';
+import type { TaskOutcome } from '#tasks/task.js';
 import { Logger } from '#telemetry/logger.js';
 import { inSpan } from '#telemetry/spans.js';
 import { identity, successOf, type Attempt } from './attempt.js';
@@ -32,12 +33,13 @@ export class CompleteTask {
    */
   async complete(attempt: Attempt, provider: ProviderEntry, result: TaskResult): Promise<boolean> {
     const { claimed, lease, span } = attempt;
-    const won = await inSpan({ name: 'task.complete', parent: claimed.task.id }, () =>
+    const ended = await inSpan({ name: 'task.complete', parent: claimed.task.id }, () =>
       this.completeInTheEnd(attempt, result, successOf(provider.free)),
     );
+    const won = ended !== undefined;
     span.set({ outcome: won ? 'completed' : 'discarded', images: result.images.length });
     if (won) {
-      this.ends.completed(claimed.task, claimed.asynchronous);
+      this.ends.completed(claimed.task, claimed.asynchronous, ended.outcome);
       this.meter.completed(claimed, provider.name, result.images.length);
     }
     const durationMs = Date.now() - claimed.task.createdAt.getTime();
@@ -52,13 +54,19 @@ export class CompleteTask {
   /**
    * An image that is made and stored outlives a database that is away for a while: it is offered again until the
    * task's deadline or the end of the process. That the lease has run out meanwhile matters only if another took over.
+   * Undefined when it was not wanted.
    */
-  private async completeInTheEnd({ claimed, lease }: Attempt, result: TaskResult, end: CallEnd): Promise<boolean> {
+  private async completeInTheEnd(
+    { claimed, lease }: Attempt,
+    result: TaskResult,
+    end: CallEnd,
+  ): Promise<{ readonly outcome?: TaskOutcome } | undefined> {
     for (let tries = 1; ; tries++) {
       try {
-        if (await this.transitions.complete(lease, result, end)) return true;
+        const outcome = await this.transitions.complete(lease, result, end);
+        if (outcome !== undefined) return { outcome };
         // An earlier try may have been carried out, and only its answer lost.
-        return tries > 1 && (await this.transitions.isCompletedBy(lease));
+        return tries > 1 && (await this.transitions.isCompletedBy(lease)) ? {} : undefined;
       } catch (error) {
         const { signal } = lease;
         const isLast = signal.aborted && !(signal.reason instanceof LeaseLost);
