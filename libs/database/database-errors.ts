@@ -7,6 +7,9 @@ const SOCKET = /^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNR
  * limit, a primary that became a standby, shutting down or starting up. https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 const SQLSTATE = /^(?:08...|25006|53300|55P03|57014|57P0[1-3])$/;
+/** What a code of Postgres looks like, and those after which its session may be over. */
+const REFUSED = /^[0-9A-Z]{5}$/;
+const ENDED = /^(?:08...|25P03|40003|53...|57P..|58...|F0...|XX...)$/;
 /** What the driver says without a code, when its own time limits are over or the server hung up. */
 const DRIVER =
   /^(?:timeout exceeded when trying to connect|Query read timeout|Connection terminated|Client has encountered a connection error)/;
@@ -27,6 +30,16 @@ export function isDatabaseAway(error: unknown): boolean {
   if (typeof code !== 'string') return DRIVER.test(error.message);
   // A caller that hangs up in the middle of its request is an ECONNRESET as well, but not of a call to the system.
   return SQLSTATE.test(code) || (SOCKET.test(code) && (code !== 'ECONNRESET' || syscall !== undefined));
+}
+
+/**
+ * Whether Postgres says that a statement has changed nothing. What ends a session says nothing of the statement it was in:
+ * broken connections, shutting down, failures of the server or its system, and a completion that is unknown.
+ */
+export function wasRolledBack(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' && REFUSED.test(code) && !ENDED.test(code);
 }
 
 /** A code of Postgres stands in what the adapter threw, the code of a socket in place of Prisma's own. */

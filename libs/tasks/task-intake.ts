@@ -8,7 +8,7 @@ import { toTask } from './task-columns.js';
 import type { ProviderCall } from './provider-call.js';
 import {
   FAILURE_REPEATED_MS,
-  insertTask,
+  insertTasks,
   readTasks,
   takeUndelivered,
   type AttachingRequest,
@@ -109,12 +109,12 @@ export class TaskIntake {
   private async takeFirst(command: TaskCommand, deadlineMs: number, fingerprint: Buffer): Promise<Intake | undefined> {
     const waiter = this.waiterOf(command);
     const wanted = { fingerprint, attachWindowMs: this.config.attachWindowMs, waiter };
-    const row = await insertTask(this.prisma.pool, command, deadlineMs, { ...wanted, unlessAwayFrom: waiter ?? '' });
-    if (row !== undefined) return made(toTask(row));
+    const task = await this.store.insertUnlessFound(command, deadlineMs, { ...wanted, unlessAwayFrom: waiter ?? '' });
+    if (task !== undefined) return made(task);
     const left = await this.takeLeft(command, fingerprint);
     if (left !== undefined) return left;
-    const another = await insertTask(this.prisma.pool, command, deadlineMs, wanted);
-    return another && made(toTask(another));
+    const another = await this.store.insertUnlessFound(command, deadlineMs, wanted);
+    return another && made(another);
   }
 
   private async takeLeft(command: TaskCommand, fingerprint: Buffer): Promise<Intake | undefined> {
@@ -134,7 +134,7 @@ export class TaskIntake {
   }
 
   /**
-   * The task of an equal request that was abandoned last, or else whose failure may have been charged; insertTask judges by
+   * The task of an equal request that was abandoned last, or else whose failure may have been charged; insertTasks judges by
    * the same rule. Of several requests that come at once, one gets an abandoned task.
    */
   private async takeAbandoned(command: TaskCommand, fingerprint: Buffer): Promise<Intake | undefined> {
@@ -195,8 +195,8 @@ export class TaskIntake {
     deadlineMs: number,
     request: KeyedRequest,
   ): Promise<Intake | undefined> {
-    const row = await insertTask(this.prisma.pool, command, deadlineMs, { request });
-    return row === undefined ? this.findKeyed(command, request) : made(toTask(row));
+    const task = await this.store.insertUnlessFound(command, deadlineMs, { request });
+    return task === undefined ? this.findKeyed(command, request) : made(task);
   }
 
   /** Undefined when the key stands for nothing, or for a task that is gone. */
@@ -225,10 +225,8 @@ export class TaskIntake {
     const wanted = this.attaching(command, fingerprint);
     const taken = await inTransaction(this.prisma.pool, async (client) => {
       const earlier = (await takeUndelivered(client, wanted)) ?? (await takeUndelivered(client, wanted));
-      return {
-        earlier,
-        row: earlier === undefined ? await insertTask(client, command, deadlineMs, wanted) : undefined,
-      };
+      const [row] = earlier === undefined ? await insertTasks(client, [{ command, deadlineMs, ...wanted }]) : [];
+      return { earlier, row };
     });
     if (taken.earlier !== undefined) return this.attach(taken.earlier);
     return taken.row && made(toTask(taken.row));

@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 import DataLoader from 'dataloader';
 import type { Prisma } from '#database/generated/client.js';
 import { given, inList } from '#database/prisma-values.js';
+import { batched } from '#database/batched.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { toHistory, toSummary, toTask, type OwnedRow } from './task-columns.js';
-import { endTask, findTasks, insertTask, readTasks } from './task.sql.js';
+import { endTask, findTasks, insertTasks, readTasks, type FoundBy, type NewTask } from './task.sql.js';
 import type { Task, TaskCommand, TaskHistory, TaskSummary } from './task.js';
 import type { TaskStatus } from './task-status.js';
 
@@ -30,6 +31,7 @@ interface CancelledTask {
 
 /** More would make one caller wait for many others. */
 const FINDS_AT_ONCE = 50;
+const INSERTS_AT_ONCE = 64;
 
 /** As indexes say it: that of unfinished tasks, and those of ended ones by key and by model. */
 const [UNFINISHED, DONE] = [{ finishedAt: null }, { phase: 'done' }];
@@ -49,6 +51,11 @@ function partsOf({ status, model, apiKeyId }: TaskListQuery): Prisma.TaskWhereIn
 export class TaskStore {
   /** Polls that arrive at one moment share a query: its way through the driver costs more than the rows. */
   private readonly finds: DataLoader<{ accountId: string; id: string }, TaskSummary | undefined>;
+  /** Tasks of one moment are one statement, and one wait for the disk. */
+  private readonly inserts = batched(
+    async (tasks: readonly NewTask[]) => insertTasks(this.prisma.pool, tasks),
+    INSERTS_AT_ONCE,
+  );
 
   constructor(private readonly prisma: PrismaService) {
     this.finds = new DataLoader((wanted) => this.findTogether(wanted), {
@@ -61,9 +68,18 @@ export class TaskStore {
 
   /** Accepts the task: once this returns, it will end. The fingerprint lets a repetition of its request find it (TaskIntake). */
   async insert(command: TaskCommand, deadlineMs: number, fingerprint?: Buffer, waiter?: string): Promise<Task> {
-    const row = await insertTask(this.prisma.pool, command, deadlineMs, { fingerprint, waiter });
-    if (row === undefined) throw new Error('no key was asked for, and yet none was free');
-    return toTask(row);
+    const task = await this.insertUnlessFound(command, deadlineMs, { fingerprint, waiter });
+    if (task === undefined) throw new Error('no key was asked for, and yet none was free');
+    return task;
+  }
+
+  /** Like `insert`; undefined when `foundBy` says that there is another task to be had instead. */
+  async insertUnlessFound(command: TaskCommand, deadlineMs: number, foundBy: FoundBy): Promise<Task | undefined> {
+    const task = { command, deadlineMs, ...foundBy };
+    // A budget is locked until its statement ends, and refuses all of that: nobody else is to wait or fail for it.
+    const isAlone = command.cost !== null && command.budgeted !== false;
+    const row = isAlone ? (await insertTasks(this.prisma.pool, [task]))[0] : await this.inserts(task);
+    return row && toTask(row);
   }
 
   async find(accountId: string, id: string): Promise<TaskSummary | undefined> {

@@ -44,28 +44,35 @@ const NOT_DURABLE = `set_config('synchronous_commit', 'off', true) IS NOT NULL`;
  * have been charged. TaskIntake says the same in Prisma's words. Each part has an index of its own, because thousands of
  * equal requests may be of none of them.
  */
-const EQUAL = 'FROM tasks WHERE fingerprint = $12 AND api_key_id = $3';
-const NO_EQUAL_REQUEST = `NOT EXISTS (SELECT 1 ${EQUAL} AND abandoned_at > now() - $20::float8 * interval '1 millisecond' AND delivered_at IS NULL
-        AND status IN ('pending', 'completed')
+const EQUAL = 'FROM tasks WHERE fingerprint = new.fingerprint AND api_key_id = new.api_key_id';
+const NO_EQUAL_REQUEST = `NOT EXISTS (SELECT 1 ${EQUAL} AND abandoned_at > now() - new.attach_window_ms * interval '1 millisecond'
+        AND delivered_at IS NULL AND status IN ('pending', 'completed')
       UNION ALL SELECT 1 ${EQUAL} AND status = 'failed' AND finished_at > now() - interval '${FAILURE_REPEATED_MS} milliseconds'
         AND calls->-1->>'free' = 'false' AND COALESCE(calls->-1->>'charged', 'maybe') <> 'no'
-      UNION ALL SELECT 1 ${EQUAL} AND status = 'pending' AND (waiter < $22 OR waiter > $22))`;
+      UNION ALL SELECT 1 ${EQUAL} AND status = 'pending' AND (waiter < new.unless_away_from OR waiter > new.unless_away_from))`;
 
+// Keys are taken in one order, so that two of these never wait for each other.
 const INSERT = {
   name: 'task_insert',
-  text: `WITH held AS (
+  text: `WITH new AS (
+      SELECT * FROM json_to_recordset($1::json) AS new (id text, account_id text, api_key_id text, request_id text, action text, model text,
+        prompt text, options jsonb, inputs jsonb, mask jsonb, callback_url text, fingerprint bytea, deadline_ms float8, estimated_ms int,
+        asynchronous boolean, cost jsonb, redrive_of text, waiter text, trace_parent text,
+        key text, key_fingerprint bytea, attach_window_ms float8, unless_away_from text)),
+    held AS (
       INSERT INTO idempotency_keys (account_id, key, fingerprint, task_id, expires_at)
-      SELECT $2, $18, $19::bytea, $1, now() + interval '24 hours' WHERE $18::text IS NOT NULL
+      SELECT DISTINCT ON (account_id, key) account_id, key, key_fingerprint, id, now() + interval '24 hours'
+        FROM new WHERE key IS NOT NULL ORDER BY account_id, key
       ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, task_id = EXCLUDED.task_id,
         created_at = EXCLUDED.created_at, expires_at = EXCLUDED.expires_at
       WHERE idempotency_keys.expires_at <= now()
-      RETURNING 1)
+      RETURNING task_id)
     INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url,
       fingerprint, deadline_at, estimated_ms, asynchronous, cost, redrive_of, waiter, trace_parent)
-    SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::jsonb, $9::jsonb, $10::jsonb, $11::text,
-      $12::bytea, now() + $13 * interval '1 millisecond', $14::int, $15::boolean, $16::jsonb, $17::text, $21::text, $23::text
-    WHERE ($18::text IS NULL OR EXISTS (SELECT FROM held))
-      AND ($20::float8 IS NULL OR ${NO_EQUAL_REQUEST})
+    SELECT id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url,
+      fingerprint, now() + deadline_ms * interval '1 millisecond', estimated_ms, asynchronous, cost, redrive_of, waiter, trace_parent
+    FROM new
+    WHERE (key IS NULL OR id IN (SELECT task_id FROM held)) AND (attach_window_ms IS NULL OR ${NO_EQUAL_REQUEST})
     RETURNING ${TASK_COLUMNS}`,
 };
 
@@ -81,27 +88,47 @@ export interface FoundBy {
   readonly unlessAwayFrom?: string;
 }
 
+/** A command, and what its row needs besides. */
+export interface NewTask extends FoundBy {
+  readonly command: TaskCommand;
+  readonly deadlineMs: number;
+}
+
 /**
- * Makes a row of a command. With a key it takes that and makes the row, both or neither; undefined when the key is taken.
- * A key whose time is over is taken again by exactly one of those who try.
+ * Makes rows of commands, all that can be made or none: it throws when the database refuses one. With a key it takes that and makes
+ * the row, both or neither; undefined when the key is taken, be it by another one of these. A key whose time is over is taken again
+ * by exactly one of those who try.
  */
-export async function insertTask(
-  database: Queryable,
-  command: TaskCommand,
-  deadlineMs: number,
-  { fingerprint, request, attachWindowMs, waiter, unlessAwayFrom }: FoundBy = {},
-): Promise<TaskRow | undefined> {
-  const { rows } = await database.query<TaskRow>({
-    ...INSERT,
-    values: [
-      ...[command.id, command.accountId, command.apiKeyId, command.requestId, command.action, command.model],
-      ...[command.prompt, JSON.stringify(command.options), JSON.stringify(command.inputs), json(command.mask)],
-      ...[command.callbackUrl, fingerprint ?? null, deadlineMs, command.estimatedMs ?? null, command.asynchronous],
-      ...[json(command.cost), command.retryOf ?? null, request?.key ?? null, request?.fingerprint ?? null],
-      ...[attachWindowMs ?? null, waiter ?? null, unlessAwayFrom ?? null, command.traceParent ?? null],
-    ],
-  });
-  return rows[0];
+export async function insertTasks(database: Queryable, tasks: readonly NewTask[]): Promise<(TaskRow | undefined)[]> {
+  const values = [JSON.stringify(tasks.map(columnsOf))];
+  const { rows } = await database.query<TaskRow>({ ...INSERT, values });
+  return tasks.map(({ command }) => rows.find(({ id }) => id === command.id));
+}
+
+/** A new row as the statement reads it; what is absent is null there. */
+function columnsOf({
+  command,
+  deadlineMs,
+  fingerprint,
+  request,
+  attachWindowMs,
+  waiter,
+  unlessAwayFrom,
+}: NewTask): object {
+  return {
+    ...{ id: command.id, account_id: command.accountId, api_key_id: command.apiKeyId, request_id: command.requestId },
+    ...{ action: command.action, model: command.model, prompt: command.prompt, options: command.options },
+    ...{ inputs: command.inputs, mask: command.mask, callback_url: command.callbackUrl, fingerprint: hex(fingerprint) },
+    ...{ deadline_ms: deadlineMs, estimated_ms: command.estimatedMs, asynchronous: command.asynchronous },
+    ...{ cost: command.cost, redrive_of: command.retryOf, waiter, trace_parent: command.traceParent },
+    ...{ key: request?.key, key_fingerprint: hex(request?.fingerprint) },
+    ...{ attach_window_ms: attachWindowMs, unless_away_from: unlessAwayFrom },
+  };
+}
+
+/** Bytes as Postgres reads them. */
+function hex(bytes: Buffer | undefined): string | undefined {
+  return bytes && `\\x${bytes.toString('hex')}`;
 }
 
 const reading = (columns: string): string =>

@@ -87,6 +87,8 @@ export interface TaskCommand {
   readonly asynchronous: boolean;
   /** What it costs, if anything is charged for it. */
   readonly cost: TaskCost | null;
+  /** Whether its key or account has a budget, as far as is known; absent: it may. */
+  readonly budgeted?: boolean | undefined;
   /** How long it is expected to take from acceptance to its end, in ms; undefined when nobody can say. */
   readonly estimatedMs?: number | undefined;
   /** Milliseconds it has from acceptance to its end, where that is less than every task has. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { Redis } from 'ioredis';
+import { BudgetRepository } from '#billing/budget.repository.js';
 import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { DiskStore } from '#storage/disk-store.js';
@@ -9,6 +10,7 @@ import { TaskIntake, type Intake, type RequestIdentity } from '#tasks/task-intak
 import { newRequestId } from '#tasks/task-id.js';
 import { ExpireKeys } from '#tasks/expire-keys.js';
 import { ExpireObjects } from '#tasks/expire-objects.js';
+import type { TaskCommand } from '#tasks/task.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { retried } from '../support/retried.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
@@ -325,6 +327,95 @@ describe('taking requests in', () => {
       await end(0);
       await processes[1]!.lost.markAll();
       expect([await abandoned(left), await abandoned(kept)]).toEqual([true, false]);
+    });
+  });
+
+  describe('requests of one moment', () => {
+    const first = (): RequestIdentity => ({
+      ...{ kind: 'attempt', retry: 0, counted: false },
+      fingerprint: randomBytes(32),
+    });
+    /** Rows that one statement has made have one transaction. */
+    const statements = async (ids: readonly string[]): Promise<number> => {
+      const { rows } = await room.sql('SELECT count(DISTINCT xmin::text)::int AS count FROM tasks WHERE id = ANY($1)', [
+        ids,
+      ]);
+      return (rows as { count: number }[])[0]?.count ?? 0;
+    };
+    const budget = (ownerId: string, limit: number) =>
+      new BudgetRepository(room.database).set({ ownerId, owner: 'key' }, { limit, period: 'total' });
+    const order = (changes: Partial<TaskCommand> = {}) => command({ budgeted: false, ...changes });
+
+    it('are rows of one statement, each as if it had come alone', async () => {
+      const orders = Array.from({ length: 40 }, (_, index) => order({ prompt: `prompt "${index}" \\ 'é' \u{1f600}` }));
+      const taken = await Promise.all(
+        orders.map((one, index) => intakes[0].take(one, DEADLINE_MS, [first(), keyed(), undefined][index % 3])),
+      );
+      expect(taken.map(({ task, attached }) => [task.id, attached])).toEqual(orders.map(({ id }) => [id, false]));
+      const ids = orders.map(({ id }) => id);
+      expect(await statements(ids)).toBe(1);
+      const { rows } = await room.sql('SELECT id, prompt, options FROM tasks WHERE id = ANY($1) ORDER BY id', [ids]);
+      expect(rows).toEqual(
+        orders.map(({ id, prompt, options }) => ({ id, prompt, options })).sort((a, b) => (a.id < b.id ? -1 : 1)),
+      );
+    });
+
+    it('are refused alone: others of the statement are not', async () => {
+      // Of an API that does not know yet that there is a budget.
+      await budget('key_poor', 100);
+      const cost = { reserved: 60, currency: 'USD' };
+      const orders = [
+        ...Array.from({ length: 5 }, () => order({ apiKeyId: 'key_poor', cost })),
+        ...Array.from({ length: 5 }, () => order({ cost })),
+        order({ options: { ...command().options, user: 'a\u0000b' } }),
+        ...Array.from({ length: 5 }, () => order()),
+      ];
+      const taken = await Promise.allSettled(orders.map((one) => intakes[0].take(one, DEADLINE_MS, first())));
+      const outcomes = taken.map((one) =>
+        one.status === 'fulfilled' ? 'taken' : ((one.reason as { code?: string }).code ?? ''),
+      );
+      expect(outcomes.slice(0, 5).sort()).toEqual([...Array<string>(4).fill('insufficient_quota'), 'taken']);
+      expect(outcomes.slice(5)).toEqual([
+        ...Array<string>(5).fill('taken'),
+        '22P05',
+        ...Array<string>(5).fill('taken'),
+      ]);
+      const { rows } = await room.sql('SELECT id FROM tasks WHERE id = ANY($1)', [orders.map(({ id }) => id)]);
+      expect(rows).toHaveLength(11);
+      const { rows: charges } = await room.sql(
+        `SELECT sum(amount_micros)::int AS sum FROM charges WHERE api_key_id = 'key_poor'`,
+      );
+      expect(charges).toEqual([{ sum: 60 }]);
+    });
+
+    it('share a key as if they had come one after the other', async () => {
+      const [identity, other] = [keyed(), keyed()];
+      const asked = [identity, identity, { ...identity, fingerprint: randomBytes(32) }, other, identity];
+      const taken = await Promise.allSettled(asked.map((one) => intakes[0].take(order(), DEADLINE_MS, one)));
+      expect(taken).toMatchObject([
+        { value: { attached: false } },
+        { value: { attached: true } },
+        { reason: { code: 'idempotency_key_reused' } },
+        { value: { attached: false } },
+        { value: { attached: true } },
+      ]);
+    });
+
+    it('do not wait for one that has a budget, which is locked for a while', async () => {
+      await budget('key_rich', 1_000);
+      const holder = await room.database.pool.connect();
+      await holder.query('BEGIN');
+      await holder.query(`SELECT FROM budgets WHERE owner_id = 'key_rich' FOR UPDATE`);
+      const cost = { reserved: 60, currency: 'USD' };
+      let isTaken = false;
+      const held = intakes[0]
+        .take(command({ apiKeyId: 'key_rich', cost, budgeted: true }), DEADLINE_MS, first())
+        .then(() => (isTaken = true));
+      await Promise.all(Array.from({ length: 5 }, () => intakes[0].take(order({ cost }), DEADLINE_MS, first())));
+      expect(isTaken).toBe(false);
+      await holder.query('COMMIT');
+      holder.release();
+      await held;
     });
   });
 

@@ -74,7 +74,7 @@ export interface Caller {
 /** Whom a task is made for, and what binds it. */
 export type Orderer = Pick<
   TaskCommand,
-  'accountId' | 'accountWeight' | 'accountMaxInFlight' | 'apiKeyId' | 'weight' | 'maxInFlight'
+  'accountId' | 'accountWeight' | 'accountMaxInFlight' | 'apiKeyId' | 'weight' | 'maxInFlight' | 'budgeted'
 >;
 
 /** The caller as a task names it. */
@@ -84,7 +84,8 @@ export function ordererOf({
   keyId,
   weight,
   limits,
-}: Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 'limits'>): Orderer {
+  budgeted,
+}: Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 'limits'> & Partial<Pick<Caller, 'budgeted'>>): Orderer {
   return {
     accountId,
     accountWeight: account.weight,
@@ -92,6 +93,7 @@ export function ordererOf({
     apiKeyId: keyId,
     weight,
     maxInFlight: limits.tasksInFlight,
+    budgeted,
   };
 }
 
