@@ -72,6 +72,7 @@ export interface FoundRow extends TaskRow {
 
 /** A task that has just ended, and where its job and its place among its key's tasks are. */
 export interface EndedRow extends SummaryRow {
+  attempt: number;
   epoch: number;
   api_key_id: string;
 }

@@ -5,7 +5,7 @@ import { given, inList } from '#database/prisma-values.js';
 import { batched } from '#database/batched.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { toHistory, toSummary, toTask, type OwnedRow } from './task-columns.js';
-import { endTask, findTasks, insertTasks, readTasks, type FoundBy, type NewTask } from './task.sql.js';
+import { endTasks, findTasks, insertTasks, readTasks, type FoundBy, type NewTask } from './task.sql.js';
 import type { Task, TaskCommand, TaskHistory, TaskSummary } from './task.js';
 import type { TaskStatus } from './task-status.js';
 
@@ -126,7 +126,7 @@ export class TaskStore {
 
   /** Ends a pending task; undefined when it has ended already or is not the account's. `epoch` names its job. */
   async cancel(accountId: string, id: string): Promise<CancelledTask | undefined> {
-    const row = await endTask(this.prisma.pool, { id, accountId }, { status: 'cancelled' });
+    const [row] = await endTasks(this.prisma.pool, [{ by: { id, accountId }, status: 'cancelled' }]);
     return row && { task: toSummary(row), epoch: row.epoch, apiKeyId: row.api_key_id };
   }
 

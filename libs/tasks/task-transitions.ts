@@ -1,10 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import type { ImageUsage } from '#contract/image-usage.js';
+import { batched } from '#database/batched.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { QueueEntry } from '#queue/image-queue.js';
 import type { CallEnd, CallStart, ProviderCall } from './provider-call.js';
-import { toOutcome, toTask } from './task-columns.js';
-import { claimTask, endTask, releaseTask, nameCall, renewLeases, startCall, writeProgress } from './task.sql.js';
+import { toOutcome, toTask, type ClaimedRow } from './task-columns.js';
+import {
+  claimTasks,
+  endTasks,
+  nameCall,
+  releaseTask,
+  renewLeases,
+  startCalls,
+  writeProgress,
+  type Claim,
+  type End,
+  type Progress,
+  type Start,
+} from './task.sql.js';
 import type { Lease, Task, TaskError, TaskImage, TaskInput, TaskOutcome } from './task.js';
 
 /** A task in the hands of one worker. `attempt` is the fence that every later move must name. */
@@ -50,36 +63,45 @@ export interface TaskResult {
 
 /**
  * Every move of a task that a worker makes: one UPDATE each, which changes nothing (and answers false) when the
- * worker no longer holds the task. All times are the database's. Those that answer true or false throw TransitionUnanswered
- * and nothing else.
+ * worker no longer holds the task. Moves of one kind at one moment are one UPDATE (batched). All times are the database's.
+ * Those that answer true or false throw TransitionUnanswered and nothing else.
  */
 @Injectable()
 export class TaskTransitions {
+  private readonly claims = batched(async (claims: readonly Claim[]) => {
+    const rows = new Map((await claimTasks(this.prisma.pool, claims)).map((row) => [row.id, row]));
+    // A task that is wanted twice in one moment is the first one's.
+    return claims.map(({ id }) => {
+      const row = rows.get(id);
+      rows.delete(id);
+      return row;
+    });
+  });
+  private readonly starts = batched(async (starts: readonly Start[]) =>
+    areAmong(
+      await startCalls(this.prisma.pool, starts),
+      starts.map(({ lease }) => lease),
+    ),
+  );
+  private readonly steps = batched(async (steps: readonly Progress[]) =>
+    areAmong(
+      await writeProgress(this.prisma.pool, steps),
+      steps.map(({ lease }) => lease),
+    ),
+  );
+  private readonly ends = batched(async (ends: readonly HoldersEnd[]) =>
+    rowsOf(
+      await endTasks(this.prisma.pool, ends),
+      ends.map(({ by }) => by),
+    ),
+  );
+
   constructor(private readonly prisma: PrismaService) {}
 
   /** Takes the task, or answers undefined: it is done, held by another, past its deadline, or not due yet. */
   async claim(id: string, owner: string, leaseMs: number): Promise<ClaimedTask | undefined> {
-    const row = await claimTask(this.prisma.pool, id, owner, leaseMs);
-    return (
-      row && {
-        task: toTask(row),
-        prompt: row.prompt,
-        inputs: row.inputs,
-        mask: row.mask,
-        attempt: row.attempt,
-        tries: row.attempt - row.waits,
-        losses: row.losses,
-        providerStarts: row.provider_starts,
-        providerJobId: row.provider_job_id,
-        providerCallOpen: row.provider_call_open,
-        lastCall: row.last_call ?? undefined,
-        waitedMs: row.waited_ms ?? 0,
-        asynchronous: row.asynchronous,
-        traceParent: row.trace_parent ?? undefined,
-        remainingMs: row.remaining_ms,
-        claimedAt: performance.now(),
-      }
-    );
+    const row = await this.claims({ id, owner, leaseMs });
+    return row && toClaimed(row);
   }
 
   /** Extends the leases and answers with the holds that still stand; one that was given back meanwhile does not. */
@@ -92,7 +114,7 @@ export class TaskTransitions {
    * reached or the hold is lost.
    */
   async startProvider(lease: Lease, call: CallStart, maxStarts: number, before?: CallEnd): Promise<boolean> {
-    return answered(startCall(this.prisma.pool, lease, call, maxStarts, before));
+    return answered(this.starts({ lease, call, maxStarts, before }));
   }
 
   /** Keeps the provider's own job id, so that a later attempt resumes instead of buying again. */
@@ -102,12 +124,12 @@ export class TaskTransitions {
 
   /** Progress only grows, and reaches 100 only with completion. A late write never takes a phase back. */
   async progress(lease: Lease, percent: number, phase: 'running' | 'storing'): Promise<boolean> {
-    return answered(writeProgress(this.prisma.pool, lease, Math.round(percent), phase));
+    return answered(this.steps({ lease, percent: Math.round(percent), phase }));
   }
 
   /** `end` is that of the call that made the image. Answers with what the row says now; undefined where others answer false. */
   async complete(lease: Lease, result: TaskResult, end?: CallEnd): Promise<TaskOutcome | undefined> {
-    const ended = await answered(endTask(this.prisma.pool, lease, { status: 'completed', ...result, call: end }));
+    const ended = await answered(this.ends({ by: lease, status: 'completed', ...result, call: end }));
     return ended && toOutcome(ended);
   }
 
@@ -127,8 +149,7 @@ export class TaskTransitions {
 
   /** `end` is that of the call that was the last, if it is open. */
   async fail(lease: Lease, error: TaskError, end?: CallEnd): Promise<boolean> {
-    const ended = answered(endTask(this.prisma.pool, lease, { status: 'failed', error, call: end }));
-    return (await ended) !== undefined;
+    return (await answered(this.ends({ by: lease, status: 'failed', error, call: end }))) !== undefined;
   }
 
   /**
@@ -147,6 +168,48 @@ export class TaskTransitions {
   async park(lease: Lease, delayMs: number): Promise<QueueEntry | undefined> {
     return placeOf(lease, delayMs, await releaseTask(this.prisma.pool, lease, delayMs, { parked: true }));
   }
+}
+
+type HoldersEnd = End & { readonly by: Lease };
+
+/** Which of the leases a statement names; each that it names is one of them. */
+function areAmong(named: readonly Lease[], leases: readonly Lease[]): boolean[] {
+  return rowsOf(named, leases).map((row) => row !== undefined);
+}
+
+/** What a statement answers for each of the leases; a row belongs to one of them. */
+function rowsOf<Row extends Lease>(rows: readonly Row[], leases: readonly Lease[]): (Row | undefined)[] {
+  const byName = new Map(rows.map((row) => [nameOf(row), row]));
+  return leases.map((lease) => {
+    const row = byName.get(nameOf(lease));
+    byName.delete(nameOf(lease));
+    return row;
+  });
+}
+
+function nameOf({ id, attempt }: Lease): string {
+  return `${id}-${attempt}`;
+}
+
+function toClaimed(row: ClaimedRow): ClaimedTask {
+  return {
+    task: toTask(row),
+    prompt: row.prompt,
+    inputs: row.inputs,
+    mask: row.mask,
+    attempt: row.attempt,
+    tries: row.attempt - row.waits,
+    losses: row.losses,
+    providerStarts: row.provider_starts,
+    providerJobId: row.provider_job_id,
+    providerCallOpen: row.provider_call_open,
+    lastCall: row.last_call ?? undefined,
+    waitedMs: row.waited_ms ?? 0,
+    asynchronous: row.asynchronous,
+    traceParent: row.trace_parent ?? undefined,
+    remainingMs: row.remaining_ms,
+    claimedAt: performance.now(),
+  };
 }
 
 function placeOf({ id }: Lease, delayMs: number, epoch: number | undefined): QueueEntry | undefined {

@@ -27,6 +27,20 @@ export interface KeyedRequest {
 
 const HELD = `id = $1 AND attempt = $2 AND status = 'pending'`;
 
+/**
+ * The rows of a batch, which is one JSON text. They come by id, so that two statements never wait for each other's rows in
+ * a circle. Postgres expects 100 rows of a JSON text, and then reads a small table as a whole; a condition that says nothing
+ * lets it expect one, and it finds each task by its key.
+ */
+const ofBatch = (columns: string): string =>
+  `(SELECT * FROM jsonb_to_recordset($1::jsonb) AS item (task text, ${columns}) WHERE task = task || '') AS batch`;
+const HELD_IN_BATCH = `id = task AND attempt = fence AND status = 'pending'`;
+
+/** The parameter of such a statement. */
+function batch(items: readonly { readonly task: string }[]): string {
+  return JSON.stringify([...items].sort((a, b) => (a.task < b.task ? -1 : 1)));
+}
+
 /** The calls with the last one ended, unless it is: by the CallEnd in a parameter, or not at all when that is null. */
 const callsEnded = (end: string): string =>
   `(CASE WHEN ${end}::jsonb IS NULL OR calls = '[]' OR calls->-1 ? 'endedAt' THEN calls
@@ -188,9 +202,10 @@ export async function takeUndelivered(
 
 const CLAIM = {
   name: 'task_claim',
-  text: `UPDATE tasks SET attempt = attempt + 1, losses = losses + (lease_until IS NOT NULL)::int, phase = 'running', lease_owner = $2,
-      lease_until = now() + $3 * interval '1 millisecond', next_try_at = NULL, started_at = COALESCE(started_at, now())
-    WHERE id = $1 AND status = 'pending' AND deadline_at > now()
+  text: `UPDATE tasks SET attempt = attempt + 1, losses = losses + (lease_until IS NOT NULL)::int, phase = 'running', lease_owner = owner,
+      lease_until = now() + lease_ms * interval '1 millisecond', next_try_at = NULL, started_at = COALESCE(started_at, now())
+    FROM ${ofBatch('owner text, lease_ms float8')}
+    WHERE id = task AND status = 'pending' AND deadline_at > now()
       AND (lease_until IS NULL OR lease_until < now()) AND (next_try_at IS NULL OR next_try_at <= now() + interval '1 second')
       AND ${NOT_DURABLE}
     RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, waits, losses, provider_starts, provider_job_id, provider_call_open, asynchronous, trace_parent,
@@ -198,48 +213,57 @@ const CLAIM = {
       (EXTRACT(EPOCH FROM deadline_at - now()) * 1000)::float8 AS remaining_ms`,
 };
 
-/** Takes the task under a lease; no row when it is done, held by another, past its deadline, or not due yet. */
-export async function claimTask(
-  database: Queryable,
-  id: string,
-  owner: string,
-  leaseMs: number,
-): Promise<ClaimedRow | undefined> {
-  return (await database.query<ClaimedRow>({ ...CLAIM, values: [id, owner, leaseMs] })).rows[0];
+/** Who wants a task, and for how long. */
+export interface Claim {
+  readonly id: string;
+  readonly owner: string;
+  readonly leaseMs: number;
+}
+
+/** Takes the tasks under leases; no row of one that is done, held by another, past its deadline, or not due yet. */
+export async function claimTasks(database: Queryable, claims: readonly Claim[]): Promise<ClaimedRow[]> {
+  const items = claims.map(({ id, owner, leaseMs }) => ({ task: id, owner, lease_ms: leaseMs }));
+  return (await database.query<ClaimedRow>({ ...CLAIM, values: [batch(items)] })).rows;
 }
 
 const RENEW = {
   name: 'task_renew',
-  text: `UPDATE tasks SET lease_until = now() + $3 * interval '1 millisecond'
-    FROM unnest($1::text[], $2::int[]) AS held (held_id, held_attempt)
-    WHERE id = held_id AND attempt = held_attempt AND status = 'pending' AND lease_until IS NOT NULL RETURNING id, attempt`,
+  text: `UPDATE tasks SET lease_until = now() + $2 * interval '1 millisecond' FROM ${ofBatch('fence int')}
+    WHERE ${HELD_IN_BATCH} AND lease_until IS NOT NULL RETURNING id, attempt`,
 };
 
 /** Extends many leases at once; answers with those that still stand. */
 export async function renewLeases(database: Queryable, leases: readonly Lease[], leaseMs: number): Promise<Lease[]> {
-  const values = [leases.map(({ id }) => id), leases.map(({ attempt }) => attempt), leaseMs];
-  return (await database.query<Lease>({ ...RENEW, values })).rows;
+  const items = leases.map(({ id, attempt }) => ({ task: id, fence: attempt }));
+  return (await database.query<Lease>({ ...RENEW, values: [batch(items), leaseMs] })).rows;
 }
 
-// Needs the lease too: a start that arrives late must not open a call of a task that was given back meanwhile. One that
-// costs nothing needs no durable count.
+// Needs the lease too: a start that arrives late must not open a call of a task that was given back meanwhile. Those that
+// cost nothing need no durable count; a batch with one that costs something is durable.
 const START = {
   name: 'task_start_provider',
-  text: `UPDATE tasks SET provider_starts = provider_starts + 1, provider = $3, provider_call_open = true, provider_job_id = NULL,
-      calls = ${callsEnded('$6')} || (jsonb_build_object('n', provider_starts + 1, 'startedAt', now()) || $5::jsonb)
-    WHERE ${HELD} AND lease_until IS NOT NULL AND provider_starts < $4 AND CASE WHEN $7::boolean THEN ${NOT_DURABLE} ELSE true END`,
+  text: `UPDATE tasks SET provider_starts = provider_starts + 1, provider = call->>'provider', provider_call_open = true, provider_job_id = NULL,
+      calls = ${callsEnded('before')} || (jsonb_build_object('n', provider_starts + 1, 'startedAt', now()) || call)
+    FROM ${ofBatch('fence int, call jsonb, max_starts int, before jsonb')}
+    WHERE ${HELD_IN_BATCH} AND lease_until IS NOT NULL AND provider_starts < max_starts AND CASE WHEN $2::boolean THEN ${NOT_DURABLE} ELSE true END
+    RETURNING id, attempt`,
 };
 
-/** Counts a start, and writes the call down, before it is made. */
-export async function startCall(
-  database: Queryable,
-  { id, attempt }: Lease,
-  call: CallStart,
-  maxStarts: number,
-  before: CallEnd | undefined,
-): Promise<boolean> {
-  const values = [id, attempt, call.provider, maxStarts, JSON.stringify(call), json(before), call.free];
-  return (await database.query({ ...START, values })).rowCount === 1;
+/** A call that is about to be made, and how the one before it ended, if that is open. */
+export interface Start {
+  readonly lease: Lease;
+  readonly call: CallStart;
+  readonly maxStarts: number;
+  readonly before: CallEnd | undefined;
+}
+
+/** Counts starts, and writes the calls down, before they are made; answers with the leases for which that was done. */
+export async function startCalls(database: Queryable, starts: readonly Start[]): Promise<Lease[]> {
+  const items = starts.map(({ lease: { id, attempt }, call, maxStarts, before }) => {
+    return { task: id, fence: attempt, call, max_starts: maxStarts, before };
+  });
+  const areFree = starts.every(({ call }) => call.free);
+  return (await database.query<Lease>({ ...START, values: [batch(items), areFree] })).rows;
 }
 
 const ACCEPTED = {
@@ -256,34 +280,45 @@ export async function nameCall(database: Queryable, { id, attempt }: Lease, prov
 
 const PROGRESS = {
   name: 'task_progress',
-  text: `UPDATE tasks SET progress = GREATEST(progress, LEAST($3, 99)), phase = $4
-    WHERE ${HELD} AND phase IN ('running', $4) AND ${NOT_DURABLE}`,
+  text: `UPDATE tasks SET progress = GREATEST(progress, LEAST(percent, 99)), phase = shown
+    FROM ${ofBatch('fence int, percent int, shown text')}
+    WHERE ${HELD_IN_BATCH} AND phase IN ('running', shown) AND ${NOT_DURABLE} RETURNING id, attempt`,
 };
 
-/** Progress that only grows. */
-export async function writeProgress(
-  database: Queryable,
-  { id, attempt }: Lease,
-  percent: number,
-  phase: 'running' | 'storing',
-): Promise<boolean> {
-  return (await database.query({ ...PROGRESS, values: [id, attempt, percent, phase] })).rowCount === 1;
+/** How far a task has come. */
+export interface Progress {
+  readonly lease: Lease;
+  /** A whole number. */
+  readonly percent: number;
+  readonly phase: 'running' | 'storing';
 }
+
+/** Progress that only grows; answers with the leases for which it was written. */
+export async function writeProgress(database: Queryable, steps: readonly Progress[]): Promise<Lease[]> {
+  const items = steps.map(({ lease: { id, attempt }, percent, phase }) => {
+    return { task: id, fence: attempt, percent, shown: phase };
+  });
+  return (await database.query<Lease>({ ...PROGRESS, values: [batch(items)] })).rows;
+}
+
+/** Ending the tasks of many owners locks their budgets in any order, so one statement does it at a time. */
+const ALONE = `(SELECT pg_advisory_xact_lock(hashtext('budgets of many')) IS NOT NULL)`;
 
 // Who cancels does not see its call's end: that stays open, which is what the owner is told (see TaskLinks).
 const END = {
   name: 'task_end',
-  text: `UPDATE tasks SET status = $3::text, phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL,
-      progress = CASE WHEN $3 = 'completed' THEN 100 ELSE progress END, images = $4, usage = $5, warnings = $6, error = $7,
-      calls = ${callsEnded('$8')}, provider_call_open = provider_call_open AND $3 = 'cancelled'
-    WHERE id = $1 AND status = 'pending' AND (attempt = $2 OR account_id = $9)
-    RETURNING ${SUMMARY_COLUMNS}, epoch, api_key_id`,
+  text: `UPDATE tasks SET status = ended, phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL,
+      progress = CASE WHEN ended = 'completed' THEN 100 ELSE progress END, images = made, usage = used, warnings = warned, error = failure,
+      calls = ${callsEnded('call')}, provider_call_open = provider_call_open AND ended = 'cancelled'
+    FROM ${ofBatch('fence int, account text, ended text, made jsonb, used jsonb, warned jsonb, failure jsonb, call jsonb')}
+    WHERE id = task AND status = 'pending' AND (attempt = fence OR account_id = account)
+      AND CASE WHEN $2::boolean AND cost IS NOT NULL THEN ${ALONE} ELSE true END
+    RETURNING ${SUMMARY_COLUMNS}, attempt, epoch, api_key_id`,
 };
 
-/** Who ends a task: its holder, or its owner. */
-type Ender = Lease | { readonly id: string; readonly accountId: string };
-
-interface End {
+/** How a task ends, and by whom: its holder, or its owner. */
+export interface End {
+  readonly by: Lease | { readonly id: string; readonly accountId: string };
   readonly status: Exclude<TaskStatus, 'pending'>;
   readonly images?: readonly TaskImage[];
   readonly usage?: ImageUsage | undefined;
@@ -293,15 +328,14 @@ interface End {
   readonly call?: CallEnd | undefined;
 }
 
-/** Ends a pending task for good; no row when it has ended, or is not the ender's. */
-export async function endTask(database: Queryable, by: Ender, end: End): Promise<EndedRow | undefined> {
-  const [attempt, accountId] = 'attempt' in by ? [by.attempt, null] : [null, by.accountId];
-  const warnings = end.warnings?.length === 0 ? undefined : end.warnings;
-  const values = [
-    ...[by.id, attempt, end.status, json(end.images), json(end.usage), json(warnings), json(end.error)],
-    ...[json(end.call), accountId],
-  ];
-  return (await database.query<EndedRow>({ ...END, values })).rows[0];
+/** Ends pending tasks for good; no row of one that has ended, or is not the ender's. */
+export async function endTasks(database: Queryable, ends: readonly End[]): Promise<EndedRow[]> {
+  const items = ends.map(({ by, status, images, usage, warnings, error, call }) => ({
+    ...('attempt' in by ? { task: by.id, fence: by.attempt } : { task: by.id, account: by.accountId }),
+    ...{ ended: status, made: images, used: usage, failure: error, call },
+    warned: warnings?.length === 0 ? undefined : warnings,
+  }));
+  return (await database.query<EndedRow>({ ...END, values: [batch(items), ends.length > 1] })).rows;
 }
 
 const LET_GO = {

@@ -158,10 +158,13 @@ describe('Postgres', () => {
     async (fault) => {
       await openConnections();
       const marker = newMarker();
-      provider.plan(marker, { latencyMs: 1_000 });
+      let finish = (): void => undefined;
+      provider.plan(marker, { until: new Promise<void>((resolve) => (finish = resolve)) });
       const { taskId = '' } = await callers.submit(marker);
       expect(await waitUntil(() => provider.startsOf(marker).length === 1, { timeoutMs: 20_000 })).toBe(true);
       room.worker.link('postgres').fault = fault;
+      // At once: what else the worker asks of Postgres uses its open connections up.
+      finish();
       const unanswered = (): boolean =>
         room.worker.running.logs().some((line) => line['event'] === 'task.not_completed' && line['taskId'] === taskId);
       expect(await waitUntil(unanswered, { timeoutMs: 30_000 })).toBe(true);
@@ -178,18 +181,111 @@ describe('Postgres', () => {
     },
   );
 
-  it('reset just before the provider would be called: the task is begun again, not failed', async () => {
-    const marker = newMarker();
-    await room.pool.query(`CREATE FUNCTION test_crash() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      IF NEW.provider_starts > OLD.provider_starts AND NEW.attempt = 1 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
-      RETURN NEW; END $$`);
-    await room.pool.query(
-      'CREATE TRIGGER test_crash BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION test_crash()',
+  describe('what it does to many tasks at one moment', () => {
+    let markers: readonly string[];
+    let taskIds: readonly string[];
+    let release: () => void;
+
+    /** Six tasks whose images are made at once, when `release` is called. */
+    beforeEach(async () => {
+      markers = Array.from({ length: 6 }, newMarker);
+      const until = new Promise<void>((resolve) => (release = resolve));
+      for (const marker of markers) provider.plan(marker, { until });
+    });
+    afterEach(async () => {
+      release();
+      await room.pool.query('DROP FUNCTION IF EXISTS test_crash CASCADE');
+      await room.pool.query('DROP SEQUENCE IF EXISTS test_crashes');
+    });
+
+    const submitAll = async (): Promise<void> => {
+      const accepted = await Promise.all(markers.map((marker) => callers.submit(marker)));
+      taskIds = accepted.map(({ taskId = '' }) => taskId);
+    };
+    const untilStarted = async (): Promise<void> => {
+      const started = (): boolean => markers.every((marker) => provider.startsOf(marker).length === 1);
+      expect(await waitUntil(started, { timeoutMs: 30_000 })).toBe(true);
+    };
+    /** Runs a statement for some of the rows that are written; what it counts is not taken back with the rest. */
+    const onWrite = async (when: string, then: string): Promise<void> => {
+      await room.pool.query('CREATE SEQUENCE test_crashes');
+      await room.pool.query(`CREATE FUNCTION test_crash() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF ${when} THEN ${then} END IF; RETURN NEW; END $$`);
+      await room.pool.query(
+        'CREATE TRIGGER test_crash BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION test_crash()',
+      );
+    };
+    /** Each has ended once, with the one image that was bought for it. */
+    const judge = async (): Promise<void> => {
+      expect(await callers.ended(taskIds)).toEqual(markers.map(() => 'completed'));
+      expect(markers.map((marker) => provider.startsOf(marker).length)).toEqual(markers.map(() => 1));
+      const ends = (await readAudit(room.pool, taskIds)).filter((line) => line.statusBefore !== line.status);
+      expect(ends.filter(({ status }) => status !== 'pending')).toHaveLength(markers.length);
+      for (const id of taskIds) {
+        const url = (await callers.read(id))?.result?.images[0]?.url[0] ?? '';
+        expect((await fetch(url)).headers.get('content-type')).toBe('image/png');
+      }
+    };
+
+    it.each([
+      ['claims', 'NEW.attempt > OLD.attempt'],
+      ['starts', 'NEW.provider_starts > OLD.provider_starts'],
+      ['completions', `NEW.status = 'completed'`],
+    ])(
+      'its session killed in the middle of %s: all of them are done again, and nothing is bought twice',
+      async (_, when) => {
+        await onWrite(
+          when,
+          `IF nextval('test_crashes') = 3 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;`,
+        );
+        await submitAll();
+        release();
+        await judge();
+      },
     );
-    const { taskId = '' } = await callers.submit(marker);
-    expect(await callers.ended([taskId])).toEqual(['completed']);
-    await room.pool.query('DROP FUNCTION test_crash CASCADE');
-    expect(provider.startsOf(marker)).toHaveLength(1);
+
+    it('one of them refused: the others end, and it does when it may', async () => {
+      await openConnections();
+      const refused = `NEW.status = 'completed' AND NEW.prompt = '${markers[3]}' AND nextval('test_crashes') <= 4`;
+      await onWrite(refused, `RAISE EXCEPTION 'refused';`);
+      await submitAll();
+      await untilStarted();
+      release();
+      const others = taskIds.filter((_id, index) => index !== 3);
+      expect(await callers.ended(others)).toEqual(others.map(() => 'completed'));
+      await judge();
+    });
+
+    it.each(['reset', 'mute'] as const)(
+      '%s when they are to be completed: each is, and none is bought again',
+      async (fault) => {
+        await openConnections();
+        await submitAll();
+        await untilStarted();
+        room.worker.link('postgres').fault = fault;
+        release();
+        const unanswered = (): boolean => {
+          const lines = room.worker.running.logs().filter((line) => line['event'] === 'task.not_completed');
+          return taskIds.every((id) => lines.some((line) => line['taskId'] === id));
+        };
+        expect(await waitUntil(unanswered, { timeoutMs: 30_000 })).toBe(true);
+        room.worker.link('postgres').fault = 'pass';
+        await judge();
+      },
+    );
+
+    it('the worker killed while they are completed: the next one finds what was written, and buys nothing again', async () => {
+      await openConnections();
+      await submitAll();
+      await untilStarted();
+      room.worker.link('postgres').fault = 'mute';
+      release();
+      expect(await callers.ended(taskIds, 20_000)).toEqual(markers.map(() => 'completed'));
+      await room.worker.kill();
+      room.worker.link('postgres').fault = 'pass';
+      await room.worker.start();
+      await judge();
+    });
   });
 
   it('out of a worker’s reach for longer than its lease: the task ends once, and is not bought again', async () => {

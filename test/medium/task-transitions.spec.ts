@@ -210,6 +210,74 @@ describe('the transitions of a task', () => {
     expect(await room.transitions.claim(overdue, 'worker', LEASE_MS)).toBeUndefined();
   });
 
+  describe('of many tasks at one moment', () => {
+    const free = { outcome: 'succeeded', charged: 'no' } as const;
+    const broken = { images: [image], usage: { input_tokens: 'many' } as never, warnings: [] };
+
+    it('are one statement each, and every row keeps its own fence', async () => {
+      const ids = await Promise.all(Array.from({ length: 12 }, async () => accepted()));
+      const all = await Promise.all(ids.map(async (id) => claimed(id)));
+      expect(await writers(room, ids)).toBe(1);
+      const lost = all.slice(0, 3);
+      await room.sql('UPDATE tasks SET attempt = attempt + 1 WHERE id = ANY($1)', [lost.map(({ id }) => id)]);
+      const starts = await Promise.all(all.map((lease) => room.transitions.startProvider(lease, PAID, 3)));
+      const steps = await Promise.all(all.map((lease) => room.transitions.progress(lease, 50, 'running')));
+      const ends = await Promise.all(all.map((lease) => room.transitions.complete(lease, result, free)));
+      for (const answers of [starts, steps, ends]) expect(answers).toEqual(all.map((lease) => !lost.includes(lease)));
+      // The completions', and the test's own.
+      expect(await writers(room, ids)).toBe(2);
+      const { rows } = await room.sql(
+        'SELECT id, status, provider_starts, progress, calls FROM tasks WHERE id = ANY($1) ORDER BY id',
+        [ids],
+      );
+      const untouched = { status: 'pending', provider_starts: 0, progress: 0, calls: [] };
+      const ended = { status: 'completed', provider_starts: 1, progress: 100, calls: [{ n: 1, ...PAID, ...free }] };
+      for (const row of rows as { id: string }[]) {
+        expect(row).toMatchObject(lost.some(({ id }) => id === row.id) ? untouched : ended);
+      }
+    });
+
+    it('leave a task that is wanted twice to one of them', async () => {
+      const [one, other] = [await accepted(), await accepted()];
+      const claims = await Promise.all([one, other, one].map((id) => room.transitions.claim(id, 'worker', LEASE_MS)));
+      expect(claims.map((claim) => claim?.task.id)).toEqual([one, other, undefined]);
+    });
+
+    it('tell two attempts at one task apart', async () => {
+      const first = await claimed();
+      await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [first.id]);
+      const second = await claimed(first.id);
+      const ends = [first, second, first].map((lease) => room.transitions.complete(lease, result));
+      expect(await Promise.all(ends)).toEqual([false, true, false]);
+    });
+
+    it('fail alone: what Postgres refuses keeps no other task from ending', async () => {
+      const all = await Promise.all(Array.from({ length: 5 }, async () => claimed()));
+      const ends = all.map((lease, index) => room.transitions.complete(lease, index === 2 ? broken : result));
+      const outcomes = await Promise.allSettled(ends);
+      expect(outcomes.map(({ status }) => status)).toEqual(all.map((_, n) => (n === 2 ? 'rejected' : 'fulfilled')));
+      const statuses = await Promise.all(all.map(async ({ id }) => (await room.store.find(TEST_ACCOUNT, id))?.status));
+      expect(statuses).toEqual(all.map((_, index) => (index === 2 ? 'pending' : 'completed')));
+      expect(await room.transitions.complete(all[2] as (typeof all)[0], result)).toBe(true);
+    });
+
+    it('wait for no lock of another: what is locked is refused or done when it may be', async () => {
+      const [stuck, other, third] = await Promise.all([claimed(), claimed(), claimed()]);
+      const locker = await room.database.pool.connect();
+      await locker.query('BEGIN');
+      await locker.query('SELECT 1 FROM tasks WHERE id = $1 FOR UPDATE', [stuck.id]);
+      const held = room.transitions.complete(stuck, result);
+      // Sent while the first one waits.
+      await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+      const ends = await Promise.all([other, third].map((lease) => room.transitions.complete(lease, result)));
+      expect(ends).toEqual([true, true]);
+      await locker.query('COMMIT');
+      locker.release();
+      // On a busy machine it has not got the lock in time.
+      expect(await held.catch(() => room.transitions.complete(stuck, result))).toBe(true);
+    });
+  });
+
   it('changes in place while it runs: no index covers what an update touches', async () => {
     const lease = await claimed();
     await room.sql('SELECT pg_stat_force_next_flush()');
@@ -220,6 +288,14 @@ describe('the transitions of a task', () => {
     expect((after.hot - before.hot) / (after.all - before.all)).toBeGreaterThan(0.9);
   });
 });
+
+/** How many transactions wrote the rows as they are. */
+async function writers(room: TaskRoom, ids: readonly string[]): Promise<number> {
+  const { rows } = await room.sql('SELECT count(DISTINCT xmin::text)::int AS writers FROM tasks WHERE id = ANY($1)', [
+    ids,
+  ]);
+  return (rows[0] as { writers: number }).writers;
+}
 
 /** From one connection, because each reports its own updates when asked to. */
 async function hotUpdates(room: TaskRoom): Promise<{ hot: number; all: number }> {
