@@ -85,7 +85,7 @@ async function settledCounts(pool, redis) {
   const { rows } = await pool.query(`
     SELECT d.xact_commit + d.xact_rollback AS transactions, w.wal_bytes AS "walBytes"
     FROM pg_stat_database d, pg_stat_wal w WHERE d.datname = current_database()`);
-  const info = await redis.info();
+  const info = await redis.info('everything');
   const field = (name) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)[1]);
   return {
     seconds: performance.now() / 1_000,
@@ -93,17 +93,19 @@ async function settledCounts(pool, redis) {
     redisReads: field('total_reads_processed'),
     redisCommands: field('total_commands_processed'),
     redisBytesIn: field('total_net_input_bytes'),
+    // For the results' file: which commands they are.
+    ...Object.fromEntries([...info.matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)].map(([, name, calls]) => [name, +calls])),
   };
 }
 
 function differences(before, after) {
-  return Object.fromEntries(Object.keys(after).map((name) => [name, after[name] - before[name]]));
+  return Object.fromEntries(Object.keys(after).map((name) => [name, after[name] - (before[name] ?? 0)]));
 }
 
 function perCallOf(busy, idle, calls) {
   const own = Object.keys(busy).map((name) => [
     name,
-    (busy[name] - (idle[name] / idle.seconds) * busy.seconds) / calls,
+    (busy[name] - ((idle[name] ?? 0) / idle.seconds) * busy.seconds) / calls,
   ]);
   return Object.fromEntries(own);
 }

@@ -109,12 +109,8 @@ export class TaskSlots {
 
   /** The task has ended, or never came to be. Never fails: a command that is lost is made up for by the rows. */
   free({ accountId, apiKeyId, id }: Pick<SlotTaker, 'accountId' | 'apiKeyId' | 'id'>): void {
-    this.redis
-      .pipeline()
-      .zrem(this.keyOf(accountId), `${apiKeyId} ${id}`)
-      .zrem(this.keyOf(apiKeyId), id)
-      .exec()
-      .catch(() => undefined);
+    this.redis.zrem(this.keyOf(accountId), `${apiKeyId} ${id}`).catch(() => undefined);
+    this.redis.zrem(this.keyOf(apiKeyId), id).catch(() => undefined);
   }
 
   /** Looks accounts up that were not for a while, and answers with how many. Throws like `with`. */
