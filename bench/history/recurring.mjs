@@ -339,7 +339,7 @@ function repairsOf({ sweep, lost, database, line, deliveries, accountId }, { nea
     ['tasks/LostCallers.markAll', () => lost.markAll()],
     ['tasks/TaskObjects.known', () => objects.known([`results/${near.id}-1.png`])],
     ['tasks/TaskObjects.page', () => objects.page(near.id, 1_000)],
-    ['webhooks/DeliveryLine.headsOfTask', () => line.headsOfTask(near.id)],
+    ['webhooks/DeliveryLine.headsOfTasks', () => line.headsOfTasks([near.id])],
     ['webhooks/DeliveryLine.headsOfAccount', () => line.headsOfAccount(accountId)],
     [
       'webhooks/DeliveryTransitions: claim and finish',

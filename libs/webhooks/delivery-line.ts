@@ -16,9 +16,9 @@ export class DeliveryLine {
     private readonly config: WebhooksConfig,
   ) {}
 
-  /** What may be attempted now of the account of a task; nothing when nobody is told of the task. */
-  async headsOfTask(taskId: string): Promise<WebhookEntry[]> {
-    return await headsOfLines(this.prisma, { taskId }, this.config.concurrencyPerAccount);
+  /** What may be attempted now of the accounts of tasks; nothing when nobody is told of these tasks. */
+  async headsOfTasks(taskIds: readonly string[]): Promise<WebhookEntry[]> {
+    return await headsOfLines(this.prisma, { taskIds }, this.config.concurrencyPerAccount);
   }
 
   /** What may be attempted now of an account. */

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { batched } from '#database/batched.js';
 import { WebhookQueue, type WebhookEntry } from '#queue/webhook-queue.js';
 import { Logger } from '#telemetry/logger.js';
 import { DeliveryLine } from './delivery-line.js';
@@ -6,6 +7,11 @@ import { DeliveryLine } from './delivery-line.js';
 /** Rings for deliveries. Nothing depends on being heard: the row says what is due, and the sweep asks it. */
 @Injectable()
 export class SendDeliveries {
+  private readonly lookAt = batched(async (taskIds: readonly string[]) => {
+    await this.enqueueHeads(this.line.headsOfTasks(taskIds));
+    return taskIds;
+  });
+
   constructor(
     private readonly line: DeliveryLine,
     private readonly queue: WebhookQueue,
@@ -14,7 +20,7 @@ export class SendDeliveries {
 
   /** The task has ended: what is to be told of it is told as soon as its account has a place free. Never fails. */
   announce(taskId: string): void {
-    this.enqueueHeads(this.line.headsOfTask(taskId)).catch((error: unknown) => {
+    this.lookAt(taskId).catch((error: unknown) => {
       this.logger.debug('webhook.not_enqueued', { taskId, error });
     });
   }

@@ -79,7 +79,7 @@ describe('running one task', () => {
   it('enqueues the webhooks of its task', async () => {
     const id = await accepted({ asynchronous: true, callbackUrl: 'https://hooks.example/' });
     await worker().run(id);
-    const [delivery] = await room.deliveryLine.headsOfTask(id);
+    const [delivery] = await room.deliveryLine.headsOfTasks([id]);
     const job = `${room.prefix}:webhooks:${delivery?.deliveryId}-0`;
     expect(await waitUntil(async () => (await room.redis.exists(job)) === 1, { timeoutMs: 10_000 })).toBe(true);
   });
