@@ -12,6 +12,9 @@ export interface CallStart {
   readonly free: boolean;
 }
 
+/** The call that the first claim of a plain task begins, by the task's model. */
+export type FirstCalls = Readonly<Record<string, CallStart>>;
+
 /** How a call ended, as far as anybody knows. */
 export interface CallEnd {
   /** `not_called`: it was written down, but never made. `unknown`: it was cut short, or its worker died. */
@@ -35,6 +38,9 @@ export interface ProviderCall extends CallStart, Partial<CallEnd> {
 export function mayBeCharged({ free, endedAt, charged }: ProviderCall): boolean {
   return !free && (endedAt === undefined || charged === 'maybe');
 }
+
+/** The end of a call that was written down, but never made. */
+export const NOT_CALLED: CallEnd = { outcome: 'not_called', charged: 'no' };
 
 /** The end of a call that nobody saw. */
 export function unknownEnd(free: boolean): CallEnd {

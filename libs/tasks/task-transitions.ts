@@ -3,7 +3,7 @@ import type { ImageUsage } from '#contract/image-usage.js';
 import { batched } from '#database/batched.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { QueueEntry } from '#queue/image-queue.js';
-import type { CallEnd, CallStart, ProviderCall } from './provider-call.js';
+import type { CallEnd, CallStart, FirstCalls, ProviderCall } from './provider-call.js';
 import { toOutcome, toTask, type ClaimedRow } from './task-columns.js';
 import {
   claimTasks,
@@ -16,6 +16,7 @@ import {
   type Claim,
   type End,
   type Progress,
+  type Release,
   type Start,
 } from './task.sql.js';
 import type { Lease, Task, TaskError, TaskImage, TaskInput, TaskOutcome } from './task.js';
@@ -37,6 +38,8 @@ export interface ClaimedTask {
   readonly providerCallOpen: boolean;
   /** The call that began last, open or not. */
   readonly lastCall: ProviderCall | undefined;
+  /** The call that this claim has begun, which is none of those above. */
+  readonly begun: ProviderCall | undefined;
   /** Milliseconds since the provider named its job, by the database's clock; 0 when it named none. */
   readonly waitedMs: number;
   /** Its end is told by webhooks, if there is anyone to tell. */
@@ -98,9 +101,18 @@ export class TaskTransitions {
 
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Takes the task, or answers undefined: it is done, held by another, past its deadline, or not due yet. */
-  async claim(id: string, owner: string, leaseMs: number): Promise<ClaimedTask | undefined> {
-    const row = await this.claims({ id, owner, leaseMs });
+  /**
+   * Takes the task, or answers undefined: it is done, held by another, past its deadline, or not due yet. The first claim
+   * of a task that asks for nothing special begins the call that is given for its model. Such calls must be free: a claim is not
+   * durable, and when its answer is lost, so is that the call was not made.
+   */
+  async claim(
+    id: string,
+    owner: string,
+    leaseMs: number,
+    firstCalls: FirstCalls = {},
+  ): Promise<ClaimedTask | undefined> {
+    const row = await this.claims({ id, owner, leaseMs, firstCalls });
     return row && toClaimed(row);
   }
 
@@ -154,11 +166,15 @@ export class TaskTransitions {
 
   /**
    * Gives the task back for a later attempt (or at once, on shutdown), with the end of the call that was made, if any;
-   * a call that may have been charged stays open. `wait`: nobody could take it, so this was no try. Answers with the
-   * place in the queue to take, if still held.
+   * a call that may have been charged stays open. Answers with the place in the queue to take, if still held.
    */
-  async giveBack(lease: Lease, delayMs: number, end?: CallEnd, wait = false): Promise<QueueEntry | undefined> {
-    return placeOf(lease, delayMs, await releaseTask(this.prisma.pool, lease, delayMs, { call: end, wait }));
+  async giveBack(
+    lease: Lease,
+    delayMs: number,
+    end?: CallEnd,
+    how: Pick<Release, 'wait' | 'unmade'> = {},
+  ): Promise<QueueEntry | undefined> {
+    return placeOf(lease, delayMs, await releaseTask(this.prisma.pool, lease, delayMs, { call: end, ...how }));
   }
 
   /**
@@ -192,6 +208,7 @@ function nameOf({ id, attempt }: Lease): string {
 }
 
 function toClaimed(row: ClaimedRow): ClaimedTask {
+  const begun = row.attempt === 1 && row.provider_call_open ? (row.last_call ?? undefined) : undefined;
   return {
     task: toTask(row),
     prompt: row.prompt,
@@ -200,10 +217,11 @@ function toClaimed(row: ClaimedRow): ClaimedTask {
     attempt: row.attempt,
     tries: row.attempt - row.waits,
     losses: row.losses,
-    providerStarts: row.provider_starts,
+    providerStarts: begun === undefined ? row.provider_starts : 0,
     providerJobId: row.provider_job_id,
-    providerCallOpen: row.provider_call_open,
-    lastCall: row.last_call ?? undefined,
+    providerCallOpen: begun === undefined && row.provider_call_open,
+    lastCall: begun === undefined ? (row.last_call ?? undefined) : undefined,
+    begun,
     waitedMs: row.waited_ms ?? 0,
     asynchronous: row.asynchronous,
     traceParent: row.trace_parent ?? undefined,

@@ -1,6 +1,6 @@
 import type { ImageUsage } from '#contract/image-usage.js';
 import type { Queryable } from '#database/queryable.js';
-import type { CallEnd, CallStart } from './provider-call.js';
+import type { CallEnd, CallStart, FirstCalls } from './provider-call.js';
 import {
   SUMMARY_COLUMNS,
   TASK_COLUMNS,
@@ -200,10 +200,16 @@ export async function takeUndelivered(
   return rows[0]?.id ?? undefined;
 }
 
+/** Whether a claim begins the call that is given for the task's model: the first claim of a task that asks for nothing special. */
+const BEGINS = `($2::jsonb ? model AND attempt = 0 AND inputs = '[]' AND NOT options ?| '{n,strict,onlyProvider}')`;
+
 const CLAIM = {
   name: 'task_claim',
   text: `UPDATE tasks SET attempt = attempt + 1, losses = losses + (lease_until IS NOT NULL)::int, phase = 'running', lease_owner = owner,
-      lease_until = now() + lease_ms * interval '1 millisecond', next_try_at = NULL, started_at = COALESCE(started_at, now())
+      lease_until = now() + lease_ms * interval '1 millisecond', next_try_at = NULL, started_at = COALESCE(started_at, now()),
+      provider_starts = provider_starts + ${BEGINS}::int, provider_call_open = provider_call_open OR ${BEGINS},
+      provider = CASE WHEN ${BEGINS} THEN $2->model->>'provider' ELSE provider END,
+      calls = CASE WHEN ${BEGINS} THEN jsonb_build_array(jsonb_build_object('n', 1, 'startedAt', now()) || ($2->model)) ELSE calls END
     FROM ${ofBatch('owner text, lease_ms float8')}
     WHERE id = task AND status = 'pending' AND deadline_at > now()
       AND (lease_until IS NULL OR lease_until < now()) AND (next_try_at IS NULL OR next_try_at <= now() + interval '1 second')
@@ -218,12 +224,15 @@ export interface Claim {
   readonly id: string;
   readonly owner: string;
   readonly leaseMs: number;
+  /** The same in all claims of a process at one moment, or nearly so. */
+  readonly firstCalls: FirstCalls;
 }
 
 /** Takes the tasks under leases; no row of one that is done, held by another, past its deadline, or not due yet. */
 export async function claimTasks(database: Queryable, claims: readonly Claim[]): Promise<ClaimedRow[]> {
+  const firstCalls = JSON.stringify(claims[0]?.firstCalls ?? {});
   const items = claims.map(({ id, owner, leaseMs }) => ({ task: id, owner, lease_ms: leaseMs }));
-  return (await database.query<ClaimedRow>({ ...CLAIM, values: [batch(items)] })).rows;
+  return (await database.query<ClaimedRow>({ ...CLAIM, values: [batch(items), firstCalls] })).rows;
 }
 
 const RENEW = {
@@ -341,24 +350,35 @@ export async function endTasks(database: Queryable, ends: readonly End[]): Promi
 const LET_GO = {
   name: 'task_let_go',
   text: `UPDATE tasks SET lease_until = NULL, lease_owner = NULL, epoch = epoch + 1, next_try_at = now() + $3 * interval '1 millisecond',
-      waits = waits + $5::int, calls = ${callsEnded('$4')}, phase = CASE WHEN $6::boolean THEN phase ELSE 'queued' END,
-      provider_call_open = provider_call_open AND ($6 OR COALESCE($4::jsonb->>'charged', 'maybe') <> 'no'),
+      waits = waits + $5::int, phase = CASE WHEN $6::boolean THEN phase ELSE 'queued' END,
+      calls = CASE WHEN $7::boolean THEN calls - (-1) ELSE ${callsEnded('$4')} END, provider_starts = provider_starts - $7::int,
+      provider = CASE WHEN NOT $7 THEN provider END,
+      provider_call_open = provider_call_open AND NOT $7 AND ($6 OR COALESCE($4::jsonb->>'charged', 'maybe') <> 'no'),
       provider_job_id = CASE WHEN $6 OR $4::jsonb IS NULL THEN provider_job_id END,
-      started_at = CASE WHEN $6 OR provider_starts > 0 THEN started_at END
+      started_at = CASE WHEN $6 OR provider_starts > $7::int THEN started_at END
     WHERE ${HELD} RETURNING epoch`,
 };
 
-/**
- * Nobody holds the task until its next try, under a new epoch, which comes back. `parked`: its provider works on, so it
- * keeps its phase, its call and its start; `wait`: this was no try.
- */
+/** How a task is let go. */
+export interface Release {
+  /** The end of the last call, if that was made and is open. */
+  readonly call?: CallEnd | undefined;
+  /** This was no try: nobody could take it. */
+  readonly wait?: boolean | undefined;
+  /** Its provider works on, so it keeps its phase, its call and its start. */
+  readonly parked?: boolean;
+  /** The call that its claim began was not made, and is taken back. */
+  readonly unmade?: boolean;
+}
+
+/** Nobody holds the task until its next try, under a new epoch, which comes back. */
 export async function releaseTask(
   database: Queryable,
   { id, attempt }: Lease,
   delayMs: number,
-  { call, wait = false, parked = false }: { call?: CallEnd | undefined; wait?: boolean; parked?: boolean },
+  { call, wait = false, parked = false, unmade = false }: Release,
 ): Promise<number | undefined> {
-  const values = [id, attempt, delayMs, json(call), wait || parked ? 1 : 0, parked];
+  const values = [id, attempt, delayMs, json(call), wait || parked ? 1 : 0, parked, unmade];
   return (await database.query<{ epoch: number }>({ ...LET_GO, values })).rows[0]?.epoch;
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
+import type { Catalogue } from '#catalogue/catalogue.js';
 import { parseCatalogue } from '#catalogue/parse-catalogue.js';
 import type { ImageProvider, ProviderCallContext } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
@@ -205,6 +206,109 @@ describe('ordering a picture', () => {
       expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued' });
       expect(await countsOf(id)).toEqual({ attempt: 1, waits: 1, losses: 0, starts: 0 });
       expect(await room.redis.hget(`${room.prefix}:images:${id}-1`, 'delay')).toBe('4000');
+    });
+
+    describe('of a free provider that alone makes the model, whose call begins with the claim', () => {
+      const FREE = `providers:
+  local: { type: comfyui, base_url: http://127.0.0.1:1/ }
+models:
+  gpt-image-2: { kind: image, routes: [{ provider: local, model: theirs }] }
+`;
+      const called = { n: 1, provider: 'local', key: '', model: 'theirs', free: true };
+      const writesOf = async (id: string): Promise<number> =>
+        (
+          (await room.sql('SELECT count(*)::int AS count FROM row_writes WHERE id = $1', [id])).rows[0] as {
+            count: number;
+          }
+        ).count;
+      beforeAll(async () => {
+        await room.sql('CREATE TABLE row_writes (id text)');
+        await room.sql(`CREATE FUNCTION note_write() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          INSERT INTO row_writes VALUES (NEW.id); RETURN NEW; END $$`);
+        // Not when a lease is renewed, or a thumbnail noted.
+        await room.sql(`CREATE TRIGGER note_write BEFORE UPDATE ON tasks FOR EACH ROW
+          WHEN ((OLD.attempt, OLD.calls, OLD.status) IS DISTINCT FROM (NEW.attempt, NEW.calls, NEW.status))
+          EXECUTE FUNCTION note_write()`);
+      });
+      afterAll(() => room.sql('DROP FUNCTION note_write CASCADE'));
+
+      it('writes the row twice', async () => {
+        const id = await accepted();
+        const seen: ProviderCallContext[] = [];
+        const local: Generate = async (context) => {
+          seen.push(context);
+          expect(await callsOf(id)).toMatchObject([called]);
+          expect(await read(id)).toMatchObject({ openProvider: 'local' });
+          return imageOf(png);
+        };
+        await worker({ local }, FREE).run(id);
+        expect(await read(id)).toMatchObject({ status: 'completed', openProvider: null });
+        expect(seen.map(({ startNumber }) => startNumber)).toEqual([1]);
+        expect(await callsOf(id)).toMatchObject([{ ...called, outcome: 'succeeded', charged: 'no' }]);
+        expect(await countsOf(id)).toEqual({ attempt: 1, waits: 0, losses: 0, starts: 1 });
+        expect(await writesOf(id)).toBe(2);
+      });
+
+      it('takes the call back where the provider is not free', async () => {
+        const id = await accepted();
+        const { limiter } = gateOf({ local: { reason: 'busy', retryAfterMs: 4_000 } });
+        await worker({}, FREE, limiter).run(id);
+        expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued', openProvider: null });
+        expect(await room.store.history(TEST_ACCOUNT, id)).toMatchObject({ calls: [], startedAt: null });
+        expect(await countsOf(id)).toEqual({ attempt: 1, waits: 1, losses: 0, starts: 0 });
+        expect((await room.sql('SELECT provider FROM tasks WHERE id = $1', [id])).rows).toEqual([{ provider: null }]);
+        await due(id);
+        await worker({ local: image }, FREE).run(id);
+        expect(await read(id)).toMatchObject({ status: 'completed' });
+        expect(await callsOf(id)).toMatchObject([{ ...called, outcome: 'succeeded' }]);
+      });
+
+      it('is asked again when the worker that claimed it was lost', async () => {
+        const id = await accepted();
+        await room.transitions.claim(id, 'lost', 1_000, { 'gpt-image-2': { ...called, provider: 'gone' } });
+        await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
+        await worker({ local: image }, FREE).run(id);
+        expect(await read(id)).toMatchObject({ status: 'completed' });
+        expect(await callsOf(id)).toMatchObject([
+          { n: 1, provider: 'gone', outcome: 'unknown', charged: 'no' },
+          { n: 2, provider: 'local', outcome: 'succeeded' },
+        ]);
+      });
+
+      it('says that the call was not made when the catalogue names another by now', async () => {
+        const id = await accepted();
+        const [before, now] = [FREE.replace('theirs', 'ours'), FREE].map((text) =>
+          parseCatalogue(text, 'models.yaml', {}),
+        );
+        let looks = Infinity;
+        const source = {
+          get current() {
+            return (looks++ === 0 ? before : now) as Catalogue;
+          },
+        };
+        const registry = new ProviderRegistry(source, () => vendor(image, 'local'));
+        const { run } = imageWorker(room, { store, registry });
+        // The claim looks first.
+        looks = 0;
+        await run(id);
+        expect(await read(id)).toMatchObject({ status: 'completed' });
+        expect(await callsOf(id)).toMatchObject([
+          { ...called, model: 'ours', outcome: 'not_called', charged: 'no' },
+          { ...called, n: 2, outcome: 'succeeded' },
+        ]);
+      });
+
+      it.each([
+        ['asks for several images', { options: { ...command().options, n: 2 } }],
+        ['is strict', { options: { ...command().options, strict: true } }],
+        ['has inputs', { inputs: [{ kind: 'url', url: 'http://127.0.0.1:1/a.png', param: 'image' }] }],
+      ] as const)('begins none for a task that %s', async (_what, changes) => {
+        const claim = await room.transitions.claim(await accepted(changes), 'worker', 60_000, {
+          'gpt-image-2': called,
+        });
+        expect(claim).toMatchObject({ providerStarts: 0, providerCallOpen: false });
+        expect(claim?.begun).toBeUndefined();
+      });
     });
 
     it('tells what a failure says of the provider', async () => {

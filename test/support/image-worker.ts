@@ -76,7 +76,7 @@ export function imageWorker(
   );
   const meter = new TaskMeter(metrics, report);
   const [starts, progress] = [
-    new ProviderStarts(transitions, meter, config, logger),
+    new ProviderStarts(transitions, meter, config, registry, logger),
     new TaskProgress(transitions, events, logger),
   ];
   const ends = new TaskEnds(slots, events, deliveries, metrics);
@@ -85,7 +85,7 @@ export function imageWorker(
   const inputs = new LoadInputs(store, new PublicFetcher(egress));
   const images = new StoreImages(store, new FinishAsOrdered(workerConfig), progress);
   const run = new RunImageTask(
-    new ClaimTask(leases, events, meter, config, logger),
+    new ClaimTask(leases, events, meter, starts, logger),
     new OrderImage(starts, registry, calls, inputs, images),
     new DeliverImage(images, new CompleteTask(transitions, ends, meter, logger)),
     new SettleAttempt(transitions, new RequeueTask(queue, events), ends, config, logger),

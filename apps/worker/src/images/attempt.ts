@@ -1,7 +1,7 @@
 import type { Catalogue } from '#catalogue/catalogue.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { ProviderError } from '#providers/provider-error.js';
-import { unknownEnd, type CallEnd } from '#tasks/provider-call.js';
+import { NOT_CALLED, unknownEnd, type CallEnd, type ProviderCall } from '#tasks/provider-call.js';
 import type { ClaimedTask } from '#tasks/task-transitions.js';
 import { StartNotCounted } from './failure-verdict.js';
 import { type OpenSpan } from '#telemetry/spans.js';
@@ -22,6 +22,8 @@ export class Attempt {
   starts: number;
   /** The call that began last. */
   call: AttemptedCall | undefined;
+  /** The call that the claim has begun, until it is made or another one in its place. */
+  begun: ProviderCall | undefined;
 
   constructor(
     readonly claimed: ClaimedTask,
@@ -29,6 +31,7 @@ export class Attempt {
     readonly span: OpenSpan,
   ) {
     this.starts = claimed.providerStarts;
+    this.begun = claimed.begun;
   }
 
   /** The call that an earlier attempt left open. A provider that is no longer known is trusted with nothing. */
@@ -48,14 +51,14 @@ export class Attempt {
 
   /** How the last call is to be written down when the attempt ends with this error; undefined without one. */
   endWith(error: unknown): CallEnd | undefined {
-    if (this.call === undefined) return undefined;
+    if (this.call === undefined) return this.begun && NOT_CALLED;
     return this.call.end ?? endOf(this.call.provider.free, error, this.lease.signal.aborted);
   }
 }
 
 /** How a call ended that ended with this error. What is free is never charged. */
 export function endOf(free: boolean, error: unknown, aborted: boolean): CallEnd {
-  if (error instanceof StartNotCounted) return { outcome: 'not_called', charged: 'no' };
+  if (error instanceof StartNotCounted) return NOT_CALLED;
   if (aborted || !(error instanceof ProviderError)) return unknownEnd(free);
   return { outcome: 'failed', code: error.code, charged: free ? 'no' : error.charged };
 }

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { TaskEvents } from '#tasks/task-events.js';
-import { TasksConfig } from '#tasks/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { Attempt, identity } from './attempt.js';
 import { attemptSpan } from './attempt-span.js';
-import { givenUp } from './failure-verdict.js';
 import { Leases } from './leases.js';
+import { ProviderStarts } from './provider-starts.js';
 import { TaskMeter } from './task-meter.js';
 
 /** Begins the attempts of this worker. */
@@ -18,7 +17,7 @@ export class ClaimTask {
     private readonly leases: Leases,
     private readonly events: TaskEvents,
     private readonly meter: TaskMeter,
-    private readonly config: TasksConfig,
+    private readonly starts: ProviderStarts,
     private readonly logger: Logger,
   ) {}
 
@@ -27,7 +26,7 @@ export class ClaimTask {
    * Throws when the database does not answer.
    */
   async claim(taskId: string, queuedAt?: number): Promise<Attempt | undefined> {
-    const claimed = await this.leases.claim(taskId, this.owner);
+    const claimed = await this.leases.claim(taskId, this.owner, this.starts.firstCalls());
     if (claimed === undefined) {
       this.logger.debug('task.not_claimed', { taskId });
       return undefined;
@@ -38,10 +37,5 @@ export class ClaimTask {
     this.logger.info('task.claimed', { ...identity(claimed), attempt: claimed.attempt });
     const lease = { id: claimed.task.id, attempt: claimed.attempt };
     return new Attempt(claimed, this.leases.keep(lease, claimed.remainingMs), span);
-  }
-
-  /** Throws AppError `interrupted` when as many workers died with the task as it may have starts. */
-  refuseRepeatedLosses({ claimed }: Attempt): void {
-    if (claimed.losses >= this.config.maxProviderStarts) throw givenUp();
   }
 }

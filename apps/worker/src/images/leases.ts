@@ -1,4 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import type { FirstCalls } from '#tasks/provider-call.js';
 import { TaskEventListener } from '#tasks/task-events.js';
 import { TaskTransitions, type ClaimedTask } from '#tasks/task-transitions.js';
 import type { Lease } from '#tasks/task.js';
@@ -67,9 +68,9 @@ export class Leases implements OnModuleInit {
     return this.stop.signal;
   }
 
-  /** Takes a task, or answers undefined when it is not to be had. Throws when the database does not answer. */
-  async claim(taskId: string, owner: string): Promise<ClaimedTask | undefined> {
-    return this.transitions.claim(taskId, owner, this.leaseMs);
+  /** Takes a task, or answers undefined when it is not to be had; calls begin as TaskTransitions says. Throws when the database does not answer. */
+  async claim(taskId: string, owner: string, firstCalls: FirstCalls): Promise<ClaimedTask | undefined> {
+    return this.transitions.claim(taskId, owner, this.leaseMs, firstCalls);
   }
 
   /** Begins to renew a lease that was just claimed. `remainingMs` is the time to the task's deadline. */

@@ -35,6 +35,7 @@ export class OrderImage {
    * next at once. Throws what `verdictOn` judges.
    */
   async run(attempt: Attempt): Promise<OrderedImages | ProviderPending> {
+    this.starts.refuseRepeatedLosses(attempt);
     const { catalogue } = this.providers;
     const passed = new PassedOver();
     const resumed = toResume(attempt, catalogue);

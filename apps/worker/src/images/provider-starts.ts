@@ -1,14 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import type { Catalogue } from '#catalogue/catalogue.js';
 import type { ProviderError } from '#providers/provider-error.js';
 import type { Candidate } from '#routing/route-plan.js';
-import { unknownEnd } from '#tasks/provider-call.js';
+import { NOT_CALLED, unknownEnd, type CallStart, type FirstCalls } from '#tasks/provider-call.js';
 import { TaskTransitions } from '#tasks/task-transitions.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { identity, type Attempt } from './attempt.js';
 import { givenUp, StartNotCounted } from './failure-verdict.js';
 import { LeaseLost, type LeasedTask } from './leases.js';
+import { ProviderRegistry } from './provider-registry.js';
 import { TaskMeter } from './task-meter.js';
 
 /** How long what a provider has done waits for the database between two tries. */
@@ -17,26 +19,46 @@ const RETRY_MS = 500;
 /** Writes down the calls to providers: before they are made, and what is learned of them. Throws LeaseLost when the task is no longer ours. */
 @Injectable()
 export class ProviderStarts {
+  private first: { readonly of: Catalogue; readonly calls: FirstCalls } | undefined;
+
   constructor(
     private readonly transitions: TaskTransitions,
     private readonly meter: TaskMeter,
     private readonly config: TasksConfig,
+    private readonly providers: ProviderRegistry,
     private readonly logger: Logger,
   ) {}
+
+  /** Throws AppError `interrupted` when as many workers died with the task as it may have starts. */
+  refuseRepeatedLosses({ claimed }: Attempt): void {
+    if (claimed.losses >= this.config.maxProviderStarts) throw givenUp();
+  }
+
+  /** What a claim may begin: the calls of models that one free provider alone makes. */
+  firstCalls(): FirstCalls {
+    const { catalogue } = this.providers;
+    if (this.first?.of !== catalogue) this.first = { of: catalogue, calls: soleFreeCalls(catalogue) };
+    return this.first.calls;
+  }
 
   /** Whether the cap leaves room for another call. */
   mayStart({ starts }: Attempt): boolean {
     return starts < this.config.maxProviderStarts;
   }
 
-  /** Counts a call before it is made, and says how the one before it ended. */
+  /** Counts a call before it is made, unless the claim has, and says how the one before it ended. */
   async start(attempt: Attempt, { provider, key, model }: Candidate): Promise<void> {
-    const { lease, call: before } = attempt;
+    const { lease, call: before, begun } = attempt;
     lease.signal.throwIfAborted();
     if (!this.mayStart(attempt)) throw givenUp();
     const call = { provider: provider.name, key: key?.name ?? '', model, free: provider.free };
-    const endBefore = before && (before.end ?? unknownEnd(before.provider.free));
+    const endBefore = begun ? NOT_CALLED : before && (before.end ?? unknownEnd(before.provider.free));
+    attempt.begun = undefined;
     attempt.call = { provider, jobId: undefined, end: undefined };
+    if (begun !== undefined && isSame(begun, call)) {
+      attempt.starts += 1;
+      return;
+    }
     const counted = await this.transitions
       .startProvider(lease, call, this.config.maxProviderStarts, endBefore)
       .catch((cause: unknown) => {
@@ -78,4 +100,22 @@ export class ProviderStarts {
       error,
     });
   }
+}
+
+/** By model. Where a paid one makes it, a call must be written down durably; where several may, the task decides. */
+function soleFreeCalls({ models, providers }: Catalogue): FirstCalls {
+  const calls = [...models.values()].flatMap(({ kind, name, ranks }) => {
+    const [route, ...others] = kind === 'image' ? ranks.flat() : [];
+    const provider = route && providers.get(route.provider);
+    if (route === undefined || others.length > 0 || provider?.free !== true || provider.keys.length > 1) return [];
+    const call = { provider: provider.name, key: provider.keys[0]?.name ?? '', model: route.model, free: true };
+    return [[name, call] as const];
+  });
+  return Object.fromEntries(calls);
+}
+
+function isSame(one: CallStart, other: CallStart): boolean {
+  return (
+    one.provider === other.provider && one.key === other.key && one.model === other.model && one.free === other.free
+  );
 }

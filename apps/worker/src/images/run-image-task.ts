@@ -25,7 +25,6 @@ export class RunImageTask {
     if (attempt === undefined) return false;
     let kept: KeptImage | undefined;
     try {
-      this.claims.refuseRepeatedLosses(attempt);
       const order = await this.orders.run(attempt);
       if ('pending' in order) await this.settle.park(attempt, order.pending.checkAfterMs);
       else kept = await this.images.deliver(attempt, order);

@@ -57,7 +57,10 @@ export class SettleAttempt {
         this.logger.warn('task.asked_later', { ...line, error });
         return this.park(attempt, verdict.delayMs);
       case 'give-back': {
-        const entry = await this.transitions.giveBack(lease, verdict.delayMs, end, verdict.wait);
+        const entry = await this.transitions.giveBack(lease, verdict.delayMs, end, {
+          wait: verdict.wait,
+          unmade: attempt.begun !== undefined,
+        });
         if (entry === undefined) break;
         span.set({ outcome: 'given_back', delayMs: verdict.delayMs });
         this.logger.warn('task.given_back', { ...line, durationMs: verdict.delayMs, error });
