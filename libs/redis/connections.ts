@@ -21,17 +21,13 @@ const shared = {
   enableReadyCheck: true,
 } satisfies RedisOptions;
 
-/**
- * For commands on behalf of a waiting caller: each fails within the command timeout once it is sent, none waits for a
- * connection. Commands of one moment, and those that come while others are on their way, are sent together.
- */
+/** For commands on behalf of a waiting caller: fails within the command timeout, never queues up. */
 export function producerConnection(config: RedisConfig, logger: Logger): Redis {
   const redis = connectRedis(config, {
     ...shared,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
     commandTimeout: config.commandTimeoutMs,
-    enableAutoPipelining: true,
   });
   return watched(redis, 'producer', logger);
 }
