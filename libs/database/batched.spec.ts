@@ -71,6 +71,18 @@ describe('batched', () => {
     expect(sizes()).toEqual([3, 1, 1, 1]);
   });
 
+  it('divides a refused statement rather than send as many as it has items', async () => {
+    const { write, at, sizes } = statements();
+    const all = Array.from({ length: 16 }, async (_, n) => write({ n }));
+    (await at(0)).end(refusal('23514'));
+    (await at(1)).end(refusal('23514'));
+    for (const n of [2, 3, 4]) (await at(n)).end();
+    for (const n of [5, 6, 7, 8]) (await at(n)).end(...(n === 5 ? [refusal('23514')] : []));
+    const outcomes = await Promise.allSettled(all);
+    expect(outcomes.flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))).toEqual([0]);
+    expect(sizes()).toEqual([16, 4, 4, 4, 4, 1, 1, 1, 1]);
+  });
+
   it.each([['57P01'], ['08006'], ['40003'], ['ECONNRESET'], [undefined]])(
     'sends nothing again after %s, which does not say whether it was written',
     async (code) => {

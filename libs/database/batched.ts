@@ -3,13 +3,15 @@ import { wasRolledBack } from './database-errors.js';
 
 /** A statement that waits for a lock holds up those behind it for no longer, in ms. */
 const LONGEST_TURN_MS = 100;
+/** Into which a refused statement is divided: as many as it has items would wait for connections. */
+const PARTS = 4;
 
 /**
  * Lets what many want of the database at one moment travel as one statement: whatever comes while one is on its way goes with
  * the next, and what comes alone goes at once (group commit). `send` answers for each item, in their order, and writes either
  * for all of them or for none; it gets `most` of them at a time.
  *
- * Items succeed or fail alone: when Postgres refuses a statement of several, each is sent again by itself. When it does not
+ * Items succeed or fail alone: when Postgres refuses a statement of several, it is sent again in parts. When it does not
  * say what became of a statement, all of its items throw, since each may have been written.
  */
 export function batched<Item extends object | string, Answer>(
@@ -41,8 +43,12 @@ async function sendAll<Item, Answer>(
     return await send(items);
   } catch (error) {
     if (items.length === 1 || !wasRolledBack(error)) throw error;
-    const alone = items.map((item) => sendAll(send, [item]).catch((cause: unknown) => [toError(cause)]));
-    return (await Promise.all(alone)).flat();
+    const size = Math.ceil(items.length / PARTS);
+    const parts = Array.from({ length: Math.ceil(items.length / size) }, (_, part) =>
+      items.slice(part * size, (part + 1) * size),
+    );
+    const answers = parts.map((part) => sendAll(send, part).catch((cause: unknown) => part.map(() => toError(cause))));
+    return (await Promise.all(answers)).flat();
   }
 }
 
