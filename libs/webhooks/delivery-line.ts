@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import { headsOfLines } from './delivery.sql.js';
@@ -18,7 +19,12 @@ export class DeliveryLine {
 
   /** What may be attempted now of the accounts of tasks; nothing when nobody is told of these tasks. */
   async headsOfTasks(taskIds: readonly string[]): Promise<WebhookEntry[]> {
-    return await headsOfLines(this.prisma, { taskIds }, this.config.concurrencyPerAccount);
+    const accounts = await this.prisma.webhookDelivery.findMany({
+      where: { taskId: { in: inList(taskIds) } },
+      select: { accountId: true },
+      distinct: 'accountId',
+    });
+    return (await Promise.all(accounts.map(async ({ accountId }) => this.headsOfAccount(accountId)))).flat();
   }
 
   /** What may be attempted now of an account. */

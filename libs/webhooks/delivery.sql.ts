@@ -9,13 +9,10 @@ const TOLERANCE_MS = 1_000;
 const SLOW_AFTER = 3;
 
 /** Whose deliveries are asked for. */
-export type LineScope = { readonly taskIds: readonly string[] } | { readonly accountId: string } | 'all';
+export type LineScope = { readonly accountId: string } | 'all';
 
 function inScope(scope: LineScope): Prisma.Sql {
-  if (scope === 'all') return Prisma.sql`true`;
-  if ('accountId' in scope) return Prisma.sql`account_id = ${scope.accountId}`;
-  return Prisma.sql`account_id = ANY(ARRAY(
-    SELECT DISTINCT account_id FROM webhook_deliveries WHERE task_id = ANY(${scope.taskIds})))`;
+  return scope === 'all' ? Prisma.sql`true` : Prisma.sql`account_id = ${scope.accountId}`;
 }
 
 /**
