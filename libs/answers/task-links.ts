@@ -5,6 +5,9 @@ import { taskView, type ImageLink, type TaskView } from '#contract/task-view.js'
 import { TaskEstimates } from '#tasks/task-estimates.js';
 import type { TaskImage, TaskSummary } from '#tasks/task.js';
 
+/** A task, and whether retention leaves it alone, where that is known: polls do not read it. */
+type KeptTask = TaskSummary & { readonly isKept?: boolean };
+
 /** What tasks look like from outside, with addresses for their images that are signed anew at every read. */
 @Injectable()
 export class TaskLinks {
@@ -20,7 +23,7 @@ export class TaskLinks {
   }
 
   /** Like `views`, of one task whose place is given, if it has one. */
-  view(task: TaskSummary, place?: QueuePlace): TaskView {
+  view(task: KeptTask, place?: QueuePlace): TaskView {
     const viewed = {
       ...task,
       charged: task.mayBeCharged ? ('unknown' as const) : ('none' as const),
@@ -30,9 +33,9 @@ export class TaskLinks {
   }
 
   /** No address once the image's life is over. */
-  linkTo(task: TaskSummary, image: Pick<TaskImage, 'key'>): ImageLink {
+  linkTo(task: KeptTask, image: Pick<TaskImage, 'key'>): ImageLink {
     const finishedAt = task.finishedAt ?? task.createdAt;
-    const link = this.links.linkFor({ objectKey: image.key, finishedAt });
+    const link = this.links.linkFor({ objectKey: image.key, finishedAt, isKept: task.isKept === true });
     if (link !== undefined) return link;
     return { url: undefined, expiresAt: Math.floor(finishedAt.getTime() / 1000) + RESULT_LIFE_SECONDS };
   }

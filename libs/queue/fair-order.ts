@@ -76,8 +76,8 @@ export interface QueuePlace {
   readonly before: number;
 }
 
-/** A number that stands for any number of jobs. */
-const ANY = -1;
+/** Numbers that stand for any number of jobs, and for a turn that is not taken. */
+const [ANY, UNTAKEN] = [-1, -2];
 
 /**
  * Serves accounts by turns, and within each account its keys. A job in BullMQ's queue is a turn of an account: its
@@ -125,6 +125,11 @@ export class FairOrder {
       [this.prefix, ...values],
     )) as ['taken' | SlotRefusal, ...TurnAnswer];
     return outcome === 'taken' ? offerOf(caller, answer) : outcome;
+  }
+
+  /** How many jobs would be before the caller's next task, those that run now included. Takes no turn. */
+  async before(caller: QueueCaller): Promise<number> {
+    return (await this.take([caller], UNTAKEN))[0]?.before ?? 0;
   }
 
   /** The caller's last turn is not needed after all. */

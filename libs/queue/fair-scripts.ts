@@ -51,7 +51,7 @@ function script(text: string): RedisScript {
 }
 
 /**
- * ARGV from there on: how many jobs may be before one that takes a turn (-1 = any number), then account, weight, key and weight
+ * ARGV from there on: how many jobs may be before one that takes a turn (-1 = any number, -2 = none is taken), then account, weight, key and weight
  * for each job. Leaves `answers`: a priority, the account's turn, the key's, and the jobs before it, for each; priority 0 =
  * there are too many, and nothing has changed for its account.
  * Turns grow without end and priorities do not: when half of them are used up, those of all that wait are lowered.
@@ -96,7 +96,7 @@ const takeTurns = (from: number): string => `
     local before = served_as and call('ZRANK', prioritized, served_as)
       or call('ZCOUNT', prioritized, '-inf', string.format('(%.0f', (priority + 1) * ${SCORE}))
     before = before + ahead()
-    if most >= 0 and before > most then
+    if most ~= -1 and before > most then
       priority = 0
     else
       call('HSET', rounds, account, exact(turn))

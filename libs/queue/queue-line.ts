@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
-import { FairOrder, type QueuePlace } from './fair-order.js';
+import { FairOrder, type QueueCaller, type QueuePlace } from './fair-order.js';
 import type { QueueEntry } from './image-queue.js';
 import { imageJobId } from './job-catalog.js';
 import { IMAGE_SENDER, whileConnected } from './queue-sender.js';
@@ -29,6 +29,11 @@ export class QueueLine {
   async places(entries: readonly Pick<QueueEntry, 'taskId' | 'epoch'>[]): Promise<Map<string, QueuePlace>> {
     const places = await this.order.places(entries.map(({ taskId, epoch }) => imageJobId(taskId, epoch)));
     return new Map(entries.flatMap(({ taskId }, index) => (places[index] ? [[taskId, places[index]]] : [])));
+  }
+
+  /** How many jobs would be before a task of the caller's, those that run now included. Throws when Redis does not answer. */
+  async before(caller: QueueCaller): Promise<number> {
+    return await this.order.before(caller);
   }
 
   /** Throws when Redis does not answer. */

@@ -11,6 +11,8 @@ export const RESULT_LIFE_SECONDS = 72 * 3_600;
 export interface LinkedResult {
   readonly objectKey: string;
   readonly finishedAt: Date;
+  /** A favorite, which retention leaves alone. */
+  readonly isKept?: boolean;
 }
 
 /**
@@ -29,7 +31,8 @@ export class ResultLinks {
   /** Throws on an object that is no result. Undefined once the object's life is over: there is nothing to link. */
   linkFor(result: LinkedResult): ResultLink | undefined {
     const now = Math.floor(this.now() / 1_000);
-    const goneAt = Math.floor(result.finishedAt.getTime() / 1_000) + RESULT_LIFE_SECONDS;
+    const life = result.isKept === true ? Infinity : RESULT_LIFE_SECONDS;
+    const goneAt = Math.floor(result.finishedAt.getTime() / 1_000) + life;
     const expiresAt = Math.min(now + this.config.linkTtlSeconds, goneAt);
     if (expiresAt <= now) return undefined;
     const presigned = this.config.storage === 's3' && this.config.s3Links === 'presigned';

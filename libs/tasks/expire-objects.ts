@@ -17,8 +17,8 @@ interface Retention {
   readonly taskRetentionHours: number;
 }
 
-/** As the index of ended tasks says it. */
-const ENDED = { not: 'pending' };
+/** As the index of ended tasks says it; favorites are kept. */
+const EXPIRING = { status: { not: 'pending' }, favoritedAt: null };
 
 interface EndedTask {
   readonly id: string;
@@ -26,7 +26,7 @@ interface EndedTask {
 }
 
 /**
- * Removes what is past its retention: first the objects, then, later, the rows.
+ * Removes what is past its retention and no favorite: first the objects, then, later, the rows.
  * Deleting twice does no harm, so every worker may do it.
  */
 @Injectable()
@@ -59,7 +59,7 @@ export class ExpireObjects {
 
   private async oldest(where: { objectsDeletedAt?: null; finishedAt: { lt: Date } }): Promise<Date | undefined> {
     const oldest = await this.prisma.task.findFirst({
-      where: { status: ENDED, ...where },
+      where: { ...EXPIRING, ...where },
       orderBy: { finishedAt: 'asc' },
       select: { finishedAt: true },
     });
@@ -69,7 +69,7 @@ export class ExpireObjects {
   private async expireObjects(hours: number): Promise<number> {
     const { task } = this.prisma;
     const rows = await task.findMany({
-      where: { status: ENDED, objectsDeletedAt: null, finishedAt: { lt: hoursAgo(hours) } },
+      where: { ...EXPIRING, objectsDeletedAt: null, finishedAt: { lt: hoursAgo(hours) } },
       orderBy: { finishedAt: 'asc' },
       take: BATCH,
       select: { id: true, images: true, inputs: true, mask: true },
@@ -100,7 +100,8 @@ export class ExpireObjects {
     const { task, idempotencyKey } = this.prisma;
     const rows = await task.findMany({
       where: {
-        ...{ status: ENDED, objectsDeletedAt: { not: null } },
+        ...EXPIRING,
+        objectsDeletedAt: { not: null },
         finishedAt: { lt: hoursAgo(hours), ...given({ gte: after?.finishedAt ?? undefined }) },
         ...(after && { NOT: { finishedAt: after.finishedAt, id: { lte: after.id } } }),
       },

@@ -25,8 +25,14 @@ export interface TaskKind {
   readonly quality: string;
 }
 
+/** What of an order decides its kind. */
+export interface MeasuredOrder {
+  readonly model: string;
+  readonly options: Pick<TaskOptions, 'pixels' | 'quality'>;
+}
+
 /** The kind by which service times are measured and told beforehand. */
-export function kindOf({ model, options }: { readonly model: string; readonly options: TaskOptions }): TaskKind {
+export function kindOf({ model, options }: MeasuredOrder): TaskKind {
   return { model, tier: tierOf(options), quality: options.quality ?? 'auto' };
 }
 

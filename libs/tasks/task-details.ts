@@ -19,6 +19,12 @@ export interface TaskDetail {
   readonly masked: boolean;
   /** The failed task that it retries, for an operator. */
   readonly retryOf: string | null;
+  /** Who ordered it in the console; null: a key's holder, or somebody who is no longer there. */
+  readonly orderedBy: { readonly id: string; readonly name: string } | null;
+  /** Retention leaves it alone. */
+  readonly isFavorite: boolean;
+  /** Who was called last; null: nobody. */
+  readonly provider: string | null;
 }
 
 /** Reads what polls leave out. Every query names the account. */
@@ -32,24 +38,24 @@ export class TaskDetails {
       where: { id: { in: inList(ids) }, accountId },
       select: {
         ...{ id: true, prompt: true, apiKeyId: true, retryOf: true, hasThumbnail: true, objectsDeletedAt: true },
-        ...{ inputs: true, mask: true },
+        ...{ inputs: true, mask: true, orderedBy: true, favoritedAt: true, provider: true },
       },
     });
-    const names = await this.keyNames(rows.map(({ apiKeyId }) => apiKeyId));
+    const [names, people] = await Promise.all([
+      this.keyNames(rows.map(({ apiKeyId }) => apiKeyId)),
+      this.personNames(rows.flatMap(({ orderedBy }) => orderedBy ?? [])),
+    ]);
     return new Map(
-      rows.map(({ id, prompt, apiKeyId: keyId, retryOf, hasThumbnail, objectsDeletedAt, ...images }) => {
-        const { inputs, mask } = toInputs(images);
-        const keyName = names.get(keyId) ?? '';
+      rows.map(({ prompt, apiKeyId: keyId, inputs: sent, mask: sentMask, orderedBy, favoritedAt, ...row }) => {
+        const { inputs, mask } = toInputs({ inputs: sent, mask: sentMask });
         const detail = {
-          id,
+          ...row,
           prompt: cut(prompt, promptLength),
-          keyId,
-          keyName,
-          retryOf,
-          hasThumbnail,
-          objectsDeletedAt,
+          ...{ keyId, keyName: names.get(keyId) ?? '', inputs: inputs.length, masked: mask !== null },
+          orderedBy: people.get(orderedBy ?? '') ?? null,
+          isFavorite: favoritedAt !== null,
         };
-        return [id, { ...detail, inputs: inputs.length, masked: mask !== null }];
+        return [row.id, detail];
       }),
     );
   }
@@ -69,6 +75,13 @@ export class TaskDetails {
     const where = { id: { in: inList([...new Set(ids)]) } };
     const keys = await this.prisma.apiKey.findMany({ where, select: { id: true, name: true } });
     return new Map(keys.map(({ id, name }) => [id, name]));
+  }
+
+  private async personNames(ids: readonly string[]) {
+    if (ids.length === 0) return new Map<string, { readonly id: string; readonly name: string }>();
+    const where = { id: { in: inList([...new Set(ids)]) } };
+    const people = await this.prisma.person.findMany({ where, select: { id: true, name: true } });
+    return new Map(people.map((person) => [person.id, person]));
   }
 }
 

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { QueueHealth } from '#queue/queue-health.js';
-import type { QueuePlace } from '#queue/fair-order.js';
+import type { QueueCaller, QueuePlace } from '#queue/fair-order.js';
 import { QueueLine } from '#queue/queue-line.js';
 import { ServiceTimes, type ServiceRecord } from '#queue/service-times.js';
-import { mostBefore, passingMs, serviceMs, waitMs } from './estimate.js';
-import { kindOf } from './service-kind.js';
+import { measuredServiceMs, mostBefore, passingMs, serviceMs, waitMs } from './estimate.js';
+import { kindOf, type MeasuredOrder } from './service-kind.js';
 import type { TaskCommand, TaskSummary } from './task.js';
 
 /** How often a process reads the record that all share. */
@@ -54,12 +54,31 @@ export class TaskEstimates {
   }
 
   /** From acceptance to the end of a task that has so many before it, in ms. */
-  total(command: Pick<TaskCommand, 'model' | 'options'>, before: number): number | undefined {
+  total(command: MeasuredOrder, before: number): number | undefined {
     if (this.record === undefined) return undefined;
     const kind = kindOf(command);
     const service = serviceMs(this.record, kind);
     const wait = waitMs(this.record, before, kind);
     return wait === undefined ? undefined : Math.round(wait + service);
+  }
+
+  /** Whether times of such tasks, or of others of their model, are known: else what is told of them is what is usual. */
+  isMeasured(order: MeasuredOrder): boolean {
+    return this.record !== undefined && measuredServiceMs(this.record, kindOf(order)) !== undefined;
+  }
+
+  /**
+   * From acceptance to the end of a task that the caller may order now, in ms. Undefined while nothing like it was measured,
+   * no worker is there, or Redis does not answer.
+   */
+  async forecast(caller: QueueCaller, order: MeasuredOrder): Promise<number | undefined> {
+    if (!this.isMeasured(order) || !this.health.accepting) return undefined;
+    try {
+      return this.total(order, await this.line.before(caller));
+    } catch {
+      this.health.reportFailure();
+      return undefined;
+    }
   }
 
   /** How long until so many tasks like this one have gone, in ms. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import DataLoader from 'dataloader';
 import type { Prisma } from '#database/generated/client.js';
+import { AppError } from '#contract/app-error.js';
 import { given, inList } from '#database/prisma-values.js';
 import { batched } from '#database/batched.js';
 import { PrismaService } from '#database/prisma.service.js';
@@ -20,6 +21,10 @@ export interface TaskListQuery {
   readonly since?: Date | undefined;
   readonly model?: string | undefined;
   readonly apiKeyId?: string | undefined;
+  /** Only favorites. */
+  readonly favorites?: boolean | undefined;
+  /** Part of the prompt; for favorites, which are few. */
+  readonly prompt?: string | undefined;
 }
 
 /** A task that was just cancelled, and where its job and its place among its key's tasks are. */
@@ -29,6 +34,8 @@ interface CancelledTask {
   readonly apiKeyId: string;
 }
 
+/** Of an account: their images are stored without end. */
+const MOST_FAVORITES = 1_000;
 /** More would make one caller wait for many others. */
 const FINDS_AT_ONCE = 50;
 const INSERTS_AT_ONCE = 64;
@@ -37,7 +44,8 @@ const INSERTS_AT_ONCE = 64;
 const [UNFINISHED, DONE] = [{ finishedAt: null }, { phase: 'done' }];
 
 /** The parts of a list that have an index each; tasks are pending first. */
-function partsOf({ status, model, apiKeyId }: TaskListQuery): Prisma.TaskWhereInput[] {
+function partsOf({ status, model, apiKeyId, favorites }: TaskListQuery): Prisma.TaskWhereInput[] {
+  if (favorites === true) return [{ favoritedAt: { not: null } }];
   if (status === 'pending') return [UNFINISHED];
   if (model === undefined && apiKeyId === undefined) return [{}];
   return status === undefined ? [UNFINISHED, DONE] : [DONE];
@@ -124,6 +132,24 @@ export class TaskStore {
     });
   }
 
+  /**
+   * Marks a completed task whose images are still there as a favorite, which retention leaves alone, or no longer as one. Throws
+   * AppError `invalid_value` when it can't be one, or the account has too many. An unknown task is left to its reader.
+   */
+  async setFavorite(accountId: string, id: string, isFavorite: boolean): Promise<void> {
+    const { task } = this.prisma;
+    if (!isFavorite) {
+      await task.updateMany({ where: { id, accountId }, data: { favoritedAt: null } });
+      return;
+    }
+    if ((await task.count({ where: { accountId, favoritedAt: { not: null } } })) >= MOST_FAVORITES) {
+      throw new AppError('invalid_value', `An account can have ${MOST_FAVORITES} favorites. Remove some first.`);
+    }
+    const kept = { id, accountId, status: 'completed', objectsDeletedAt: null };
+    const { count } = await task.updateMany({ where: kept, data: { favoritedAt: new Date() } });
+    if (count === 0) throw new AppError('invalid_value', 'Only images that are still kept can become favorites.');
+  }
+
   /** Ends a pending task; undefined when it has ended already or is not the account's. `epoch` names its job. */
   async cancel(accountId: string, id: string): Promise<CancelledTask | undefined> {
     const [row] = await endTasks(this.prisma.pool, [{ by: { id, accountId }, status: 'cancelled' }]);
@@ -138,7 +164,7 @@ export class TaskStore {
   /** One page of the account's tasks, newest first. An unknown `after` gives an empty page. */
   async list(accountId: string, query: TaskListQuery): Promise<{ tasks: TaskSummary[]; hasMore: boolean }> {
     const { task } = this.prisma;
-    const { limit, after: afterId, status, since, model, apiKeyId } = query;
+    const { limit, after: afterId, status, since, model, apiKeyId, prompt } = query;
     const after =
       afterId === undefined
         ? undefined
@@ -147,6 +173,7 @@ export class TaskStore {
     const where = {
       ...given({ accountId, status, model, apiKeyId }),
       createdAt: given({ gte: since, lte: after?.createdAt }),
+      ...(prompt !== undefined && { prompt: { contains: prompt, mode: 'insensitive' as const } }),
       // Said twice, because an index can begin at the first form only.
       ...(after && { NOT: { createdAt: after.createdAt, id: { gte: after.id } } }),
     };

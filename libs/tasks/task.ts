@@ -97,6 +97,8 @@ export interface TaskCommand {
   readonly traceParent?: string | undefined;
   /** The failed task whose order it repeats; there is one repetition of each at most. */
   readonly retryOf?: string;
+  /** The person who orders it in the console; absent: whoever holds the key. */
+  readonly orderedBy?: string | undefined;
 }
 
 /** Where a task is that has not ended, by the database's clock when its row was read. */

@@ -106,6 +106,53 @@ describe('playground and tasks of the console', () => {
     expect((await ada.ask<Page>('/tasks?limit=1')).data[0]).toMatchObject({ id, ...deleted });
   });
 
+  it('says what an order would cost and how long it would take, before it is one', async () => {
+    const quote = (body: object) => ada.call('/quotes', { body: { model: 'gpt-image-2', ...body } });
+    const asked = { size: '16:9', resolution: '1k', quality: 'high' };
+    const read = async () => (await (await quote(asked)).json()) as Record<string, unknown>;
+    expect(await read()).toMatchObject({
+      ...{ size: '1536x864', resolution: '1k', quality: 'high', within_budget: true },
+      cost: { amount: '0.000000', exact: true },
+    });
+    const isForecast = async (): Promise<boolean> => Number((await read())['estimated_time']) >= 1;
+    expect(await waitUntil(isForecast, { timeoutMs: 20_000 })).toBe(true);
+    for (const [body, param] of [
+      [{ n: 2 }, 'n'],
+      [{ size: '5:1' }, 'size'],
+      [{ quality: 'hd', action: 'edit' }, 'quality'],
+      [{ model: 'none' }, 'model'],
+    ] as const) {
+      const answer = await quote(body);
+      expect([answer.status, await answer.json()]).toMatchObject([400, { error: { param } }]);
+    }
+  });
+
+  it('says who ordered a task, and keeps the links of favorites', async () => {
+    const { id } = await ended(await draw({ prompt: 'A favorite fox' }));
+    const { person } = await ada.ask<{ person: { id: string } }>('/session');
+    expect(await find(id)).toMatchObject({
+      ordered_by: { id: person.id, name: 'Ada' },
+      favorite: false,
+      sandbox: true,
+    });
+    await platform.pool.query(`UPDATE tasks SET finished_at = now() - interval '80 hours' WHERE id = $1`, [id]);
+    expect(await find(id)).toMatchObject({ images: [], thumbnail_url: null });
+    expect(await ada.ask(`/tasks/${id}/favorite`, { method: 'POST' })).toMatchObject({ id, favorite: true });
+    const link = (await find(id)).images[0]!.url;
+    expect((await fetch(platform.url + link)).status).toBe(200);
+    const listed = async (query: string) => (await ada.ask<Page>(`/tasks?${query}`)).data.map((task) => task.id);
+    expect(await listed('favorites=true&text=FAVORITE')).toEqual([id]);
+    expect(await listed('favorites=true&text=bear')).toEqual([]);
+    expect(await ada.ask(`/tasks/${id}/favorite`, { method: 'DELETE' })).toMatchObject({ favorite: false, images: [] });
+    expect(await listed('favorites=true')).toEqual([]);
+    await platform.pool.query(`UPDATE tasks SET objects_deleted_at = now() WHERE id = $1`, [id]);
+    expect((await ada.call(`/tasks/${id}/favorite`, { method: 'POST' })).status).toBe(400);
+    expect(
+      (await platform.call('/v1/images/generations', { body: { model: 'gpt-image-2', prompt: 'a key’s' } })).status,
+    ).toBe(200);
+    expect((await ada.ask<Page>('/tasks?limit=1')).data[0]).toMatchObject({ prompt: 'a key’s', ordered_by: null });
+  });
+
   it('streams the task as it moves, with its partial pictures', async () => {
     const id = await draw({ prompt: 'a slow sea [[latency=1s]]', partial_images: 2 });
     const told = await events(id);
@@ -216,6 +263,8 @@ describe('playground and tasks of the console', () => {
       ['GET', '/events'],
       ['POST', '/cancel'],
       ['POST', '/again'],
+      ['POST', '/favorite'],
+      ['DELETE', '/favorite'],
     ] as const) {
       const answers = [
         await eve.call(`/tasks/${id}${path}`, { method }),

@@ -185,6 +185,23 @@ describe('retention', () => {
     expect((await room.sql('SELECT id FROM sessions')).rows).toEqual([{ id: 'alive' }]);
   });
 
+  it('leaves favorites alone until they are none', async () => {
+    const [config] = loadConfig([WorkerConfig], {});
+    const expire = new ExpireObjects(room.database, store, room.logger);
+    const [favorite, other] = [await completed(), await completed()];
+    for (const { id } of [favorite, other]) await finishedHoursAgo(id, 169);
+    await room.store.setFavorite(TEST_ACCOUNT, favorite.id, true);
+    await expire.run(config);
+    await expire.run(config);
+    expect(await stored()).toEqual([favorite.input, favorite.result].sort());
+    expect((await room.sql('SELECT id FROM tasks')).rows).toEqual([{ id: favorite.id }]);
+    expect([await expire.imagesDueSince(config), await expire.rowsDueSince(config)]).toEqual([undefined, undefined]);
+    await room.store.setFavorite(TEST_ACCOUNT, favorite.id, false);
+    await expire.run(config);
+    expect(await stored()).toEqual([]);
+    expect((await room.sql('SELECT id FROM tasks')).rows).toEqual([]);
+  });
+
   it('removes pictures and uploads first, the task later, and nothing before its time', async () => {
     const [config] = loadConfig([WorkerConfig], {});
     const expire = new ExpireObjects(room.database, store, room.logger);

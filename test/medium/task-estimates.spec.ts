@@ -143,6 +143,20 @@ describe('estimates', () => {
     expect(await positions()).toEqual([undefined, 1, 2]);
   });
 
+  it('tell how long a task would take that nobody has ordered yet, by its caller’s place, and take no turn for it', async () => {
+    const caller = { accountId: 'c', accountWeight: 1, apiKeyId: 'c', weight: 1 };
+    // What is usual is no forecast.
+    expect(await (await process()).forecast(caller, command())).toBeUndefined();
+    await measured(worker('one', 1), 1_000, 3);
+    const estimates = await process();
+    expect(await estimates.forecast(caller, command())).toBe(1_000);
+    for (let n = 0; n < 3; n++) await queued('a');
+    const of = (accountId: string) => estimates.forecast({ ...caller, accountId, apiKeyId: accountId }, command());
+    for (let n = 0; n < 3; n++) expect([await of('a'), await of('c')]).toEqual([4_000, 2_000]);
+    room.health.reportFailure();
+    expect(await of('c')).toBeUndefined();
+  });
+
   it('tell of one that runs how long its provider takes, never less than has passed, and of one that ended what was said', async () => {
     await measured(worker('one', 1), 5_000, 3);
     const estimates = await process();

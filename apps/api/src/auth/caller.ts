@@ -67,6 +67,8 @@ export interface Caller {
   readonly allowPixelSize: boolean | undefined;
   /** `apimart`: generations answer at once with a task id. */
   readonly submitMode: 'sync' | 'apimart';
+  /** Who asks, in the console; absent: whoever holds the key. */
+  readonly personId?: string;
   /** Whether the key or its account has a budget. */
   readonly budgeted: boolean;
 }
@@ -74,7 +76,14 @@ export interface Caller {
 /** Whom a task is made for, and what binds it. */
 export type Orderer = Pick<
   TaskCommand,
-  'accountId' | 'accountWeight' | 'accountMaxInFlight' | 'apiKeyId' | 'weight' | 'maxInFlight' | 'budgeted'
+  | 'accountId'
+  | 'accountWeight'
+  | 'accountMaxInFlight'
+  | 'apiKeyId'
+  | 'weight'
+  | 'maxInFlight'
+  | 'budgeted'
+  | 'orderedBy'
 >;
 
 /** The caller as a task names it. */
@@ -85,7 +94,8 @@ export function ordererOf({
   weight,
   limits,
   budgeted,
-}: Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 'limits'> & Partial<Pick<Caller, 'budgeted'>>): Orderer {
+  personId,
+}: Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 'limits' | 'personId'> & Partial<Pick<Caller, 'budgeted'>>): Orderer {
   return {
     accountId,
     accountWeight: account.weight,
@@ -94,6 +104,7 @@ export function ordererOf({
     weight,
     maxInFlight: limits.tasksInFlight,
     budgeted,
+    orderedBy: personId,
   };
 }
 

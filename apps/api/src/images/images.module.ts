@@ -47,6 +47,6 @@ import { WaitForTask } from './wait-for-task.js';
     DeliveryMarks,
     CallerPresence,
   ],
-  exports: [AcceptImage, DeliveryMarks, HeldCalls, RequestRules],
+  exports: [AcceptImage, DeliveryMarks, HeldCalls, QuoteImage, RequestRules],
 })
 export class ImagesModule {}

@@ -9,8 +9,8 @@ import type { ImageSize } from '#contract/pixel-table.js';
 import { whyIgnored } from '#contract/request-fields.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
-import { quoteImage, type TaskCost } from '#billing/quote.js';
-import type { TaskCommand, TaskOptions } from '#tasks/task.js';
+import { quoteImage, type PricedOptions, type TaskCost } from '#billing/quote.js';
+import type { TaskCommand } from '#tasks/task.js';
 
 interface NamedModel {
   readonly model?: unknown;
@@ -67,7 +67,7 @@ export class RequestRules {
   }
 
   /** What such an image costs that is accepted now; null when nothing is charged for it. */
-  costOf(model: string, options: TaskOptions): TaskCost | null {
+  costOf(model: string, options: PricedOptions): TaskCost | null {
     const catalogue = this.source.current;
     const entry = findModel(catalogue, model);
     // Gone since it was checked: whoever makes the image will say so, and nobody knows the price.

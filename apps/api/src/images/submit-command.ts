@@ -49,7 +49,8 @@ export function editCommand(fields: AsyncImageEditForm, context: CommandContext)
 
 type Frame = Pick<TaskOptions, 'size' | 'resolution'> & { pixels: Pixels | null };
 
-function frameOf(size: string, fields: ImageFields): Frame {
+/** What a checked size asks for; in pixels, it needs no resolution. */
+export function frameOf(size: string, fields: Pick<ImageFields, 'resolution'>): Frame {
   if (!isImageSize(size)) return { size, resolution: null, pixels: parsePixelSize(size) ?? null };
   const resolution = (fields.resolution ?? DEFAULT_RESOLUTION) as Resolution;
   return { size, resolution, pixels: pixelsFor(size, resolution) };

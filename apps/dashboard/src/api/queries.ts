@@ -38,7 +38,7 @@ export const keyNamesQuery = queryOptions({
 
 export const modelsQuery = queryOptions({
   queryKey: ['models'],
-  queryFn: ({ signal }) => get<Schema['ModelListResponse']>('/models', {}, signal),
+  queryFn: ({ signal }) => get<Schema['PlaygroundModelListView']>('/models', {}, signal),
   staleTime: 300_000,
 });
 

@@ -26,8 +26,8 @@ export type Delivery = Schema['TaskDeliveryView'];
 export type AcceptedTask = Schema['AcceptedTaskView'];
 export type PartialImage = Schema['PartialPictureView'];
 
-/** A model as GET /v1/models shows it. */
-export type Model = Schema['ModelView'];
+/** A model as GET /v1/models shows it, and what the playground has to know besides. */
+export type Model = Schema['PlaygroundModelView'];
 
 /** What the playground asks for; the model says which texts it knows, and how many images it makes at once. */
 export type ImageOrder = Readonly<

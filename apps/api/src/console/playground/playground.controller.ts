@@ -1,38 +1,41 @@
-import { Get, HttpCode, Post, Req, UseInterceptors } from '@nestjs/common';
+import { Body, Get, HttpCode, Post, Req, UseInterceptors } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiConsumes, ApiResponse } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { ImageGenerationRequest } from '#contract/image-request.js';
-import { ModelListResponse } from '#contract/model-view.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { GoneSignal } from '../../common/request.decorators.js';
 import { AcceptImage, type Accepted } from '../../images/accept-image.js';
-import { LimitsConfig } from '../../limits/limits.config.js';
-import { modelViewOf } from '../../models/model-view-of.js';
 import { ConsoleController } from '../console-controller.js';
 import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from '../tasks/task-log.interceptor.js';
 import { AcceptedTaskView } from '../tasks/dto/task-views.dto.js';
+import { ConsoleQuotes } from './console-quotes.js';
+import { ConsoleQuoteView, PlaygroundModelListView } from './dto/playground-views.dto.js';
+import { QuoteBody } from './dto/quote-body.dto.js';
+import { PlaygroundModels } from './playground-models.js';
 
 /** Generates with the account's own hidden key, in the very way that keys of callers do. */
 @ConsoleController('Playground')
 export class PlaygroundController {
   constructor(
     private readonly accept: AcceptImage,
-    private readonly source: CatalogueSource,
-    private readonly limits: LimitsConfig,
+    private readonly models: PlaygroundModels,
+    private readonly quotes: ConsoleQuotes,
     private readonly audit: AuditLog,
   ) {}
 
   @Get('models')
-  @ApiResponse({ status: 200, type: ModelListResponse })
-  models(): ModelListResponse {
-    const catalogue = this.source.current;
-    const models = [...catalogue.models.values()].filter(({ kind }) => kind === 'image');
-    const { submitsPerMinute, chatsPerMinute } = this.limits;
-    const terms = { submitsPerMinute, chatsPerMinute, pixelSizes: true };
-    return { object: 'list', data: models.map((model) => modelViewOf(model, catalogue, terms, new Date())) };
+  @ApiResponse({ status: 200, type: PlaygroundModelListView })
+  list(): PlaygroundModelListView {
+    return { data: this.models.list() };
+  }
+
+  @Post('quotes')
+  @HttpCode(200)
+  @ApiResponse({ status: 200, type: ConsoleQuoteView })
+  async quote(@Session() session: Session, @Body() body: QuoteBody): Promise<ConsoleQuoteView> {
+    return await this.quotes.quote(session, body);
   }
 
   @Post('images')

@@ -1,8 +1,16 @@
 import { Module } from '@nestjs/common';
 import { AccountsModule } from '#accounts/accounts.module.js';
+import { TasksModule } from '#tasks/tasks.module.js';
 import { ImagesModule } from '../../images/images.module.js';
+import { ConsoleTasksModule } from '../tasks/tasks.module.js';
+import { ConsoleQuotes } from './console-quotes.js';
 import { PlaygroundController } from './playground.controller.js';
+import { PlaygroundModels } from './playground-models.js';
 
 /** Images that are ordered on the console's own page. */
-@Module({ imports: [ImagesModule, AccountsModule], controllers: [PlaygroundController] })
+@Module({
+  imports: [AccountsModule, ConsoleTasksModule, ImagesModule, TasksModule],
+  controllers: [PlaygroundController],
+  providers: [ConsoleQuotes, PlaygroundModels],
+})
 export class PlaygroundModule {}

@@ -22,8 +22,9 @@ export class AccountTasks {
   ) {}
 
   async list(accountId: string, { text, ...query }: TaskFilters): Promise<ConsoleTaskPage> {
-    if (text !== undefined) return await this.search(accountId, { ...query, text });
-    const { tasks, hasMore } = await this.tasks.list(accountId, query);
+    // Favorites are few, so their list can look into prompts itself.
+    if (text !== undefined && query.favorites !== true) return await this.search(accountId, { ...query, text });
+    const { tasks, hasMore } = await this.tasks.list(accountId, { ...query, prompt: text });
     const next = hasMore ? (tasks.at(-1)?.id ?? null) : null;
     return { data: await this.shown.rows(accountId, tasks), has_more: hasMore, next, searched_until: null };
   }

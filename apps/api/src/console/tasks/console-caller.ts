@@ -28,7 +28,7 @@ export class ConsoleCaller {
     });
     const key = role === 'member' ? await this.limitedKey(accountId, personId) : undefined;
     return {
-      accountId,
+      ...{ accountId, personId },
       keyId: key?.id ?? (await this.keyId(accountId)),
       account: accountShare(account),
       weight: key?.weight ?? 1,

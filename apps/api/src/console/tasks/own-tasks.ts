@@ -30,8 +30,19 @@ export class OwnTasks {
     return known(isTaskId(id) ? await this.cancelTask.cancel(accountId, id) : undefined);
   }
 
+  /** The task as it is afterwards. Throws AppError `invalid_value` as TaskStore.setFavorite. */
+  async setFavorite(accountId: string, id: string, isFavorite: boolean): Promise<TaskSummary> {
+    const task = await this.find(accountId, id);
+    await this.store.setFavorite(accountId, id, isFavorite);
+    return task;
+  }
+
   async view(accountId: string, task: TaskSummary): Promise<ConsoleTaskView> {
-    return await this.shown.view(accountId, task, (await this.estimates.places([task])).get(task.id));
+    const view = await this.shown.view(accountId, task, (await this.estimates.places([task])).get(task.id));
+    if (task.underway === null || this.estimates.isMeasured(task)) return view;
+    // What is usual may be far off: the first image of a model would be said to take half a minute.
+    const { estimated_time: _, ...rest } = view;
+    return rest;
   }
 
   /** Streams the task's changes, with its partial images, to its end. */

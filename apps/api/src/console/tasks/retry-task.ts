@@ -15,7 +15,7 @@ import { RequestLimits } from '../../limits/limit-requests.js';
 const CONTENT_TYPE = 'application/octet-stream';
 
 /** Whom an old order is given again for. */
-export type Payer = Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 'limits'>;
+export type Payer = Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 'limits' | 'personId'>;
 
 /** Who is told of its end, and what it repeats. */
 type Terms = Pick<TaskCommand, 'requestId' | 'callbackUrl' | 'asynchronous' | 'retryOf'>;

@@ -1,15 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { TaskLinks } from '#answers/task-links.js';
 import { timelineOf } from '#answers/task-timeline.js';
 import type { TaskView } from '#contract/task-view.js';
 import { MAX_PROMPT_LENGTH } from '#contract/text-rules.js';
 import type { QueuePlace } from '#queue/fair-order.js';
-import { thumbnailKey } from '#storage/object-key.js';
 import { TaskDetails, type TaskDetail } from '#tasks/task-details.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
 import { DeliveryLogStore, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
-import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import {
   optionsView,
   taskRow,
@@ -17,6 +14,7 @@ import {
   type ConsoleTaskView,
   type TaskDeliveryView,
 } from './dto/task-views.dto.js';
+import { ShownImages } from './shown-images.js';
 
 const SHOWN_PROMPT = 200;
 const MAX_DELIVERIES = 100;
@@ -24,17 +22,12 @@ const MAX_DELIVERIES = 100;
 /** What an account's people see of its tasks. */
 @Injectable()
 export class ShownTasks {
-  private readonly origin: string;
-
   constructor(
     private readonly tasks: TaskStore,
     private readonly details: TaskDetails,
     private readonly deliveryLog: DeliveryLogStore,
-    private readonly links: TaskLinks,
-    config: ApiConfig,
-  ) {
-    this.origin = publicUrlOf(config);
-  }
+    private readonly images: ShownImages,
+  ) {}
 
   /** Rows of a list, with their prompts cut short. */
   async rows(accountId: string, tasks: readonly TaskSummary[]): Promise<ConsoleTaskRow[]> {
@@ -45,7 +38,7 @@ export class ShownTasks {
     );
     return tasks.map((task) => {
       const detail = details.get(task.id) ?? lost(task.id);
-      return taskRow(task, this.links.view(task), detail, this.thumbnailOf(task, detail));
+      return this.row(task, this.images.view(task, detail), detail);
     });
   }
 
@@ -58,16 +51,16 @@ export class ShownTasks {
       task.status === 'failed' ? this.details.retriedAs(accountId, task.id) : undefined,
     ]);
     const detail = details.get(task.id) ?? lost(task.id);
-    const view = this.links.view(task, place);
+    const view = this.images.view(task, detail, place);
     return {
-      ...taskRow(task, view, detail, this.thumbnailOf(task, detail)),
+      ...this.row(task, view, detail),
       request_id: task.requestId,
       options: optionsView(task.options),
       ...(view.queue_position === undefined ? {} : { queue_position: view.queue_position }),
       ...(view.estimated_time === undefined ? {} : { estimated_time: view.estimated_time }),
       ...(view.sizes === undefined ? {} : { sizes: view.sizes }),
       ...(view.provenance === undefined ? {} : { provenance: view.provenance }),
-      images: detail.objectsDeletedAt === null ? this.imagesOf(view) : [],
+      images: this.images.of(view, detail),
       reference_images: detail.inputs,
       masked: detail.masked,
       warnings: view.warnings ?? [],
@@ -79,23 +72,11 @@ export class ShownTasks {
     };
   }
 
-  private imagesOf({ result }: TaskView): ConsoleTaskView['images'] {
-    return (result?.images ?? []).flatMap(({ url: [url], size, content_type }) =>
-      url === undefined ? [] : [{ url: this.ownPath(url), size, content_type }],
-    );
-  }
-
-  /** The image itself where it has no small copy: it may be small, or its worker was killed. */
-  private thumbnailOf(task: TaskSummary, detail: TaskDetail): string | undefined {
-    const [image] = task.status === 'completed' && detail.objectsDeletedAt === null ? (task.images ?? []) : [];
-    if (image === undefined) return undefined;
-    const { url } = this.links.linkTo(task, detail.hasThumbnail ? { key: thumbnailKey(image.key) } : image);
-    return url === undefined ? undefined : this.ownPath(url);
-  }
-
-  /** A link to this service without its name: pages may be open under another one, which their policy asks for. */
-  private ownPath(url: string): string {
-    return url.startsWith(`${this.origin}/`) ? url.slice(this.origin.length) : url;
+  private row(task: TaskSummary, view: TaskView, detail: TaskDetail): ConsoleTaskRow {
+    return taskRow(task, view, detail, {
+      thumbnailUrl: this.images.thumbnailOf(task, detail),
+      isSandbox: this.images.isSandbox(detail),
+    });
   }
 }
 
@@ -114,5 +95,6 @@ function lost(id: string): TaskDetail {
   return {
     ...{ id, prompt: '', keyId: '', keyName: '', inputs: 0, masked: false },
     ...{ hasThumbnail: false, objectsDeletedAt: null, retryOf: null },
+    ...{ orderedBy: null, isFavorite: false, provider: null },
   };
 }

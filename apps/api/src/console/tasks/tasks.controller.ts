@@ -1,4 +1,4 @@
-import { Get, HttpCode, Param, Post, Query, Res, UseInterceptors } from '@nestjs/common';
+import { Delete, Get, HttpCode, Param, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
@@ -36,6 +36,7 @@ export class ConsoleTasksController {
   @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
   @ApiQuery({ name: 'model', required: false, schema: { type: 'string' } })
   @ApiQuery({ name: 'key', required: false, description: 'Id of a key, or `playground`.', schema: { type: 'string' } })
+  @ApiQuery({ name: 'favorites', required: false, description: 'Only favorites.', schema: { type: 'boolean' } })
   @ApiQuery({
     name: 'text',
     required: false,
@@ -89,6 +90,26 @@ export class ConsoleTasksController {
     const task = await this.own.cancel(accountId, taskId);
     await this.audit.record(session, 'task.cancelled', task.id);
     return await this.own.view(accountId, task);
+  }
+
+  @Post(':taskId/favorite')
+  @RouteConfig({ bodyless: true })
+  @UseInterceptors(TaskLogInterceptor)
+  @HttpCode(200)
+  @ApiResponse({
+    status: 200,
+    type: ConsoleTaskView,
+    description: 'Its images are kept until it is no favorite any more.',
+  })
+  async favor(@Session() { accountId }: Session, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
+    return await this.own.view(accountId, await this.own.setFavorite(accountId, taskId, true));
+  }
+
+  @Delete(':taskId/favorite')
+  @UseInterceptors(TaskLogInterceptor)
+  @ApiResponse({ status: 200, type: ConsoleTaskView })
+  async unfavor(@Session() { accountId }: Session, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
+    return await this.own.view(accountId, await this.own.setFavorite(accountId, taskId, false));
   }
 
   @Post(':taskId/again')

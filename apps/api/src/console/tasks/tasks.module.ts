@@ -12,6 +12,7 @@ import { ConsoleCaller } from './console-caller.js';
 import { RetryTask } from './retry-task.js';
 import { StreamTask } from './stream-task.js';
 import { OwnTasks } from './own-tasks.js';
+import { ShownImages } from './shown-images.js';
 import { ShownTasks } from './shown-tasks.js';
 import { ConsoleTasksController } from './tasks.controller.js';
 
@@ -29,7 +30,7 @@ import { ConsoleTasksController } from './tasks.controller.js';
     WebhooksModule,
   ],
   controllers: [ConsoleTasksController],
-  providers: [AccountTasks, ConsoleCaller, RetryTask, StreamTask, OwnTasks, ShownTasks],
+  providers: [AccountTasks, ConsoleCaller, RetryTask, StreamTask, OwnTasks, ShownImages, ShownTasks],
   exports: [ConsoleCaller, RetryTask],
 })
 export class ConsoleTasksModule {}

@@ -1,12 +1,14 @@
 import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { queryClient, taskQuery } from '../../api/queries.ts';
+import { quoteQuery } from '../../api/quotes.ts';
 import { send } from '../../api/request.ts';
-import type { AcceptedTask, TaskRow } from '../../api/types.ts';
+import type { AcceptedTask, TaskDetail, TaskRow } from '../../api/types.ts';
 import { Confirm } from '../../parts/confirm.tsx';
+import { orderOf, quoteText } from '../../parts/quote.ts';
 import { onSingleClick } from '../../parts/single-click.ts';
 import { IconRefresh } from '@tabler/icons-react';
 
@@ -44,8 +46,9 @@ export function Cancel({ task }: { readonly task: TaskRow }) {
   );
 }
 
-/** The same request as a new task. */
-export function RunAgain({ task }: { readonly task: TaskRow }) {
+/** The same request as a new task, at today's price. */
+export function RunAgain({ task }: { readonly task: TaskDetail }) {
+  const terms = quoteText(useQuery(quoteQuery(orderOf(task))).data);
   const navigate = useNavigate();
   const again = useMutation({
     mutationFn: () => send<AcceptedTask>('POST', `/tasks/${task.id}/again`),
@@ -65,7 +68,7 @@ export function RunAgain({ task }: { readonly task: TaskRow }) {
       loading={again.isPending}
       {...onSingleClick(() => again.mutate())}
     >
-      Run again
+      {terms === '' ? 'Run again' : `Run again · ${terms}`}
     </Button>
   );
 }

@@ -1,7 +1,10 @@
+import { IsBoolean, IsOptional } from 'class-validator';
 import type { TaskStatus } from '#tasks/task-status.js';
-import { KnownFiltersOnly } from '../../../common/contract-fields.js';
-import { AfterTask, DEFAULT_LIMIT, PageLimit, QueryText } from '../../../common/query-fields.js';
+import { KnownFiltersOnly, SpelledBy } from '../../../common/contract-fields.js';
+import { AfterTask, DEFAULT_LIMIT, orAbsent, PageLimit, QueryText } from '../../../common/query-fields.js';
 import { StatusOfTask, UnixSecond } from '../../../tasks/dto/list-query.dto.js';
+
+const orFlag = (value: unknown): unknown => (value === 'true' ? true : value === 'false' ? false : orAbsent(value));
 
 /** The query of the console's list of tasks. */
 @KnownFiltersOnly()
@@ -28,4 +31,9 @@ export class ConsoleTaskQuery {
   /** Id of a key, or the word `playground`. */
   @QueryText()
   readonly key?: string;
+
+  @SpelledBy(orFlag)
+  @IsOptional()
+  @IsBoolean()
+  readonly favorites?: boolean;
 }

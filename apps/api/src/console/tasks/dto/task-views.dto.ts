@@ -16,6 +16,14 @@ class TaskKeyView {
   name!: string;
 }
 
+class TaskPersonView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty()
+  name!: string;
+}
+
 /** A task in the console's list. */
 export class ConsoleTaskRow {
   @ApiProperty()
@@ -47,6 +55,18 @@ export class ConsoleTaskRow {
 
   @ApiProperty({ type: TaskKeyView })
   key!: TaskKeyView;
+
+  @ApiProperty({ type: TaskPersonView, nullable: true, description: 'Who ordered it in the console.' })
+  ordered_by!: TaskPersonView | null;
+
+  @ApiProperty({ description: 'It tried out a provider.' })
+  provider_test!: boolean;
+
+  @ApiProperty({ description: 'Kept with its images past their retention.' })
+  favorite!: boolean;
+
+  @ApiProperty({ description: 'Its images were drawn by the sandbox.' })
+  sandbox!: boolean;
 
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
@@ -184,17 +204,27 @@ export class AcceptedTaskView {
   task_id!: string;
 }
 
-/** `view` is what the public API shows; `thumbnailUrl` is signed. */
+/** What is not known from a task's row alone. */
+interface ShownTraits {
+  /** Signed. */
+  readonly thumbnailUrl: string | undefined;
+  readonly isSandbox: boolean;
+}
+
+/** `view` is what the public API shows. */
 export function taskRow(
   task: TaskSummary,
   view: TaskView,
   detail: TaskDetail,
-  thumbnailUrl: string | undefined,
+  { thumbnailUrl, isSandbox }: ShownTraits,
 ): ConsoleTaskRow {
   return {
     ...{ id: task.id, status: task.status, phase: view.phase, progress: view.progress, action: task.action },
     ...{ model: task.model, size: task.options.size, resolution: task.options.resolution, prompt: detail.prompt },
     key: { id: detail.keyId, name: detail.keyName },
+    ordered_by: detail.orderedBy,
+    provider_test: task.options.onlyProvider !== undefined,
+    ...{ favorite: detail.isFavorite, sandbox: isSandbox },
     created_at: task.createdAt.toISOString(),
     finished_at: task.finishedAt?.toISOString() ?? null,
     thumbnail_url: thumbnailUrl ?? null,

@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+import type { Session } from '#accounts/session-store.js';
+import { BASE_VALUES, usualValues, valueProblem } from '#contract/accepted-values.js';
+import { assertFields } from '#contract/field-rule.js';
+import { TaskEstimates } from '#tasks/task-estimates.js';
+import { ordererOf } from '../../auth/caller.js';
+import { QuoteImage } from '../../images/quote-image.js';
+import { RequestRules } from '../../images/request-rules.js';
+import { frameOf } from '../../images/submit-command.js';
+import { ConsoleCaller } from '../tasks/console-caller.js';
+import type { ConsoleQuoteView } from './dto/playground-views.dto.js';
+import type { QuoteBody } from './dto/quote-body.dto.js';
+
+/** Says what an image would cost and how long it would take, before it is ordered. */
+@Injectable()
+export class ConsoleQuotes {
+  constructor(
+    private readonly rules: RequestRules,
+    private readonly quotes: QuoteImage,
+    private readonly callers: ConsoleCaller,
+    private readonly estimates: TaskEstimates,
+  ) {}
+
+  /** Throws AppError as the order would: `model_not_found`, `invalid_value`, `integer_above_max_value`. */
+  async quote(session: Session, asked: QuoteBody): Promise<ConsoleQuoteView> {
+    const { name = asked.model, accepts = BASE_VALUES } = this.rules.modelOf(asked) ?? {};
+    assertFields(asked, (field, value) => valueProblem(accepts, asked.action, field, value));
+    const { resolution, quality = null, n = 1 } = asked;
+    const frame = frameOf(asked.size ?? usualValues(accepts, asked.action).size, resolution ? { resolution } : {});
+    const order = { model: name, options: { ...frame, quality, n } };
+    const caller = await this.callers.of(session);
+    const [quote, ms] = await Promise.all([
+      this.quotes.of(caller, { ...order, cost: this.rules.costOf(name, order.options) }),
+      this.estimates.forecast(ordererOf(caller), order),
+    ]);
+    return { ...quote, ...(ms === undefined ? {} : { estimated_time: Math.max(1, Math.ceil(ms / 1_000)) }) };
+  }
+}

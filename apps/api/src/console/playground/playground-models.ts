@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import { adaptationsFor, type AskedImage } from '#catalogue/adaptations.js';
+import type { Catalogue, ModelEntry } from '#catalogue/catalogue.js';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { LimitsConfig } from '../../limits/limits.config.js';
+import { modelViewOf } from '../../models/model-view-of.js';
+import type { PlaygroundModelView } from './dto/playground-views.dto.js';
+
+/** An image that asks for nothing but its background. */
+const TRANSPARENT: AskedImage = {
+  ...{ action: 'generation', pixels: null, quality: null, moderation: null, inputFidelity: null },
+  ...{ background: 'transparent', images: 0, mask: false },
+};
+
+/** The image models that the console offers to the people of every account. */
+@Injectable()
+export class PlaygroundModels {
+  constructor(
+    private readonly source: CatalogueSource,
+    private readonly limits: LimitsConfig,
+  ) {}
+
+  list(): PlaygroundModelView[] {
+    const catalogue = this.source.current;
+    const { submitsPerMinute, chatsPerMinute } = this.limits;
+    const terms = { submitsPerMinute, chatsPerMinute, pixelSizes: true };
+    return [...catalogue.models.values()]
+      .filter(({ kind }) => kind === 'image')
+      .map((model) => ({ ...modelViewOf(model, catalogue, terms, new Date()), ...traitsOf(model, catalogue) }));
+  }
+}
+
+function traitsOf({ ranks }: ModelEntry, { providers }: Catalogue) {
+  const routes = ranks.flat().map((route) => ({ route, provider: providers.get(route.provider) }));
+  return {
+    sandbox: routes.every(({ provider }) => provider?.type === 'sandbox'),
+    transparency: routes.some(({ route, provider }) =>
+      adaptationsFor(route, provider, TRANSPARENT).every(({ param }) => param !== 'background'),
+    ),
+  };
+}

@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import { TaskLinks } from '#answers/task-links.js';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import type { TaskView } from '#contract/task-view.js';
+import type { QueuePlace } from '#queue/fair-order.js';
+import { thumbnailKey } from '#storage/object-key.js';
+import type { TaskDetail } from '#tasks/task-details.js';
+import type { TaskSummary } from '#tasks/task.js';
+import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
+import type { ConsoleTaskView } from './dto/task-views.dto.js';
+
+/** The images of tasks as the console's pages show them. */
+@Injectable()
+export class ShownImages {
+  private readonly origin: string;
+
+  constructor(
+    private readonly links: TaskLinks,
+    private readonly source: CatalogueSource,
+    config: ApiConfig,
+  ) {
+    this.origin = publicUrlOf(config);
+  }
+
+  /** What the public API shows; favorites have links for as long as they are kept. */
+  view(task: TaskSummary, { isFavorite }: Pick<TaskDetail, 'isFavorite'>, place?: QueuePlace): TaskView {
+    return this.links.view({ ...task, isKept: isFavorite }, place);
+  }
+
+  /** None once they were deleted. */
+  of({ result }: TaskView, { objectsDeletedAt }: TaskDetail): ConsoleTaskView['images'] {
+    if (objectsDeletedAt !== null) return [];
+    return (result?.images ?? []).flatMap(({ url: [url], size, content_type }) =>
+      url === undefined ? [] : [{ url: this.ownPath(url), size, content_type }],
+    );
+  }
+
+  /** The image itself where it has no small copy: it may be small, or its worker was killed. */
+  thumbnailOf(task: TaskSummary, detail: TaskDetail): string | undefined {
+    const [image] = task.status === 'completed' && detail.objectsDeletedAt === null ? (task.images ?? []) : [];
+    if (image === undefined) return undefined;
+    const shown = detail.hasThumbnail ? { key: thumbnailKey(image.key) } : image;
+    const { url } = this.links.linkTo({ ...task, isKept: detail.isFavorite }, shown);
+    return url === undefined ? undefined : this.ownPath(url);
+  }
+
+  /** Whether they were drawn by the sandbox. A provider that is gone from the catalog is not known any more. */
+  isSandbox({ provider }: TaskDetail): boolean {
+    return provider !== null && this.source.current.providers.get(provider)?.type === 'sandbox';
+  }
+
+  /** A link to this service without its name: pages may be open under another one, which their policy asks for. */
+  private ownPath(url: string): string {
+    return url.startsWith(`${this.origin}/`) ? url.slice(this.origin.length) : url;
+  }
+}

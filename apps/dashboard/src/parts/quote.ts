@@ -1,0 +1,42 @@
+import type { Quote, QuotedOrder } from '../api/quotes.ts';
+import type { TaskDetail } from '../api/types.ts';
+import { amountIn, duration } from './format.ts';
+
+/** "$0.04 · about 8 s"; empty until it is known. */
+export function quoteText(quote: Quote | undefined): string {
+  if (quote === undefined) return '';
+  return [priceText([quote.cost]), timeText(quote.estimated_time)].filter((part) => part !== '').join(' · ');
+}
+
+/** What several orders cost together, with "up to" where measured tokens decide. */
+export function priceText(costs: readonly Quote['cost'][]): string {
+  const [first] = costs;
+  if (first === undefined || costs.some(({ amount }) => amount === null)) return '';
+  const sum = costs.reduce((total, { amount }) => total + Number(amount), 0);
+  if (sum === 0) return 'free';
+  // Sums of decimals such as 0.1 + 0.2 have digits of no meaning; amounts have six at most.
+  const text = amountIn(Number(sum.toFixed(6)), first.currency);
+  return costs.every(({ exact }) => exact) ? text : `up to ${text}`;
+}
+
+function timeText(seconds: number | undefined): string {
+  return seconds === undefined ? '' : `about ${duration(seconds * 1000).replace('.0', '')}`;
+}
+
+/** The order of a task, to be made once more. */
+export function orderOf({ model, action, size, resolution, options: { quality, n } }: TaskDetail): QuotedOrder {
+  return {
+    ...{ model, action, size },
+    ...quotedTier(resolution),
+    ...(typeof quality === 'string' ? { quality } : {}),
+    ...(typeof n === 'number' ? { n } : {}),
+  };
+}
+
+const TIERS = ['1k', '2k', '4k'] as const;
+
+/** The tier of an order, as a quote names it; an order in pixels has none. */
+export function quotedTier(name: string | null | undefined): Pick<QuotedOrder, 'resolution'> {
+  const resolution = TIERS.find((tier) => tier === name);
+  return resolution === undefined ? {} : { resolution };
+}
