@@ -1,28 +1,51 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import sharp from 'sharp';
+import { waitUntil } from '#embedded/wait-until.js';
 import { giveSession, openScreen, type Screen } from '../support/chromium.js';
-import { signInFirstAdmin } from '../support/console.js';
+import { signInFirstAdmin, signInInvited, type Browser } from '../support/console.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
-describe('several images of a task in a browser', () => {
+const MODELS = `providers: { drawn: { type: sandbox } }
+models:
+  gpt-image-2: { kind: image, routes: [{ provider: drawn }] }
+  four:
+    kind: image
+    accepts: { max_n: 4 }
+    routes: [{ provider: drawn }]
+    prices: [{ from: 2026-01-01, per_image: { 1k: 0.02, 2k: { auto: 0.04, high: 0.08 }, 4k: 0.16 } }]
+  plain:
+    kind: image
+    accepts: { sizes: [1:1, 16:9], pixel_sizes: false, output_formats: [jpeg], qualities: [auto] }
+    routes: [{ provider: drawn, capabilities: { edits: false } }]
+`;
+
+describe('orders of the playground in a browser', () => {
   let platform: Platform;
   let screen: Screen;
   let folder: string;
+  let ada: Browser;
   const page = (): Screen['page'] => screen.page;
   const button = (name: string | RegExp) => page().getByRole('button', { name });
+  const image = (name: string) => page().getByRole('img', { name, exact: true });
+  const open = async (path: string): Promise<void> => {
+    await page().goto(`/console${path}`);
+    await page().waitForLoadState('networkidle');
+  };
+  /** The page as a person finds it who has not been there. */
+  const openAnew = async (): Promise<void> => {
+    await page().evaluate(`sessionStorage.clear()`);
+    await open('/playground');
+  };
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'darkroom-several-'));
-    const models = `providers: { drawn: { type: sandbox } }
-models:
-  gpt-image-2: { kind: image, routes: [{ provider: drawn }] }
-  four: { kind: image, accepts: { max_n: 4 }, routes: [{ provider: drawn }] }
-`;
-    await writeFile(join(folder, 'models.yaml'), models);
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-orders-'));
+    await writeFile(join(folder, 'models.yaml'), MODELS);
     platform = await startPlatform({ MODELS_FILE: join(folder, 'models.yaml') });
     screen = await openScreen(platform.url);
-    await giveSession(screen, (await signInFirstAdmin(platform)).cookie);
+    ada = await signInFirstAdmin(platform);
+    await giveSession(screen, ada.cookie);
     await page().goto('/console/playground');
   });
   afterAll(async () => {
@@ -38,17 +61,41 @@ models:
     await page().getByRole('combobox', { name: label }).click();
     await page().getByRole('option', { name: option, exact: true }).click();
   };
+  const optionsOf = async (label: string): Promise<string[]> => {
+    await page().getByRole('combobox', { name: label }).click();
+    await page().getByRole('option').first().waitFor();
+    const names = await page().getByRole('option').allTextContents();
+    await page().keyboard.press('Escape');
+    await page().getByRole('option').first().waitFor({ state: 'detached' });
+    return names;
+  };
+  /** Waits until the focus is there; a closed dialog gives it back in its own time. */
+  const focused = async (label: string): Promise<void> => {
+    const read = () => page().evaluate(`document.activeElement?.getAttribute('aria-label')`);
+    await waitUntil(async () => (await read()) === label, { timeoutMs: 10_000 });
+    expect(await read()).toBe(label);
+  };
+  const shapes = () => page().getByRole('radiogroup', { name: 'Aspect ratio' }).getByRole('radio');
+  const reference = async (width: number, height: number): Promise<void> => {
+    const buffer = await sharp({ create: { width, height, channels: 3, background: '#246' } })
+      .png()
+      .toBuffer();
+    await page()
+      .locator('input[type=file]')
+      .setInputFiles({ name: `${width}.png`, mimeType: 'image/png', buffer });
+  };
+  const orderOf = async (prompt: string): Promise<Record<string, unknown>> => {
+    const text = `SELECT action, model, options, jsonb_array_length(inputs) AS inputs FROM tasks WHERE prompt = $1`;
+    return (await platform.pool.query<Record<string, unknown>>(`${text} ORDER BY id DESC LIMIT 1`, [prompt])).rows[0]!;
+  };
 
-  it('are offered where the model makes more than one, and all of them are shown', async () => {
+  it('offer several images where the model makes more than one, and all of them are shown', async () => {
     await page().getByLabel('Prompt').fill('A red fox');
     expect(await page().getByRole('combobox', { name: 'Images' }).count()).toBe(0);
     await choose('Model', 'four');
     await choose('Images', '3');
     await button('Generate').click();
-    for (const place of [1, 2, 3])
-      await page()
-        .getByRole('img', { name: `A red fox (${place} of 3)` })
-        .waitFor();
+    for (const place of [1, 2, 3]) await image(`A red fox (${place} of 3)`).waitFor();
     expect(
       await page()
         .getByRole('link', { name: /^Download image [123] of 3$/ })
@@ -61,15 +108,243 @@ models:
 
   it('are all on the page of their task, and come back with its settings', async () => {
     await page().getByRole('link', { name: 'Details' }).click();
-    for (const place of [1, 2, 3])
-      await page()
-        .getByRole('img', { name: `A red fox (${place} of 3)` })
-        .waitFor();
+    for (const place of [1, 2, 3]) await image(`A red fox (${place} of 3)`).waitFor();
     await page().getByText('n: 3').or(page().getByText('"n": 3')).first().waitFor();
+    // Another task of it costs what it would cost today.
+    await button(/^Run again · \$0\.06/).waitFor();
     expect(await screen.inspect('task-several')).toEqual([]);
     await page().getByRole('link', { name: 'Playground' }).click();
     await button(/^A red fox/).click();
     await button('Reuse settings').click();
     expect(await page().getByRole('combobox', { name: 'Images' }).inputValue()).toBe('3');
+  });
+
+  it('say what they cost and how long they take before they are sent', async () => {
+    await button(/^Generate\s*\$0\.06 · about \d+ s$/).waitFor();
+    await page().getByText('2K', { exact: true }).click();
+    await choose('Quality', 'High');
+    await button(/^Generate\s*\$0\.24 /).waitFor();
+    await choose('Model', 'gpt-image-2');
+    await button(/^Generate\s*free/).waitFor();
+  });
+
+  it('offer nothing that the model would refuse', async () => {
+    await openAnew();
+    await choose('Model', 'gpt-image-2');
+    expect(await shapes().allTextContents()).toEqual(['1:1', '3:2', '2:3', '16:9', '9:16']);
+    await button('More').click();
+    expect(await shapes().count()).toBe(14);
+    await page().getByRole('radio', { name: '21:9' }).click();
+    await button('Fewer').click();
+    // What is chosen stays in sight.
+    expect(await shapes().allTextContents()).toEqual(['1:1', '3:2', '2:3', '16:9', '9:16', '21:9']);
+    expect(await optionsOf('Format')).toEqual(['PNG', 'JPEG', 'WebP']);
+    await choose('Background', 'Transparent');
+    await choose('Format', 'JPEG');
+    expect(await optionsOf('Background')).toEqual(['Auto', 'Opaque']);
+    await choose('Model', 'plain');
+    expect(await shapes().allTextContents()).toEqual(['1:1', '16:9']);
+    expect(await optionsOf('Quality')).toEqual(['Auto']);
+    expect(await page().locator('input[type=file]').count()).toBe(0);
+    await page().getByLabel('Prompt').fill('A plain boat');
+    await button('Generate').click();
+    await image('A plain boat').waitFor();
+    expect(await orderOf('A plain boat')).toMatchObject({ options: { outputFormat: 'jpeg', size: '1:1' } });
+    await choose('Model', 'four');
+    await choose('Format', 'WebP');
+    await choose('Background', 'Transparent');
+    await page().getByLabel('Prompt').fill('A transparent boat');
+    await button('Generate').click();
+    await image('A transparent boat').waitFor();
+    const options = { outputFormat: 'webp', background: 'transparent' };
+    expect(await orderOf('A transparent boat')).toMatchObject({ options });
+  });
+
+  it('have the shape of their reference unless another is chosen', async () => {
+    await openAnew();
+    await page().getByRole('radio', { name: '16:9' }).click();
+    await reference(900, 900);
+    await page().getByText('Same shape as the first reference image: 1:1.').waitFor();
+    expect(await page().getByRole('radio', { name: 'Original' }).getAttribute('aria-checked')).toBe('true');
+    await page().getByLabel('Prompt').fill('A square boat');
+    await button('Edit image').click();
+    await image('A square boat').waitFor();
+    expect(await orderOf('A square boat')).toMatchObject({ action: 'edit', inputs: 1, options: { size: '1:1' } });
+    await button('Remove 900.png').click();
+    expect(await page().getByRole('radio', { name: 'Original' }).count()).toBe(0);
+    await reference(700, 500);
+    await page().getByText('Same shape as the first reference image: 1200 × 864.').waitFor();
+    await page().getByLabel('Prompt').fill('A wide boat');
+    await button('Edit image').click();
+    await image('A wide boat').waitFor();
+    expect(await orderOf('A wide boat')).toMatchObject({ options: { size: '1200x864', resolution: null } });
+    expect(await screen.inspect('playground-reference')).toEqual([]);
+  });
+
+  it('survive leaving the page, and are forgotten by a sign-out', async () => {
+    await page().getByLabel('Prompt').fill('A boat for later');
+    await page().getByRole('link', { name: 'Keys' }).click();
+    await page().getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+    await page().getByRole('link', { name: 'Playground' }).click();
+    expect(await page().getByLabel('Prompt').inputValue()).toBe('A boat for later');
+    await button('Remove 700.png').waitFor();
+    await image('A wide boat').waitFor();
+    await open('/playground');
+    expect(await page().getByLabel('Prompt').inputValue()).toBe('A boat for later');
+    await button('Sign out').click();
+    await page().getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await page().evaluate(`JSON.stringify(sessionStorage)`)).not.toContain('boat');
+    ada = await signInInvited(platform, { email: 'grace@example.org', role: 'admin' });
+    await giveSession(screen, ada.cookie);
+    await open('/playground');
+    expect(await page().getByLabel('Prompt').inputValue()).toBe('');
+  });
+
+  it('show an image in the history when it is there, even if nobody follows its task', async () => {
+    const prompt = 'A quick boat [[latency=1s]]';
+    const isDone = async (): Promise<boolean> =>
+      (await platform.pool.query(`SELECT 1 FROM tasks WHERE prompt = $1 AND status = 'completed'`, [prompt]))
+        .rowCount === 1;
+    await page().route(/\/api\/tasks\/task_\w+\/events$/, (route) => route.abort());
+    // The first look at the task comes when it has ended, so there is no end to hear of.
+    await page().route(/\/api\/tasks\/task_\w+$/, async (route) => {
+      await waitUntil(isDone, { timeoutMs: 30_000 });
+      await route.continue();
+    });
+    await page().getByLabel('Prompt').fill(prompt);
+    await button('Generate').click();
+    const tile = button(/^A quick boat/);
+    await tile.getByText(/Queued|Running/).waitFor();
+    await image(prompt).waitFor();
+    await tile.locator('img').waitFor();
+    await page().unrouteAll({ behavior: 'wait' });
+  });
+
+  it('begin with an image that was made before: edit it, use it, vary it', async () => {
+    await openAnew();
+    await choose('Model', 'four');
+    await page().getByLabel('Prompt').fill('A harbor');
+    await button('Generate').click();
+    await image('A harbor').waitFor();
+    await button('Use as reference').click();
+    await button(/^Remove task_\w+\.png$/).waitFor();
+    expect(await page().getByLabel('Prompt').inputValue()).toBe('A harbor');
+    expect(await page().getByRole('radio', { name: 'Original' }).getAttribute('aria-checked')).toBe('true');
+    await button('Edit this').click();
+    await waitUntil(async () => (await page().getByLabel('Prompt').inputValue()) === '', { timeoutMs: 10_000 });
+    expect(await page().evaluate(`document.activeElement.id`)).toBe('prompt');
+    expect(await button(/^Remove task_/).count()).toBe(1);
+    await page().getByLabel('Prompt').fill('Now at night');
+    await button('Edit image').click();
+    await image('Now at night').waitFor();
+    expect(await orderOf('Now at night')).toMatchObject({ action: 'edit', inputs: 1, options: { size: '1:1' } });
+    await button('Variations').click();
+    await waitUntil(async () => (await page().getByLabel('Prompt').inputValue()) !== '', { timeoutMs: 10_000 });
+    // Nothing is bought before its price was seen.
+    await button(/^Edit image\s*\$0\.08/).click();
+    await image('Now at night (4 of 4)').waitFor();
+    await button('Use image 2 of 4').click();
+    await page().getByRole('menuitem', { name: 'Edit this' }).click();
+    await button(/^Remove task_\w+-2\.png$/).waitFor();
+  });
+
+  it('are looked at closely with the keyboard alone', async () => {
+    const view = button('View image 3 of 4');
+    await view.focus();
+    await page().keyboard.press('Enter');
+    const dialog = page().getByRole('dialog');
+    const shown = dialog.locator('img');
+    await dialog.getByText('Image 3 of 4').waitFor();
+    const width = async () => (await shown.boundingBox())?.width ?? 0;
+    const fits = await width();
+    expect(await screen.inspect('lightbox')).toEqual([]);
+    for (const key of ['+', '+']) await page().keyboard.press(key);
+    await dialog.getByText('200%').waitFor();
+    expect(Math.round((await width()) / fits)).toBe(2);
+    // Zoomed in, what was in the middle is still there.
+    const middle = `(({ scrollLeft, scrollWidth, clientWidth }) => (2 * scrollLeft) / (scrollWidth - clientWidth))(
+      document.querySelector('.lightbox-view'))`;
+    expect(await page().evaluate<number>(middle)).toBeCloseTo(1, 1);
+    await page().keyboard.press('0');
+    await dialog.getByText('100%').waitFor();
+    await page().keyboard.press('ArrowLeft');
+    await dialog.getByText('Image 2 of 4').waitFor();
+    await page().keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await focused('View image 3 of 4');
+  });
+
+  it('are found in the history, whose they are, and kept as favorites', async () => {
+    const grace = await signInInvited(platform, { email: 'hopper@example.org', role: 'member' });
+    await grace.ask('/images', {
+      body: { model: 'gpt-image-2', prompt: 'A lamp of another person', resolution: '1k' },
+    });
+    await open('/playground');
+    const history = page().getByRole('region', { name: 'History' });
+    await history.getByText('Somebody', { exact: true }).waitFor();
+    await history.getByText('You', { exact: true }).first().waitFor();
+    await page().getByLabel('Search history').fill('SQUARE');
+    await history.getByRole('button', { name: /^A lamp/ }).waitFor({ state: 'detached' });
+    expect(await history.getByRole('button', { name: /^A square boat/ }).count()).toBe(1);
+    await history.getByRole('button', { name: 'Favorite: A square boat' }).first().click();
+    await history.locator('[aria-pressed=true][aria-label^="Favorite"]').waitFor();
+    await page().getByLabel('Search history').fill('');
+    await history.getByText('Favorites', { exact: true }).click();
+    const found = async (count: number): Promise<boolean> =>
+      (await history.getByRole('button', { name: /^A square boat/ }).count()) === count &&
+      (await history.getByRole('button', { name: /^A lamp/ }).count()) === 0;
+    expect(await waitUntil(() => found(1), { timeoutMs: 20_000 })).toBe(true);
+    expect(await screen.inspect('playground-favorites')).toEqual([]);
+    const favorites = async () =>
+      (await platform.pool.query('SELECT 1 FROM tasks WHERE favorited_at IS NOT NULL')).rowCount;
+    expect(await favorites()).toBe(1);
+    await history.getByRole('button', { name: 'Favorite: A square boat' }).click();
+    await history.getByText('No favorites yet.').waitFor();
+    expect(await favorites()).toBe(0);
+  });
+
+  it('say where the sandbox answers, on the page and on every image', async () => {
+    await open('/playground');
+    await page().getByText('No provider is connected, so these images are drawn by Darkroom itself.').waitFor();
+    const history = page().getByRole('region', { name: 'History' });
+    await history.locator('img').first().click();
+    await page().getByText('Drawn by the built-in sandbox, not by a model.').waitFor();
+    expect(await history.getByText('Sandbox', { exact: true }).count()).toBe(await history.locator('img').count());
+  });
+
+  it('have masks that are painted with a finger or a pen, one line at a time', async () => {
+    await openAnew();
+    await choose('Model', 'gpt-image-2');
+    await reference(600, 600);
+    await button('Paint mask').click();
+    const { x, y, width, height } = (await page().locator('canvas').boundingBox())!;
+    const at = (place: number) => ({ x: x + width * place, y: y + height * place });
+    const debug = await page().context().newCDPSession(page());
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...places: number[]) =>
+      debug.send('Input.dispatchTouchEvent', { type, touchPoints: places.map((place, id) => ({ ...at(place), id })) });
+    const pen = (type: 'mousePressed' | 'mouseMoved' | 'mouseReleased', place: number) =>
+      debug.send('Input.dispatchMouseEvent', { type, ...at(place), button: 'left', buttons: 1, pointerType: 'pen' });
+    await touch('touchStart', 0.1);
+    // The second finger draws nothing of its own.
+    await touch('touchMove', 0.2, 0.9);
+    await touch('touchMove', 0.3, 0.8);
+    await touch('touchEnd');
+    await pen('mousePressed', 0.5);
+    await pen('mouseMoved', 0.6);
+    await pen('mouseReleased', 0.6);
+    await button('Use mask').click();
+    await button('Edit mask').waitFor();
+    await focused('Edit mask');
+    await button('Show code').click();
+    const [saved] = await Promise.all([
+      page().waitForEvent('download'),
+      page().getByText('save it as mask.png').click(),
+    ]);
+    const mask = await sharp(await saved.path())
+      .ensureAlpha()
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    const alphaAt = (place: number) => mask.data[(Math.round(place * 600) * 600 + Math.round(place * 600)) * 4 + 3];
+    expect([0.2, 0.55, 0.4, 0.85].map(alphaAt)).toEqual([0, 0, 255, 255]);
   });
 });

@@ -30,9 +30,11 @@ export type PartialImage = Schema['PartialPictureView'];
 export type Model = Schema['PlaygroundModelView'];
 
 /** What the playground asks for; the model says which texts it knows, and how many images it makes at once. */
-export type ImageOrder = Readonly<
-  Record<keyof Pick<Schema['ImageGenerationRequest'], 'model' | 'prompt' | 'size' | 'resolution' | 'quality'>, string>
-> & { readonly n?: number };
+export type ImageOrder = Readonly<Record<'model' | 'prompt' | 'size' | 'quality' | 'output_format', string>> & {
+  readonly resolution?: string;
+  readonly background?: string;
+  readonly n: number;
+};
 
 export type Usage = Schema['UsageListView'];
 export type UsageRow = Schema['UsageView'];

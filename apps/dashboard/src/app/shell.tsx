@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, type LinkProps } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
+import { forgetDraft } from '../api/kept-draft.ts';
 import { queryClient, useSession } from '../api/queries.ts';
 import { send } from '../api/request.ts';
 import type { Session } from '../api/types.ts';
@@ -132,6 +133,7 @@ function Person({ onLeave }: { readonly onLeave: () => void }) {
     // Signed out or not known any more: nothing of the session may stay on the screen.
     onSettled: async () => {
       queryClient.clear();
+      forgetDraft();
       await navigate({ to: '/sign-in' });
     },
   });

@@ -1,5 +1,6 @@
-import { ActionIcon, Box, Button, SimpleGrid } from '@mantine/core';
-import { IconDownload } from '@tabler/icons-react';
+import { ActionIcon, Box, Button, Group, SimpleGrid } from '@mantine/core';
+import { IconDownload, IconZoomIn } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
 import type { TaskDetail } from '../api/types.ts';
 import { StoredImage } from './stored-image.tsx';
 
@@ -7,10 +8,14 @@ interface ImageGridProps {
   readonly task: TaskDetail;
   /** What stands in the place of one that can't be shown. */
   readonly missing: string;
+  /** Shows an image larger; absent: a link opens it in a new tab. */
+  readonly onOpen?: (index: number) => void;
+  /** What else can be done with an image. */
+  readonly actions?: (index: number) => ReactNode;
 }
 
-/** Several images of a task side by side, each with a link that opens it and one that saves it. */
-export function ImageGrid({ task, missing }: ImageGridProps) {
+/** Several images of a task side by side, each with what opens it and a link that saves it. */
+export function ImageGrid({ task, missing, onOpen, actions }: ImageGridProps) {
   const { images, prompt } = task;
   return (
     <SimpleGrid cols={2} spacing="sm">
@@ -22,23 +27,30 @@ export function ImageGrid({ task, missing }: ImageGridProps) {
               url={url}
               alt={`${prompt} (${place})`}
               missing={missing}
-              opens={`Open image ${place} in a new tab`}
+              {...(onOpen === undefined
+                ? { opens: `Open image ${place} in a new tab` }
+                : { onClick: () => onOpen(index), style: { cursor: 'zoom-in' } })}
               radius="md"
               fit="contain"
               className="image-ground"
             />
-            <ActionIcon
-              component="a"
-              href={url}
-              download={fileName(task, index)}
-              aria-label={`Download image ${place}`}
-              variant="default"
-              pos="absolute"
-              bottom={8}
-              right={8}
-            >
-              <IconDownload size={16} />
-            </ActionIcon>
+            <Group gap={6} pos="absolute" bottom={8} right={8}>
+              {actions?.(index)}
+              {onOpen !== undefined && (
+                <ActionIcon variant="default" aria-label={`View image ${place}`} onClick={() => onOpen(index)}>
+                  <IconZoomIn size={16} />
+                </ActionIcon>
+              )}
+              <ActionIcon
+                component="a"
+                href={url}
+                download={fileName(task, index)}
+                aria-label={`Download image ${place}`}
+                variant="default"
+              >
+                <IconDownload size={16} />
+              </ActionIcon>
+            </Group>
           </Box>
         );
       })}
@@ -63,7 +75,8 @@ export function Download({ task, compact = false }: { readonly task: TaskDetail;
   );
 }
 
-function fileName({ id, images }: TaskDetail, index: number): string {
+/** What an image of a task is saved as. */
+export function fileName({ id, images }: TaskDetail, index: number): string {
   const type = images[index]?.content_type.split('/')[1] ?? 'png';
   return `${id}${images.length > 1 ? `-${index + 1}` : ''}.${type}`;
 }

@@ -1,41 +1,52 @@
-import { Box, SegmentedControl, SimpleGrid, Text, UnstyledButton } from '@mantine/core';
-import { useRef, type KeyboardEvent } from 'react';
+import { Box, Group, SegmentedControl, Text, UnstyledButton } from '@mantine/core';
+import { useId, useRef, useState, type KeyboardEvent } from 'react';
 
 interface ShapePickerProps {
   readonly sizes: readonly string[];
+  /** The size that stands for the shape of a reference image. */
+  readonly reference: string;
   readonly value: string;
   readonly onChange: (size: string) => void;
 }
 
 const BOX = 28;
 const STEPS: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+/** What most images are made in. */
+const COMMON = ['1:1', '3:2', '2:3', '16:9', '9:16'];
 
-/** The sizes as what they look like; one group of choices that arrow keys move through. */
-export function ShapePicker({ sizes, value, onChange }: ShapePickerProps) {
+/** The sizes as what they look like, the common ones first; one group of choices that arrow keys move through. */
+export function ShapePicker({ sizes, reference, value, onChange }: ShapePickerProps) {
   const group = useRef<HTMLDivElement>(null);
+  const [all, setAll] = useState(false);
+  const label = useId();
+  const common = COMMON.filter((size) => sizes.includes(size));
+  const first = sizes.filter(
+    (size) => size === reference || (common.length > 1 ? common : sizes.slice(0, 5)).includes(size),
+  );
+  const few = first.includes(value) || !sizes.includes(value) ? first : [...first, value];
+  const shown = all ? [...first, ...sizes.filter((size) => !first.includes(size))] : few;
   const move = (event: KeyboardEvent) => {
     const step = STEPS[event.key];
     if (step === undefined) return;
     event.preventDefault();
-    const index = (sizes.indexOf(value) + step + sizes.length) % sizes.length;
-    onChange(sizes[index] ?? value);
+    const index = (shown.indexOf(value) + step + shown.length) % shown.length;
+    onChange(shown[index] ?? value);
     group.current?.querySelectorAll<HTMLElement>('[role=radio]')[index]?.focus();
   };
   return (
     <Box>
-      <Text size="sm" fw={600} mb={6} id="shape-label">
-        Aspect ratio
-      </Text>
-      <SimpleGrid
-        ref={group}
-        cols={{ base: 5, xs: 7 }}
-        spacing={6}
-        verticalSpacing={6}
-        role="radiogroup"
-        aria-labelledby="shape-label"
-        onKeyDown={move}
-      >
-        {sizes.map((size) => (
+      <Group justify="space-between" mb={6}>
+        <Text size="sm" fw={600} id={label}>
+          Aspect ratio
+        </Text>
+        {few.length < sizes.length && (
+          <UnstyledButton className="fold" py={0} aria-expanded={all} onClick={() => setAll(!all)}>
+            {all ? 'Fewer' : 'More'}
+          </UnstyledButton>
+        )}
+      </Group>
+      <Box ref={group} className="shapes" role="radiogroup" aria-labelledby={label} onKeyDown={move}>
+        {shown.map((size) => (
           <UnstyledButton
             key={size}
             className="shape"
@@ -45,10 +56,10 @@ export function ShapePicker({ sizes, value, onChange }: ShapePickerProps) {
             onClick={() => onChange(size)}
           >
             <span className="shape-outline" style={outlineOf(size)} />
-            {size}
+            {size === reference ? 'Original' : size === 'auto' ? 'Auto' : size}
           </UnstyledButton>
         ))}
-      </SimpleGrid>
+      </Box>
     </Box>
   );
 }
@@ -67,14 +78,15 @@ interface TierPickerProps {
 }
 
 export function TierPicker({ tiers, value, onChange }: TierPickerProps) {
+  const label = useId();
   return (
     <Box>
-      <Text size="sm" fw={600} mb={2} id="tier-label">
+      <Text size="sm" fw={600} mb={2} id={label}>
         Resolution
       </Text>
       <SegmentedControl
         fullWidth
-        aria-labelledby="tier-label"
+        aria-labelledby={label}
         data={tiers.map((tier) => ({ value: tier, label: tier.toUpperCase() }))}
         value={value}
         onChange={onChange}

@@ -1,4 +1,4 @@
-import { Anchor, Center, Image, type ImageProps } from '@mantine/core';
+import { Anchor, Badge, Center, Image, type ImageProps } from '@mantine/core';
 import { useState } from 'react';
 import type { TaskRow } from '../api/types.ts';
 
@@ -28,6 +28,7 @@ interface StoredImageProps extends Omit<ImageProps, 'src' | 'onError'> {
   /** Names the link that opens the image on its own; absent: it is no link. */
   readonly opens?: string;
   readonly loading?: 'lazy';
+  readonly onClick?: () => void;
 }
 
 /** An image of the service; one that is no longer there leaves a quiet place that says so. */
@@ -57,6 +58,23 @@ export function Thumbnail({ task, size }: { readonly task: TaskRow; readonly siz
       fit="cover"
       loading="lazy"
     />
+  );
+}
+
+/** On an image that no model made. */
+export function SandboxMark({ small = false }: { readonly small?: boolean }) {
+  return (
+    <Badge
+      className="sandbox-mark"
+      color="dark"
+      tt="none"
+      fw={600}
+      radius="sm"
+      size={small ? 'xs' : 'md'}
+      title="Drawn by the built-in sandbox, not by a model"
+    >
+      Sandbox
+    </Badge>
   );
 }
 

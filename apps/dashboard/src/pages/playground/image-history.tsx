@@ -1,43 +1,168 @@
-import { Box, Group, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { get } from '../../api/request.ts';
-import type { TaskPage } from '../../api/types.ts';
-import { Thumbnail } from '../../parts/stored-image.tsx';
+import {
+  ActionIcon,
+  Box,
+  Button,
+  Group,
+  SegmentedControl,
+  Text,
+  TextInput,
+  UnstyledButton,
+  VisuallyHidden,
+} from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { keepPreviousData, useInfiniteQuery, useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { IconSearch, IconStar, IconStarFilled } from '@tabler/icons-react';
+import { queryClient, taskQuery, useSession } from '../../api/queries.ts';
+import { get, send } from '../../api/request.ts';
+import type { TaskPage, TaskRow } from '../../api/types.ts';
+import { fromNow } from '../../parts/format.ts';
+import { Trouble } from '../../parts/page.tsx';
+import { SandboxMark, Thumbnail } from '../../parts/stored-image.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
 
 const SHOWN = 12;
+/** Not every task that is shown is followed to its end. */
+const LOOK_EVERY_MS = 2_000;
+/** Letters that follow each other faster are searched for together. */
+const TYPING_MS = 300;
 
 interface ImageHistoryProps {
   readonly current: string | null;
   readonly onPick: (id: string) => void;
 }
 
-/** What was made in the console lately; a click shows it again. */
+/** What was made in the console lately, and the account's favorites; a click shows one again. */
 export function ImageHistory({ current, onPick }: ImageHistoryProps) {
-  const { data } = useQuery({
-    queryKey: ['tasks', 'playground'],
-    queryFn: ({ signal }) => get<TaskPage>('/tasks', { limit: SHOWN, key: 'playground' }, signal),
+  const [isStarred, setStarred] = useState(false);
+  const [words, setWords] = useState('');
+  const [text] = useDebouncedValue(words.trim(), TYPING_MS);
+  const { data, error, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
+    queryKey: ['tasks', 'playground', { isStarred, text }],
+    queryFn: ({ pageParam, signal }) => {
+      const filter = isStarred ? { favorites: 'true' } : { key: 'playground' };
+      return get<TaskPage>('/tasks', { limit: SHOWN, ...filter, text, after: pageParam }, signal);
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) =>
+      state.data?.pages.some((page) => page.data.some(({ status }) => status === 'pending')) === true
+        ? LOOK_EVERY_MS
+        : false,
   });
-  if (data === undefined || data.data.length === 0) return null;
+  const tasks = data?.pages.flatMap((page) => page.data) ?? [];
+  const isNarrowed = isStarred || text !== '';
+  if (data !== undefined && tasks.length === 0 && !isNarrowed && words === '') return null;
   return (
-    <Box>
-      <Text size="sm" fw={600} mb="xs">
-        Recent
-      </Text>
-      <Group gap="xs">
-        {data.data.map((task) => (
-          <UnstyledButton
-            key={task.id}
-            className="history-item"
-            aria-pressed={task.id === current}
-            title={task.prompt}
-            onClick={() => onPick(task.id)}
-          >
-            <VisuallyHidden>{task.prompt}</VisuallyHidden>
-            {task.status === 'completed' ? <Thumbnail task={task} size={84} /> : <TaskState task={task} />}
-          </UnstyledButton>
+    <Box component="section" aria-label="History">
+      <Group justify="space-between" gap="xs" mb="xs">
+        <SegmentedControl
+          size="xs"
+          aria-label="Shown images"
+          value={isStarred ? 'favorites' : 'recent'}
+          onChange={(shown) => setStarred(shown === 'favorites')}
+          data={[
+            { value: 'recent', label: 'Recent' },
+            { value: 'favorites', label: 'Favorites' },
+          ]}
+        />
+        <TextInput
+          type="search"
+          size="xs"
+          flex={1}
+          maw={240}
+          maxLength={200}
+          aria-label="Search history"
+          placeholder="Search"
+          leftSection={<IconSearch size={14} />}
+          value={words}
+          onChange={(event) => setWords(event.currentTarget.value)}
+        />
+      </Group>
+      {error !== null && <Trouble error={error} doing="Could not load the history" />}
+      {data !== undefined && tasks.length === 0 && (
+        <Text size="sm" c="dimmed" py="md">
+          {text !== ''
+            ? hasNextPage
+              ? 'No matches so far.'
+              : 'No matches.'
+            : 'No favorites yet. Star an image to keep it past the time after which images are deleted.'}
+        </Text>
+      )}
+      <Group gap="xs" align="flex-start">
+        {tasks.map((task) => (
+          <Tile key={task.id} task={task} isCurrent={task.id === current} onPick={onPick} />
         ))}
       </Group>
+      {hasNextPage && (
+        <Button mt="sm" size="xs" variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          Show more
+        </Button>
+      )}
     </Box>
+  );
+}
+
+interface TileProps {
+  readonly task: TaskRow;
+  readonly isCurrent: boolean;
+  readonly onPick: (id: string) => void;
+}
+
+function Tile({ task, isCurrent, onPick }: TileProps) {
+  const { person } = useSession();
+  const by = task.ordered_by === null ? task.key.name : task.ordered_by.id === person.id ? 'You' : task.ordered_by.name;
+  const who = task.provider_test ? `${by}, test` : by;
+  return (
+    <Box w={88} pos="relative">
+      <UnstyledButton
+        className="history-item"
+        aria-pressed={isCurrent}
+        title={`${task.prompt}\n${who}, ${fromNow(task.created_at)}`}
+        onClick={() => onPick(task.id)}
+      >
+        <VisuallyHidden>{task.prompt}</VisuallyHidden>
+        {task.status === 'completed' ? <Thumbnail task={task} size={84} /> : <TaskState task={task} />}
+      </UnstyledButton>
+      {task.sandbox && <SandboxMark small />}
+      {(task.favorite || (task.status === 'completed' && task.images_deleted_at === null)) && <Star task={task} />}
+      <Text size="xs" c="dimmed" truncate mt={2} title={who}>
+        {who}
+      </Text>
+    </Box>
+  );
+}
+
+function Star({ task: { id, favorite, prompt } }: { readonly task: TaskRow }) {
+  const toggle = useMutation({
+    mutationFn: () => send(favorite ? 'DELETE' : 'POST', `/tasks/${id}/favorite`),
+    onSuccess: async () => {
+      await Promise.all([
+        queryClient.invalidateQueries({ queryKey: ['tasks'] }),
+        queryClient.invalidateQueries(taskQuery(id)),
+      ]);
+    },
+    onError: ({ message }) => {
+      notifications.show({ color: 'red', title: 'Could not change the favorite', message });
+    },
+  });
+  return (
+    <ActionIcon
+      className="star"
+      size="sm"
+      variant="default"
+      pos="absolute"
+      top={4}
+      right={6}
+      data-on={favorite}
+      aria-pressed={favorite}
+      aria-label={`Favorite: ${prompt.slice(0, 60)}`}
+      loading={toggle.isPending}
+      onClick={() => toggle.mutate()}
+    >
+      {favorite ? <IconStarFilled size={13} /> : <IconStar size={13} />}
+    </ActionIcon>
   );
 }

@@ -1,13 +1,16 @@
-import { Anchor, AspectRatio, Box, Center, Code, Group, Image, Progress, Stack, Text } from '@mantine/core';
+import { Anchor, AspectRatio, Box, Button, Center, Code, Group, Image, Progress, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { TaskDetail } from '../../api/types.ts';
 import { dimensions, duration, money } from '../../parts/format.ts';
-import { IconPhoto } from '@tabler/icons-react';
+import { IconPhoto, IconZoomIn } from '@tabler/icons-react';
 import { Download, ImageGrid } from '../../parts/image-grid.tsx';
+import { Lightbox } from '../../parts/lightbox.tsx';
 import { Empty, Trouble } from '../../parts/page.tsx';
-import { StoredImage } from '../../parts/stored-image.tsx';
+import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
 import { Cancel } from '../tasks/task-actions.tsx';
 import { TaskError } from '../tasks/task-error.tsx';
+import { UseButtons, UseMenu, type ImageUses } from './image-uses.tsx';
 
 const GONE = 'This image is no longer available.';
 
@@ -19,12 +22,13 @@ interface ImageResultProps {
   readonly partial: string | null;
   /** The shape the next image is asked for in. */
   readonly size: string;
-  /** Takes the task's prompt and settings for the next image. */
-  readonly onReuse: (task: TaskDetail) => void;
+  /** What the next image can take from this one. */
+  readonly uses: ImageUses;
 }
 
 /** From the empty place over the wait to the image, always in the image's own shape. */
-export function ImageResult({ task, error, isOrdered, partial, size, onReuse }: ImageResultProps) {
+export function ImageResult({ task, error, isOrdered, partial, size, uses }: ImageResultProps) {
+  const [viewed, setViewed] = useState<number | null>(null);
   if (error !== null) return <Trouble error={error} doing="Could not load the task" />;
   if (!isOrdered)
     return (
@@ -35,13 +39,26 @@ export function ImageResult({ task, error, isOrdered, partial, size, onReuse }: 
         </Empty>
       </Box>
     );
-  if (task?.status === 'failed' || task?.status === 'cancelled') return <Ended task={task} onReuse={onReuse} />;
+  if (task?.status === 'failed' || task?.status === 'cancelled') return <Ended task={task} uses={uses} />;
   const image = task?.images[0];
   return (
     <Box className="surface" p="md" aria-live="polite">
       <Stack gap="sm">
+        {task?.sandbox === true && task.images.length > 0 && (
+          <Group gap="xs">
+            <SandboxMark />
+            <Text size="sm" c="dimmed">
+              Drawn by the built-in sandbox, not by a model.
+            </Text>
+          </Group>
+        )}
         {task !== undefined && task.images.length > 1 ? (
-          <ImageGrid task={task} missing={GONE} />
+          <ImageGrid
+            task={task}
+            missing={GONE}
+            onOpen={setViewed}
+            actions={(index) => <UseMenu task={task} index={index} uses={uses} />}
+          />
         ) : (
           <AspectRatio
             ratio={ratioOf(task?.sizes?.requested ?? task?.size ?? size)}
@@ -57,6 +74,8 @@ export function ImageResult({ task, error, isOrdered, partial, size, onReuse }: 
                 radius="md"
                 fit="contain"
                 className="image-ground"
+                onClick={() => setViewed(0)}
+                style={{ cursor: 'zoom-in' }}
               />
             ) : task?.status === 'completed' ? (
               <Center c="dimmed">{GONE}</Center>
@@ -70,9 +89,17 @@ export function ImageResult({ task, error, isOrdered, partial, size, onReuse }: 
         {task === undefined || task.status === 'pending' ? (
           <Waiting task={task} />
         ) : (
-          <Finished task={task} onReuse={onReuse} />
+          <Finished task={task} uses={uses} onView={() => setViewed(0)} />
         )}
       </Stack>
+      {task !== undefined && (
+        <Lightbox
+          images={task.images.map(({ url }) => ({ url, alt: task.prompt }))}
+          index={viewed}
+          onIndex={setViewed}
+          onClose={() => setViewed(null)}
+        />
+      )}
     </Box>
   );
 }
@@ -104,9 +131,9 @@ function waitingFor(task: TaskDetail | undefined): string {
   return task.phase === 'storing' ? 'Almost done: saving the image' : `Generating${about}`;
 }
 
-type EndedProps = { readonly task: TaskDetail } & Pick<ImageResultProps, 'onReuse'>;
+type EndedProps = { readonly task: TaskDetail } & Pick<ImageResultProps, 'uses'>;
 
-function Finished({ task, onReuse }: EndedProps) {
+function Finished({ task, uses, onView }: EndedProps & { readonly onView: () => void }) {
   const image = task.images[0];
   const took = task.finished_at === null ? undefined : Date.parse(task.finished_at) - Date.parse(task.created_at);
   const facts = [
@@ -118,22 +145,34 @@ function Finished({ task, onReuse }: EndedProps) {
     task.cost?.amount === undefined || task.cost.amount === null ? undefined : money(task.cost),
   ].filter((fact) => fact !== undefined);
   return (
-    <Group justify="space-between" gap="xs">
-      <Text size="sm" c="dimmed" className="numbers">
-        {facts.join(' · ')}
-      </Text>
-      <Group gap="md">
-        <Reuse task={task} onReuse={onReuse} />
-        <Anchor component={Link} to={`/tasks/${task.id}`} size="sm">
-          Details
-        </Anchor>
-        <Download task={task} compact />
+    <Stack gap="sm">
+      <Group justify="space-between" gap="xs">
+        <Text size="sm" c="dimmed" className="numbers">
+          {facts.join(' · ')}
+        </Text>
+        <Group gap="md">
+          <Reuse task={task} uses={uses} />
+          <Anchor component={Link} to={`/tasks/${task.id}`} size="sm">
+            Details
+          </Anchor>
+        </Group>
       </Group>
-    </Group>
+      {task.images.length === 1 && (
+        <Group justify="space-between" gap="xs">
+          <UseButtons task={task} index={0} uses={uses} />
+          <Group gap="xs">
+            <Button variant="default" size="xs" leftSection={<IconZoomIn size={14} />} onClick={onView}>
+              View
+            </Button>
+            <Download task={task} compact />
+          </Group>
+        </Group>
+      )}
+    </Stack>
   );
 }
 
-function Ended({ task, onReuse }: EndedProps) {
+function Ended({ task, uses }: EndedProps) {
   return (
     <Stack gap="sm">
       <TaskError task={task} />
@@ -141,7 +180,7 @@ function Ended({ task, onReuse }: EndedProps) {
         <Text size="sm" c="dimmed">
           Task <Code>{task.id}</Code>
         </Text>
-        <Reuse task={task} onReuse={onReuse} />
+        <Reuse task={task} uses={uses} />
         <Anchor component={Link} to={`/tasks/${task.id}`} size="sm">
           Details
         </Anchor>
@@ -150,9 +189,9 @@ function Ended({ task, onReuse }: EndedProps) {
   );
 }
 
-function Reuse({ task, onReuse }: EndedProps) {
+function Reuse({ task, uses }: EndedProps) {
   return (
-    <Anchor component="button" type="button" size="sm" onClick={() => onReuse(task)}>
+    <Anchor component="button" type="button" size="sm" onClick={() => uses.onReuse(task)}>
       Reuse settings
     </Anchor>
   );

@@ -3,11 +3,15 @@ import { useEffect, useRef, useState, type PointerEvent } from 'react';
 import { IconArrowBackUp, IconBrush, IconEraser } from '@tabler/icons-react';
 
 interface MaskPainterProps {
+  readonly opened: boolean;
   readonly file: File;
   /** A PNG of the image's size, transparent where it is to be painted anew; null: nothing was painted. */
   readonly onDone: (mask: Blob | null) => void;
   readonly onClose: () => void;
 }
+
+/** Where a pointer is on the page. */
+type PointerPlace = Pick<globalThis.PointerEvent, 'clientX' | 'clientY'>;
 
 /** One line of the brush, in pixels of the image. */
 interface Stroke {
@@ -19,14 +23,23 @@ interface Stroke {
 const PAINT = 'rgb(242 96 28)';
 const SHOWN_STRENGTH = 0.6;
 
-/** Paints over the image what is to change. */
-export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
+/** Paints over the image what is to change. It stays while it is closed, so that the focus returns to what opened it. */
+export function MaskPainter({ opened, onClose, ...painting }: MaskPainterProps) {
+  return (
+    <Modal opened={opened} onClose={onClose} title="Paint the area to change" size="xl" closeOnClickOutside={false}>
+      <Painting onClose={onClose} {...painting} />
+    </Modal>
+  );
+}
+
+function Painting({ file, onDone, onClose }: Omit<MaskPainterProps, 'opened'>) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [image, setImage] = useState<ImageBitmap | null>(null);
   const [strokes, setStrokes] = useState<readonly Stroke[]>([]);
   const [tool, setTool] = useState<Stroke['tool']>('brush');
   const [share, setShare] = useState(8);
   const line = useRef<Stroke | null>(null);
+  const pointer = useRef<number | null>(null);
 
   useEffect(() => {
     let gone = false;
@@ -41,25 +54,29 @@ export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
     if (canvas.current !== null && image !== null) show(canvas.current, image, strokes);
   }, [image, strokes]);
 
-  const pointOf = (event: PointerEvent<HTMLCanvasElement>): readonly [number, number] => {
-    const box = event.currentTarget.getBoundingClientRect();
-    const scale = event.currentTarget.width / box.width;
-    return [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
+  const pointOf = (box: DOMRect, { clientX, clientY }: PointerPlace): readonly [number, number] => {
+    const scale = (image?.width ?? box.width) / box.width;
+    return [(clientX - box.left) * scale, (clientY - box.top) * scale];
   };
   const start = (event: PointerEvent<HTMLCanvasElement>) => {
-    if (image === null) return;
+    // One line at a time: a hand that rests beside the pen, a second finger and the right button draw nothing.
+    if (image === null || line.current !== null || !event.isPrimary || event.button !== 0) return;
     event.currentTarget.setPointerCapture(event.pointerId);
+    pointer.current = event.pointerId;
     const width = (Math.min(image.width, image.height) * share) / 100;
-    line.current = { tool, width, points: [pointOf(event)] };
+    line.current = { tool, width, points: [pointOf(event.currentTarget.getBoundingClientRect(), event)] };
     show(event.currentTarget, image, [...strokes, line.current]);
   };
   const move = (event: PointerEvent<HTMLCanvasElement>) => {
-    if (line.current === null || image === null) return;
-    line.current.points.push(pointOf(event));
+    if (line.current === null || image === null || event.pointerId !== pointer.current) return;
+    const box = event.currentTarget.getBoundingClientRect();
+    // A pen tells of more places than there are frames.
+    const places = event.nativeEvent.getCoalescedEvents();
+    for (const place of places.length === 0 ? [event] : places) line.current.points.push(pointOf(box, place));
     show(event.currentTarget, image, [...strokes, line.current]);
   };
-  const end = () => {
-    if (line.current === null) return;
+  const end = (event: PointerEvent<HTMLCanvasElement>) => {
+    if (line.current === null || event.pointerId !== pointer.current) return;
     setStrokes([...strokes, line.current]);
     line.current = null;
   };
@@ -68,62 +85,60 @@ export function MaskPainter({ file, onDone, onClose }: MaskPainterProps) {
     onClose();
   };
   return (
-    <Modal opened onClose={onClose} title="Paint the area to change" size="xl" closeOnClickOutside={false}>
-      <Stack>
-        <Group justify="space-between" gap="sm">
-          <SegmentedControl
-            aria-label="Tool"
-            value={tool}
-            onChange={(value) => setTool(value === 'eraser' ? 'eraser' : 'brush')}
-            data={[
-              { value: 'brush', label: <Tool icon={<IconBrush size={15} />} name="Brush" /> },
-              { value: 'eraser', label: <Tool icon={<IconEraser size={15} />} name="Eraser" /> },
-            ]}
-          />
-          <Group gap="xs" flex={1} miw={180} maw={280} wrap="nowrap">
-            <Text size="sm">Size</Text>
-            <Slider flex={1} min={1} max={40} value={share} onChange={setShare} label={null} thumbLabel="Brush size" />
-          </Group>
-          <Group gap="xs">
-            <Button
-              variant="default"
-              size="xs"
-              leftSection={<IconArrowBackUp size={14} />}
-              disabled={strokes.length === 0}
-              onClick={() => setStrokes(strokes.slice(0, -1))}
-            >
-              Undo
-            </Button>
-            <Button variant="default" size="xs" disabled={strokes.length === 0} onClick={() => setStrokes([])}>
-              Clear
-            </Button>
-          </Group>
-        </Group>
-        <canvas
-          ref={canvas}
-          className="mask-canvas image-ground"
-          width={image?.width ?? 300}
-          height={image?.height ?? 300}
-          role="img"
-          aria-label="Image with the area to change painted over"
-          onPointerDown={start}
-          onPointerMove={move}
-          onPointerUp={end}
-          onPointerCancel={end}
+    <Stack>
+      <Group justify="space-between" gap="sm">
+        <SegmentedControl
+          aria-label="Tool"
+          value={tool}
+          onChange={(value) => setTool(value === 'eraser' ? 'eraser' : 'brush')}
+          data={[
+            { value: 'brush', label: <Tool icon={<IconBrush size={15} />} name="Brush" /> },
+            { value: 'eraser', label: <Tool icon={<IconEraser size={15} />} name="Eraser" /> },
+          ]}
         />
-        <Group justify="space-between">
-          <Text size="sm" c="dimmed">
-            Painted areas are regenerated; the rest stays the same.
-          </Text>
-          <Group>
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button onClick={() => void done()}>Use mask</Button>
-          </Group>
+        <Group gap="xs" flex={1} miw={180} maw={280} wrap="nowrap">
+          <Text size="sm">Size</Text>
+          <Slider flex={1} min={1} max={40} value={share} onChange={setShare} label={null} thumbLabel="Brush size" />
         </Group>
-      </Stack>
-    </Modal>
+        <Group gap="xs">
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<IconArrowBackUp size={14} />}
+            disabled={strokes.length === 0}
+            onClick={() => setStrokes(strokes.slice(0, -1))}
+          >
+            Undo
+          </Button>
+          <Button variant="default" size="xs" disabled={strokes.length === 0} onClick={() => setStrokes([])}>
+            Clear
+          </Button>
+        </Group>
+      </Group>
+      <canvas
+        ref={canvas}
+        className="mask-canvas image-ground"
+        width={image?.width ?? 300}
+        height={image?.height ?? 300}
+        role="img"
+        aria-label="Image with the area to change painted over"
+        onPointerDown={start}
+        onPointerMove={move}
+        onPointerUp={end}
+        onPointerCancel={end}
+      />
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed">
+          Painted areas are regenerated; the rest stays the same.
+        </Text>
+        <Group>
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button onClick={() => void done()}>Use mask</Button>
+        </Group>
+      </Group>
+    </Stack>
   );
 }
 

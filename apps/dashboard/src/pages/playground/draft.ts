@@ -1,0 +1,33 @@
+import { useState } from 'react';
+import { useSession } from '../../api/queries.ts';
+import { readKept, writeKept } from '../../api/kept-draft.ts';
+import { START, type ImageSettings } from './settings.ts';
+
+/** Everything on the page that would be missed. */
+export interface Draft {
+  readonly prompt: string;
+  readonly settings: ImageSettings;
+  /** Reference images. */
+  readonly files: readonly File[];
+  readonly mask: Blob | null;
+  /** The task whose images are shown. */
+  readonly taskId: string | null;
+}
+
+const EMPTY: Draft = { prompt: '', settings: START, files: [], mask: null, taskId: null };
+
+export type ChangeDraft = (changes: Partial<Draft>) => void;
+
+/** The draft of who is signed in. It survives leaving the page, and without its images also a reload. */
+export function useDraft(): readonly [Draft, ChangeDraft] {
+  const { person } = useSession();
+  const [draft, setDraft] = useState(() => ({ ...EMPTY, ...readKept<Draft>(person.id) }));
+  const change: ChangeDraft = (changes) => {
+    // From what is kept: an answer may come when the page has been left, and is open again.
+    const next = { ...EMPTY, ...readKept<Draft>(person.id), ...changes };
+    const { files, mask, ...text } = next;
+    writeKept<Draft>(person.id, { text, inMemory: { files, mask } });
+    setDraft(next);
+  };
+  return [draft, change];
+}

@@ -1,0 +1,119 @@
+import { ActionIcon, Button, Group, Menu } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconBrush, IconDotsVertical, IconPhotoPlus, IconSparkles } from '@tabler/icons-react';
+import type { TaskDetail } from '../../api/types.ts';
+import { fileName } from '../../parts/image-grid.tsx';
+import type { ChangeDraft, Draft } from './draft.ts';
+import { PROMPT_ID } from './prompt-field.tsx';
+import { REFERENCE_SHAPE, settingsOf, type Choices, type ImageSettings } from './settings.ts';
+
+/** What a reference image may be. */
+const TYPES = ['image/png', 'image/jpeg', 'image/webp'];
+/** Images of a variation, where the model makes several at once. */
+const VARIATIONS = 4;
+
+/** What can be made of an image: the draft of the next order, which is then sent as any other. */
+export interface ImageUses {
+  readonly onReuse: (task: TaskDetail) => void;
+  /** Absent where the model takes no reference images. */
+  readonly onEdit?: (task: TaskDetail, index: number) => void;
+  readonly onReference?: (task: TaskDetail, index: number) => void;
+  readonly onVary?: (task: TaskDetail, index: number) => void;
+}
+
+/** `settings` as they are chosen now. */
+export function imageUses(draft: Draft, settings: ImageSettings, choices: Choices, change: ChangeDraft): ImageUses {
+  const onReuse = (task: TaskDetail) => change({ prompt: task.prompt, settings: settingsOf(task, settings) });
+  if (choices.mostReferences === 0) return { onReuse };
+  const withImage = (task: TaskDetail, index: number, work: (file: File) => Partial<Draft>) => {
+    void fileOf(task, index).then(
+      (file) => {
+        change(work(file));
+        const field = document.getElementById(PROMPT_ID);
+        field?.scrollIntoView({ block: 'center' });
+        field?.focus();
+      },
+      () => notifications.show({ color: 'red', message: 'The image could not be loaded. It may have expired.' }),
+    );
+  };
+  const likeIt = { ...settings, size: REFERENCE_SHAPE };
+  return {
+    onReuse,
+    onEdit: (task, index) =>
+      withImage(task, index, (file) => ({ files: [file], mask: null, prompt: '', settings: { ...likeIt, n: 1 } })),
+    onReference: (task, index) =>
+      withImage(task, index, (file) =>
+        draft.files.length === 0
+          ? { files: [file], mask: null, settings: likeIt }
+          : { files: [...draft.files, file].slice(-choices.mostReferences) },
+      ),
+    onVary: (task, index) =>
+      withImage(task, index, (file) => ({
+        ...{ files: [file], mask: null, prompt: task.prompt },
+        settings: { ...settingsOf(task, settings), size: REFERENCE_SHAPE, n: Math.min(VARIATIONS, choices.mostImages) },
+      })),
+  };
+}
+
+async function fileOf(task: TaskDetail, index: number): Promise<File> {
+  const image = task.images[index];
+  if (image === undefined) throw new Error('There is no such image.');
+  const response = await fetch(image.url);
+  if (!response.ok) throw new Error(`The image was answered with ${response.status}.`);
+  return new File([await response.blob()], fileName(task, index), { type: image.content_type });
+}
+
+interface UsesOfProps {
+  readonly task: TaskDetail;
+  readonly index: number;
+  readonly uses: ImageUses;
+}
+
+/** The uses of an image by name, those first that begin with the image itself. */
+function usesOf({ task, index, uses: { onEdit, onReference, onVary } }: UsesOfProps) {
+  const image = task.images[index];
+  // What another origin serves, or no model takes, can't become a reference.
+  if (image === undefined || !image.url.startsWith('/') || !TYPES.includes(image.content_type)) return [];
+  return [
+    { name: 'Edit this', icon: <IconBrush size={15} />, work: onEdit },
+    { name: 'Use as reference', icon: <IconPhotoPlus size={15} />, work: onReference },
+    { name: 'Variations', icon: <IconSparkles size={15} />, work: onVary },
+  ].flatMap(({ work, ...use }) => (work === undefined ? [] : [{ ...use, onClick: () => work(task, index) }]));
+}
+
+/** Below the one image of a task. */
+export function UseButtons(props: UsesOfProps) {
+  const uses = usesOf(props);
+  if (uses.length === 0) return null;
+  return (
+    <Group gap="xs">
+      {uses.map(({ name, icon, onClick }) => (
+        <Button key={name} variant="default" size="xs" leftSection={icon} onClick={onClick}>
+          {name}
+        </Button>
+      ))}
+    </Group>
+  );
+}
+
+/** On one of several images. */
+export function UseMenu(props: UsesOfProps) {
+  const uses = usesOf(props);
+  if (uses.length === 0) return null;
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <ActionIcon variant="default" aria-label={`Use image ${props.index + 1} of ${props.task.images.length}`}>
+          <IconDotsVertical size={16} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {uses.map(({ name, icon, onClick }) => (
+          <Menu.Item key={name} leftSection={icon} onClick={onClick}>
+            {name}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,35 @@
+import { Button, Stack, Text } from '@mantine/core';
+import type { Quote } from '../../api/quotes.ts';
+import { amountIn } from '../../parts/format.ts';
+import { singleClick } from '../../parts/single-click.ts';
+
+interface OrderButtonProps {
+  readonly label: string;
+  /** What it costs and how long it takes; empty while that is not known. */
+  readonly terms: string;
+  readonly quotes: readonly (Quote | undefined)[];
+  readonly busy: boolean;
+  readonly disabled: boolean;
+}
+
+/** Orders images, and says what that costs before it is pressed. */
+export function OrderButton({ label, terms, quotes, busy, disabled }: OrderButtonProps) {
+  const short = quotes.find((quote) => quote?.within_budget === false);
+  return (
+    <Stack gap={6}>
+      <Button type="submit" size="md" loading={busy} disabled={disabled} {...singleClick}>
+        {label}
+        {terms !== '' && (
+          <Text span ml={10} fz="sm" fw={450} className="numbers">
+            {terms}
+          </Text>
+        )}
+      </Button>
+      {short !== undefined && short.budget_left !== null && (
+        <Text size="sm" c="var(--mantine-color-error)">
+          This is more than the budget leaves: {amountIn(short.budget_left, short.cost.currency)}.
+        </Text>
+      )}
+    </Stack>
+  );
+}

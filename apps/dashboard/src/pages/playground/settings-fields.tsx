@@ -1,0 +1,110 @@
+import { Group, Select, Stack, Text } from '@mantine/core';
+import type { Model } from '../../api/types.ts';
+import { dimensions } from '../../parts/format.ts';
+import { ShapePicker, TierPicker } from '../../parts/shape-picker.tsx';
+import type { LikeSize } from './reference-shape.ts';
+import { REFERENCE_SHAPE, type Choices, type ImageSettings } from './settings.ts';
+
+const FORMATS: Readonly<Record<string, string>> = { png: 'PNG', jpeg: 'JPEG', webp: 'WebP', gif: 'GIF' };
+const BACKGROUNDS: Readonly<Record<string, string>> = { auto: 'Auto', opaque: 'Opaque', transparent: 'Transparent' };
+const QUALITIES: Readonly<Record<string, string>> = { auto: 'Auto', low: 'Low', medium: 'Medium', high: 'High' };
+
+interface ModelFieldProps {
+  readonly models: readonly Model[];
+  readonly value: string;
+  readonly onChange: (model: string) => void;
+}
+
+/** Comes first, since the model decides what else can be chosen. */
+export function ModelField({ models, value, onChange }: ModelFieldProps) {
+  return <Choice label="Model" values={models.map(({ id }) => id)} value={value} onChange={onChange} />;
+}
+
+interface SettingsFieldsProps {
+  readonly choices: Choices;
+  /** As the choices allow them. */
+  readonly settings: ImageSettings;
+  /** The size that stands for the reference's shape, if that is chosen. */
+  readonly like: LikeSize | undefined;
+  readonly onChange: (changes: Partial<ImageSettings>) => void;
+}
+
+/** What kind of image is ordered. */
+export function SettingsFields({ choices, settings, like, onChange }: SettingsFieldsProps) {
+  const pick = (name: Exclude<keyof ImageSettings, 'n'>) => (value: string) => onChange({ [name]: value });
+  return (
+    <Stack gap="md">
+      <div>
+        <ShapePicker sizes={choices.sizes} reference={REFERENCE_SHAPE} value={settings.size} onChange={pick('size')} />
+        {like !== undefined && (
+          <Text size="xs" c="dimmed" mt={6}>
+            {likeText(like)}
+          </Text>
+        )}
+      </div>
+      <Group grow align="flex-end">
+        <TierPicker tiers={choices.tiers} value={settings.resolution} onChange={pick('resolution')} />
+        <Choice
+          label="Quality"
+          values={choices.qualities}
+          names={QUALITIES}
+          value={settings.quality}
+          onChange={pick('quality')}
+        />
+      </Group>
+      <Group grow align="flex-end">
+        <Choice
+          label="Format"
+          values={choices.formats}
+          names={FORMATS}
+          value={settings.output_format}
+          onChange={pick('output_format')}
+        />
+        <Choice
+          label="Background"
+          values={choices.backgrounds}
+          names={BACKGROUNDS}
+          value={settings.background}
+          onChange={pick('background')}
+        />
+        {choices.mostImages > 1 && (
+          <Choice
+            label="Images"
+            values={Array.from({ length: choices.mostImages }, (_, index) => String(index + 1))}
+            value={String(settings.n)}
+            onChange={(n) => onChange({ n: Number(n) })}
+          />
+        )}
+      </Group>
+    </Stack>
+  );
+}
+
+function likeText({ size, isNearest }: LikeSize): string {
+  if (size === 'auto') return 'The model chooses the shape.';
+  if (isNearest) return `The model has no such shape: the result is ${size}, the closest it offers.`;
+  return `Same shape as the first reference image: ${dimensions(size)}.`;
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly values: readonly string[];
+  readonly names?: Readonly<Record<string, string>>;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function Choice({ label, values, names = {}, value, onChange }: ChoiceProps) {
+  return (
+    <Select
+      label={label}
+      miw={100}
+      allowDeselect={false}
+      data={values.map((one) => ({ value: one, label: names[one] ?? one }))}
+      value={value}
+      onChange={(next) => {
+        if (next !== null) onChange(next);
+      }}
+    />
+  );
+}

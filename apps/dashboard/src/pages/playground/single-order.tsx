@@ -1,0 +1,160 @@
+import { Anchor, Box, Collapse, Grid, Stack, Text, UnstyledButton } from '@mantine/core';
+import { useDisclosure, useHotkeys } from '@mantine/hooks';
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
+import { useMemo, useRef, useState } from 'react';
+import { useFollowTask } from '../../api/follow-task.ts';
+import { queryClient, taskQuery } from '../../api/queries.ts';
+import { quoteQuery } from '../../api/quotes.ts';
+import type { Model } from '../../api/types.ts';
+import { CodeTabs } from '../../parts/copy.tsx';
+import { Trouble } from '../../parts/page.tsx';
+import { quoteText } from '../../parts/quote.ts';
+import { distinctNames, MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
+import type { ChangeDraft, Draft } from './draft.ts';
+import { ImageHistory } from './image-history.tsx';
+import { imageUses } from './image-uses.tsx';
+import { ImageResult } from './image-result.tsx';
+import { OrderButton } from './order-button.tsx';
+import { PromptField } from './prompt-field.tsx';
+import { choicesOf, fitted, likeOf, mostReferencesOf, orderOf, quotedOf, type ImageSettings } from './settings.ts';
+import { ModelField, SettingsFields } from './settings-fields.tsx';
+import { newIdempotencyKey, submit } from './submit.ts';
+import { useImageSize } from './use-image-size.ts';
+
+const LOOK_EVERY_MS = 3_000;
+
+interface SingleOrderProps {
+  readonly draft: Draft;
+  readonly models: readonly Model[];
+  readonly onChange: ChangeDraft;
+}
+
+/** One order at a time: what is wanted on the left, what came of it on the right. */
+export function SingleOrder({ draft, models, onChange: change }: SingleOrderProps) {
+  const { prompt, taskId } = draft;
+  const [withCode, code] = useDisclosure(false);
+  const result = useRef<HTMLDivElement>(null);
+  const [accepted, setAccepted] = useState(0);
+  const model = models.find(({ id }) => id === draft.settings.model);
+  const most = mostReferencesOf(model);
+  const files = useMemo(() => draft.files.slice(0, most), [draft.files, most]);
+  const isEdit = files.length > 0;
+  const choices = choicesOf(model, isEdit, draft.settings);
+  const mask = choices.masks && isEdit ? draft.mask : null;
+  const settings = fitted(draft.settings, choices);
+  const reference = useImageSize(files[0]);
+  const like = likeOf(settings, model, reference);
+  const order = orderOf(prompt, settings, like);
+  const content = JSON.stringify(order);
+  // A request whose answer was lost keeps its key, so that sending it again makes no second task.
+  const idempotencyKey = useMemo(newIdempotencyKey, [content, files, mask, accepted]);
+  const quote = useQuery({ ...quoteQuery(quotedOf(order, isEdit)), placeholderData: keepPreviousData }).data;
+  const make = useMutation({
+    mutationFn: () => submit(order, files, mask, idempotencyKey),
+    onSuccess: ({ task_id: id }) => {
+      setAccepted(accepted + 1);
+      change({ taskId: id });
+      // On a phone it is below the form.
+      result.current?.scrollIntoView({ block: 'nearest' });
+      void queryClient.invalidateQueries({ queryKey: ['tasks'] });
+    },
+  });
+  const task = useQuery({
+    ...taskQuery(taskId ?? ''),
+    enabled: taskId !== null,
+    // Events tell of the task itself, not of its place in the queue.
+    refetchInterval: ({ state }) => (state.data?.phase === 'queued' ? LOOK_EVERY_MS : false),
+  });
+  const running = taskId !== null && (task.data === undefined || task.data.status === 'pending');
+  const partial = useFollowTask(taskId, running && task.error === null);
+  const submitting = make.isPending || (taskId !== null && task.isLoading);
+  // Its shape is part of the order.
+  const isReading = isEdit && reference === undefined;
+  const start = () => {
+    if (prompt.trim() !== '' && !submitting && !isReading) make.mutate();
+  };
+  useHotkeys([['mod+Enter', ({ repeat }) => !repeat && start()]], []);
+  const changeSettings = (changes: Partial<ImageSettings>) => change({ settings: { ...settings, ...changes } });
+  return (
+    <Grid gap="xl">
+      <Grid.Col span={{ base: 12, md: 5 }}>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            start();
+          }}
+        >
+          <Stack gap="md">
+            <ModelField models={models} value={settings.model} onChange={(id) => changeSettings({ model: id })} />
+            <PromptField draft={draft} choices={choices} onChange={change} />
+            <SettingsFields
+              choices={choices}
+              settings={settings}
+              like={isReading ? undefined : like}
+              onChange={changeSettings}
+            />
+            {make.error !== null && <Trouble error={make.error} doing="Could not submit the request" />}
+            <OrderButton
+              label={isEdit ? 'Edit image' : 'Generate'}
+              terms={quoteText(quote)}
+              quotes={[quote]}
+              busy={submitting}
+              disabled={prompt.trim() === ''}
+            />
+            <Box>
+              <UnstyledButton className="fold" onClick={code.toggle} aria-expanded={withCode} aria-controls="as-code">
+                {withCode ? 'Hide code' : 'Show code'}
+              </UnstyledButton>
+              <Collapse expanded={withCode} id="as-code" mt="xs">
+                <CodeTabs
+                  codes={snippetsOf({
+                    ...order,
+                    prompt: prompt === '' ? 'Your prompt' : prompt,
+                    options: optionsOf(order),
+                    files: distinctNames(files.map(({ name }) => name)),
+                    ...(mask === null ? {} : { mask: MASK_FILE }),
+                  })}
+                />
+                {mask !== null && <SaveMask mask={mask} />}
+              </Collapse>
+            </Box>
+          </Stack>
+        </form>
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 7 }}>
+        <Stack gap="lg" ref={result}>
+          <ImageResult
+            task={task.data}
+            error={task.error}
+            isOrdered={taskId !== null}
+            partial={partial}
+            size={order.size}
+            uses={imageUses(draft, settings, choices, change)}
+          />
+          <ImageHistory current={taskId} onPick={(id) => change({ taskId: id })} />
+        </Stack>
+      </Grid.Col>
+    </Grid>
+  );
+}
+
+/** What the code says besides; what everybody gets anyway is left out. */
+function optionsOf({ output_format: format, background }: ReturnType<typeof orderOf>): Record<string, string> {
+  return {
+    ...(format === 'png' ? {} : { output_format: format }),
+    ...(background === undefined ? {} : { background }),
+  };
+}
+
+/** The code names the mask as a file. */
+function SaveMask({ mask }: { readonly mask: Blob }) {
+  const url = useMemo(() => URL.createObjectURL(mask), [mask]);
+  return (
+    <Text size="sm" c="dimmed" mt="xs">
+      The code reads the mask from a file:{' '}
+      <Anchor href={url} download={MASK_FILE} size="sm" underline="always">
+        save it as {MASK_FILE}
+      </Anchor>
+    </Text>
+  );
+}

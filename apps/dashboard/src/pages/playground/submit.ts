@@ -1,0 +1,29 @@
+import { send } from '../../api/request.ts';
+import type { AcceptedTask, ImageOrder } from '../../api/types.ts';
+
+const PARTIAL_IMAGES = 3;
+
+/** Orders images; references make it an edit. With the same key, it is one task however often it is sent. Throws RequestError. */
+export async function submit(
+  order: ImageOrder,
+  files: readonly File[],
+  mask: Blob | null,
+  idempotencyKey: string,
+): Promise<AcceptedTask> {
+  if (files.length === 0) {
+    const body = { ...order, partial_images: PARTIAL_IMAGES };
+    return await send<AcceptedTask>('POST', '/images', body, idempotencyKey);
+  }
+  const form = new FormData();
+  for (const [name, value] of Object.entries(order)) form.append(name, String(value));
+  form.append('stream', 'true');
+  form.append('partial_images', String(PARTIAL_IMAGES));
+  for (const file of files) form.append('image[]', file, file.name);
+  if (mask !== null) form.append('mask', mask, 'mask.png');
+  return await send<AcceptedTask>('POST', '/edits', form, idempotencyKey);
+}
+
+/** 128 random bits; `crypto.randomUUID` is missing where the console is served without TLS. */
+export function newIdempotencyKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
