@@ -274,6 +274,42 @@ describe('orders of the playground in a browser', () => {
     await focused('View image 3 of 4');
   });
 
+  it('are compared side by side, each with its time and its price', async () => {
+    await openAnew();
+    await choose('Model', 'four');
+    await page().getByText('Compare', { exact: true }).click();
+    const column = (place: number) => page().getByRole('region', { name: `Column ${place}` });
+    const pick = async (place: number, label: string, option: string): Promise<void> => {
+      await column(place).getByRole('combobox', { name: label }).click();
+      await page().getByRole('option', { name: option, exact: true }).click();
+    };
+    await pick(1, 'Model', 'four');
+    await pick(2, 'Model', 'four');
+    await column(2).getByText('2K', { exact: true }).click();
+    await button('Add column').click();
+    await pick(3, 'Model', 'plain');
+    await page().getByLabel('Prompt').fill('A compared boat');
+    await column(2)
+      .getByText(/^\$0\.04/)
+      .waitFor();
+    await button(/^Generate all 3\s*\$0\.06$/).click();
+    for (const place of [1, 2, 3]) await column(place).getByRole('img', { name: 'A compared boat' }).waitFor();
+    await column(1)
+      .getByText(/^1024 × 1024 · .+ m?s · \$0\.02$/)
+      .waitFor();
+    await column(2)
+      .getByText(/^2048 × 2048 · .+ m?s · \$0\.04$/)
+      .waitFor();
+    const { rows } = await platform.pool.query(
+      `SELECT model FROM tasks WHERE prompt = 'A compared boat' ORDER BY model`,
+    );
+    expect(rows).toEqual([{ model: 'four' }, { model: 'four' }, { model: 'plain' }]);
+    expect(await screen.inspect('playground-compare')).toEqual([]);
+    await button('Remove column 3').click();
+    await column(3).waitFor({ state: 'detached' });
+    await page().getByText('Single', { exact: true }).click();
+  });
+
   it('are found in the history, whose they are, and kept as favorites', async () => {
     const grace = await signInInvited(platform, { email: 'hopper@example.org', role: 'member' });
     await grace.ask('/images', {

@@ -3,10 +3,19 @@ import { useSession } from '../../api/queries.ts';
 import { readKept, writeKept } from '../../api/kept-draft.ts';
 import { START, type ImageSettings } from './settings.ts';
 
+/** One of several orders of the same prompt. */
+export interface ComparedOrder {
+  readonly settings: ImageSettings;
+  /** The task that it became last. */
+  readonly taskId: string | null;
+}
+
 /** Everything on the page that would be missed. */
 export interface Draft {
   readonly prompt: string;
   readonly settings: ImageSettings;
+  /** Orders side by side; null: one at a time. */
+  readonly compared: readonly ComparedOrder[] | null;
   /** Reference images. */
   readonly files: readonly File[];
   readonly mask: Blob | null;
@@ -14,7 +23,7 @@ export interface Draft {
   readonly taskId: string | null;
 }
 
-const EMPTY: Draft = { prompt: '', settings: START, files: [], mask: null, taskId: null };
+const EMPTY: Draft = { prompt: '', settings: START, compared: null, files: [], mask: null, taskId: null };
 
 export type ChangeDraft = (changes: Partial<Draft>) => void;
 

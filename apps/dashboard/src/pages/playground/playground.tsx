@@ -1,11 +1,15 @@
-import { Alert, Box } from '@mantine/core';
+import { Alert, Box, SegmentedControl } from '@mantine/core';
 import { IconFlask } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
 import { modelsQuery, useSession } from '../../api/queries.ts';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import type { Model } from '../../api/types.ts';
-import { useDraft } from './draft.ts';
+import { useDraft, type ComparedOrder } from './draft.ts';
+import type { ImageSettings } from './settings.ts';
 import { SingleOrder } from './single-order.tsx';
+
+const Compare = lazy(async () => ({ default: (await import('./compare.tsx')).Compare }));
 
 export function PlaygroundPage() {
   const models = useQuery(modelsQuery);
@@ -14,16 +18,36 @@ export function PlaygroundPage() {
   const settings = list.some(({ id }) => id === draft.settings.model)
     ? draft.settings
     : { ...draft.settings, model: list[0]?.id ?? draft.settings.model };
+  const isCompared = draft.compared !== null;
+  const pages = { draft: { ...draft, settings }, models: list, onChange: change };
   return (
-    <PageFrame title="Playground" about="Try a prompt here, then use the same request in your program.">
+    <PageFrame
+      title="Playground"
+      about="Try a prompt here, then use the same request in your program."
+      actions={
+        <SegmentedControl
+          aria-label="Images at a time"
+          value={isCompared ? 'compare' : 'single'}
+          onChange={(mode) => change({ compared: mode === 'compare' ? pairOf(settings, list) : null })}
+          data={[
+            { value: 'single', label: 'Single' },
+            { value: 'compare', label: 'Compare' },
+          ]}
+        />
+      }
+    >
       {models.error !== null && <Trouble error={models.error} doing="Could not load the models" />}
       <SandboxNote models={list} />
       {models.isLoading ? (
         <Box className="surface">
           <Rows />
         </Box>
+      ) : isCompared ? (
+        <Suspense fallback={<Rows />}>
+          <Compare {...pages} />
+        </Suspense>
       ) : (
-        <SingleOrder draft={{ ...draft, settings }} models={list} onChange={change} />
+        <SingleOrder {...pages} />
       )}
     </PageFrame>
   );
@@ -43,4 +67,10 @@ function SandboxNote({ models }: { readonly models: readonly Model[] }) {
       {operator && ' Connect a provider to get real ones.'}
     </Alert>
   );
+}
+
+/** The same order twice, with another model if there is one. */
+function pairOf(settings: ImageSettings, models: readonly Model[]): ComparedOrder[] {
+  const other = models.find(({ id }) => id !== settings.model)?.id ?? settings.model;
+  return [settings, { ...settings, model: other }].map((one) => ({ settings: one, taskId: null }));
 }

@@ -1,0 +1,219 @@
+import { ActionIcon, Box, Button, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQueries, useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { IconPlus, IconX } from '@tabler/icons-react';
+import { queryClient, taskQuery } from '../../api/queries.ts';
+import { quoteQuery, type Quote } from '../../api/quotes.ts';
+import type { ImageOrder, Model } from '../../api/types.ts';
+import { Trouble } from '../../parts/page.tsx';
+import { priceText, quoteText } from '../../parts/quote.ts';
+import type { ChangeDraft, ComparedOrder, Draft } from './draft.ts';
+import { imageUses, type ImageUses } from './image-uses.tsx';
+import { ImageHistory } from './image-history.tsx';
+import { ImageResult } from './image-result.tsx';
+import { OrderButton } from './order-button.tsx';
+import { PromptField } from './prompt-field.tsx';
+import type { Pixels } from './reference-shape.ts';
+import { choicesOf, fitted, likeOf, mostReferencesOf, orderOf, quotedOf, type ImageSettings } from './settings.ts';
+import { ModelField, SettingsFields } from './settings-fields.tsx';
+import { newIdempotencyKey, submit } from './submit.ts';
+import { useImageSize } from './use-image-size.ts';
+
+/** More would be too narrow to be looked at side by side. */
+const [FEWEST, MOST] = [2, 4];
+/** Event streams of several tasks would use up the browser's connections. */
+const LOOK_EVERY_MS = 1_000;
+
+interface CompareProps {
+  readonly draft: Draft;
+  readonly models: readonly Model[];
+  readonly onChange: ChangeDraft;
+}
+
+/** One prompt to several models or settings, side by side with their time and cost. */
+export function Compare({ draft, models, onChange: change }: CompareProps) {
+  const [round, setRound] = useState(0);
+  const [errors, setErrors] = useState<readonly (Error | null)[]>([]);
+  const compared = draft.compared ?? [];
+  const reference = useImageSize(draft.files[0]);
+  const orders = compared.map(({ settings }) => preparedOf(draft, settings, models, reference));
+  const quotes = useQueries({
+    queries: orders.map(({ order, files }) => quoteQuery(quotedOf(order, files.length > 0))),
+  });
+  const known = quotes.map(({ data }) => data);
+  const content = JSON.stringify(orders.map(({ order }) => order));
+  // As with a single order: what was accepted before an error is not ordered again.
+  const keys = useMemo(
+    () => Array.from({ length: MOST }, newIdempotencyKey),
+    [content, draft.files, draft.mask, round],
+  );
+  const changeOne = (index: number, changes: Partial<ComparedOrder>) =>
+    change({ compared: compared.map((one, other) => (other === index ? { ...one, ...changes } : one)) });
+  const make = useMutation({
+    mutationFn: () =>
+      Promise.allSettled(orders.map(({ order, files, mask }, index) => submit(order, files, mask, keys[index] ?? ''))),
+    onSuccess: (outcomes) => {
+      const ids = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value.task_id : null));
+      change({ compared: compared.map((one, index) => ({ ...one, taskId: ids[index] ?? null })) });
+      setErrors(outcomes.map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as Error) : null)));
+      if (!ids.includes(null)) setRound(round + 1);
+      void queryClient.invalidateQueries({ queryKey: ['tasks'] });
+    },
+  });
+  const isReading = draft.files.length > 0 && reference === undefined;
+  const widest = orders.reduce((most, { choices }) => Math.max(most, choices.mostReferences), 0);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!make.isPending && !isReading) make.mutate();
+      }}
+    >
+      <Stack gap="lg">
+        <Stack gap="md" maw={760}>
+          {orders[0] !== undefined && (
+            <PromptField
+              draft={draft}
+              choices={{
+                ...orders[0].choices,
+                mostReferences: widest,
+                masks: orders.every(({ choices }) => choices.masks),
+              }}
+              onChange={change}
+            />
+          )}
+          <Group align="flex-start">
+            <OrderButton
+              label={`Generate all ${compared.length}`}
+              terms={termsOf(known)}
+              quotes={known}
+              busy={make.isPending}
+              disabled={draft.prompt.trim() === '' || isReading}
+            />
+            <Button
+              variant="default"
+              size="md"
+              leftSection={<IconPlus size={16} />}
+              disabled={compared.length >= MOST}
+              onClick={() =>
+                change({ compared: [...compared, ...compared.slice(-1).map((one) => ({ ...one, taskId: null }))] })
+              }
+            >
+              Add column
+            </Button>
+          </Group>
+        </Stack>
+        <SimpleGrid cols={{ base: 1, sm: 2, lg: Math.min(3, compared.length), xl: compared.length }} spacing="lg">
+          {orders.map((prepared, index) => (
+            <Column
+              key={index}
+              name={`Column ${index + 1}`}
+              models={models}
+              prepared={prepared}
+              quote={known[index]}
+              taskId={compared[index]?.taskId ?? null}
+              error={errors[index] ?? null}
+              onSettings={(settings) => changeOne(index, { settings })}
+              onRemove={
+                compared.length > FEWEST
+                  ? () => change({ compared: compared.filter((_, other) => other !== index) })
+                  : undefined
+              }
+              uses={imageUses(draft, prepared.settings, prepared.choices, (changes) =>
+                change({ ...changes, compared: null }),
+              )}
+            />
+          ))}
+        </SimpleGrid>
+        <ImageHistory current={null} onPick={(taskId) => change({ compared: null, taskId })} />
+      </Stack>
+    </form>
+  );
+}
+
+function preparedOf(
+  { prompt, files: all, mask }: Draft,
+  chosen: ImageSettings,
+  models: readonly Model[],
+  reference: Pixels | null | undefined,
+) {
+  const model = models.find(({ id }) => id === chosen.model) ?? models[0];
+  const files = all.slice(0, mostReferencesOf(model));
+  const choices = choicesOf(model, files.length > 0, chosen);
+  const settings = fitted({ ...chosen, model: model?.id ?? chosen.model }, choices);
+  const like = likeOf(settings, model, reference);
+  return {
+    ...{ files, choices, settings, like, order: orderOf(prompt, settings, like) satisfies ImageOrder },
+    mask: choices.masks && files.length > 0 ? mask : null,
+  };
+}
+
+/** What all cost together; empty until every price is known. */
+function termsOf(quotes: readonly (Quote | undefined)[]): string {
+  const known = quotes.filter((quote) => quote !== undefined);
+  if (known.length < quotes.length) return '';
+  return priceText(known.map(({ cost }) => cost));
+}
+
+interface ColumnProps {
+  readonly name: string;
+  readonly models: readonly Model[];
+  readonly prepared: ReturnType<typeof preparedOf>;
+  readonly quote: Quote | undefined;
+  readonly taskId: string | null;
+  readonly error: Error | null;
+  readonly onSettings: (settings: ImageSettings) => void;
+  readonly onRemove: (() => void) | undefined;
+  readonly uses: ImageUses;
+}
+
+function Column({ name, models, prepared, quote, taskId, error, onSettings, onRemove, uses }: ColumnProps) {
+  const { choices, settings, like, order } = prepared;
+  const task = useQuery({
+    ...taskQuery(taskId ?? ''),
+    enabled: taskId !== null,
+    refetchInterval: ({ state }) => (state.data?.status === 'pending' ? LOOK_EVERY_MS : false),
+  });
+  return (
+    <Stack gap="md" component="section" aria-label={name}>
+      <Box className="surface" p="md">
+        <Stack gap="md">
+          <Group justify="space-between" wrap="nowrap">
+            <Title order={2} fz="sm" fw={600}>
+              {name}
+            </Title>
+            <Group gap="xs" wrap="nowrap">
+              <Text size="sm" c="dimmed" className="numbers">
+                {quoteText(quote)}
+              </Text>
+              {onRemove !== undefined && (
+                <ActionIcon
+                  variant="subtle"
+                  color="gray"
+                  aria-label={`Remove ${name.toLowerCase()}`}
+                  onClick={onRemove}
+                >
+                  <IconX size={16} />
+                </ActionIcon>
+              )}
+            </Group>
+          </Group>
+          <ModelField models={models} value={settings.model} onChange={(model) => onSettings({ ...settings, model })} />
+          <SettingsFields
+            choices={choices}
+            settings={settings}
+            like={like}
+            onChange={(changes) => onSettings({ ...settings, ...changes })}
+          />
+        </Stack>
+      </Box>
+      {error !== null ? (
+        <Trouble error={error} doing="Could not submit the request" />
+      ) : (
+        taskId !== null && (
+          <ImageResult task={task.data} error={task.error} isOrdered partial={null} size={order.size} uses={uses} />
+        )
+      )}
+    </Stack>
+  );
+}
