@@ -19,7 +19,7 @@ const mayImport = {
   queue: [...below, 'redis'],
   storage: below,
   egress: [...below, 'bytes'],
-  catalogue: [...below, 'providers'],
+  catalogue: [...below, 'providers', 'database', 'secrets'],
   providers: [...below, 'bytes', 'egress'],
   'providers/sandbox': [...below, 'bytes', 'egress', 'images'],
   routing: [...below, 'redis', 'queue', 'database', 'catalogue', 'providers'],

@@ -43,8 +43,12 @@ function accountChange({ name, details }: Told): string {
 }
 
 function changedFields({ changes }: Told['details']): string {
-  const fields = typeof changes === 'object' && changes !== null ? Object.keys(changes) : [];
-  return fields.length === 0 ? '' : `: ${fields.map((field) => field.replaceAll('_', ' ')).join(', ')}`;
+  return listed({ fields: typeof changes === 'object' && changes !== null ? Object.keys(changes) : [] });
+}
+
+function listed({ fields }: Told['details']): string {
+  if (!Array.isArray(fields) || fields.length === 0) return '';
+  return `: ${fields.map((field) => String(field).replaceAll('_', ' ')).join(', ')}`;
 }
 
 /** Everything that is written into the audit log. An action is a noun and a verb. */
@@ -71,6 +75,16 @@ export const AUDIT_ACTIONS = {
   'provider.drained': { kind: 'providers', says: ({ name }) => `drained the provider ${name}` },
   'provider.resumed': { kind: 'providers', says: ({ name }) => `resumed the provider ${name}` },
   'provider.tested': { kind: 'providers', says: ({ name }) => `tested the provider ${name}` },
+  'provider.added': { kind: 'providers', says: ({ name }) => `added the provider ${name}` },
+  'provider.changed': {
+    kind: 'providers',
+    says: ({ name, details }) => `changed the provider ${name}${listed(details)}`,
+  },
+  'provider.removed': { kind: 'providers', says: ({ name }) => `removed the provider ${name}` },
+  'model.added': { kind: 'providers', says: ({ name }) => `added the model ${name}` },
+  'model.changed': { kind: 'providers', says: ({ name, details }) => `changed the model ${name}${listed(details)}` },
+  'model.removed': { kind: 'providers', says: ({ name }) => `removed the model ${name}` },
+  'catalog.restored': { kind: 'providers', says: ({ name }) => `restored revision ${name} of providers and models` },
   'person.invited': { kind: 'team', says: ({ name, text }) => `invited ${name} as ${role(text('role'))}` },
   'person.changed': { kind: 'team', says: personChange },
   'person.reset_link_made': {

@@ -3,7 +3,9 @@ import { IMAGE_SIZES, type ImageSize } from '#contract/pixel-table.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import { CHAT_EXTRAS } from './catalogue.js';
 
-const name = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$' } as const;
+/** What providers, models and keys may be called. */
+export const ENTRY_NAME = '^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$';
+const name = { type: 'string', pattern: ENTRY_NAME } as const;
 const amount = { type: 'number', minimum: 0, description: 'In units of the currency.' } as const;
 
 /** Images of one request, at most: what OpenAI's API allows. */
@@ -107,6 +109,24 @@ const provider = {
   },
 } as const;
 
+/** A provider of the console: its keys are sealed in the database, and it names no variable of the processes. */
+const consoleProvider = {
+  ...provider,
+  properties: {
+    ...provider.properties,
+    keys: {
+      type: 'array',
+      minItems: 1,
+      items: {
+        type: 'object',
+        required: ['name', 'sealed'],
+        additionalProperties: false,
+        properties: { name, sealed: { type: 'string' } },
+      },
+    },
+  },
+} as const;
+
 const route = {
   type: 'object',
   required: ['provider'],
@@ -178,6 +198,29 @@ const price = {
   },
 } as const;
 
+const model = {
+  type: 'object',
+  required: ['kind', 'routes'],
+  additionalProperties: false,
+  properties: {
+    kind: { enum: ['image', 'chat'] },
+    aliases: {
+      type: 'array',
+      items: name,
+      uniqueItems: true,
+      description: 'Other names for the model in requests; answers and tasks show its own name.',
+    },
+    owned_by: { type: 'string', minLength: 1 },
+    accepts,
+    routes: { type: 'array', minItems: 1, items: route, description: 'Tried in the order they stand.' },
+    prices: {
+      type: 'array',
+      items: price,
+      description: 'What callers pay. Absent: nothing where all providers are free, else the price is not known.',
+    },
+  },
+} as const;
+
 /** What models.yaml may say; models.schema.json is this, for editors. */
 export const CATALOGUE_SCHEMA = {
   $schema: 'http://json-schema.org/draft-07/schema#',
@@ -192,29 +235,19 @@ export const CATALOGUE_SCHEMA = {
       type: 'object',
       minProperties: 1,
       propertyNames: name,
-      additionalProperties: {
-        type: 'object',
-        required: ['kind', 'routes'],
-        additionalProperties: false,
-        properties: {
-          kind: { enum: ['image', 'chat'] },
-          aliases: {
-            type: 'array',
-            items: name,
-            uniqueItems: true,
-            description: 'Other names for the model in requests; answers and tasks show its own name.',
-          },
-          owned_by: { type: 'string', minLength: 1 },
-          accepts,
-          routes: { type: 'array', minItems: 1, items: route, description: 'Tried in the order they stand.' },
-          prices: {
-            type: 'array',
-            items: price,
-            description: 'What callers pay. Absent: nothing where all providers are free, else the price is not known.',
-          },
-        },
-      },
+      additionalProperties: model,
     },
+  },
+} as const;
+
+/** What the console's part of the catalogue may say: the same of providers and models, or nothing. */
+export const CONSOLE_SCHEMA = {
+  type: 'object',
+  required: ['providers', 'models'],
+  additionalProperties: false,
+  properties: {
+    providers: { type: 'object', propertyNames: name, additionalProperties: consoleProvider },
+    models: { type: 'object', propertyNames: name, additionalProperties: model },
   },
 } as const;
 
@@ -229,12 +262,18 @@ export interface CatalogueFile {
 export interface ProviderSource {
   type: string;
   base_url?: string;
-  keys?: { name?: string; env: string }[];
+  keys?: KeySource[];
   limits?: { concurrency?: number; starts_per_minute?: number };
   interrupted?: 'fail' | 'retry';
   free?: boolean;
   options?: Record<string, unknown>;
 }
+
+/** A key, by the environment variable that holds it or by its row in the database. */
+export type KeySource = { name?: string; env: string } | { name: string; sealed: string };
+
+/** What the console adds, in the file's own words. */
+export type ConsoleEntries = Pick<CatalogueFile, 'providers' | 'models'>;
 
 /** A model as the file says it. */
 export interface ModelSource {

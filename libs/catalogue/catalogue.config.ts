@@ -12,7 +12,9 @@ export class CatalogueConfig {
   @IsString()
   readonly modelsFile?: string;
 
-  @Setting('MODELS_RELOAD_MS', 'How often MODELS_FILE is read again.', { unit: 'ms' })
+  @Setting('MODELS_RELOAD_MS', 'How often a process looks for changes of MODELS_FILE and of what the console adds.', {
+    unit: 'ms',
+  })
   @Within(100)
-  readonly reloadMs: number = 5_000;
+  readonly reloadMs: number = 2_000;
 }

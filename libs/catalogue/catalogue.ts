@@ -92,6 +92,12 @@ export interface Catalogue {
   readonly models: ReadonlyMap<string, ModelEntry>;
 }
 
+/** Something wrong with an entry: where it stands in the catalogue, and what is wrong, to follow that place. */
+export interface EntryProblem {
+  readonly path: readonly (string | number)[];
+  readonly text: string;
+}
+
 /** All that is wrong with a catalogue, each with its line. Values of secrets are never part of it. */
 export class CatalogueError extends Error {
   override readonly name = 'CatalogueError';

@@ -35,6 +35,8 @@ export interface SupportedOptions {
  * `strict` and the registry of adapters are derived from it. It stands in the adapter's folder, and in `descriptors.ts`.
  */
 export interface ProviderDescriptor {
+  /** What the console calls the type. */
+  readonly title: string;
   /** Where it is when the catalogue does not say. */
   readonly baseUrl?: string;
   /** What its entry must name. */
@@ -45,6 +47,10 @@ export interface ProviderDescriptor {
   readonly chat: boolean;
   /** The setting with which all entries of the type are told what becomes of interrupted calls. */
   readonly interruptedSetting?: string;
+  /** JSON Schema of what only this type knows; the console's form follows from it. */
+  readonly options: object;
+  /** Options that may name a file of the worker in place of its content. */
+  readonly fileOptions?: readonly string[];
   readonly takes: SupportedOptions;
   /** What requests may say to its models whose entries say nothing else. */
   readonly accepts: AcceptedValues;

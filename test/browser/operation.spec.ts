@@ -7,8 +7,10 @@ import { openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { insertFailed } from '../support/failed-task.js';
 import { freePort } from '../support/free-port.js';
+import { plainImage } from '../support/image-provider-suite.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startWorker, type TestProcess } from '../support/processes.js';
+import { image, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
 
 const NAME = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
 const MODELS = `
@@ -29,6 +31,7 @@ describe('providers and queue in a browser', () => {
   let redis: EmbeddedService;
   let platform: Platform;
   let second: TestProcess;
+  let upstream: ScriptedUpstream;
   let screen: Screen;
   const page = (): Screen['page'] => screen.page;
   const button = (name: string | RegExp, exact = true) => page().getByRole('button', { name, exact });
@@ -53,6 +56,8 @@ describe('providers and queue in a browser', () => {
       ...{ KEY_OF_TEAM: 'sk-canary', PROVIDER_FAILURES: '3', PROVIDER_PAUSE_MS: '60000' },
     });
     second = await startWorker({ ...platform.settings, WORKER_CONCURRENCY: '3' });
+    upstream = await startUpstream();
+    upstream.script(image(await plainImage(1024, 1024)));
     screen = await openScreen(platform.url);
   });
   afterAll(async () => {
@@ -60,6 +65,7 @@ describe('providers and queue in a browser', () => {
     await second.stop();
     await platform.close();
     await redis.stop();
+    await upstream.close();
     await rm(folder, { recursive: true, force: true });
   });
   // Whatever was said elsewhere stays text: nothing of it ran, no policy was broken.
@@ -175,6 +181,87 @@ describe('providers and queue in a browser', () => {
     await page().goBack();
   });
 
+  it('connects a provider and serves a model with it, without an editor', async () => {
+    await page().getByRole('link', { name: 'Models and prices' }).click();
+    const row = (name: string) => page().getByRole('row', { name: new RegExp(`^${name}`) });
+    await row('house').getByText('models.yaml').waitFor();
+    expect(await screen.inspect('catalog')).toEqual([]);
+    await button('Actions for house').click();
+    expect(await page().getByRole('menuitem').allTextContents()).toEqual(['View as JSON']);
+    await page().keyboard.press('Escape');
+
+    await button('Add provider').click();
+    await dialog().getByRole('textbox', { name: 'Name', exact: true }).fill('local');
+    await dialog().getByLabel('Base URL').fill('http://user:secret@local');
+    await dialog().getByRole('textbox', { name: 'API key' }).fill('sk-canary-browser');
+    await dialog().getByRole('button', { name: 'Options of OpenAI or compatible' }).click();
+    await dialog().getByLabel('Total timeout (ms)').fill('60000');
+    await dialog().getByRole('button', { name: 'Add provider' }).click();
+    await dialog().getByRole('alert').getByText('base_url must match pattern').waitFor();
+    expect(await screen.inspect('catalog-provider')).toEqual([]);
+    await dialog().getByLabel('Base URL').fill(upstream.url);
+    await dialog().getByRole('button', { name: 'Add provider' }).click();
+    await row('local').getByText(upstream.url).waitFor();
+
+    await button('Add model').click();
+    await dialog().getByRole('textbox', { name: 'Name', exact: true }).fill('vivid');
+    await dialog().getByLabel('Model ID of route 1').fill('their-model');
+    await button('Add route').click();
+    await dialog().getByRole('combobox', { name: 'Provider of route 2' }).click();
+    await page().getByRole('option', { name: 'house' }).click();
+    await button('Move route 2 up').click();
+    expect(await dialog().getByRole('combobox', { name: 'Provider of route 1' }).inputValue()).toBe('house');
+    await button('Move route 1 down').click();
+    await button('Add price').click();
+    for (const tier of ['1K', '2K', '4K']) await dialog().getByLabel(`${tier} image`).fill('auto 0.05, high 0.2');
+    await button('Capabilities').first().click();
+    expect(await screen.inspect('catalog-model')).toEqual([]);
+    await dialog().getByRole('button', { name: 'Add model' }).click();
+    await row('vivid').getByText('local, house').waitFor();
+    await row('vivid').getByText('0.05–0.2 USD per image').waitFor();
+
+    await button('Test local').click();
+    await dialog().getByText('It costs as much as any image: $0.05').waitFor();
+    expect(upstream.calls).toEqual([]);
+    await button('Generate test image').click();
+    await dialog().getByRole('img', { name: 'Test image' }).waitFor();
+    await button('Close').click();
+    const body = { model: 'vivid', prompt: 'a pear', resolution: '1k' };
+    const answer = await platform.call('/v1/images/generations', { body });
+    await answer.text();
+    expect([answer.status, upstream.calls.map(({ headers }) => headers.authorization)]).toEqual([
+      ...[200, Array(2).fill('Bearer sk-canary-browser')],
+    ]);
+  });
+
+  it('changes what it added without the key, and undoes that', async () => {
+    const row = (name: string) => page().getByRole('row', { name: new RegExp(`^${name}`) });
+    await button('Actions for local').click();
+    await page().getByRole('menuitem', { name: 'Edit' }).click();
+    expect(await dialog().getByRole('textbox', { name: 'API key' }).inputValue()).toBe('');
+    await dialog().getByLabel('Base URL').fill('http://127.0.0.1:9/v1');
+    await button('Save').click();
+    await dialog().getByText('Enter the keys again').first().waitFor();
+    await dialog().getByLabel('Base URL').fill(upstream.url);
+    await button('Limits and charges').click();
+    await dialog().getByLabel('Simultaneous calls').fill('2');
+    await button('Save').click();
+    const history = page().getByRole('region', { name: 'History' });
+    await history.getByText('changed the provider “local”').waitFor();
+    await button('Actions for vivid').click();
+    await page().getByRole('menuitem', { name: 'Remove' }).click();
+    await dialog().getByRole('button', { name: 'Remove' }).click();
+    await row('vivid').waitFor({ state: 'detached' });
+    expect(await screen.inspect('catalog-history')).toEqual([]);
+    await button('Undo last change').click();
+    await dialog().getByRole('button', { name: 'Restore' }).click();
+    await row('vivid').getByText('local, house').waitFor();
+    expect(await page().content()).not.toContain('canary');
+    await page().goto('/console/audit');
+    await page().getByText('restored revision').waitFor();
+    await page().goto('/console/operation');
+  });
+
   it('is no page of members, and tells them so', async () => {
     const member = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
     const context = page().context();
@@ -184,6 +271,8 @@ describe('providers and queue in a browser', () => {
     await page().getByText('Operators only').waitFor();
     expect(await page().getByText('Installation', { exact: true }).count()).toBe(0);
     expect(await screen.inspect('operation-member')).toEqual([]);
+    await page().goto('/console/catalog');
+    await page().getByText('Operators only').waitFor();
     await context.addCookies(mine);
   });
 

@@ -98,12 +98,14 @@ describe('the adapters of the catalogue', () => {
     const before = source.current;
     await writeFile(path, file('{ stream: "perhaps" }'));
     await waitUntil(() => Promise.resolve(log.includes('catalogue.refused')), { timeoutMs: 20_000, everyMs: 20 });
-    expect(log).toContain('providers.one.options.stream must be true or false');
+    expect(log).toContain('providers.one.options.stream must be boolean');
     expect(source.current).toBe(before);
     await rewrite(file('{ stream: true }'));
     await writeFile(path, file('{ workflow: a.json }'));
     const told = (): Promise<boolean> => Promise.resolve(log.includes('options.workflow is not known'));
     expect(await waitUntil(told, { timeoutMs: 20_000, everyMs: 20 })).toBe(true);
-    expect(() => source.check(() => ['providers.one is not liked'])).toThrow('providers.one is not liked');
+    expect(() => source.check(() => [{ path: ['providers', 'one'], text: 'is not liked' }])).toThrow(
+      'providers.one is not liked',
+    );
   });
 });

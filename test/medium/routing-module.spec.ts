@@ -8,6 +8,7 @@ import { RedisConfig } from '#redis/redis.config.js';
 import { ProviderLimiter } from '#routing/provider-limiter.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { RoutingModule } from '#routing/routing.module.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
 import { MetricsConfig, TelemetryConfig, TracingConfig } from '#telemetry/telemetry.config.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
@@ -20,6 +21,7 @@ const CONFIGS = [
   DatabaseConfig,
   RedisConfig,
   CatalogueConfig,
+  SecretsConfig,
   RoutingConfig,
 ];
 
@@ -32,6 +34,7 @@ describe('the limiter of a process', () => {
     const env = {
       DATABASE_URL: room.databaseUrl,
       REDIS_URL: room.redisUrl,
+      SECRET_KEY: 'routing-module-5c8d1f07'.padEnd(40, 'x'),
       REDIS_PREFIX: room.prefix,
       LOG_LEVEL: 'silent',
     };

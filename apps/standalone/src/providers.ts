@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { CatalogueConfig } from '#catalogue/catalogue.config.js';
 import { readCatalogue } from '#catalogue/catalogue-source.js';
+import { RevisionRepository } from '#catalogue/revision.repository.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { loadConfig } from '#config/load-config.js';
 import type { PrismaService } from '#database/prisma.service.js';
@@ -50,8 +51,8 @@ async function withSwitches(
   env: Environment,
   work: (opened: Opened) => Promise<void>,
 ): Promise<void> {
-  const known = catalogueOf(config, env);
   await withDatabase(requireDatabaseUrl(config), async (database) => {
+    const known = await catalogueOf(config, env, database);
     const switches = new ProviderSwitches(database);
     const drained = new Map((await switches.list()).map((row) => [row.provider, row]));
     await work({ database, switches, known, drained });
@@ -82,11 +83,16 @@ function assertKnown(name: string, { known, drained }: Pick<Opened, 'known' | 'd
   if (!names.has(name)) throw new SetupError(`There is no provider ${name}; there are ${[...names].join(', ')}.`);
 }
 
-/** What the settings name, else what runs on DATA_DIR was started with. */
-function catalogueOf(config: StandaloneConfig, env: Environment): ReadonlyMap<string, ProviderEntry> {
+/** What the settings name, else what runs on DATA_DIR was started with; and what the console adds. */
+async function catalogueOf(
+  config: StandaloneConfig,
+  env: Environment,
+  database: PrismaService,
+): Promise<ReadonlyMap<string, ProviderEntry>> {
   const [catalogue] = loadConfig([CatalogueConfig], { ...env, MODELS_FILE: findRunning(config).modelsFile });
+  const added = await new RevisionRepository(database).find();
   try {
-    return readCatalogue(catalogue, env).providers;
+    return readCatalogue(catalogue, env, added?.entries).providers;
   } catch (error) {
     if (error instanceof Error && 'syscall' in error)
       throw new SetupError(`MODELS_FILE can't be read: ${error.message}`);

@@ -1,5 +1,6 @@
 import { secretUse } from '#accounts/secret-use.js';
 import type { PrismaService } from '#database/prisma.service.js';
+import { PROVIDER_KEYS, ProviderKeyStore } from '#catalogue/provider-key-store.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
 
@@ -12,13 +13,18 @@ interface Secrets {
 export async function secretRotation(database: PrismaService, secrets: Secrets): Promise<string> {
   const use = Object.entries(await secretUse(database, secrets));
   const webhooks = await new WebhookSecretStore(database, new TextSealer(secrets, WEBHOOK_SECRETS)).use();
+  const providerKeys = await new ProviderKeyStore(database, new TextSealer(secrets, PROVIDER_KEYS)).outdated();
   const lost = use.find(([kind]) => kind === 'API keys')?.[1].other ?? 0;
   if (lost > 0)
     throw new Error(
       `${lost} API keys are under a SECRET_KEY that is not set; set it as SECRET_KEY_PREVIOUS, or revoke them`,
     );
   const left = use.map(([kind, { previous, unknown }]) => [kind, previous + unknown] as const);
-  const all = [...left, ['webhook secrets', webhooks.outdated] as const].filter(([, count]) => count > 0);
+  const sealed = [
+    ['webhook secrets', webhooks.outdated],
+    ['provider keys', providerKeys],
+  ] as const;
+  const all = [...left, ...sealed].filter(([, count]) => count > 0);
   const text = all.map(([kind, count]) => `${kind}: ${count}`).join(', ');
   if (secrets.secretKeyPrevious === undefined)
     return all.length === 0 ? 'everything is under SECRET_KEY' : `not used since an earlier version: ${text}`;

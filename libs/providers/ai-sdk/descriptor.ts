@@ -1,6 +1,7 @@
 import { BASE_VALUES } from '#contract/accepted-values.js';
 import { FREE_SIZES } from '../offered-size.js';
 import type { MakeAdapter, ProviderDescriptor, SupportedOptions } from '../provider-descriptor.js';
+import { AI_SDK_OPTIONS } from './options.js';
 
 const takes: SupportedOptions = {
   size: FREE_SIZES,
@@ -21,20 +22,24 @@ async function load(): Promise<MakeAdapter> {
 /** Vendors whose own libraries for the AI SDK are used. */
 export const AI_SDK = {
   fal: {
+    title: 'fal',
     baseUrl: 'https://fal.run',
     needs: ['keys'],
     free: false,
     chat: false,
+    options: AI_SDK_OPTIONS.fal,
     takes,
     accepts: BASE_VALUES,
     maxN: () => 4,
     load,
   },
   google: {
+    title: 'Google',
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
     needs: ['keys'],
     free: false,
     chat: false,
+    options: AI_SDK_OPTIONS.google,
     takes: { ...takes, size: 'ratio' },
     accepts: BASE_VALUES,
     // Gemini can't be told how many.

@@ -7,7 +7,6 @@ import { cannotTake, fileOf, leaveOutOptions, wantedPixels } from './order-parts
 
 /** https://fal.ai/docs: synchronous requests, image models, errors. One call is answered with the image's address. */
 export const fal: LibraryVendor = {
-  inputs: ['image', 'images', 'mask'],
   maskForm: 'white',
   keyHeaders: (secret) => ({ authorization: `Key ${secret}` }),
   model: (name, baseURL, fetch) => createFal({ apiKey: '-', baseURL, fetch }).image(name),

@@ -5,33 +5,10 @@ import { readOptions } from '../provider-options.js';
 import { AiSdkProvider } from './ai-sdk-provider.js';
 import { fal } from './fal.js';
 import { google } from './google.js';
-import type { LibraryVendor, ModelInput } from './library-vendor.js';
-
-interface Options {
-  takes?: ModelInput[];
-  connect_timeout_ms?: number;
-  first_byte_timeout_ms?: number;
-  idle_timeout_ms?: number;
-  total_timeout_ms?: number;
-}
+import type { LibraryVendor } from './library-vendor.js';
+import { AI_SDK_OPTIONS, type AiSdkOptions } from './options.js';
 
 const VENDORS = { fal, google } as const satisfies Record<string, LibraryVendor>;
-
-const TIMEOUT = { type: 'integer', minimum: 50, maximum: 3_600_000 };
-
-function optionsOf({ inputs }: LibraryVendor): object {
-  return {
-    type: 'object',
-    additionalProperties: false,
-    properties: {
-      ...(inputs.length === 0 ? {} : { takes: { type: 'array', items: { enum: inputs } } }),
-      connect_timeout_ms: TIMEOUT,
-      first_byte_timeout_ms: TIMEOUT,
-      idle_timeout_ms: TIMEOUT,
-      total_timeout_ms: TIMEOUT,
-    },
-  };
-}
 
 /** The provider of an entry of type fal or google. Throws ProviderOptionsError. */
 export function aiSdkProvider(
@@ -44,7 +21,7 @@ export function aiSdkProvider(
   if (key === undefined) throw new Error('keys: at least one is needed');
   if (baseUrl === undefined || !isVendor(type)) throw new Error(`provider ${name} is of another family`);
   const vendor: LibraryVendor = VENDORS[type];
-  const options = readOptions<Options>(entry, optionsOf(vendor));
+  const options = readOptions<AiSdkOptions>(entry, AI_SDK_OPTIONS[type]);
   const settings = {
     name,
     free,

@@ -16,7 +16,6 @@ const PIXELS_OF_1K = 1024 * 1024;
 
 /** https://ai.google.dev/gemini-api/docs: image generation, imagen, troubleshooting. One call is answered with base64. */
 export const google: LibraryVendor = {
-  inputs: [],
   maskForm: 'alpha',
   keyHeaders: (secret) => ({ 'x-goog-api-key': secret }),
   model: (name, baseURL, fetch) => createGoogleGenerativeAI({ apiKey: '-', baseURL, fetch }).image(name),

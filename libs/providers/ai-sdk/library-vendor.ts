@@ -30,8 +30,6 @@ interface VendorRefusal {
 
 /** One vendor that the library speaks to: what it is asked for, and what its answers mean. */
 export interface LibraryVendor {
-  /** What models may be said to take in the entry; empty where the names of the models say it. */
-  readonly inputs: readonly ModelInput[];
   /** Which pixels of a mask are painted anew, where it takes one: the white ones or the transparent ones. */
   readonly maskForm: 'alpha' | 'white';
   readonly keyHeaders: (secret: string) => Readonly<Record<string, string>>;

@@ -1,13 +1,17 @@
 import { BASE_VALUES } from '#contract/accepted-values.js';
 import { LATENT_SIZES } from '../offered-size.js';
 import type { ProviderDescriptor } from '../provider-descriptor.js';
+import { COMFYUI_OPTIONS } from './options.js';
 
 /** A ComfyUI server of one's own. */
 export const COMFYUI = {
   comfyui: {
+    title: 'ComfyUI',
     needs: ['base_url'],
     free: true,
     chat: false,
+    options: COMFYUI_OPTIONS,
+    fileOptions: ['workflow', 'edit_workflow'],
     takes: { size: LATENT_SIZES, quality: 'none', moderation: 'never', inputFidelity: 'never', transparency: false },
     accepts: BASE_VALUES,
     maxN: () => 1,

@@ -1,51 +1,8 @@
 import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
 import { ProviderOptionsError, readOptions } from '../provider-options.js';
 import { ComfyUiProvider } from './comfyui-provider.js';
-import { Workflow, type Slots } from './workflow.js';
-
-interface Options {
-  workflow: string | Record<string, unknown>;
-  slots: Slots;
-  output?: string;
-  edit_workflow?: string | Record<string, unknown>;
-  edit_slots?: Slots & { images: string[] };
-  edit_output?: string;
-  timeout_ms?: number;
-}
-
-const target = { type: 'string', pattern: '^[^.]+\\..+$' };
-const targets = { anyOf: [target, { type: 'array', minItems: 1, items: target }] };
-const common = { prompt: targets, width: targets, height: targets, seed: targets };
-const bothEdges = { width: ['height'], height: ['width'] };
-const workflow = { type: ['string', 'object'] };
-
-const OPTIONS = {
-  type: 'object',
-  required: ['workflow', 'slots'],
-  additionalProperties: false,
-  dependencies: { edit_workflow: ['edit_slots'], edit_slots: ['edit_workflow'], edit_output: ['edit_workflow'] },
-  properties: {
-    workflow,
-    edit_workflow: workflow,
-    slots: {
-      type: 'object',
-      required: ['prompt'],
-      additionalProperties: false,
-      dependencies: bothEdges,
-      properties: common,
-    },
-    edit_slots: {
-      type: 'object',
-      required: ['prompt', 'images'],
-      additionalProperties: false,
-      dependencies: bothEdges,
-      properties: { ...common, images: { type: 'array', minItems: 1, maxItems: 16, items: target }, mask: target },
-    },
-    output: { type: 'string' },
-    edit_output: { type: 'string' },
-    timeout_ms: { type: 'integer', minimum: 50 },
-  },
-};
+import { COMFYUI_OPTIONS, type ComfyUiOptions } from './options.js';
+import { Workflow } from './workflow.js';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Of one call, in milliseconds: none of them waits for an image. */
@@ -53,7 +10,7 @@ const TIMEOUT_MS = 30_000;
 
 /** The provider of an entry of type comfyui. Throws ProviderOptionsError with every problem of options and workflows. */
 export function comfyUiProvider(entry: ProviderEntry, key?: ProviderKey): ComfyUiProvider {
-  const options = readOptions<Options>(entry, OPTIONS);
+  const options = readOptions<ComfyUiOptions>(entry, COMFYUI_OPTIONS);
   const problems: string[] = [];
   const generation = Workflow.read('options.workflow', options, problems);
   const edit =

@@ -1,15 +1,18 @@
 import { BASE_VALUES } from '#contract/accepted-values.js';
 import { FREE_SIZES } from '../offered-size.js';
 import type { ProviderDescriptor } from '../provider-descriptor.js';
+import { OPENAI_OPTIONS } from './options.js';
 
 /** OpenAI, and every server that speaks its protocol. */
 export const OPENAI = {
   openai: {
+    title: 'OpenAI or compatible',
     baseUrl: 'https://api.openai.com/v1',
     needs: [],
     free: false,
     chat: true,
     interruptedSetting: 'OPENAI_INTERRUPTED',
+    options: OPENAI_OPTIONS,
     takes: {
       size: FREE_SIZES,
       quality: 'current',

@@ -5,9 +5,11 @@ import type { ProviderDescriptor } from '../provider-descriptor.js';
 /** Draws by itself: nothing to connect, nothing to pay. */
 export const SANDBOX = {
   sandbox: {
+    title: 'Sandbox',
     needs: [],
     free: true,
     chat: true,
+    options: {},
     takes: { size: FREE_SIZES, quality: 'any', moderation: 'always', inputFidelity: 'always', transparency: true },
     accepts: BASE_VALUES,
     maxN: () => 10,

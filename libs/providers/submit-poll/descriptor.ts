@@ -1,6 +1,7 @@
 import { BASE_VALUES } from '#contract/accepted-values.js';
 import { FREE_SIZES } from '../offered-size.js';
 import type { MakeAdapter, ProviderDescriptor, SupportedOptions } from '../provider-descriptor.js';
+import { SUBMIT_POLL_OPTIONS } from './options.js';
 
 const takes: SupportedOptions = {
   size: FREE_SIZES,
@@ -21,30 +22,36 @@ async function load(): Promise<MakeAdapter> {
 /** Vendors that take a job and are asked for its result. */
 export const SUBMIT_POLL = {
   apimart: {
+    title: 'APIMart',
     baseUrl: 'https://api.apimart.ai/v1',
     needs: ['keys'],
     free: false,
     chat: false,
+    options: SUBMIT_POLL_OPTIONS,
     takes,
     accepts: BASE_VALUES,
     maxN: () => 1,
     load,
   },
   evolink: {
+    title: 'EvoLink',
     baseUrl: 'https://api.evolink.ai/v1',
     needs: ['keys'],
     free: false,
     chat: false,
+    options: SUBMIT_POLL_OPTIONS,
     takes,
     accepts: BASE_VALUES,
     maxN: (model) => (/-beta$/.test(model) ? 1 : 10),
     load,
   },
   toapis: {
+    title: 'ToAPIs',
     baseUrl: 'https://toapis.com/v1',
     needs: ['keys'],
     free: false,
     chat: false,
+    options: SUBMIT_POLL_OPTIONS,
     takes: { ...takes, size: 'table' },
     accepts: BASE_VALUES,
     maxN: () => 1,

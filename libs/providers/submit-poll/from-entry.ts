@@ -2,25 +2,9 @@ import type { ProviderProxyConfig } from '../http/proxy.config.js';
 import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
 import type { ImageFetcher } from '../provider-descriptor.js';
 import { ProviderOptionsError, readOptions } from '../provider-options.js';
-import { MODEL_OPTIONS, type ModelOption } from './dialect.js';
 import { DIALECTS } from './dialects.js';
+import { SUBMIT_POLL_OPTIONS, type SubmitPollOptions } from './options.js';
 import { SubmitPollProvider } from './submit-poll-provider.js';
-
-interface Options {
-  accepts?: ModelOption[];
-  upload_url?: string;
-  timeout_ms?: number;
-}
-
-const OPTIONS = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    accepts: { type: 'array', items: { enum: MODEL_OPTIONS } },
-    upload_url: { type: 'string', pattern: '^https?://[^\\s#@]+$' },
-    timeout_ms: { type: 'integer', minimum: 50 },
-  },
-};
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Of one call, in milliseconds: a submit is answered before the generation begins. */
@@ -33,7 +17,8 @@ export function submitPollProvider(
   fetcher: ImageFetcher,
   proxy?: ProviderProxyConfig,
 ): SubmitPollProvider {
-  const { accepts, upload_url: uploadUrl, timeout_ms: timeoutMs = TIMEOUT_MS } = readOptions<Options>(entry, OPTIONS);
+  const options = readOptions<SubmitPollOptions>(entry, SUBMIT_POLL_OPTIONS);
+  const { accepts, upload_url: uploadUrl, timeout_ms: timeoutMs = TIMEOUT_MS } = options;
   const { name, type, baseUrl, free, interrupted } = entry;
   if (key === undefined) throw new Error('keys: at least one is needed');
   if (baseUrl === undefined || !isFamily(type)) throw new Error(`provider ${name} is of another family`);

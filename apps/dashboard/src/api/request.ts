@@ -37,7 +37,7 @@ export async function get<Answer>(path: string, query?: Query, signal?: AbortSig
  * it is sent. Throws RequestError.
  */
 export async function send<Answer>(
-  method: 'POST' | 'PATCH' | 'DELETE',
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   body?: object,
   idempotencyKey?: string,

@@ -128,6 +128,12 @@ const operation = createRoute({
   component: lazyRouteComponent(() => import('../pages/operation/operation.tsx'), 'OperationPage'),
 });
 
+const catalog = createRoute({
+  getParentRoute: () => inside,
+  path: 'catalog',
+  component: lazyRouteComponent(() => import('../pages/catalog/catalog.tsx'), 'CatalogPage'),
+});
+
 const account = createRoute({
   getParentRoute: () => inside,
   path: 'account',
@@ -151,6 +157,7 @@ export const router = createRouter({
       team,
       audit,
       operation,
+      catalog,
       accounts,
       account,
     ]),

@@ -8,6 +8,7 @@ import { queryClient, useSession } from '../api/queries.ts';
 import { send } from '../api/request.ts';
 import type { Session } from '../api/types.ts';
 import {
+  IconAdjustments,
   IconBuilding,
   IconChartBar,
   IconFileText,
@@ -48,6 +49,7 @@ const GROUPS: readonly PageGroup[] = [
     isFor: ({ operator }) => operator,
     pages: [
       { to: '/operation', label: 'Providers and queue', icon: <IconServer size={18} /> },
+      { to: '/catalog', label: 'Models and prices', icon: <IconAdjustments size={18} /> },
       { to: '/accounts', label: 'Accounts', icon: <IconBuilding size={18} /> },
     ],
   },

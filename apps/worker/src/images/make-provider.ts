@@ -1,4 +1,4 @@
-import type { Catalogue } from '#catalogue/catalogue.js';
+import type { Catalogue, EntryProblem } from '#catalogue/catalogue.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import type { AdapterParts, MakeAdapter } from '#providers/provider-descriptor.js';
 import type { MakeProvider } from './provider-registry.js';
@@ -16,13 +16,15 @@ export async function loadAdapters(parts: AdapterParts): Promise<MakeProvider> {
 }
 
 /** What keeps adapters from being made of a catalogue's entries. */
-export function adapterProblems(catalogue: Catalogue, make: MakeProvider): string[] {
+export function adapterProblems(catalogue: Catalogue, make: MakeProvider): EntryProblem[] {
   return [...catalogue.providers.values()].flatMap((entry) => {
     try {
       make(entry, entry.keys[0]);
       return [];
     } catch (error) {
-      return [`providers.${entry.name}.${error instanceof Error ? error.message : String(error)}`];
+      // Such messages begin with the field: options.slots.prompt must be ...
+      const [field = '', ...words] = (error instanceof Error ? error.message : String(error)).split(' ');
+      return [{ path: ['providers', entry.name, ...field.split('.')], text: words.join(' ') }];
     }
   });
 }

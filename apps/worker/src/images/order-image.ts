@@ -36,7 +36,7 @@ export class OrderImage {
    */
   async run(attempt: Attempt): Promise<OrderedImages | ProviderPending> {
     this.starts.refuseRepeatedLosses(attempt);
-    const { catalogue } = this.providers;
+    const catalogue = await this.providers.catalogueThat((known) => canOrder(attempt, known));
     const passed = new PassedOver();
     const resumed = toResume(attempt, catalogue);
     if (resumed === undefined) refuseSecondPurchase(attempt);
@@ -103,6 +103,13 @@ class PassedOver {
     if (this.failure !== undefined && (this.failure.retryable || this.retryAfterMs === Infinity)) return this.failure;
     return new NoProviderFree(this.retryAfterMs);
   }
+}
+
+/** Whether a catalogue has the task's model and, where one alone may make it, the provider. */
+function canOrder({ claimed: { task } }: Attempt, catalogue: Catalogue): boolean {
+  const { onlyProvider } = task.options;
+  const routes = modelOf(catalogue, 'image', task.model)?.ranks.flat() ?? [];
+  return routes.some(({ provider }) => onlyProvider === undefined || provider === onlyProvider);
 }
 
 /** Who named a job for the task and is to be asked for it. Throws AppError `interrupted` when that is impossible. */

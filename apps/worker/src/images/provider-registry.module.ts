@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { ConsoleCatalogue } from '#catalogue/console-catalogue.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import { MAX_IMAGE_BYTES } from '#images/limits.js';
@@ -15,7 +16,7 @@ export class ProviderRegistryModule {
   static forRoot(registry?: ProviderRegistry): DynamicModule {
     const provider = {
       provide: ProviderRegistry,
-      inject: [CatalogueSource, EgressConfig, ModuleRef],
+      inject: [CatalogueSource, ConsoleCatalogue, EgressConfig, ModuleRef],
       useFactory: (...parts: Parameters<typeof registryOf>) => registry ?? registryOf(...parts),
     };
     return {
@@ -27,14 +28,15 @@ export class ProviderRegistryModule {
   }
 }
 
-/** The adapters of the catalogue; one that holds an entry of which none can be made is refused. */
+/** The adapters of the catalogue; a file that holds an entry of which none can be made is refused. */
 async function registryOf(
   source: CatalogueSource,
+  added: ConsoleCatalogue,
   egress: EgressConfig,
   configs: ModuleRef,
 ): Promise<ProviderRegistry> {
   const fetcher = new PublicFetcher({ ...egress, maxBytes: MAX_IMAGE_BYTES });
   const make = await loadAdapters({ settings: (config) => configs.get(config, { strict: false }), fetcher });
   source.check((catalogue) => adapterProblems(catalogue, make));
-  return new ProviderRegistry(source, make);
+  return new ProviderRegistry(source, make, () => added.refresh());
 }

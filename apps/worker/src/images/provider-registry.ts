@@ -17,9 +17,11 @@ export class ProviderRegistry {
   private readonly made = new Map<string, Made>();
   private seen: Catalogue | undefined;
 
+  /** `refresh` reads what the console has added by now. */
   constructor(
     private readonly source: { readonly current: Catalogue },
     private readonly make: MakeProvider,
+    private readonly refresh = (): Promise<void> => Promise.resolve(),
   ) {}
 
   /** Each of these providers serves the one model it stands for, whatever the settings say. */
@@ -33,6 +35,14 @@ export class ProviderRegistry {
 
   get catalogue(): Catalogue {
     return this.source.current;
+  }
+
+  /** The catalogue; where it lacks what is needed, as it is now: another process may have taken in a change already. */
+  async catalogueThat(hasWhatIsNeeded: (catalogue: Catalogue) => boolean): Promise<Catalogue> {
+    const known = this.catalogue;
+    if (hasWhatIsNeeded(known)) return known;
+    await this.refresh();
+    return this.catalogue;
   }
 
   imageProvider(entry: ProviderEntry, key: ProviderKey | undefined): ImageProvider {

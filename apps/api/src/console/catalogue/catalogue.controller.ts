@@ -1,0 +1,106 @@
+import { Body, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
+import { ApiResponse } from '@nestjs/swagger';
+import { AuditLog } from '#accounts/audit-log.js';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { ConsoleCatalogue } from '#catalogue/console-catalogue.js';
+import { EditCatalogue, type Changed } from '#catalogue/edit-catalogue.js';
+import { RevisionRepository } from '#catalogue/revision.repository.js';
+import { NameParam } from '../../common/params.js';
+import { ConsoleController } from '../console-controller.js';
+import { ForRole } from '../roles.guard.js';
+import { Session } from '../session.decorator.js';
+import { ModelBody, ProviderBody, RevisionBody, RevisionQuery } from './dto/catalogue-bodies.dto.js';
+import {
+  CatalogueView,
+  catalogueView,
+  ChangedView,
+  RevisionListView,
+  revisionView,
+} from './dto/catalogue-views.dto.js';
+
+/** The path of a revision. */
+class RevisionParam {
+  readonly revision!: string;
+}
+
+/** Which models are served, by which providers, at what price: for operators. */
+@ConsoleController('Catalog', 'catalog')
+@ForRole('operator')
+export class CatalogueController {
+  constructor(
+    private readonly source: CatalogueSource,
+    private readonly added: ConsoleCatalogue,
+    private readonly edit: EditCatalogue,
+    private readonly revisions: RevisionRepository,
+    private readonly audit: AuditLog,
+  ) {}
+
+  @Get()
+  @ApiResponse({ status: 200, type: CatalogueView })
+  show(): CatalogueView {
+    return catalogueView(this.added, this.source.current.currency);
+  }
+
+  @Put('providers/:name')
+  @ApiResponse({ status: 200, type: ChangedView, description: 'Every process uses it within 5 s.' })
+  async saveProvider(
+    @Session() session: Session,
+    @Param() { name }: NameParam,
+    @Body() body: ProviderBody,
+  ): Promise<ChangedView> {
+    return await this.noted(session, name, await this.edit.saveProvider(name, body, session.email));
+  }
+
+  @Delete('providers/:name')
+  @ApiResponse({ status: 200, type: ChangedView })
+  async removeProvider(
+    @Session() session: Session,
+    @Param() { name }: NameParam,
+    @Query() { revision }: RevisionQuery,
+  ): Promise<ChangedView> {
+    return await this.noted(session, name, await this.edit.remove('providers', name, revision, session.email));
+  }
+
+  @Put('models/:name')
+  @ApiResponse({ status: 200, type: ChangedView, description: 'Every process uses it within 5 s.' })
+  async saveModel(
+    @Session() session: Session,
+    @Param() { name }: NameParam,
+    @Body() body: ModelBody,
+  ): Promise<ChangedView> {
+    return await this.noted(session, name, await this.edit.saveModel(name, body, session.email));
+  }
+
+  @Delete('models/:name')
+  @ApiResponse({ status: 200, type: ChangedView })
+  async removeModel(
+    @Session() session: Session,
+    @Param() { name }: NameParam,
+    @Query() { revision }: RevisionQuery,
+  ): Promise<ChangedView> {
+    return await this.noted(session, name, await this.edit.remove('models', name, revision, session.email));
+  }
+
+  @Get('revisions')
+  @ApiResponse({ status: 200, type: RevisionListView })
+  async history(): Promise<RevisionListView> {
+    return { data: (await this.revisions.list()).map(revisionView) };
+  }
+
+  @Post('revisions/:revision/restore')
+  @HttpCode(200)
+  @ApiResponse({ status: 200, type: ChangedView, description: 'Everything is as it was in that revision.' })
+  async restore(
+    @Session() session: Session,
+    @Param() { revision: old }: RevisionParam,
+    @Body() { revision }: RevisionBody,
+  ): Promise<ChangedView> {
+    const number = /^\d{1,9}$/.test(old) ? Number(old) : -1;
+    return await this.noted(session, old, await this.edit.restore(number, revision, session.email));
+  }
+
+  private async noted(session: Session, target: string, { action, ...details }: Changed): Promise<ChangedView> {
+    await this.audit.record(session, action, target, details);
+    return { revision: details.revision };
+  }
+}

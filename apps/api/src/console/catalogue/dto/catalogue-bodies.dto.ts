@@ -1,0 +1,68 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsDefined, IsInt, IsObject, IsOptional } from 'class-validator';
+import { Rule, type FieldProblem } from '#contract/field-rule.js';
+import type { ModelChange, ProviderChange } from '#catalogue/edit-catalogue.js';
+import { orInteger } from '../../../common/query-fields.js';
+import { SpelledBy } from '../../../common/contract-fields.js';
+
+const MAX_SECRET = 4_096;
+
+class ProviderKeyBody {
+  @ApiProperty({ description: 'What logs and timelines call it.' })
+  name!: string;
+
+  @ApiPropertyOptional({ description: 'The key itself; absent: as it is.' })
+  key?: string;
+}
+
+function keysProblem(value: unknown, property: string): FieldProblem | undefined {
+  if (!Array.isArray(value)) return { code: 'invalid_type', message: `${property} must be an array` };
+  const at = value.findIndex((key) => !isKey(key));
+  if (at === -1) return undefined;
+  const message = `${property} must have a name each, and keys of visible characters`;
+  return { code: 'invalid_value', message, at: `[${at}]` };
+}
+
+function isKey(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const { name, key, ...rest } = value as Partial<Record<string, unknown>>;
+  if (typeof name !== 'string' || Object.keys(rest).length > 0) return false;
+  return key === undefined || (typeof key === 'string' && key.length <= MAX_SECRET && /^[\x21-\x7e]+$/.test(key));
+}
+
+/** Names the state that was changed, so that nobody undoes what somebody else did meanwhile. */
+export class RevisionBody {
+  @ApiProperty({ type: 'integer', description: 'The revision that the change was made on.' })
+  @IsDefined()
+  @IsInt()
+  revision!: number;
+}
+
+/** What a provider is to be. */
+export class ProviderBody extends RevisionBody {
+  @ApiProperty({ type: 'object', additionalProperties: true, description: 'As in models.yaml, without keys.' })
+  @IsDefined()
+  @IsObject()
+  entry!: ProviderChange['entry'];
+
+  @ApiPropertyOptional({ type: [ProviderKeyBody], description: 'All its keys; absent: as they are.' })
+  @IsOptional()
+  @Rule('areProviderKeys', keysProblem)
+  keys?: ProviderKeyBody[];
+}
+
+/** What a model is to be. */
+export class ModelBody extends RevisionBody {
+  @ApiProperty({ type: 'object', additionalProperties: true, description: 'As in models.yaml.' })
+  @IsDefined()
+  @IsObject()
+  entry!: ModelChange['entry'];
+}
+
+/** The query of a removal, which has no body. */
+export class RevisionQuery {
+  @SpelledBy(orInteger)
+  @IsDefined()
+  @IsInt()
+  readonly revision!: number;
+}

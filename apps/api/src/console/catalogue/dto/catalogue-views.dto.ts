@@ -1,0 +1,105 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { auditSentence } from '#accounts/audit-actions.js';
+import type { ConsoleCatalogue } from '#catalogue/console-catalogue.js';
+import type { RevisionSummary } from '#catalogue/revision.repository.js';
+import { DESCRIPTORS } from '#providers/descriptors.js';
+import { ListOf } from '../../dto/list-views.dto.js';
+
+const OWNERS = ['file', 'console', 'built-in'] as const;
+
+class ProviderTypeView {
+  @ApiProperty({ example: 'openai' })
+  type!: string;
+
+  @ApiProperty({ example: 'OpenAI or compatible' })
+  title!: string;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Used if base_url is not set.' })
+  base_url!: string | null;
+
+  @ApiProperty({ type: [String], enum: ['base_url', 'keys'], description: 'What must be set.' })
+  needs!: string[];
+
+  @ApiProperty({ description: 'Whether its calls are free unless the entry says otherwise.' })
+  free!: boolean;
+
+  @ApiProperty({ description: 'Whether it also serves chat models.' })
+  chat!: boolean;
+
+  @ApiProperty({ type: 'object', additionalProperties: true, description: 'JSON Schema of its options.' })
+  options!: object;
+}
+
+class EntryView {
+  @ApiProperty()
+  name!: string;
+
+  @ApiProperty({ enum: OWNERS, description: 'Only entries of the console can be changed.' })
+  owner!: (typeof OWNERS)[number];
+
+  @ApiProperty({ type: 'object', additionalProperties: true, description: 'As in models.yaml, without keys.' })
+  entry!: object;
+
+  @ApiProperty({ type: [String], description: 'Why it is not used; empty: it is.' })
+  problems!: string[];
+}
+
+class ProviderEntryView extends EntryView {
+  @ApiProperty({ type: [String], description: 'Names of its keys.' })
+  keys!: string[];
+}
+
+/** Everything that models.yaml and the console say. */
+export class CatalogueView {
+  @ApiProperty({ type: 'integer', description: 'The state of what the console says; 0: nothing yet.' })
+  revision!: number;
+
+  @ApiProperty({ example: 'USD' })
+  currency!: string;
+
+  @ApiProperty({ type: [ProviderTypeView] })
+  types!: ProviderTypeView[];
+
+  @ApiProperty({ type: [ProviderEntryView] })
+  providers!: ProviderEntryView[];
+
+  @ApiProperty({ type: [EntryView] })
+  models!: EntryView[];
+}
+
+/** What `added` lists; `currency` is that of all prices. */
+export function catalogueView(added: ConsoleCatalogue, currency: string): CatalogueView {
+  const types = Object.entries(DESCRIPTORS).map(([type, { title, baseUrl, needs, free, chat, options }]) => ({
+    ...{ type, title, base_url: baseUrl ?? null, needs: [...needs], free, chat, options },
+  }));
+  return { revision: added.revision.number, currency, types, ...added.list() };
+}
+
+/** The state that a change led to. */
+export class ChangedView {
+  @ApiProperty({ type: 'integer' })
+  revision!: number;
+}
+
+class RevisionView {
+  @ApiProperty({ type: 'integer' })
+  revision!: number;
+
+  @ApiProperty({ example: 'added the provider “main”' })
+  sentence!: string;
+
+  @ApiProperty({ description: 'E-mail address of who did it.' })
+  author!: string;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+}
+
+/** Changes that can be undone. */
+export class RevisionListView extends ListOf(RevisionView, 'The last hundred changes, newest first.') {}
+
+/** A revision as the history shows it. */
+export function revisionView({ number, action, target, author, createdAt }: RevisionSummary): RevisionView {
+  const sentence = auditSentence(action, target, {});
+  return { revision: number, sentence, author, created_at: createdAt.toISOString() };
+}

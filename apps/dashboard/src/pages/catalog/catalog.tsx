@@ -1,0 +1,307 @@
+import { Box, Button, Code, Group, Menu, Modal, Table, Text } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { IconAdjustments, IconPlus } from '@tabler/icons-react';
+import { useState } from 'react';
+import {
+  catalogQuery,
+  refreshCatalog,
+  type CatalogModel,
+  type CatalogProvider,
+  type Owner,
+  type ReadCatalog,
+} from '../../api/catalog.ts';
+import { providersQuery } from '../../api/operation.ts';
+import { useSession } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Mark } from '../../parts/mark.tsx';
+import { OperatorsOnly, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
+import { RowMenu } from '../../parts/row-menu.tsx';
+import { SectionTitle } from '../../parts/section-title.tsx';
+import { TestButton } from '../operation/provider-test.tsx';
+import { History } from './history.tsx';
+import { ModelForm } from './model-form.tsx';
+import { ProviderForm } from './provider-form.tsx';
+
+type Section = 'providers' | 'models';
+type Dialog =
+  | { kind: 'provider'; existing?: CatalogProvider }
+  | { kind: 'model'; existing?: CatalogModel }
+  | { kind: 'remove' | 'view'; section: Section; entry: CatalogProvider | CatalogModel };
+
+const OWNERS: Readonly<Record<Owner, string | null>> = {
+  file: 'models.yaml',
+  console: null,
+  'built-in': 'built-in',
+};
+
+/** For operators: which models are served, by which providers, at what price. */
+export function CatalogPage() {
+  const { operator } = useSession();
+  if (!operator) return <OperatorsOnly title="Models and prices" icon={<IconAdjustments size={36} />} />;
+  return <Catalog />;
+}
+
+function Catalog() {
+  const { data: catalog, error, refetch } = useQuery(catalogQuery);
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const close = () => setDialog(null);
+  return (
+    <PageFrame
+      title="Models and prices"
+      about="Which models callers can use, which providers serve them, and what they cost. Changes apply everywhere within seconds. What models.yaml says can be changed only there."
+    >
+      {error !== null && <Trouble error={error} doing="Could not load models" onRetry={() => void refetch()} />}
+      {error === null && catalog === undefined && <Rows />}
+      {catalog !== undefined && (
+        <>
+          <ProviderTable catalog={catalog} onAct={setDialog} />
+          <ModelTable catalog={catalog} onAct={setDialog} />
+          <History revision={catalog.revision} />
+          {dialog?.kind === 'provider' && (
+            <ProviderForm catalog={catalog} onClose={close} {...(dialog.existing && { existing: dialog.existing })} />
+          )}
+          {dialog?.kind === 'model' && (
+            <ModelForm catalog={catalog} onClose={close} {...(dialog.existing && { existing: dialog.existing })} />
+          )}
+          {dialog?.kind === 'remove' && (
+            <Remove revision={catalog.revision} section={dialog.section} name={dialog.entry.name} onClose={close} />
+          )}
+          {dialog?.kind === 'view' && (
+            <Modal opened onClose={close} title={dialog.entry.name} size="lg">
+              <Code block>{JSON.stringify(dialog.entry.entry, null, 2)}</Code>
+            </Modal>
+          )}
+        </>
+      )}
+    </PageFrame>
+  );
+}
+
+interface TableProps {
+  readonly catalog: ReadCatalog;
+  readonly onAct: (dialog: Dialog) => void;
+}
+
+function ProviderTable({ catalog, onAct }: TableProps) {
+  const { data: states } = useQuery(providersQuery);
+  const titles = new Map(catalog.types.map(({ type, title }) => [type, title]));
+  return (
+    <Box component="section" aria-label="Providers">
+      <SectionTitle
+        about="The services that generate images and answer chats."
+        actions={
+          <Button leftSection={<IconPlus size={16} />} onClick={() => onAct({ kind: 'provider' })}>
+            Add provider
+          </Button>
+        }
+      >
+        Providers
+      </SectionTitle>
+      <Box className="surface" mt="sm">
+        <Table.ScrollContainer minWidth={300}>
+          <Table highlightOnHover horizontalSpacing="md">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Name</Table.Th>
+                <Table.Th visibleFrom="sm">Address</Table.Th>
+                <Table.Th visibleFrom="sm">Keys</Table.Th>
+                <Table.Th w={90} aria-label="Test" />
+                <Table.Th w={56} aria-label="Actions" />
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {catalog.providers.map((provider) => {
+                const { name, owner, entry, keys } = provider;
+                const state = states?.data.find((one) => one.name === name);
+                const type = catalog.types.find((one) => one.type === entry.type);
+                return (
+                  <Table.Tr key={`${owner} ${name}`}>
+                    <Table.Td maw={260}>
+                      <Name of={provider} />
+                      <Text size="xs" c="dimmed">
+                        {titles.get(entry.type) ?? entry.type}
+                      </Text>
+                    </Table.Td>
+                    <Table.Td visibleFrom="sm" maw={280}>
+                      <Text size="sm" truncate>
+                        {entry.base_url ?? type?.base_url ?? '–'}
+                      </Text>
+                    </Table.Td>
+                    <Table.Td visibleFrom="sm">
+                      <Text size="sm">{keys.join(', ') || '–'}</Text>
+                    </Table.Td>
+                    <Table.Td>
+                      {state !== undefined && provider.problems.length === 0 && state.trials.length > 0 && (
+                        <TestButton provider={state} />
+                      )}
+                    </Table.Td>
+                    <Table.Td>
+                      <Actions
+                        section="providers"
+                        entry={provider}
+                        onAct={onAct}
+                        onEdit={() => onAct({ kind: 'provider', existing: provider })}
+                      />
+                    </Table.Td>
+                  </Table.Tr>
+                );
+              })}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      </Box>
+      <Text size="xs" c="dimmed" mt={6}>
+        To test a provider, give an image model a route to it.{' '}
+        <Link to="/operation" className="text-link">
+          Providers and queue
+        </Link>{' '}
+        shows how they are doing.
+      </Text>
+    </Box>
+  );
+}
+
+function ModelTable({ catalog, onAct }: TableProps) {
+  return (
+    <Box component="section" aria-label="Models">
+      <SectionTitle
+        about="What callers name in requests."
+        actions={
+          <Button leftSection={<IconPlus size={16} />} onClick={() => onAct({ kind: 'model' })}>
+            Add model
+          </Button>
+        }
+      >
+        Models
+      </SectionTitle>
+      <Box className="surface" mt="sm">
+        <Table.ScrollContainer minWidth={300}>
+          <Table highlightOnHover horizontalSpacing="md">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Name</Table.Th>
+                <Table.Th visibleFrom="sm">Routes</Table.Th>
+                <Table.Th visibleFrom="sm">Price</Table.Th>
+                <Table.Th w={56} aria-label="Actions" />
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {catalog.models.map((model) => (
+                <Table.Tr key={`${model.owner} ${model.name}`}>
+                  <Table.Td maw={260}>
+                    <Name of={model} />
+                    <Text size="xs" c="dimmed">
+                      {[model.entry.kind === 'image' ? 'Images' : 'Chats', ...(model.entry.aliases ?? [])].join(' · ')}
+                    </Text>
+                  </Table.Td>
+                  <Table.Td visibleFrom="sm">
+                    <Text size="sm">{model.entry.routes.map(({ provider }) => provider).join(', ')}</Text>
+                  </Table.Td>
+                  <Table.Td visibleFrom="sm">
+                    <Text size="sm">{priceText(model, catalog.currency)}</Text>
+                  </Table.Td>
+                  <Table.Td>
+                    <Actions
+                      section="models"
+                      entry={model}
+                      onAct={onAct}
+                      onEdit={() => onAct({ kind: 'model', existing: model })}
+                    />
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      </Box>
+    </Box>
+  );
+}
+
+function Name({ of: { name, owner, problems } }: { readonly of: CatalogProvider | CatalogModel }) {
+  const label = OWNERS[owner];
+  return (
+    <>
+      <Group gap="xs" wrap="nowrap">
+        <Text fw={600} size="sm" truncate title={name}>
+          {name}
+        </Text>
+        {label !== null && <Mark>{label}</Mark>}
+        {problems.length > 0 && <Mark>not in use</Mark>}
+      </Group>
+      {problems.map((problem) => (
+        <Text key={problem} size="xs" c="red.8">
+          {problem}
+        </Text>
+      ))}
+    </>
+  );
+}
+
+interface ActionsProps {
+  readonly section: Section;
+  readonly entry: CatalogProvider | CatalogModel;
+  readonly onAct: (dialog: Dialog) => void;
+  readonly onEdit: () => void;
+}
+
+function Actions({ section, entry, onAct, onEdit }: ActionsProps) {
+  return (
+    <RowMenu of={entry.name}>
+      {entry.owner === 'console' && <Menu.Item onClick={onEdit}>Edit</Menu.Item>}
+      <Menu.Item onClick={() => onAct({ kind: 'view', section, entry })}>View as JSON</Menu.Item>
+      {entry.owner === 'console' && (
+        <Menu.Item color="red" onClick={() => onAct({ kind: 'remove', section, entry })}>
+          Remove
+        </Menu.Item>
+      )}
+    </RowMenu>
+  );
+}
+
+interface RemoveProps {
+  readonly revision: number;
+  readonly section: Section;
+  readonly name: string;
+  readonly onClose: () => void;
+}
+
+function Remove({ revision, section, name, onClose }: RemoveProps) {
+  const path = `/catalog/${section}/${encodeURIComponent(name)}`;
+  const remove = useMutation({
+    mutationFn: () => send('DELETE', `${path}?revision=${revision}`),
+    onSuccess: async () => {
+      await refreshCatalog();
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      opened
+      title={`Remove ${name}?`}
+      action="Remove"
+      busy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate()}
+      onClose={onClose}
+    >
+      {section === 'models'
+        ? 'Requests that name it are rejected from now on. Tasks that have not started fail.'
+        : 'It gets no new calls. Tasks whose image it is generating as a job fail; calls that run now finish.'}{' '}
+      You can undo this in the history.
+    </Confirm>
+  );
+}
+
+function priceText({ entry: { prices = [] } }: CatalogModel, currency: string): string {
+  const today = new Date().toISOString().slice(0, 10);
+  const price = prices.findLast(({ from }) => from <= today) ?? prices.at(-1);
+  if (price === undefined) return 'None set';
+  const { per_image: images, per_million_tokens: tokens } = price;
+  if (images === undefined) return `${tokens?.input ?? 0} / ${tokens?.output ?? 0} ${currency} per 1M tokens`;
+  const amounts = Object.values(images).flatMap((tier) => (typeof tier === 'number' ? [tier] : Object.values(tier)));
+  const [least, most] = [Math.min(...amounts), Math.max(...amounts)];
+  return `${least === most ? least : `${least}–${most}`} ${currency} per image`;
+}

@@ -1,0 +1,109 @@
+import type { ModelSource, ProviderSource } from '../../api/catalog.ts';
+import { modelEntry, modelFields, newPrice, newRoute, tierPrice, tierText } from './model-fields.ts';
+import { optionFields } from './options.ts';
+import { providerChange, providerFields } from './provider-fields.ts';
+
+const SCHEMA = {
+  required: ['workflow'],
+  properties: {
+    stream: { type: 'boolean' },
+    total_timeout_ms: { type: 'integer' },
+    response_format: { enum: ['b64_json', 'url'] },
+    takes: { type: 'array', items: { enum: ['image', 'mask'] } },
+    organization: { type: 'string' },
+    workflow: { type: ['string', 'object'] },
+  },
+};
+const shown = { owner: 'console', problems: [] } as const;
+
+describe('the form of a provider', () => {
+  it('gives back the entry that it was filled with', () => {
+    const entry: ProviderSource = {
+      ...{
+        type: 'openai',
+        base_url: 'http://a.example/v1',
+        limits: { concurrency: 2 },
+        interrupted: 'retry',
+        free: false,
+      },
+      options: {
+        ...{ stream: false, total_timeout_ms: 500, response_format: 'url', takes: ['mask'], organization: 'org' },
+        workflow: { '6': { inputs: {} } },
+      },
+    };
+    const fields = providerFields({ name: 'main', keys: ['team'], entry, ...shown });
+    expect(providerChange(fields, SCHEMA)).toEqual({ entry, keys: [{ name: 'team' }] });
+  });
+
+  it('sends keys that were entered, and none that was left empty', () => {
+    const fields = providerFields(undefined);
+    expect(providerChange(fields, SCHEMA)).toEqual({ entry: { type: 'openai' }, keys: [] });
+    fields.keys = [{ name: ' team ', key: ' sk-1 ', stored: true }];
+    expect(providerChange(fields, SCHEMA).keys).toEqual([{ name: 'team', key: 'sk-1' }]);
+  });
+
+  it('knows what an option takes by its schema, and which text is no JSON', () => {
+    expect(optionFields(SCHEMA).map(({ kind, required }) => [kind, required])).toEqual([
+      ...[
+        ['boolean', false],
+        ['number', false],
+        ['choice', false],
+        ['choices', false],
+        ['text', false],
+        ['json', true],
+      ],
+    ]);
+    const fields = { ...providerFields(undefined), options: { workflow: '{' } };
+    expect(() => providerChange(fields, SCHEMA)).toThrow('This is not valid JSON');
+  });
+});
+
+describe('the form of a model', () => {
+  it.each<[string, ModelSource]>([
+    [
+      'an image model',
+      {
+        ...{ kind: 'image', aliases: ['photo'], owned_by: 'acme' },
+        accepts: { qualities: ['low'], output_formats: ['png'], sizes: ['1:1'], pixel_sizes: false, max_n: 2 },
+        routes: [
+          { provider: 'a', weight: 3, capabilities: { edits: false, sizes: ['512x512'] } },
+          { provider: 'b', model: 'theirs', weight: 1, capabilities: { masks: false, images: 2, max_n: 2 } },
+        ],
+        prices: [
+          { from: '2026-01-01', per_image: { '1k': 0.02, '2k': { auto: 0.04, low: 0.01 }, '4k': 1 }, cancelled: 0.5 },
+          {
+            ...{ from: '2026-02-01', per_image: { '1k': 0, '2k': 0, '4k': 0 } },
+            per_million_tokens: { input: 1, cached_input: 0.1, output: 2 },
+          },
+        ],
+      },
+    ],
+    [
+      'a chat model',
+      {
+        ...{ kind: 'chat', routes: [{ provider: 'a' }] },
+        prices: [{ from: '2026-01-01', per_million_tokens: { input: 1, output: 2, covers: ['tools'] } }],
+      },
+    ],
+  ])('gives back %s', (_what, entry) => {
+    expect(modelEntry(modelFields({ name: 'm', entry, ...shown }, 'a'), entry)).toEqual(entry);
+  });
+
+  it('begins with one route, and adds rows with places of their own', () => {
+    const fields = modelFields(undefined, 'main');
+    expect(modelEntry(fields, undefined)).toEqual({ kind: 'image', routes: [{ provider: 'main' }] });
+    expect(new Set([...fields.routes, newRoute('main'), newPrice()].map(({ id }) => id)).size).toBe(3);
+  });
+
+  it.each([
+    ['0.02', 0.02],
+    ['auto 0.02, HIGH 0.08', { auto: 0.02, high: 0.08 }],
+    ['auto: 1', { auto: 1 }],
+    ['', undefined],
+    ['free', undefined],
+    ['auto 1, high', undefined],
+  ])('reads the price %j', (text, price) => {
+    expect(tierPrice(text)).toEqual(price);
+    if (price !== undefined) expect(tierPrice(tierText(price))).toEqual(price);
+  });
+});

@@ -1,0 +1,113 @@
+import { Box, Button, Group, Text } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { IconArrowBackUp } from '@tabler/icons-react';
+import { useState } from 'react';
+import { refreshCatalog, revisionsQuery } from '../../api/catalog.ts';
+import { send } from '../../api/request.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+import { fromNow, fullTime } from '../../parts/format.ts';
+import { Trouble } from '../../parts/page.tsx';
+import { SectionTitle } from '../../parts/section-title.tsx';
+
+const SHOWN = 10;
+
+/** What was changed here, and the way back. */
+export function History({ revision }: { readonly revision: number }) {
+  const { data, error, refetch } = useQuery(revisionsQuery);
+  const [all, setAll] = useState(false);
+  const [restoring, setRestoring] = useState<{ revision: number; title: string } | null>(null);
+  if (revision === 0) return null;
+  const rows = data?.data ?? [];
+  const undo = rows[1]?.revision ?? 0;
+  return (
+    <Box component="section" aria-label="History">
+      <SectionTitle
+        about="The last hundred changes made here. Restoring one brings back everything as it was then."
+        actions={
+          rows.length > 0 && (
+            <Button
+              variant="default"
+              leftSection={<IconArrowBackUp size={16} />}
+              onClick={() => setRestoring({ revision: undo, title: 'Undo the last change?' })}
+            >
+              Undo last change
+            </Button>
+          )
+        }
+      >
+        History
+      </SectionTitle>
+      {error !== null && <Trouble error={error} doing="Could not load the history" onRetry={() => void refetch()} />}
+      <Box className="surface" mt="sm">
+        {rows.slice(0, all ? rows.length : SHOWN).map((row, index) => (
+          <Group key={row.revision} className="list-row" px="md" py="xs" justify="space-between" wrap="nowrap">
+            <Text size="sm" flex={1} miw={0} style={{ overflowWrap: 'anywhere' }}>
+              <Text span inherit fw={600}>
+                {row.author}
+              </Text>{' '}
+              {row.sentence}
+            </Text>
+            <Text size="sm" c="dimmed" className="nowrap" title={fullTime(row.created_at)}>
+              {fromNow(row.created_at)}
+            </Text>
+            {index === 0 ? (
+              <Text size="sm" c="dimmed" w={86} ta="center">
+                Current
+              </Text>
+            ) : (
+              <Button
+                variant="default"
+                size="xs"
+                w={86}
+                aria-label={`Restore revision ${row.revision}`}
+                onClick={() => setRestoring({ revision: row.revision, title: `Restore revision ${row.revision}?` })}
+              >
+                Restore
+              </Button>
+            )}
+          </Group>
+        ))}
+      </Box>
+      {!all && rows.length > SHOWN && (
+        <Button variant="subtle" size="xs" mt="xs" onClick={() => setAll(true)}>
+          Show all {rows.length}
+        </Button>
+      )}
+      {restoring !== null && <Restore current={revision} {...restoring} onClose={() => setRestoring(null)} />}
+    </Box>
+  );
+}
+
+interface RestoreProps {
+  readonly current: number;
+  readonly revision: number;
+  readonly title: string;
+  readonly onClose: () => void;
+}
+
+function Restore({ current, revision, title, onClose }: RestoreProps) {
+  const restore = useMutation({
+    mutationFn: () => send('POST', `/catalog/revisions/${revision}/restore`, { revision: current }),
+    onSuccess: async () => {
+      await refreshCatalog();
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      opened
+      title={title}
+      action="Restore"
+      harmless
+      busy={restore.isPending}
+      error={restore.error}
+      onConfirm={() => restore.mutate()}
+      onClose={onClose}
+    >
+      {revision === 0
+        ? 'Everything that was added here is removed.'
+        : 'Providers, keys, models, routes, and prices become what they were then.'}{' '}
+      The history keeps what is there now.
+    </Confirm>
+  );
+}

@@ -1,0 +1,183 @@
+import type { CatalogModel, ModelSource, PriceSource, RouteSource, TierPrice } from '../../api/catalog.ts';
+
+type Num = number | string;
+
+/** What the form holds; a number field that is empty holds ''. */
+export interface ModelFields {
+  name: string;
+  kind: 'image' | 'chat';
+  aliases: string[];
+  routes: RouteFields[];
+  prices: PriceFields[];
+  qualities: string[];
+  edit_qualities: string[];
+  output_formats: string[];
+  sizes: string[];
+  pixel_sizes: '' | 'yes' | 'no';
+  max_n: Num;
+}
+
+export interface RouteFields {
+  /** Stays with the row when rows change places. */
+  id: number;
+  provider: string;
+  model: string;
+  weight: Num;
+  edits: boolean;
+  masks: boolean;
+  images: Num;
+  max_n: Num;
+  sizes: string[];
+}
+
+export interface PriceFields {
+  id: number;
+  from: string;
+  tiers: Record<Tier, string>;
+  cancelled: Num;
+  input: Num;
+  cached_input: Num;
+  output: Num;
+  covers: readonly string[];
+}
+
+export const TIERS = ['1k', '2k', '4k'] as const;
+type Tier = (typeof TIERS)[number];
+
+let lastId = 0;
+const nextId = (): number => ++lastId;
+
+export function newRoute(provider: string): RouteFields {
+  return routeFields({ provider });
+}
+
+export function newPrice(): PriceFields {
+  return priceFields({ from: new Date().toISOString().slice(0, 10) });
+}
+
+export function modelFields(existing: CatalogModel | undefined, firstProvider: string): ModelFields {
+  const entry: ModelSource = existing?.entry ?? { kind: 'image', routes: [{ provider: firstProvider }] };
+  const { accepts = {} } = entry;
+  return {
+    name: existing?.name ?? '',
+    kind: entry.kind,
+    aliases: [...(entry.aliases ?? [])],
+    routes: entry.routes.map(routeFields),
+    prices: (entry.prices ?? []).map(priceFields),
+    qualities: [...(accepts.qualities ?? [])],
+    edit_qualities: [...(accepts.edit_qualities ?? [])],
+    output_formats: [...(accepts.output_formats ?? [])],
+    sizes: [...(accepts.sizes ?? [])],
+    pixel_sizes: accepts.pixel_sizes === undefined ? '' : accepts.pixel_sizes ? 'yes' : 'no',
+    max_n: accepts.max_n ?? '',
+  };
+}
+
+function routeFields({ provider, model = '', weight, capabilities = {} }: RouteSource): RouteFields {
+  const { edits = true, masks = edits, images, max_n: maxN, sizes = [] } = capabilities;
+  return {
+    ...{ id: nextId(), provider, model, weight: weight ?? '', edits, masks },
+    ...{ images: images ?? '', max_n: maxN ?? '', sizes: [...sizes] },
+  };
+}
+
+function priceFields({ from, per_image: images, cancelled, per_million_tokens: tokens }: PriceSource): PriceFields {
+  const tier = (name: Tier): string => (images === undefined ? '' : tierText(images[name]));
+  return {
+    ...{
+      id: nextId(),
+      from,
+      tiers: { '1k': tier('1k'), '2k': tier('2k'), '4k': tier('4k') },
+      cancelled: cancelled ?? '',
+    },
+    ...{ input: tokens?.input ?? '', cached_input: tokens?.cached_input ?? '', output: tokens?.output ?? '' },
+    covers: tokens?.covers ?? [],
+  };
+}
+
+/** "0.02", or "auto 0.02, high 0.08" where qualities differ. */
+export function tierText(price: TierPrice): string {
+  if (typeof price === 'number') return String(price);
+  return Object.entries(price)
+    .map(([quality, amount]) => `${quality} ${amount}`)
+    .join(', ');
+}
+
+/** Undefined for a text that is no price. */
+export function tierPrice(text: string): TierPrice | undefined {
+  const parts = text.split(',').map((part) => part.trim().split(/[\s:=]+/));
+  const amount = (part = ''): number => (/^\d+(\.\d+)?$/.test(part) ? Number(part) : NaN);
+  if (parts.length === 1 && parts[0]?.length === 1) {
+    const one = amount(parts[0][0]);
+    return Number.isNaN(one) ? undefined : one;
+  }
+  const entries = parts.map(([quality = '', price]) => [quality.toLowerCase(), amount(price)] as const);
+  return entries.some(([, price]) => Number.isNaN(price)) ? undefined : Object.fromEntries(entries);
+}
+
+/** The model in the words of models.yaml; `before` keeps what has no field. */
+export function modelEntry(fields: ModelFields, before: ModelSource | undefined): ModelSource {
+  const { kind, aliases, pixel_sizes: pixelSizes } = fields;
+  const accepts = {
+    ...listed(fields, 'qualities', 'edit_qualities', 'output_formats', 'sizes'),
+    ...(pixelSizes === '' ? {} : { pixel_sizes: pixelSizes === 'yes' }),
+    ...numbers(fields, 'max_n'),
+  };
+  return {
+    kind,
+    ...(aliases.length === 0 ? {} : { aliases }),
+    ...(before?.owned_by === undefined ? {} : { owned_by: before.owned_by }),
+    ...(kind === 'chat' || Object.keys(accepts).length === 0 ? {} : { accepts }),
+    routes: fields.routes.map((route) => routeSource(route, kind)),
+    ...(fields.prices.length === 0 ? {} : { prices: fields.prices.map((price) => priceSource(price, kind)) }),
+  };
+}
+
+function routeSource(route: RouteFields, kind: ModelFields['kind']): RouteSource {
+  const { provider, model, edits, masks } = route;
+  const capabilities = {
+    ...(edits ? {} : { edits }),
+    ...(masks === edits ? {} : { masks }),
+    ...numbers(route, 'images', 'max_n'),
+    ...listed(route, 'sizes'),
+  };
+  return {
+    provider,
+    ...(model.trim() === '' ? {} : { model: model.trim() }),
+    ...numbers(route, 'weight'),
+    ...(kind === 'chat' || Object.keys(capabilities).length === 0 ? {} : { capabilities }),
+  };
+}
+
+function priceSource(price: PriceFields, kind: ModelFields['kind']): PriceSource {
+  const { from, tiers, covers, input, output } = price;
+  const tier = (name: Tier): TierPrice => tierPrice(tiers[name]) ?? 0;
+  const tokens = {
+    ...{ input: Number(input), ...numbers(price, 'cached_input'), output: Number(output) },
+    ...(covers.length === 0 ? {} : { covers }),
+  };
+  return {
+    from,
+    ...(kind === 'chat' ? {} : { per_image: { '1k': tier('1k'), '2k': tier('2k'), '4k': tier('4k') } }),
+    ...(kind === 'chat' ? {} : numbers(price, 'cancelled')),
+    ...(input === '' && output === '' ? {} : { per_million_tokens: tokens }),
+  };
+}
+
+/** The fields that hold a number. */
+function numbers<Name extends string>(
+  fields: Readonly<Record<Name, Num>>,
+  ...names: Name[]
+): Partial<Record<Name, number>> {
+  const given = names.filter((name) => fields[name] !== '').map((name) => [name, Number(fields[name])]);
+  return Object.fromEntries(given) as Partial<Record<Name, number>>;
+}
+
+/** The fields whose list is not empty. */
+function listed<Name extends string>(
+  fields: Readonly<Record<Name, readonly string[]>>,
+  ...names: Name[]
+): Partial<Record<Name, readonly string[]>> {
+  const given = names.filter((name) => fields[name].length > 0).map((name) => [name, fields[name]]);
+  return Object.fromEntries(given) as Partial<Record<Name, readonly string[]>>;
+}

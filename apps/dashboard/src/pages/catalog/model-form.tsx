@@ -1,0 +1,150 @@
+import { Accordion, MultiSelect, NumberInput, Select, SimpleGrid, TagsInput, TextInput } from '@mantine/core';
+import { useForm, type UseFormReturnType } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import { refreshCatalog, type CatalogModel, type ReadCatalog } from '../../api/catalog.ts';
+import { RequestError, send } from '../../api/request.ts';
+import { FormDialog } from '../../parts/form-dialog.tsx';
+import { modelEntry, modelFields, tierPrice, type ModelFields } from './model-fields.ts';
+import { PriceInputs } from './price-inputs.tsx';
+import { RouteInputs } from './route-inputs.tsx';
+
+interface ModelFormProps {
+  readonly catalog: ReadCatalog;
+  readonly existing?: CatalogModel;
+  readonly onClose: () => void;
+}
+
+const notAPrice = (text: string): string | null =>
+  tierPrice(text) === undefined ? 'Enter an amount such as 0.04' : null;
+
+/** Adds a model, or changes one of the console's: who generates it, and what it costs. */
+export function ModelForm({ catalog, existing, onClose }: ModelFormProps) {
+  const providers = [...new Set(catalog.providers.map(({ name }) => name))];
+  const form = useForm<ModelFields>({
+    initialValues: modelFields(existing, ownFirst(catalog) ?? ''),
+    validate: {
+      name: (name) => (name.trim() === '' ? 'Enter a name' : null),
+      prices: {
+        tiers: {
+          '1k': (text: string, { kind }: ModelFields) => (kind === 'chat' ? null : notAPrice(text)),
+          '2k': (text: string, { kind }: ModelFields) => (kind === 'chat' ? null : notAPrice(text)),
+          '4k': (text: string, { kind }: ModelFields) => (kind === 'chat' ? null : notAPrice(text)),
+        },
+      },
+    },
+  });
+  const save = useMutation({
+    mutationFn: (fields: ModelFields) =>
+      send('PUT', `/catalog/models/${encodeURIComponent(fields.name.trim())}`, {
+        revision: catalog.revision,
+        entry: modelEntry(fields, existing?.entry),
+      }),
+    onSuccess: async () => {
+      await refreshCatalog();
+      notifications.show({ color: 'green', message: existing === undefined ? 'Model added.' : 'Model updated.' });
+      onClose();
+    },
+    onError: (error) => {
+      if (error instanceof RequestError && error.param !== null) form.setFieldError(error.param, error.message);
+    },
+  });
+  return (
+    <FormDialog
+      title={existing === undefined ? 'Add model' : `Edit ${existing.name}`}
+      wide
+      ownRules
+      action={existing === undefined ? 'Add model' : 'Save'}
+      busy={save.isPending}
+      error={save.error}
+      doing="Could not save the model"
+      onSubmit={form.onSubmit((fields) => save.mutate(fields))}
+      onClose={onClose}
+    >
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <TextInput
+          label="Name"
+          description="What requests call it"
+          required
+          data-autofocus
+          maxLength={100}
+          disabled={existing !== undefined}
+          {...form.getInputProps('name')}
+        />
+        <Select
+          label="Kind"
+          description="What it is for"
+          allowDeselect={false}
+          data={[
+            { value: 'image', label: 'Images' },
+            { value: 'chat', label: 'Chats' },
+          ]}
+          {...form.getInputProps('kind')}
+        />
+      </SimpleGrid>
+      <TagsInput label="Aliases" description="Other names that requests may use" {...form.getInputProps('aliases')} />
+      <RouteInputs form={form} providers={providers} />
+      <PriceInputs form={form} currency={catalog.currency} />
+      {form.values.kind === 'image' && (
+        <Accordion variant="contained" radius="md">
+          <Accordion.Item value="accepts">
+            <Accordion.Control>What requests may ask for</Accordion.Control>
+            <Accordion.Panel>
+              <Accepts form={form} />
+            </Accordion.Panel>
+          </Accordion.Item>
+        </Accordion>
+      )}
+    </FormDialog>
+  );
+}
+
+/** The provider that a new model most likely is for: the last one that was added here. */
+function ownFirst({ providers }: ReadCatalog): string | undefined {
+  return (providers.findLast(({ owner }) => owner === 'console') ?? providers[0])?.name;
+}
+
+function Accepts({ form }: { readonly form: UseFormReturnType<ModelFields> }) {
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }}>
+      <TagsInput
+        label="Qualities"
+        placeholder={form.values.qualities.length === 0 ? 'Default' : ''}
+        {...form.getInputProps('qualities')}
+      />
+      <TagsInput
+        label="Qualities of edits"
+        placeholder={form.values.edit_qualities.length === 0 ? 'Same as qualities' : ''}
+        {...form.getInputProps('edit_qualities')}
+      />
+      <MultiSelect
+        label="Output formats"
+        data={['png', 'jpeg', 'webp', 'gif']}
+        placeholder={form.values.output_formats.length === 0 ? 'png, jpeg, webp' : ''}
+        {...form.getInputProps('output_formats')}
+      />
+      <TagsInput
+        label="Sizes"
+        placeholder={form.values.sizes.length === 0 ? 'All' : ''}
+        {...form.getInputProps('sizes')}
+      />
+      <Select
+        label="Sizes in pixels"
+        allowDeselect={false}
+        data={[
+          { value: '', label: 'Default' },
+          { value: 'yes', label: 'Accept' },
+          { value: 'no', label: 'Reject' },
+        ]}
+        {...form.getInputProps('pixel_sizes')}
+      />
+      <NumberInput
+        label="Images per request at most"
+        placeholder="1"
+        min={1}
+        max={10}
+        {...form.getInputProps('max_n')}
+      />
+    </SimpleGrid>
+  );
+}

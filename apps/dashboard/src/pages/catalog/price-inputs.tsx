@@ -1,0 +1,109 @@
+import {
+  ActionIcon,
+  Box,
+  Button,
+  Fieldset,
+  Group,
+  NumberInput,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
+import { IconPlus, IconTrash } from '@tabler/icons-react';
+import { newPrice, TIERS, type ModelFields } from './model-fields.ts';
+
+interface PriceInputsProps {
+  readonly form: UseFormReturnType<ModelFields>;
+  readonly currency: string;
+}
+
+/** What callers pay, from one day on each. */
+export function PriceInputs({ form, currency }: PriceInputsProps) {
+  const { prices, kind } = form.values;
+  const last = prices.length - 1;
+  return (
+    <Fieldset variant="unstyled" legend={<b>Prices</b>}>
+      <Stack gap="xs">
+        <Text size="xs" c="dimmed">
+          What callers pay, in {currency}, oldest first. Without a price, free providers cost nothing and others an
+          unknown amount.
+        </Text>
+        {prices.map(({ id }, index) => (
+          <Box key={id} className="surface" p="sm">
+            <Group align="flex-start" wrap="nowrap" gap="xs">
+              <SimpleGrid cols={{ base: 2, sm: 4 }} flex={1} spacing="xs">
+                <TextInput label="From (UTC)" type="date" required {...form.getInputProps(`prices.${index}.from`)} />
+                {kind === 'image' &&
+                  TIERS.map((tier) => (
+                    <TextInput
+                      key={tier}
+                      label={`${tier.toUpperCase()} image`}
+                      placeholder="0.04"
+                      required
+                      {...form.getInputProps(`prices.${index}.tiers.${tier}`)}
+                    />
+                  ))}
+                <NumberInput
+                  label="Input"
+                  description="1M tokens"
+                  min={0}
+                  required={kind === 'chat'}
+                  {...form.getInputProps(`prices.${index}.input`)}
+                />
+                <NumberInput
+                  label="Cached input"
+                  description="1M tokens"
+                  min={0}
+                  {...form.getInputProps(`prices.${index}.cached_input`)}
+                />
+                <NumberInput
+                  label="Output"
+                  description="1M tokens"
+                  min={0}
+                  required={kind === 'chat'}
+                  {...form.getInputProps(`prices.${index}.output`)}
+                />
+                {kind === 'image' && (
+                  <NumberInput
+                    label="If canceled"
+                    description="Share, 0 to 1"
+                    min={0}
+                    max={1}
+                    step={0.1}
+                    {...form.getInputProps(`prices.${index}.cancelled`)}
+                  />
+                )}
+              </SimpleGrid>
+              <ActionIcon
+                variant="subtle"
+                color="gray"
+                size="lg"
+                aria-label={`Remove price ${index + 1}`}
+                onClick={() => form.removeListItem('prices', index)}
+              >
+                <IconTrash size={18} />
+              </ActionIcon>
+            </Group>
+          </Box>
+        ))}
+        {kind === 'image' && last >= 0 && (
+          <Text size="xs" c="dimmed">
+            A price is one amount, or one for each quality: “auto 0.02, high 0.08”.
+          </Text>
+        )}
+        <Group>
+          <Button
+            variant="subtle"
+            size="xs"
+            leftSection={<IconPlus size={14} />}
+            onClick={() => form.insertListItem('prices', newPrice())}
+          >
+            Add price
+          </Button>
+        </Group>
+      </Stack>
+    </Fieldset>
+  );
+}

@@ -1,0 +1,67 @@
+import type { CatalogProvider, ProviderSource } from '../../api/catalog.ts';
+import { optionsOf, textsOf, type OptionTexts } from './options.ts';
+
+/** What the form holds; a number field that is empty holds ''. */
+export interface ProviderFields {
+  name: string;
+  type: string;
+  base_url: string;
+  keys: KeyFields[];
+  concurrency: number | string;
+  starts_per_minute: number | string;
+  interrupted: '' | 'fail' | 'retry';
+  free: '' | 'yes' | 'no';
+  options: OptionTexts;
+}
+
+interface KeyFields {
+  name: string;
+  /** Empty leaves a stored key as it is. */
+  key: string;
+  stored: boolean;
+}
+
+/** What the API is sent. */
+export interface ProviderChange {
+  readonly entry: ProviderSource;
+  readonly keys: readonly { readonly name: string; readonly key?: string }[];
+}
+
+export function providerFields(existing: CatalogProvider | undefined): ProviderFields {
+  const entry: ProviderSource = existing?.entry ?? { type: 'openai' };
+  return {
+    name: existing?.name ?? '',
+    type: entry.type,
+    base_url: entry.base_url ?? '',
+    keys: existing?.keys.map((name) => ({ name, key: '', stored: true })) ?? [{ name: 'main', key: '', stored: false }],
+    concurrency: entry.limits?.concurrency ?? '',
+    starts_per_minute: entry.limits?.starts_per_minute ?? '',
+    interrupted: entry.interrupted ?? '',
+    free: entry.free === undefined ? '' : entry.free ? 'yes' : 'no',
+    options: textsOf(entry.options ?? {}),
+  };
+}
+
+/** Throws OptionError. */
+export function providerChange(fields: ProviderFields, schema: unknown): ProviderChange {
+  const { type, base_url: baseUrl, concurrency, starts_per_minute: starts, interrupted, free } = fields;
+  const limits = {
+    ...(concurrency === '' ? {} : { concurrency: Number(concurrency) }),
+    ...(starts === '' ? {} : { starts_per_minute: Number(starts) }),
+  };
+  const options = optionsOf(fields.options, schema);
+  return {
+    entry: {
+      type,
+      ...(baseUrl.trim() === '' ? {} : { base_url: baseUrl.trim() }),
+      ...(Object.keys(limits).length === 0 ? {} : { limits }),
+      ...(interrupted === '' ? {} : { interrupted }),
+      ...(free === '' ? {} : { free: free === 'yes' }),
+      ...(Object.keys(options).length === 0 ? {} : { options }),
+    },
+    // A row that was never filled in is no key.
+    keys: fields.keys
+      .filter(({ key, stored }) => stored || key.trim() !== '')
+      .map(({ name, key }) => ({ name: name.trim(), ...(key.trim() === '' ? {} : { key: key.trim() }) })),
+  };
+}

@@ -1,0 +1,225 @@
+import {
+  Accordion,
+  ActionIcon,
+  Button,
+  Group,
+  NumberInput,
+  PasswordInput,
+  Select,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useForm, type UseFormReturnType } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import { IconPlus, IconTrash } from '@tabler/icons-react';
+import { refreshCatalog, type CatalogProvider, type ProviderType, type ReadCatalog } from '../../api/catalog.ts';
+import { RequestError, send } from '../../api/request.ts';
+import { FormDialog } from '../../parts/form-dialog.tsx';
+import { OptionInput } from './option-input.tsx';
+import { OptionError, optionFields } from './options.ts';
+import { providerChange, providerFields, type ProviderFields } from './provider-fields.ts';
+
+interface ProviderFormProps {
+  readonly catalog: ReadCatalog;
+  readonly existing?: CatalogProvider;
+  readonly onClose: () => void;
+}
+
+type Form = UseFormReturnType<ProviderFields>;
+
+/** Adds a provider, or changes one of the console's. What can be entered follows from its type. */
+export function ProviderForm({ catalog, existing, onClose }: ProviderFormProps) {
+  const form = useForm<ProviderFields>({
+    initialValues: providerFields(existing),
+    validate: { name: (name) => (name.trim() === '' ? 'Enter a name' : null) },
+  });
+  const type = catalog.types.find((one) => one.type === form.values.type);
+  const save = useMutation({
+    mutationFn: (fields: ProviderFields) =>
+      send('PUT', `/catalog/providers/${encodeURIComponent(fields.name.trim())}`, {
+        revision: catalog.revision,
+        ...providerChange(fields, type?.options ?? {}),
+      }),
+    onSuccess: async () => {
+      await refreshCatalog();
+      notifications.show({ color: 'green', message: existing === undefined ? 'Provider added.' : 'Provider updated.' });
+      onClose();
+    },
+    onError: (error) => {
+      if (error instanceof OptionError) form.setFieldError(`options.${error.option}`, error.message);
+      if (error instanceof RequestError && error.param !== null) form.setFieldError(error.param, error.message);
+    },
+  });
+  return (
+    <FormDialog
+      title={existing === undefined ? 'Add provider' : `Edit ${existing.name}`}
+      wide
+      ownRules
+      action={existing === undefined ? 'Add provider' : 'Save'}
+      busy={save.isPending}
+      error={save.error}
+      doing="Could not save the provider"
+      onSubmit={form.onSubmit((fields) => save.mutate(fields))}
+      onClose={onClose}
+    >
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <Select
+          label="Type"
+          description="Which API it has"
+          allowDeselect={false}
+          data={catalog.types.map(({ type: value, title: label }) => ({ value, label }))}
+          {...form.getInputProps('type')}
+        />
+        <TextInput
+          label="Name"
+          description="What logs and timelines call it"
+          required
+          data-autofocus
+          maxLength={100}
+          disabled={existing !== undefined}
+          {...form.getInputProps('name')}
+        />
+      </SimpleGrid>
+      {type !== undefined && hasAddress(type) && <Connection form={form} type={type} />}
+      <Accordion variant="contained" radius="md">
+        <Accordion.Item value="limits">
+          <Accordion.Control>Limits and charges</Accordion.Control>
+          <Accordion.Panel>
+            <Limits form={form} />
+          </Accordion.Panel>
+        </Accordion.Item>
+        {type !== undefined && optionFields(type.options).length > 0 && (
+          <Accordion.Item value="options">
+            <Accordion.Control>Options of {type.title}</Accordion.Control>
+            <Accordion.Panel>
+              <Stack gap="sm">
+                {optionFields(type.options).map((option) => (
+                  <OptionInput
+                    key={option.name}
+                    option={option}
+                    texts={form.values.options}
+                    error={errorOf(form, option.name)}
+                    onChange={(options) => form.setFieldValue('options', options)}
+                  />
+                ))}
+              </Stack>
+            </Accordion.Panel>
+          </Accordion.Item>
+        )}
+      </Accordion>
+    </FormDialog>
+  );
+}
+
+/** The sandbox alone has none. */
+function hasAddress({ base_url: baseUrl, needs }: ProviderType): boolean {
+  return baseUrl !== null || needs.includes('base_url');
+}
+
+function errorOf(form: Form, option: string): string | undefined {
+  const found = Object.entries(form.errors).find(([name]) => `${name}.`.startsWith(`options.${option}.`))?.[1];
+  return typeof found === 'string' ? found : undefined;
+}
+
+function Connection({ form, type }: { readonly form: Form; readonly type: ProviderType }) {
+  const { keys } = form.values;
+  return (
+    <>
+      <TextInput
+        label="Base URL"
+        description={type.base_url === null ? 'Address of your server' : 'Blank = default'}
+        placeholder={type.base_url ?? 'http://10.0.0.5:8188'}
+        required={type.needs.includes('base_url')}
+        {...form.getInputProps('base_url')}
+      />
+      <Stack gap="xs">
+        {keys.map(({ stored }, index) => (
+          <Group key={index} align="flex-end" wrap="nowrap" gap="xs">
+            <TextInput
+              label="Key name"
+              flex={1}
+              miw={0}
+              maxLength={100}
+              disabled={stored}
+              {...form.getInputProps(`keys.${index}.name`)}
+            />
+            <PasswordInput
+              label="API key"
+              flex={2}
+              miw={0}
+              autoComplete="off"
+              placeholder={stored ? 'Stored; enter a key to replace it' : ''}
+              {...form.getInputProps(`keys.${index}.key`)}
+            />
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              size="lg"
+              aria-label={`Remove key ${index + 1}`}
+              onClick={() => form.removeListItem('keys', index)}
+            >
+              <IconTrash size={18} />
+            </ActionIcon>
+          </Group>
+        ))}
+        {form.errors['keys'] !== undefined && (
+          <Text size="sm" c="red.8">
+            {form.errors['keys']}
+          </Text>
+        )}
+        <Group justify="space-between">
+          <Text size="xs" c="dimmed">
+            Keys are encrypted and never shown again. Several keys share the load.
+          </Text>
+          <Button
+            variant="subtle"
+            size="xs"
+            leftSection={<IconPlus size={14} />}
+            onClick={() => form.insertListItem('keys', { name: `key-${keys.length + 1}`, key: '', stored: false })}
+          >
+            Add key
+          </Button>
+        </Group>
+      </Stack>
+    </>
+  );
+}
+
+function Limits({ form }: { readonly form: Form }) {
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }}>
+      <NumberInput label="Simultaneous calls" placeholder="Unlimited" min={1} {...form.getInputProps('concurrency')} />
+      <NumberInput
+        label="Calls per minute"
+        placeholder="Unlimited"
+        min={1}
+        {...form.getInputProps('starts_per_minute')}
+      />
+      <Select
+        label="If a call breaks off"
+        description="The provider may have charged for it"
+        allowDeselect={false}
+        data={[
+          { value: '', label: 'Default of the type' },
+          { value: 'fail', label: 'Fail the task' },
+          { value: 'retry', label: 'Try again' },
+        ]}
+        {...form.getInputProps('interrupted')}
+      />
+      <Select
+        label="Calls are free"
+        description="On hardware of your own"
+        allowDeselect={false}
+        data={[
+          { value: '', label: 'Default of the type' },
+          { value: 'yes', label: 'Yes' },
+          { value: 'no', label: 'No' },
+        ]}
+        {...form.getInputProps('free')}
+      />
+    </SimpleGrid>
+  );
+}

@@ -1,0 +1,119 @@
+import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { Logger } from '#telemetry/logger.js';
+import { CatalogueConfig } from './catalogue.config.js';
+import { CatalogueSource } from './catalogue-source.js';
+import type { ModelSource, ProviderSource } from './catalogue-schema.js';
+import type { EntryProblem } from './catalogue.js';
+import type { EntryOwner, EntrySection } from './merge-catalogue.js';
+import { ProviderKeyStore } from './provider-key-store.js';
+import { RevisionRepository, type Revision } from './revision.repository.js';
+
+const NONE: Revision = { number: 0, entries: { providers: {}, models: {} } };
+
+type Entries<T> = Readonly<Record<string, T>>;
+
+/** An entry with whose it is, and why it is not in force. */
+interface ListedEntry<T> {
+  readonly name: string;
+  readonly owner: EntryOwner;
+  readonly entry: T;
+  readonly problems: string[];
+}
+
+/** What models.yaml and the console say, side by side; of keys their names alone. */
+export interface ListedEntries {
+  readonly providers: (ListedEntry<Omit<ProviderSource, 'keys'>> & { readonly keys: string[] })[];
+  readonly models: ListedEntry<ModelSource>[];
+}
+
+/**
+ * Brings what the console adds into the catalogue of this process, and looks for changes again and again. While Postgres
+ * does not answer, what was read last holds.
+ */
+@Injectable()
+export class ConsoleCatalogue implements OnModuleInit, OnModuleDestroy {
+  private held = NONE;
+  private timer: NodeJS.Timeout | undefined;
+  private reading: Promise<void> | undefined;
+  private unreadable = false;
+
+  constructor(
+    private readonly source: CatalogueSource,
+    private readonly revisions: RevisionRepository,
+    private readonly keys: ProviderKeyStore,
+    private readonly config: CatalogueConfig,
+    private readonly logger: Logger,
+  ) {}
+
+  /** What this process knows to be in force. */
+  get revision(): Revision {
+    return this.held;
+  }
+
+  /** All entries: of the console, everything that it says; of the others, what is in force. */
+  list(): ListedEntries {
+    const { entries, leftOut, owner } = this.source.merged;
+    const listed = <T>(section: EntrySection, all: Entries<T>, added: Entries<T>): ListedEntry<T>[] => {
+      const isOurs = (name: string): boolean => Object.hasOwn(added, name) && !this.source.isOfFile(section, name);
+      const others = Object.entries(all).filter(([name]) => !isOurs(name));
+      return [
+        ...others.map(([name, entry]) => ({ name, owner, entry, problems: [] })),
+        ...Object.entries(added).map(([name, entry]) => ({
+          ...{ name, owner: 'console' as const, entry },
+          problems: problemsOf(leftOut, section, name),
+        })),
+      ];
+    };
+    const ours = this.held.entries;
+    const providers = listed('providers', entries.providers, ours.providers);
+    return {
+      providers: providers.map(({ entry: { keys = [], ...entry }, ...rest }) => ({
+        ...{ ...rest, entry },
+        // The file names its keys by variables, which operators know them by.
+        keys: keys.map((key) => key.name ?? ('env' in key ? key.env : '')),
+      })),
+      models: listed('models', entries.models, ours.models),
+    };
+  }
+
+  /** No work is begun before the console's models are known: Nest starts those who begin it later. */
+  async onModuleInit(): Promise<void> {
+    this.timer = setInterval(() => void this.refresh(), this.config.reloadMs).unref();
+    await this.refresh();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    clearInterval(this.timer);
+    await this.reading;
+  }
+
+  /** Reads what is in force at this moment or later, unless it is known. Never throws. */
+  async refresh(): Promise<void> {
+    // A look that has begun already may have come too early.
+    await this.reading;
+    this.reading ??= this.read().finally(() => (this.reading = undefined));
+    await this.reading;
+  }
+
+  private async read(): Promise<void> {
+    try {
+      if ((await this.revisions.newest()) !== this.held.number) await this.load();
+      this.unreadable = false;
+    } catch (error) {
+      if (!this.unreadable) this.logger.warn('catalogue.console_unreadable', { error });
+      this.unreadable = true;
+    }
+  }
+
+  private async load(): Promise<void> {
+    const revision = (await this.revisions.find()) ?? NONE;
+    this.source.add({ entries: revision.entries, secrets: await this.keys.open() });
+    this.held = revision;
+  }
+}
+
+function problemsOf(leftOut: readonly EntryProblem[], section: EntrySection, name: string): string[] {
+  return leftOut
+    .filter(({ path }) => path[0] === section && path[1] === name)
+    .map(({ path, text }) => [path.slice(2).join('.'), text].filter((part) => part !== '').join(' '));
+}

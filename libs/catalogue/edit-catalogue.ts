@@ -1,0 +1,224 @@
+import { Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import type { EntryProblem } from './catalogue.js';
+import { CatalogueSource } from './catalogue-source.js';
+import {
+  ENTRY_NAME,
+  type ConsoleEntries,
+  type KeySource,
+  type ModelSource,
+  type ProviderSource,
+} from './catalogue-schema.js';
+import { ConsoleCatalogue } from './console-catalogue.js';
+import { consoleFormProblems, problemText } from './parse-catalogue.js';
+import { ProviderKeyStore, type SealedKey } from './provider-key-store.js';
+import { RevisionRepository, type RevisionChange } from './revision.repository.js';
+
+const SECTIONS = { providers: 'provider', models: 'model' } as const;
+type Section = keyof typeof SECTIONS;
+type Action = 'added' | 'changed' | 'removed';
+
+/** A provider as it is to be. */
+export interface ProviderChange {
+  /** The revision that the change was made on. */
+  readonly revision: number;
+  readonly entry: Omit<ProviderSource, 'keys'>;
+  /** All its keys; one without its secret stays as it is. Absent: all stay. */
+  readonly keys?: readonly KeyChange[] | undefined;
+}
+
+interface KeyChange {
+  readonly name: string;
+  readonly key?: string;
+}
+
+/** A model as it is to be. */
+export interface ModelChange {
+  readonly revision: number;
+  readonly entry: ModelSource;
+}
+
+/** A change, for the answer and the audit log. */
+export interface Changed {
+  readonly revision: number;
+  readonly action: `${'provider' | 'model'}.${Action}` | 'catalog.restored';
+  /** Fields of the entry that are not as they were. */
+  readonly fields?: readonly string[];
+}
+
+interface NextState {
+  /** The revision that the change was made on. */
+  readonly on: number;
+  readonly entries: ConsoleEntries;
+  /** Keys that were given, by their rows. */
+  readonly given?: ReadonlyMap<SealedKey, string>;
+  /** The entry that was given, for which errors name its fields alone. */
+  readonly of?: readonly [Section, string];
+}
+
+/** Changes what the console adds to the catalogue. What is wrong is told like what is wrong with models.yaml. */
+@Injectable()
+export class EditCatalogue {
+  constructor(
+    private readonly source: CatalogueSource,
+    private readonly added: ConsoleCatalogue,
+    private readonly revisions: RevisionRepository,
+    private readonly keys: ProviderKeyStore,
+  ) {}
+
+  /**
+   * Adds a provider, or replaces it. Throws AppError `already_exists` when somebody else made a change meanwhile,
+   * `not_permitted` for what models.yaml says, `invalid_value` with the field of the entry.
+   */
+  async saveProvider(name: string, body: ProviderChange, author: string): Promise<Changed> {
+    const before = await this.begin(body.revision, 'providers', name);
+    const old = ownEntry(before.providers, name);
+    if ('keys' in body.entry) throw new AppError('invalid_value', 'keys stand beside the entry.', { param: 'keys' });
+    const given = new Map<SealedKey, string>();
+    const keys = body.keys === undefined ? old?.keys : body.keys.map((key) => this.keyOf(key, old, given));
+    const entry: ProviderSource = { ...body.entry, ...(keys === undefined || keys.length === 0 ? {} : { keys }) };
+    refuseOldKeysElsewhere(old, entry, given);
+    const entries = { ...before, providers: { ...before.providers, [name]: entry } };
+    const next = { on: body.revision, entries, given, of: ['providers', name] } as const;
+    return await this.save(next, old, entry, author);
+  }
+
+  /** Adds a model, or replaces it. Throws like `saveProvider`. */
+  async saveModel(name: string, { revision, entry }: ModelChange, author: string): Promise<Changed> {
+    const before = await this.begin(revision, 'models', name);
+    const aliases: unknown = entry.aliases;
+    const named = (Array.isArray(aliases) ? aliases : []).filter((alias): alias is string => typeof alias === 'string');
+    const taken = named.find((alias) => this.source.isOfFile('models', alias));
+    if (taken !== undefined) {
+      throw new AppError('invalid_value', `models.yaml has the name ${taken}.`, { param: 'aliases' });
+    }
+    const entries = { ...before, models: { ...before.models, [name]: entry } };
+    const next = { on: revision, entries, of: ['models', name] } as const;
+    return await this.save(next, ownEntry(before.models, name), entry, author);
+  }
+
+  /** Removes an entry. Throws like `saveProvider`, and AppError `not_found`. */
+  async remove(section: Section, name: string, revision: number, author: string): Promise<Changed> {
+    const before = await this.begin(revision, section, name);
+    if (ownEntry<object>(before[section], name) === undefined) {
+      throw new AppError('not_found', `There is no such ${SECTIONS[section]}.`);
+    }
+    const users = Object.entries(before.models).filter(([, { routes }]) => routes.some((one) => one.provider === name));
+    if (section === 'providers' && users.length > 0) {
+      const names = users.map(([user]) => user).join(', ');
+      throw new AppError('invalid_value', `Models have routes to it: ${names}. Change these first.`);
+    }
+    const left = Object.fromEntries(Object.entries(before[section]).filter(([other]) => other !== name));
+    const action = `${SECTIONS[section]}.removed` as const;
+    const change = { action, target: name, author };
+    return { revision: await this.append({ on: revision, entries: { ...before, [section]: left } }, change), action };
+  }
+
+  /** Brings back the state of a revision; 0 is the one before the first change. Throws like `saveProvider`. */
+  async restore(number: number, on: number, author: string): Promise<Changed> {
+    await this.begin(on);
+    const old = number === 0 ? { entries: { providers: {}, models: {} } } : await this.revisions.find(number);
+    if (old === undefined) throw new AppError('not_found', 'There is no such revision.');
+    const action = 'catalog.restored';
+    return {
+      revision: await this.append({ on, entries: old.entries }, { action, target: String(number), author }),
+      action,
+    };
+  }
+
+  /** What is in force, once it is clear that the change was made on it. */
+  private async begin(on: number, section?: Section, name = ''): Promise<ConsoleEntries> {
+    if (section !== undefined && !new RegExp(ENTRY_NAME).test(name)) {
+      throw new AppError('invalid_value', `A name has up to 100 letters, digits, and . _ : -`, { param: 'name' });
+    }
+    await this.added.refresh();
+    if (on !== this.added.revision.number) throw changedMeanwhile();
+    if (section !== undefined && this.source.isOfFile(section, name)) {
+      throw new AppError('not_permitted', 'models.yaml has this name, so it is changed there.', { param: 'name' });
+    }
+    return this.added.revision.entries;
+  }
+
+  private async save(next: NextState, old: object | undefined, entry: object, author: string): Promise<Changed> {
+    const [section, target] = next.of ?? ['providers', ''];
+    const action = `${SECTIONS[section]}.${old === undefined ? 'added' : 'changed'}` as const;
+    const revision = await this.append(next, { action, target, author });
+    return { revision, action, ...(old === undefined ? {} : { fields: changedFields(old, entry) }) };
+  }
+
+  private keyOf({ name, key }: KeyChange, old: ProviderSource | undefined, given: Map<SealedKey, string>): KeySource {
+    if (key !== undefined) {
+      const row = this.keys.seal(key);
+      given.set(row, key);
+      return { name, sealed: row.id };
+    }
+    const kept = old?.keys?.find((one) => one.name === name);
+    if (kept !== undefined) return kept;
+    throw new AppError('invalid_value', `The key ${name} is missing.`, { param: 'keys' });
+  }
+
+  /** The number of the new revision, which this process has taken in by then. */
+  private async append({ on, entries, given = new Map(), of }: NextState, change: RevisionChange): Promise<number> {
+    const form = consoleFormProblems(entries);
+    if (form.length > 0) throw refusal(form, of);
+    const secrets = await this.keys.open();
+    for (const [{ id }, key] of given) secrets.set(id, key);
+    const known = new Set(this.source.merged.leftOut.map(problemText));
+    const isNew = (problem: EntryProblem): boolean => isOf(of, problem) || !known.has(problemText(problem));
+    const isOurs = ({ path: [section, name] }: EntryProblem): boolean =>
+      Object.hasOwn(entries[section as Section], String(name));
+    const problems = this.source.preview({ entries, secrets }).filter((one) => isOurs(one) && isNew(one));
+    if (problems.length > 0) throw refusal(problems, of);
+    if (!(await this.revisions.append({ number: on + 1, entries }, change, [...given.keys()])))
+      throw changedMeanwhile();
+    await this.added.refresh();
+    return on + 1;
+  }
+}
+
+function ownEntry<T>(entries: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(entries, name) ? entries[name] : undefined;
+}
+
+/** A key that nobody is shown must not be had by sending it to another address. */
+function refuseOldKeysElsewhere(
+  old: ProviderSource | undefined,
+  entry: ProviderSource,
+  given: ReadonlyMap<SealedKey, string>,
+): void {
+  const isKept = (entry.keys ?? []).length > given.size;
+  if (!isKept || old === undefined || addressesOf(old) === addressesOf(entry)) return;
+  throw new AppError('invalid_value', 'Enter the keys again: the address they are sent to has changed.', {
+    param: 'keys',
+  });
+}
+
+/** Where a provider's keys are sent. */
+function addressesOf({ type, base_url: baseUrl, options = {} }: ProviderSource): string {
+  const others = Object.entries(options).filter(([name]) => name.endsWith('_url'));
+  return JSON.stringify([type, baseUrl?.replace(/\/+$/, ''), others.sort()]);
+}
+
+function changedFields(old: object, entry: object): string[] {
+  const [before, after] = [old, entry].map((one) => new Map(Object.entries(one as Record<string, unknown>)));
+  const names = [...new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])];
+  return names.filter((name) => JSON.stringify(before?.get(name)) !== JSON.stringify(after?.get(name)));
+}
+
+function isOf(of: NextState['of'], { path }: EntryProblem): boolean {
+  return of !== undefined && path[0] === of[0] && path[1] === of[1];
+}
+
+/** Names the field of the entry that was given; another entry by its whole place. */
+function refusal(problems: readonly EntryProblem[], of: NextState['of']): AppError {
+  const own = (problem: EntryProblem): EntryProblem['path'] =>
+    isOf(of, problem) ? problem.path.slice(2) : problem.path;
+  const texts = problems.map((problem) => [own(problem).join('.'), problem.text].join(' ').trim());
+  const [first] = problems;
+  const param = first === undefined ? '' : own(first).join('.');
+  return new AppError('invalid_value', `${[...new Set(texts)].join('; ')}.`, param === '' ? {} : { param });
+}
+
+function changedMeanwhile(): AppError {
+  return new AppError('already_exists', 'Somebody else changed providers or models meanwhile. Reload and try again.');
+}

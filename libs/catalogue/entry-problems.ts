@@ -1,0 +1,126 @@
+import { DESCRIPTORS } from '#providers/descriptors.js';
+import type { ProviderDescriptor } from '#providers/provider-descriptor.js';
+import { acceptedBy, uselessPrice } from './accepted-by.js';
+import type { EntryProblem } from './catalogue.js';
+import type { CatalogueFile, KeySource, ModelSource, ProviderSource } from './catalogue-schema.js';
+
+/** The secret of a key, where it is set and can be read. */
+export type SecretOf = (key: KeySource) => string | undefined;
+
+/** What a schema can't say; without `secretOf` nothing of secrets. */
+export function entryProblems(file: CatalogueFile, secretOf: SecretOf | undefined): EntryProblem[] {
+  const named = new Map(Object.keys(file.models).map((name) => [name, name]));
+  return [
+    ...Object.entries(file.providers).flatMap(([name, provider]) => providerProblems(name, provider, secretOf)),
+    ...Object.entries(file.models).flatMap(([name, model]) => modelProblems(name, model, file, named)),
+  ];
+}
+
+function providerProblems(name: string, provider: ProviderSource, secretOf: SecretOf | undefined): EntryProblem[] {
+  const problems: EntryProblem[] = [];
+  const path = ['providers', name];
+  const say = (at: EntryProblem['path'], text: string): void => void problems.push({ path: [...path, ...at], text });
+  for (const field of descriptorOf(provider).needs) {
+    if (provider[field] === undefined) say([], field === 'keys' ? 'needs keys' : `needs a ${field}`);
+  }
+  for (const [index, key] of (provider.keys ?? []).entries()) {
+    if (secretOf !== undefined && !secretOf(key)) say(['keys', index], missingSecret(key));
+  }
+  const names = (provider.keys ?? []).map(keyName);
+  if (new Set(names).size < names.length) say(['keys'], 'has two keys of one name');
+  return problems;
+}
+
+function missingSecret(key: KeySource): string {
+  return 'env' in key
+    ? `names the environment variable ${key.env}, which is not set`
+    : 'was sealed with a SECRET_KEY that is not known here; enter it again';
+}
+
+/** `named` is what the names seen so far mean; it learns the model's aliases. */
+function modelProblems(
+  name: string,
+  model: ModelSource,
+  file: CatalogueFile,
+  named: Map<string, string>,
+): EntryProblem[] {
+  const problems: EntryProblem[] = [];
+  const path = ['models', name];
+  const say = (at: EntryProblem['path'], text: string): void => void problems.push({ path: [...path, ...at], text });
+  for (const [index, alias] of (model.aliases ?? []).entries()) {
+    const other = named.get(alias);
+    if (other !== undefined) say(['aliases', index], `is ${alias}, which already means ${other}`);
+    else named.set(alias, name);
+  }
+  for (const [index, route] of model.routes.entries()) {
+    const provider = providerOf(file, route.provider);
+    if (provider === undefined) say(['routes', index], `names the provider ${route.provider}, which is not listed`);
+    else if (model.kind === 'chat' && !descriptorOf(provider).chat)
+      say(['routes', index], `goes to ${route.provider}, which has no chat`);
+  }
+  if (model.kind === 'chat' && model.accepts) say(['accepts'], 'is only for images');
+  return [...problems, ...tooManyImages(name, model, file), ...priceProblems(name, model, file)];
+}
+
+function priceProblems(name: string, model: ModelSource, file: CatalogueFile): EntryProblem[] {
+  const problems: EntryProblem[] = [];
+  const path = ['models', name, 'prices'];
+  const say = (at: EntryProblem['path'], text: string): void => void problems.push({ path: [...path, ...at], text });
+  for (const [index, price] of (model.prices ?? []).entries()) {
+    if (Number.isNaN(Date.parse(price.from))) say([index, 'from'], 'is no day of the calendar');
+    if (model.kind === 'image' ? price.per_image === undefined : price.per_million_tokens === undefined)
+      say([index], model.kind === 'image' ? 'needs per_image' : 'needs per_million_tokens');
+    const useless = uselessPrice(acceptedBy(model, descriptorsOf(model, file)), price.per_image ?? {});
+    if (useless !== undefined) say([index, 'per_image'], `has a price for ${useless}, which the model does not accept`);
+    if (model.kind === 'chat' && price.cancelled !== undefined) say([index, 'cancelled'], 'is only for images');
+  }
+  const days = (model.prices ?? []).map(({ from }) => from);
+  if (days.some((day, index) => index > 0 && day <= (days[index - 1] ?? '')))
+    say([], 'must be listed from the oldest day to the newest');
+  return problems;
+}
+
+/** More images of one call than the providers of a model return. */
+function tooManyImages(name: string, model: ModelSource, file: CatalogueFile): EntryProblem[] {
+  const found: EntryProblem[] = [];
+  const counts = model.routes.flatMap((route, index) => {
+    const provider = providerOf(file, route.provider);
+    if (provider === undefined) return [];
+    const most = descriptorOf(provider).maxN(route.model ?? name);
+    const own = route.capabilities?.max_n ?? most;
+    const path = ['models', name, 'routes', index, 'capabilities', 'max_n'];
+    if (own > most) found.push({ path, text: `is ${own}, but ${route.provider} returns ${atMost(most)}` });
+    return Math.min(own, most);
+  });
+  const most = Math.max(0, ...counts);
+  const asked = model.accepts?.max_n ?? 1;
+  if (most > 0 && asked > most) {
+    const path = ['models', name, 'accepts', 'max_n'];
+    found.push({ path, text: `is ${asked}, but its providers return ${atMost(most)}` });
+  }
+  return found;
+}
+
+function atMost(images: number): string {
+  return `${images === 1 ? 'one image' : `at most ${images} images`} from a call`;
+}
+
+/** What logs and timelines call a key. */
+export function keyName(key: KeySource): string {
+  return key.name ?? ('env' in key ? key.env.toLowerCase() : '');
+}
+
+/** The schema knows no other types. */
+export function descriptorOf({ type }: ProviderSource): ProviderDescriptor {
+  return DESCRIPTORS[type] as ProviderDescriptor;
+}
+
+/** A listed provider; names such as `constructor` are none by themselves. */
+export function providerOf({ providers }: CatalogueFile, name: string): ProviderSource | undefined {
+  return Object.hasOwn(providers, name) ? providers[name] : undefined;
+}
+
+/** Descriptors of the listed providers among those of its routes. */
+export function descriptorsOf({ routes }: ModelSource, file: CatalogueFile): ProviderDescriptor[] {
+  return routes.flatMap(({ provider }) => providerOf(file, provider) ?? []).map(descriptorOf);
+}

@@ -1,0 +1,126 @@
+import { DESCRIPTORS } from '#providers/descriptors.js';
+import type { Catalogue } from './catalogue.js';
+import type { ConsoleEntries, KeySource } from './catalogue-schema.js';
+import { mergeCatalogue, type MergedCatalogue, type OwnEntries } from './merge-catalogue.js';
+import { parseEntries, problemText } from './parse-catalogue.js';
+import { toCatalogue } from './to-catalogue.js';
+
+const FILE = `
+providers:
+  house: { type: sandbox }
+models:
+  picture: { kind: image, aliases: [photo], routes: [{ provider: house }] }
+`;
+const own = (owner: OwnEntries['owner'] = 'file'): OwnEntries => ({
+  owner,
+  file: parseEntries(FILE, 'models.yaml', undefined),
+});
+const secretOf = (key: KeySource): string | undefined =>
+  'sealed' in key && key.sealed === 'pkey_1' ? 'secret' : undefined;
+
+function merged(added: Partial<ConsoleEntries>, owner?: OwnEntries['owner'], bad: string[] = []): MergedCatalogue {
+  const entries = { providers: {}, models: {}, ...added };
+  const adapterProblems = ({ providers }: Catalogue) =>
+    bad.filter((name) => providers.has(name)).map((name) => ({ path: ['providers', name], text: 'is bad' }));
+  const make = (file: OwnEntries['file']): Catalogue => toCatalogue(file, {}, secretOf);
+  return mergeCatalogue(own(owner), entries, { secretOf, make, adapterProblems });
+}
+const names = ({ catalogue }: MergedCatalogue) => [[...catalogue.providers.keys()], [...catalogue.models.keys()]];
+const problems = ({ leftOut }: MergedCatalogue) => leftOut.map(problemText);
+
+const main = { type: 'openai', keys: [{ name: 'team', sealed: 'pkey_1' }] };
+
+describe('the catalogue of a file and the console', () => {
+  it('has what the console adds beside the file, with its keys', () => {
+    const both = merged({
+      providers: { main },
+      models: { drawn: { kind: 'image', routes: [{ provider: 'main' }, { provider: 'house' }] } },
+    });
+    expect(names(both)).toEqual([
+      ['house', 'main'],
+      ['picture', 'drawn'],
+    ]);
+    expect(both.catalogue.providers.get('main')?.keys).toEqual([{ name: 'team', secret: 'secret' }]);
+    expect(problems(both)).toEqual([]);
+  });
+
+  it('is the file’s where both have a name, of models an alias too', () => {
+    const both = merged({
+      providers: { house: main },
+      models: {
+        photo: { kind: 'image', routes: [{ provider: 'house' }] },
+        drawn: { kind: 'image', aliases: ['picture', 'sketch'], routes: [{ provider: 'house' }] },
+      },
+    });
+    expect(both.catalogue.providers.get('house')?.type).toBe('sandbox');
+    expect(names(both)[1]).toEqual(['picture', 'drawn']);
+    expect(both.catalogue.models.get('drawn')?.aliases).toEqual(['sketch']);
+    expect(problems(both)).toEqual([
+      'providers.house is not used, because models.yaml has this name',
+      'models.photo is not used, because models.yaml has this name',
+    ]);
+  });
+
+  it('is the console’s where the built-in catalogue has the name, or the console uses it as an alias', () => {
+    const both = merged(
+      {
+        providers: { main },
+        models: { drawn: { kind: 'image', aliases: ['picture'], routes: [{ provider: 'main' }] } },
+      },
+      'built-in',
+    );
+    expect(names(both)).toEqual([['main', 'house'], ['drawn']]);
+    const [, models] = names(
+      merged({ models: { picture: { kind: 'image', routes: [{ provider: 'house', model: 'own' }] } } }, 'built-in'),
+    );
+    expect(models).toEqual(['picture']);
+  });
+
+  it.each<[string, Partial<ConsoleEntries>, string[]]>([
+    [
+      'a provider whose key can not be read, and the models that need it',
+      {
+        providers: { main: { ...main, keys: [{ name: 'team', sealed: 'pkey_gone' }] } },
+        models: { drawn: { kind: 'image', routes: [{ provider: 'main' }] } },
+      },
+      [
+        'providers.main.keys.0 was sealed with a SECRET_KEY that is not known here; enter it again',
+        'models.drawn.routes.0 names the provider main, which is not listed',
+      ],
+    ],
+    [
+      'a model of a provider that the file has no more',
+      { models: { drawn: { kind: 'image', routes: [{ provider: 'constructor' }] } } },
+      ['models.drawn.routes.0 names the provider constructor, which is not listed'],
+    ],
+    [
+      'options that the type does not have',
+      { providers: { main: { ...main, options: { strem: true, stream: 'yes' } } } },
+      ['providers.main.options.strem is not known', 'providers.main.options.stream must be boolean'],
+    ],
+    [
+      'a file of the workers, which the console does not read',
+      {
+        providers: {
+          gpu: {
+            ...{ type: 'comfyui', base_url: 'http://10.0.0.5:8188' },
+            options: { workflow: '/etc/passwd', slots: { prompt: '6.text' } },
+          },
+        },
+      },
+      ['providers.gpu.options.workflow must be the content of the file, not its path'],
+    ],
+    ['what no adapter can be made of', { providers: { bad: main } }, ['providers.bad is bad']],
+  ])('leaves out %s', (_what, added, expected) => {
+    const both = merged(added, 'file', ['bad']);
+    expect(problems(both)).toEqual(expected);
+    expect(names(both)).toEqual([['house'], ['picture']]);
+  });
+
+  it('knows every option that names a file', () => {
+    const known = Object.values(DESCRIPTORS).flatMap(({ fileOptions = [], options }) =>
+      fileOptions.map((option) => Object.keys((options as { properties: object }).properties).includes(option)),
+    );
+    expect(known).toEqual([true, true]);
+  });
+});

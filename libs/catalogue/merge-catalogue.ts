@@ -1,0 +1,115 @@
+import { optionProblems } from '#providers/provider-options.js';
+import type { Catalogue, EntryProblem } from './catalogue.js';
+import type { CatalogueFile, ConsoleEntries, ModelSource, ProviderSource } from './catalogue-schema.js';
+import { descriptorOf, entryProblems, type SecretOf } from './entry-problems.js';
+
+/** Who says what an entry is. */
+export type EntryOwner = 'file' | 'console' | 'built-in';
+
+/** The entries that a process begins with: models.yaml, or without one the built-in catalogue. */
+export interface OwnEntries {
+  readonly owner: 'file' | 'built-in';
+  readonly file: CatalogueFile;
+}
+
+/** What keeps adapters from being made of a catalogue's providers. */
+export type AdapterProblems = (catalogue: Catalogue) => readonly EntryProblem[];
+
+/** All entries in force, and those of the console and the built-in catalogue that are not, with the reason. */
+export interface MergedCatalogue {
+  readonly catalogue: Catalogue;
+  readonly entries: CatalogueFile;
+  readonly leftOut: readonly EntryProblem[];
+}
+
+/** How entries become a catalogue, and what is known of their secrets. */
+export interface MergeParts {
+  readonly secretOf: SecretOf | undefined;
+  readonly make: (entries: CatalogueFile) => Catalogue;
+  readonly adapterProblems: AdapterProblems;
+}
+
+const SECTIONS = ['providers', 'models'] as const;
+/** Where entries stand. */
+export type EntrySection = (typeof SECTIONS)[number];
+
+const TAKEN = 'is not used, because models.yaml has this name';
+
+/**
+ * Puts the console's entries beside those of models.yaml. A name belongs to the first that has it: the file, the
+ * console, the built-in catalogue. An entry of the console that does not fit what the file says is left out, and never
+ * the file's.
+ */
+export function mergeCatalogue(own: OwnEntries, added: ConsoleEntries, parts: MergeParts): MergedCatalogue {
+  const isFile = own.owner === 'file';
+  const [upper, lower] = isFile ? [own.file, added] : [added, own.file];
+  const names = modelNames(upper);
+  const isTaken = {
+    providers: (name: string) => Object.hasOwn(upper.providers, name),
+    models: (name: string) => names.has(name),
+  };
+  const entries: CatalogueFile = {
+    ...(own.file.currency === undefined ? {} : { currency: own.file.currency }),
+    providers: { ...upper.providers, ...without(lower.providers, isTaken.providers) },
+    models: { ...upper.models, ...freed(without(lower.models, isTaken.models), isTaken.models) },
+  };
+  const shadowed = SECTIONS.flatMap((section) =>
+    Object.keys(isFile ? added[section] : {})
+      .filter(isTaken[section])
+      .map((name) => ({ path: [section, name], text: TAKEN })),
+  );
+  const leftOut: EntryProblem[] = [...shadowed];
+  for (;;) {
+    const misfits = formProblems(entries, added, parts.secretOf).filter(({ path }) => !belongsTo(own, path));
+    const found = misfits.length > 0 ? misfits : adapterMisfits(entries, own, parts);
+    if (found.length === 0) return { catalogue: parts.make(entries), entries, leftOut };
+    leftOut.push(...found);
+    for (const { path } of found) Reflect.deleteProperty(entries[path[0] as EntrySection], String(path[1]));
+  }
+}
+
+/** Problems of the entries, and of the options of the console's providers, which nobody else checks before they are used. */
+function formProblems(entries: CatalogueFile, added: ConsoleEntries, secretOf: SecretOf | undefined): EntryProblem[] {
+  const options = Object.entries(entries.providers).filter(([name, entry]) => added.providers[name] === entry);
+  return [
+    ...options.flatMap(([name, entry]) => consoleOptionProblems(name, entry)),
+    ...entryProblems(entries, secretOf),
+  ];
+}
+
+function consoleOptionProblems(name: string, { options = {}, ...entry }: ProviderSource): EntryProblem[] {
+  const { options: schema, fileOptions = [] } = descriptorOf(entry);
+  const path = ['providers', name, 'options'];
+  return [
+    ...optionProblems(options, schema).map(({ path: at, text }) => ({ path: [...path, ...at], text })),
+    // Whoever may use the console may not thereby read the workers' files.
+    ...fileOptions
+      .filter((option) => typeof options[option] === 'string')
+      .map((option) => ({ path: [...path, option], text: 'must be the content of the file, not its path' })),
+  ];
+}
+
+function adapterMisfits(entries: CatalogueFile, own: OwnEntries, parts: MergeParts): EntryProblem[] {
+  return parts.adapterProblems(parts.make(entries)).filter(({ path }) => !belongsTo(own, path));
+}
+
+/** What the file says was checked by itself; of the built-in catalogue nothing is sacred. */
+function belongsTo({ owner, file }: OwnEntries, [section, name]: EntryProblem['path']): boolean {
+  return owner === 'file' && Object.hasOwn(file[section as EntrySection], String(name));
+}
+
+/** What requests may call the models. */
+export function modelNames({ models }: ConsoleEntries): ReadonlySet<string> {
+  return new Set(Object.entries(models).flatMap(([name, { aliases = [] }]) => [name, ...aliases]));
+}
+
+function without<T>(entries: Readonly<Record<string, T>>, isTaken: (name: string) => boolean): Record<string, T> {
+  return Object.fromEntries(Object.entries(entries).filter(([name]) => !isTaken(name)));
+}
+
+/** Models without the aliases that mean another one already. */
+function freed(models: Record<string, ModelSource>, isTaken: (name: string) => boolean): Record<string, ModelSource> {
+  const kept = ({ aliases, ...model }: ModelSource): ModelSource =>
+    aliases === undefined ? model : { ...model, aliases: aliases.filter((alias) => !isTaken(alias)) };
+  return Object.fromEntries(Object.entries(models).map(([name, model]) => [name, kept(model)]));
+}

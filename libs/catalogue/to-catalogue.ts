@@ -1,0 +1,93 @@
+import type { ProviderEntry } from '#providers/provider-entry.js';
+import { acceptedBy } from './accepted-by.js';
+import type { Catalogue, ModelEntry, Route } from './catalogue.js';
+import type { CatalogueFile, ModelSource, PriceSource, ProviderSource, RouteSource } from './catalogue-schema.js';
+import { descriptorOf, descriptorsOf, keyName, providerOf, type SecretOf } from './entry-problems.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const MICROS = 1_000_000;
+
+/** The catalogue of entries in which there are no problems. A secret that is not set is empty. */
+export function toCatalogue(file: CatalogueFile, env: Environment, secretOf: SecretOf): Catalogue {
+  const toProvider = providerMaker(env, secretOf);
+  return {
+    currency: file.currency ?? 'USD',
+    providers: new Map(Object.entries(file.providers).map(([name, entry]) => [name, toProvider(name, entry)])),
+    models: new Map(Object.entries(file.models).map(([name, entry]) => [name, toModel(name, entry, file)])),
+  };
+}
+
+function providerMaker(env: Environment, secretOf: SecretOf): (name: string, entry: ProviderSource) => ProviderEntry {
+  return (name, entry) => {
+    const { concurrency, starts_per_minute: startsPerMinute } = entry.limits ?? {};
+    const { baseUrl, free: isFreeType, interruptedSetting = '' } = descriptorOf(entry);
+    const free = entry.free ?? isFreeType;
+    return {
+      name,
+      type: entry.type,
+      baseUrl: (entry.base_url ?? baseUrl)?.replace(/\/+$/, ''),
+      keys: (entry.keys ?? []).map((key) => ({ name: keyName(key), secret: secretOf(key) ?? '' })),
+      limits: { concurrency, startsPerMinute },
+      interrupted: entry.interrupted ?? (free || env[interruptedSetting] === 'retry' ? 'retry' : 'fail'),
+      free,
+      options: entry.options ?? {},
+    };
+  };
+}
+
+function toModel(name: string, entry: ModelSource, file: CatalogueFile): ModelEntry {
+  return {
+    name,
+    aliases: entry.aliases ?? [],
+    kind: entry.kind,
+    ownedBy: entry.owned_by ?? 'darkroom',
+    accepts: acceptedBy(entry, descriptorsOf(entry, file)),
+    ranks: ranksOf(entry.routes).map((rank) => rank.map((route) => toRoute(name, route, file))),
+    prices: (entry.prices ?? []).map(toPrice),
+  };
+}
+
+/** A route without a weight stands alone; weighted ones next to each other are one rank. */
+function ranksOf(routes: readonly RouteSource[]): RouteSource[][] {
+  const ranks: RouteSource[][] = [];
+  for (const route of routes) {
+    const last = ranks.at(-1);
+    if (route.weight !== undefined && last?.[0]?.weight !== undefined) last.push(route);
+    else ranks.push([route]);
+  }
+  return ranks;
+}
+
+function toRoute(name: string, source: RouteSource, file: CatalogueFile): Route {
+  const { provider, model = name, weight = 1, capabilities = {} } = source;
+  const entry = providerOf(file, provider);
+  const usual = entry === undefined ? 1 : descriptorOf(entry).maxN(model);
+  const { edits = true, masks = edits, images = 16, max_n: maxN = usual, sizes } = capabilities;
+  return { provider, model, weight, edits, masks, images, maxN, sizes };
+}
+
+function toPrice({ from, per_image: images, per_million_tokens: tokens, cancelled }: PriceSource) {
+  return {
+    from: new Date(from),
+    cancelled,
+    images: images && {
+      perImage: Object.fromEntries(Object.entries(images).map(([tier, price]) => [tier, byQuality(price)])),
+    },
+    tokens: tokens && {
+      input: micros(tokens.input),
+      cachedInput: tokens.cached_input === undefined ? undefined : micros(tokens.cached_input),
+      output: micros(tokens.output),
+      covers: tokens.covers,
+    },
+  };
+}
+
+function byQuality(price: number | Record<string, number>): Record<string, number> {
+  const entries = Object.entries(typeof price === 'number' ? { auto: price } : price);
+  return Object.fromEntries(entries.map(([quality, value]) => [quality, micros(value)]));
+}
+
+function micros(value: number): number {
+  return Math.round(value * MICROS);
+}

@@ -1,0 +1,27 @@
+import { MODEL_OPTIONS, type ModelOption } from './dialect.js';
+
+/** What an entry of type apimart, evolink or toapis may say under `options`. */
+export interface SubmitPollOptions {
+  readonly accepts?: ModelOption[];
+  readonly upload_url?: string;
+  readonly timeout_ms?: number;
+}
+
+/** The options of vendors that take a job and are asked for its result. */
+export const SUBMIT_POLL_OPTIONS = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    accepts: {
+      type: 'array',
+      items: { enum: MODEL_OPTIONS },
+      description: 'What the model supports; default: what the provider publishes for it.',
+    },
+    upload_url: {
+      type: 'string',
+      pattern: '^https?://[^\\s#@]+$',
+      description: 'Where reference images and masks are uploaded, with the key.',
+    },
+    timeout_ms: { type: 'integer', minimum: 50, description: 'Time limit of one call, in ms.' },
+  },
+} as const;

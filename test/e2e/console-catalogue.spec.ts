@@ -1,0 +1,377 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitUntil } from '#embedded/wait-until.js';
+import { Browser, signInFirstAdmin, signInInvited } from '../support/console.js';
+import { plainImage } from '../support/image-provider-suite.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { startApi, type TestProcess } from '../support/processes.js';
+import { image, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
+
+const CANARY = 'sk-canary-9e27d1';
+const NEXT = 'the next one 5c8d1f'.padEnd(40, 'y');
+const FILE = `
+currency: USD
+providers:
+  house: { type: sandbox }
+models:
+  drawn: { kind: image, aliases: [sketch], routes: [{ provider: house }] }
+`;
+
+type Json = Record<string, unknown>;
+interface Entry {
+  readonly name: string;
+  readonly owner: string;
+  readonly entry: Json;
+  readonly keys?: string[];
+  readonly problems: string[];
+}
+interface Catalog {
+  readonly revision: number;
+  readonly types: { type: string; needs: string[]; options: Json }[];
+  readonly providers: Entry[];
+  readonly models: Entry[];
+}
+
+describe('providers and models that are edited in the console', () => {
+  let folder: string;
+  let upstream: ScriptedUpstream;
+  let platform: Platform;
+  let second: TestProcess;
+  let ada: Browser;
+  let png: Buffer;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-catalogue-'));
+    await writeFile(join(folder, 'models.yaml'), FILE);
+    png = await plainImage(1024, 1024);
+    upstream = await startUpstream();
+    upstream.script(image(png));
+    platform = await startPlatform({ MODELS_FILE: join(folder, 'models.yaml'), LOG_LEVEL: 'debug' });
+    second = await startApi(platform.settings);
+    ada = await signInFirstAdmin(platform);
+  }, 120_000);
+  afterAll(async () => {
+    await second.stop();
+    await platform.close();
+    await upstream.close();
+    await rm(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  const catalog = (who = ada): Promise<Catalog> => who.ask<Catalog>('/catalog');
+  const put = async (path: string, body: object): Promise<Response> =>
+    await ada.call(`/catalog/${path}`, { method: 'PUT', body: { revision: (await catalog()).revision, ...body } });
+  const done = async (response: Response): Promise<number> => {
+    const body = (await response.json()) as { revision: number };
+    expect([response.status, body]).toEqual([200, { revision: expect.any(Number) }]);
+    return body.revision;
+  };
+  const refused = async (response: Response): Promise<[number, string, string | null]> => {
+    const { error } = (await response.json()) as { error: { message: string; param: string | null } };
+    return [response.status, error.message, error.param];
+  };
+  const restore = async (revision: number): Promise<Response> =>
+    await ada.call(`/catalog/revisions/${revision}/restore`, { body: { revision: (await catalog()).revision } });
+  let count = 0;
+  /** The status of an image; each is one of its own, so that none is answered with that of an equal request. */
+  const generate = async (url: string, model: string): Promise<number> => {
+    const response = await fetch(`${url}/v1/images/generations`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, prompt: `pear ${++count}`, resolution: '1k', size: '1:1' }),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  };
+  const models = async (url: string): Promise<string[]> => {
+    const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${platform.key}` } });
+    return ((await answer.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
+  };
+  const main = () => ({ entry: { type: 'openai', base_url: upstream.url }, keys: [{ name: 'team', key: CANARY }] });
+  const vivid = { entry: { kind: 'image', routes: [{ provider: 'main', model: 'their-model' }] } };
+
+  it('are for operators', async () => {
+    const accountId = await platform.newAccount();
+    for (const who of [
+      await signInInvited(platform, { email: 'mo@example.org', role: 'member' }),
+      await signInInvited(platform, { email: 'eve@example.org', role: 'admin', accountId }),
+    ]) {
+      const calls = [
+        who.call('/catalog'),
+        who.call('/catalog/revisions'),
+        who.call('/catalog/providers/main', { method: 'PUT', body: { revision: 0, ...main() } }),
+        who.call('/catalog/models/vivid', { method: 'PUT', body: { revision: 0, ...vivid } }),
+        who.call('/catalog/providers/main?revision=0', { method: 'DELETE' }),
+        who.call('/catalog/models/vivid?revision=0', { method: 'DELETE' }),
+        who.call('/catalog/revisions/0/restore', { body: { revision: 0 } }),
+      ];
+      expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(calls.map(() => 403));
+    }
+  });
+
+  it('stand beside what models.yaml says, which is read-only', async () => {
+    const { revision, types, providers, models: listed } = await catalog();
+    expect([revision, types.map(({ type }) => type)]).toEqual([
+      0,
+      ['sandbox', 'openai', 'apimart', 'evolink', 'toapis', 'comfyui', 'fal', 'google'],
+    ]);
+    expect(providers).toEqual([{ name: 'house', owner: 'file', entry: { type: 'sandbox' }, keys: [], problems: [] }]);
+    expect(listed.map(({ name, owner }) => [name, owner])).toEqual([['drawn', 'file']]);
+    for (const path of ['providers/house', 'models/drawn', 'models/sketch']) {
+      const body = path.startsWith('providers') ? main() : vivid;
+      expect(await refused(await put(path, body))).toEqual([403, expect.stringContaining('models.yaml'), 'name']);
+    }
+    const aliased = { entry: { kind: 'image', aliases: ['sketch'], routes: [{ provider: 'house' }] } };
+    expect(await refused(await put('models/vivid', aliased))).toEqual([
+      400,
+      'models.yaml has the name sketch.',
+      'aliases',
+    ]);
+  });
+
+  it('serve every instance, with the sealed key', async () => {
+    expect(await done(await put('providers/main', main()))).toBe(1);
+    expect(await done(await put('models/vivid', vivid))).toBe(2);
+    // The worker may not have looked yet; it looks before it says that there is no such model.
+    expect([await generate(platform.url, 'vivid'), upstream.calls.length]).toEqual([200, 1]);
+    const [call] = upstream.calls;
+    expect(call?.headers.authorization).toBe(`Bearer ${CANARY}`);
+    expect(JSON.parse(String(call?.body))).toMatchObject({ model: 'their-model' });
+    expect(await waitUntil(async () => (await models(second.url)).includes('vivid'), { timeoutMs: 20_000 })).toBe(true);
+    expect(await generate(second.url, 'vivid')).toBe(200);
+    const { providers, revision } = await catalog();
+    expect(revision).toBe(2);
+    expect(providers.at(-1)).toEqual({
+      ...{ name: 'main', owner: 'console', problems: [], keys: ['team'] },
+      entry: { type: 'openai', base_url: upstream.url },
+    });
+    const state = (await ada.ask<{ data: Json[] }>('/providers')).data.find(({ name }) => name === 'main');
+    expect(state).toMatchObject({ type: 'openai', models: ['vivid'], has_key: true, unset_keys: [] });
+  }, 60_000);
+
+  it.each<[string, string, () => object, string, string]>([
+    ['an unknown type', 'providers/x', () => ({ entry: { type: 'openia' } }), 'must be equal to one of', 'type'],
+    [
+      'an address with a password',
+      'providers/x',
+      () => ({ entry: { type: 'openai', base_url: 'http://a:b@c' } }),
+      'must match pattern',
+      'base_url',
+    ],
+    ['a missing key', 'providers/x', () => ({ entry: { type: 'fal' } }), 'needs keys', ''],
+    [
+      'keys in the entry',
+      'providers/x',
+      () => ({ entry: { type: 'fal', keys: [{ env: 'SECRET_KEY' }] } }),
+      'beside the entry',
+      'keys',
+    ],
+    [
+      'the variable of a process',
+      'providers/x',
+      () => ({ ...main(), keys: [{ name: 'a', env: 'SECRET_KEY' }] }),
+      'must have a name each',
+      'keys[0]',
+    ],
+    [
+      'a key that is not stored',
+      'providers/main',
+      () => ({ ...main(), keys: [{ name: 'other' }] }),
+      'The key other is missing',
+      'keys',
+    ],
+    [
+      'an option of another type',
+      'providers/x',
+      () => ({ entry: { type: 'openai', options: { workflow: {} } } }),
+      'is not known',
+      'options.workflow',
+    ],
+    [
+      'a file of the workers',
+      'providers/x',
+      () => ({
+        entry: {
+          type: 'comfyui',
+          base_url: 'http://c:1',
+          options: { workflow: '/etc/passwd', slots: { prompt: '6.text' } },
+        },
+      }),
+      'not its path',
+      'options.workflow',
+    ],
+    ['a name with a slash', 'providers/a%2Fb', main, 'up to 100 letters', 'name'],
+    [
+      'an unknown provider',
+      'models/x',
+      () => ({ entry: { kind: 'image', routes: [{ provider: 'none' }] } }),
+      'names the provider none',
+      'routes.0',
+    ],
+    ['an unknown field', 'models/x', () => ({ entry: { ...vivid.entry, colour: 1 } }), 'is not known here', 'colour'],
+    [
+      'a day that is none',
+      'models/x',
+      () => ({ entry: { ...vivid.entry, prices: [{ from: '2026-13-01', per_image: { '1k': 1, '2k': 1, '4k': 1 } }] } }),
+      'is no day of the calendar',
+      'prices.0.from',
+    ],
+    [
+      'a name that is taken',
+      'models/x',
+      () => ({ entry: { ...vivid.entry, aliases: ['vivid'] } }),
+      'already means vivid',
+      'aliases.0',
+    ],
+  ])('are refused with %s', async (_what, path, body, message, param) => {
+    const before = await catalog();
+    const [status, text, field] = await refused(await put(path, body()));
+    expect([status, text, field ?? '']).toEqual([400, expect.stringContaining(message), param]);
+    expect(await catalog()).toEqual(before);
+  });
+
+  it('keep their keys from another address, however it is given', async () => {
+    const moved = { entry: { type: 'openai', base_url: 'http://127.0.0.1:9/v1' } };
+    for (const body of [moved, { ...moved, keys: [{ name: 'team' }] }]) {
+      expect(await refused(await put('providers/main', body))).toEqual([
+        400,
+        expect.stringMatching(/^Enter the keys again/),
+        'keys',
+      ]);
+    }
+    const limited = { entry: { ...main().entry, limits: { concurrency: 3 } }, keys: [{ name: 'team' }] };
+    await done(await put('providers/main', limited));
+    expect(await generate(platform.url, 'vivid')).toBe(200);
+    expect(upstream.calls.at(-1)?.headers.authorization).toBe(`Bearer ${CANARY}`);
+  });
+
+  it('are changed by one at a time, and undone', async () => {
+    const { revision } = await catalog();
+    const late = { revision: revision - 1, ...main() };
+    const answer = await ada.call('/catalog/providers/late', { method: 'PUT', body: late });
+    expect((await refused(answer))[0]).toBe(409);
+    expect(await refused(await ada.call(`/catalog/providers/main?revision=${revision}`, { method: 'DELETE' }))).toEqual(
+      [...[400, 'Models have routes to it: vivid. Change these first.', null]],
+    );
+    for (const path of ['models/vivid', 'providers/main']) {
+      const now = (await catalog()).revision;
+      await done(await ada.call(`/catalog/${path}?revision=${now}`, { method: 'DELETE' }));
+    }
+    expect((await catalog()).providers.map(({ name }) => name)).toEqual(['house']);
+    expect(await waitUntil(async () => !(await models(second.url)).includes('vivid'), { timeoutMs: 20_000 })).toBe(
+      true,
+    );
+    expect(await done(await restore(revision))).toBe(revision + 3);
+    expect([await generate(platform.url, 'vivid'), upstream.calls.at(-1)?.headers.authorization]).toEqual([
+      200,
+      `Bearer ${CANARY}`,
+    ]);
+    expect((await restore(999)).status).toBe(404);
+    const { data } = await ada.ask<{ data: { sentence: string; author: string }[] }>('/catalog/revisions');
+    expect(data.slice(0, 3)).toMatchObject([
+      { sentence: `restored revision “${revision}” of providers and models`, author: 'ada@example.org' },
+      { sentence: 'removed the provider “main”' },
+      { sentence: 'removed the model “vivid”' },
+    ]);
+    const audit = await ada.ask<{ data: Json[] }>('/audit?kind=providers');
+    expect(audit.data.slice(0, 4).map(({ action, target }) => [action, target])).toEqual([
+      ...[
+        ['catalog.restored', String(revision)],
+        ['provider.removed', 'main'],
+        ['model.removed', 'vivid'],
+        ['provider.changed', 'main'],
+      ],
+    ]);
+    expect(audit.data[3]?.['details']).toEqual({ revision, fields: ['limits'] });
+  }, 60_000);
+
+  it('may go while a task is with their provider, which ends as it would', async () => {
+    const { revision } = await catalog();
+    let finish = (): void => undefined;
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    let arrived = (): void => undefined;
+    const arrival = new Promise<void>((resolve) => (arrived = resolve));
+    upstream.script(async (call, response) => {
+      arrived();
+      await finished;
+      await image(png)(call, response);
+    });
+    const answer = generate(platform.url, 'vivid');
+    await arrival;
+    const loads = (): number => platform.worker.output().split('catalogue.loaded').length;
+    const before = loads();
+    expect(await done(await restore(0))).toBe(revision + 1);
+    expect(await models(platform.url)).toEqual(['drawn']);
+    expect(await waitUntil(() => Promise.resolve(loads() > before), { timeoutMs: 20_000 })).toBe(true);
+    finish();
+    expect(await answer).toBe(200);
+    await done(await restore(revision));
+    upstream.script(image(png));
+  }, 60_000);
+
+  it('give way to a file that gains their name, and come back when it loses it', async () => {
+    const shadow = FILE.replace('models:', 'models:\n  vivid: { kind: image, routes: [{ provider: house }] }');
+    const owners = async (): Promise<string[]> =>
+      (await catalog()).models
+        .filter(({ name }) => name === 'vivid')
+        .map(({ owner, problems }) => [owner, ...problems].join(': '));
+    await writeFile(join(folder, 'models.yaml'), shadow);
+    const isShadowed = async (): Promise<boolean> => (await owners()).length === 2;
+    expect(await waitUntil(isShadowed, { timeoutMs: 20_000 })).toBe(true);
+    expect(await owners()).toEqual(['file', 'console: is not used, because models.yaml has this name']);
+    await writeFile(join(folder, 'models.yaml'), FILE);
+    expect(await waitUntil(async () => !(await isShadowed()), { timeoutMs: 20_000 })).toBe(true);
+    expect(await owners()).toEqual(['console']);
+  }, 60_000);
+
+  it('open their keys after a rotation of SECRET_KEY, and say so where they can not', async () => {
+    const seen = async (secrets: Readonly<Record<string, string>>): Promise<string[]> => {
+      const api = await startApi({ ...platform.settings, ...secrets });
+      try {
+        const browser = new Browser(api.url);
+        browser.cookie = ada.cookie;
+        const { providers } = await catalog(browser);
+        return providers.find(({ name }) => name === 'main')?.problems ?? ['gone'];
+      } finally {
+        await api.stop();
+      }
+    };
+    const keyIds = async (): Promise<number> =>
+      (await platform.pool.query('SELECT DISTINCT key_id FROM provider_keys')).rows.length;
+    const { rows } = await platform.pool.query<Json>('SELECT id, key_id, sealed FROM provider_keys');
+    expect(rows.length).toBeGreaterThan(0);
+    await platform.pool.query(`UPDATE provider_keys SET key_id = 'lost'`);
+    expect(await seen({})).toEqual(['keys.0 was sealed with a SECRET_KEY that is not known here; enter it again']);
+    for (const { id, key_id: keyId } of rows) {
+      await platform.pool.query('UPDATE provider_keys SET key_id = $2 WHERE id = $1', [id, keyId]);
+    }
+    expect(await seen({ SECRET_KEY: NEXT, SECRET_KEY_PREVIOUS: platform.secretKey })).toEqual([]);
+    expect(await keyIds()).toBe(1);
+    const after = await platform.pool.query<Json>('SELECT key_id FROM provider_keys');
+    expect(after.rows[0]?.['key_id']).not.toBe(rows[0]?.['key_id']);
+  }, 60_000);
+
+  it('show the key nowhere: not in the database, a log, the audit log, or an answer', async () => {
+    const { rows: tables } = await platform.pool.query<{ name: string }>(
+      `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
+    );
+    let dump = '';
+    for (const { name } of tables) {
+      const { rows } = await platform.pool.query<{ row: string }>(
+        `SELECT row_to_json(t)::text || t::text AS row FROM "${name}" t`,
+      );
+      dump += rows.map(({ row }) => row).join('\n');
+    }
+    expect(dump).toContain('their-model');
+    const answers = await Promise.all(
+      ['/catalog', '/catalog/revisions', '/providers', '/audit'].map(
+        async (path) => await (await ada.call(path)).text(),
+      ),
+    );
+    const logs = [platform.api, platform.worker, second].map((process) => process.output());
+    expect(logs.join('')).toContain('catalogue.loaded');
+    const hex = Buffer.from(CANARY).toString('hex');
+    for (const text of [dump, ...answers, ...logs]) {
+      expect(text.includes(CANARY) || text.includes(hex)).toBe(false);
+    }
+  });
+});
