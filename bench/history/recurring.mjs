@@ -108,7 +108,7 @@ async function placesOf({ task, webhookDelivery, auditEntry }, accountId) {
 
 function listsOf({ store, database, accountId }, { near, middle, far, failed }) {
   const searches = new SearchTasks(database);
-  const details = new TaskDetails(database);
+  const details = new TaskDetails(database, { maxProviderStarts: 3 });
   const list = (name, query, account = accountId) => [
     `tasks/TaskStore.list: ${name}`,
     () => store.list(account, { limit: 20, ...query }),

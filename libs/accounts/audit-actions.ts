@@ -60,6 +60,7 @@ export const AUDIT_ACTIONS = {
   'task.made': { kind: 'tasks', says: ({ text }) => `generated an image in the playground${inModel(text('model'))}` },
   'task.made_again': { kind: 'tasks', says: () => 'ran a task again' },
   'tasks.redriven': { kind: 'tasks', says: ({ text }) => `ran ${text('count') ?? 'some'} failed tasks again` },
+  'tasks.cancelled': { kind: 'tasks', says: ({ text }) => `cancelled ${text('count') ?? 'some'} tasks` },
   'task.cancelled': { kind: 'tasks', says: () => 'cancelled a task' },
   'webhook_endpoint.added': { kind: 'webhooks', says: ({ name }) => `added the webhook endpoint ${name}` },
   'webhook_endpoint.changed': { kind: 'webhooks', says: ({ name }) => `changed what ${name} is told of` },

@@ -5,7 +5,7 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { DEFAULT_ACCOUNT } from './api-keys.js';
 import { roleOf, type Role } from './person-rules.js';
 import type { Person } from './person-store.js';
-import { newToken, tokenColumns } from './tokens.js';
+import { newToken, tokenColumns, tokenHashes } from './tokens.js';
 
 /** How long a link works. */
 export const LINK_HOURS = 24;
@@ -19,8 +19,12 @@ export interface Invitation {
   readonly expiresAt: Date;
 }
 
+/** What links are for: to become the first admin, to join an account, to choose a new password. */
+export const LINK_PURPOSES = ['first_admin', 'invite', 'password'] as const;
+export type LinkPurpose = (typeof LINK_PURPOSES)[number];
+
 interface LinkFor {
-  readonly purpose: 'first_admin' | 'invite' | 'password';
+  readonly purpose: LinkPurpose;
   readonly accountId?: string;
   /** Whom it is for, as `storedEmailOf` spells it; null = whoever holds it. */
   readonly email?: string | null;
@@ -56,6 +60,20 @@ export class LinkStore {
       }),
     ]);
     return `/console/${PAGES[purpose]}#token=${token}`;
+  }
+
+  /** Whether a link still works: it was not used, its time is not over, and what it is for was not done without it. */
+  async isOpen(token: string, purpose: LinkPurpose): Promise<boolean> {
+    const link = await this.prisma.signInLink.findFirst({
+      where: {
+        ...{ purpose, tokenHash: { in: tokenHashes(this.secrets, 'link', token) } },
+        ...{ usedAt: null, expiresAt: { gt: new Date() }, account: { disabledAt: null } },
+      },
+      select: { accountId: true, email: true },
+    });
+    if (link === null || purpose === 'password') return link !== null;
+    const done = purpose === 'invite' ? { accountId: link.accountId, email: link.email ?? '' } : { founder: true };
+    return (await this.prisma.person.count({ where: done })) === 0;
   }
 
   /** A link with which somebody joins an account, once, within 24 hours; an older one for them ends. */

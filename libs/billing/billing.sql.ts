@@ -124,6 +124,18 @@ const percentile = (share: number): string => {
   return `${low} + (${high} - ${low}) * (${share} * (min(total) - 1) - floor(${share} * (min(total) - 1)))`;
 };
 
+/** What figures are narrowed to; null means all. Keys that replaced each other have one name. */
+const asked = (provider: string): string =>
+  `($7::text IS NULL OR model = $7) AND ($9::text IS NULL OR ${provider} = $9)
+        AND ($8::text IS NULL OR api_key_id IN (SELECT id FROM api_keys WHERE account_id = $1 AND name = $8))`;
+
+/** By what figures are told apart. */
+const groupOf = (provider: string): string =>
+  `CASE $5 WHEN 'model' THEN model WHEN 'provider' THEN ${provider} ELSE api_key_id END`;
+
+/** Nothing is narrowed: then the sums of a group are all that is needed. */
+const WHOLE = '($7::text IS NULL AND $8::text IS NULL AND $9::text IS NULL)';
+
 const USAGE = {
   name: 'usage',
   // Sums are of float8, exact to 2^53: those of bigint are numeric, which takes twice as long.
@@ -132,39 +144,49 @@ const USAGE = {
         input_tokens::float8, output_tokens::float8, latency_ms::float8
       FROM usage_by_group
       WHERE account_id = $1 AND step = $4 AND dimension = $5 AND time >= date_trunc($4, $2::timestamptz, 'UTC') AND time < $3
+        AND ${WHOLE}
       UNION ALL
-      SELECT date_trunc($4, created_at, 'UTC'), CASE $5 WHEN 'model' THEN model WHEN 'provider' THEN provider ELSE api_key_id END,
+      SELECT time, ${groupOf('provider')}, usage_bucket(kind, outcome, bucket), kind, outcome, currency, count, images, spend_micros,
+        input_tokens, output_tokens, latency_ms
+      FROM usage_rollups WHERE account_id = $1 AND step = $4 AND time >= date_trunc($4, $2::timestamptz, 'UTC') AND time < $3
+        AND NOT ${WHOLE} AND ${asked('provider')}
+      UNION ALL
+      SELECT date_trunc($4, created_at, 'UTC'), ${groupOf('provider')},
         usage_bucket(kind, outcome, latency_bucket(latency_ms)), kind, outcome, currency, 1, images, spend_micros,
         input_tokens, output_tokens, latency_ms
       FROM usage_changes WHERE account_id = $1 AND created_at >= date_trunc($4, $2::timestamptz, 'UTC') AND created_at < $3
+        AND ${asked('provider')}
       UNION ALL
       SELECT date_trunc($4, created_at, 'UTC'),
-        CASE $5 WHEN 'model' THEN model WHEN 'provider' THEN COALESCE(provider, '') ELSE api_key_id END, -1, 'image', 'pending',
+        ${groupOf("COALESCE(provider, '')")}, -1, 'image', 'pending',
         cost ->> 'currency', 0, 0, COALESCE((cost ->> 'reserved')::bigint, 0), 0, 0, 0
       FROM (SELECT * FROM tasks WHERE finished_at IS NULL OFFSET 0) AS open WHERE account_id = $1
-        AND created_at >= date_trunc($4, $2::timestamptz, 'UTC') AND created_at < $3),
+        AND created_at >= date_trunc($4, $2::timestamptz, 'UTC') AND created_at < $3 AND ${asked("COALESCE(provider, '')")}),
     parts AS (
       SELECT time, COALESCE(keys.name, id) COLLATE "C" AS name, part AS bucket, sum(images) AS images,
         sum(count) FILTER (WHERE kind = 'image' AND outcome = 'failed') AS failed, sum(count) FILTER (WHERE kind = 'chat') AS chats,
         sum(spend_micros) FILTER (WHERE kind = 'chat' OR currency = $6) AS spend, sum(input_tokens) AS input_tokens,
-        sum(output_tokens) AS output_tokens, sum(latency_ms) / NULLIF(sum(count), 0) AS mean, sum(count) AS count, GROUPING(time) AS whole
+        sum(output_tokens) AS output_tokens, sum(latency_ms) / NULLIF(sum(count), 0) AS mean, sum(count) AS count, GROUPING(time, COALESCE(keys.name, id) COLLATE "C") AS whole
       FROM counted LEFT JOIN (SELECT id AS key, name FROM api_keys) AS keys ON $5 = 'key' AND key = id
-      GROUP BY GROUPING SETS ((time, COALESCE(keys.name, id) COLLATE "C", part), (part)) HAVING sum(count) + sum(spend_micros) > 0),
+      GROUP BY GROUPING SETS ((time, COALESCE(keys.name, id) COLLATE "C", part),
+        (COALESCE(keys.name, id) COLLATE "C", part), (part)) HAVING sum(count) + sum(spend_micros) > 0),
     placed AS (
       SELECT *, sum(count) FILTER (WHERE bucket >= 0) OVER (PARTITION BY whole, time, name ORDER BY bucket ROWS UNBOUNDED PRECEDING) AS upto,
         sum(count) FILTER (WHERE bucket >= 0) OVER (PARTITION BY whole, time, name) AS total
       FROM parts)
-    SELECT time, NULLIF(name, '') AS "group", sum(images) AS images, COALESCE(sum(failed), 0) AS failed,
+    SELECT CASE whole WHEN 0 THEN 'step' WHEN 2 THEN 'group' ELSE 'all' END AS "of", time, NULLIF(name, '') AS "group",
+      sum(images) AS images, COALESCE(sum(failed), 0) AS failed,
       COALESCE(sum(chats), 0) AS chats, COALESCE(sum(spend), 0) AS spend, sum(input_tokens) AS "inputTokens",
       sum(output_tokens) AS "outputTokens", ${percentile(0.5)} AS "p50Ms", ${percentile(0.95)} AS "p95Ms"
     FROM placed GROUP BY whole, time, name ORDER BY whole, time, name LIMIT ${MOST_FIGURES + 2}`,
 };
 
 /**
- * What an account used, by time and group, and last all of it together. Raw for its days and its percentiles, which are
+ * What an account used, by time and group, by group, and last all of it together. Raw for its days and its percentiles, which are
  * made of merged histograms.
  */
 export async function usageOf(database: Queryable, accountId: string, query: UsageQuery): Promise<UsageRow[]> {
-  const values = [accountId, query.from, query.to, query.by, query.group, query.currency];
+  const { from, to, by, group, currency, model = null, key = null, provider = null } = query;
+  const values = [accountId, from, to, by, group, currency, model, key, provider];
   return (await database.query<UsageRow>({ ...USAGE, values })).rows;
 }

@@ -12,7 +12,7 @@ type Step = 'hour' | 'day';
 export class UsageRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** By time and group, and last, if there is anything, all of it together. Throws AppError `invalid_value` when that is too much. */
+  /** By time and group, then by group, and last, if there is anything, all of it together. Throws AppError `invalid_value` when that is too much. */
   async read(accountId: string, query: UsageQuery): Promise<UsageRow[]> {
     const rows = await usageOf(this.prisma.pool, accountId, query);
     if (rows.length <= MOST_FIGURES + 1) return rows;
@@ -20,6 +20,16 @@ export class UsageRepository {
     throw new AppError('invalid_value', `That is more than ${most} figures. Ask for fewer ${query.by}s at a time.`, {
       param: 'from',
     });
+  }
+
+  /** The first day of which there are figures that were added up; undefined when there is none. */
+  async since(accountId: string): Promise<Date | undefined> {
+    const first = await this.prisma.usageRollup.findFirst({
+      where: { accountId, step: 'day' },
+      orderBy: { time: 'asc' },
+      select: { time: true },
+    });
+    return first?.time;
   }
 
   /** Adds up some of what has ended; answers with how much. Another process may do the same: then that is 0. */

@@ -17,9 +17,10 @@ export interface UsageFigures {
   readonly p95Ms: number | null;
 }
 
-/** The figures of a day or hour, or of all the time that was asked for. */
+/** The figures of a group in a day or hour, of a group in all the time that was asked for, or of all of it. */
 export interface UsageRow extends UsageFigures {
-  /** First moment of the day or hour, in UTC; null: all of it. */
+  readonly of: 'step' | 'group' | 'all';
+  /** First moment of the day or hour, in UTC; null in the other rows. */
   readonly time: Date | null;
   /** Null: tasks that no provider was called for. */
   readonly group: string | null;
@@ -37,4 +38,9 @@ export interface UsageQuery {
   readonly by: 'day' | 'hour';
   readonly group: UsageGroup;
   readonly currency: string;
+  /** Only what was asked of this model; absent: of any, and so below. */
+  readonly model?: string | undefined;
+  /** Only keys of the account with this name. */
+  readonly key?: string | undefined;
+  readonly provider?: string | undefined;
 }

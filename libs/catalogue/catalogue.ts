@@ -125,6 +125,15 @@ export function imageModelsOf(catalogue: Catalogue): string[] {
   return [...catalogue.models.values()].filter(({ kind }) => kind === 'image').map(({ name }) => name);
 }
 
+/** Names of the providers that image models have routes of, in the catalogue's order; what is drawn by the sandbox has none. */
+export function imageProvidersOf({ models, providers }: Catalogue): string[] {
+  const images = [...models.values()].filter(({ kind }) => kind === 'image');
+  const names = new Set(images.flatMap(({ ranks }) => ranks.flat().map(({ provider }) => provider)));
+  return [...providers.values()]
+    .filter(({ name, type }) => names.has(name) && type !== 'sandbox')
+    .map(({ name }) => name);
+}
+
 /** The prices in force at a time, by the catalogue's order. */
 export function priceAt(model: ModelEntry, when: Date): PriceEntry | undefined {
   return model.prices.findLast(({ from }) => from <= when);

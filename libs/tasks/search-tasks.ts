@@ -19,10 +19,12 @@ interface SearchBounds {
   readonly ms: number;
 }
 
-/** What is searched for, in one account's tasks. */
-export interface TaskSearch extends Omit<TaskListQuery, 'after'> {
+/** What is searched for, in one account's tasks: what no index knows. */
+export interface TaskSearch extends Omit<TaskListQuery, 'after' | 'order'> {
   /** Part of the prompt, in any case of letters, or the whole id of a task or of its request. */
-  readonly text: string;
+  readonly text?: string | undefined;
+  /** The provider that was called last. */
+  readonly provider?: string | undefined;
   /** Where an earlier search came to. */
   readonly after?: SearchedUntil | undefined;
 }
@@ -44,7 +46,7 @@ export interface TaskSearchResult {
 }
 
 /**
- * Looks for words in an account's prompts, newest first. No index knows them, since every accepted task would pay for it;
+ * Looks for words in an account's prompts, or for a provider, newest first. No index knows them, since every accepted task would pay for it;
  * so a search looks at so many tasks at most, and tells how far it has come. Ids are looked up instead.
  */
 @Injectable()
@@ -55,17 +57,20 @@ export class SearchTasks {
   ) {}
 
   async search(accountId: string, search: TaskSearch): Promise<TaskSearchResult> {
-    if (isTaskId(search.text) || isRequestId(search.text)) {
-      const ids = search.after === undefined ? await this.byId(accountId, search) : [];
+    const { text } = search;
+    if (text !== undefined && (isTaskId(text) || isRequestId(text))) {
+      const ids = search.after === undefined ? await this.byId(accountId, text, search) : [];
       return { ids, next: undefined, isCutShort: false };
     }
     return await this.look(accountId, search);
   }
 
-  private async byId(accountId: string, { text, limit, status, model, apiKeyId }: TaskSearch): Promise<string[]> {
+  private async byId(accountId: string, text: string, search: TaskSearch): Promise<string[]> {
+    const { limit, status, model, apiKeyId, provider, since, until } = search;
     const found = await this.prisma.task.findMany({
       where: {
-        ...given({ accountId, status, model, apiKeyId }),
+        ...given({ accountId, status, model, apiKeyId, provider }),
+        AND: { createdAt: given({ gte: since, lt: until }) },
         ...(isTaskId(text) ? { id: text } : { requestId: text, createdAt: await this.timeOf(accountId, text) }),
       },
       select: { id: true },
@@ -89,12 +94,13 @@ export class SearchTasks {
 
   private async look(accountId: string, search: TaskSearch): Promise<TaskSearchResult> {
     const begun = performance.now();
-    const { text, limit, since = null, status = null, model = null, apiKeyId = null } = search;
+    const { limit, text = '', since = null, status = null, model = null, apiKeyId = null } = search;
+    const { provider = null } = search;
     const found: LookedAt[] = [];
-    let next = search.after;
+    let next = startOf(search);
     for (let looked = 0; looked < this.bounds.tasks; looked += TASKS_PER_STATEMENT) {
       if (looked > 0 && performance.now() - begun > this.bounds.ms) break;
-      const wanted = { accountId, status, model, apiKeyId, text, since, after: next ?? null };
+      const wanted = { accountId, status, model, apiKeyId, provider, text, since, after: next ?? null };
       const rows = await lookThrough(this.prisma.pool, wanted, TASKS_PER_STATEMENT);
       found.push(...rows.filter((row) => row.found));
       if (found.length > limit) return page(found.slice(0, limit), found[limit - 1], false);
@@ -104,6 +110,12 @@ export class SearchTasks {
     }
     return page(found, next, true);
   }
+}
+
+/** One place for both ends, because of two an index begins at the wrong one: no task has an id below an empty one. */
+function startOf({ after, until }: TaskSearch): SearchedUntil | undefined {
+  if (until === undefined || (after !== undefined && after.createdAt < until)) return after;
+  return { createdAt: until, id: '' };
 }
 
 function page(found: readonly LookedAt[], next: SearchedUntil | undefined, isCutShort: boolean): TaskSearchResult {

@@ -71,8 +71,8 @@ export interface LookedAt {
 const LOOK = `SELECT id, created_at AS "createdAt", found, n FROM (
     SELECT id, created_at, row_number() OVER (ORDER BY created_at DESC, id DESC)::int AS n,
       ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR model = $3) AND ($4::text IS NULL OR api_key_id = $4)
-        AND strpos(lower(prompt), lower($5)) > 0 AS found
-    FROM (SELECT id, created_at, status, model, api_key_id, prompt FROM tasks
+        AND ($10::text IS NULL OR provider = $10) AND strpos(lower(prompt), lower($5)) > 0 AS found
+    FROM (SELECT id, created_at, status, model, api_key_id, provider, prompt FROM tasks
       WHERE account_id = $1 AND created_at >= $6 AND (created_at, id) < ($7::timestamptz, $8::text)
       ORDER BY created_at DESC, id DESC LIMIT $9) AS looked) AS judged
   WHERE found OR n = $9 ORDER BY n`;
@@ -83,7 +83,8 @@ export interface Look {
   readonly status: string | null;
   readonly model: string | null;
   readonly apiKeyId: string | null;
-  /** Part of the prompt. */
+  readonly provider: string | null;
+  /** Part of the prompt; empty is part of any. */
   readonly text: string;
   readonly since: Date | null;
   readonly after: { readonly id: string; readonly createdAt: Date } | null;
@@ -93,7 +94,7 @@ export interface Look {
 export async function lookThrough(database: Queryable, look: Look, most: number): Promise<LookedAt[]> {
   const { rows } = await database.query<LookedAt>(LOOK, [
     ...[look.accountId, look.status, look.model, look.apiKeyId, look.text, look.since ?? '-infinity'],
-    ...[look.after?.createdAt ?? 'infinity', look.after?.id ?? '', most],
+    ...[look.after?.createdAt ?? 'infinity', look.after?.id ?? '', most, look.provider],
   ]);
   return rows;
 }

@@ -3,6 +3,7 @@ import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ORDER_COLUMNS, toInputs, toOrder } from './task-columns.js';
 import type { TaskOrder } from './task.js';
+import { TasksConfig } from './tasks.config.js';
 
 /** What the account's own people see of a task besides what polls tell. */
 export interface TaskDetail {
@@ -25,12 +26,24 @@ export interface TaskDetail {
   readonly isFavorite: boolean;
   /** Who was called last; null: nobody. */
   readonly provider: string | null;
+  /** Calls to providers so far. */
+  readonly calls: number;
+  /** When a task that waits is tried next; null where that is not known, or not waited for. */
+  readonly nextTryAt: Date | null;
 }
 
 /** Reads what polls leave out. Every query names the account. */
 @Injectable()
 export class TaskDetails {
-  constructor(private readonly prisma: PrismaService) {}
+  /** Calls to providers that a task may have. */
+  readonly mostCalls: number;
+
+  constructor(
+    private readonly prisma: PrismaService,
+    { maxProviderStarts }: TasksConfig,
+  ) {
+    this.mostCalls = maxProviderStarts;
+  }
 
   /** By id; `promptLength` cuts the prompts, in code points. */
   async of(accountId: string, ids: readonly string[], promptLength: number): Promise<Map<string, TaskDetail>> {
@@ -38,7 +51,8 @@ export class TaskDetails {
       where: { id: { in: inList(ids) }, accountId },
       select: {
         ...{ id: true, prompt: true, apiKeyId: true, retryOf: true, hasThumbnail: true, objectsDeletedAt: true },
-        ...{ inputs: true, mask: true, orderedBy: true, favoritedAt: true, provider: true },
+        ...{ inputs: true, mask: true, orderedBy: true, favoritedAt: true },
+        ...{ provider: true, providerStarts: true, nextTryAt: true },
       },
     });
     const [names, people] = await Promise.all([
@@ -48,10 +62,11 @@ export class TaskDetails {
     return new Map(
       rows.map(({ prompt, apiKeyId: keyId, inputs: sent, mask: sentMask, orderedBy, favoritedAt, ...row }) => {
         const { inputs, mask } = toInputs({ inputs: sent, mask: sentMask });
+        const { providerStarts: calls, ...columns } = row;
         const detail = {
-          ...row,
+          ...columns,
           prompt: cut(prompt, promptLength),
-          ...{ keyId, keyName: names.get(keyId) ?? '', inputs: inputs.length, masked: mask !== null },
+          ...{ keyId, keyName: names.get(keyId) ?? '', inputs: inputs.length, masked: mask !== null, calls },
           orderedBy: people.get(orderedBy ?? '') ?? null,
           isFavorite: favoritedAt !== null,
         };

@@ -10,6 +10,10 @@ import { endTasks, findTasks, insertTasks, readTasks, type FoundBy, type NewTask
 import type { Task, TaskCommand, TaskHistory, TaskSummary } from './task.js';
 import type { TaskStatus } from './task-status.js';
 
+/** In which order tasks are listed. */
+export const TASK_ORDERS = ['newest', 'oldest'] as const;
+export type TaskOrdering = (typeof TASK_ORDERS)[number];
+
 /** Which of an account's tasks are listed; what is absent matches all. */
 export interface TaskListQuery {
   /** 1..100 */
@@ -19,6 +23,10 @@ export interface TaskListQuery {
   readonly status?: TaskStatus | undefined;
   /** Only tasks created at this time or later. */
   readonly since?: Date | undefined;
+  /** Only tasks created before this time. */
+  readonly until?: Date | undefined;
+  /** `newest` first unless it is said. */
+  readonly order?: TaskOrdering | undefined;
   readonly model?: string | undefined;
   readonly apiKeyId?: string | undefined;
   /** Only favorites. */
@@ -161,10 +169,10 @@ export class TaskStore {
     return (await readTasks(this.prisma.pool, ids, true)).map(toTask);
   }
 
-  /** One page of the account's tasks, newest first. An unknown `after` gives an empty page. */
+  /** One page of the account's tasks. An unknown `after` gives an empty page. */
   async list(accountId: string, query: TaskListQuery): Promise<{ tasks: TaskSummary[]; hasMore: boolean }> {
     const { task } = this.prisma;
-    const { limit, after: afterId, status, since, model, apiKeyId, prompt } = query;
+    const { limit, after: afterId, status, since, until, model, apiKeyId, prompt, order = 'newest' } = query;
     const after =
       afterId === undefined
         ? undefined
@@ -172,24 +180,37 @@ export class TaskStore {
     if (after === null) return { tasks: [], hasMore: false };
     const where = {
       ...given({ accountId, status, model, apiKeyId }),
-      createdAt: given({ gte: since, lte: after?.createdAt }),
       ...(prompt !== undefined && { prompt: { contains: prompt, mode: 'insensitive' as const } }),
-      // Said twice, because an index can begin at the first form only.
-      ...(after && { NOT: { createdAt: after.createdAt, id: { gte: after.id } } }),
+      AND: [
+        { createdAt: given({ gte: since, lt: until }) },
+        // Said twice, because an index can begin at the first form only.
+        ...(after
+          ? [
+              { createdAt: order === 'newest' ? { lte: after.createdAt } : { gte: after.createdAt } },
+              { NOT: { createdAt: after.createdAt, id: order === 'newest' ? { gte: after.id } : { lte: after.id } } },
+            ]
+          : []),
+      ],
     };
-    const found = await this.newest(where, partsOf(query), limit + 1);
+    const found = await this.first(where, partsOf(query), limit + 1, order);
     const ids = found.slice(0, limit).map(({ id }) => id);
     const tasks = new Map((await this.findAll(accountId, ids)).map((one) => [one.id, one]));
     return { tasks: ids.flatMap((id) => tasks.get(id) ?? []), hasMore: found.length > limit };
   }
 
-  /** So many of the newest tasks at most. Parts are read one after the other, so that one that ends meanwhile is not missed. */
-  private async newest(where: Prisma.TaskWhereInput, parts: readonly Prisma.TaskWhereInput[], take: number) {
+  /** So many tasks at most. Parts are read one after the other, so that one that ends meanwhile is not missed. */
+  private async first(
+    where: Prisma.TaskWhereInput,
+    parts: readonly Prisma.TaskWhereInput[],
+    take: number,
+    order: TaskOrdering,
+  ) {
+    const direction = order === 'newest' ? 'desc' : 'asc';
     const found = new Map<string, { id: string; createdAt: Date }>();
     for (const part of parts) {
       const rows = await this.prisma.task.findMany({
         where: { ...where, ...part },
-        orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+        orderBy: [{ createdAt: direction }, { id: direction }],
         take,
         select: { id: true, createdAt: true },
       });
@@ -197,7 +218,8 @@ export class TaskStore {
     }
     const rows = [...found.values()];
     if (parts.length > 1) {
-      rows.sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1));
+      const sign = order === 'newest' ? 1 : -1;
+      rows.sort((a, b) => sign * (b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1)));
     }
     return rows.slice(0, take);
   }

@@ -59,13 +59,16 @@ describe('pictures in the console’s lists', () => {
     page().on('request', (request) => {
       if (request.url().includes('/i/')) fetched.push(request.url());
     });
+    const shown = () => page().locator('main img').nth(2).waitFor();
     await open('/tasks');
+    await shown();
     expect(await page().evaluate(widths)).toEqual(Array(3).fill([320, true]));
     const refreshed = () => page().waitForResponse((response) => response.url().includes('/tasks?limit'));
     await refreshed();
     await refreshed();
     expect(fetched).toHaveLength(3);
     await open('/playground');
+    await shown();
     expect(await page().evaluate(widths)).toEqual(Array(3).fill([320, true]));
   });
 

@@ -1,8 +1,10 @@
+import { readFile } from 'node:fs/promises';
 import OpenAI from 'openai';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
-import { openScreen, type Screen } from '../support/chromium.js';
+import { FOREIGN_NAME, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
+import { insertFailed } from '../support/failed-task.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 const NAME = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
@@ -37,7 +39,7 @@ describe('the console in a browser', () => {
   });
 
   it('makes the first admin by the one-time link, which leaves the address bar', async () => {
-    await open('/keys');
+    await open('/');
     await heading('Almost there').waitFor();
     expect(await screen.inspect('waiting')).toEqual([]);
     await open(`/first-run#token=${await linkToken(platform, { purpose: 'first_admin' })}`);
@@ -47,9 +49,61 @@ describe('the console in a browser', () => {
     await page().getByLabel('Email').fill('ada@example.org');
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button('Create account').click();
-    await heading('Keys').waitFor();
+    await heading('Overview').waitFor();
+    expect(page().url()).toBe(`${platform.url}/console/`);
+    await page().getByRole('link', { name: 'Keys' }).click();
     await page().getByText('No keys yet').waitFor();
     expect(await screen.inspect('keys-empty')).toEqual([]);
+  });
+
+  it('leads from the address of the API to the overview, whose steps turn green as they are done', async () => {
+    await page().goto('/');
+    await heading('Overview').waitFor();
+    const step = (name: string) => page().getByRole('listitem').filter({ hasText: name });
+    await page().getByText('Nothing needs attention.').waitFor();
+    await step('Connect a provider').getByText('The sandbox answers until then').waitFor();
+    expect(await screen.inspect('overview-first')).toEqual([]);
+    await step('Create a key').getByRole('button', { name: 'Create key' }).click();
+    await page().getByRole('textbox', { name: 'Name' }).fill('first');
+    await page().getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    const made = (await page().getByTestId('secret').textContent())!;
+    await button('I’ve saved it').click();
+    await step('Create a key').getByText('done').waitFor();
+    expect(await step('Make the first call').getByRole('tabpanel').textContent()).toContain(`Bearer ${made}`);
+    expect(await screen.inspect('overview-key')).toEqual([]);
+    const client = new OpenAI({ baseURL: `${platform.url}/v1`, apiKey: made, maxRetries: 0 });
+    await client.images.generate({ model: 'gpt-image-2', prompt: 'A first picture', size: '1024x1024' });
+    await step('Make the first call').getByText('done').waitFor();
+    await page().getByLabel('Today, in UTC').getByText('1', { exact: true }).waitFor();
+    expect(await screen.inspect('overview')).toEqual([]);
+    // What was done before is no news, and what fails is.
+    await platform.pool.query(`UPDATE api_keys SET expires_at = now() + interval '2 days' WHERE name = 'first'`);
+    await open('/');
+    await page().getByText('Key first expires').waitFor();
+    await step('Connect a provider').waitFor();
+    await page().getByRole('button', { name: 'Hide' }).click();
+    await step('Connect a provider').waitFor({ state: 'detached' });
+    await platform.pool.query(`DELETE FROM api_keys WHERE name = 'first'`);
+  });
+
+  it('loads less than 300 KB of scripts before the overview is there', async () => {
+    await page().goto('about:blank');
+    await open('/');
+    await heading('Overview').waitFor();
+    const bytes = await page().evaluate<number>(
+      `performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
+    );
+    expect(bytes).toBeGreaterThan(50_000);
+    expect(bytes).toBeLessThan(300_000);
+  });
+
+  it('shows the menu where there is no page, and a way on', async () => {
+    await open('/no/such/page');
+    await page().getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Keys' }).waitFor();
+    expect(await screen.inspect('not-found')).toEqual([]);
+    await page().getByRole('link', { name: 'Go to overview' }).click();
+    await heading('Overview').waitFor();
+    await page().getByRole('link', { name: 'Keys' }).click();
   });
 
   it('signs out and in again, and says when the password is wrong', async () => {
@@ -90,6 +144,45 @@ describe('the console in a browser', () => {
     expect(made.data?.[0]?.url).toMatch(/^http/);
     await open('/keys');
     expect(await screen.inspect('keys')).toEqual([]);
+    await button(`Actions for ${NAME}`).click();
+    await page().getByRole('menuitem', { name: 'Revoke' }).waitFor();
+    expect(await screen.inspect('keys-menu')).toEqual([]);
+    await page().keyboard.press('Escape');
+  });
+
+  it('gives the focus back to what opened a dialog, and to a new page', async () => {
+    const focused = () =>
+      page().evaluate<string>(`document.activeElement.ariaLabel ?? document.activeElement.textContent`);
+    const isFocused = async (text: string) =>
+      await waitUntil(async () => (await focused()).startsWith(text), { timeoutMs: 10_000 });
+    await button('New key').click();
+    await page().getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    expect(await isFocused('New key')).toBe(true);
+    await button(`Actions for ${NAME}`).click();
+    await page().getByRole('menuitem', { name: 'Edit' }).click();
+    await page().getByRole('dialog').waitFor();
+    await page().keyboard.press('Escape');
+    expect(await isFocused(`Actions for ${NAME}`)).toBe(true);
+    await page().getByRole('link', { name: 'Tasks' }).click();
+    await page().getByRole('link', { name: PROMPT }).first().click();
+    await heading('Task').waitFor();
+    const isMain = () => page().evaluate<boolean>(`document.activeElement.id === 'main'`);
+    expect(await waitUntil(isMain, { timeoutMs: 10_000 })).toBe(true);
+  });
+
+  it('copies on a page without TLS', async () => {
+    const context = page().context();
+    await context.addCookies((await context.cookies()).map((cookie) => ({ ...cookie, domain: FOREIGN_NAME })));
+    const id = page().url().split('/').at(-1)!;
+    await page().goto(`http://${FOREIGN_NAME}:${new URL(platform.url).port}/console/tasks/${id}`);
+    expect(await page().evaluate<boolean>('isSecureContext')).toBe(false);
+    await button('Copy task ID').click();
+    await page().getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Tasks' }).click();
+    await page().getByLabel('Search prompts').focus();
+    await page().keyboard.press('Control+V');
+    await waitUntil(async () => (await page().getByLabel('Search prompts').inputValue()) !== '', { timeoutMs: 10_000 });
+    expect(await page().getByLabel('Search prompts').inputValue()).toBe(id);
+    await open('/keys');
   });
 
   it('makes a picture in the playground, and shows the request as code', async () => {
@@ -148,6 +241,7 @@ describe('the console in a browser', () => {
     await row.click();
     await page().getByText('Provider called: sandbox').waitFor();
     for (const step of ['Accepted', 'Completed']) await page().getByText(step).first().waitFor();
+    await page().getByText('Image kept until').waitFor();
     expect(await screen.inspect('task')).toEqual([]);
     await open('/tasks?text=nothing+like+this');
     await page().getByText('No matching tasks').waitFor();
@@ -183,6 +277,109 @@ describe('the console in a browser', () => {
     expect(await screen.inspect('usage')).toEqual([]);
     const [download] = await Promise.all([page().waitForEvent('download'), page().getByText('Export CSV').click()]);
     expect(download.suggestedFilename()).toMatch(/\.csv$/);
+  });
+
+  it('shows any time of usage by filters in the address, and leads from a bar to its tasks', async () => {
+    await platform.pool.query(
+      `INSERT INTO usage_rollups (account_id, step, time, kind, api_key_id, model, provider, outcome, currency, bucket, count, images,
+         spend_micros, input_tokens, output_tokens, latency_ms)
+       SELECT 'acct_default', 'day', date_trunc('day', now(), 'UTC') - n * interval '1 day', 'image', 'key_gone', model, 'sandbox',
+         outcome, 'USD', bucket, 60, images, images * 1000, 0, 0, (bucket > 0)::int * 60000
+       FROM unnest(ARRAY[20, 18, 17]) AS n, unnest(ARRAY['alpha', 'beta']) AS model,
+         (VALUES ('completed', 40, 60), ('failed', -1, 0)) AS outcomes (outcome, bucket, images)`,
+    );
+    const chart = (name: string) => page().getByRole('region', { name, exact: true });
+    const row = page().getByRole('region', { name: 'Totals' }).getByRole('row').filter({ hasText: 'alpha' });
+    const colorOfRow = async () => (await row.locator('[style*="background-color"]').getAttribute('style'))!;
+    await open('/usage?days=30');
+    // Older than tasks are kept, as "30 days" promises; the percentile is that of all images together.
+    await row.waitFor();
+    expect(await row.getByRole('cell').allTextContents()).toEqual([
+      ...['alpha', '180', '180', '$0.18', '0', '1.0 s', '1.0 s'],
+    ]);
+    await page().getByText('Figures begin on').waitFor();
+    expect(await screen.inspect('usage-month')).toEqual([]);
+    const color = await colorOfRow();
+    await open('/usage?days=90&model=alpha');
+    await row.waitFor();
+    expect(await colorOfRow()).toBe(color);
+    expect(await page().getByText('beta').count()).toBe(0);
+    // Every tick of the axis, and a gap where a day is missing.
+    await chart('Images').locator('.recharts-bar-rectangle path').first().waitFor();
+    const ticks = chart('Images').locator('.recharts-yAxis-tick-labels .recharts-cartesian-axis-tick-value');
+    expect(await ticks.allTextContents()).toEqual(['0', '15', '30', '45', '60']);
+    const line = chart('Latency (p95)').locator('path.recharts-line-curve');
+    expect((await line.getAttribute('d'))!.match(/M/g)).toHaveLength(2);
+    const bar = chart('Failures').locator('.recharts-bar-rectangle path').first();
+    await bar.hover();
+    const tooltip = chart('Failures').locator('.recharts-tooltip-wrapper');
+    await tooltip.getByText('alpha').waitFor();
+    // Nothing covers it, such as the names of the series.
+    const isCovered = `(() => {
+      const { x, y, width, height } = document.querySelector('[aria-label="Failures"] .recharts-tooltip-wrapper').getBoundingClientRect();
+      return document.elementFromPoint(x + width / 2, y + height / 2).closest('[aria-label="Legend"], .recharts-legend-wrapper') !== null;
+    })()`;
+    expect(await page().evaluate<boolean>(isCovered)).toBe(false);
+    await bar.click();
+    await heading('Tasks').waitFor();
+    const day = (n: number) => new Date(new Date().setUTCHours(0, 0, 0, 0) - n * 86_400_000).toISOString();
+    expect(Object.fromEntries(new URL(page().url()).searchParams)).toEqual({
+      ...{ model: 'alpha', status: 'failed', from: day(20), to: day(19) },
+    });
+    await page().getByText('No matching tasks').waitFor();
+    await platform.pool.query(`DELETE FROM usage_rollups WHERE api_key_id = 'key_gone'`);
+  });
+
+  it('tells why tasks failed, sorts them, and retries and cancels all that match after a preview', async () => {
+    const { rows } = await platform.pool.query<{ id: string }>(`SELECT id FROM api_keys WHERE name = 'Playground'`);
+    const own = { api_key_id: rows[0]!.id, provider: 'sandbox' };
+    await insertFailed(platform, { ...own, prompt: 'The first wish' });
+    await insertFailed(platform, { ...own, prompt: 'The second wish' });
+    await open('/tasks?status=failed');
+    const wishes = page().getByRole('link', { name: /wish$/ });
+    expect(await wishes.allTextContents()).toEqual(['The second wish', 'The first wish']);
+    await page().getByText('The provider could not be reached.').first().waitFor();
+    await button('Created').click();
+    await page().waitForURL(/order=oldest/);
+    await waitUntil(async () => (await wishes.first().textContent()) === 'The first wish', { timeoutMs: 10_000 });
+    expect(await wishes.allTextContents()).toEqual(['The first wish', 'The second wish']);
+    await page().getByLabel('Compact rows').click();
+    expect(await screen.inspect('tasks-compact')).toEqual([]);
+    await page().getByLabel('Compact rows').click();
+    await button('Bulk actions').click();
+    await page().getByRole('menuitem', { name: 'Retry failed tasks' }).click();
+    await page().getByText('This retries 2 failed tasks in this account.').waitFor();
+    expect(await screen.inspect('tasks-retry')).toEqual([]);
+    await button('Retry 2 tasks').click();
+    await page().getByText('2 tasks retried').waitFor();
+    const retried = await platform.pool.query('SELECT id FROM tasks WHERE redrive_of IS NOT NULL');
+    expect(retried.rows).toHaveLength(2);
+    // One that waits for its second attempt.
+    const call = { n: 1, provider: 'sandbox', key: '', model: 'gpt-image-2', free: true, startedAt: new Date() };
+    const end = { outcome: 'failed', charged: 'no', code: 'upstream_error', endedAt: new Date() };
+    const later = (seconds: number) => new Date(Date.now() + seconds * 1_000);
+    await insertFailed(platform, {
+      ...{ ...own, prompt: 'A wish that waits', status: 'pending', phase: 'queued', finished_at: null, error: null },
+      ...{ provider_starts: 1, calls: [{ ...call, ...end }], next_try_at: later(500), deadline_at: later(600) },
+    });
+    await open('/tasks?status=pending');
+    await page().getByRole('row').filter({ hasText: 'A wish that waits' }).getByText('Retrying').waitFor();
+    await page().getByRole('link', { name: 'A wish that waits' }).click();
+    await page()
+      .getByText(/^Attempt 2 of 3, retrying in \d+ s: sandbox answered upstream_error$/)
+      .waitFor();
+    expect(await screen.inspect('task-retrying')).toEqual([]);
+    await page().getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Tasks' }).click();
+    await button('Bulk actions').click();
+    await page().getByRole('menuitem', { name: 'Cancel pending tasks' }).click();
+    await page().getByText('This cancels 1 pending task in this account.').waitFor();
+    await button('Cancel 1 task').click();
+    await page().getByText('1 task canceled').waitFor();
+    await page().getByRole('row').filter({ hasText: 'A wish that waits' }).getByText('Canceled').waitFor();
+    const [download] = await Promise.all([page().waitForEvent('download'), page().getByText('Export CSV').click()]);
+    expect(await readFile(await download.path(), 'utf8')).toMatch(
+      /^id,created_at,.*,prompt\r\ntask_.*A wish that waits\r\n/,
+    );
   });
 
   it('revokes the key, which is refused from then on', async () => {

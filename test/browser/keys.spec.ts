@@ -24,7 +24,8 @@ describe('keys of members, admins and operators in a browser', () => {
     await screen.page.getByLabel('Your name').fill(name);
     await screen.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await screen.page.getByRole('button', { name: /^(Join|Create account)$/ }).click();
-    await screen.page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+    await screen.page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await open(screen, '/keys');
     return screen;
   };
   const invited = async (email: string, role: 'admin' | 'member', name: string): Promise<Screen> =>

@@ -111,6 +111,8 @@ describe('providers and queue in a browser', () => {
     await page()
       .getByText(/cost \$0\.02/)
       .waitFor();
+    // It is no image of the playground's, and its task says whose it is.
+    await page().getByRole('definition').getByText('Provider test', { exact: true }).waitFor();
     await page().goBack();
     await button('Resume house').click();
     await card('house').getByText('Healthy').waitFor();

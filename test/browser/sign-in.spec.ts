@@ -85,8 +85,8 @@ describe('signing in with OpenID Connect in a browser', () => {
     expect(await page().getByLabel('Password').count()).toBe(0);
     expect(await screen.inspect('first-run-provider')).toEqual([]);
     await provider().click();
-    await heading('Keys').waitFor();
-    expect(page().url()).toBe(`${strict.url}/console/keys`);
+    await heading('Overview').waitFor();
+    expect(page().url()).toBe(`${strict.url}/console/`);
     await page().getByRole('link', { name: NAME }).click();
     await page().getByText(`You sign in with ${PROVIDER}.`).waitFor();
     expect(await page().getByText('Change password').count()).toBe(0);
@@ -117,7 +117,7 @@ describe('signing in with OpenID Connect in a browser', () => {
     op.person = { sub: 'ada', email: 'ada@example.org', email_verified: true };
     await page().context().clearCookies();
     await provider().click();
-    await heading('Keys').waitFor();
+    await heading('Overview').waitFor();
     await page().getByRole('button', { name: 'Sign out' }).click();
     await heading('Sign in').waitFor();
   });

@@ -47,7 +47,7 @@ describe('webhooks and the audit log in a browser', () => {
     await page().getByLabel('Email').fill('ada@example.org');
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button('Create account').click();
-    await heading('Keys').waitFor();
+    await heading('Overview').waitFor();
   });
   afterAll(async () => {
     await screen.close();

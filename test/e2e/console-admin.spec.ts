@@ -40,8 +40,14 @@ describe('usage, operation and team in the console', () => {
     await insert('task_4', 'completed', '2026-03-02T00:00:00Z', 2_000, null);
     const range = 'from=2026-03-01T00:00:00Z&to=2026-03-03T00:00:00Z';
     const none = { chats: 0, input_tokens: 0, output_tokens: 0 };
-    expect(await ada.ask(`/usage?${range}&by=day&group=model`)).toEqual({
-      currency: 'USD',
+    const served = { model: expect.arrayContaining(['gpt-image-2']), provider: expect.arrayContaining(['sandbox']) };
+    const { since, ...usage } = await ada.ask<{ since: string | null }>(`/usage?${range}&by=day&group=model`);
+    // Workers add up every few seconds; until then nothing is.
+    expect([null, '2026-03-01T00:00:00.000Z']).toContain(since);
+    expect(usage).toEqual({
+      ...{ currency: 'USD', names: { ...served, key: ['e2e', '=SUM(A1)'] } },
+      // Of both days together, not the slower one.
+      groups: [{ ...none, group: 'm1', images: 3, failed: 1, spend: '0.080000', p50_ms: 2_000, p95_ms: 2_900 }],
       // Of all three together, not of the slowest day.
       total: { ...none, images: 3, failed: 1, spend: '0.080000', p50_ms: 2_000, p95_ms: 2_900 },
       data: [
@@ -61,6 +67,12 @@ describe('usage, operation and team in the console', () => {
       ['2026-03-01T11:00:00.000Z', 'sandbox', 0, 1],
       ['2026-03-02T00:00:00.000Z', 'sandbox', 1, 0],
     ]);
+    const only = async (filter: string) =>
+      (await ada.ask<{ total: { images: number } }>(`/usage?${range}&${filter}`)).total;
+    expect(await only(`model=m1&provider=sandbox&key=${encodeURIComponent('=SUM(A1)')}`)).toMatchObject({ images: 3 });
+    for (const filter of ['model=m2', 'provider=other', 'key=e2e']) {
+      expect(await only(filter)).toMatchObject({ images: 0, failed: 0, spend: '0.000000' });
+    }
     const table = await member.call(`/usage.csv?${range}&group=key`);
     expect(table.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(table.headers.get('content-disposition')).toBe('attachment; filename="darkroom-usage.csv"');
@@ -69,7 +81,7 @@ describe('usage, operation and team in the console', () => {
       "2026-03-01T00:00:00.000Z,'=SUM(A1),2,1,0.080000,USD,2000,2900,0,0,0",
     ]);
     expect(await eve.ask(`/usage?${range}`)).toEqual({
-      ...{ data: [], currency: 'USD' },
+      ...{ data: [], groups: [], currency: 'USD', since: null, names: { ...served, key: [] } },
       total: { ...none, images: 0, failed: 0, spend: '0.000000', p50_ms: null, p95_ms: null },
     });
   });

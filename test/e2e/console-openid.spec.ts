@@ -168,6 +168,7 @@ describe('signing in to the console with OpenID Connect', () => {
       account: { id: accountId, name: accountId },
       operator: false,
       currency: 'USD',
+      image_providers: [],
     });
     // The address changed hands at the provider, and is not even verified: it is the subject that counts.
     const again = await come(person('bea', { email: 'married@example.org', email_verified: false }));

@@ -139,7 +139,8 @@ describe('providers and queue in the console', () => {
     };
     expect(await waitUntil(refused, { timeoutMs: 20_000 })).toBe(true);
     const task = await ended(await test('house'));
-    expect(task).toMatchObject({ status: 'completed', key: { name: 'Playground' }, cost: { amount: '0.020000' } });
+    // By a key of its own, so that the test is no image of the playground's.
+    expect(task).toMatchObject({ status: 'completed', key: { name: 'Provider test' }, cost: { amount: '0.020000' } });
     const calls = (task['timeline'] as Json[]).filter(({ event }) => event === 'provider_call');
     expect(calls.map((call) => call['provider'])).toEqual(['house']);
     expect(await provider('house')).toMatchObject({ drained: { reason: expect.any(String) } });

@@ -44,6 +44,23 @@ describe('signing in to the console', () => {
     expect(await browser().ask('/sign-in')).toEqual({ first_run: false, password: true, oidc: null });
   });
 
+  it('says of a link whether it still works, without using it up', async () => {
+    const invite = { purpose: 'invite' as const, email: 'link@example.org', role: 'member' as const };
+    const token = await linkToken(platform, invite);
+    const check = async (body: object): Promise<number> => (await browser().call('/sign-in/link', { body })).status;
+    expect(await check({ token, purpose: 'invite' })).toBe(204);
+    expect(await check({ token, purpose: 'password' })).toBe(410);
+    expect(await check({ token, purpose: 'first_admin' })).toBe(410);
+    // There is a first admin already, whose link nobody needs.
+    expect(await check({ token: await linkToken(platform, { purpose: 'first_admin' }), purpose: 'first_admin' })).toBe(
+      410,
+    );
+    expect(await check({ token, purpose: 'other' })).toBe(400);
+    expect((await browser().call('/join', { body: { token, name: 'Lin', password: PASSWORD } })).status).toBe(201);
+    const used = await browser().call('/sign-in/link', { body: { token, purpose: 'invite' } });
+    expect([used.status, await codeOf(used)]).toEqual([410, 'link_used']);
+  });
+
   it('takes e-mail and password, and keeps the session in a cookie no script and no other site gets', async () => {
     const ada = browser();
     const answer = await signIn(' ADA@example.org', PASSWORD, ada);
@@ -56,6 +73,7 @@ describe('signing in to the console', () => {
       account: { id: 'acct_default', name: expect.any(String) },
       operator: true,
       currency: 'USD',
+      image_providers: [],
     };
     expect(await answer.json()).toEqual(session);
     expect(answer.headers.getSetCookie()).toEqual([

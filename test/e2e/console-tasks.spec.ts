@@ -233,8 +233,49 @@ describe('playground and tasks of the console', () => {
     expect(await prompts(`key=${rows[0]!.id}&limit=50`)).toHaveLength(4);
     expect(await prompts('status=failed')).toEqual(['[[fault=moderation]]']);
     expect(await prompts('model=other')).toEqual([]);
+    expect(await prompts('provider=sandbox&text=zebra')).toHaveLength(3);
+    expect(await prompts('provider=other')).toEqual([]);
+    const [oldest, ...others] = await prompts(`key=${rows[0]!.id}&order=oldest`);
+    expect([oldest, others.at(-1)]).toEqual(['100% Zebra_x', 'ZEBRA three']);
+    const page = await ada.ask<Page>(`/tasks?key=${rows[0]!.id}&order=oldest&limit=1`);
+    expect(await prompts(`key=${rows[0]!.id}&order=oldest&limit=2&after=${page.next}`)).toEqual([
+      'zebra two',
+      'another',
+    ]);
+    const { created_at: third } = await find(ids[2]!);
+    expect(await prompts(`key=${rows[0]!.id}&from=${String(third)}`)).toEqual(['ZEBRA three', 'another']);
+    expect(await prompts(`key=${rows[0]!.id}&to=${String(third)}`)).toEqual(['zebra two', '100% Zebra_x']);
     const played = (await ada.ask<Page>('/tasks?key=playground&limit=100')).data;
     expect(new Set(played.map(({ key }) => (key as { name: string }).name))).toEqual(new Set(['Playground']));
+  });
+
+  it('does something to all tasks that match, of the account alone, and says before what that would be', async () => {
+    const none = { count: 0, refused: [], has_more: false, cost: null };
+    const id = await draw({ prompt: 'slow, in bulk [[latency=60s]]' });
+    const accountId = await platform.newAccount();
+    const eve = await signInInvited(platform, { email: 'eva@example.org', role: 'admin', accountId });
+    const member = await signInInvited(platform, { email: 'mia@example.org', role: 'member' });
+    expect(await eve.ask('/tasks/cancel', { method: 'POST' })).toEqual(none);
+    expect(await eve.ask('/tasks/retry', { method: 'POST' })).toEqual({ ...none, cost: expect.anything() as object });
+    expect(await ada.ask('/tasks/cancel?dry_run=true&text=in%20bulk', { method: 'POST' })).toEqual({
+      ...none,
+      count: 1,
+    });
+    expect((await find(id)).status).toBe('pending');
+    expect(await ada.ask('/tasks/cancel?text=in%20bulk', { method: 'POST' })).toEqual({ ...none, count: 1 });
+    expect((await find(id)).status).toBe('cancelled');
+    expect((await member.call('/tasks/retry', { method: 'POST' })).status).toBe(403);
+    expect((await ada.call('/tasks/cancel?status=pending', { method: 'POST' })).status).toBe(400);
+    // What was moderated would be again.
+    expect(await ada.ask('/tasks/retry', { method: 'POST' })).toMatchObject({
+      ...{ count: 0, has_more: false },
+      refused: [{ code: 'invalid_value', message: 'The provider rejected the prompt or an image, and would again.' }],
+    });
+    const table = await (await ada.call('/tasks.csv?status=failed')).text();
+    expect(table.split('\r\n').filter((line) => line.startsWith('task_'))).toEqual([
+      expect.stringMatching(/,failed,moderation_blocked,/),
+    ]);
+    expect(await (await eve.call('/tasks.csv')).text()).toMatch(/^id,[^\n]*\r\n$/);
   });
 
   it.each(['limit=0', 'limit=101', 'status=odd', 'after=x', 'other=1', `text=${'x'.repeat(201)}`])(

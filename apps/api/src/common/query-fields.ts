@@ -56,3 +56,18 @@ export function QueryChoice(choices: readonly string[]): PropertyDecorator {
       : { code: 'invalid_value', message: `${name} must be one of ${choices.join(', ')}` });
   return applyDecorators(SpelledBy(orAbsent), IsOptional(), Rule(`isOneOf ${choices.join(' ')}`, problem));
 }
+
+/** A time as ISO 8601 writes it, which becomes a Date. */
+export function IsoTime(): PropertyDecorator {
+  return applyDecorators(SpelledBy(orDate), IsOptional(), Rule('isIsoTime', timeProblem));
+}
+
+function orDate(value: unknown): unknown {
+  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value) ? Date.parse(value) : NaN;
+  return Number.isNaN(time) ? orAbsent(value) : new Date(time);
+}
+
+function timeProblem(value: unknown, name: string): FieldProblem | undefined {
+  if (value instanceof Date) return undefined;
+  return { code: 'invalid_value', message: `${name} must be a time as ISO 8601 writes it` };
+}

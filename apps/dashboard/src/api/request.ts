@@ -41,9 +41,10 @@ export async function send<Answer>(
   path: string,
   body?: object,
   idempotencyKey?: string,
+  query?: Query,
 ): Promise<Answer> {
   const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
-  return await request<Answer>(method, addressOf(path), body, undefined, headers);
+  return await request<Answer>(method, addressOf(path, query), body, undefined, headers);
 }
 
 async function request<Answer>(

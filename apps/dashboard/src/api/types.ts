@@ -23,6 +23,7 @@ export type TaskDetail = Schema['ConsoleTaskView'];
 export type TimelineEvent = Schema['TaskEventView'];
 /** A delivery of a task's webhook. */
 export type Delivery = Schema['TaskDeliveryView'];
+export type ManyTasks = Schema['ManyTasksView'];
 export type AcceptedTask = Schema['AcceptedTaskView'];
 export type PartialImage = Schema['PartialPictureView'];
 

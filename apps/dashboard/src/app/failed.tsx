@@ -1,7 +1,7 @@
-import { Anchor, Box, Container } from '@mantine/core';
-import { useRouter, type ErrorComponentProps } from '@tanstack/react-router';
+import { Box, Button, Container } from '@mantine/core';
+import { Link, useRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { IconSearch } from '@tabler/icons-react';
-import { Empty, Trouble } from '../parts/page.tsx';
+import { Empty, PageFrame, Trouble } from '../parts/page.tsx';
 
 export function Failed({ error }: ErrorComponentProps) {
   const router = useRouter();
@@ -15,14 +15,20 @@ export function Failed({ error }: ErrorComponentProps) {
 
 export function NotFound() {
   return (
-    <Box py={40}>
-      <Empty
-        icon={<IconSearch size={36} />}
-        title="Page not found"
-        action={<Anchor href="/console/keys">Go to keys</Anchor>}
-      >
-        The address may be outdated or mistyped.
-      </Empty>
-    </Box>
+    <PageFrame title="Page not found">
+      <Box className="surface">
+        <Empty
+          icon={<IconSearch size={36} />}
+          title="There is no page at this address"
+          action={
+            <Button component={Link} to="/" variant="default">
+              Go to overview
+            </Button>
+          }
+        >
+          The address may be outdated or mistyped.
+        </Empty>
+      </Box>
+    </PageFrame>
   );
 }

@@ -17,8 +17,9 @@ import { Shell } from './shell.tsx';
 import type { AuditFilters } from '../api/audit.ts';
 import type { DeliveryFilters } from '../api/webhooks.ts';
 import type { TaskFilters } from '../pages/tasks/task-filters.ts';
+import type { UsageFilters } from '../pages/usage/usage-filters.tsx';
 
-const root = createRootRoute({ component: Outlet, errorComponent: Failed, notFoundComponent: NotFound });
+const root = createRootRoute({ component: Outlet, errorComponent: Failed });
 
 const signIn = createRoute({
   getParentRoute: () => root,
@@ -52,16 +53,20 @@ const inside = createRoute({
   component: Shell,
 });
 
-const home = createRoute({
+const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
-  // After the session was read, so that whoever must sign in first does not lose the page they wanted.
+  // A sign-in leads here. After the session was read, so that whoever must sign in first does not lose the page they wanted.
   loader: async () => {
     await queryClient.ensureQueryData(sessionQuery);
+    const wanted = takeReturnAddress();
     // eslint-disable-next-line @typescript-eslint/only-throw-error
-    throw redirect({ href: takeReturnAddress() ?? '/console/keys' });
+    if (wanted !== undefined) throw redirect({ href: wanted });
   },
+  component: lazyRouteComponent(() => import('../pages/overview/overview.tsx'), 'OverviewPage'),
 });
+/** Within the console's frame, so that its menu leads on. */
+const unknown = createRoute({ getParentRoute: () => inside, path: '$', component: NotFound });
 const keys = createRoute({
   getParentRoute: () => inside,
   path: 'keys',
@@ -78,10 +83,9 @@ const tasks = createRoute({
   getParentRoute: () => inside,
   path: 'tasks',
   validateSearch: (search): TaskFilters => ({
-    status: text(search['status']),
-    model: text(search['model']),
-    key: text(search['key']),
-    text: text(search['text']),
+    ...{ status: text(search['status']), model: text(search['model']), provider: text(search['provider']) },
+    ...{ key: text(search['key']), text: text(search['text']), order: text(search['order']) },
+    ...{ from: text(search['from']), to: text(search['to']) },
   }),
   component: lazyRouteComponent(() => import('../pages/tasks/tasks.tsx'), 'TasksPage'),
 });
@@ -93,7 +97,11 @@ const task = createRoute({
 const usage = createRoute({
   getParentRoute: () => inside,
   path: 'usage',
-  component: lazyRouteComponent(() => import('../pages/usage.tsx'), 'UsagePage'),
+  validateSearch: (search): UsageFilters => ({
+    ...{ days: text(search['days']), from: text(search['from']), to: text(search['to']), group: text(search['group']) },
+    ...{ model: text(search['model']), key: text(search['key']), provider: text(search['provider']) },
+  }),
+  component: lazyRouteComponent(() => import('../pages/usage/usage.tsx'), 'UsagePage'),
 });
 const webhooks = createRoute({
   getParentRoute: () => inside,
@@ -147,7 +155,7 @@ export const router = createRouter({
     invite,
     resetPassword,
     inside.addChildren([
-      home,
+      overview,
       keys,
       playground,
       tasks,
@@ -160,12 +168,26 @@ export const router = createRouter({
       catalog,
       accounts,
       account,
+      unknown,
     ]),
   ]),
   basepath: '/console',
+  // What addresses hold is text, also where it looks like a number.
+  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+  stringifySearch: (search) => {
+    const entries = Object.entries(search).flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name, value]] : [],
+    );
+    return entries.length === 0 ? '' : `?${new URLSearchParams(entries).toString()}`;
+  },
   defaultPreload: 'intent',
   defaultPendingComponent: () => <Rows />,
   scrollRestoration: true,
+});
+
+// A link leaves with its page; the focus goes to the new one instead of nowhere.
+router.subscribe('onRendered', ({ fromLocation, pathChanged }) => {
+  if (fromLocation !== undefined && pathChanged) document.getElementById('main')?.focus({ preventScroll: true });
 });
 
 declare module '@tanstack/react-router' {

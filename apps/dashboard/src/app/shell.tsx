@@ -12,6 +12,7 @@ import {
   IconBuilding,
   IconChartBar,
   IconFileText,
+  IconHome,
   IconKey,
   IconList,
   IconLogout,
@@ -29,6 +30,7 @@ const GROUPS: readonly PageGroup[] = [
     title: null,
     isFor: () => true,
     pages: [
+      { to: '/', label: 'Overview', icon: <IconHome size={18} /> },
       { to: '/keys', label: 'Keys', icon: <IconKey size={18} /> },
       { to: '/playground', label: 'Playground', icon: <IconPhoto size={18} /> },
       { to: '/tasks', label: 'Tasks', icon: <IconList size={18} /> },
@@ -99,7 +101,13 @@ export function Shell() {
                 </Text>
               )}
               {pages.map(({ to, label, icon }) => (
-                <Link key={to} to={to} className="page-link" onClick={close}>
+                <Link
+                  key={to}
+                  to={to}
+                  className="page-link"
+                  activeOptions={{ exact: to === '/', includeSearch: false }}
+                  onClick={close}
+                >
                   {icon}
                   {label}
                 </Link>

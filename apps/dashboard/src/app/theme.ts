@@ -40,9 +40,13 @@ export const theme = createTheme({
   cursorType: 'pointer',
   components: {
     Accordion: { styles: { label: { fontSize: '0.875rem', fontWeight: 600 } } },
+    // Its place for the first focus would be a child that a menu may not have.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Modal: {
       defaultProps: {
         closeButtonProps: { 'aria-label': 'Close' },
+        // It is no banner of the page.
+        attributes: { header: { role: 'presentation' } },
         padding: 'lg',
         centered: true,
         radius: 'lg',
@@ -50,6 +54,8 @@ export const theme = createTheme({
       },
       styles: { title: { fontWeight: 650, fontSize: '1.1rem', lineHeight: 1.3, overflowWrap: 'anywhere' } },
     },
+    // Menus and lists of choices lie within the page's main part, as all that it holds must.
+    Popover: { defaultProps: { portalProps: { target: '#main' } } },
     Notification: {
       defaultProps: { closeButtonProps: { 'aria-label': 'Close the message' } },
       styles: { description: { color: 'var(--mantine-color-text)' } },

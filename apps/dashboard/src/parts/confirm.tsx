@@ -1,5 +1,6 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Dialog } from './dialog.tsx';
 import { Trouble } from './page.tsx';
 
 interface ConfirmProps {
@@ -21,7 +22,7 @@ interface ConfirmProps {
 export function Confirm(props: ConfirmProps) {
   const { opened, title, children, action, keep = 'Cancel', harmless = false, busy, error, onConfirm, onClose } = props;
   return (
-    <Modal opened={opened} onClose={onClose} title={title}>
+    <Dialog opened={opened} onClose={onClose} title={title}>
       <Stack>
         <Text size="sm" component="div">
           {children}
@@ -36,6 +37,6 @@ export function Confirm(props: ConfirmProps) {
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,6 +1,7 @@
-import { ActionIcon, Box, Button, Code, CopyButton, Group, Tabs, Tooltip } from '@mantine/core';
+import { ActionIcon, Box, Button, Code, Group, Tabs, Tooltip } from '@mantine/core';
 import { useState } from 'react';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
+import { useCopy } from './copy-text.ts';
 
 interface CopyProps {
   readonly value: string;
@@ -8,32 +9,26 @@ interface CopyProps {
 }
 
 export function CopyIconButton({ value, label }: CopyProps) {
+  const { copied, copy } = useCopy(value);
   return (
-    <CopyButton value={value}>
-      {({ copied, copy }) => (
-        <Tooltip label={copied ? 'Copied' : label}>
-          <ActionIcon variant="subtle" color={copied ? 'green' : 'gray'} aria-label={label} onClick={copy}>
-            {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
-          </ActionIcon>
-        </Tooltip>
-      )}
-    </CopyButton>
+    <Tooltip label={copied ? 'Copied' : label}>
+      <ActionIcon variant="subtle" color={copied ? 'green' : 'gray'} aria-label={label} onClick={copy}>
+        {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
+      </ActionIcon>
+    </Tooltip>
   );
 }
 
 export function CopyTextButton({ value, label }: CopyProps) {
+  const { copied, copy } = useCopy(value);
   return (
-    <CopyButton value={value}>
-      {({ copied, copy }) => (
-        <Button
-          variant={copied ? 'light' : 'filled'}
-          leftSection={copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
-          onClick={copy}
-        >
-          {copied ? 'Copied' : label}
-        </Button>
-      )}
-    </CopyButton>
+    <Button
+      variant={copied ? 'light' : 'filled'}
+      leftSection={copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
+      onClick={copy}
+    >
+      {copied ? 'Copied' : label}
+    </Button>
   );
 }
 

@@ -1,5 +1,6 @@
-import { Button, Group, Modal, Stack } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
+import { Dialog } from './dialog.tsx';
 import { Trouble } from './page.tsx';
 
 interface FormDialogProps {
@@ -23,7 +24,7 @@ interface FormDialogProps {
 export function FormDialog(props: FormDialogProps) {
   const { title, wide = false, children, action, busy, error, doing, ownRules = false, onSubmit, onClose } = props;
   return (
-    <Modal opened onClose={onClose} title={title} {...(wide ? { size: 'lg' } : {})}>
+    <Dialog opened onClose={onClose} title={title} {...(wide ? { size: 'lg' } : {})}>
       <form
         noValidate={ownRules}
         onSubmit={(event) => {
@@ -44,6 +45,6 @@ export function FormDialog(props: FormDialogProps) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

@@ -26,6 +26,19 @@ export function dayOf(time: string): string {
   return day.format(new Date(time));
 }
 
+/** "2026-11-21": the day of a time where the reader is, as fields of dates hold it. */
+export function localDay(time: string | number): string {
+  const date = new Date(time);
+  return [date.getFullYear(), date.getMonth() + 1, date.getDate()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join('-');
+}
+
+/** The first moment of such a day, as ISO 8601 writes it. */
+export function startOfDay(day: string): string {
+  return new Date(`${day}T00:00:00`).toISOString();
+}
+
 /** "USD 0.04"; a dash where nothing is charged or the price is not known. */
 export function money(cost: Money | null | undefined): string {
   if (cost?.amount === null || cost?.amount === undefined) return '–';

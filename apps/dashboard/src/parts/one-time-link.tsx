@@ -1,7 +1,8 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { OneTimeLink } from '../api/team-types.ts';
 import { ShownOnce } from './copy.tsx';
+import { Dialog } from './dialog.tsx';
 
 interface LinkShownProps {
   readonly title: string;
@@ -14,7 +15,7 @@ interface LinkShownProps {
 /** The only moment in which a link is on a screen: closes by its button alone, never by a stray click. */
 export function LinkShown({ title, children, made, onClose }: LinkShownProps) {
   return (
-    <Modal
+    <Dialog
       opened
       onClose={onClose}
       title={title}
@@ -38,6 +39,6 @@ export function LinkShown({ title, children, made, onClose }: LinkShownProps) {
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -6,11 +6,13 @@ import { IconAlertTriangle } from '@tabler/icons-react';
 interface PageProps {
   readonly title: string;
   readonly about?: ReactNode;
+  /** The way to the page, for one that is in no menu. */
+  readonly trail?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
 
-export function PageFrame({ title, about, actions, children }: PageProps) {
+export function PageFrame({ title, about, trail, actions, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Darkroom`;
   }, [title]);
@@ -18,6 +20,7 @@ export function PageFrame({ title, about, actions, children }: PageProps) {
     <Stack gap="lg" maw={1240} mx="auto">
       <Group justify="space-between" align="flex-start" gap="md">
         <Box maw={640}>
+          {trail}
           <Title order={1}>{title}</Title>
           {about !== undefined && (
             <Text c="dimmed" mt={4}>

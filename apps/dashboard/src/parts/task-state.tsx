@@ -3,6 +3,7 @@ import { State } from './state.tsx';
 
 const LOOKS = {
   queued: { label: 'Queued', color: 'gray' },
+  retrying: { label: 'Retrying', color: 'blue' },
   running: { label: 'Running', color: 'blue' },
   storing: { label: 'Saving', color: 'blue' },
   completed: { label: 'Completed', color: 'green' },
@@ -11,6 +12,12 @@ const LOOKS = {
 } as const;
 
 /** How a task is doing: its phase while it runs, how it ended after that. */
-export function TaskState({ task: { status, phase } }: { readonly task: Pick<TaskRow, 'status' | 'phase'> }) {
-  return <State {...LOOKS[status === 'pending' ? (phase === 'done' ? 'storing' : phase) : status]} />;
+export function TaskState({ task }: { readonly task: Pick<TaskRow, 'status' | 'phase' | 'calls'> }) {
+  return <State {...LOOKS[lookOf(task)]} />;
+}
+
+function lookOf({ status, phase, calls }: Pick<TaskRow, 'status' | 'phase' | 'calls'>): keyof typeof LOOKS {
+  if (status !== 'pending') return status;
+  if (phase === 'queued') return calls === 0 ? 'queued' : 'retrying';
+  return phase === 'running' ? 'running' : 'storing';
 }

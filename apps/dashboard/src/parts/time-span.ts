@@ -1,5 +1,8 @@
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+/** Longest span of hours, and longest of all, in days. */
+const MOST_DAYS_BY_HOUR = 2;
+const MOST_DAYS = 366;
 
 /** Whole days in UTC, or whole hours, of which the last is the one that runs. */
 export interface TimeSpan {
@@ -16,12 +19,25 @@ export function lastDays(days: number, now: number): TimeSpan {
   return { from: to - days * DAY_MS, to, by };
 }
 
+/** From one day to another, as `2026-11-21`, both included; by hours when it is short. Undefined when that is no time. */
+export function daysBetween(first: string, last: string): TimeSpan | undefined {
+  const [from, to] = [Date.parse(`${first}T00:00:00Z`), Date.parse(`${last}T00:00:00Z`) + DAY_MS];
+  // Written so that what is no number fails it, too.
+  if (!(to > from && to - from <= MOST_DAYS * DAY_MS)) return undefined;
+  return { from, to, by: to - from <= MOST_DAYS_BY_HOUR * DAY_MS ? 'hour' : 'day' };
+}
+
 /** When each hour or day of a span begins, as the API writes it: those without an image too. */
 export function stepsOf({ from, to, by }: TimeSpan): string[] {
-  const step = by === 'hour' ? HOUR_MS : DAY_MS;
+  const step = stepMs(by);
   return Array.from({ length: Math.round((to - from) / step) }, (_, index) =>
     new Date(from + index * step).toISOString(),
   );
+}
+
+/** The hour or day that begins at a time, as the API writes times. */
+export function stepAt(time: string, by: TimeSpan['by']): { readonly from: string; readonly to: string } {
+  return { from: time, to: new Date(Date.parse(time) + stepMs(by)).toISOString() };
 }
 
 /** "14:00" where the reader is; days are those of UTC, as they are counted. */
@@ -30,4 +46,13 @@ export function stepLabel(time: string, by: TimeSpan['by']): string {
     undefined,
     by === 'hour' ? { hour: '2-digit', minute: '2-digit' } : { day: 'numeric', month: 'short', timeZone: 'UTC' },
   ).format(new Date(time));
+}
+
+/** "2026-11-21": the day of UTC that a time is in. */
+export function utcDay(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+function stepMs(by: TimeSpan['by']): number {
+  return by === 'hour' ? HOUR_MS : DAY_MS;
 }

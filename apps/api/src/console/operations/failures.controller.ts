@@ -15,10 +15,11 @@ import {
   MAX_RETRIED,
   RetryBody,
   RetryView,
+  retryView,
 } from './dto/failure-views.dto.js';
-import { RetryFailedTasks, retryView, whyNot, type RetryOutcome } from './retry-failed-tasks.js';
 import { ForRole } from '../roles.guard.js';
 import { Session } from '../session.decorator.js';
+import { RetryFailedTasks, whyNot, type RetryOutcome } from '../tasks/retry-failed-tasks.js';
 
 const Days = () =>
   ApiQuery({ name: 'days', required: false, schema: { type: 'integer', minimum: 1, maximum: MOST_DAYS, default: 7 } });

@@ -9,12 +9,11 @@ import { OperationController } from './operation.controller.js';
 import { Operation } from './operation.js';
 import { ProviderStates } from './provider-states.js';
 import { ProviderTest } from './provider-test.js';
-import { RetryFailedTasks } from './retry-failed-tasks.js';
 
 /** What concerns the whole installation: providers, queue and failures, for its operators. */
 @Module({
   imports: [ConsoleTasksModule, ImagesModule, AccountsModule, RoutingModule, TasksModule],
   controllers: [OperationController, FailuresController],
-  providers: [Operation, ProviderStates, ProviderTest, RetryFailedTasks],
+  providers: [Operation, ProviderStates, ProviderTest],
 })
 export class OperationsModule {}

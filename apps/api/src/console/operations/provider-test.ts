@@ -56,7 +56,7 @@ export class ProviderTest {
     if (model === undefined || !models.includes(model)) {
       throw new AppError('model_not_found', 'The provider does not serve that image model.', { param: 'model' });
     }
-    const orderer = ordererOf(await this.callers.of(session));
+    const orderer = ordererOf(await this.callers.ofTest(session));
     const [id, options] = [newTaskId(), { ...OPTIONS, onlyProvider: provider }];
     await this.tasks.submit({
       ...{ ...orderer, id, requestId, action: 'generation', model, prompt: PROMPT, options },

@@ -43,7 +43,7 @@ export class OpenSession {
   }
 
   view(session: Session): SessionView {
-    return sessionView(session, this.source.current.currency);
+    return sessionView(session, this.source.current);
   }
 
   async close(session: Session): Promise<WithCookies<undefined>> {

@@ -93,5 +93,10 @@ export function signInFailed(): AppError {
 
 function usable(person: Person | undefined): Person {
   if (person !== undefined) return person;
-  throw new AppError('link_used', 'This link was used already, or is too old. Ask for a new one.');
+  throw usedLink();
+}
+
+/** The answer to whoever comes with a link that does not work. */
+export function usedLink(): AppError {
+  return new AppError('link_used', 'This link was used already, or is too old. Ask for a new one.');
 }

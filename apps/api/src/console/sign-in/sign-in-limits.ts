@@ -41,7 +41,7 @@ export class SignInLimits {
     await this.count(`sign-in:email:${person}`, PER_EMAIL);
   }
 
-  /** The same for going to the provider, which the return is counted apart from. */
+  /** The same for what only begins a sign-in: a look at a link, or going to the provider, whose return is counted by `admit`. */
   async admitStart(address: string): Promise<void> {
     await this.count(`sign-in:begun:${networkOf(address)}`, PER_ADDRESS);
   }

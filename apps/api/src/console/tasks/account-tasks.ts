@@ -1,16 +1,28 @@
 import { Injectable } from '@nestjs/common';
-import { SearchTasks } from '#tasks/search-tasks.js';
+import { SearchTasks, type TaskSearch } from '#tasks/search-tasks.js';
 import { TaskStore, type TaskListQuery } from '#tasks/task-store.js';
+import type { TaskSummary } from '#tasks/task.js';
 import { ShownTasks } from './shown-tasks.js';
+import { ConsoleCaller } from './console-caller.js';
+import type { ConsoleTaskFilter } from './dto/task-query.dto.js';
 import type { ConsoleTaskPage } from './dto/task-views.dto.js';
 
-const EMPTY: ConsoleTaskPage = { data: [], has_more: false, next: null, searched_until: null };
+/** What a list of tasks is narrowed to, and where it goes on. */
+type TaskFilters = ConsoleTaskFilter & Pick<TaskListQuery, 'status' | 'limit' | 'after' | 'order'>;
 
-/** What a list of tasks is narrowed to. */
-export interface TaskFilters extends TaskListQuery {
-  /** Part of the prompt, in any case of letters, or the whole id of a task or of its request. */
-  readonly text?: string | undefined;
+/** The word that stands for the playground's own key. */
+const PLAYGROUND = 'playground';
+
+/** A page of tasks. */
+interface FoundTasks {
+  readonly tasks: readonly TaskSummary[];
+  /** Cursor of the page after; null: this is the last. */
+  readonly next: string | null;
+  /** How far back a search looked before it stopped without having found enough; null otherwise. */
+  readonly searchedUntil: Date | null;
 }
+
+const NOTHING: FoundTasks = { tasks: [], next: null, searchedUntil: null };
 
 /** Pages of an account's tasks. */
 @Injectable()
@@ -19,30 +31,40 @@ export class AccountTasks {
     private readonly tasks: TaskStore,
     private readonly searches: SearchTasks,
     private readonly shown: ShownTasks,
+    private readonly callers: ConsoleCaller,
   ) {}
 
-  async list(accountId: string, { text, ...query }: TaskFilters): Promise<ConsoleTaskPage> {
-    // Favorites are few, so their list can look into prompts itself.
-    if (text !== undefined && query.favorites !== true) return await this.search(accountId, { ...query, text });
-    const { tasks, hasMore } = await this.tasks.list(accountId, { ...query, prompt: text });
-    const next = hasMore ? (tasks.at(-1)?.id ?? null) : null;
-    return { data: await this.shown.rows(accountId, tasks), has_more: hasMore, next, searched_until: null };
+  async list(accountId: string, query: TaskFilters): Promise<ConsoleTaskPage> {
+    const { tasks, next, searchedUntil } = await this.find(accountId, query);
+    const data = await this.shown.rows(accountId, tasks);
+    return { data, has_more: next !== null, next, searched_until: searchedUntil?.toISOString() ?? null };
   }
 
-  private async search(accountId: string, query: TaskFilters & { text: string }): Promise<ConsoleTaskPage> {
+  /** The tasks of a page as they are, without what lists show of them. */
+  async find(accountId: string, { key, from: since, to: until, ...filters }: TaskFilters): Promise<FoundTasks> {
+    const apiKeyId = key === PLAYGROUND ? await this.callers.keyId(accountId) : key;
+    const query = { ...filters, apiKeyId, since, until };
+    const { text, provider, favorites } = query;
+    // Favorites are few, so their list can look into prompts itself.
+    const isSearch = provider !== undefined || (text !== undefined && favorites !== true);
+    if (isSearch) return await this.search(accountId, query);
+    const { tasks, hasMore } = await this.tasks.list(accountId, { ...query, prompt: text });
+    return { tasks, next: hasMore ? (tasks.at(-1)?.id ?? null) : null, searchedUntil: null };
+  }
+
+  private async search(
+    accountId: string,
+    query: TaskListQuery & Pick<TaskSearch, 'text' | 'provider'>,
+  ): Promise<FoundTasks> {
     const [after] = query.after === undefined ? [] : await this.tasks.findAll(accountId, [query.after]);
     // The place is gone: as in a list, nothing follows it.
-    if (query.after !== undefined && after === undefined) return EMPTY;
+    if (query.after !== undefined && after === undefined) return NOTHING;
     const { ids, next, isCutShort } = await this.searches.search(accountId, { ...query, after });
     const found = new Map((await this.tasks.findAll(accountId, ids)).map((task) => [task.id, task]));
     return {
-      data: await this.shown.rows(
-        accountId,
-        ids.flatMap((id) => found.get(id) ?? []),
-      ),
-      has_more: next !== undefined,
+      tasks: ids.flatMap((id) => found.get(id) ?? []),
       next: next?.id ?? null,
-      searched_until: isCutShort ? (next?.createdAt.toISOString() ?? null) : null,
+      searchedUntil: isCutShort ? (next?.createdAt ?? null) : null,
     };
   }
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import type { ApiKeyRow } from '#accounts/api-keys.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Session } from '#accounts/session-store.js';
 import { ACCOUNT_SHARE, accountShare, type Caller } from '../../auth/caller.js';
@@ -7,8 +8,11 @@ import { ACCOUNT_SHARE, accountShare, type Caller } from '../../auth/caller.js';
 /** Who orders something in the console. */
 type Orderer = Pick<Session, 'accountId' | 'personId' | 'role'>;
 
-/** Name of the key that an account's playground generates with. */
+type LimitedKey = Pick<ApiKeyRow, 'id' | 'weight' | 'submitsPerMinute' | 'pollsPerMinute' | 'tasksInFlight'>;
+
+/** Names of the keys that an account's playground and its operators' tests of providers generate with. */
 const PLAYGROUND_KEY = 'Playground';
+const TEST_KEY = 'Provider test';
 
 /**
  * Who the images of the console are made for: a hidden key of the account, that nobody holds. A member whom an admin
@@ -21,21 +25,29 @@ export class ConsoleCaller {
     private readonly keys: ApiKeyRepository,
   ) {}
 
-  async of({ accountId, personId, role }: Orderer): Promise<Caller> {
+  async of(who: Orderer): Promise<Caller> {
+    const key = who.role === 'member' ? await this.limitedKey(who.accountId, who.personId) : undefined;
+    return await this.caller(who.accountId, key?.id ?? (await this.keyId(who.accountId)), key);
+  }
+
+  /** Who a provider is tested for: a key of its own, so that tests are no images of the account's people. */
+  async ofTest({ accountId }: Orderer): Promise<Caller> {
+    return await this.caller(accountId, await this.keys.ensureHidden(accountId, TEST_KEY));
+  }
+
+  private async caller(accountId: string, keyId: string, limited?: LimitedKey): Promise<Caller> {
     const account = await this.prisma.account.findUniqueOrThrow({
       where: { id: accountId },
       select: ACCOUNT_SHARE,
     });
-    const key = role === 'member' ? await this.limitedKey(accountId, personId) : undefined;
     return {
-      ...{ accountId, personId },
-      keyId: key?.id ?? (await this.keyId(accountId)),
+      ...{ accountId, keyId, personId },
       account: accountShare(account),
-      weight: key?.weight ?? 1,
+      weight: limited?.weight ?? 1,
       limits: {
-        submits: key?.submitsPerMinute ?? undefined,
-        polls: key?.pollsPerMinute ?? undefined,
-        tasksInFlight: key?.tasksInFlight ?? undefined,
+        submits: limited?.submitsPerMinute ?? undefined,
+        polls: limited?.pollsPerMinute ?? undefined,
+        tasksInFlight: limited?.tasksInFlight ?? undefined,
       },
       models: [],
       scopes: [],

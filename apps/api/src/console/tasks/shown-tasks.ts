@@ -3,6 +3,7 @@ import { timelineOf } from '#answers/task-timeline.js';
 import type { TaskView } from '#contract/task-view.js';
 import { MAX_PROMPT_LENGTH } from '#contract/text-rules.js';
 import type { QueuePlace } from '#queue/fair-order.js';
+import { RESULT_LIFE_SECONDS } from '#storage/result-links.js';
 import { TaskDetails, type TaskDetail } from '#tasks/task-details.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
@@ -61,12 +62,13 @@ export class ShownTasks {
       ...(view.sizes === undefined ? {} : { sizes: view.sizes }),
       ...(view.provenance === undefined ? {} : { provenance: view.provenance }),
       images: this.images.of(view, detail),
+      images_expire_at: goneAt(task, detail),
+      most_calls: this.details.mostCalls,
       reference_images: detail.inputs,
       masked: detail.masked,
       warnings: view.warnings ?? [],
       retry_of: detail.retryOf,
       retried_as: retriedAs ?? null,
-      ...(view.error === undefined ? {} : { error: view.error }),
       timeline: history === undefined ? [] : timelineOf(history),
       webhook_deliveries: deliveries.map(deliveryOfTask),
     };
@@ -78,6 +80,12 @@ export class ShownTasks {
       isSandbox: this.images.isSandbox(detail),
     });
   }
+}
+
+/** Until when the images of a task are kept; null when there are none, and for a favorite. */
+function goneAt({ status, finishedAt }: TaskSummary, { objectsDeletedAt, isFavorite }: TaskDetail): string | null {
+  if (status !== 'completed' || finishedAt === null || objectsDeletedAt !== null || isFavorite) return null;
+  return new Date(finishedAt.getTime() + RESULT_LIFE_SECONDS * 1_000).toISOString();
 }
 
 function deliveryOfTask({ id, url, state, createdAt, attempts }: LoggedDelivery): TaskDeliveryView {
@@ -94,7 +102,7 @@ function deliveryOfTask({ id, url, state, createdAt, attempts }: LoggedDelivery)
 function lost(id: string): TaskDetail {
   return {
     ...{ id, prompt: '', keyId: '', keyName: '', inputs: 0, masked: false },
-    ...{ hasThumbnail: false, objectsDeletedAt: null, retryOf: null },
-    ...{ orderedBy: null, isFavorite: false, provider: null },
+    ...{ hasThumbnail: false, objectsDeletedAt: null, retryOf: null, provider: null, calls: 0, nextTryAt: null },
+    ...{ orderedBy: null, isFavorite: false },
   };
 }

@@ -4,6 +4,7 @@ import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/sw
 import type { FastifyReply } from 'fastify';
 import { AuditLog } from '#accounts/audit-log.js';
 import { TASK_STATUSES } from '#tasks/task-status.js';
+import { TASK_ORDERS } from '#tasks/task-store.js';
 import { AccountTasks } from './account-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
 import { ConsoleController } from '../console-controller.js';
@@ -11,13 +12,10 @@ import { RetryTask } from './retry-task.js';
 import { OwnTasks } from './own-tasks.js';
 import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from './task-log.interceptor.js';
-import { ConsoleTaskQuery } from './dto/task-query.dto.js';
+import { ApiTaskFilter, ConsoleTaskQuery } from './dto/task-query.dto.js';
 import { AcceptedTaskView, ConsoleTaskPage, ConsoleTaskView, PartialPictureView } from './dto/task-views.dto.js';
 import { TaskIdParam } from '../../common/params.js';
 import { RequestId } from '../../common/request.decorators.js';
-
-/** The word that stands for the playground's own key in filters. */
-const PLAYGROUND = 'playground';
 
 /** The account's tasks for its people: search, look, cancel, retry. */
 @ConsoleController('Tasks', 'tasks')
@@ -33,23 +31,13 @@ export class ConsoleTasksController {
   @Get()
   @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
   @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
+  @ApiQuery({ name: 'order', required: false, enum: TASK_ORDERS })
   @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
-  @ApiQuery({ name: 'model', required: false, schema: { type: 'string' } })
-  @ApiQuery({ name: 'key', required: false, description: 'Id of a key, or `playground`.', schema: { type: 'string' } })
   @ApiQuery({ name: 'favorites', required: false, description: 'Only favorites.', schema: { type: 'boolean' } })
-  @ApiQuery({
-    name: 'text',
-    required: false,
-    description: 'Part of a prompt, or the id of a task or a request.',
-    schema: { type: 'string' },
-  })
+  @ApiTaskFilter()
   @ApiResponse({ status: 200, type: ConsoleTaskPage })
-  async list(
-    @Session() { accountId }: Session,
-    @Query() { key, ...query }: ConsoleTaskQuery,
-  ): Promise<ConsoleTaskPage> {
-    const apiKeyId = key === PLAYGROUND ? await this.callers.keyId(accountId) : key;
-    return await this.tasks.list(accountId, { ...query, apiKeyId });
+  async list(@Session() { accountId }: Session, @Query() query: ConsoleTaskQuery): Promise<ConsoleTaskPage> {
+    return await this.tasks.list(accountId, query);
   }
 
   @Get(':taskId')

@@ -9,6 +9,9 @@ import { LimitsModule } from '../../limits/limits.module.js';
 import { TasksApiModule } from '../../tasks/tasks.module.js';
 import { AccountTasks } from './account-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
+import { ManyTasks } from './many-tasks.js';
+import { ManyTasksController } from './many-tasks.controller.js';
+import { RetryFailedTasks } from './retry-failed-tasks.js';
 import { RetryTask } from './retry-task.js';
 import { StreamTask } from './stream-task.js';
 import { OwnTasks } from './own-tasks.js';
@@ -29,8 +32,11 @@ import { ConsoleTasksController } from './tasks.controller.js';
     TasksModule,
     WebhooksModule,
   ],
-  controllers: [ConsoleTasksController],
-  providers: [AccountTasks, ConsoleCaller, RetryTask, StreamTask, OwnTasks, ShownImages, ShownTasks],
-  exports: [ConsoleCaller, RetryTask],
+  controllers: [ManyTasksController, ConsoleTasksController],
+  providers: [
+    ...[AccountTasks, ConsoleCaller, ManyTasks, RetryFailedTasks, RetryTask],
+    ...[StreamTask, OwnTasks, ShownImages, ShownTasks],
+  ],
+  exports: [ConsoleCaller, RetryFailedTasks, RetryTask],
 })
 export class ConsoleTasksModule {}

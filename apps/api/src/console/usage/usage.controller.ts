@@ -1,7 +1,8 @@
 import { Get, Query, type StreamableFile } from '@nestjs/common';
 import { ApiProperty, ApiQuery, ApiResponse } from '@nestjs/swagger';
+import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { UsageRepository } from '#billing/usage.repository.js';
-import { USAGE_GROUPS, type UsageFigures } from '#billing/usage.js';
+import { USAGE_GROUPS, type UsageFigures, type UsageGroup } from '#billing/usage.js';
 import { CatalogueSource } from '#catalogue/catalogue-source.js';
 import { decimalOf } from '#contract/money.js';
 import { ConsoleController } from '../console-controller.js';
@@ -43,9 +44,40 @@ class UsageView extends UsageFiguresView {
   group!: string | null;
 }
 
+class UsageGroupView extends UsageFiguresView {
+  @ApiProperty({ type: String, nullable: true, description: 'Null: no provider was called.' })
+  group!: string | null;
+}
+
+/** What usage can be narrowed to, in an order that stays: as the catalog has it, keys by age. */
+class UsageNamesView implements Record<UsageGroup, string[]> {
+  @ApiProperty({ type: [String] })
+  model!: string[];
+
+  @ApiProperty({ type: [String] })
+  key!: string[];
+
+  @ApiProperty({ type: [String] })
+  provider!: string[];
+}
+
 class UsageListView {
   @ApiProperty({ type: [UsageView] })
   data!: UsageView[];
+
+  @ApiProperty({ type: [UsageGroupView], description: 'Each group in all of the time.' })
+  groups!: UsageGroupView[];
+
+  @ApiProperty({ type: UsageNamesView })
+  names!: UsageNamesView;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    format: 'date-time',
+    description: 'The first day of which there are figures; null when nothing is added up yet.',
+  })
+  since!: string | null;
 
   @ApiProperty({ description: 'All of it together.' })
   total!: UsageFiguresView;
@@ -73,23 +105,41 @@ function figuresView(figures: UsageFigures): UsageFiguresView {
 @ApiQuery({ name: 'to', required: false, schema: { type: 'string' } })
 @ApiQuery({ name: 'by', required: false, enum: ['day', 'hour'] })
 @ApiQuery({ name: 'group', required: false, enum: USAGE_GROUPS })
+@ApiQuery({ name: 'model', required: false, schema: { type: 'string' } })
+@ApiQuery({ name: 'key', required: false, description: 'Name of keys.', schema: { type: 'string' } })
+@ApiQuery({ name: 'provider', required: false, schema: { type: 'string' } })
 export class UsageController {
   constructor(
     private readonly figures: UsageRepository,
     private readonly source: CatalogueSource,
+    private readonly keys: ApiKeyRepository,
   ) {}
 
   @Get('usage')
   @ApiResponse({ status: 200, type: UsageListView })
   async usage(@Session() { accountId }: Session, @Query() query: UsageQuery): Promise<UsageListView> {
     const { currency } = this.source.current;
-    const { by, group: groupedBy } = query;
-    const asked = { ...usageSpan(query, new Date()), by, group: groupedBy, currency };
-    const rows = await this.figures.read(accountId, asked);
-    const data = rows.flatMap(({ time, group, ...figures }) =>
-      time === null ? [] : [{ time: time.toISOString(), group, ...figuresView(figures) }],
-    );
-    return { data, total: figuresView(rows.find(({ time }) => time === null) ?? NOTHING), currency };
+    const asked = { ...query, ...usageSpan(query, new Date()), currency };
+    const [rows, since, names] = await Promise.all([
+      this.figures.read(accountId, asked),
+      this.figures.since(accountId),
+      this.namesOf(accountId),
+    ]);
+    return {
+      data: rows.flatMap(({ time, group, ...figures }) =>
+        time === null ? [] : [{ time: time.toISOString(), group, ...figuresView(figures) }],
+      ),
+      groups: rows.flatMap(({ of, group, ...figures }) => (of === 'group' ? [{ group, ...figuresView(figures) }] : [])),
+      total: figuresView(rows.find(({ of }) => of === 'all') ?? NOTHING),
+      ...{ names, since: since?.toISOString() ?? null, currency },
+    };
+  }
+
+  private async namesOf(accountId: string): Promise<UsageNamesView> {
+    const { models, providers } = this.source.current;
+    const keys = await this.keys.list(accountId);
+    const key = [...new Set(keys.reverse().map(({ name }) => name))];
+    return { model: [...models.keys()], key, provider: [...providers.keys()] };
   }
 
   @Get('usage.csv')

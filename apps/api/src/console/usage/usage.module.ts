@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
+import { AccountsModule } from '#accounts/accounts.module.js';
 import { BillingModule } from '#billing/billing.module.js';
 import { UsageController } from './usage.controller.js';
 
 /** What an account has used, and what that cost. */
-@Module({ imports: [BillingModule], controllers: [UsageController] })
+@Module({ imports: [AccountsModule, BillingModule], controllers: [UsageController] })
 export class UsageModule {}

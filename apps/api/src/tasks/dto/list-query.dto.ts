@@ -12,7 +12,7 @@ export function StatusOfTask(): PropertyDecorator {
 }
 
 /** A unix second, which becomes a Date. */
-export function UnixSecond(): PropertyDecorator {
+function UnixSecond(): PropertyDecorator {
   return applyDecorators(SpelledBy(orDate), IsOptional(), Rule('isUnixSecond', secondProblem));
 }
 

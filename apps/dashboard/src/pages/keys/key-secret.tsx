@@ -1,9 +1,10 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { modelsQuery } from '../../api/queries.ts';
 import type { ApiKey, NewKey } from '../../api/types.ts';
 import { CodeTabs, ShownOnce } from '../../parts/copy.tsx';
 import { ClientSetup } from './client-setup.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
 import { EXAMPLE, snippetsOf, type SnippetRequest } from '../../parts/snippets.ts';
 
 /** The only moment in which the secret is on a screen: closes by its button alone, never by a stray click. */
@@ -11,7 +12,7 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
   const models = useQuery(modelsQuery);
   const request = requestFor(made.key, models.data?.data[0]?.id);
   return (
-    <Modal
+    <Dialog
       opened
       onClose={onClose}
       title="Your new key"
@@ -40,7 +41,7 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -6,6 +6,7 @@ import { keysQuery, useSession } from '../../api/queries.ts';
 import type { ApiKey, NewKey } from '../../api/types.ts';
 import { dayOf } from '../../parts/format.ts';
 import { IconKey, IconPlus } from '@tabler/icons-react';
+import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { Mark } from '../../parts/mark.tsx';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
@@ -92,7 +93,7 @@ function KeyTable({ keys, withCreators, onAct }: KeyTableProps) {
             <Table.Th>Spent</Table.Th>
             <Table.Th visibleFrom="sm">Limits</Table.Th>
             <Table.Th visibleFrom="sm">Expires</Table.Th>
-            <Table.Th w={56} aria-label="Actions" />
+            <HiddenHead w={56}>Actions</HiddenHead>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -159,7 +160,7 @@ function KeyMenu({ apiKey, onAct }: { readonly apiKey: ApiKey; readonly onAct: (
             <Menu.Item onClick={() => onAct({ kind: 'rotate', key: apiKey })}>Rotate</Menu.Item>
           )}
           <Menu.Divider />
-          <Menu.Item color="red" onClick={() => onAct({ kind: 'revoke', key: apiKey })}>
+          <Menu.Item c="var(--mantine-color-error)" onClick={() => onAct({ kind: 'revoke', key: apiKey })}>
             Revoke
           </Menu.Item>
         </>

@@ -5,6 +5,7 @@ import type { FailedTaskPage, FailureGroup } from '../../api/operation.ts';
 import { useSession } from '../../api/queries.ts';
 import { get } from '../../api/request.ts';
 import { fromNow, fullTime } from '../../parts/format.ts';
+import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
 import { RetryButton } from './retry-button.tsx';
@@ -46,7 +47,7 @@ export function FailedTasks({ group: { code, provider, model, why_not: whyNot },
         <Table horizontalSpacing="md" verticalSpacing={8}>
           <Table.Thead>
             <Table.Tr>
-              {whyNot === null && <Table.Th w={40} aria-label="Select" />}
+              {whyNot === null && <HiddenHead w={40}>Select</HiddenHead>}
               <Table.Th>Task</Table.Th>
               <Table.Th>Account and key</Table.Th>
               <Table.Th>Error</Table.Th>

@@ -1,4 +1,4 @@
-import { Box, Button, Group, Image, Loader, Modal, Select, Stack, Text } from '@mantine/core';
+import { Box, Button, Group, Image, Loader, Select, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -7,6 +7,7 @@ import type { Provider } from '../../api/operation.ts';
 import { taskQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import type { AcceptedTask, Money, TaskDetail } from '../../api/types.ts';
+import { Dialog } from '../../parts/dialog.tsx';
 import { duration, money } from '../../parts/format.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
@@ -21,9 +22,9 @@ export function TestButton({ provider }: { readonly provider: Provider }) {
       <Button variant="default" size="xs" onClick={open} aria-label={`Test ${provider.name}`}>
         Test
       </Button>
-      <Modal opened={opened} onClose={close} title={`Test ${provider.name}`}>
+      <Dialog opened={opened} onClose={close} title={`Test ${provider.name}`}>
         <Trial provider={provider} />
-      </Modal>
+      </Dialog>
     </>
   );
 }

@@ -64,7 +64,7 @@ function Finished({ minutes }: { readonly minutes: readonly FinishedMinute[] }) 
           ]}
           gridAxis="x"
           tickLine="none"
-          yAxisProps={{ width: 40, allowDecimals: false }}
+          yAxisProps={{ width: 40, allowDecimals: false, interval: 0 }}
           xAxisProps={{ minTickGap: 40 }}
         />
       </div>

@@ -1,10 +1,11 @@
-import { Button, Group, List, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, List, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { RetryBody, RetryOutcome } from '../../api/operation.ts';
 import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
+import { Dialog } from '../../parts/dialog.tsx';
 import { Trouble } from '../../parts/page.tsx';
 
 interface RetryProps {
@@ -49,7 +50,7 @@ export function RetryButton({ label, of, count, body, onDone }: RetryProps) {
           {label}
         </Button>
       )}
-      <Modal opened={opened} onClose={leave} title={asked.count === 1 ? 'Retry this task?' : 'Retry these tasks?'}>
+      <Dialog opened={opened} onClose={leave} title={asked.count === 1 ? 'Retry this task?' : 'Retry these tasks?'}>
         <Stack>
           {retry.data === undefined ? (
             <Text size="sm">
@@ -77,7 +78,7 @@ export function RetryButton({ label, of, count, body, onDone }: RetryProps) {
             )}
           </Group>
         </Stack>
-      </Modal>
+      </Dialog>
     </>
   );
 }

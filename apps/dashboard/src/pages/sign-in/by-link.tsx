@@ -5,6 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { signInQuery } from '../../api/queries.ts';
 import { RequestError, send } from '../../api/request.ts';
+import type { Schema } from '../../api/generated/schema.ts';
 import type { Session } from '../../api/types.ts';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { ProviderButton } from '../../parts/provider-button.tsx';
@@ -18,6 +19,7 @@ export function FirstRunPage() {
       title="Welcome to Darkroom"
       about="Create your account. You will be the admin of this installation."
       path="/first-admin"
+      purpose="first_admin"
       fields={['name', 'email']}
       action="Create account"
       renew={
@@ -35,6 +37,7 @@ export function InvitePage() {
       title="Welcome to Darkroom"
       about="You are invited to join."
       path="/join"
+      purpose="invite"
       fields={['name']}
       action="Join"
       renew="Ask an admin for a new one."
@@ -49,6 +52,7 @@ export function ResetPasswordPage() {
       title={data?.oidc ? 'Set up sign-in' : 'New password'}
       about={data?.oidc ? 'Choose how you sign in from now on.' : 'Choose a new password.'}
       path="/reset-password"
+      purpose="password"
       fields={[]}
       action="Save and sign in"
       renew="Ask an admin for a new one."
@@ -61,6 +65,7 @@ interface ByLinkProps {
   readonly about: string;
   /** Where the link is redeemed. */
   readonly path: string;
+  readonly purpose: Schema['CheckLinkBody']['purpose'];
   readonly fields: readonly ('name' | 'email')[];
   readonly action: string;
   /** How to come by a new link. */
@@ -68,7 +73,7 @@ interface ByLinkProps {
 }
 
 /** What a one-time link leads to: the token is in the fragment, which no server and no log gets to see. */
-function ByLink({ title, about, path, fields, action, renew }: ByLinkProps) {
+function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkProps) {
   const [token] = useState(() => new URLSearchParams(location.hash.slice(1)).get('token') ?? '');
   const enter = useEnter();
   const form = useForm({
@@ -77,7 +82,18 @@ function ByLink({ title, about, path, fields, action, renew }: ByLinkProps) {
       password: (value) => ([...value].length < MIN_PASSWORD ? `At least ${MIN_PASSWORD} characters` : null),
     },
   });
-  const { data: ways, error, refetch } = useQuery(signInQuery);
+  const { data, error, refetch } = useQuery(signInQuery);
+  const check = useQuery({
+    queryKey: ['link', purpose, token],
+    queryFn: async () => {
+      await send('POST', '/sign-in/link', { token, purpose });
+      return true;
+    },
+    enabled: token !== '',
+    gcTime: 0,
+    staleTime: Infinity,
+  });
+  const ways = check.isPending ? undefined : data;
   // The link is a secret: it stays neither in the address bar nor in the history.
   useEffect(() => {
     history.replaceState(history.state, '', location.pathname);
@@ -95,7 +111,7 @@ function ByLink({ title, about, path, fields, action, renew }: ByLinkProps) {
     mutationFn: () => send<{ readonly url: string }>('POST', '/oidc', { token }),
     onSuccess: ({ url }) => location.assign(url),
   });
-  const used = redeem.error instanceof RequestError && redeem.error.status === 410;
+  const used = [check.error, redeem.error].some((one) => one instanceof RequestError && one.status === 410);
   if (token === '' || used)
     return (
       <Outside
@@ -108,7 +124,7 @@ function ByLink({ title, about, path, fields, action, renew }: ByLinkProps) {
       >
         <Text size="sm">
           {renew}{' '}
-          <Anchor component={Link} to="/sign-in" size="sm">
+          <Anchor component={Link} to="/sign-in" size="sm" underline="always">
             Sign in instead
           </Anchor>
         </Text>

@@ -1,4 +1,4 @@
-import { Box, Button, Code, Grid, Group, Image, List, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Box, Breadcrumbs, Button, Code, Grid, Group, Image, List, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
@@ -15,20 +15,30 @@ import { MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
 import { StoredImage } from '../../parts/stored-image.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
+import { Attempt } from './attempt.tsx';
 import { Cancel, RunAgain } from './task-actions.tsx';
 import { TaskError } from './task-error.tsx';
 import { TaskTimeline } from './task-timeline.tsx';
 
+const REFRESH_MS = 5_000;
 const GONE = 'This image is no longer available.';
 const route = getRouteApi('/inside/tasks/$id');
 
 export function TaskPage() {
   const { id } = route.useParams();
-  const { data: task, error, refetch } = useQuery(taskQuery(id));
+  const {
+    data: task,
+    error,
+    refetch,
+  } = useQuery({
+    ...taskQuery(id),
+    // What the stream of events says nothing of, such as when a task is tried again.
+    refetchInterval: ({ state }) => (state.data?.status === 'pending' ? REFRESH_MS : false),
+  });
   const partial = useFollowTask(id, task?.status === 'pending');
   if (error instanceof RequestError && error.status === 404)
     return (
-      <PageFrame title="Task">
+      <PageFrame title="Task" trail={<Trail />}>
         <Box className="surface">
           <Empty
             icon={<IconSearch size={36} />}
@@ -47,6 +57,7 @@ export function TaskPage() {
   return (
     <PageFrame
       title="Task"
+      trail={<Trail />}
       about={
         <Group gap={4}>
           <Code>{id}</Code>
@@ -103,6 +114,19 @@ export function TaskPage() {
   );
 }
 
+function Trail() {
+  return (
+    <Breadcrumbs component="nav" aria-label="Breadcrumb" mb={4}>
+      <Link to="/tasks" className="text-link">
+        Tasks
+      </Link>
+      <Text size="sm" c="dimmed">
+        Task
+      </Text>
+    </Breadcrumbs>
+  );
+}
+
 function Section({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (
     <Box className="surface" p="lg" component="section">
@@ -156,6 +180,7 @@ function TaskImage({ task, partial }: { readonly task: TaskDetail; readonly part
       ) : (
         <Image src={partial} alt="Partial image" radius="md" mah="70vh" fit="contain" />
       )}
+      <Attempt task={task} />
     </Box>
   );
 }
@@ -170,12 +195,16 @@ function Facts({ task }: { readonly task: TaskDetail }) {
     ['Requested', `${dimensions(task.size)}${task.resolution === null ? '' : ` at ${task.resolution.toUpperCase()}`}`],
     ...Object.entries(task.options).map(([name, value]): [string, ReactNode] => [labelOf(name), String(value)]),
     ['Created', fullTime(task.created_at)],
+    ...(task.provider === null ? [] : [['Provider', task.provider] satisfies [string, ReactNode]]),
     ...(took === null ? [] : [['Duration', duration(took)] satisfies [string, ReactNode]]),
     ...(task.cost === null ? [] : [['Cost', costText(task)] satisfies [string, ReactNode]]),
     ...(task.sizes === undefined ? [] : sizeFacts(task.sizes)),
     ...(task.provenance === undefined
       ? []
       : [['Provenance', PROVENANCE[task.provenance]] satisfies [string, ReactNode]]),
+    ...(task.images_expire_at === null
+      ? []
+      : [['Image kept until', fullTime(task.images_expire_at)] satisfies [string, ReactNode]]),
     ...linkedFact('Retried as', task.retried_as),
     ...linkedFact('Retry of', task.retry_of),
     ['Request ID', <Code key="request">{task.request_id}</Code>],

@@ -2,6 +2,7 @@ import { Group, Menu, Table, Text } from '@mantine/core';
 import type { AccountRow } from '../../api/team-types.ts';
 import { CopyIconButton } from '../../parts/copy.tsx';
 import { dayOf, fullTime, money } from '../../parts/format.ts';
+import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { Mark } from '../../parts/mark.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { Spend } from '../../parts/spend.tsx';
@@ -31,7 +32,7 @@ export function AccountTable({ accounts, onAct }: AccountTableProps) {
             <Table.Th className="nowrap">This month</Table.Th>
             <Table.Th visibleFrom="sm">Budget</Table.Th>
             <Table.Th visibleFrom="md">Created</Table.Th>
-            <Table.Th w={56} aria-label="Actions" />
+            <HiddenHead w={56}>Actions</HiddenHead>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -126,7 +127,7 @@ function AccountMenu({ account, onAct }: AccountMenuProps) {
           {!account.first && (
             <>
               <Menu.Divider />
-              <Menu.Item color="red" onClick={act('disable')}>
+              <Menu.Item c="var(--mantine-color-error)" onClick={act('disable')}>
                 Disable
               </Menu.Item>
             </>

@@ -2,6 +2,7 @@ import { Box, Group, Menu, Table, Text } from '@mantine/core';
 import { useSession } from '../../api/queries.ts';
 import type { Person } from '../../api/team-types.ts';
 import { dayOf, fullTime } from '../../parts/format.ts';
+import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { Mark } from '../../parts/mark.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { When } from '../../parts/when.tsx';
@@ -28,7 +29,7 @@ export function TeamPeople({ people, onAct }: TeamPeopleProps) {
               <Table.Th visibleFrom="sm">Last seen</Table.Th>
               <Table.Th visibleFrom="sm">Joined</Table.Th>
               <Table.Th visibleFrom="md">Sign-in</Table.Th>
-              <Table.Th w={56} aria-label="Actions" />
+              <HiddenHead w={56}>Actions</HiddenHead>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>

@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import type { Endpoint } from '../../api/webhooks.ts';
 import { fromNow, fullTime } from '../../parts/format.ts';
 import { IconWebhook } from '@tabler/icons-react';
+import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { Empty, Rows, Trouble } from '../../parts/page.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { State, type StateLook } from '../../parts/state.tsx';
@@ -40,7 +41,7 @@ export function WebhookEndpoints({ query: { data, error, isPending, refetch }, i
                 <Table.Th>Endpoint</Table.Th>
                 <Table.Th>Status</Table.Th>
                 <Table.Th visibleFrom="sm">Recent deliveries</Table.Th>
-                <Table.Th w={56} aria-label="Actions" />
+                <HiddenHead w={56}>Actions</HiddenHead>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -117,7 +118,7 @@ function EndpointMenu({ endpoint, isAdmin, onAct }: RowProps) {
           <Menu.Item onClick={() => onAct({ kind: 'events', endpoint })}>Edit events</Menu.Item>
           <Menu.Item onClick={() => flip.mutate()}>{active ? 'Disable' : 'Enable'}</Menu.Item>
           <Menu.Divider />
-          <Menu.Item color="red" onClick={() => onAct({ kind: 'remove', endpoint })}>
+          <Menu.Item c="var(--mantine-color-error)" onClick={() => onAct({ kind: 'remove', endpoint })}>
             Remove
           </Menu.Item>
         </>

@@ -4,6 +4,7 @@ import { Rule } from '#contract/field-rule.js';
 import type { FailedTask, FailedTasks } from '#tasks/failed-tasks.js';
 import { isTaskId } from '#tasks/task-id.js';
 import { ListOf, PageOf } from '../../dto/list-views.dto.js';
+import type { RetryOutcome } from '../../tasks/retry-failed-tasks.js';
 
 /** Failed tasks that one call retries at most. */
 export const MAX_RETRIED = 100;
@@ -175,5 +176,14 @@ export function failedTaskView(task: FailedTask): FailedTaskView {
     failed_at: task.finishedAt.toISOString(),
     message: task.message,
     retried_as: task.retriedAs,
+  };
+}
+
+/** `next` is the cursor of what the batch had no room for; null when it was all. */
+export function retryView({ retried, refused }: RetryOutcome, next: string | null): RetryView {
+  return {
+    retried: retried.map(({ id, newId }) => ({ task_id: id, new_task_id: newId })),
+    refused: refused.map(({ id, reason }) => ({ task_id: id, code: reason.code, message: reason.message })),
+    next,
   };
 }

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { imageProvidersOf, type Catalogue } from '#catalogue/catalogue.js';
 import { ROLES, type Role } from '#accounts/person-rules.js';
 import type { Session, SessionRow } from '#accounts/session-store.js';
 import { isOperator } from '../../roles.guard.js';
@@ -45,6 +46,12 @@ export class SessionView {
 
   @ApiProperty({ example: 'USD', description: 'What the installation counts money in.' })
   currency!: string;
+
+  @ApiProperty({
+    type: [String],
+    description: 'Providers that generate images, the sandbox left out. Empty: the sandbox generates all of them.',
+  })
+  image_providers!: string[];
 }
 
 class ProviderOfferView {
@@ -87,14 +94,15 @@ class OpenSessionView {
 /** A user's own sessions that are still valid, newest first. */
 export class SessionListView extends ListOf(OpenSessionView) {}
 
-/** `currency`: of all amounts that the console shows. */
-export function sessionView(session: Session, currency: string): SessionView {
+/** The catalogue says what amounts are counted in, and who generates images. */
+export function sessionView(session: Session, catalogue: Catalogue): SessionView {
   const { personId, accountId, accountName, email, name, role, hasPassword, hasIdentity } = session;
   return {
     person: { id: personId, email, name, role, password: hasPassword, oidc: hasIdentity },
     account: { id: accountId, name: accountName },
     operator: isOperator(session),
-    currency,
+    currency: catalogue.currency,
+    image_providers: imageProvidersOf(catalogue),
   };
 }
 

@@ -1,8 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { IsDefined, IsString, Matches } from 'class-validator';
+import { IsDefined, IsIn, IsString, Matches } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { textProblem } from '#contract/text-rules.js';
+import { LINK_PURPOSES, type LinkPurpose } from '#accounts/link-store.js';
 import { storedEmailOf } from '#accounts/person-rules.js';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '#accounts/passwords.js';
 import { SpelledBy } from '../../../common/contract-fields.js';
@@ -53,6 +54,14 @@ export class LinkBody {
   @IsString()
   @IsLinkToken()
   token!: string;
+}
+
+/** A link, and what for: whether it still works can be asked before it is used. */
+export class CheckLinkBody extends LinkBody {
+  @ApiProperty({ enum: LINK_PURPOSES })
+  @IsDefined()
+  @IsIn(LINK_PURPOSES, { message: `purpose must be one of ${LINK_PURPOSES.join(', ')}` })
+  purpose!: LinkPurpose;
 }
 
 /** What comes with every link that is taken with a password. */

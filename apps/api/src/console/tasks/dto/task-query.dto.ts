@@ -1,25 +1,50 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiQuery } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
+import { TASK_ORDERS, type TaskOrdering } from '#tasks/task-store.js';
 import type { TaskStatus } from '#tasks/task-status.js';
 import { KnownFiltersOnly, SpelledBy } from '../../../common/contract-fields.js';
-import { AfterTask, DEFAULT_LIMIT, orAbsent, PageLimit, QueryText } from '../../../common/query-fields.js';
-import { StatusOfTask, UnixSecond } from '../../../tasks/dto/list-query.dto.js';
+import {
+  AfterTask,
+  DEFAULT_LIMIT,
+  IsoTime,
+  orAbsent,
+  PageLimit,
+  QueryChoice,
+  QueryText,
+} from '../../../common/query-fields.js';
+import { StatusOfTask } from '../../../tasks/dto/list-query.dto.js';
 
 const orFlag = (value: unknown): unknown => (value === 'true' ? true : value === 'false' ? false : orAbsent(value));
 
-/** The query of the console's list of tasks. */
+const Filter = (name: string, description = ''): MethodDecorator =>
+  ApiQuery({ name, required: false, ...(description && { description }), schema: { type: 'string' } });
+
+/** Describes the query of what ConsoleTaskFilter is about. */
+export const ApiTaskFilter = (): MethodDecorator =>
+  applyDecorators(
+    Filter('model'),
+    Filter('provider', 'The provider that was called last.'),
+    Filter('key', 'Id of a key, or `playground`.'),
+    Filter('text', 'Part of a prompt, or the id of a task or a request.'),
+    Filter('from', 'Accepted at this time or later.'),
+    Filter('to', 'Accepted before this time.'),
+  );
+
+/** What the console's tasks are narrowed to, whatever their status. */
 @KnownFiltersOnly()
-export class ConsoleTaskQuery {
-  @PageLimit()
-  readonly limit: number = DEFAULT_LIMIT;
+export class ConsoleTaskFilter {
+  /** Accepted at this time or later. */
+  @IsoTime()
+  readonly from?: Date;
 
-  @AfterTask()
-  readonly after?: string;
+  /** Accepted before this time. */
+  @IsoTime()
+  readonly to?: Date;
 
-  @StatusOfTask()
-  readonly status?: TaskStatus;
-
-  @UnixSecond()
-  readonly since?: Date;
+  /** The provider that was called last. */
+  @QueryText()
+  readonly provider?: string;
 
   @QueryText()
   readonly model?: string;
@@ -31,9 +56,41 @@ export class ConsoleTaskQuery {
   /** Id of a key, or the word `playground`. */
   @QueryText()
   readonly key?: string;
+}
+
+/** The query of the console's list of tasks. */
+@KnownFiltersOnly()
+export class ConsoleTaskQuery extends ConsoleTaskFilter {
+  @StatusOfTask()
+  readonly status?: TaskStatus;
+
+  @PageLimit()
+  readonly limit: number = DEFAULT_LIMIT;
+
+  @AfterTask()
+  readonly after?: string;
+
+  /** `newest` first unless it is said. What searches has the newest first. */
+  @QueryChoice(TASK_ORDERS)
+  readonly order?: TaskOrdering;
 
   @SpelledBy(orFlag)
   @IsOptional()
   @IsBoolean()
   readonly favorites?: boolean;
+}
+
+/** The query of the export of tasks. */
+@KnownFiltersOnly()
+export class TaskExportQuery extends ConsoleTaskFilter {
+  @StatusOfTask()
+  readonly status?: TaskStatus;
+}
+
+/** The query of what is done to many tasks at once. */
+@KnownFiltersOnly()
+export class ManyTasksQuery extends ConsoleTaskFilter {
+  /** `true`: says what would be done, and does nothing. */
+  @QueryChoice(['true', 'false'])
+  readonly dry_run?: 'true' | 'false';
 }

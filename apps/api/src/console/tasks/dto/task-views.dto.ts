@@ -6,6 +6,7 @@ import { TaskErrorView, TaskEventView, TaskSizesView, type TaskView } from '#con
 import type { TaskDetail } from '#tasks/task-details.js';
 import type { TaskOptions, TaskSummary } from '#tasks/task.js';
 import { DELIVERY_STATES, type DeliveryState } from '#webhooks/next-step.js';
+import { SpendView } from '../../dto/budget-view.dto.js';
 import { PageOf } from '../../dto/list-views.dto.js';
 
 class TaskKeyView {
@@ -86,6 +87,23 @@ export class ConsoleTaskRow {
 
   @ApiProperty({ type: CostView, nullable: true })
   cost!: CostView | null;
+
+  @ApiProperty({ type: String, nullable: true, description: 'The provider that was called last.' })
+  provider!: string | null;
+
+  @ApiProperty({ type: 'integer', description: 'Calls to providers so far.' })
+  calls!: number;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    format: 'date-time',
+    description: 'When a task that is retried is tried next.',
+  })
+  next_try_at!: string | null;
+
+  @ApiPropertyOptional({ type: TaskErrorView, description: 'Failed tasks only.' })
+  error?: TaskErrorView;
 }
 
 /** A page of the account's tasks, newest first. */
@@ -161,6 +179,17 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty({ type: [TaskPictureView] })
   images!: TaskPictureView[];
 
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    format: 'date-time',
+    description: 'Until when the images are kept; null where there are none.',
+  })
+  images_expire_at!: string | null;
+
+  @ApiProperty({ type: 'integer', description: 'Calls to providers that a task may have.' })
+  most_calls!: number;
+
   @ApiProperty({ type: 'integer', description: 'How many images it was made from.' })
   reference_images!: number;
 
@@ -175,9 +204,6 @@ export class ConsoleTaskView extends ConsoleTaskRow {
 
   @ApiProperty({ type: String, nullable: true, description: 'The task that this failed one was retried as.' })
   retried_as!: string | null;
-
-  @ApiPropertyOptional({ type: TaskErrorView, description: 'Failed tasks only.' })
-  error?: TaskErrorView;
 
   @ApiProperty({ type: [TaskEventView] })
   timeline!: TaskEventView[];
@@ -202,6 +228,36 @@ export class PartialPictureView {
 export class AcceptedTaskView {
   @ApiProperty()
   task_id!: string;
+}
+
+class RefusedTaskView {
+  @ApiProperty()
+  task_id!: string;
+
+  @ApiProperty()
+  code!: string;
+
+  @ApiProperty()
+  message!: string;
+}
+
+/** What was done to many tasks, or would be. */
+export class ManyTasksView {
+  @ApiProperty({ type: 'integer', description: 'Tasks that it was done to.' })
+  count!: number;
+
+  @ApiProperty({ type: [RefusedTaskView], description: 'Tasks that match and that it was not done to.' })
+  refused!: RefusedTaskView[];
+
+  @ApiProperty({ description: 'More tasks match than one call takes.' })
+  has_more!: boolean;
+
+  @ApiProperty({
+    type: SpendView,
+    nullable: true,
+    description: 'The most that retries cost together. Null: nothing is charged, or the price is not known.',
+  })
+  cost!: SpendView | null;
 }
 
 /** What is not known from a task's row alone. */
@@ -230,6 +286,9 @@ export function taskRow(
     thumbnail_url: thumbnailUrl ?? null,
     images_deleted_at: detail.objectsDeletedAt?.toISOString() ?? null,
     cost: view.cost ?? null,
+    ...{ provider: detail.provider, calls: detail.calls },
+    next_try_at: task.phase === 'queued' && detail.calls > 0 ? (detail.nextTryAt?.toISOString() ?? null) : null,
+    ...(view.error === undefined ? {} : { error: view.error }),
   };
 }
 

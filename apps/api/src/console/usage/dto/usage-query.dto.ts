@@ -1,29 +1,11 @@
-import { applyDecorators } from '@nestjs/common';
-import { IsIn, IsOptional } from 'class-validator';
+import { IsIn } from 'class-validator';
 import { AppError } from '#contract/app-error.js';
-import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { USAGE_GROUPS, type UsageGroup } from '#billing/usage.js';
-import { SpelledBy } from '../../../common/contract-fields.js';
-import { orAbsent } from '../../../common/query-fields.js';
+import { IsoTime, QueryText } from '../../../common/query-fields.js';
 
 const DAY_MS = 86_400_000;
 /** Longest time that is asked for at once, and the usual one, in days. */
 const DAYS = { day: { most: 366, usual: 30 }, hour: { most: 31, usual: 2 } } as const;
-
-/** A time as ISO 8601 writes it, which becomes a Date. */
-function IsoTime(): PropertyDecorator {
-  return applyDecorators(SpelledBy(orDate), IsOptional(), Rule('isIsoTime', timeProblem));
-}
-
-function orDate(value: unknown): unknown {
-  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value) ? Date.parse(value) : NaN;
-  return Number.isNaN(time) ? orAbsent(value) : new Date(time);
-}
-
-function timeProblem(value: unknown, name: string): FieldProblem | undefined {
-  if (value instanceof Date) return undefined;
-  return { code: 'invalid_value', message: `${name} must be a time as ISO 8601 writes it` };
-}
 
 /** The query of usage figures. */
 export class UsageQuery {
@@ -38,6 +20,16 @@ export class UsageQuery {
 
   @IsoTime()
   readonly from?: Date;
+
+  @QueryText()
+  readonly model?: string;
+
+  /** Name of keys. */
+  @QueryText()
+  readonly key?: string;
+
+  @QueryText()
+  readonly provider?: string;
 }
 
 /** The time that a query asks for. Throws AppError `invalid_value` when it is too long, or none. */

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { FailedTasks, isWorthRetrying, type FailedOrder } from '#tasks/failed-tasks.js';
-import type { RetryView } from './dto/failure-views.dto.js';
-import { RetryTask, type Payer } from '../tasks/retry-task.js';
+import { RetryTask, type Payer } from './retry-task.js';
 
 /** Orders that are given at a time, and how long until no more are begun. */
 const AT_ONCE = 4;
@@ -14,7 +13,8 @@ interface Retried {
   readonly accountId: string;
 }
 
-interface NotRetried {
+/** A failed task that is not retried, and why. */
+export interface NotRetried {
   readonly id: string;
   readonly reason: AppError;
 }
@@ -35,6 +35,20 @@ export class RetryFailedTasks {
     private readonly failed: FailedTasks,
     private readonly again: RetryTask,
   ) {}
+
+  /** Which of them would be retried now, with their orders, and why not the others. */
+  async preview(ids: readonly string[]): Promise<{ orders: FailedOrder[]; refused: NotRetried[] }> {
+    const known = await this.failed.orders(ids);
+    const [orders, refused]: [FailedOrder[], NotRetried[]] = [[], []];
+    for (const id of ids) {
+      try {
+        orders.push(judged(known.get(id)));
+      } catch (error) {
+        refused.push({ id, reason: error instanceof AppError ? error : internal(error) });
+      }
+    }
+    return { orders, refused };
+  }
 
   /** One after the other; what stands in the way of one stops none of the others. */
   async run(ids: readonly string[], requestId: string): Promise<RetryOutcome> {
@@ -75,15 +89,6 @@ function ownerOf(order: FailedOrder): Payer {
     ...{ accountId, keyId, weight },
     limits: { ...own, polls: undefined },
     account: { weight: order.accountWeight, limits: { ...all, polls: undefined, chats: undefined } },
-  };
-}
-
-/** `next` is the cursor of what the batch had no room for; null when it was all. */
-export function retryView({ retried, refused }: RetryOutcome, next: string | null): RetryView {
-  return {
-    retried: retried.map(({ id, newId }) => ({ task_id: id, new_task_id: newId })),
-    refused: refused.map(({ id, reason }) => ({ task_id: id, code: reason.code, message: reason.message })),
-    next,
   };
 }
 

@@ -1,0 +1,101 @@
+import { Get, HttpCode, Post, Query, type StreamableFile } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import { ApiQuery, ApiResponse } from '@nestjs/swagger';
+import { AuditLog } from '#accounts/audit-log.js';
+import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { decimalOf } from '#contract/money.js';
+import { TASK_STATUSES } from '#tasks/task-status.js';
+import { RequestId } from '../../common/request.decorators.js';
+import { ConsoleController } from '../console-controller.js';
+import { csvFile } from '../csv.js';
+import { ForRole } from '../roles.guard.js';
+import { Session } from '../session.decorator.js';
+import { ApiTaskFilter, ManyTasksQuery, TaskExportQuery } from './dto/task-query.dto.js';
+import { ManyTasksView } from './dto/task-views.dto.js';
+import { ManyTasks, MOST_EXPORTED, type ManyOutcome } from './many-tasks.js';
+
+const HEAD = [
+  ...['id', 'created_at', 'finished_at', 'status', 'error', 'reason', 'model', 'provider', 'key', 'size', 'resolution'],
+  ...['duration_ms', 'cost', 'currency', 'prompt'],
+];
+
+/** What is done to all tasks of the account that a filter matches. */
+@ConsoleController('Tasks')
+export class ManyTasksController {
+  constructor(
+    private readonly many: ManyTasks,
+    private readonly source: CatalogueSource,
+    private readonly audit: AuditLog,
+  ) {}
+
+  @Get('tasks.csv')
+  @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
+  @ApiTaskFilter()
+  @ApiResponse({ status: 200, description: `The newest ${MOST_EXPORTED} tasks as comma-separated text.` })
+  async table(@Session() { accountId }: Session, @Query() filter: TaskExportQuery): Promise<StreamableFile> {
+    const rows = await this.many.export(accountId, filter);
+    return csvFile('darkroom-tasks.csv', [
+      HEAD,
+      ...rows.map((row) => [
+        ...[row.id, row.created_at, row.finished_at, row.status, row.error?.code ?? null, row.error?.message ?? null],
+        ...[row.model, row.provider, row.key.name, row.size, row.resolution],
+        row.finished_at === null ? null : Date.parse(row.finished_at) - Date.parse(row.created_at),
+        ...[row.cost?.amount ?? null, row.cost?.currency ?? null, row.prompt],
+      ]),
+    ]);
+  }
+
+  @Post('tasks/cancel')
+  @RouteConfig({ bodyless: true })
+  @HttpCode(200)
+  @DryRun()
+  @ApiTaskFilter()
+  @ApiResponse({ status: 200, type: ManyTasksView, description: 'Cancels the newest 100 pending tasks.' })
+  async cancel(
+    @Session() session: Session,
+    @Query() { dry_run: dryRun, ...filter }: ManyTasksQuery,
+  ): Promise<ManyTasksView> {
+    const outcome = await this.many.cancel(session.accountId, filter, dryRun === 'true');
+    return await this.answer(session, 'tasks.cancelled', outcome, dryRun === 'true');
+  }
+
+  @Post('tasks/retry')
+  @ForRole('admin')
+  @RouteConfig({ bodyless: true })
+  @HttpCode(200)
+  @DryRun()
+  @ApiTaskFilter()
+  @ApiResponse({
+    status: 200,
+    type: ManyTasksView,
+    description: 'Retries the newest 100 failed tasks that were not retried yet, each once, with the key that it had.',
+  })
+  async retry(
+    @Session() session: Session,
+    @Query() { dry_run: dryRun, ...filter }: ManyTasksQuery,
+    @RequestId() requestId: string,
+  ): Promise<ManyTasksView> {
+    const outcome = await this.many.retry(session.accountId, filter, dryRun === 'true', requestId);
+    return await this.answer(session, 'tasks.redriven', outcome, dryRun === 'true');
+  }
+
+  private async answer(
+    session: Session,
+    action: 'tasks.cancelled' | 'tasks.redriven',
+    { ids, refused, hasMore, cost }: ManyOutcome,
+    isDry: boolean,
+  ): Promise<ManyTasksView> {
+    if (!isDry && ids.length > 0) await this.audit.record(session, action, undefined, { count: ids.length });
+    return {
+      count: ids.length,
+      refused: refused.map(({ id, reason }) => ({ task_id: id, code: reason.code, message: reason.message })),
+      has_more: hasMore,
+      cost: cost === null ? null : { amount: decimalOf(cost), currency: this.source.current.currency },
+    };
+  }
+}
+
+function DryRun(): MethodDecorator {
+  const description = '`true`: says what would be done, and does nothing.';
+  return ApiQuery({ name: 'dry_run', required: false, enum: ['true', 'false'], description });
+}

@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import { FailedTasks } from '#tasks/failed-tasks.js';
+import { AccountTasks } from './account-tasks.js';
+import { OwnTasks } from './own-tasks.js';
+import { RetryFailedTasks, type NotRetried } from './retry-failed-tasks.js';
+import type { ConsoleTaskFilter, TaskExportQuery } from './dto/task-query.dto.js';
+import type { ConsoleTaskRow } from './dto/task-views.dto.js';
+import { RequestRules } from '../../images/request-rules.js';
+
+/** Tasks that one call does something to. */
+const MOST_AT_ONCE = 100;
+/** Rows of an export, and how long it may look for them. */
+export const MOST_EXPORTED = 10_000;
+const EXPORT_MS = 20_000;
+const PAGE = 100;
+/** Pages in which failed tasks are looked for that were not retried yet. */
+const MOST_PAGES = 20;
+
+/** What was done to many tasks, or would be. */
+export interface ManyOutcome {
+  readonly ids: readonly string[];
+  readonly refused: readonly NotRetried[];
+  /** There are more of them. */
+  readonly hasMore: boolean;
+  /** Millionths that retries may cost together; null when that is nothing, or is not known of one of them. */
+  readonly cost: number | null;
+}
+
+/** What is done to all of an account's tasks that a filter matches, the newest first. */
+@Injectable()
+export class ManyTasks {
+  constructor(
+    private readonly tasks: AccountTasks,
+    private readonly own: OwnTasks,
+    private readonly failed: FailedTasks,
+    private readonly retries: RetryFailedTasks,
+    private readonly rules: RequestRules,
+  ) {}
+
+  /** The newest rows at most. Throws AppError `server_is_overloaded` when a search takes too long. */
+  async export(accountId: string, filter: TaskExportQuery): Promise<ConsoleTaskRow[]> {
+    const rows: ConsoleTaskRow[] = [];
+    const until = Date.now() + EXPORT_MS;
+    for (let after: string | null | undefined; after !== null && rows.length < MOST_EXPORTED;) {
+      if (Date.now() > until) {
+        throw new AppError('server_is_overloaded', 'That takes too long. Choose a shorter time, and try again.');
+      }
+      const page = await this.tasks.list(accountId, { ...filter, limit: PAGE, after });
+      rows.push(...page.data);
+      after = page.next;
+    }
+    return rows.slice(0, MOST_EXPORTED);
+  }
+
+  /** Cancels pending tasks; `preview`: says which. */
+  async cancel(accountId: string, filter: ConsoleTaskFilter, preview: boolean): Promise<ManyOutcome> {
+    const { tasks, next } = await this.tasks.find(accountId, { ...filter, status: 'pending', limit: MOST_AT_ONCE });
+    const ids: string[] = [];
+    for (const { id } of tasks) {
+      // One that ended meanwhile stays as it is.
+      if (preview || (await this.own.cancel(accountId, id)).status === 'cancelled') ids.push(id);
+    }
+    return { ids, refused: [], hasMore: next !== null, cost: null };
+  }
+
+  /** Gives the orders of failed tasks again that were not retried yet; `preview`: says of which, and the price. */
+  async retry(accountId: string, filter: ConsoleTaskFilter, preview: boolean, requestId: string): Promise<ManyOutcome> {
+    const { ids, hasMore } = await this.openFailures(accountId, filter);
+    const { orders, refused } = await this.retries.preview(ids);
+    const costs = orders.map(({ model, options }) => this.rules.costOf(model, options)?.reserved ?? null);
+    const cost = costs.includes(null) ? null : costs.reduce<number>((sum, one) => sum + (one ?? 0), 0);
+    if (preview) return { ids: orders.map(({ id }) => id), refused, hasMore, cost };
+    const done = await this.retries.run(
+      orders.map(({ id }) => id),
+      requestId,
+    );
+    return { ids: done.retried.map(({ id }) => id), refused: [...refused, ...done.refused], hasMore, cost };
+  }
+
+  private async openFailures(accountId: string, filter: ConsoleTaskFilter) {
+    const open: string[] = [];
+    let after: string | null | undefined;
+    for (let page = 0; page < MOST_PAGES && after !== null && open.length <= MOST_AT_ONCE; page++) {
+      const { tasks, next } = await this.tasks.find(accountId, { ...filter, status: 'failed', limit: PAGE, after });
+      const ids = tasks.map(({ id }) => id);
+      const orders = await this.failed.orders(ids);
+      open.push(...ids.filter((id) => orders.get(id)?.retriedAs === null));
+      after = next;
+    }
+    return { ids: open.slice(0, MOST_AT_ONCE), hasMore: open.length > MOST_AT_ONCE || typeof after === 'string' };
+  }
+}

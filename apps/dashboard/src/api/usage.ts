@@ -1,0 +1,17 @@
+import { queryOptions } from '@tanstack/react-query';
+import { get } from './request.ts';
+import type { Usage } from './types.ts';
+
+const REFRESH_MS = 15_000;
+
+/** What the account has used since the day began, in UTC. */
+export function todayQuery() {
+  return queryOptions({
+    queryKey: ['usage', 'today'],
+    queryFn: ({ signal }) => {
+      const from = new Date(new Date().setUTCHours(0, 0, 0, 0)).toISOString();
+      return get<Usage>('/usage', { from, by: 'day' }, signal);
+    },
+    refetchInterval: REFRESH_MS,
+  });
+}

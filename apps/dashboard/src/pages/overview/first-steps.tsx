@@ -1,0 +1,156 @@
+import { Box, Button, Group, Stack, Text, ThemeIcon, Title } from '@mantine/core';
+import { useLocalStorage } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { IconCheck } from '@tabler/icons-react';
+import { lazy, Suspense, useRef, useState, type ReactNode } from 'react';
+import { keysQuery, modelsQuery, useSession } from '../../api/queries.ts';
+import type { NewKey } from '../../api/types.ts';
+import { CodeTabs } from '../../parts/copy.tsx';
+import { fromNow } from '../../parts/format.ts';
+import { EXAMPLE, snippetsOf } from '../../parts/snippets.ts';
+
+const KeyForm = lazy(async () => ({ default: (await import('../keys/key-form.tsx')).KeyForm }));
+const KeySecret = lazy(async () => ({ default: (await import('../keys/key-secret.tsx')).KeySecret }));
+
+/** How often the page looks whether the first call has come. */
+const WATCH_MS = 2_000;
+
+/** From nothing to the first call, until all is done or nobody wants to see it any more. */
+export function FirstSteps() {
+  const { operator, account, image_providers: providers } = useSession();
+  const [hidden, setHidden] = useLocalStorage({
+    key: `darkroom.first-steps-hidden.${account.id}`,
+    defaultValue: false,
+    getInitialValueInEffect: false,
+  });
+  const [made, setMade] = useState<NewKey | null>(null);
+  const [dialog, setDialog] = useState<'create' | 'secret' | null>(null);
+  const { data } = useQuery({
+    ...keysQuery,
+    refetchInterval: ({ state }) => (firstUse(state.data?.data ?? []) === null ? WATCH_MS : false),
+  });
+  const keys = (data?.data ?? []).filter(isByPerson);
+  const usedAt = firstUse(keys);
+  const connected = providers.length > 0;
+  const isDone = usedAt !== null && (connected || !operator);
+  // What was done before is no news; what gets done now stays to be seen.
+  const wasDone = useRef<boolean>(undefined);
+  if (data !== undefined) wasDone.current ??= isDone;
+  if (hidden || wasDone.current !== false) return null;
+  return (
+    <Box className="surface" p="lg" component="section" aria-label="First steps">
+      <Group justify="space-between" mb="md">
+        <Title order={2} fz="md">
+          First steps
+        </Title>
+        <Button variant="subtle" color="gray" size="compact-sm" onClick={() => setHidden(true)}>
+          Hide
+        </Button>
+      </Group>
+      <Stack gap="lg" component="ol" m={0} p={0} style={{ listStyle: 'none' }}>
+        {operator && (
+          <Step number={1} title="Connect a provider" done={connected}>
+            {connected ? (
+              <Text size="sm">Images come from {providers.join(', ')}.</Text>
+            ) : (
+              <>
+                <Text size="sm">
+                  The sandbox answers until then: its sample images are free, so you can set everything else up first.
+                </Text>
+                <Button component={Link} to="/operation" variant="default" size="xs">
+                  Set up provider
+                </Button>
+              </>
+            )}
+          </Step>
+        )}
+        <Step number={operator ? 2 : 1} title="Create a key" done={keys.length > 0}>
+          <Text size="sm">
+            {keys.length === 0 ? 'A program sends it with every request.' : keyNames(keys.map(({ name }) => name))}
+          </Text>
+          {keys.length === 0 && (
+            <Button size="xs" onClick={() => setDialog('create')}>
+              Create key
+            </Button>
+          )}
+        </Step>
+        <Step number={operator ? 3 : 2} title="Make the first call" done={usedAt !== null}>
+          {usedAt === null ? <Call made={made} /> : <Text size="sm">A key was used {fromNow(usedAt)}.</Text>}
+        </Step>
+      </Stack>
+      <Suspense>
+        {dialog === 'create' && (
+          <KeyForm
+            onClose={() => setDialog(null)}
+            onMade={(key) => {
+              setMade(key);
+              setDialog('secret');
+            }}
+          />
+        )}
+        {dialog === 'secret' && made !== null && <KeySecret made={made} onClose={() => setDialog(null)} />}
+      </Suspense>
+    </Box>
+  );
+}
+
+/** The request as code, with the secret of the key that was created on this page. */
+function Call({ made }: { readonly made: NewKey | null }) {
+  const models = useQuery(modelsQuery);
+  const model = made?.key.models[0] ?? models.data?.data[0]?.id ?? EXAMPLE.model;
+  const request = { ...EXAMPLE, model, answeredByTask: made?.key.submit_mode === 'apimart' };
+  return (
+    <>
+      <Text size="sm" role="status">
+        {made === null ? 'Run this with your key.' : 'Run this; your new key is filled in.'} This step turns green when
+        the call arrives.
+      </Text>
+      <Box w="100%">
+        <CodeTabs codes={snippetsOf(request, made?.secret)} />
+      </Box>
+    </>
+  );
+}
+
+interface StepProps {
+  readonly number: number;
+  readonly title: string;
+  readonly done: boolean;
+  readonly children: ReactNode;
+}
+
+function Step({ number, title, done, children }: StepProps) {
+  return (
+    <Group component="li" align="flex-start" wrap="nowrap" gap="md">
+      <ThemeIcon radius="xl" size={28} variant={done ? 'filled' : 'default'} color="green.8">
+        {done ? <IconCheck size={16} aria-hidden /> : number}
+      </ThemeIcon>
+      <Stack gap={6} align="flex-start" flex={1} miw={0}>
+        <Title order={3} fz="sm" pt={4}>
+          {title}
+          {done && (
+            <Text span size="sm" c="dimmed" fw={400}>
+              {' '}
+              · done
+            </Text>
+          )}
+        </Title>
+        {children}
+      </Stack>
+    </Group>
+  );
+}
+
+type Key = NewKey['key'];
+
+/** Keys that commands made come with the installation. */
+const isByPerson = ({ created_by: creator }: Key): boolean => creator !== null;
+
+function firstUse(keys: readonly Key[]): string | null {
+  return keys.filter(isByPerson).find(({ last_used_at: used }) => used !== null)?.last_used_at ?? null;
+}
+
+function keyNames(names: readonly string[]): string {
+  return names.length > 3 ? `${names.length} keys.` : `${names.join(', ')}.`;
+}

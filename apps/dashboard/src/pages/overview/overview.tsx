@@ -1,0 +1,113 @@
+import { Box, List, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { IconAlertTriangle, IconCheck } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { sessionQuery, useSession } from '../../api/queries.ts';
+import { todayQuery } from '../../api/usage.ts';
+import { Figure } from '../../parts/figure.tsx';
+import { amountIn } from '../../parts/format.ts';
+import { PageFrame, Trouble } from '../../parts/page.tsx';
+import { FirstSteps } from './first-steps.tsx';
+import { useAttention, type Notice } from './use-attention.ts';
+
+/** What the session says of the installation is read again while somebody looks. */
+const REFRESH_MS = 15_000;
+
+/** Where a sign-in leads: what runs, what is left to set up, today's figures, and what needs somebody. */
+export function OverviewPage() {
+  const { account } = useSession();
+  useQuery({ ...sessionQuery, refetchInterval: REFRESH_MS });
+  return (
+    <PageFrame title="Overview" about={account.name}>
+      <FirstSteps />
+      <Today />
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <Attention />
+        <Running />
+      </SimpleGrid>
+    </PageFrame>
+  );
+}
+
+function Today() {
+  const { data, error, refetch } = useQuery(todayQuery());
+  if (error !== null) return <Trouble error={error} doing="Could not load usage" onRetry={() => void refetch()} />;
+  if (data === undefined) return <Skeleton height={86} radius="lg" />;
+  const { images, chats, failed, spend } = data.total;
+  return (
+    <SimpleGrid cols={{ base: 2, md: chats === 0 ? 3 : 4 }} component="section" aria-label="Today, in UTC">
+      <Figure name="Images today" value={images.toLocaleString('en')} />
+      {chats > 0 && <Figure name="Chats today" value={chats.toLocaleString('en')} />}
+      <Figure name="Spend today" value={amountIn(spend, data.currency)} />
+      <Figure name="Failed today" value={failed.toLocaleString('en')} />
+    </SimpleGrid>
+  );
+}
+
+function Section({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <Box className="surface" p="lg" component="section" aria-label={title} miw={0}>
+      <Title order={2} fz="md" mb="sm">
+        {title}
+      </Title>
+      {children}
+    </Box>
+  );
+}
+
+function Attention() {
+  const notices = useAttention();
+  return (
+    <Section title="Needs attention">
+      {notices === undefined && <Skeleton height={48} />}
+      {notices?.length === 0 && (
+        <List icon={<IconCheck size={18} color="var(--good)" />} size="sm" center>
+          <List.Item>Nothing needs attention.</List.Item>
+        </List>
+      )}
+      {notices !== undefined && notices.length > 0 && (
+        <List icon={<IconAlertTriangle size={18} color="var(--bad)" />} size="sm" spacing="xs">
+          {notices.map((notice) => (
+            <NoticeItem key={notice.text} notice={notice} />
+          ))}
+        </List>
+      )}
+    </Section>
+  );
+}
+
+function NoticeItem({ notice: { text, link } }: { readonly notice: Notice }) {
+  return (
+    <List.Item style={{ overflowWrap: 'anywhere' }}>
+      <Link {...link} className="notice">
+        {text}
+      </Link>
+    </List.Item>
+  );
+}
+
+/** Who generates the images. */
+function Running() {
+  const { operator, image_providers: providers } = useSession();
+  return (
+    <Section title="Image providers">
+      <Stack gap="xs" align="flex-start">
+        {providers.length === 0 ? (
+          <Text size="sm">
+            <b>Sandbox.</b> Images are samples that Darkroom draws itself, free of charge.
+          </Text>
+        ) : (
+          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+            <b>{providers.join(', ')}</b>
+          </Text>
+        )}
+        {operator && (
+          <Link to="/operation" className="text-link">
+            Manage providers
+          </Link>
+        )}
+      </Stack>
+    </Section>
+  );
+}

@@ -1,0 +1,96 @@
+import { useQuery } from '@tanstack/react-query';
+import type { LinkProps } from '@tanstack/react-router';
+import { providersQuery, queueQuery, type Provider, type Queue } from '../../api/operation.ts';
+import { keysQuery, useSession } from '../../api/queries.ts';
+import { ownAccountQuery } from '../../api/team-queries.ts';
+import type { ApiKey } from '../../api/types.ts';
+import { todayQuery } from '../../api/usage.ts';
+import { endpointsQuery, type Endpoint } from '../../api/webhooks.ts';
+import { duration, fromNow } from '../../parts/format.ts';
+import { healthOf } from '../operation/provider-health.ts';
+
+/** Something that somebody should look at, and where. */
+export interface Notice {
+  readonly text: string;
+  readonly link: Pick<LinkProps, 'to' | 'search'>;
+}
+
+const REFRESH_MS = 15_000;
+const WEEK_MS = 7 * 86_400_000;
+/** Share of a budget from which on it is told. */
+const NEARLY = 0.8;
+/** A task that waits for longer tells of too few workers. */
+const LONG_WAIT_SECONDS = 60;
+
+const KEYS = { to: '/keys' } as const;
+const OPERATION = { to: '/operation' } as const;
+
+/** What failed or is about to, for the account and, for operators, for the installation; undefined until all of it is known. */
+export function useAttention(): Notice[] | undefined {
+  const { operator, person } = useSession();
+  const often = { refetchInterval: REFRESH_MS };
+  const today = useQuery(todayQuery());
+  const keys = useQuery({ ...keysQuery, ...often });
+  const endpoints = useQuery({ ...endpointsQuery, ...often });
+  const account = useQuery({ ...ownAccountQuery, ...often, enabled: person.role === 'admin' });
+  const providers = useQuery({ ...providersQuery, ...often, enabled: operator });
+  const queue = useQuery({ ...queueQuery, ...often, enabled: operator });
+  if ([today, keys, endpoints, account, providers, queue].some(({ isLoading }) => isLoading)) return undefined;
+  return [
+    ...(queue.data === undefined ? [] : queueNotices(queue.data)),
+    ...(providers.data?.data ?? []).flatMap(providerNotices),
+    ...failureNotices(today.data?.total.failed ?? 0),
+    ...budgetNotices('This account', account.data?.budget ?? null, { to: '/team' }),
+    ...(keys.data?.data ?? []).flatMap(keyNotices),
+    ...(endpoints.data?.data ?? []).flatMap(endpointNotices),
+  ];
+}
+
+function queueNotices({ workers, oldest_waiting_seconds: waits }: Queue): Notice[] {
+  if (workers.length === 0) return [{ text: 'No worker is running, so tasks stay in the queue.', link: OPERATION }];
+  if (waits < LONG_WAIT_SECONDS) return [];
+  return [{ text: `The oldest task has waited ${duration(waits * 1000)}.`, link: OPERATION }];
+}
+
+function providerNotices(provider: Provider): Notice[] {
+  const { label, color, why } = healthOf(provider);
+  if (color === 'red') return [{ text: `${provider.name}: ${label.toLowerCase()}. ${why}`, link: OPERATION }];
+  if (provider.drained !== null && provider.models.length > 0) {
+    return [{ text: `${provider.name} is drained and gets no requests.`, link: OPERATION }];
+  }
+  return provider.resting_keys.map(({ key }) => ({
+    text: `${provider.name} rejected its key${key === '' ? '' : ` ${key}`}.`,
+    link: OPERATION,
+  }));
+}
+
+function failureNotices(failed: number): Notice[] {
+  if (failed === 0) return [];
+  const text = failed === 1 ? '1 task failed today.' : `${failed.toLocaleString('en')} tasks failed today.`;
+  return [{ text, link: { to: '/tasks', search: { status: 'failed' } } }];
+}
+
+function budgetNotices(who: string, budget: ApiKey['budget'], link: Notice['link']): Notice[] {
+  if (budget === null) return [];
+  const share = Number(budget.amount) > 0 ? Number(budget.spent) / Number(budget.amount) : 1;
+  if (share < NEARLY) return [];
+  const used = share >= 1 ? 'all' : `${Math.floor(share * 100)}%`;
+  return [{ text: `${who} has used ${used} of its ${budget.period === 'month' ? 'monthly ' : ''}budget.`, link }];
+}
+
+function keyNotices({ name, budget, expires_at: end, revoked_at: revoked, replaced_by: successor }: ApiKey): Notice[] {
+  const left = end === null ? Infinity : Date.parse(end) - Date.now();
+  if (revoked !== null || left <= 0) return [];
+  const endsSoon = left < WEEK_MS && successor === null && end !== null;
+  return [
+    ...budgetNotices(`Key ${name}`, budget, KEYS),
+    ...(endsSoon ? [{ text: `Key ${name} expires ${fromNow(end)}.`, link: KEYS }] : []),
+  ];
+}
+
+function endpointNotices({ url, disabled_at: disabled, disabled_reason: reason, recent }: Endpoint): Notice[] {
+  const link = { to: '/webhooks' } as const;
+  if (reason === 'gone') return [{ text: `Webhook endpoint ${url} answered 410 and was disabled.`, link }];
+  if (disabled !== null || recent === null || recent.failed === 0 || recent.delivered > 0) return [];
+  return [{ text: `Deliveries to webhook endpoint ${url} fail.`, link }];
+}

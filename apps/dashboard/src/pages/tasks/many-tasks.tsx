@@ -1,0 +1,143 @@
+import { Button, Group, List, Menu, Skeleton, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { queryClient, useSession } from '../../api/queries.ts';
+import { addressOf, send } from '../../api/request.ts';
+import type { ManyTasks } from '../../api/types.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { amountIn } from '../../parts/format.ts';
+import { Trouble } from '../../parts/page.tsx';
+import { IconDownload } from '@tabler/icons-react';
+import { isNarrowed, type TaskFilters } from './task-filters.ts';
+
+type Deed = 'cancel' | 'retry';
+
+const WORDS = {
+  cancel: { item: 'Cancel pending tasks', action: 'Cancel', done: 'canceled', kind: 'pending', keep: 'Keep tasks' },
+  retry: { item: 'Retry failed tasks', action: 'Retry', done: 'retried', kind: 'failed', keep: 'Don’t retry' },
+} as const;
+/** Reasons that a preview shows. */
+const SHOWN = 3;
+
+const tasks = (count: number, kind = ''): string =>
+  `${count.toLocaleString('en')} ${kind === '' ? '' : `${kind} `}${count === 1 ? 'task' : 'tasks'}`;
+
+/** What can be done to all tasks that the filters match. */
+export function ManyTasksMenu({ filters }: { readonly filters: TaskFilters }) {
+  const isAdmin = useSession().person.role === 'admin';
+  const [deed, setDeed] = useState<Deed | null>(null);
+  const { order: _, ...query } = filters;
+  return (
+    <Group gap="xs">
+      <Menu position="bottom-end" withinPortal>
+        <Menu.Target>
+          <Button variant="default">Bulk actions</Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => setDeed('cancel')}>{WORDS.cancel.item}</Menu.Item>
+          {isAdmin && <Menu.Item onClick={() => setDeed('retry')}>{WORDS.retry.item}</Menu.Item>}
+        </Menu.Dropdown>
+      </Menu>
+      <Button
+        component="a"
+        href={addressOf('/tasks.csv', query)}
+        variant="default"
+        leftSection={<IconDownload size={16} />}
+      >
+        Export CSV
+      </Button>
+      {deed !== null && <ManyTasksDialog deed={deed} filters={filters} onClose={() => setDeed(null)} />}
+    </Group>
+  );
+}
+
+interface DialogProps {
+  readonly deed: Deed;
+  readonly filters: TaskFilters;
+  readonly onClose: () => void;
+}
+
+/** Says what it would do before it does it. */
+function ManyTasksDialog({ deed, filters, onClose }: DialogProps) {
+  const words = WORDS[deed];
+  // What it does decides on the status.
+  const { order: _, status: _status, ...query } = filters;
+  const call = (dryRun: boolean) =>
+    send<ManyTasks>('POST', `/tasks/${deed}`, undefined, undefined, { ...query, dry_run: String(dryRun) });
+  const preview = useQuery({ queryKey: ['many-tasks', deed, query], queryFn: () => call(true), gcTime: 0 });
+  const run = useMutation({
+    mutationFn: () => call(false),
+    onSuccess: async ({ count, refused, has_more: hasMore }) => {
+      await queryClient.invalidateQueries({ queryKey: ['tasks'] });
+      const rest = [
+        refused.length > 0 ? `${tasks(refused.length)} could not be ${words.done}: ${refused[0]?.message ?? ''}` : '',
+        hasMore ? 'More tasks match; repeat the action for the next ones.' : '',
+      ].filter((text) => text !== '');
+      notifications.show({
+        color: refused.length > 0 ? 'yellow' : 'green',
+        title: `${tasks(count)} ${words.done}`,
+        message: rest.join(' '),
+      });
+      onClose();
+    },
+  });
+  const { data, error } = preview;
+  return (
+    <Dialog opened onClose={onClose} title={words.item}>
+      <Stack>
+        {error !== null && <Trouble error={error} doing="Could not look for tasks" />}
+        {run.error !== null && <Trouble error={run.error} doing="Something went wrong" />}
+        {error === null && data === undefined && <Skeleton height={60} />}
+        {data !== undefined && <Preview deed={deed} outcome={data} isNarrowed={isNarrowed(query)} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose} data-autofocus>
+            {words.keep}
+          </Button>
+          {data !== undefined && data.count > 0 && (
+            <Button {...(deed === 'cancel' && { color: 'red.8' })} loading={run.isPending} onClick={() => run.mutate()}>
+              {words.action} {tasks(data.count)}
+            </Button>
+          )}
+        </Group>
+      </Stack>
+    </Dialog>
+  );
+}
+
+interface PreviewProps {
+  readonly deed: Deed;
+  readonly outcome: ManyTasks;
+  readonly isNarrowed: boolean;
+}
+
+function Preview({ deed, outcome: { count, refused, has_more: hasMore, cost }, isNarrowed: narrowed }: PreviewProps) {
+  const { kind } = WORDS[deed];
+  const where = narrowed ? 'that match your filters' : 'in this account';
+  return (
+    <>
+      <Text size="sm">
+        {count === 0
+          ? `There are no ${kind} tasks ${where}${deed === 'retry' ? ' and can be retried' : ''}.`
+          : `This ${deed === 'retry' ? 'retries' : 'cancels'} ${hasMore ? 'the newest ' : ''}${tasks(count, kind)} ${where}.`}{' '}
+        {count > 0 && deed === 'retry' && 'Each is retried once, with the key that it had.'}
+        {count > 0 && deed === 'cancel' && 'Where a provider has already started, you may still be charged.'}
+      </Text>
+      {count > 0 && cost !== null && Number(cost.amount) > 0 && (
+        <Text size="sm">
+          It costs at most <b>{amountIn(cost.amount, cost.currency)}</b>.
+        </Text>
+      )}
+      {refused.length > 0 && (
+        <>
+          <Text size="sm">{tasks(refused.length)} can’t be retried:</Text>
+          <List size="sm">
+            {[...new Set(refused.map(({ message }) => message))].slice(0, SHOWN).map((message) => (
+              <List.Item key={message}>{message}</List.Item>
+            ))}
+          </List>
+        </>
+      )}
+    </>
+  );
+}

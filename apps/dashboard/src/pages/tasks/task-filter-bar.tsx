@@ -1,0 +1,118 @@
+import { Group, Select, TextInput } from '@mantine/core';
+import { useDebouncedCallback, useDidUpdate } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { IconSearch } from '@tabler/icons-react';
+import { useState } from 'react';
+import { keyNamesQuery, modelsQuery } from '../../api/queries.ts';
+import { localDay, startOfDay } from '../../parts/format.ts';
+import type { TaskFilters } from './task-filters.ts';
+
+const DAY_MS = 86_400_000;
+const STATUSES = [
+  { value: 'pending', label: 'Pending' },
+  { value: 'completed', label: 'Completed' },
+  { value: 'failed', label: 'Failed' },
+  { value: 'cancelled', label: 'Canceled' },
+];
+
+/** Narrows the list; every choice goes into the address. */
+export function TaskFilterBar({ filters }: { readonly filters: TaskFilters }) {
+  const navigate = useNavigate();
+  const keys = useQuery(keyNamesQuery);
+  const models = useQuery(modelsQuery);
+  const change = (changes: TaskFilters) => {
+    void navigate({ to: '/tasks', search: { ...filters, ...changes }, replace: true });
+  };
+  const keyNames = [
+    { value: 'playground', label: 'Playground' },
+    ...(keys.data?.data.map(({ id, name }) => ({ value: id, label: name })) ?? []),
+  ];
+  const ids = models.data?.data.map(({ id }) => id) ?? [];
+  return (
+    <Group gap="sm">
+      <Search text={filters.text} onChange={(text) => change({ text })} />
+      <Choice name="Status" data={STATUSES} value={filters.status} onChange={(status) => change({ status })} />
+      <Choice name="Key" data={keyNames} value={filters.key} onChange={(key) => change({ key })} />
+      {(ids.length > 1 || filters.model !== undefined) && (
+        <Choice name="Model" data={ids} value={filters.model} onChange={(model) => change({ model })} />
+      )}
+      {filters.provider !== undefined && (
+        <Choice name="Provider" data={[]} value={filters.provider} onChange={(provider) => change({ provider })} />
+      )}
+      <Group gap={6} wrap="nowrap">
+        <TextInput
+          type="date"
+          aria-label="From"
+          w={150}
+          value={filters.from === undefined ? '' : localDay(filters.from)}
+          onChange={({ currentTarget: { value } }) => change({ from: value === '' ? undefined : startOfDay(value) })}
+        />
+        <span aria-hidden>–</span>
+        <TextInput
+          type="date"
+          aria-label="To"
+          w={150}
+          value={filters.to === undefined ? '' : localDay(Date.parse(filters.to) - 1)}
+          onChange={({ currentTarget: { value } }) =>
+            change({
+              to: value === '' ? undefined : startOfDay(localDay(Date.parse(startOfDay(value)) + 1.5 * DAY_MS)),
+            })
+          }
+        />
+      </Group>
+    </Group>
+  );
+}
+
+interface SearchProps {
+  readonly text: string | undefined;
+  readonly onChange: (text: string | undefined) => void;
+}
+
+function Search({ text: searched, onChange }: SearchProps) {
+  const [text, setText] = useState(searched ?? '');
+  // Cleared elsewhere: by a link, or the browser's own buttons.
+  useDidUpdate(() => {
+    if (searched === undefined) setText('');
+  }, [searched === undefined]);
+  const search = useDebouncedCallback((words: string) => onChange(words === '' ? undefined : words), 300);
+  return (
+    <TextInput
+      aria-label="Search prompts"
+      placeholder="Search prompts or enter an ID"
+      leftSection={<IconSearch size={16} />}
+      value={text}
+      flex={1}
+      miw={200}
+      onChange={({ currentTarget: { value } }) => {
+        setText(value);
+        search(value);
+      }}
+    />
+  );
+}
+
+interface ChoiceProps {
+  readonly name: string;
+  readonly data: readonly (string | { readonly value: string; readonly label: string })[];
+  readonly value: string | undefined;
+  readonly onChange: (value: string | undefined) => void;
+}
+
+/** One of several, or any; what the address names is among them. */
+function Choice({ name, data, value, onChange }: ChoiceProps) {
+  const isKnown = data.some((one) => (typeof one === 'string' ? one : one.value) === value);
+  return (
+    <Select
+      aria-label={name}
+      placeholder={`Any ${name.toLowerCase()}`}
+      clearable
+      searchable={name !== 'Status'}
+      w={160}
+      data={isKnown || value === undefined ? data : [...data, value]}
+      value={value ?? null}
+      onChange={(chosen) => onChange(chosen ?? undefined)}
+    />
+  );
+}

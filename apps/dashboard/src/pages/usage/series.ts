@@ -1,0 +1,47 @@
+import type { Usage, UsageRow } from '../../api/types.ts';
+
+/** Without greens and reds, which mean how something went. Each can be told from the page in light and dark. */
+const COLORS = [
+  ...['safelight.6', 'indigo.5', 'cyan.7', 'grape.5', 'yellow.7', 'pink.6', 'blue.4', 'violet.7', 'orange.4', 'dark.2'],
+] as const;
+const OTHERS_COLOR = 'gray.6';
+/** Series of a chart; more can't be told apart. */
+const MOST = 8;
+const NO_PROVIDER = 'No provider';
+
+/** What a chart shows as one: a group, or all that come after the largest. */
+export interface Series {
+  /** Name in the data of a chart. The names of groups come from people: recharts would take a dot in one for a path. */
+  readonly id: string;
+  readonly label: string;
+  readonly color: string;
+  /** Undefined: many groups together. */
+  readonly group: string | null | undefined;
+  has(row: UsageRow): boolean;
+}
+
+/** The largest groups, and the rest as one. A group has its color whatever is shown beside it. */
+export function seriesOf(groups: Usage['groups'], names: readonly string[]): Series[] {
+  const size = ({ images, chats, failed }: Usage['groups'][number]) => images + chats + failed;
+  const largest = [...groups].sort((one, other) => size(other) - size(one)).slice(0, MOST);
+  const shown = new Set(largest.map(({ group }) => group));
+  const series = groups
+    .filter(({ group }) => shown.has(group))
+    .map(({ group }, index): Series => ({
+      ...{ id: `g${index}`, label: group ?? NO_PROVIDER, color: colorOf(group, names), group },
+      has: (row) => row.group === group,
+    }));
+  const others = groups.length - shown.size;
+  if (others === 0) return series;
+  const label = others === 1 ? '1 other' : `${others} others`;
+  const rest = { id: 'others', label, color: OTHERS_COLOR, group: undefined };
+  return [...series, { ...rest, has: (row) => !shown.has(row.group) }];
+}
+
+/** By its place among all names; one that is in no list any more by its letters. */
+export function colorOf(group: string | null, names: readonly string[]): string {
+  if (group === null) return OTHERS_COLOR;
+  const place = names.indexOf(group);
+  const letters = [...group].reduce((sum, letter) => sum * 31 + (letter.codePointAt(0) ?? 0), 7);
+  return COLORS[(place === -1 ? letters : place) % COLORS.length] ?? OTHERS_COLOR;
+}

@@ -1,0 +1,92 @@
+import { Box, Table, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { keysQuery, useSession } from '../../api/queries.ts';
+import { ownAccountQuery } from '../../api/team-queries.ts';
+import type { ApiKey } from '../../api/types.ts';
+import { budgetEnd, monthForecast } from '../../parts/forecast.ts';
+import { amountIn, dayOf } from '../../parts/format.ts';
+import { Spend } from '../../parts/spend.tsx';
+
+/** What this month will have cost at its end, and how long budgets last. */
+export function UsageBudgets() {
+  const { person, currency } = useSession();
+  const account = useQuery({ ...ownAccountQuery, enabled: person.role === 'admin' });
+  const keys = useQuery(keysQuery);
+  const budgets = (keys.data?.data ?? []).filter(({ budget, revoked_at: end }) => budget !== null && end === null);
+  if (account.data === undefined && budgets.length === 0) return null;
+  return (
+    <Box className="surface" component="section" aria-label="Budgets" miw={0}>
+      <Title order={2} fz="sm" fw={600} p="lg" pb={0}>
+        This month and budgets
+      </Title>
+      <Table.ScrollContainer minWidth={480}>
+        <Table horizontalSpacing="lg" verticalSpacing="xs">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>For</Table.Th>
+              <Table.Th>Spent</Table.Th>
+              <Table.Th>Forecast</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {account.data !== undefined && (
+              <Table.Tr>
+                <Table.Td>This account</Table.Td>
+                <Table.Td>
+                  <Spend budget={account.data.budget} spend={account.data.spend} />
+                </Table.Td>
+                <Table.Td>
+                  <Forecast
+                    budget={account.data.budget}
+                    month={Number(account.data.spend.amount)}
+                    currency={currency}
+                  />
+                </Table.Td>
+              </Table.Tr>
+            )}
+            {budgets.map(({ id, name, budget, spend }) => (
+              <Table.Tr key={id}>
+                <Table.Td style={{ overflowWrap: 'anywhere' }}>Key {name}</Table.Td>
+                <Table.Td>
+                  <Spend budget={budget} spend={spend} />
+                </Table.Td>
+                <Table.Td>
+                  <Forecast budget={budget} currency={currency} />
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Box>
+  );
+}
+
+interface ForecastProps {
+  readonly budget: ApiKey['budget'];
+  /** What this month has cost; absent where only a monthly budget tells. */
+  readonly month?: number;
+  readonly currency: string;
+}
+
+function Forecast({ budget, month, currency }: ForecastProps) {
+  const now = Date.now();
+  const isMonthly = budget?.period === 'month';
+  const spent = isMonthly ? Number(budget.spent) : month;
+  const forecast = spent === undefined ? undefined : monthForecast(spent, now);
+  if (spent === undefined || forecast === undefined)
+    return (
+      <Text size="sm" c="dimmed">
+        {spent === undefined ? 'None for a total budget' : 'From the second day of the month'}
+      </Text>
+    );
+  const limit = isMonthly ? Number(budget.amount) : undefined;
+  const end = limit === undefined ? undefined : budgetEnd(spent, limit, now);
+  return (
+    <Text size="sm" className="numbers">
+      {amountIn(forecast.toFixed(2), currency)} by the end of the month
+      {limit !== undefined && spent >= limit && ', but the budget is used up'}
+      {end !== undefined && `, but the budget is used up on ${dayOf(new Date(end).toISOString())}`}
+    </Text>
+  );
+}

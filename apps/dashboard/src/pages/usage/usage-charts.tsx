@@ -1,0 +1,165 @@
+import { BarChart, LineChart } from '@mantine/charts';
+import '@mantine/charts/styles.css';
+import {
+  Box,
+  Center,
+  ColorSwatch,
+  getThemeColor,
+  Group,
+  SimpleGrid,
+  Text,
+  Title,
+  useMantineTheme,
+} from '@mantine/core';
+import type { Usage, UsageRow } from '../../api/types.ts';
+import { amountIn } from '../../parts/format.ts';
+import { stepLabel, stepsOf, type TimeSpan } from '../../parts/time-span.ts';
+import type { Series } from './series.ts';
+
+const CHART_HEIGHT = 240;
+
+interface UsageChartsProps {
+  readonly usage: Usage;
+  readonly series: readonly Series[];
+  readonly span: TimeSpan;
+  /** A bar of a series was chosen; `time` is that of its step. */
+  readonly onPick: (series: Series, time: string, status: 'failed' | undefined) => void;
+}
+
+/** What was made, spent, failed and how long it took, over time. */
+export function UsageCharts({ usage: { data, total, currency }, series, span, onPick }: UsageChartsProps) {
+  const shared = { rows: data, series, span };
+  const seconds = (value: number) => `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)} s`;
+  const money = (value: number) => amountIn(value, currency);
+  return (
+    <Box>
+      {series.length > 1 && <Legend series={series} />}
+      <SimpleGrid cols={{ base: 1, lg: 2 }}>
+        <Chart
+          {...shared}
+          title="Images"
+          read={(row) => row.images}
+          onPick={(one, time) => onPick(one, time, undefined)}
+        />
+        <Chart {...shared} title="Spend" fine read={(row) => Number(row.spend)} format={money} />
+        <Chart
+          {...shared}
+          title="Failures"
+          read={(row) => row.failed}
+          onPick={(one, time) => onPick(one, time, 'failed')}
+        />
+        <Chart {...shared} title="Latency (p95)" kind="line" fine read={(row) => row.p95_ms} format={seconds} />
+        {total.chats > 0 && <Chart {...shared} title="Chats" read={(row) => row.chats} />}
+      </SimpleGrid>
+    </Box>
+  );
+}
+
+/** One for all charts, since a series has the same color in each. */
+function Legend({ series }: { readonly series: readonly Series[] }) {
+  return (
+    <Group gap="md" mb="sm" component="ul" p={0} mt={0} style={{ listStyle: 'none' }} aria-label="Legend">
+      {series.map(({ id, label, color }) => (
+        <Group key={id} component="li" gap={6} wrap="nowrap" miw={0}>
+          <Swatch color={color} />
+          <Text size="sm" truncate maw={220}>
+            {label}
+          </Text>
+        </Group>
+      ))}
+    </Group>
+  );
+}
+
+export function Swatch({ color }: { readonly color: string }) {
+  return <ColorSwatch color={getThemeColor(color, useMantineTheme())} size={12} withShadow={false} aria-hidden />;
+}
+
+interface ChartProps {
+  readonly title: string;
+  readonly rows: readonly UsageRow[];
+  readonly series: readonly Series[];
+  readonly span: TimeSpan;
+  readonly read: (row: UsageRow) => number | null;
+  readonly format?: (value: number) => string;
+  /** Values have fractions. */
+  readonly fine?: boolean;
+  readonly kind?: 'bar' | 'line';
+  readonly onPick?: (series: Series, time: string) => void;
+}
+
+function Chart({
+  title,
+  rows,
+  series: all,
+  span,
+  read,
+  format = String,
+  fine = false,
+  kind = 'bar',
+  onPick,
+}: ChartProps) {
+  // There is no percentile of many groups to be made of theirs.
+  const series = kind === 'bar' ? all : all.filter(({ group }) => group !== undefined);
+  const isEmpty = rows.every((row) => (read(row) ?? 0) === 0);
+  const data = stepsOf(span).map((at) => ({
+    at,
+    time: stepLabel(at, span.by),
+    ...Object.fromEntries(series.map((one) => [one.id, valueAt(rows, one, at, read, kind)])),
+  }));
+  const shared = {
+    h: CHART_HEIGHT,
+    data,
+    dataKey: 'time',
+    series: series.map(({ id, label, color }) => ({ name: id, label, color })),
+    valueFormatter: format,
+    gridAxis: 'x' as const,
+    tickLine: 'none' as const,
+    // All ticks: of an axis of five, the one that is left out would be missed.
+    yAxisProps: { width: 72, allowDecimals: fine, interval: 0 as const },
+  };
+  return (
+    <Box className="surface" p="lg" component="section" miw={0} aria-label={title}>
+      <Title order={2} fz="sm" fw={600} mb="md">
+        {title}
+      </Title>
+      {isEmpty ? (
+        <Center h={CHART_HEIGHT}>
+          <Text size="sm" c="dimmed">
+            None in this period
+          </Text>
+        </Center>
+      ) : kind === 'bar' ? (
+        <BarChart
+          {...shared}
+          type="stacked"
+          maxBarWidth={36}
+          {...(onPick && {
+            barProps: ({ name }) => ({
+              cursor: 'pointer',
+              onClick: ({ payload }: { payload?: { at?: string } }) => {
+                const picked = series.find(({ id }) => id === name);
+                if (picked !== undefined && payload?.at !== undefined) onPick(picked, payload.at);
+              },
+            }),
+          })}
+        />
+      ) : (
+        <LineChart {...shared} curveType="monotone" connectNulls={false} />
+      )}
+    </Box>
+  );
+}
+
+/** A bar of a quiet day is nought; a line has a gap there. */
+function valueAt(
+  rows: readonly UsageRow[],
+  series: Series,
+  at: string,
+  read: ChartProps['read'],
+  kind: 'bar' | 'line',
+): number | null {
+  const values = rows.filter((row) => row.time === at && series.has(row)).flatMap((row) => read(row) ?? []);
+  if (kind === 'bar') return values.reduce((sum, value) => sum + value, 0);
+  return values[0] ?? null;
+}

@@ -1,0 +1,138 @@
+import { Group, SegmentedControl, Select, TextInput, useMatches } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import type { Usage } from '../../api/types.ts';
+import { daysBetween, lastDays, utcDay, type TimeSpan } from '../../parts/time-span.ts';
+
+/** What the page shows; kept in the address, so that it can be sent to others. */
+export interface UsageFilters {
+  /** Days back from now; `from` and `to` instead are the first and the last day. */
+  readonly days?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly group?: string | undefined;
+  readonly model?: string | undefined;
+  /** Name of a key. */
+  readonly key?: string | undefined;
+  readonly provider?: string | undefined;
+}
+
+const SPANS = [
+  { value: '1', label: '24 hours' },
+  { value: '7', label: '7 days' },
+  { value: '30', label: '30 days' },
+  { value: '90', label: '90 days' },
+  { value: '365', label: '1 year' },
+];
+const GROUPS = [
+  { value: 'model', label: 'Model' },
+  { value: 'key', label: 'Key' },
+  { value: 'provider', label: 'Provider' },
+] as const;
+export type UsageGroup = (typeof GROUPS)[number]['value'];
+const USUAL_DAYS = '7';
+
+/** The time that is meant; the usual one when the address holds none that can be. */
+export function spanOf({ days, from, to }: UsageFilters, now: number): TimeSpan {
+  const chosen = from !== undefined && to !== undefined ? daysBetween(from, to) : undefined;
+  return chosen ?? lastDays(Number(presetOf(days)), now);
+}
+
+export function groupOf({ group }: UsageFilters): UsageGroup {
+  return GROUPS.find(({ value }) => value === group)?.value ?? 'model';
+}
+
+function presetOf(days: string | undefined): string {
+  return SPANS.some(({ value }) => value === days) ? (days ?? USUAL_DAYS) : USUAL_DAYS;
+}
+
+interface FilterBarProps {
+  readonly filters: UsageFilters;
+  readonly span: TimeSpan;
+  /** What there is to choose from, once it is known. */
+  readonly names: Usage['names'] | undefined;
+}
+
+export function UsageFilterBar({ filters, span, names }: FilterBarProps) {
+  const navigate = useNavigate();
+  const size = useMatches({ base: 'xs', sm: 'sm' });
+  const change = (changes: UsageFilters) => {
+    void navigate({ to: '/usage', search: { ...filters, ...changes }, replace: true });
+  };
+  const isOwn = filters.from !== undefined && filters.to !== undefined;
+  const [first, last] = [utcDay(span.from), utcDay(span.to - 1)];
+  const day = (field: 'from' | 'to', label: string, value: string) => (
+    <TextInput
+      type="date"
+      aria-label={label}
+      w={150}
+      max={utcDay(Date.now())}
+      value={value}
+      onChange={({ currentTarget: { value: chosen } }) => {
+        if (chosen === '') return;
+        const days = { from: first, to: last, [field]: chosen };
+        // Whoever moves one end past the other means that day.
+        change({ ...(days.from <= days.to ? days : { from: chosen, to: chosen }), days: undefined });
+      }}
+    />
+  );
+  return (
+    <Group gap="sm">
+      <SegmentedControl
+        aria-label="Time range"
+        size={size}
+        data={SPANS}
+        // None of them while two days are chosen.
+        value={isOwn ? '' : presetOf(filters.days)}
+        onChange={(days) => change({ days, from: undefined, to: undefined })}
+      />
+      <Group gap={6} wrap="nowrap">
+        {day('from', 'First day', first)}
+        <span aria-hidden>–</span>
+        {day('to', 'Last day', last)}
+      </Group>
+      <SegmentedControl
+        aria-label="Group by"
+        size={size}
+        data={[...GROUPS]}
+        value={groupOf(filters)}
+        onChange={(group) => change({ group })}
+      />
+      <Choice name="Model" values={names?.model ?? []} value={filters.model} onChange={(model) => change({ model })} />
+      <Choice
+        name="Key"
+        values={[...(names?.key ?? []), 'Playground']}
+        value={filters.key}
+        onChange={(key) => change({ key })}
+      />
+      <Choice
+        name="Provider"
+        values={names?.provider ?? []}
+        value={filters.provider}
+        onChange={(provider) => change({ provider })}
+      />
+    </Group>
+  );
+}
+
+interface ChoiceProps {
+  readonly name: string;
+  readonly values: readonly string[];
+  readonly value: string | undefined;
+  readonly onChange: (value: string | undefined) => void;
+}
+
+/** One of several, or any; what the address names is among them. */
+function Choice({ name, values, value, onChange }: ChoiceProps) {
+  return (
+    <Select
+      aria-label={name}
+      placeholder={`Any ${name.toLowerCase()}`}
+      clearable
+      searchable
+      w={160}
+      data={[...new Set([...values, ...(value === undefined ? [] : [value])])]}
+      value={value ?? null}
+      onChange={(chosen) => onChange(chosen ?? undefined)}
+    />
+  );
+}

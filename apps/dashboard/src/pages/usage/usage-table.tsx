@@ -1,0 +1,91 @@
+import { Box, Group, Table, Text, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import type { Usage } from '../../api/types.ts';
+import { amountIn, duration } from '../../parts/format.ts';
+import type { TaskFilters } from '../tasks/task-filters.ts';
+import { colorOf } from './series.ts';
+import { Swatch } from './usage-charts.tsx';
+import type { UsageGroup } from './usage-filters.tsx';
+
+const HEADS: Readonly<Record<UsageGroup, string>> = { model: 'Model', key: 'Key', provider: 'Provider' };
+const count = (value: number): string => value.toLocaleString('en');
+const time = (ms: number | null): string => (ms === null ? '–' : duration(ms));
+
+interface UsageTableProps {
+  readonly usage: Usage;
+  readonly group: UsageGroup;
+  /** In the order that colors go by. */
+  readonly names: readonly string[];
+  /** Which tasks a group stands for. */
+  readonly tasksOf: (group: string | null) => TaskFilters;
+}
+
+/** The figures of each group and of all, for the whole time; a name leads to its tasks. */
+export function UsageTable({ usage: { groups, total, currency }, group: by, names, tasksOf }: UsageTableProps) {
+  const withChats = total.chats > 0;
+  const figures = (row: Usage['total']) => (
+    <>
+      <Cell>{count(row.images)}</Cell>
+      {withChats && <Cell>{count(row.chats)}</Cell>}
+      <Cell>{count(row.failed)}</Cell>
+      <Cell>{amountIn(row.spend, currency)}</Cell>
+      <Cell>{count(row.input_tokens + row.output_tokens)}</Cell>
+      <Cell>{time(row.p50_ms)}</Cell>
+      <Cell>{time(row.p95_ms)}</Cell>
+    </>
+  );
+  return (
+    <Box className="surface" component="section" aria-label="Totals" miw={0}>
+      <Title order={2} fz="sm" fw={600} p="lg" pb={0}>
+        Totals
+      </Title>
+      <Table.ScrollContainer minWidth={620}>
+        <Table horizontalSpacing="lg" verticalSpacing="xs">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{HEADS[by]}</Table.Th>
+              <Table.Th ta="right">Images</Table.Th>
+              {withChats && <Table.Th ta="right">Chats</Table.Th>}
+              <Table.Th ta="right">Failed</Table.Th>
+              <Table.Th ta="right">Spend</Table.Th>
+              <Table.Th ta="right">Tokens</Table.Th>
+              <Table.Th ta="right">Median</Table.Th>
+              <Table.Th ta="right">p95</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {groups.map((row) => (
+              <Table.Tr key={row.group}>
+                <Table.Td miw={150} maw={260}>
+                  <Group gap="xs" wrap="nowrap">
+                    <Swatch color={colorOf(row.group, names)} />
+                    <Link to="/tasks" search={tasksOf(row.group)} className="text-link one-line">
+                      {row.group ?? 'No provider'}
+                    </Link>
+                  </Group>
+                </Table.Td>
+                {figures(row)}
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+          <Table.Tfoot>
+            <Table.Tr>
+              <Table.Th>Total</Table.Th>
+              {figures(total)}
+            </Table.Tr>
+          </Table.Tfoot>
+        </Table>
+      </Table.ScrollContainer>
+    </Box>
+  );
+}
+
+function Cell({ children }: { readonly children: string }) {
+  return (
+    <Table.Td ta="right">
+      <Text size="sm" className="numbers nowrap">
+        {children}
+      </Text>
+    </Table.Td>
+  );
+}

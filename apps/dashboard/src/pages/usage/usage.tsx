@@ -1,0 +1,141 @@
+import { Box, Button, SimpleGrid, Skeleton, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { IconChartBar, IconDownload } from '@tabler/icons-react';
+import { keyNamesQuery } from '../../api/queries.ts';
+import { addressOf, get, type Query } from '../../api/request.ts';
+import type { Usage } from '../../api/types.ts';
+import { Figure } from '../../parts/figure.tsx';
+import { amountIn, duration } from '../../parts/format.ts';
+import { Empty, PageFrame, Trouble } from '../../parts/page.tsx';
+import { stepAt, type TimeSpan } from '../../parts/time-span.ts';
+import type { TaskFilters } from '../tasks/task-filters.ts';
+import { seriesOf } from './series.ts';
+import { UsageBudgets } from './usage-budgets.tsx';
+import { UsageCharts } from './usage-charts.tsx';
+import { groupOf, spanOf, UsageFilterBar, type UsageFilters, type UsageGroup } from './usage-filters.tsx';
+import { UsageTable } from './usage-table.tsx';
+
+const route = getRouteApi('/inside/usage');
+
+export function UsagePage() {
+  const filters = route.useSearch();
+  const span = spanOf(filters, Date.now());
+  const group = groupOf(filters);
+  const query: Query = {
+    ...{ from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString(), by: span.by, group },
+    ...{ model: filters.model, key: filters.key, provider: filters.provider },
+  };
+  const { data, error, refetch } = useQuery({
+    queryKey: ['usage', query],
+    queryFn: ({ signal }) => get<Usage>('/usage', query, signal),
+    placeholderData: (before) => before,
+  });
+  return (
+    <PageFrame
+      title="Usage"
+      about="Images, chats, spend, latency, and failures over time. Days are in UTC."
+      actions={
+        <Button
+          component="a"
+          href={addressOf('/usage.csv', query)}
+          variant="default"
+          leftSection={<IconDownload size={16} />}
+        >
+          Export CSV
+        </Button>
+      }
+    >
+      <UsageFilterBar filters={filters} span={span} names={data?.names} />
+      {error !== null && <Trouble error={error} doing="Could not load usage" onRetry={() => void refetch()} />}
+      {error === null && data === undefined && <Skeleton height={360} radius="lg" />}
+      {error === null && data !== undefined && <Horizon since={data.since} span={span} />}
+      {error === null && data?.data.length === 0 && <NoUsage />}
+      {error === null && data !== undefined && data.data.length > 0 && (
+        <Figures usage={data} span={span} filters={filters} />
+      )}
+      <UsageBudgets />
+    </PageFrame>
+  );
+}
+
+/** Says where the figures begin, when that is within the time that is shown. */
+function Horizon({ since, span }: { readonly since: string | null; readonly span: TimeSpan }) {
+  if (since === null || Date.parse(since) <= span.from) return null;
+  const first = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(since));
+  return (
+    <Text size="sm" c="dimmed" role="note">
+      Figures begin on {first}. Nothing is known of the time before.
+    </Text>
+  );
+}
+
+function NoUsage() {
+  return (
+    <Box className="surface">
+      <Empty
+        icon={<IconChartBar size={36} />}
+        title="No usage in this period"
+        action={
+          <Button component={Link} to="/playground">
+            Open playground
+          </Button>
+        }
+      >
+        Choose a longer period or fewer filters, or generate an image.
+      </Empty>
+    </Box>
+  );
+}
+
+interface FiguresProps {
+  readonly usage: Usage;
+  readonly span: TimeSpan;
+  readonly filters: UsageFilters;
+}
+
+function Figures({ usage, span, filters }: FiguresProps) {
+  const { total, currency } = usage;
+  const { images, failed, chats } = total;
+  const navigate = useNavigate();
+  const keys = useQuery(keyNamesQuery);
+  const group = groupOf(filters);
+  const idOfKey = (name: string | undefined): string | undefined => {
+    const named = (keys.data?.data ?? []).filter((key) => key.name === name);
+    // The tasks of several keys with one name are no list of their own.
+    return name === 'Playground' && named.length === 0 ? 'playground' : named.length === 1 ? named[0]?.id : undefined;
+  };
+  /** What tasks are narrowed to for a series in some time. */
+  const tasksOf = (
+    name: string | null | undefined,
+    time: { readonly from: string; readonly to: string },
+  ): TaskFilters => {
+    const { model, key, provider }: Pick<UsageFilters, UsageGroup> = { ...filters, [group]: name ?? filters[group] };
+    return { model, key: idOfKey(key), provider, from: time.from, to: time.to };
+  };
+  const whole = { from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString() };
+  const names = usage.names[group];
+  return (
+    <>
+      <SimpleGrid cols={{ base: 2, md: chats === 0 ? 4 : 5 }}>
+        <Figure name="Images" value={images.toLocaleString('en')} />
+        {chats > 0 && <Figure name="Chats" value={chats.toLocaleString('en')} />}
+        <Figure name="Spend" value={amountIn(total.spend, currency)} />
+        <Figure
+          name="Failed"
+          value={images + failed === 0 ? '0%' : `${((failed / (images + failed)) * 100).toFixed(1)}%`}
+        />
+        <Figure name="Latency, p95" value={total.p95_ms === null ? '–' : duration(total.p95_ms)} />
+      </SimpleGrid>
+      <UsageCharts
+        usage={usage}
+        series={seriesOf(usage.groups, names)}
+        span={span}
+        onPick={(picked, time, status) => {
+          void navigate({ to: '/tasks', search: { ...tasksOf(picked.group, stepAt(time, span.by)), status } });
+        }}
+      />
+      <UsageTable usage={usage} group={group} names={names} tasksOf={(name) => tasksOf(name, whole)} />
+    </>
+  );
+}

@@ -1,0 +1,47 @@
+import { notifications } from '@mantine/notifications';
+import { useState } from 'react';
+
+const SHOWN_MS = 1_500;
+
+/** Copies a text, and says for a moment that it did. */
+export function useCopy(text: string): { readonly copied: boolean; readonly copy: () => void } {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    if (!(await copyText(text))) {
+      notifications.show({ color: 'red', title: 'Could not copy', message: 'Select the text and copy it yourself.' });
+      return;
+    }
+    setCopied(true);
+    setTimeout(() => setCopied(false), SHOWN_MS);
+  };
+  return { copied, copy: () => void copy() };
+}
+
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Without TLS there is no such clipboard, whatever its type says; with it, it may be forbidden.
+    return copySelected(text);
+  }
+}
+
+/** Copies by way of a selection, which browsers allow on any page. */
+function copySelected(text: string): boolean {
+  const active = document.activeElement;
+  const area = document.createElement('textarea');
+  area.value = text;
+  area.style.position = 'fixed';
+  area.style.opacity = '0';
+  // A dialog takes the focus back from what is outside of it.
+  (active?.closest('[role="dialog"]') ?? document.body).append(area);
+  area.select();
+  try {
+    // Deprecated, and the only thing that copies on a page without TLS.
+    return document.execCommand('copy');
+  } finally {
+    area.remove();
+    if (active instanceof HTMLElement) active.focus();
+  }
+}
