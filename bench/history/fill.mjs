@@ -67,14 +67,18 @@ const steps = ({ tasks, keys, accountId }) => ({
       UNION ALL SELECT account_id, created_at, 'chat', api_key_id, model, provider, outcome, '', duration_ms, cost_micros, input_tokens,
         output_tokens FROM chat_usage) AS ended, (VALUES ('hour'), ('day')) AS steps (step)
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 ORDER BY 3`,
+  'usage by group': `INSERT INTO usage_by_group SELECT account_id, step, dimension, time, name, kind, outcome, currency,
+      usage_bucket(kind, outcome, bucket), sum(count), sum(images), sum(spend_micros), sum(input_tokens), sum(output_tokens), sum(latency_ms)
+    FROM usage_rollups, LATERAL (VALUES ('key', api_key_id), ('model', model), ('provider', provider)) AS groups (dimension, name)
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9 ORDER BY 4`,
   totals: `INSERT INTO spend_totals SELECT account_id, api_key_id, month_of(time), currency, sum(spend_micros)::bigint FROM usage_rollups
     WHERE step = 'day' GROUP BY 1, 2, 3, 4`,
   end: 'DROP TABLE history',
   statistics: 'VACUUM ANALYZE',
 });
 
-/** Triggers would write charges, deliveries and usage row by row. */
-const TRIGGERED = ['tasks', 'chat_usage'];
+/** Triggers would write charges, deliveries and usage row by row, and look up each sum by group. */
+const TRIGGERED = ['tasks', 'chat_usage', 'usage_rollups'];
 /** Filling them without their indexes takes half the time. */
 const INDEXED = [
   'tasks',

@@ -95,7 +95,8 @@ export function ordererOf({
   limits,
   budgeted,
   personId,
-}: Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 'limits' | 'personId'> & Partial<Pick<Caller, 'budgeted'>>): Orderer {
+}: Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 'limits' | 'personId'> &
+  Partial<Pick<Caller, 'budgeted'>>): Orderer {
   return {
     accountId,
     accountWeight: account.weight,

@@ -8,7 +8,7 @@ import type { ConsoleTaskFilter } from './dto/task-query.dto.js';
 import type { ConsoleTaskPage } from './dto/task-views.dto.js';
 
 /** What a list of tasks is narrowed to, and where it goes on. */
-type TaskFilters = ConsoleTaskFilter & Pick<TaskListQuery, 'status' | 'limit' | 'after' | 'order'>;
+type TaskFilters = ConsoleTaskFilter & Pick<TaskListQuery, 'status' | 'limit' | 'after' | 'order' | 'favorites'>;
 
 /** The word that stands for the playground's own key. */
 const PLAYGROUND = 'playground';

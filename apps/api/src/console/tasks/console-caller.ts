@@ -27,15 +27,15 @@ export class ConsoleCaller {
 
   async of(who: Orderer): Promise<Caller> {
     const key = who.role === 'member' ? await this.limitedKey(who.accountId, who.personId) : undefined;
-    return await this.caller(who.accountId, key?.id ?? (await this.keyId(who.accountId)), key);
+    return await this.caller(who, key?.id ?? (await this.keyId(who.accountId)), key);
   }
 
   /** Who a provider is tested for: a key of its own, so that tests are no images of the account's people. */
-  async ofTest({ accountId }: Orderer): Promise<Caller> {
-    return await this.caller(accountId, await this.keys.ensureHidden(accountId, TEST_KEY));
+  async ofTest(who: Orderer): Promise<Caller> {
+    return await this.caller(who, await this.keys.ensureHidden(who.accountId, TEST_KEY));
   }
 
-  private async caller(accountId: string, keyId: string, limited?: LimitedKey): Promise<Caller> {
+  private async caller({ accountId, personId }: Orderer, keyId: string, limited?: LimitedKey): Promise<Caller> {
     const account = await this.prisma.account.findUniqueOrThrow({
       where: { id: accountId },
       select: ACCOUNT_SHARE,

@@ -58,7 +58,7 @@ export function FirstSteps() {
                 <Text size="sm">
                   The sandbox answers until then: its sample images are free, so you can set everything else up first.
                 </Text>
-                <Button component={Link} to="/operation" variant="default" size="xs">
+                <Button component={Link} to="/catalog" variant="default" size="xs">
                   Set up provider
                 </Button>
               </>

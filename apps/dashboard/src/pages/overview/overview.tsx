@@ -103,7 +103,7 @@ function Running() {
           </Text>
         )}
         {operator && (
-          <Link to="/operation" className="text-link">
+          <Link to="/catalog" className="text-link">
             Manage providers
           </Link>
         )}
