@@ -1,8 +1,8 @@
-import { parseCatalogue } from '#catalogue/parse-catalogue.js';
-import type { ModelEntry } from '#catalogue/catalogue.js';
+import { parseCatalog } from '#catalog/parse-catalog.js';
+import type { ModelEntry } from '#catalog/catalog.js';
 import { chatPrices, quoteImage, tokenCost } from './quote.js';
 
-const CATALOGUE = parseCatalogue(
+const CATALOG = parseCatalog(
   `currency: EUR
 providers:
   paid: { type: openai, keys: [{ env: KEY }] }
@@ -32,9 +32,9 @@ const BEFORE = new Date('2026-01-31T23:59:59Z');
 const SPRING = new Date('2026-05-31T23:59:59Z');
 const SUMMER = new Date('2026-06-01T00:00:00Z');
 const ASKED = { pixels: { width: 2048, height: 1152 }, resolution: '2k', quality: null } as const;
-const modelOf = (name: string): ModelEntry => CATALOGUE.models.get(name) as ModelEntry;
+const modelOf = (name: string): ModelEntry => CATALOG.models.get(name) as ModelEntry;
 const quote = (name: string, at: Date, changes: Partial<Parameters<typeof quoteImage>[2]> = {}) =>
-  quoteImage(CATALOGUE, modelOf(name), { ...ASKED, ...changes }, at);
+  quoteImage(CATALOG, modelOf(name), { ...ASKED, ...changes }, at);
 
 describe('the quote of a picture', () => {
   it.each([
@@ -80,14 +80,14 @@ describe('the quote of a picture', () => {
 
 describe('the price of a chat', () => {
   it('is known, unknown, or nothing', () => {
-    expect(chatPrices(CATALOGUE, modelOf('talk'), SUMMER)).toEqual({
+    expect(chatPrices(CATALOG, modelOf('talk'), SUMMER)).toEqual({
       input: 1_250_000,
       cachedInput: 125_000,
       output: 10_000_000,
     });
-    expect(chatPrices(CATALOGUE, modelOf('talk'), BEFORE)).toBeUndefined();
-    expect(chatPrices(CATALOGUE, modelOf('unpriced-talk'), SUMMER)).toBeUndefined();
-    expect(chatPrices(CATALOGUE, modelOf('free-talk'), SUMMER)).toBeNull();
+    expect(chatPrices(CATALOG, modelOf('talk'), BEFORE)).toBeUndefined();
+    expect(chatPrices(CATALOG, modelOf('unpriced-talk'), SUMMER)).toBeUndefined();
+    expect(chatPrices(CATALOG, modelOf('free-talk'), SUMMER)).toBeNull();
   });
 
   it.each([

@@ -1,4 +1,4 @@
-import { isFree, priceAt, type Catalogue, type ModelEntry, type TokenPrices } from '#catalogue/catalogue.js';
+import { isFree, priceAt, type Catalog, type ModelEntry, type TokenPrices } from '#catalog/catalog.js';
 import { DEFAULT_RESOLUTION, tierOfPixels, type Pixels, type Resolution } from '#contract/pixel-table.js';
 
 /** What a task costs, as its row keeps it (`tasks.cost`). Amounts are millionths of the currency's unit. */
@@ -39,9 +39,9 @@ export function billedTier({ pixels, resolution }: PricedOptions): Resolution {
  * What a task's images cost that is accepted at a time; null when nothing is charged for them. `reserved` is null when the
  * price is not known. With `tokens` it is the most that they cost, else exactly what they do.
  */
-export function quoteImage(catalogue: Catalogue, model: ModelEntry, options: PricedOptions, at: Date): TaskCost | null {
-  if (isGratis(catalogue, model)) return null;
-  const { currency } = catalogue;
+export function quoteImage(catalog: Catalog, model: ModelEntry, options: PricedOptions, at: Date): TaskCost | null {
+  if (isGratis(catalog, model)) return null;
+  const { currency } = catalog;
   const price = priceAt(model, at);
   const byQuality = price?.images?.perImage[billedTier(options)];
   const quality = options.quality ?? 'auto';
@@ -58,8 +58,8 @@ export function quoteImage(catalogue: Catalogue, model: ModelEntry, options: Pri
 }
 
 /** The price of a chat that begins at a time; null when nothing is charged for it, undefined when it is not known. */
-export function chatPrices(catalogue: Catalogue, model: ModelEntry, at: Date): TokenPrices | null | undefined {
-  return isGratis(catalogue, model) ? null : priceAt(model, at)?.tokens;
+export function chatPrices(catalog: Catalog, model: ModelEntry, at: Date): TokenPrices | null | undefined {
+  return isGratis(catalog, model) ? null : priceAt(model, at)?.tokens;
 }
 
 /** Tokens as a provider counted them; null where it said nothing. */
@@ -82,6 +82,6 @@ export function tokenCost(prices: TokenPrices, { input, output, cached }: Counte
 }
 
 /** Without a price book and without a provider that charges, nothing is charged. */
-function isGratis(catalogue: Catalogue, model: ModelEntry): boolean {
-  return model.prices.length === 0 && isFree(model, catalogue);
+function isGratis(catalog: Catalog, model: ModelEntry): boolean {
+  return model.prices.length === 0 && isFree(model, catalog);
 }

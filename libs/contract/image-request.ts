@@ -92,7 +92,7 @@ function Quality(list: string): PropertyDecorator {
 
 /**
  * What generations and edits have in common besides what each declares first. Which qualities, formats, sizes and how many
- * images a model accepts is checked against its entry in the catalogue (`accepted-values`).
+ * images a model accepts is checked against its entry in the catalog (`accepted-values`).
  */
 export class ImageOptions {
   @ApiPropertyOptional({

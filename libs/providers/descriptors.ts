@@ -5,7 +5,7 @@ import type { ProviderDescriptor } from './provider-descriptor.js';
 import { SANDBOX } from './sandbox/descriptor.js';
 import { SUBMIT_POLL } from './submit-poll/descriptor.js';
 
-/** Every type of provider, by the name that the catalogue calls it. */
+/** Every type of provider, by the name that the catalog calls it. */
 export const DESCRIPTORS: Readonly<Record<string, ProviderDescriptor>> = {
   ...SANDBOX,
   ...OPENAI,

@@ -31,13 +31,13 @@ export interface SupportedOptions {
 }
 
 /**
- * A type of provider: all that is known of it before it is called. The catalogue's schema and defaults, the answers to
+ * A type of provider: all that is known of it before it is called. The catalog's schema and defaults, the answers to
  * `strict` and the registry of adapters are derived from it. It stands in the adapter's folder, and in `descriptors.ts`.
  */
 export interface ProviderDescriptor {
   /** What the console calls the type. */
   readonly title: string;
-  /** Where it is when the catalogue does not say. */
+  /** Where it is when the catalog does not say. */
   readonly baseUrl?: string;
   /** What its entry must name. */
   readonly needs: readonly ('base_url' | 'keys')[];

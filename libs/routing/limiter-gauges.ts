@@ -1,5 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { LimiterState } from './limiter-state.js';
 import { ProviderLimiter } from './provider-limiter.js';
@@ -13,11 +13,11 @@ export class LimiterGauges implements OnModuleInit {
     private readonly metrics: Metrics,
     private readonly limiter: ProviderLimiter,
     private readonly state: LimiterState,
-    private readonly catalogue: CatalogueSource,
+    private readonly catalog: CatalogSource,
   ) {}
 
   onModuleInit(): void {
-    const names = (): string[] => [...this.catalogue.current.providers.keys()];
+    const names = (): string[] => [...this.catalog.current.providers.keys()];
     this.metrics.gauges(
       'provider_calls',
       'Calls to providers that this process has in hand; chats only where there are limits.',

@@ -1,5 +1,5 @@
-import { modelOf, type Catalogue } from '#catalogue/catalogue.js';
-import { parseCatalogue } from '#catalogue/parse-catalogue.js';
+import { modelOf, type Catalog } from '#catalog/catalog.js';
+import { parseCatalog } from '#catalog/parse-catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { routePlan, type RouteNeeds } from './route-plan.js';
 
@@ -14,22 +14,22 @@ models:
 `;
 const PLAIN: RouteNeeds = { images: 0, mask: false };
 
-function serving(...routes: string[]): Catalogue {
+function serving(...routes: string[]): Catalog {
   const text = PROVIDERS + routes.map((route) => `      - ${route}\n`).join('');
-  return parseCatalogue(text, 'models.yaml', { KEY: 'secret' });
+  return parseCatalog(text, 'models.yaml', { KEY: 'secret' });
 }
 
-function plan(catalogue: Catalogue, needs = PLAIN, seed = 'task_1 1'): string[] {
-  const model = modelOf(catalogue, 'image', 'picture');
+function plan(catalog: Catalog, needs = PLAIN, seed = 'task_1 1'): string[] {
+  const model = modelOf(catalog, 'image', 'picture');
   if (model === undefined) throw new Error('no model');
-  return routePlan(model, catalogue, needs, seed).map(({ provider, key }) => `${provider.name}/${key?.name ?? ''}`);
+  return routePlan(model, catalog, needs, seed).map(({ provider, key }) => `${provider.name}/${key?.name ?? ''}`);
 }
 
 /** How often each comes first, over many tasks. */
-function firsts(catalogue: Catalogue): Map<string, number> {
+function firsts(catalog: Catalog): Map<string, number> {
   const counts = new Map<string, number>();
   for (let n = 0; n < 4_000; n++) {
-    const [first = ''] = plan(catalogue, PLAIN, `task_${n} 1`);
+    const [first = ''] = plan(catalog, PLAIN, `task_${n} 1`);
     counts.set(first, (counts.get(first) ?? 0) + 1);
   }
   return counts;
@@ -37,19 +37,19 @@ function firsts(catalogue: Catalogue): Map<string, number> {
 
 describe('the plan of a task', () => {
   it('asks rank after rank, and the same way every time', () => {
-    const catalogue = serving('{ provider: heavy }', '{ provider: light, model: theirs }');
-    expect(plan(catalogue)).toEqual(['heavy/', 'light/']);
-    const model = catalogue.models.get('picture');
+    const catalog = serving('{ provider: heavy }', '{ provider: light, model: theirs }');
+    expect(plan(catalog)).toEqual(['heavy/', 'light/']);
+    const model = catalog.models.get('picture');
     if (model === undefined) throw new Error('no model');
-    expect(routePlan(model, catalogue, PLAIN, 's').map((candidate) => candidate.model)).toEqual(['picture', 'theirs']);
+    expect(routePlan(model, catalog, PLAIN, 's').map((candidate) => candidate.model)).toEqual(['picture', 'theirs']);
     const weighted = serving('{ provider: heavy, weight: 3 }', '{ provider: light, weight: 1 }');
     expect(plan(weighted, PLAIN, 'task_7 2')).toEqual(plan(weighted, PLAIN, 'task_7 2'));
   });
 
   it('asks one provider alone where it is said, and says so when that has no route', () => {
-    const catalogue = serving('{ provider: heavy }', '{ provider: light }', '{ provider: main }');
-    expect(plan(catalogue, { ...PLAIN, onlyProvider: 'light' })).toEqual(['light/']);
-    expect(plan(catalogue, { ...PLAIN, onlyProvider: 'main' }).sort()).toEqual(['main/a', 'main/b', 'main/c']);
+    const catalog = serving('{ provider: heavy }', '{ provider: light }', '{ provider: main }');
+    expect(plan(catalog, { ...PLAIN, onlyProvider: 'light' })).toEqual(['light/']);
+    expect(plan(catalog, { ...PLAIN, onlyProvider: 'main' }).sort()).toEqual(['main/a', 'main/b', 'main/c']);
     expect(() => plan(serving('{ provider: heavy }'), { ...PLAIN, onlyProvider: 'light' })).toThrow(
       'light does not make picture here any more.',
     );
@@ -69,32 +69,32 @@ describe('the plan of a task', () => {
   });
 
   it('shares the work of a rank by weight, and leaves nobody out', () => {
-    const catalogue = serving('{ provider: heavy, weight: 3 }', '{ provider: light, weight: 1 }');
-    const share = (firsts(catalogue).get('heavy/') ?? 0) / 4_000;
+    const catalog = serving('{ provider: heavy, weight: 3 }', '{ provider: light, weight: 1 }');
+    const share = (firsts(catalog).get('heavy/') ?? 0) / 4_000;
     expect(share).toBeGreaterThan(0.71);
     expect(share).toBeLessThan(0.79);
-    expect(new Set(plan(catalogue))).toEqual(new Set(['heavy/', 'light/']));
+    expect(new Set(plan(catalog))).toEqual(new Set(['heavy/', 'light/']));
   });
 
   it('asks all keys of a provider before the next one, and begins with each as often', () => {
-    const catalogue = serving('{ provider: main }', '{ provider: light }');
-    expect(plan(catalogue).slice(0, 3).sort()).toEqual(['main/a', 'main/b', 'main/c']);
-    expect(plan(catalogue)[3]).toBe('light/');
+    const catalog = serving('{ provider: main }', '{ provider: light }');
+    expect(plan(catalog).slice(0, 3).sort()).toEqual(['main/a', 'main/b', 'main/c']);
+    expect(plan(catalog)[3]).toBe('light/');
     for (const key of ['a', 'b', 'c']) {
-      const share = (firsts(catalogue).get(`main/${key}`) ?? 0) / 4_000;
+      const share = (firsts(catalog).get(`main/${key}`) ?? 0) / 4_000;
       expect(share).toBeGreaterThan(0.3);
       expect(share).toBeLessThan(0.37);
     }
   });
 
   it('leaves out the routes that can’t do the request', () => {
-    const catalogue = serving(
+    const catalog = serving(
       '{ provider: heavy, capabilities: { edits: false } }',
       '{ provider: main, capabilities: { masks: false } }',
       '{ provider: light, capabilities: { images: 2, max_n: 2 } }',
     );
     const providers = (needs: RouteNeeds): string[] => [
-      ...new Set(plan(catalogue, needs).map((name) => name.slice(0, name.indexOf('/')))),
+      ...new Set(plan(catalog, needs).map((name) => name.slice(0, name.indexOf('/')))),
     ];
     expect(providers(PLAIN)).toEqual(['heavy', 'main', 'light']);
     expect(providers({ images: 1, mask: false })).toEqual(['main', 'light']);

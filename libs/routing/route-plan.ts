@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { adaptationsFor, type AskedImage } from '#catalogue/adaptations.js';
-import type { Catalogue, ModelEntry, Route } from '#catalogue/catalogue.js';
+import { adaptationsFor, type AskedImage } from '#catalog/adaptations.js';
+import type { Catalog, ModelEntry, Route } from '#catalog/catalog.js';
 import type { ProviderEntry, ProviderKey } from '#providers/provider-entry.js';
 import { AppError } from '#contract/app-error.js';
 
@@ -36,29 +36,29 @@ export interface RouteNeeds {
 }
 
 /** Ranks in their order, the routes of a rank by weight, and of each all keys of its provider. */
-export function candidatesOf(ranks: ModelEntry['ranks'], catalogue: Catalogue, chance: Chance): Candidate[] {
+export function candidatesOf(ranks: ModelEntry['ranks'], catalog: Catalog, chance: Chance): Candidate[] {
   return ranks
     .flatMap((rank) => byWeight(rank, () => chance.random()))
-    .flatMap((route) => withEachKey(route, catalogue, chance));
+    .flatMap((route) => withEachKey(route, catalog, chance));
 }
 
 /**
  * Who may make the image, in the order in which they are asked. The same seed gives the same order.
  * Throws AppError when no route of the model can do what is needed.
  */
-export function routePlan(model: ModelEntry, catalogue: Catalogue, needs: RouteNeeds, seed: string): Candidate[] {
+export function routePlan(model: ModelEntry, catalog: Catalog, needs: RouteNeeds, seed: string): Candidate[] {
   const open = routesOpenTo(model, needs);
   const ranks = open.map((rank) => rank.filter((route) => canDo(route, needs)));
   if (ranks.every((rank) => rank.length === 0)) throw refusal(model, needs);
   const { exactly } = needs;
   const left =
-    exactly === undefined ? ranks : ranks.map((rank) => rank.filter((route) => isExact(route, catalogue, exactly)));
+    exactly === undefined ? ranks : ranks.map((rank) => rank.filter((route) => isExact(route, catalog, exactly)));
   if (left.every((rank) => rank.length === 0)) {
     const text = `${model.name} can not be made here exactly as it was asked for, and the request is strict.`;
     throw new AppError('unsupported_parameter', text, { param: 'strict' });
   }
   let drawn = 0;
-  return candidatesOf(left, catalogue, {
+  return candidatesOf(left, catalog, {
     random: () => share(`${seed} ${drawn++}`),
     firstKey: ({ name, keys }) => (keys.length < 2 ? 0 : Math.floor(share(`${seed} ${name}`) * keys.length)),
   });
@@ -76,7 +76,7 @@ function canDo({ edits, masks, images: most, maxN }: Route, { images, mask, n = 
   return (images === 0 || (edits && images <= most)) && (!mask || masks) && n <= maxN;
 }
 
-function isExact(route: Route, { providers }: Catalogue, exactly: AskedImage): boolean {
+function isExact(route: Route, { providers }: Catalog, exactly: AskedImage): boolean {
   return adaptationsFor(route, providers.get(route.provider), exactly).length === 0;
 }
 
@@ -107,8 +107,8 @@ function byWeight(rank: readonly Route[], random: () => number): readonly Route[
     .map(({ route }) => route);
 }
 
-function withEachKey({ provider: name, model, sizes }: Route, catalogue: Catalogue, chance: Chance): Candidate[] {
-  const provider = catalogue.providers.get(name);
+function withEachKey({ provider: name, model, sizes }: Route, catalog: Catalog, chance: Chance): Candidate[] {
+  const provider = catalog.providers.get(name);
   if (provider === undefined) return [];
   const { keys } = provider;
   if (keys.length === 0) return [{ provider, key: undefined, model, sizes }];

@@ -2,7 +2,7 @@ import type { ErrorCode } from '#contract/error-codes.js';
 
 /** A call that is about to be made. */
 export interface CallStart {
-  /** Name of the catalogue's entry. */
+  /** Name of the catalog's entry. */
   readonly provider: string;
   /** Name of the key, never the key; empty where the provider has none. */
   readonly key: string;

@@ -35,9 +35,7 @@ export async function chartFacts() {
   const every = [...API_CONFIGS, ...WORKER_CONFIGS, StandaloneConfig];
   const schema = JSON.parse(readFileSync(join(ROOT, 'models.schema.json'), 'utf8'));
   delete schema.$schema;
-  const isCatalogue = new Ajv({ allErrors: true, strict: false, logger: false, validateFormats: false }).compile(
-    schema,
-  );
+  const isCatalog = new Ajv({ allErrors: true, strict: false, logger: false, validateFormats: false }).compile(schema);
   const defaultOf = (configClass, name) =>
     new configClass()[settingsOf(configClass).find(({ env }) => env === name).property];
   return {
@@ -51,9 +49,9 @@ export async function chartFacts() {
         return error.problems ?? [error.message];
       }
     },
-    catalogueProblems(text) {
-      if (isCatalogue(parse(text))) return [];
-      return isCatalogue.errors.map(({ instancePath, message }) => `models.yaml${instancePath} ${message}`);
+    catalogProblems(text) {
+      if (isCatalog(parse(text))) return [];
+      return isCatalog.errors.map(({ instancePath, message }) => `models.yaml${instancePath} ${message}`);
     },
     longestCallMs: defaultOf(OpenAiConfig, 'OPENAI_TOTAL_TIMEOUT_MS'),
     longestChatMs: defaultOf(ChatConfig, 'CHAT_TOTAL_TIMEOUT_MS'),

@@ -27,7 +27,7 @@ const RULES = {
   Ingress: [backends, trusted],
   HTTPRoute: [routed, trusted],
   NetworkPolicy: [closed],
-  ConfigMap: [catalogued],
+  ConfigMap: [catalogd],
 };
 
 function names(documents) {
@@ -126,8 +126,8 @@ function hooked({ metadata, spec }, documents) {
 }
 
 /** The catalog is one that the service would take. */
-function catalogued({ data }, _documents, { catalogueProblems }) {
-  return catalogueProblems(data['models.yaml'] ?? '');
+function catalogd({ data }, _documents, { catalogProblems }) {
+  return catalogProblems(data['models.yaml'] ?? '');
 }
 
 function target({ spec }, documents) {

@@ -207,7 +207,7 @@ describe('people and accounts in a browser', () => {
   it('makes a second account, which draws and sees nothing of the first', async () => {
     await menu(ada).getByRole('link', { name: 'Playground' }).click();
     await ada.page.getByLabel('Prompt').fill('The secret of the first account');
-    await button(ada, 'Generate').click();
+    await button(ada, /^Generate/).click();
     await ada.page.getByRole('img', { name: 'The secret of the first account' }).waitFor();
     await menu(ada).getByRole('link', { name: 'Accounts' }).click();
     await button(ada, 'New account').click();
@@ -230,7 +230,7 @@ describe('people and accounts in a browser', () => {
     expect((await platform.call('/v1/models', { key: secret })).status).toBe(200);
     await menu(other).getByRole('link', { name: 'Playground' }).click();
     await other.page.getByLabel('Prompt').fill('A boat of the second account');
-    await button(other, 'Generate').click();
+    await button(other, /^Generate/).click();
     await other.page.getByRole('img', { name: 'A boat of the second account' }).waitFor();
     await open(other, '/tasks');
     await other.page.getByRole('link', { name: 'A boat of the second account' }).first().waitFor();

@@ -33,8 +33,8 @@ async function run(command: readonly string[], settings: Record<string, string>)
   return { child, output: () => readFile(log, 'utf8') };
 }
 
-/** A catalogue's file, which names the vendor's address. */
-async function writeCatalogue(): Promise<string> {
+/** A catalog's file, which names the vendor's address. */
+async function writeCatalog(): Promise<string> {
   const file = join(folder, 'models.yaml');
   await writeFile(
     file,
@@ -50,7 +50,7 @@ models:
 
 it.each([
   ['OPENAI_API_KEY', () => Promise.resolve({ OPENAI_API_KEY: 'sk-paid', OPENAI_BASE_URL: vendor.url })],
-  ['MODELS_FILE', async () => ({ MODELS_FILE: await writeCatalogue(), VENDOR_KEY: 'sk-paid' })],
+  ['MODELS_FILE', async () => ({ MODELS_FILE: await writeCatalog(), VENDOR_KEY: 'sk-paid' })],
 ])(
   'M7: the first start with %s set draws its picture itself, and neither it nor the doctor buys anything',
   async (_name, settings) => {

@@ -30,7 +30,7 @@ interface TaskData {
 }
 
 /** Images by the routes of a models.yaml, with real processes and servers. */
-describe('pictures by the routes of the catalogue', () => {
+describe('pictures by the routes of the catalog', () => {
   let platform: Platform;
   let [first, second]: ScriptedUpstream[] = [];
   let [firstPort, secondPort] = [0, 0];
@@ -38,7 +38,7 @@ describe('pictures by the routes of the catalogue', () => {
   let png: Buffer;
 
   /** Where gpt-image-2 comes from, by one line of the file. */
-  const catalogue = (routes: string): string => `providers:
+  const catalog = (routes: string): string => `providers:
   first: { type: openai, base_url: "http://127.0.0.1:${firstPort}/v1", keys: [{ name: team-a, env: KEY_A }] }
   second: { type: openai, base_url: "http://127.0.0.1:${secondPort}/v1", keys: [{ name: team-b, env: KEY_B }] }
   drawn: { type: sandbox }
@@ -48,7 +48,7 @@ models:
   sketch: { kind: image, routes: [{ provider: drawn }] }
   single: { kind: image, routes: [{ provider: narrow }] }
 `;
-  const write = (routes: string): Promise<void> => writeFile(join(folder, 'models.yaml'), catalogue(routes));
+  const write = (routes: string): Promise<void> => writeFile(join(folder, 'models.yaml'), catalog(routes));
   const BOTH = '{ provider: first }, { provider: second, model: theirs }';
 
   beforeAll(async () => {

@@ -81,11 +81,11 @@ describe('npm run providers', () => {
     expect((await run(['resume', 'main'])).text).toBe('main was not drained.\n');
   }, 180_000);
 
-  it('lets one go on that is not in the catalogue any more', async () => {
+  it('lets one go on that is not in the catalog any more', async () => {
     await run(['drain', 'spare']);
     const other = join(folder, 'other.yaml');
     await writeFile(other, MODELS.replace(/ {2}spare.*\n/, ''));
-    expect((await run(['list'], { MODELS_FILE: other })).text).toMatch(/^spare +not in the catalogue .* drained /m);
+    expect((await run(['list'], { MODELS_FILE: other })).text).toMatch(/^spare +not in the catalog .* drained /m);
     expect(await run(['resume', 'spare'], { MODELS_FILE: other })).toMatchObject({ code: 0 });
     const { code, problem } = await run(['drain', 'spare'], { MODELS_FILE: other });
     expect([code, problem]).toEqual([1, 'There is no provider spare; there are main.\n']);
@@ -112,7 +112,7 @@ describe('npm run providers', () => {
     expect(answer.problem).toMatch(problem);
   });
 
-  it('names what is wrong with the catalogue', async () => {
+  it('names what is wrong with the catalog', async () => {
     expect((await run([], { MODELS_FILE: join(folder, 'none.yaml') })).problem).toMatch(/MODELS_FILE can't be read/);
     await writeFile(join(folder, 'bad.yaml'), MODELS.replace('type: openai', 'type: none'));
     expect((await run([], { MODELS_FILE: join(folder, 'bad.yaml') })).problem).toMatch(

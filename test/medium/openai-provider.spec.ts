@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { once } from 'node:events';
-import { parseCatalogue } from '#catalogue/parse-catalogue.js';
+import { parseCatalog } from '#catalog/parse-catalog.js';
 import { loadConfig } from '#config/load-config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
@@ -173,7 +173,7 @@ describe('the OpenAI adapter', () => {
 
   it('sends a mask to a call of its own where the entry says so, with one image', async () => {
     const [config, egress] = loadConfig([OpenAiConfig, EgressConfig], { OPENAI_BASE_URL: upstream.url });
-    const entry = parseCatalogue(
+    const entry = parseCatalog(
       `providers: { local: { type: openai, base_url: "${upstream.url}", options: { masks: inpainting } } }
 models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
       'models.yaml',

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
-import type { Catalogue } from '#catalogue/catalogue.js';
-import { parseCatalogue } from '#catalogue/parse-catalogue.js';
+import type { Catalog } from '#catalog/catalog.js';
+import { parseCatalog } from '#catalog/parse-catalog.js';
 import type { ImageProvider, ProviderCallContext } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
@@ -21,7 +21,7 @@ const DEADLINE_MS = 900_000;
 type Generate = Parameters<typeof vendor>[0];
 
 /** Two vendors with one key each; the vendors are the tests', all else is real. */
-const CATALOGUE = `providers:
+const CATALOG = `providers:
   first: { type: openai, keys: [{ name: first-key, env: KEY }] }
   second: { type: openai, keys: [{ name: second-key, env: KEY }] }
 models:
@@ -46,14 +46,14 @@ describe('ordering a picture', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A worker of these vendors, by their names in the catalogue. */
+  /** A worker of these vendors, by their names in the catalog. */
   function worker(
     vendors: Readonly<Record<string, Generate>>,
-    text = CATALOGUE,
+    text = CATALOG,
     limiter = OPEN_LIMITER,
     leaseMs = '1000',
   ) {
-    const current = parseCatalogue(text, 'models.yaml', { KEY: 'secret' });
+    const current = parseCatalog(text, 'models.yaml', { KEY: 'secret' });
     const make = ({ name }: { name: string }): ImageProvider =>
       vendor(vendors[name] ?? (() => mustNotBeCalled()), name);
     const registry = new ProviderRegistry({ current }, make);
@@ -138,7 +138,7 @@ describe('ordering a picture', () => {
 
     it('goes where the request can be done, and fails it plainly where that is nowhere', async () => {
       const inputs = [{ kind: 'url', url: 'http://127.0.0.1:1/a.png', param: 'image' }] as const;
-      const unable = CATALOGUE.replace('{ provider: first }', '{ provider: first, capabilities: { edits: false } }');
+      const unable = CATALOG.replace('{ provider: first }', '{ provider: first, capabilities: { edits: false } }');
       const nobody = unable.replace('theirs }', 'theirs, capabilities: { edits: false } }');
       const id = await accepted({ action: 'edit', inputs });
       await worker({}, nobody).run(id);
@@ -190,7 +190,7 @@ describe('ordering a picture', () => {
     it('passes over who is refused, without counting a start', async () => {
       const id = await accepted();
       const { limiter, told } = gateOf({ first: { reason: 'open', retryAfterMs: 9_000 } });
-      await worker({ second: image }, CATALOGUE, limiter).run(id);
+      await worker({ second: image }, CATALOG, limiter).run(id);
       expect(await read(id)).toMatchObject({ status: 'completed' });
       expect(await countsOf(id)).toMatchObject({ starts: 1 });
       expect(told).toEqual([['second', 'second-key', 'succeeded']]);
@@ -202,7 +202,7 @@ describe('ordering a picture', () => {
         first: { reason: 'busy', retryAfterMs: 9_000 },
         second: { reason: 'rate', retryAfterMs: 4_000 },
       });
-      await worker({}, CATALOGUE, limiter).run(id);
+      await worker({}, CATALOG, limiter).run(id);
       expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued' });
       expect(await countsOf(id)).toEqual({ attempt: 1, waits: 1, losses: 0, starts: 0 });
       expect(await room.redis.hget(`${room.prefix}:images:${id}-1`, 'delay')).toBe('4000');
@@ -275,15 +275,15 @@ models:
         ]);
       });
 
-      it('says that the call was not made when the catalogue names another by now', async () => {
+      it('says that the call was not made when the catalog names another by now', async () => {
         const id = await accepted();
         const [before, now] = [FREE.replace('theirs', 'ours'), FREE].map((text) =>
-          parseCatalogue(text, 'models.yaml', {}),
+          parseCatalog(text, 'models.yaml', {}),
         );
         let looks = Infinity;
         const source = {
           get current() {
-            return (looks++ === 0 ? before : now) as Catalogue;
+            return (looks++ === 0 ? before : now) as Catalog;
           },
         };
         const registry = new ProviderRegistry(source, () => vendor(image, 'local'));
@@ -314,7 +314,7 @@ models:
     it('tells what a failure says of the provider', async () => {
       const id = await accepted();
       const { limiter, told } = gateOf({});
-      await worker({ first: failing('no', { keyRefused: true }), second: failing('no') }, CATALOGUE, limiter).run(id);
+      await worker({ first: failing('no', { keyRefused: true }), second: failing('no') }, CATALOG, limiter).run(id);
       expect(told).toEqual([
         ['first', 'first-key', 'key_refused'],
         ['second', 'second-key', 'failed'],
@@ -402,17 +402,17 @@ models:
         await noted;
         return { pending: { checkAfterMs: 2_000 } };
       };
-      await worker({ first: blocked }, CATALOGUE, OPEN_LIMITER, '60000').run(id);
+      await worker({ first: blocked }, CATALOG, OPEN_LIMITER, '60000').run(id);
       blocker.release();
       expect(await read(id)).toMatchObject({ status: 'pending', phase: 'running' });
       expect(await callsOf(id)).toMatchObject([{ upstreamId: 'vendor-job-1' }]);
     });
 
-    it('says so when the provider was taken out of the catalogue meanwhile', async () => {
+    it('says so when the provider was taken out of the catalog meanwhile', async () => {
       const id = await accepted();
       await worker({ first: slow(1) }).run(id);
       await due(id);
-      const without = CATALOGUE.replace(/ {2}first: .*\n/, '').replace('{ provider: first }, ', '');
+      const without = CATALOG.replace(/ {2}first: .*\n/, '').replace('{ provider: first }, ', '');
       await worker({ second: mustNotBeCalled }, without).run(id);
       expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
       expect(await callsOf(id)).toMatchObject([{ outcome: 'unknown', charged: 'maybe' }]);

@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CatalogueConfig } from '#catalogue/catalogue.config.js';
+import { CatalogConfig } from '#catalog/catalog.config.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { adapterProblems, loadAdapters } from '../../apps/worker/src/images/make-provider.js';
@@ -24,10 +24,10 @@ models:
 ${more}`;
 }
 
-describe('the adapters of the catalogue', () => {
+describe('the adapters of the catalog', () => {
   let folder: string;
   let path: string;
-  let source: CatalogueSource;
+  let source: CatalogSource;
   let log = '';
   const env = { OPENAI_STREAM: 'false', OPENAI_PROJECT: 'ours' };
   const [openai] = loadConfig([OpenAiConfig], env);
@@ -43,9 +43,9 @@ describe('the adapters of the catalogue', () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-registry-'));
     path = join(folder, 'models.yaml');
     await writeFile(path, file());
-    const [config] = loadConfig([CatalogueConfig], { MODELS_FILE: path, MODELS_RELOAD_MS: '100' });
+    const [config] = loadConfig([CatalogConfig], { MODELS_FILE: path, MODELS_RELOAD_MS: '100' });
     log = '';
-    source = new CatalogueSource(config, ENV, new Logger('test', 'info', { write: (line) => (log += line) }));
+    source = new CatalogSource(config, ENV, new Logger('test', 'info', { write: (line) => (log += line) }));
     source.watch();
   });
   afterEach(async () => {
@@ -93,11 +93,11 @@ describe('the adapters of the catalogue', () => {
     expect(ours).toMatchObject({ apiKey: '', project: 'ours' });
   });
 
-  it('refuse a catalogue of which they can’t be made, and say which option is wrong', async () => {
-    source.check((catalogue) => adapterProblems(catalogue, make));
+  it('refuse a catalog of which they can’t be made, and say which option is wrong', async () => {
+    source.check((catalog) => adapterProblems(catalog, make));
     const before = source.current;
     await writeFile(path, file('{ stream: "perhaps" }'));
-    await waitUntil(() => Promise.resolve(log.includes('catalogue.refused')), { timeoutMs: 20_000, everyMs: 20 });
+    await waitUntil(() => Promise.resolve(log.includes('catalog.refused')), { timeoutMs: 20_000, everyMs: 20 });
     expect(log).toContain('providers.one.options.stream must be boolean');
     expect(source.current).toBe(before);
     await rewrite(file('{ stream: true }'));

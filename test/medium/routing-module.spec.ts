@@ -1,7 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import type { INestApplicationContext } from '@nestjs/common';
-import { CatalogueConfig } from '#catalogue/catalogue.config.js';
-import { CatalogueModule } from '#catalogue/catalogue.module.js';
+import { CatalogConfig } from '#catalog/catalog.config.js';
+import { CatalogModule } from '#catalog/catalog.module.js';
 import { ConfigModule } from '#config/config.module.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { RedisConfig } from '#redis/redis.config.js';
@@ -20,7 +20,7 @@ const CONFIGS = [
   TracingConfig,
   DatabaseConfig,
   RedisConfig,
-  CatalogueConfig,
+  CatalogConfig,
   SecretsConfig,
   RoutingConfig,
 ];
@@ -41,7 +41,7 @@ describe('the limiter of a process', () => {
     const imports = [
       ConfigModule.forRoot(CONFIGS, env),
       TelemetryModule.forRoot('test'),
-      CatalogueModule.forRoot(env),
+      CatalogModule.forRoot(env),
       RoutingModule,
     ];
     class ProcessModule {}
@@ -56,7 +56,7 @@ describe('the limiter of a process', () => {
     expect(await app.get(ProviderLimiter).enter(providerEntry('off'), '', 'task')).toMatchObject({ reason: 'drained' });
   });
 
-  it('tells metrics what it has in hand and how the providers of the catalogue are', async () => {
+  it('tells metrics what it has in hand and how the providers of the catalog are', async () => {
     const limiter = app.get(ProviderLimiter);
     const text = () => app.get(Metrics).text();
     const sandbox = providerEntry('sandbox');

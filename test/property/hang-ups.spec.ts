@@ -14,7 +14,7 @@ const USAGE = { prompt_tokens: 500, completion_tokens: 300, total_tokens: 800 };
 const BILL = 800_000;
 /** The most that a chat of these is expected to cost. */
 const DEAREST_CHAT = 1_100_000;
-const CATALOGUE = (url: string): string => `providers:
+const CATALOG = (url: string): string => `providers:
   up: { type: openai, base_url: "${url}", keys: [{ env: UP_KEY }] }
 models:
   gpt-image-2:
@@ -74,7 +74,7 @@ describe('the ledger, while callers leave and cancel', () => {
         response.end(rest);
       }
     });
-    room = await openHangUpRoom(CATALOGUE(upstream.url), {
+    room = await openHangUpRoom(CATALOG(upstream.url), {
       ...{ CHAT_AFTER_HANGUP_MS: '3000', CHAT_FIRST_BYTE_TIMEOUT_MS: '3000', CHAT_TOTAL_TIMEOUT_MS: '4000' },
     });
   }, 120_000);

@@ -17,9 +17,9 @@ export interface Payer {
 }
 
 /** A platform with a price book whose upstreams the test plays, and payers who leave when they like. */
-export async function openHangUpRoom(catalogue: string, changes: Readonly<Record<string, string>> = {}) {
+export async function openHangUpRoom(catalog: string, changes: Readonly<Record<string, string>> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-hang-ups-'));
-  await writeFile(join(folder, 'models.yaml'), catalogue);
+  await writeFile(join(folder, 'models.yaml'), catalog);
   const platform: Platform = await startPlatform({
     MODELS_FILE: join(folder, 'models.yaml'),
     UP_KEY: 'upstream-secret-1',

@@ -1,4 +1,4 @@
-import { CatalogueConfig } from '#catalogue/catalogue.config.js';
+import { CatalogConfig } from '#catalog/catalog.config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { AccountsConfig, SignInConfig } from '#accounts/accounts.config.js';
@@ -35,7 +35,7 @@ export const API_CONFIGS = [
   LimitsConfig,
   UploadsConfig,
   WebhooksConfig,
-  CatalogueConfig,
+  CatalogConfig,
   RoutingConfig,
   SandboxConfig,
   ProviderProxyConfig,

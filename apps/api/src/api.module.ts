@@ -1,5 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { CatalogueModule } from '#catalogue/catalogue.module.js';
+import { CatalogModule } from '#catalog/catalog.module.js';
 import { ConfigModule } from '#config/config.module.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
 import { API_CONFIGS } from './api-configs.js';
@@ -35,7 +35,7 @@ export class ApiModule {
   static forRoot(env: Readonly<Record<string, string | undefined>>): DynamicModule {
     return {
       module: ApiModule,
-      imports: [ConfigModule.forRoot(API_CONFIGS, env), TelemetryModule.forRoot('api'), CatalogueModule.forRoot(env)],
+      imports: [ConfigModule.forRoot(API_CONFIGS, env), TelemetryModule.forRoot('api'), CatalogModule.forRoot(env)],
     };
   }
 }

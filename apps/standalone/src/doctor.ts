@@ -5,8 +5,8 @@ import { DatabaseConfig } from '#database/database.config.js';
 import { MIGRATIONS, pendingMigrations } from '#database/migrate.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { OpenIdProvider, type OpenIdRefusal } from '#accounts/openid-provider.js';
-import { CatalogueConfig } from '#catalogue/catalogue.config.js';
-import { readCatalogue } from '#catalogue/catalogue-source.js';
+import { CatalogConfig } from '#catalog/catalog.config.js';
+import { readCatalog } from '#catalog/catalog-source.js';
 import { SignInConfig } from '#accounts/accounts.config.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { createObjectStore } from '#storage/create-object-store.js';
@@ -202,8 +202,8 @@ async function storage(env: Environment, { dataDir }: StandaloneConfig): Promise
 }
 
 function models(env: Environment, { modelsFile }: Running): string {
-  const [config] = loadConfig([CatalogueConfig], { ...env, MODELS_FILE: modelsFile });
-  const { models } = readCatalogue(config, env);
+  const [config] = loadConfig([CatalogConfig], { ...env, MODELS_FILE: modelsFile });
+  const { models } = readCatalog(config, env);
   return `${models.size} in ${modelsFile ?? 'the built-in catalog'}`;
 }
 

@@ -5,7 +5,7 @@ const EXPECTED: ReadonlySet<string> = new Set([
   'SetupError',
   'MigrationError',
   'ConfigError',
-  'CatalogueError',
+  'CatalogError',
   'StorageError',
 ]);
 

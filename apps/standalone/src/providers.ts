@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { CatalogueConfig } from '#catalogue/catalogue.config.js';
-import { readCatalogue } from '#catalogue/catalogue-source.js';
-import { RevisionRepository } from '#catalogue/revision.repository.js';
+import { CatalogConfig } from '#catalog/catalog.config.js';
+import { readCatalog } from '#catalog/catalog-source.js';
+import { RevisionRepository } from '#catalog/revision.repository.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { loadConfig } from '#config/load-config.js';
 import type { PrismaService } from '#database/prisma.service.js';
@@ -22,12 +22,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 interface Opened {
   readonly database: PrismaService;
   readonly switches: ProviderSwitches;
-  /** The catalogue's, by name. */
+  /** The catalog's, by name. */
   readonly known: ReadonlyMap<string, ProviderEntry>;
   readonly drained: ReadonlyMap<string, ProviderSwitch>;
 }
 
-/** `providers list|drain|resume`. Throws SetupError with what is wrong, ConfigError, CatalogueError. */
+/** `providers list|drain|resume`. Throws SetupError with what is wrong, ConfigError, CatalogError. */
 export async function providers(args: readonly string[], env: Environment, say: (line: string) => void): Promise<void> {
   const [config] = loadConfig([StandaloneConfig], env);
   const reason = new Option('--reason <text>', 'why, for who reads the list').argParser(reasonFrom);
@@ -52,7 +52,7 @@ async function withSwitches(
   work: (opened: Opened) => Promise<void>,
 ): Promise<void> {
   await withDatabase(requireDatabaseUrl(config), async (database) => {
-    const known = await catalogueOf(config, env, database);
+    const known = await catalogOf(config, env, database);
     const switches = new ProviderSwitches(database);
     const drained = new Map((await switches.list()).map((row) => [row.provider, row]));
     await work({ database, switches, known, drained });
@@ -84,15 +84,15 @@ function assertKnown(name: string, { known, drained }: Pick<Opened, 'known' | 'd
 }
 
 /** What the settings name, else what runs on DATA_DIR was started with; and what the console adds. */
-async function catalogueOf(
+async function catalogOf(
   config: StandaloneConfig,
   env: Environment,
   database: PrismaService,
 ): Promise<ReadonlyMap<string, ProviderEntry>> {
-  const [catalogue] = loadConfig([CatalogueConfig], { ...env, MODELS_FILE: findRunning(config).modelsFile });
+  const [catalog] = loadConfig([CatalogConfig], { ...env, MODELS_FILE: findRunning(config).modelsFile });
   const added = await new RevisionRepository(database).find();
   try {
-    return readCatalogue(catalogue, env, added?.entries).providers;
+    return readCatalog(catalog, env, added?.entries).providers;
   } catch (error) {
     if (error instanceof Error && 'syscall' in error)
       throw new SetupError(`MODELS_FILE can't be read: ${error.message}`);
@@ -137,7 +137,7 @@ async function look(
 }
 
 function entryCells(entry: ProviderEntry | undefined): string[] {
-  if (entry === undefined) return ['not in the catalogue', '-', '-'];
+  if (entry === undefined) return ['not in the catalog', '-', '-'];
   const { concurrency, startsPerMinute } = entry.limits;
   const limits = [
     ...(concurrency === undefined ? [] : [`${concurrency} at a time`]),

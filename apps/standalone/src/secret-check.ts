@@ -1,6 +1,6 @@
 import { secretUse } from '#accounts/secret-use.js';
 import type { PrismaService } from '#database/prisma.service.js';
-import { PROVIDER_KEYS, ProviderKeyStore } from '#catalogue/provider-key-store.js';
+import { PROVIDER_KEYS, ProviderKeyStore } from '#catalog/provider-key-store.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
 

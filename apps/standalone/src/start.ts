@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { timeLimit } from '#egress/time-limit.js';
 import { ConfigError, loadConfig } from '#config/load-config.js';
-import { CatalogueConfig } from '#catalogue/catalogue.config.js';
-import { readCatalogue } from '#catalogue/catalogue-source.js';
+import { CatalogConfig } from '#catalog/catalog.config.js';
+import { readCatalog } from '#catalog/catalog-source.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { migrate, MIGRATIONS } from '#database/migrate.js';
 import { freePort, portIsFree } from '#embedded/free-port.js';
@@ -102,7 +102,7 @@ function progress(say: (line: string) => void, since: number, line: string): voi
   say(`  ${line} (${seconds(performance.now() - since)})`);
 }
 
-/** Before anything runs: throws ConfigError and CatalogueError, and says what is probably misspelled. */
+/** Before anything runs: throws ConfigError and CatalogError, and says what is probably misspelled. */
 async function refuseSettings(
   env: Environment,
   { modelsFile }: StandaloneConfig,
@@ -112,8 +112,8 @@ async function refuseSettings(
   const { problems, unknown } = await checkSettings(env, signal);
   for (const setting of unknown) say(`  Warning: ${unknownText(setting)}`);
   if (problems.length > 0) throw new ConfigError(problems);
-  const [config] = loadConfig([CatalogueConfig], { ...env, MODELS_FILE: modelsFile });
-  readCatalogue(config, env);
+  const [config] = loadConfig([CatalogConfig], { ...env, MODELS_FILE: modelsFile });
+  readCatalog(config, env);
 }
 
 function portTaken(port: number, host: string): SetupError {

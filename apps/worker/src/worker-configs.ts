@@ -1,4 +1,4 @@
-import { CatalogueConfig } from '#catalogue/catalogue.config.js';
+import { CatalogConfig } from '#catalog/catalog.config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { HealthConfig } from '#health/health.config.js';
@@ -25,7 +25,7 @@ export const WORKER_CONFIGS = [
   StorageConfig,
   HealthConfig,
   EgressConfig,
-  CatalogueConfig,
+  CatalogConfig,
   SandboxConfig,
   ProviderProxyConfig,
   OpenAiConfig,

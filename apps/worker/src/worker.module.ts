@@ -1,5 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { CatalogueModule } from '#catalogue/catalogue.module.js';
+import { CatalogModule } from '#catalog/catalog.module.js';
 import { ConfigModule } from '#config/config.module.js';
 import type { ProviderRegistry } from './images/provider-registry.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
@@ -13,14 +13,14 @@ import { WORKER_CONFIGS } from './worker-configs.js';
 /** Jobs only: no HTTP but an orchestrator's probes. */
 @Module({})
 export class WorkerModule {
-  /** `registry` says who makes the images; absent, the catalogue does. Throws ConfigError when settings are wrong. */
+  /** `registry` says who makes the images; absent, the catalog does. Throws ConfigError when settings are wrong. */
   static forRoot(env: Readonly<Record<string, string | undefined>>, registry?: ProviderRegistry): DynamicModule {
     return {
       module: WorkerModule,
       imports: [
         ConfigModule.forRoot(WORKER_CONFIGS, env),
         TelemetryModule.forRoot('worker'),
-        CatalogueModule.forRoot(env),
+        CatalogModule.forRoot(env),
         ProviderRegistryModule.forRoot(registry),
         HealthModule,
         MaintenanceModule,

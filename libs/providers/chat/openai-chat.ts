@@ -24,7 +24,7 @@ interface Endpoint {
 /** OpenAI's chat completions, of OpenAI itself and of every server that speaks them. */
 export class OpenAiChat implements ChatProvider {
   private readonly agent: Dispatcher;
-  /** Entries live as long as their catalogue. */
+  /** Entries live as long as their catalog. */
   private readonly endpoints = new WeakMap<ProviderEntry, Endpoint>();
 
   /** `connectMs`: how long a connection may take to be made. */

@@ -58,7 +58,7 @@ describe(`random faults for ${MINUTES} minutes, seed ${SEED}`, () => {
         ...(s3.strict ? storedIn(s3) : {}),
       },
       links: {
-        provider: { setting: 'MODELS_FILE', url: provider.url, file: catalogue },
+        provider: { setting: 'MODELS_FILE', url: provider.url, file: catalog },
         ...(s3.strict ? { s3: { setting: 'S3_ENDPOINT', url: s3.endpoint } } : {}),
       },
     });
@@ -122,7 +122,7 @@ describe(`random faults for ${MINUTES} minutes, seed ${SEED}`, () => {
   );
 
   /** One paid provider with a price, at the address that its link gives it. */
-  function catalogue(url: string): string {
+  function catalog(url: string): string {
     const price = PRICE / 1e6;
     return `providers:
   ledger: { type: openai, base_url: "${url}", keys: [{ env: OPENAI_API_KEY }], interrupted: ${neverTwice ? 'fail' : 'retry'} }

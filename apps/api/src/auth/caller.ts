@@ -1,4 +1,4 @@
-import type { ModelEntry } from '#catalogue/catalogue.js';
+import type { ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import type { DefaultResponseFormat } from '#contract/accepted-values.js';
 import type { KeyScope } from '#accounts/api-keys.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import type { Catalogue, ModelEntry } from '#catalogue/catalogue.js';
+import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { ChatNotSent, type ChatAnswer } from '#providers/chat/chat-provider.js';
 import type { CallPermit } from '#routing/limiter.js';
@@ -36,7 +36,7 @@ export interface Asked {
 
 interface CallContext {
   readonly requestId: string;
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly firstByteMs: number;
   readonly signal: AbortSignal;
   /** Aborted when the caller has left: then nobody else is asked. */
@@ -65,7 +65,7 @@ export class CallUpstreams {
     let cause: unknown;
     let retryAfterMs = CLOSED_MS;
     const callId = randomUUID();
-    for (const attempt of this.plan.attempts(model, context.catalogue, this.limiter.isDrained)) {
+    for (const attempt of this.plan.attempts(model, context.catalog, this.limiter.isDrained)) {
       context.gone.throwIfAborted();
       const permit = await this.limiter.enter(attempt.provider, attempt.key?.name ?? '', callId);
       if ('reason' in permit) {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { TokenPrices } from '#catalogue/catalogue.js';
+import type { TokenPrices } from '#catalog/catalog.js';
 import { refusalOf } from '#billing/budget-refusal.js';
 import { ChatReserves } from '#billing/chat-reserves.js';
 import { overloaded } from '#tasks/refusals.js';

@@ -1,4 +1,4 @@
-import type { TokenPrices } from '#catalogue/catalogue.js';
+import type { TokenPrices } from '#catalog/catalog.js';
 import { tokenCost } from '#billing/quote.js';
 import { valueAt } from './json-members.js';
 import type { ChatRequest } from './chat-request.js';

@@ -1,5 +1,5 @@
-import type { TokenPrices } from '#catalogue/catalogue.js';
-import { CHAT_EXTRAS } from '#catalogue/catalogue.js';
+import type { TokenPrices } from '#catalog/catalog.js';
+import { CHAT_EXTRAS } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { jsonMembers, valueAt, type Span } from './json-members.js';
 

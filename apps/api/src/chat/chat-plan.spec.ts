@@ -1,7 +1,7 @@
-import { parseCatalogue } from '#catalogue/parse-catalogue.js';
+import { parseCatalog } from '#catalog/parse-catalog.js';
 import { ChatPlan } from './chat-plan.js';
 
-const CATALOGUE = parseCatalogue(
+const CATALOG = parseCatalog(
   `providers:
   a: { type: openai, keys: [{ name: k1, env: KEY }, { name: k2, env: KEY }] }
   b: { type: openai }
@@ -26,7 +26,7 @@ describe('ChatPlan', () => {
     );
   });
   const names = (): string[] =>
-    plan.attempts(CATALOGUE.models.get('m')!, CATALOGUE).map(({ provider, key }) => provider.name + (key?.name ?? ''));
+    plan.attempts(CATALOG.models.get('m')!, CATALOG).map(({ provider, key }) => provider.name + (key?.name ?? ''));
 
   it('asks ranks in their order, keys by turns, and the routes of a rank by chance', () => {
     expect(names()).toEqual(['ak1', 'ak2', 'b', 'c']);
@@ -38,7 +38,7 @@ describe('ChatPlan', () => {
     const fair = new ChatPlan();
     const firsts = Array.from(
       { length: 4_000 },
-      () => fair.attempts(CATALOGUE.models.get('m')!, CATALOGUE)[2]?.provider.name,
+      () => fair.attempts(CATALOG.models.get('m')!, CATALOG)[2]?.provider.name,
     );
     const share = firsts.filter((name) => name === 'b').length / firsts.length;
     expect(share).toBeGreaterThan(0.7);
@@ -46,12 +46,12 @@ describe('ChatPlan', () => {
   });
 
   it('leaves out what is drained, however many keys it has', () => {
-    const left = plan.attempts(CATALOGUE.models.get('m')!, CATALOGUE, (provider) => provider === 'a');
+    const left = plan.attempts(CATALOG.models.get('m')!, CATALOG, (provider) => provider === 'a');
     expect(left.map(({ provider }) => provider.name)).toEqual(['b', 'c']);
   });
 
   it('asks what rests last, and as before when its rest is over', () => {
-    const [first] = plan.attempts(CATALOGUE.models.get('m')!, CATALOGUE);
+    const [first] = plan.attempts(CATALOG.models.get('m')!, CATALOG);
     plan.rest(first!, 5);
     expect(names()).toEqual(['ak2', 'b', 'c', 'ak1']);
     now += 5_000;

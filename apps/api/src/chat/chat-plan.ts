@@ -1,4 +1,4 @@
-import type { Catalogue, ModelEntry } from '#catalogue/catalogue.js';
+import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import { candidatesOf, type Candidate } from '#routing/route-plan.js';
 
 /** One provider, with one of its keys, that may be asked. */
@@ -22,9 +22,9 @@ export class ChatPlan {
   ) {}
 
   /** Ranks in their order, routes of a rank by weight, the keys of a provider by turns; what rests comes last. */
-  attempts(model: ModelEntry, catalogue: Catalogue, isDrained: (provider: string) => boolean = () => false): Attempt[] {
+  attempts(model: ModelEntry, catalog: Catalog, isDrained: (provider: string) => boolean = () => false): Attempt[] {
     const turn = this.turns++;
-    const planned = candidatesOf(model.ranks, catalogue, { random: this.random, firstKey: () => turn });
+    const planned = candidatesOf(model.ranks, catalog, { random: this.random, firstKey: () => turn });
     const all = planned.filter(({ provider }) => !isDrained(provider.name));
     if (this.resting.size === 0) return all.slice(0, MAX_ATTEMPTS);
     const [ready, resting] = [all.filter((one) => !this.rests(one)), all.filter((one) => this.rests(one))];

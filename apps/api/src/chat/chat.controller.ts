@@ -2,8 +2,8 @@ import { Controller, Post, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { findModel } from '#catalogue/catalogue.js';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { findModel } from '#catalog/catalog.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import { chatPrices } from '#billing/quote.js';
 import { AppError } from '#contract/app-error.js';
 import { Caller } from '../auth/caller.decorator.js';
@@ -20,7 +20,7 @@ import { PassChat } from './pass-chat.js';
 @Controller()
 export class ChatController {
   constructor(
-    private readonly source: CatalogueSource,
+    private readonly source: CatalogSource,
     private readonly chats: PassChat,
     private readonly images: DrawInChat,
     private readonly budget: ChatBudget,
@@ -32,19 +32,19 @@ export class ChatController {
   @DescribeChat()
   async complete(@Caller() caller: Caller, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const chat = readChatRequest(request.body);
-    const catalogue = this.source.current;
-    const model = findModel(catalogue, chat.model);
+    const catalog = this.source.current;
+    const model = findModel(catalog, chat.model);
     if (model === undefined || !mayUseModel(caller, model)) {
       throw new AppError('unknown_model', 'The model does not exist, or this API key may not use it.', {
         param: 'model',
       });
     }
     if (model.kind === 'image') return this.images.draw(request, reply, chat);
-    const prices = chatPrices(catalogue, model, new Date());
+    const prices = chatPrices(catalog, model, new Date());
     if (prices) assertCovered(chat, prices);
     await this.budget.admit(request.id, caller, chat, prices);
     const unused = (): void => this.budget.release(request.id, caller);
-    const pass = () => this.chats.pass(request, reply, chat, { model, catalogue, prices, unused });
+    const pass = () => this.chats.pass(request, reply, chat, { model, catalog, prices, unused });
     // A caller that leaves must not take the body away from a provider that is just reading it.
     await (request.received?.during(pass) ?? pass());
   }

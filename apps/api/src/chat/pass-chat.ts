@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ChatUsageRow } from '#billing/chat-usage.repository.js';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Catalogue, ModelEntry, TokenPrices } from '#catalogue/catalogue.js';
+import type { Catalog, ModelEntry, TokenPrices } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { Logger } from '#telemetry/logger.js';
 import { callerOf } from '../auth/api-key.guard.js';
@@ -20,7 +20,7 @@ type ChatPrices = TokenPrices | null | undefined;
 /** What serves a chat, and at what price. */
 interface ChatService {
   readonly model: ModelEntry;
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly prices: ChatPrices;
   /** Called when nobody was asked, so that nothing was used. */
   readonly unused: () => void;
@@ -104,11 +104,11 @@ export class PassChat {
   }
 
   private async carry(request: FastifyRequest, reply: FastifyReply, course: Course): Promise<void> {
-    const { chat, model, catalogue, signal, gone } = course;
+    const { chat, model, catalog, signal, gone } = course;
     const asked: Asked = {};
     const { firstByteMs } = this.config;
     const outcome = await this.upstreams
-      .ask(chat, model, { requestId: request.id, catalogue, firstByteMs, signal, gone, asked })
+      .ask(chat, model, { requestId: request.id, catalog, firstByteMs, signal, gone, asked })
       .catch((error: unknown) => {
         this.unanswered(request, reply, course, asked);
         throw error;

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from './audit/audit.module.js';
-import { ConsoleCatalogueModule } from './catalogue/catalogue.module.js';
+import { ConsoleCatalogModule } from './catalog/catalog.module.js';
 import { KeysModule } from './keys/keys.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { PlaygroundModule } from './playground/playground.module.js';
@@ -20,7 +20,7 @@ import { ConsoleWebhooksModule } from './webhooks/webhooks.module.js';
     ConsoleTasksModule,
     UsageModule,
     OperationsModule,
-    ConsoleCatalogueModule,
+    ConsoleCatalogModule,
     TeamModule,
     AuditModule,
     ConsoleAccountsModule,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import { quoteResponse, type QuoteResponse } from '#contract/cost-view.js';
 import { ignoredParamsHeader } from '#contract/request-fields.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
@@ -28,7 +28,7 @@ export class QuoteImage {
   constructor(
     private readonly check: CheckImage,
     private readonly budgets: BudgetRepository,
-    private readonly source: CatalogueSource,
+    private readonly source: CatalogSource,
   ) {}
 
   /** Throws AppError as the request itself would; `insufficient_quota` is told in the quote instead. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
-import { adaptationsFor } from '#catalogue/adaptations.js';
-import { findModel, imageModelsOf, modelOf, type ModelEntry } from '#catalogue/catalogue.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
+import { adaptationsFor } from '#catalog/adaptations.js';
+import { findModel, imageModelsOf, modelOf, type ModelEntry } from '#catalog/catalog.js';
 import { BASE_VALUES } from '#contract/accepted-values.js';
 import { AppError } from '#contract/app-error.js';
 import { DEFAULT_IMAGE_MODEL } from '#contract/image-request.js';
@@ -21,7 +21,7 @@ interface NamedModel {
 export class RequestRules {
   constructor(
     private readonly egress: EgressConfig,
-    private readonly source: CatalogueSource,
+    private readonly source: CatalogSource,
   ) {}
 
   /** Throws AppError `model_not_found` unless the model is a served one; what is no text is left to other rules. */
@@ -57,10 +57,10 @@ export class RequestRules {
     if (options.strict !== true) return;
     const [unknown] = options.ignored ?? [];
     if (unknown !== undefined) throw notExact(`${whyIgnored(unknown)}.`, unknown);
-    const catalogue = this.source.current;
+    const catalog = this.source.current;
     const ask = { ...options, action, images: inputs.length, mask: mask !== null };
-    const routes = findModel(catalogue, model)?.ranks.flat() ?? [];
-    const found = routes.map((route) => adaptationsFor(route, catalogue.providers.get(route.provider), ask));
+    const routes = findModel(catalog, model)?.ranks.flat() ?? [];
+    const found = routes.map((route) => adaptationsFor(route, catalog.providers.get(route.provider), ask));
     // What stands in the way of the nearest route is the most helpful to hear.
     const [fewest] = found.sort((a, b) => a.length - b.length);
     if (fewest?.[0] !== undefined) throw notExact(fewest[0].what, fewest[0].param);
@@ -68,12 +68,12 @@ export class RequestRules {
 
   /** What such an image costs that is accepted now; null when nothing is charged for it. */
   costOf(model: string, options: PricedOptions): TaskCost | null {
-    const catalogue = this.source.current;
-    const entry = findModel(catalogue, model);
+    const catalog = this.source.current;
+    const entry = findModel(catalog, model);
     // Gone since it was checked: whoever makes the image will say so, and nobody knows the price.
     return entry === undefined
-      ? { reserved: null, currency: catalogue.currency }
-      : quoteImage(catalogue, entry, options, new Date());
+      ? { reserved: null, currency: catalog.currency }
+      : quoteImage(catalog, entry, options, new Date());
   }
 }
 

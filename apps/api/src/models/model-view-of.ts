@@ -1,9 +1,9 @@
-import { priceAt, type Catalogue, type ModelEntry } from '#catalogue/catalogue.js';
+import { priceAt, type Catalog, type ModelEntry } from '#catalog/catalog.js';
 import type { ModelCapabilities, ModelLimits, ModelPrice, ModelView } from '#contract/model-view.js';
 import { PIXEL_LIMITS, RESOLUTIONS } from '#contract/pixel-table.js';
 import { MAX_PROMPT_LENGTH } from '#contract/text-rules.js';
 
-/** 2026-04-21, when gpt-image-2 was published; the catalogue knows no dates. */
+/** 2026-04-21, when gpt-image-2 was published; the catalog knows no dates. */
 const CREATED = 1_776_729_600;
 const MICROS = 1_000_000;
 
@@ -16,9 +16,9 @@ interface KeyTerms {
   readonly pixelSizes: boolean;
 }
 
-/** A model of the catalogue as callers see it; `now` decides the price. */
-export function modelViewOf(model: ModelEntry, catalogue: Catalogue, terms: KeyTerms, now: Date): ModelView {
-  const price = priceOf(model, catalogue, now);
+/** A model of the catalog as callers see it; `now` decides the price. */
+export function modelViewOf(model: ModelEntry, catalog: Catalog, terms: KeyTerms, now: Date): ModelView {
+  const price = priceOf(model, catalog, now);
   return {
     id: model.name,
     object: 'model',
@@ -60,7 +60,7 @@ function limitsOf(model: ModelEntry, { submitsPerMinute, chatsPerMinute }: KeyTe
   };
 }
 
-function priceOf(model: ModelEntry, { currency }: Catalogue, now: Date): ModelPrice | undefined {
+function priceOf(model: ModelEntry, { currency }: Catalog, now: Date): ModelPrice | undefined {
   const price = priceAt(model, now);
   if (price === undefined) return undefined;
   const { images, tokens } = price;

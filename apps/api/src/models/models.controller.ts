@@ -1,8 +1,8 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
-import { findModel } from '#catalogue/catalogue.js';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { findModel } from '#catalog/catalog.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
 import type { ModelListResponse, ModelView } from '#contract/model-view.js';
 import { Caller } from '../auth/caller.decorator.js';
@@ -20,7 +20,7 @@ const FOR_EVERY_KEY = RouteConfig({ scope: 'any' });
 @Controller('v1/models')
 export class ModelsController {
   constructor(
-    private readonly source: CatalogueSource,
+    private readonly source: CatalogSource,
     private readonly limits: LimitsConfig,
     private readonly config: ApiConfig,
   ) {}
@@ -43,11 +43,11 @@ export class ModelsController {
   }
 
   private modelsOf(caller: Caller): ModelView[] {
-    const catalogue = this.source.current;
-    const models = [...catalogue.models.values()].filter((model) => mayUseModel(caller, model));
+    const catalog = this.source.current;
+    const models = [...catalog.models.values()].filter((model) => mayUseModel(caller, model));
     const { submitsPerMinute, chatsPerMinute } = this.limits;
     const pixelSizes = caller.allowPixelSize ?? this.config.allowPixelSize;
     const terms = { submitsPerMinute, chatsPerMinute, pixelSizes };
-    return models.map((model) => modelViewOf(model, catalogue, terms, new Date()));
+    return models.map((model) => modelViewOf(model, catalog, terms, new Date()));
   }
 }

@@ -3,7 +3,7 @@ import { queryClient } from './queries.ts';
 import { get } from './request.ts';
 import type { Schema } from './generated/schema.ts';
 
-type Catalog = Schema['CatalogueView'];
+type Catalog = Schema['CatalogView'];
 export type ProviderType = Catalog['types'][number];
 export type Owner = Catalog['models'][number]['owner'];
 

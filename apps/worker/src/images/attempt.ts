@@ -1,4 +1,4 @@
-import type { Catalogue } from '#catalogue/catalogue.js';
+import type { Catalog } from '#catalog/catalog.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { NOT_CALLED, unknownEnd, type CallEnd, type ProviderCall } from '#tasks/provider-call.js';
@@ -35,7 +35,7 @@ export class Attempt {
   }
 
   /** The call that an earlier attempt left open. A provider that is no longer known is trusted with nothing. */
-  takeUp({ providers }: Catalogue): AttemptedCall | undefined {
+  takeUp({ providers }: Catalog): AttemptedCall | undefined {
     const { providerCallOpen, providerJobId, lastCall } = this.claimed;
     if (!providerCallOpen) return undefined;
     const { provider: name = 'unknown', free = false } = lastCall ?? {};

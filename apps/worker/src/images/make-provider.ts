@@ -1,4 +1,4 @@
-import type { Catalogue, EntryProblem } from '#catalogue/catalogue.js';
+import type { Catalog, EntryProblem } from '#catalog/catalog.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import type { AdapterParts, MakeAdapter } from '#providers/provider-descriptor.js';
 import type { MakeProvider } from './provider-registry.js';
@@ -15,9 +15,9 @@ export async function loadAdapters(parts: AdapterParts): Promise<MakeProvider> {
   };
 }
 
-/** What keeps adapters from being made of a catalogue's entries. */
-export function adapterProblems(catalogue: Catalogue, make: MakeProvider): EntryProblem[] {
-  return [...catalogue.providers.values()].flatMap((entry) => {
+/** What keeps adapters from being made of a catalog's entries. */
+export function adapterProblems(catalog: Catalog, make: MakeProvider): EntryProblem[] {
+  return [...catalog.providers.values()].flatMap((entry) => {
     try {
       make(entry, entry.keys[0]);
       return [];

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { findModel, modelOf, type Catalogue } from '#catalogue/catalogue.js';
+import { findModel, modelOf, type Catalog } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { mayBuyAgain, type ProviderPending } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
@@ -36,9 +36,9 @@ export class OrderImage {
    */
   async run(attempt: Attempt): Promise<OrderedImages | ProviderPending> {
     this.starts.refuseRepeatedLosses(attempt);
-    const catalogue = await this.providers.catalogueThat((known) => canOrder(attempt, known));
+    const catalog = await this.providers.catalogThat((known) => canOrder(attempt, known));
     const passed = new PassedOver();
-    const resumed = toResume(attempt, catalogue);
+    const resumed = toResume(attempt, catalog);
     if (resumed === undefined) refuseSecondPurchase(attempt);
     else {
       const order = { candidate: resumed, inputs: notLoaded(attempt.claimed), resume: true };
@@ -46,7 +46,7 @@ export class OrderImage {
       if (answer !== undefined) return answer;
       if (attempt.call?.end === undefined) throw passed.reason();
     }
-    const plan = planOf(attempt, catalogue).filter((candidate) => !isSame(candidate, resumed));
+    const plan = planOf(attempt, catalog).filter((candidate) => !isSame(candidate, resumed));
     const inputs = await this.inputs.load(attempt.claimed, attempt.lease.signal);
     for (const candidate of plan) {
       if (passed.hasFailed && !this.starts.mayStart(attempt)) break;
@@ -105,18 +105,18 @@ class PassedOver {
   }
 }
 
-/** Whether a catalogue has the task's model and, where one alone may make it, the provider. */
-function canOrder({ claimed: { task } }: Attempt, catalogue: Catalogue): boolean {
+/** Whether a catalog has the task's model and, where one alone may make it, the provider. */
+function canOrder({ claimed: { task } }: Attempt, catalog: Catalog): boolean {
   const { onlyProvider } = task.options;
-  const routes = modelOf(catalogue, 'image', task.model)?.ranks.flat() ?? [];
+  const routes = modelOf(catalog, 'image', task.model)?.ranks.flat() ?? [];
   return routes.some(({ provider }) => onlyProvider === undefined || provider === onlyProvider);
 }
 
 /** Who named a job for the task and is to be asked for it. Throws AppError `interrupted` when that is impossible. */
-function toResume(attempt: Attempt, catalogue: Catalogue): Candidate | undefined {
+function toResume(attempt: Attempt, catalog: Catalog): Candidate | undefined {
   const { lastCall, task } = attempt.claimed;
-  if (attempt.takeUp(catalogue)?.jobId === undefined || lastCall === undefined) return undefined;
-  const provider = catalogue.providers.get(lastCall.provider);
+  if (attempt.takeUp(catalog)?.jobId === undefined || lastCall === undefined) return undefined;
+  const provider = catalog.providers.get(lastCall.provider);
   const key = provider?.keys.find(({ name }) => name === lastCall.key);
   if (provider === undefined || (key === undefined && lastCall.key !== '')) {
     throw new AppError(
@@ -125,7 +125,7 @@ function toResume(attempt: Attempt, catalogue: Catalogue): Candidate | undefined
     );
   }
   const { model } = lastCall;
-  const routes = findModel(catalogue, task.model)?.ranks.flat() ?? [];
+  const routes = findModel(catalog, task.model)?.ranks.flat() ?? [];
   const sizes = routes.find((route) => route.provider === provider.name && route.model === model)?.sizes;
   return { provider, key, model, sizes };
 }
@@ -145,9 +145,9 @@ function notLoaded({ inputs, mask }: ClaimedTask): LoadedInputs {
   return { images: inputs.map(() => image), mask: mask === null ? undefined : image };
 }
 
-function planOf({ claimed, starts }: Attempt, catalogue: Catalogue): Candidate[] {
+function planOf({ claimed, starts }: Attempt, catalog: Catalog): Candidate[] {
   const { task, inputs, mask } = claimed;
-  const model = modelOf(catalogue, 'image', task.model);
+  const model = modelOf(catalog, 'image', task.model);
   if (model === undefined) {
     // It was served when the task was accepted, so its end is not the caller's fault.
     throw new AppError('interrupted', `The model ${task.model} was removed before the image was started.`);
@@ -156,7 +156,7 @@ function planOf({ claimed, starts }: Attempt, catalogue: Catalogue): Candidate[]
   const needs = { images: inputs.length, mask: mask !== null, n: task.options.n, onlyProvider };
   const exactly = { ...task.options, action: task.action, ...needs };
   const all = task.options.strict === true ? { ...needs, exactly } : needs;
-  return routePlan(model, catalogue, all, `${task.id} ${starts + 1}`);
+  return routePlan(model, catalog, all, `${task.id} ${starts + 1}`);
 }
 
 function isSame(one: Candidate, other: Candidate | undefined): boolean {

@@ -1,7 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
-import { ConsoleCatalogue } from '#catalogue/console-catalogue.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
+import { ConsoleCatalog } from '#catalog/console-catalog.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import { MAX_IMAGE_BYTES } from '#images/limits.js';
@@ -12,11 +12,11 @@ import { ShutdownGrace } from './shutdown-grace.js';
 /** Who makes the images, and how long a stop waits for them. */
 @Module({})
 export class ProviderRegistryModule {
-  /** The given registry; absent, the adapters of the catalogue. */
+  /** The given registry; absent, the adapters of the catalog. */
   static forRoot(registry?: ProviderRegistry): DynamicModule {
     const provider = {
       provide: ProviderRegistry,
-      inject: [CatalogueSource, ConsoleCatalogue, EgressConfig, ModuleRef],
+      inject: [CatalogSource, ConsoleCatalog, EgressConfig, ModuleRef],
       useFactory: (...parts: Parameters<typeof registryOf>) => registry ?? registryOf(...parts),
     };
     return {
@@ -28,15 +28,15 @@ export class ProviderRegistryModule {
   }
 }
 
-/** The adapters of the catalogue; a file that holds an entry of which none can be made is refused. */
+/** The adapters of the catalog; a file that holds an entry of which none can be made is refused. */
 async function registryOf(
-  source: CatalogueSource,
-  added: ConsoleCatalogue,
+  source: CatalogSource,
+  added: ConsoleCatalog,
   egress: EgressConfig,
   configs: ModuleRef,
 ): Promise<ProviderRegistry> {
   const fetcher = new PublicFetcher({ ...egress, maxBytes: MAX_IMAGE_BYTES });
   const make = await loadAdapters({ settings: (config) => configs.get(config, { strict: false }), fetcher });
-  source.check((catalogue) => adapterProblems(catalogue, make));
+  source.check((catalog) => adapterProblems(catalog, make));
   return new ProviderRegistry(source, make, () => added.refresh());
 }

@@ -1,6 +1,6 @@
 import { BASE_VALUES } from '#contract/accepted-values.js';
 import { isDeepStrictEqual } from 'node:util';
-import type { Catalogue, ModelEntry } from '#catalogue/catalogue.js';
+import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import type { ProviderEntry, ProviderKey } from '#providers/provider-entry.js';
 import type { ImageProvider } from '#providers/image-provider.js';
 
@@ -12,14 +12,14 @@ interface Made {
   readonly provider: ImageProvider;
 }
 
-/** The adapters of the catalogue in force: one for each key of a provider, kept for as long as its entry stays the same. */
+/** The adapters of the catalog in force: one for each key of a provider, kept for as long as its entry stays the same. */
 export class ProviderRegistry {
   private readonly made = new Map<string, Made>();
-  private seen: Catalogue | undefined;
+  private seen: Catalog | undefined;
 
   /** `refresh` reads what the console has added by now. */
   constructor(
-    private readonly source: { readonly current: Catalogue },
+    private readonly source: { readonly current: Catalog },
     private readonly make: MakeProvider,
     private readonly refresh = (): Promise<void> => Promise.resolve(),
   ) {}
@@ -33,16 +33,16 @@ export class ProviderRegistry {
     return new ProviderRegistry({ current }, ({ name }) => byName.get(name) as ImageProvider);
   }
 
-  get catalogue(): Catalogue {
+  get catalog(): Catalog {
     return this.source.current;
   }
 
-  /** The catalogue; where it lacks what is needed, as it is now: another process may have taken in a change already. */
-  async catalogueThat(hasWhatIsNeeded: (catalogue: Catalogue) => boolean): Promise<Catalogue> {
-    const known = this.catalogue;
+  /** The catalog; where it lacks what is needed, as it is now: another process may have taken in a change already. */
+  async catalogThat(hasWhatIsNeeded: (catalog: Catalog) => boolean): Promise<Catalog> {
+    const known = this.catalog;
     if (hasWhatIsNeeded(known)) return known;
     await this.refresh();
-    return this.catalogue;
+    return this.catalog;
   }
 
   imageProvider(entry: ProviderEntry, key: ProviderKey | undefined): ImageProvider {
@@ -55,13 +55,13 @@ export class ProviderRegistry {
     return provider;
   }
 
-  /** The longest that one call of a provider in the catalogue may take, in milliseconds. */
+  /** The longest that one call of a provider in the catalog may take, in milliseconds. */
   longestCallMs(): number {
-    const entries = [...this.catalogue.providers.values()];
+    const entries = [...this.catalog.providers.values()];
     return Math.max(0, ...entries.map((entry) => this.imageProvider(entry, entry.keys[0]).longestCallMs ?? 0));
   }
 
-  /** A catalogue that was replaced leaves no adapters behind of providers that it alone had. */
+  /** A catalog that was replaced leaves no adapters behind of providers that it alone had. */
   private forgetOld(): void {
     const { current } = this.source;
     if (this.seen === current) return;

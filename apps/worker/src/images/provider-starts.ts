@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import type { Catalogue } from '#catalogue/catalogue.js';
+import type { Catalog } from '#catalog/catalog.js';
 import type { ProviderError } from '#providers/provider-error.js';
 import type { Candidate } from '#routing/route-plan.js';
 import { NOT_CALLED, unknownEnd, type CallStart, type FirstCalls } from '#tasks/provider-call.js';
@@ -19,7 +19,7 @@ const RETRY_MS = 500;
 /** Writes down the calls to providers: before they are made, and what is learned of them. Throws LeaseLost when the task is no longer ours. */
 @Injectable()
 export class ProviderStarts {
-  private first: { readonly of: Catalogue; readonly calls: FirstCalls } | undefined;
+  private first: { readonly of: Catalog; readonly calls: FirstCalls } | undefined;
 
   constructor(
     private readonly transitions: TaskTransitions,
@@ -36,8 +36,8 @@ export class ProviderStarts {
 
   /** What a claim may begin: the calls of models that one free provider alone makes. */
   firstCalls(): FirstCalls {
-    const { catalogue } = this.providers;
-    if (this.first?.of !== catalogue) this.first = { of: catalogue, calls: soleFreeCalls(catalogue) };
+    const { catalog } = this.providers;
+    if (this.first?.of !== catalog) this.first = { of: catalog, calls: soleFreeCalls(catalog) };
     return this.first.calls;
   }
 
@@ -103,7 +103,7 @@ export class ProviderStarts {
 }
 
 /** By model. Where a paid one makes it, a call must be written down durably; where several may, the task decides. */
-function soleFreeCalls({ models, providers }: Catalogue): FirstCalls {
+function soleFreeCalls({ models, providers }: Catalog): FirstCalls {
   const calls = [...models.values()].flatMap(({ kind, name, ranks }) => {
     const [route, ...others] = kind === 'image' ? ranks.flat() : [];
     const provider = route && providers.get(route.provider);

@@ -13,7 +13,7 @@ export class ShutdownGrace {
     private readonly providers: ProviderRegistry,
   ) {}
 
-  /** By the catalogue in force when it is asked for, unless the settings say otherwise. */
+  /** By the catalog in force when it is asked for, unless the settings say otherwise. */
   get ms(): number {
     return this.config.shutdownGraceMs ?? this.providers.longestCallMs() + FINISH_MS;
   }

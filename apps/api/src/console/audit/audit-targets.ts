@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { AuditEntry } from '#accounts/audit-log.js';
 
@@ -8,7 +8,7 @@ import type { AuditEntry } from '#accounts/audit-log.js';
 export class AuditTargets {
   constructor(
     private readonly prisma: PrismaService,
-    private readonly source: CatalogueSource,
+    private readonly source: CatalogSource,
   ) {}
 
   /** The targets that an account still has. Ids begin with their kind, so each can be one thing only. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { findModel } from '#catalogue/catalogue.js';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { findModel } from '#catalog/catalog.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import type { ApiKeyRow } from '#accounts/api-keys.js';
@@ -24,7 +24,7 @@ export class AccountKeys {
   constructor(
     private readonly keys: ApiKeyRepository,
     private readonly budgets: BudgetRepository,
-    private readonly source: CatalogueSource,
+    private readonly source: CatalogSource,
     private readonly defaults: AccountDefaults,
   ) {}
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
-import type { Catalogue } from '#catalogue/catalogue.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
+import type { Catalog } from '#catalog/catalog.js';
 import { LimiterState } from '#routing/limiter-state.js';
 import { ProviderSwitches } from '#routing/provider-switches.js';
 import type { ProviderStateView } from './dto/operation-views.dto.js';
@@ -10,25 +10,25 @@ import { unavailable } from './unavailable.js';
 @Injectable()
 export class ProviderStates {
   constructor(
-    private readonly source: CatalogueSource,
+    private readonly source: CatalogSource,
     private readonly limiter: LimiterState,
     private readonly switches: ProviderSwitches,
   ) {}
 
   /**
-   * Those of the catalogue, and those that are drained without being in it any more.
+   * Those of the catalog, and those that are drained without being in it any more.
    * Throws AppError `server_is_overloaded` when Redis does not answer.
    */
   async list(): Promise<Omit<ProviderStateView, 'trials'>[]> {
-    const catalogue = this.source.current;
+    const catalog = this.source.current;
     const drained = new Map((await this.switches.list()).map((row) => [row.provider, row]));
-    const names = [...new Set([...catalogue.providers.keys(), ...drained.keys()])];
+    const names = [...new Set([...catalog.providers.keys(), ...drained.keys()])];
     const states = await this.limiter.look(names).catch(unavailable);
     return names.map((name, index) => {
-      const [entry, state, off] = [catalogue.providers.get(name), states[index], drained.get(name)];
+      const [entry, state, off] = [catalog.providers.get(name), states[index], drained.get(name)];
       const keys = entry?.keys ?? [];
       return {
-        ...{ name, type: entry?.type ?? null, models: modelsOf(catalogue, name) },
+        ...{ name, type: entry?.type ?? null, models: modelsOf(catalog, name) },
         unset_keys: keys.filter(({ secret }) => secret === '').map((key) => key.name),
         has_key: keys.length === 0 || keys.some(({ secret }) => secret !== ''),
         ...{ breaker: state?.breaker ?? 'closed', open_ms: state?.openMs ?? 0, calls: state?.calls ?? 0 },
@@ -47,13 +47,13 @@ export class ProviderStates {
     return true;
   }
 
-  /** Like `drain`; one that is on stays on, and one that is off may be in no catalogue any more. */
+  /** Like `drain`; one that is on stays on, and one that is off may be in no catalog any more. */
   async resume(name: string): Promise<boolean> {
     return (await this.switches.resume(name)) || this.source.current.providers.has(name);
   }
 }
 
-function modelsOf({ models }: Catalogue, name: string): string[] {
+function modelsOf({ models }: Catalog, name: string): string[] {
   return [...models.values()]
     .filter(({ ranks }) => ranks.flat().some(({ provider }) => provider === name))
     .map((model) => model.name);

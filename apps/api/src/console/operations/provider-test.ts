@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
 import { costView, type CostView } from '#contract/cost-view.js';
 import { pixelsFor } from '#contract/pixel-table.js';
@@ -31,13 +31,13 @@ export interface Trial {
 @Injectable()
 export class ProviderTest {
   constructor(
-    private readonly source: CatalogueSource,
+    private readonly source: CatalogSource,
     private readonly tasks: SubmitTask,
     private readonly rules: RequestRules,
     private readonly callers: ConsoleCaller,
   ) {}
 
-  /** The image models that a provider has routes of, in the catalogue's order. */
+  /** The image models that a provider has routes of, in the catalog's order. */
   trials(provider: string): Trial[] {
     return this.modelsOf(provider).map((model) => {
       const cost = this.rules.costOf(model, OPTIONS);

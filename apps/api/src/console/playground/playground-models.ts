@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { adaptationsFor, type AskedImage } from '#catalogue/adaptations.js';
-import type { Catalogue, ModelEntry } from '#catalogue/catalogue.js';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { adaptationsFor, type AskedImage } from '#catalog/adaptations.js';
+import type { Catalog, ModelEntry } from '#catalog/catalog.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
 import { modelViewOf } from '../../models/model-view-of.js';
 import type { PlaygroundModelView } from './dto/playground-views.dto.js';
@@ -16,21 +16,21 @@ const TRANSPARENT: AskedImage = {
 @Injectable()
 export class PlaygroundModels {
   constructor(
-    private readonly source: CatalogueSource,
+    private readonly source: CatalogSource,
     private readonly limits: LimitsConfig,
   ) {}
 
   list(): PlaygroundModelView[] {
-    const catalogue = this.source.current;
+    const catalog = this.source.current;
     const { submitsPerMinute, chatsPerMinute } = this.limits;
     const terms = { submitsPerMinute, chatsPerMinute, pixelSizes: true };
-    return [...catalogue.models.values()]
+    return [...catalog.models.values()]
       .filter(({ kind }) => kind === 'image')
-      .map((model) => ({ ...modelViewOf(model, catalogue, terms, new Date()), ...traitsOf(model, catalogue) }));
+      .map((model) => ({ ...modelViewOf(model, catalog, terms, new Date()), ...traitsOf(model, catalog) }));
   }
 }
 
-function traitsOf({ ranks }: ModelEntry, { providers }: Catalogue) {
+function traitsOf({ ranks }: ModelEntry, { providers }: Catalog) {
   const routes = ranks.flat().map((route) => ({ route, provider: providers.get(route.provider) }));
   return {
     sandbox: routes.every(({ provider }) => provider?.type === 'sandbox'),

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import type { Person } from '#accounts/person-store.js';
@@ -16,7 +16,7 @@ export class OpenSession {
   constructor(
     private readonly sessions: SessionStore,
     private readonly audit: AuditLog,
-    private readonly source: CatalogueSource,
+    private readonly source: CatalogSource,
     private readonly cookie: SessionCookie,
   ) {}
 

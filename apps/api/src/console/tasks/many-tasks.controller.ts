@@ -2,7 +2,7 @@ import { Get, HttpCode, Post, Query, type StreamableFile } from '@nestjs/common'
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import { decimalOf } from '#contract/money.js';
 import { TASK_STATUSES } from '#tasks/task-status.js';
 import { RequestId } from '../../common/request.decorators.js';
@@ -24,7 +24,7 @@ const HEAD = [
 export class ManyTasksController {
   constructor(
     private readonly many: ManyTasks,
-    private readonly source: CatalogueSource,
+    private readonly source: CatalogSource,
     private readonly audit: AuditLog,
   ) {}
 

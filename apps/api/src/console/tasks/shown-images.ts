@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { TaskLinks } from '#answers/task-links.js';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import type { TaskView } from '#contract/task-view.js';
 import type { QueuePlace } from '#queue/fair-order.js';
 import { thumbnailKey } from '#storage/object-key.js';
@@ -16,7 +16,7 @@ export class ShownImages {
 
   constructor(
     private readonly links: TaskLinks,
-    private readonly source: CatalogueSource,
+    private readonly source: CatalogSource,
     config: ApiConfig,
   ) {
     this.origin = publicUrlOf(config);

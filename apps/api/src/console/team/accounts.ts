@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
 import { decimalOf } from '#contract/money.js';
 import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
@@ -17,7 +17,7 @@ import { budgetView } from '../dto/budget-view.dto.js';
 export class Accounts {
   constructor(
     private readonly budgets: BudgetRepository,
-    private readonly source: CatalogueSource,
+    private readonly source: CatalogSource,
     private readonly accounts: AccountStore,
     private readonly defaults: AccountDefaults,
     private readonly figures: TaskFigures,

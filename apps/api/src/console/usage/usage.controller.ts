@@ -3,7 +3,7 @@ import { ApiProperty, ApiQuery, ApiResponse } from '@nestjs/swagger';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { UsageRepository } from '#billing/usage.repository.js';
 import { USAGE_GROUPS, type UsageFigures, type UsageGroup } from '#billing/usage.js';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import { decimalOf } from '#contract/money.js';
 import { ConsoleController } from '../console-controller.js';
 import { csvFile } from '../csv.js';
@@ -111,7 +111,7 @@ function figuresView(figures: UsageFigures): UsageFiguresView {
 export class UsageController {
   constructor(
     private readonly figures: UsageRepository,
-    private readonly source: CatalogueSource,
+    private readonly source: CatalogSource,
     private readonly keys: ApiKeyRepository,
   ) {}
 

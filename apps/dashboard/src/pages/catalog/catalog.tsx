@@ -1,4 +1,4 @@
-import { Box, Button, Code, Group, Menu, Modal, Table, Text } from '@mantine/core';
+import { Box, Button, Code, Group, Menu, Table, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { IconAdjustments, IconPlus } from '@tabler/icons-react';
@@ -15,6 +15,8 @@ import { providersQuery } from '../../api/operation.ts';
 import { useSession } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { Confirm } from '../../parts/confirm.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { Mark } from '../../parts/mark.tsx';
 import { OperatorsOnly, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
@@ -25,7 +27,7 @@ import { ModelForm } from './model-form.tsx';
 import { ProviderForm } from './provider-form.tsx';
 
 type Section = 'providers' | 'models';
-type Dialog =
+type OpenDialog =
   | { kind: 'provider'; existing?: CatalogProvider }
   | { kind: 'model'; existing?: CatalogModel }
   | { kind: 'remove' | 'view'; section: Section; entry: CatalogProvider | CatalogModel };
@@ -45,7 +47,7 @@ export function CatalogPage() {
 
 function Catalog() {
   const { data: catalog, error, refetch } = useQuery(catalogQuery);
-  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const close = () => setDialog(null);
   return (
     <PageFrame
@@ -69,9 +71,9 @@ function Catalog() {
             <Remove revision={catalog.revision} section={dialog.section} name={dialog.entry.name} onClose={close} />
           )}
           {dialog?.kind === 'view' && (
-            <Modal opened onClose={close} title={dialog.entry.name} size="lg">
+            <Dialog opened onClose={close} title={dialog.entry.name} size="lg">
               <Code block>{JSON.stringify(dialog.entry.entry, null, 2)}</Code>
-            </Modal>
+            </Dialog>
           )}
         </>
       )}
@@ -81,7 +83,7 @@ function Catalog() {
 
 interface TableProps {
   readonly catalog: ReadCatalog;
-  readonly onAct: (dialog: Dialog) => void;
+  readonly onAct: (dialog: OpenDialog) => void;
 }
 
 function ProviderTable({ catalog, onAct }: TableProps) {
@@ -107,8 +109,8 @@ function ProviderTable({ catalog, onAct }: TableProps) {
                 <Table.Th>Name</Table.Th>
                 <Table.Th visibleFrom="sm">Address</Table.Th>
                 <Table.Th visibleFrom="sm">Keys</Table.Th>
-                <Table.Th w={90} aria-label="Test" />
-                <Table.Th w={56} aria-label="Actions" />
+                <HiddenHead w={90}>Test</HiddenHead>
+                <HiddenHead w={56}>Actions</HiddenHead>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -184,7 +186,7 @@ function ModelTable({ catalog, onAct }: TableProps) {
                 <Table.Th>Name</Table.Th>
                 <Table.Th visibleFrom="sm">Routes</Table.Th>
                 <Table.Th visibleFrom="sm">Price</Table.Th>
-                <Table.Th w={56} aria-label="Actions" />
+                <HiddenHead w={56}>Actions</HiddenHead>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -243,7 +245,7 @@ function Name({ of: { name, owner, problems } }: { readonly of: CatalogProvider 
 interface ActionsProps {
   readonly section: Section;
   readonly entry: CatalogProvider | CatalogModel;
-  readonly onAct: (dialog: Dialog) => void;
+  readonly onAct: (dialog: OpenDialog) => void;
   readonly onEdit: () => void;
 }
 

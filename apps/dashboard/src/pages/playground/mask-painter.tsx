@@ -1,6 +1,7 @@
-import { Button, Group, Modal, SegmentedControl, Slider, Stack, Text } from '@mantine/core';
+import { Button, Group, SegmentedControl, Slider, Stack, Text } from '@mantine/core';
 import { useEffect, useRef, useState, type PointerEvent } from 'react';
 import { IconArrowBackUp, IconBrush, IconEraser } from '@tabler/icons-react';
+import { Dialog } from '../../parts/dialog.tsx';
 
 interface MaskPainterProps {
   readonly opened: boolean;
@@ -26,9 +27,9 @@ const SHOWN_STRENGTH = 0.6;
 /** Paints over the image what is to change. It stays while it is closed, so that the focus returns to what opened it. */
 export function MaskPainter({ opened, onClose, ...painting }: MaskPainterProps) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Paint the area to change" size="xl" closeOnClickOutside={false}>
+    <Dialog opened={opened} onClose={onClose} title="Paint the area to change" size="xl" closeOnClickOutside={false}>
       <Painting onClose={onClose} {...painting} />
-    </Modal>
+    </Dialog>
   );
 }
 

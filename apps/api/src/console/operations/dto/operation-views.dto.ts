@@ -35,7 +35,7 @@ export class ProviderStateView {
   @ApiProperty()
   name!: string;
 
-  @ApiProperty({ type: String, nullable: true, example: 'openai', description: 'Null: not in the catalogue any more.' })
+  @ApiProperty({ type: String, nullable: true, example: 'openai', description: 'Null: not in the catalog any more.' })
   type!: string | null;
 
   @ApiProperty({ type: [String], description: 'Models it has routes of.' })

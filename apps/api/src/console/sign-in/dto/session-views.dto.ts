@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { imageProvidersOf, type Catalogue } from '#catalogue/catalogue.js';
+import { imageProvidersOf, type Catalog } from '#catalog/catalog.js';
 import { ROLES, type Role } from '#accounts/person-rules.js';
 import type { Session, SessionRow } from '#accounts/session-store.js';
 import { isOperator } from '../../roles.guard.js';
@@ -94,15 +94,15 @@ class OpenSessionView {
 /** A user's own sessions that are still valid, newest first. */
 export class SessionListView extends ListOf(OpenSessionView) {}
 
-/** The catalogue says what amounts are counted in, and who generates images. */
-export function sessionView(session: Session, catalogue: Catalogue): SessionView {
+/** The catalog says what amounts are counted in, and who generates images. */
+export function sessionView(session: Session, catalog: Catalog): SessionView {
   const { personId, accountId, accountName, email, name, role, hasPassword, hasIdentity } = session;
   return {
     person: { id: personId, email, name, role, password: hasPassword, oidc: hasIdentity },
     account: { id: accountId, name: accountName },
     operator: isOperator(session),
-    currency: catalogue.currency,
-    image_providers: imageProvidersOf(catalogue),
+    currency: catalog.currency,
+    image_providers: imageProvidersOf(catalog),
   };
 }
 

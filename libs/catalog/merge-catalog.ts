@@ -1,31 +1,31 @@
 import { optionProblems } from '#providers/provider-options.js';
-import type { Catalogue, EntryProblem } from './catalogue.js';
-import type { CatalogueFile, ConsoleEntries, ModelSource, ProviderSource } from './catalogue-schema.js';
+import type { Catalog, EntryProblem } from './catalog.js';
+import type { CatalogFile, ConsoleEntries, ModelSource, ProviderSource } from './catalog-schema.js';
 import { descriptorOf, entryProblems, type SecretOf } from './entry-problems.js';
 
 /** Who says what an entry is. */
 export type EntryOwner = 'file' | 'console' | 'built-in';
 
-/** The entries that a process begins with: models.yaml, or without one the built-in catalogue. */
+/** The entries that a process begins with: models.yaml, or without one the built-in catalog. */
 export interface OwnEntries {
   readonly owner: 'file' | 'built-in';
-  readonly file: CatalogueFile;
+  readonly file: CatalogFile;
 }
 
-/** What keeps adapters from being made of a catalogue's providers. */
-export type AdapterProblems = (catalogue: Catalogue) => readonly EntryProblem[];
+/** What keeps adapters from being made of a catalog's providers. */
+export type AdapterProblems = (catalog: Catalog) => readonly EntryProblem[];
 
-/** All entries in force, and those of the console and the built-in catalogue that are not, with the reason. */
-export interface MergedCatalogue {
-  readonly catalogue: Catalogue;
-  readonly entries: CatalogueFile;
+/** All entries in force, and those of the console and the built-in catalog that are not, with the reason. */
+export interface MergedCatalog {
+  readonly catalog: Catalog;
+  readonly entries: CatalogFile;
   readonly leftOut: readonly EntryProblem[];
 }
 
-/** How entries become a catalogue, and what is known of their secrets. */
+/** How entries become a catalog, and what is known of their secrets. */
 export interface MergeParts {
   readonly secretOf: SecretOf | undefined;
-  readonly make: (entries: CatalogueFile) => Catalogue;
+  readonly make: (entries: CatalogFile) => Catalog;
   readonly adapterProblems: AdapterProblems;
 }
 
@@ -37,10 +37,10 @@ const TAKEN = 'is not used, because models.yaml has this name';
 
 /**
  * Puts the console's entries beside those of models.yaml. A name belongs to the first that has it: the file, the
- * console, the built-in catalogue. An entry of the console that does not fit what the file says is left out, and never
+ * console, the built-in catalog. An entry of the console that does not fit what the file says is left out, and never
  * the file's.
  */
-export function mergeCatalogue(own: OwnEntries, added: ConsoleEntries, parts: MergeParts): MergedCatalogue {
+export function mergeCatalog(own: OwnEntries, added: ConsoleEntries, parts: MergeParts): MergedCatalog {
   const isFile = own.owner === 'file';
   const [upper, lower] = isFile ? [own.file, added] : [added, own.file];
   const names = modelNames(upper);
@@ -48,7 +48,7 @@ export function mergeCatalogue(own: OwnEntries, added: ConsoleEntries, parts: Me
     providers: (name: string) => Object.hasOwn(upper.providers, name),
     models: (name: string) => names.has(name),
   };
-  const entries: CatalogueFile = {
+  const entries: CatalogFile = {
     ...(own.file.currency === undefined ? {} : { currency: own.file.currency }),
     providers: { ...upper.providers, ...without(lower.providers, isTaken.providers) },
     models: { ...upper.models, ...freed(without(lower.models, isTaken.models), isTaken.models) },
@@ -62,14 +62,14 @@ export function mergeCatalogue(own: OwnEntries, added: ConsoleEntries, parts: Me
   for (;;) {
     const misfits = formProblems(entries, added, parts.secretOf).filter(({ path }) => !belongsTo(own, path));
     const found = misfits.length > 0 ? misfits : adapterMisfits(entries, own, parts);
-    if (found.length === 0) return { catalogue: parts.make(entries), entries, leftOut };
+    if (found.length === 0) return { catalog: parts.make(entries), entries, leftOut };
     leftOut.push(...found);
     for (const { path } of found) Reflect.deleteProperty(entries[path[0] as EntrySection], String(path[1]));
   }
 }
 
 /** Problems of the entries, and of the options of the console's providers, which nobody else checks before they are used. */
-function formProblems(entries: CatalogueFile, added: ConsoleEntries, secretOf: SecretOf | undefined): EntryProblem[] {
+function formProblems(entries: CatalogFile, added: ConsoleEntries, secretOf: SecretOf | undefined): EntryProblem[] {
   const options = Object.entries(entries.providers).filter(([name, entry]) => added.providers[name] === entry);
   return [
     ...options.flatMap(([name, entry]) => consoleOptionProblems(name, entry)),
@@ -89,11 +89,11 @@ function consoleOptionProblems(name: string, { options = {}, ...entry }: Provide
   ];
 }
 
-function adapterMisfits(entries: CatalogueFile, own: OwnEntries, parts: MergeParts): EntryProblem[] {
+function adapterMisfits(entries: CatalogFile, own: OwnEntries, parts: MergeParts): EntryProblem[] {
   return parts.adapterProblems(parts.make(entries)).filter(({ path }) => !belongsTo(own, path));
 }
 
-/** What the file says was checked by itself; of the built-in catalogue nothing is sacred. */
+/** What the file says was checked by itself; of the built-in catalog nothing is sacred. */
 function belongsTo({ owner, file }: OwnEntries, [section, name]: EntryProblem['path']): boolean {
   return owner === 'file' && Object.hasOwn(file[section as EntrySection], String(name));
 }

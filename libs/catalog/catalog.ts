@@ -42,13 +42,13 @@ export interface Route {
   readonly sizes: readonly string[] | undefined;
 }
 
-/** Amounts of money in millionths of the catalogue's currency unit. */
+/** Amounts of money in millionths of the catalog's currency unit. */
 interface ImagePrices {
   /** By tier, then by quality; `auto` is what an unlisted quality costs. */
   readonly perImage: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
-/** What tokens cost, in units of the catalogue's currency. */
+/** What tokens cost, in units of the catalog's currency. */
 export interface TokenPrices {
   /** Per million tokens. */
   readonly input: number;
@@ -84,7 +84,7 @@ export interface ModelEntry {
 }
 
 /** Which models are served, by whom, and what they cost. Never changes; a changed file makes another one. */
-export interface Catalogue {
+export interface Catalog {
   /** ISO 4217. */
   readonly currency: string;
   readonly providers: ReadonlyMap<string, ProviderEntry>;
@@ -92,15 +92,15 @@ export interface Catalogue {
   readonly models: ReadonlyMap<string, ModelEntry>;
 }
 
-/** Something wrong with an entry: where it stands in the catalogue, and what is wrong, to follow that place. */
+/** Something wrong with an entry: where it stands in the catalog, and what is wrong, to follow that place. */
 export interface EntryProblem {
   readonly path: readonly (string | number)[];
   readonly text: string;
 }
 
-/** All that is wrong with a catalogue, each with its line. Values of secrets are never part of it. */
-export class CatalogueError extends Error {
-  override readonly name = 'CatalogueError';
+/** All that is wrong with a catalog, each with its line. Values of secrets are never part of it. */
+export class CatalogError extends Error {
+  override readonly name = 'CatalogError';
   constructor(
     readonly source: string,
     readonly problems: readonly string[],
@@ -110,23 +110,23 @@ export class CatalogueError extends Error {
 }
 
 /** The model that callers mean by its name or an alias, if it is served. */
-export function findModel({ models }: Catalogue, name: string): ModelEntry | undefined {
+export function findModel({ models }: Catalog, name: string): ModelEntry | undefined {
   return models.get(name) ?? [...models.values()].find(({ aliases }) => aliases.includes(name));
 }
 
 /** Like `findModel`, for models of that kind only. */
-export function modelOf(catalogue: Catalogue, kind: ModelKind, name: string): ModelEntry | undefined {
-  const model = findModel(catalogue, name);
+export function modelOf(catalog: Catalog, kind: ModelKind, name: string): ModelEntry | undefined {
+  const model = findModel(catalog, name);
   return model?.kind === kind ? model : undefined;
 }
 
-/** Names of the image models, in the catalogue's order. */
-export function imageModelsOf(catalogue: Catalogue): string[] {
-  return [...catalogue.models.values()].filter(({ kind }) => kind === 'image').map(({ name }) => name);
+/** Names of the image models, in the catalog's order. */
+export function imageModelsOf(catalog: Catalog): string[] {
+  return [...catalog.models.values()].filter(({ kind }) => kind === 'image').map(({ name }) => name);
 }
 
-/** Names of the providers that image models have routes of, in the catalogue's order; what is drawn by the sandbox has none. */
-export function imageProvidersOf({ models, providers }: Catalogue): string[] {
+/** Names of the providers that image models have routes of, in the catalog's order; what is drawn by the sandbox has none. */
+export function imageProvidersOf({ models, providers }: Catalog): string[] {
   const images = [...models.values()].filter(({ kind }) => kind === 'image');
   const names = new Set(images.flatMap(({ ranks }) => ranks.flat().map(({ provider }) => provider)));
   return [...providers.values()]
@@ -134,12 +134,12 @@ export function imageProvidersOf({ models, providers }: Catalogue): string[] {
     .map(({ name }) => name);
 }
 
-/** The prices in force at a time, by the catalogue's order. */
+/** The prices in force at a time, by the catalog's order. */
 export function priceAt(model: ModelEntry, when: Date): PriceEntry | undefined {
   return model.prices.findLast(({ from }) => from <= when);
 }
 
 /** Whether nothing that can be asked to serve the model ever charges. */
-export function isFree(model: ModelEntry, catalogue: Catalogue): boolean {
-  return model.ranks.flat().every(({ provider }) => catalogue.providers.get(provider)?.free === true);
+export function isFree(model: ModelEntry, catalog: Catalog): boolean {
+  return model.ranks.flat().every(({ provider }) => catalog.providers.get(provider)?.free === true);
 }

@@ -1,5 +1,5 @@
 /** What is served when nothing is set. */
-export const SANDBOX_CATALOGUE = `
+export const SANDBOX_CATALOG = `
 providers:
   sandbox: { type: sandbox }
 models:
@@ -12,7 +12,7 @@ models:
  * What is served when OPENAI_API_KEY alone is set; `baseUrl` is where OPENAI_BASE_URL says that OpenAI is, `imageModel`
  * what OPENAI_IMAGE_MODEL says that it calls the image model.
  */
-export const openAiCatalogue = (baseUrl?: string, imageModel?: string): string => `
+export const openAiCatalog = (baseUrl?: string, imageModel?: string): string => `
 providers:
   openai: { type: openai, ${baseUrl ? `base_url: ${JSON.stringify(baseUrl)}, ` : ''}keys: [{ env: OPENAI_API_KEY }] }
 models:
@@ -21,4 +21,4 @@ models:
   gpt-5.4: { kind: chat, routes: [{ provider: openai }] }
 `;
 
-export const OPENAI_CATALOGUE = openAiCatalogue();
+export const OPENAI_CATALOG = openAiCatalog();

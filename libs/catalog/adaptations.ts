@@ -3,7 +3,7 @@ import { DESCRIPTORS } from '#providers/descriptors.js';
 import { gridSize, sizeOf, textOfSize } from '#providers/offered-size.js';
 import type { SupportedOptions } from '#providers/provider-descriptor.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
-import type { Route } from './catalogue.js';
+import type { Route } from './catalog.js';
 
 /** What of a request decides whether a route can do it as it is. */
 export interface AskedImage {

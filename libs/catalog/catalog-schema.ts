@@ -1,7 +1,7 @@
 import { OUTPUT_FORMATS, type OutputFormat } from '#contract/accepted-values.js';
 import { IMAGE_SIZES, type ImageSize } from '#contract/pixel-table.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
-import { CHAT_EXTRAS } from './catalogue.js';
+import { CHAT_EXTRAS } from './catalog.js';
 
 /** What providers, models and keys may be called. */
 export const ENTRY_NAME = '^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$';
@@ -222,7 +222,7 @@ const model = {
 } as const;
 
 /** What models.yaml may say; models.schema.json is this, for editors. */
-export const CATALOGUE_SCHEMA = {
+export const CATALOG_SCHEMA = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   title: 'Models and providers of Darkroom',
   type: 'object',
@@ -240,7 +240,7 @@ export const CATALOGUE_SCHEMA = {
   },
 } as const;
 
-/** What the console's part of the catalogue may say: the same of providers and models, or nothing. */
+/** What the console's part of the catalog may say: the same of providers and models, or nothing. */
 export const CONSOLE_SCHEMA = {
   type: 'object',
   required: ['providers', 'models'],
@@ -252,7 +252,7 @@ export const CONSOLE_SCHEMA = {
 } as const;
 
 /** A file as the schema describes it. */
-export interface CatalogueFile {
+export interface CatalogFile {
   currency?: string;
   providers: Record<string, ProviderSource>;
   models: Record<string, ModelSource>;
@@ -273,7 +273,7 @@ export interface ProviderSource {
 export type KeySource = { name?: string; env: string } | { name: string; sealed: string };
 
 /** What the console adds, in the file's own words. */
-export type ConsoleEntries = Pick<CatalogueFile, 'providers' | 'models'>;
+export type ConsoleEntries = Pick<CatalogFile, 'providers' | 'models'>;
 
 /** A model as the file says it. */
 export interface ModelSource {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { OPENAI_CATALOGUE, SANDBOX_CATALOGUE } from './built-in.js';
+import { OPENAI_CATALOG, SANDBOX_CATALOG } from './built-in.js';
 import { BASE_VALUES } from '#contract/accepted-values.js';
-import { CatalogueError, findModel, modelOf, priceAt } from './catalogue.js';
-import { CATALOGUE_SCHEMA } from './catalogue-schema.js';
-import { parseCatalogue } from './parse-catalogue.js';
+import { CatalogError, findModel, modelOf, priceAt } from './catalog.js';
+import { CATALOG_SCHEMA } from './catalog-schema.js';
+import { parseCatalog } from './parse-catalog.js';
 
 const FULL = `currency: EUR
 providers:
@@ -35,17 +35,17 @@ const ENV = { FIRST_KEY: 'secret-one', SECOND_KEY: 'secret-two' };
 
 function problemsOf(text: string, env = ENV): readonly string[] {
   try {
-    parseCatalogue(text, 'models.yaml', env);
+    parseCatalog(text, 'models.yaml', env);
   } catch (error) {
-    if (error instanceof CatalogueError) return error.problems;
+    if (error instanceof CatalogError) return error.problems;
     throw error;
   }
   return [];
 }
 
-describe('a catalogue', () => {
+describe('a catalog', () => {
   it('says who makes what, in which order and share, and with whose keys', () => {
-    const { currency, providers, models } = parseCatalogue(FULL, 'models.yaml', ENV);
+    const { currency, providers, models } = parseCatalog(FULL, 'models.yaml', ENV);
     expect(currency).toBe('EUR');
     expect(providers.get('main')).toEqual({
       name: 'main',
@@ -89,7 +89,7 @@ describe('a catalogue', () => {
   });
 
   it('takes OPENAI_INTERRUPTED for the entries of type openai that say nothing of their own', () => {
-    const { providers } = parseCatalogue(FULL.replace('interrupted: retry', 'interrupted: fail'), 'models.yaml', {
+    const { providers } = parseCatalog(FULL.replace('interrupted: retry', 'interrupted: fail'), 'models.yaml', {
       ...ENV,
       OPENAI_INTERRUPTED: 'retry',
     });
@@ -102,7 +102,7 @@ describe('a catalogue', () => {
   });
 
   it('has the price of a day, in millionths', () => {
-    const model = parseCatalogue(FULL, 'models.yaml', ENV).models.get('gpt-image-2');
+    const model = parseCatalog(FULL, 'models.yaml', ENV).models.get('gpt-image-2');
     if (model === undefined) throw new Error('no model');
     expect(priceAt(model, new Date('2025-12-31T23:59:59Z'))).toBeUndefined();
     expect(priceAt(model, new Date('2026-05-31T23:59:59Z'))?.images?.perImage).toEqual({
@@ -115,11 +115,11 @@ describe('a catalogue', () => {
 
   it('is built in for OpenAI and for the sandbox', () => {
     const env = { OPENAI_API_KEY: 'k' };
-    for (const text of [SANDBOX_CATALOGUE, OPENAI_CATALOGUE]) {
-      const catalogue = parseCatalogue(text, 'built in', env);
-      expect([...catalogue.models.keys()]).toEqual(['gpt-image-2', 'gpt-5.5', 'gpt-5.4']);
-      expect(modelOf(catalogue, 'image', 'gpt-image-2')).toBeDefined();
-      expect(modelOf(catalogue, 'chat', 'gpt-image-2')).toBeUndefined();
+    for (const text of [SANDBOX_CATALOG, OPENAI_CATALOG]) {
+      const catalog = parseCatalog(text, 'built in', env);
+      expect([...catalog.models.keys()]).toEqual(['gpt-image-2', 'gpt-5.5', 'gpt-5.4']);
+      expect(modelOf(catalog, 'image', 'gpt-image-2')).toBeDefined();
+      expect(modelOf(catalog, 'chat', 'gpt-image-2')).toBeUndefined();
     }
   });
 
@@ -182,10 +182,10 @@ models:
 
   it('says what a model accepts: what its entry lists, and for the rest what its providers do', () => {
     const accepts = (lines: string) =>
-      parseCatalogue(FULL.replace('    owned_by: acme\n', `    accepts: ${lines}\n`), 'models.yaml', ENV).models.get(
+      parseCatalog(FULL.replace('    owned_by: acme\n', `    accepts: ${lines}\n`), 'models.yaml', ENV).models.get(
         'gpt-image-2',
       )?.accepts;
-    expect(parseCatalogue(FULL, 'models.yaml', ENV).models.get('gpt-image-2')?.accepts).toEqual(BASE_VALUES);
+    expect(parseCatalog(FULL, 'models.yaml', ENV).models.get('gpt-image-2')?.accepts).toEqual(BASE_VALUES);
     expect(accepts('{ qualities: [high, xhigh] }')).toEqual({
       ...BASE_VALUES,
       ...{ qualities: ['high', 'xhigh'], editQualities: ['high', 'xhigh'] },
@@ -203,7 +203,7 @@ models:
       'line 23: models.gpt-image-2.prices.0.per_image has a price for xhigh, which the model does not accept',
     ]);
     const accepting = text.replace('    owned_by: acme\n', '    accepts: { qualities: [xhigh] }\n');
-    const price = parseCatalogue(accepting, 'models.yaml', ENV).models.get('gpt-image-2')?.prices[0];
+    const price = parseCatalog(accepting, 'models.yaml', ENV).models.get('gpt-image-2')?.prices[0];
     expect(price?.images?.perImage['2k']).toEqual({ auto: 40_000, xhigh: 90_000 });
   });
 
@@ -230,7 +230,7 @@ models:
 `;
     const own = (capabilities: string): string => `{ provider: drawn, capabilities: { max_n: ${capabilities} } }`;
     const counts = (routes: string): unknown =>
-      parseCatalogue(text('2', routes), 'models.yaml', ENV)
+      parseCatalog(text('2', routes), 'models.yaml', ENV)
         .models.get('m')
         ?.ranks.flat()
         .map(({ maxN }) => maxN);
@@ -257,14 +257,14 @@ models:
   first: { kind: image, aliases: [${a}], routes: [{ provider: own }] }
   second: { kind: chat, aliases: [${b}], routes: [{ provider: own }] }
 `;
-    const catalogue = parseCatalogue(named('one, uno', 'two'), 'models.yaml', {});
-    expect(['first', 'uno', 'two', 'three'].map((name) => findModel(catalogue, name)?.name)).toEqual([
+    const catalog = parseCatalog(named('one, uno', 'two'), 'models.yaml', {});
+    expect(['first', 'uno', 'two', 'three'].map((name) => findModel(catalog, name)?.name)).toEqual([
       ...['first', 'first', 'second'],
       undefined,
     ]);
-    expect(modelOf(catalogue, 'image', 'one')?.name).toBe('first');
-    expect(modelOf(catalogue, 'image', 'two')).toBeUndefined();
-    expect([...catalogue.models.keys()]).toEqual(['first', 'second']);
+    expect(modelOf(catalog, 'image', 'one')?.name).toBe('first');
+    expect(modelOf(catalog, 'image', 'two')).toBeUndefined();
+    expect([...catalog.models.keys()]).toEqual(['first', 'second']);
     expect(problemsOf(named('second, first', 'one, first'))).toEqual([
       'line 3: models.first.aliases.0 is second, which already means second',
       'line 3: models.first.aliases.1 is first, which already means first',
@@ -282,6 +282,6 @@ models:
 
   it('has its schema in a file for editors', () => {
     const file = readFileSync(join(import.meta.dirname, '../../models.schema.json'), 'utf8');
-    expect(JSON.parse(file)).toEqual(CATALOGUE_SCHEMA);
+    expect(JSON.parse(file)).toEqual(CATALOG_SCHEMA);
   });
 });

@@ -1,15 +1,15 @@
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { acceptedBy } from './accepted-by.js';
-import type { Catalogue, ModelEntry, Route } from './catalogue.js';
-import type { CatalogueFile, ModelSource, PriceSource, ProviderSource, RouteSource } from './catalogue-schema.js';
+import type { Catalog, ModelEntry, Route } from './catalog.js';
+import type { CatalogFile, ModelSource, PriceSource, ProviderSource, RouteSource } from './catalog-schema.js';
 import { descriptorOf, descriptorsOf, keyName, providerOf, type SecretOf } from './entry-problems.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const MICROS = 1_000_000;
 
-/** The catalogue of entries in which there are no problems. A secret that is not set is empty. */
-export function toCatalogue(file: CatalogueFile, env: Environment, secretOf: SecretOf): Catalogue {
+/** The catalog of entries in which there are no problems. A secret that is not set is empty. */
+export function toCatalog(file: CatalogFile, env: Environment, secretOf: SecretOf): Catalog {
   const toProvider = providerMaker(env, secretOf);
   return {
     currency: file.currency ?? 'USD',
@@ -36,7 +36,7 @@ function providerMaker(env: Environment, secretOf: SecretOf): (name: string, ent
   };
 }
 
-function toModel(name: string, entry: ModelSource, file: CatalogueFile): ModelEntry {
+function toModel(name: string, entry: ModelSource, file: CatalogFile): ModelEntry {
   return {
     name,
     aliases: entry.aliases ?? [],
@@ -59,7 +59,7 @@ function ranksOf(routes: readonly RouteSource[]): RouteSource[][] {
   return ranks;
 }
 
-function toRoute(name: string, source: RouteSource, file: CatalogueFile): Route {
+function toRoute(name: string, source: RouteSource, file: CatalogFile): Route {
   const { provider, model = name, weight = 1, capabilities = {} } = source;
   const entry = providerOf(file, provider);
   const usual = entry === undefined ? 1 : descriptorOf(entry).maxN(model);

@@ -1,15 +1,15 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { isCollection, isMap, LineCounter, parseDocument, type Document, type Node } from 'yaml';
-import { CatalogueError, type Catalogue, type EntryProblem } from './catalogue.js';
-import { CATALOGUE_SCHEMA, CONSOLE_SCHEMA, type CatalogueFile, type ConsoleEntries } from './catalogue-schema.js';
+import { CatalogError, type Catalog, type EntryProblem } from './catalog.js';
+import { CATALOG_SCHEMA, CONSOLE_SCHEMA, type CatalogFile, type ConsoleEntries } from './catalog-schema.js';
 import { entryProblems, type SecretOf } from './entry-problems.js';
-import { toCatalogue } from './to-catalogue.js';
+import { toCatalog } from './to-catalog.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Path = readonly (string | number)[];
 
 const ajv = new Ajv({ allErrors: true, allowUnionTypes: true });
-const matchesSchema = ajv.compile<CatalogueFile>(CATALOGUE_SCHEMA);
+const matchesSchema = ajv.compile<CatalogFile>(CATALOG_SCHEMA);
 const matchesConsole = ajv.compile<ConsoleEntries>(CONSOLE_SCHEMA);
 
 /** The secrets of environment variables. */
@@ -18,28 +18,26 @@ export function secretsIn(env: Environment): SecretOf {
 }
 
 /**
- * Reads a catalogue; `source` is what errors call it, `env` holds the secrets that it names. Throws CatalogueError with
+ * Reads a catalog; `source` is what errors call it, `env` holds the secrets that it names. Throws CatalogError with
  * every problem and its line.
  */
-export function parseCatalogue(text: string, source: string, env: Environment): Catalogue {
-  return toCatalogue(parseEntries(text, source, secretsIn(env)), env, secretsIn(env));
+export function parseCatalog(text: string, source: string, env: Environment): Catalog {
+  return toCatalog(parseEntries(text, source, secretsIn(env)), env, secretsIn(env));
 }
 
-/** The entries of a file, as it says them; without `secretOf`, no secret need be set. Throws like `parseCatalogue`. */
-export function parseEntries(text: string, source: string, secretOf: SecretOf | undefined): CatalogueFile {
+/** The entries of a file, as it says them; without `secretOf`, no secret need be set. Throws like `parseCatalog`. */
+export function parseEntries(text: string, source: string, secretOf: SecretOf | undefined): CatalogFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const at = (path: Path): string => lineOf(document, lines, path);
   if (document.errors.length > 0) {
     const problems = document.errors.map(({ pos, message }) => `line ${lines.linePos(pos[0]).line}: ${message}`);
-    throw new CatalogueError(source, problems);
+    throw new CatalogError(source, problems);
   }
   const file: unknown = document.toJS();
   const problems = matchesSchema(file) ? entryProblems(file, secretOf) : schemaProblems(matchesSchema.errors ?? []);
-  if (problems.length === 0) return file as CatalogueFile;
-  throw new CatalogueError(source, [
-    ...new Set(problems.map((problem) => `${at(problem.path)}${problemText(problem)}`)),
-  ]);
+  if (problems.length === 0) return file as CatalogFile;
+  throw new CatalogError(source, [...new Set(problems.map((problem) => `${at(problem.path)}${problemText(problem)}`))]);
 }
 
 /** What is wrong with the form of the console's entries. */

@@ -1,5 +1,5 @@
 -- What the console adds to models.yaml: one row for each state it had, so that changes can be undone.
-CREATE TABLE "catalogue_revisions" (
+CREATE TABLE "catalog_revisions" (
     "number" INTEGER NOT NULL,
     -- JSON, not JSONB: models and routes keep their order.
     "entries" JSON NOT NULL,
@@ -9,7 +9,7 @@ CREATE TABLE "catalogue_revisions" (
     "author" TEXT NOT NULL,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
-    CONSTRAINT "catalogue_revisions_pkey" PRIMARY KEY ("number")
+    CONSTRAINT "catalog_revisions_pkey" PRIMARY KEY ("number")
 );
 
 -- Keys of the providers that it names, sealed.

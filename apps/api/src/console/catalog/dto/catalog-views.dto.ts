@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { auditSentence } from '#accounts/audit-actions.js';
-import type { ConsoleCatalogue } from '#catalogue/console-catalogue.js';
-import type { RevisionSummary } from '#catalogue/revision.repository.js';
+import type { ConsoleCatalog } from '#catalog/console-catalog.js';
+import type { RevisionSummary } from '#catalog/revision.repository.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
@@ -50,7 +50,7 @@ class ProviderEntryView extends EntryView {
 }
 
 /** Everything that models.yaml and the console say. */
-export class CatalogueView {
+export class CatalogView {
   @ApiProperty({ type: 'integer', description: 'The state of what the console says; 0: nothing yet.' })
   revision!: number;
 
@@ -68,7 +68,7 @@ export class CatalogueView {
 }
 
 /** What `added` lists; `currency` is that of all prices. */
-export function catalogueView(added: ConsoleCatalogue, currency: string): CatalogueView {
+export function catalogView(added: ConsoleCatalog, currency: string): CatalogView {
   const types = Object.entries(DESCRIPTORS).map(([type, { title, baseUrl, needs, free, chat, options }]) => ({
     ...{ type, title, base_url: baseUrl ?? null, needs: [...needs], free, chat, options },
   }));

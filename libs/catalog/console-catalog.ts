@@ -1,10 +1,10 @@
 import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Logger } from '#telemetry/logger.js';
-import { CatalogueConfig } from './catalogue.config.js';
-import { CatalogueSource } from './catalogue-source.js';
-import type { ModelSource, ProviderSource } from './catalogue-schema.js';
-import type { EntryProblem } from './catalogue.js';
-import type { EntryOwner, EntrySection } from './merge-catalogue.js';
+import { CatalogConfig } from './catalog.config.js';
+import { CatalogSource } from './catalog-source.js';
+import type { ModelSource, ProviderSource } from './catalog-schema.js';
+import type { EntryProblem } from './catalog.js';
+import type { EntryOwner, EntrySection } from './merge-catalog.js';
 import { ProviderKeyStore } from './provider-key-store.js';
 import { RevisionRepository, type Revision } from './revision.repository.js';
 
@@ -27,21 +27,21 @@ export interface ListedEntries {
 }
 
 /**
- * Brings what the console adds into the catalogue of this process, and looks for changes again and again. While Postgres
+ * Brings what the console adds into the catalog of this process, and looks for changes again and again. While Postgres
  * does not answer, what was read last holds.
  */
 @Injectable()
-export class ConsoleCatalogue implements OnModuleInit, OnModuleDestroy {
+export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
   private held = NONE;
   private timer: NodeJS.Timeout | undefined;
   private reading: Promise<void> | undefined;
   private unreadable = false;
 
   constructor(
-    private readonly source: CatalogueSource,
+    private readonly source: CatalogSource,
     private readonly revisions: RevisionRepository,
     private readonly keys: ProviderKeyStore,
-    private readonly config: CatalogueConfig,
+    private readonly config: CatalogConfig,
     private readonly logger: Logger,
   ) {}
 
@@ -100,7 +100,7 @@ export class ConsoleCatalogue implements OnModuleInit, OnModuleDestroy {
       if ((await this.revisions.newest()) !== this.held.number) await this.load();
       this.unreadable = false;
     } catch (error) {
-      if (!this.unreadable) this.logger.warn('catalogue.console_unreadable', { error });
+      if (!this.unreadable) this.logger.warn('catalog.console_unreadable', { error });
       this.unreadable = true;
     }
   }

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsDefined, IsInt, IsObject, IsOptional } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
-import type { ModelChange, ProviderChange } from '#catalogue/edit-catalogue.js';
+import type { ModelChange, ProviderChange } from '#catalog/edit-catalog.js';
 import { orInteger } from '../../../common/query-fields.js';
 import { SpelledBy } from '../../../common/contract-fields.js';
 

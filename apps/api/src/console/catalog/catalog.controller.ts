@@ -1,22 +1,16 @@
 import { Body, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
-import { ConsoleCatalogue } from '#catalogue/console-catalogue.js';
-import { EditCatalogue, type Changed } from '#catalogue/edit-catalogue.js';
-import { RevisionRepository } from '#catalogue/revision.repository.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
+import { ConsoleCatalog } from '#catalog/console-catalog.js';
+import { EditCatalog, type Changed } from '#catalog/edit-catalog.js';
+import { RevisionRepository } from '#catalog/revision.repository.js';
 import { NameParam } from '../../common/params.js';
 import { ConsoleController } from '../console-controller.js';
 import { ForRole } from '../roles.guard.js';
 import { Session } from '../session.decorator.js';
-import { ModelBody, ProviderBody, RevisionBody, RevisionQuery } from './dto/catalogue-bodies.dto.js';
-import {
-  CatalogueView,
-  catalogueView,
-  ChangedView,
-  RevisionListView,
-  revisionView,
-} from './dto/catalogue-views.dto.js';
+import { ModelBody, ProviderBody, RevisionBody, RevisionQuery } from './dto/catalog-bodies.dto.js';
+import { CatalogView, catalogView, ChangedView, RevisionListView, revisionView } from './dto/catalog-views.dto.js';
 
 /** The path of a revision. */
 class RevisionParam {
@@ -26,19 +20,19 @@ class RevisionParam {
 /** Which models are served, by which providers, at what price: for operators. */
 @ConsoleController('Catalog', 'catalog')
 @ForRole('operator')
-export class CatalogueController {
+export class CatalogController {
   constructor(
-    private readonly source: CatalogueSource,
-    private readonly added: ConsoleCatalogue,
-    private readonly edit: EditCatalogue,
+    private readonly source: CatalogSource,
+    private readonly added: ConsoleCatalog,
+    private readonly edit: EditCatalog,
     private readonly revisions: RevisionRepository,
     private readonly audit: AuditLog,
   ) {}
 
   @Get()
-  @ApiResponse({ status: 200, type: CatalogueView })
-  show(): CatalogueView {
-    return catalogueView(this.added, this.source.current.currency);
+  @ApiResponse({ status: 200, type: CatalogView })
+  show(): CatalogView {
+    return catalogView(this.added, this.source.current.currency);
   }
 
   @Put('providers/:name')

@@ -1,9 +1,9 @@
 import { DESCRIPTORS } from '#providers/descriptors.js';
-import type { Catalogue } from './catalogue.js';
-import type { ConsoleEntries, KeySource } from './catalogue-schema.js';
-import { mergeCatalogue, type MergedCatalogue, type OwnEntries } from './merge-catalogue.js';
-import { parseEntries, problemText } from './parse-catalogue.js';
-import { toCatalogue } from './to-catalogue.js';
+import type { Catalog } from './catalog.js';
+import type { ConsoleEntries, KeySource } from './catalog-schema.js';
+import { mergeCatalog, type MergedCatalog, type OwnEntries } from './merge-catalog.js';
+import { parseEntries, problemText } from './parse-catalog.js';
+import { toCatalog } from './to-catalog.js';
 
 const FILE = `
 providers:
@@ -18,19 +18,19 @@ const own = (owner: OwnEntries['owner'] = 'file'): OwnEntries => ({
 const secretOf = (key: KeySource): string | undefined =>
   'sealed' in key && key.sealed === 'pkey_1' ? 'secret' : undefined;
 
-function merged(added: Partial<ConsoleEntries>, owner?: OwnEntries['owner'], bad: string[] = []): MergedCatalogue {
+function merged(added: Partial<ConsoleEntries>, owner?: OwnEntries['owner'], bad: string[] = []): MergedCatalog {
   const entries = { providers: {}, models: {}, ...added };
-  const adapterProblems = ({ providers }: Catalogue) =>
+  const adapterProblems = ({ providers }: Catalog) =>
     bad.filter((name) => providers.has(name)).map((name) => ({ path: ['providers', name], text: 'is bad' }));
-  const make = (file: OwnEntries['file']): Catalogue => toCatalogue(file, {}, secretOf);
-  return mergeCatalogue(own(owner), entries, { secretOf, make, adapterProblems });
+  const make = (file: OwnEntries['file']): Catalog => toCatalog(file, {}, secretOf);
+  return mergeCatalog(own(owner), entries, { secretOf, make, adapterProblems });
 }
-const names = ({ catalogue }: MergedCatalogue) => [[...catalogue.providers.keys()], [...catalogue.models.keys()]];
-const problems = ({ leftOut }: MergedCatalogue) => leftOut.map(problemText);
+const names = ({ catalog }: MergedCatalog) => [[...catalog.providers.keys()], [...catalog.models.keys()]];
+const problems = ({ leftOut }: MergedCatalog) => leftOut.map(problemText);
 
 const main = { type: 'openai', keys: [{ name: 'team', sealed: 'pkey_1' }] };
 
-describe('the catalogue of a file and the console', () => {
+describe('the catalog of a file and the console', () => {
   it('has what the console adds beside the file, with its keys', () => {
     const both = merged({
       providers: { main },
@@ -40,7 +40,7 @@ describe('the catalogue of a file and the console', () => {
       ['house', 'main'],
       ['picture', 'drawn'],
     ]);
-    expect(both.catalogue.providers.get('main')?.keys).toEqual([{ name: 'team', secret: 'secret' }]);
+    expect(both.catalog.providers.get('main')?.keys).toEqual([{ name: 'team', secret: 'secret' }]);
     expect(problems(both)).toEqual([]);
   });
 
@@ -52,16 +52,16 @@ describe('the catalogue of a file and the console', () => {
         drawn: { kind: 'image', aliases: ['picture', 'sketch'], routes: [{ provider: 'house' }] },
       },
     });
-    expect(both.catalogue.providers.get('house')?.type).toBe('sandbox');
+    expect(both.catalog.providers.get('house')?.type).toBe('sandbox');
     expect(names(both)[1]).toEqual(['picture', 'drawn']);
-    expect(both.catalogue.models.get('drawn')?.aliases).toEqual(['sketch']);
+    expect(both.catalog.models.get('drawn')?.aliases).toEqual(['sketch']);
     expect(problems(both)).toEqual([
       'providers.house is not used, because models.yaml has this name',
       'models.photo is not used, because models.yaml has this name',
     ]);
   });
 
-  it('is the console’s where the built-in catalogue has the name, or the console uses it as an alias', () => {
+  it('is the console’s where the built-in catalog has the name, or the console uses it as an alias', () => {
     const both = merged(
       {
         providers: { main },

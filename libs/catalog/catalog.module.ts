@@ -2,9 +2,9 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
-import { CATALOGUE_ENVIRONMENT, CatalogueSource } from './catalogue-source.js';
-import { ConsoleCatalogue } from './console-catalogue.js';
-import { EditCatalogue } from './edit-catalogue.js';
+import { CATALOG_ENVIRONMENT, CatalogSource } from './catalog-source.js';
+import { ConsoleCatalog } from './console-catalog.js';
+import { EditCatalog } from './edit-catalog.js';
 import { PROVIDER_KEYS, ProviderKeyStore } from './provider-key-store.js';
 import { RevisionRepository } from './revision.repository.js';
 
@@ -14,18 +14,18 @@ const sealer = {
   inject: [SecretsConfig],
   useFactory: (secrets: SecretsConfig) => new TextSealer(secrets, PROVIDER_KEYS),
 };
-const parts = [CatalogueSource, ConsoleCatalogue, RevisionRepository, EditCatalogue];
+const parts = [CatalogSource, ConsoleCatalog, RevisionRepository, EditCatalog];
 
-/** Gives every room of a process the one catalogue. */
+/** Gives every room of a process the one catalog. */
 @Module({})
-export class CatalogueModule {
-  /** `env` holds the secrets that a catalogue names. */
+export class CatalogModule {
+  /** `env` holds the secrets that a catalog names. */
   static forRoot(env: Readonly<Record<string, string | undefined>>): DynamicModule {
     return {
-      module: CatalogueModule,
+      module: CatalogModule,
       global: true,
       imports: [DatabaseModule],
-      providers: [{ provide: CATALOGUE_ENVIRONMENT, useValue: env }, sealer, ProviderKeyStore, ...parts],
+      providers: [{ provide: CATALOG_ENVIRONMENT, useValue: env }, sealer, ProviderKeyStore, ...parts],
       exports: parts,
     };
   }

@@ -1,8 +1,8 @@
 import { mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CatalogueConfig } from '#catalogue/catalogue.config.js';
-import { CatalogueSource } from '#catalogue/catalogue-source.js';
+import { CatalogConfig } from '#catalog/catalog.config.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { Logger } from '#telemetry/logger.js';
@@ -12,14 +12,14 @@ function serving(...models: string[]): string {
   return `providers:\n  sandbox: { type: sandbox }\nmodels:\n${entries.join('')}`;
 }
 
-describe('the catalogue of a running process', () => {
+describe('the catalog of a running process', () => {
   let folder: string;
   let file: string;
-  let source: CatalogueSource;
+  let source: CatalogSource;
   let log = '';
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'darkroom-catalogue-'));
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-catalog-'));
     file = join(folder, 'models.yaml');
     await writeFile(file, serving('first'));
     log = '';
@@ -31,9 +31,9 @@ describe('the catalogue of a running process', () => {
     await rm(folder, { recursive: true });
   });
 
-  function open(env: Record<string, string>): CatalogueSource {
-    const [config] = loadConfig([CatalogueConfig], { MODELS_RELOAD_MS: '100', ...env });
-    return new CatalogueSource(config, env, new Logger('test', 'info', { write: (line) => (log += line) }));
+  function open(env: Record<string, string>): CatalogSource {
+    const [config] = loadConfig([CatalogConfig], { MODELS_RELOAD_MS: '100', ...env });
+    return new CatalogSource(config, env, new Logger('test', 'info', { write: (line) => (log += line) }));
   }
 
   const names = (): string[] => [...source.current.models.keys()];
@@ -57,11 +57,11 @@ describe('the catalogue of a running process', () => {
 
   it('keeps the old one whole while the file is wrong or gone', async () => {
     await writeFile(file, `${serving('first', 'second')}  third: { kind: image }\n`);
-    expect(await untilLogged('catalogue.refused')).toBe(true);
+    expect(await untilLogged('catalog.refused')).toBe(true);
     expect(log).toContain('models.third must have required property');
     expect(names()).toEqual(['first']);
     await unlink(file);
-    expect(await untilLogged('catalogue.unreadable')).toBe(true);
+    expect(await untilLogged('catalog.unreadable')).toBe(true);
     expect(names()).toEqual(['first']);
     await writeFile(file, serving('fourth'));
     expect(await untilServing('fourth')).toBe(true);

@@ -1,6 +1,6 @@
 import type { AcceptedValues } from '#contract/accepted-values.js';
 import type { ProviderDescriptor } from '#providers/provider-descriptor.js';
-import type { ModelSource } from './catalogue-schema.js';
+import type { ModelSource } from './catalog-schema.js';
 
 /** What a model accepts: what its entry says, and for the rest what any of its providers does by default. */
 export function acceptedBy(entry: ModelSource, providers: readonly ProviderDescriptor[]): AcceptedValues {

@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { isUniqueViolation } from '#database/database-errors.js';
 import { jsonOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
-import type { ConsoleEntries } from './catalogue-schema.js';
+import type { ConsoleEntries } from './catalog-schema.js';
 import type { SealedKey } from './provider-key-store.js';
 
 /** So many changes can be undone. */
 const KEPT = 100;
 
-/** One state of what the console adds to the catalogue. */
+/** One state of what the console adds to the catalog. */
 export interface Revision {
   /** From 1 on; 0 before the first change. */
   readonly number: number;
@@ -31,14 +31,14 @@ export interface RevisionSummary extends RevisionChange {
   readonly createdAt: Date;
 }
 
-/** What the console adds to the catalogue, one row for each state it had; the one with the highest number is in force. */
+/** What the console adds to the catalog, one row for each state it had; the one with the highest number is in force. */
 @Injectable()
 export class RevisionRepository {
   constructor(private readonly prisma: PrismaService) {}
 
   /** The number of the revision in force. */
   async newest(): Promise<number> {
-    const row = await this.prisma.catalogueRevision.findFirst({
+    const row = await this.prisma.catalogRevision.findFirst({
       orderBy: { number: 'desc' },
       select: { number: true },
     });
@@ -47,7 +47,7 @@ export class RevisionRepository {
 
   /** The revision in force, or one before it; undefined where that is none or not kept any more. */
   async find(number?: number): Promise<Revision | undefined> {
-    const row = await this.prisma.catalogueRevision.findFirst({
+    const row = await this.prisma.catalogRevision.findFirst({
       ...(number === undefined ? {} : { where: { number } }),
       orderBy: { number: 'desc' },
     });
@@ -56,7 +56,7 @@ export class RevisionRepository {
 
   /** All that are kept, newest first. */
   async list(): Promise<RevisionSummary[]> {
-    return await this.prisma.catalogueRevision.findMany({
+    return await this.prisma.catalogRevision.findMany({
       orderBy: { number: 'desc' },
       select: { number: true, action: true, target: true, author: true, createdAt: true },
     });
@@ -69,7 +69,7 @@ export class RevisionRepository {
   async append({ number, entries }: Revision, change: RevisionChange, keys: readonly SealedKey[]): Promise<boolean> {
     const keyIds = sealedIn(entries);
     try {
-      await this.prisma.$transaction(async ({ catalogueRevision: revisions, providerKey }) => {
+      await this.prisma.$transaction(async ({ catalogRevision: revisions, providerKey }) => {
         await revisions.create({ data: { ...change, number, entries: jsonOf(entries), keyIds } });
         if (keys.length > 0) await providerKey.createMany({ data: [...keys] });
         await revisions.deleteMany({ where: { number: { lte: number - KEPT } } });

@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import type { EntryProblem } from './catalogue.js';
-import { CatalogueSource } from './catalogue-source.js';
+import type { EntryProblem } from './catalog.js';
+import { CatalogSource } from './catalog-source.js';
 import {
   ENTRY_NAME,
   type ConsoleEntries,
   type KeySource,
   type ModelSource,
   type ProviderSource,
-} from './catalogue-schema.js';
-import { ConsoleCatalogue } from './console-catalogue.js';
-import { consoleFormProblems, problemText } from './parse-catalogue.js';
+} from './catalog-schema.js';
+import { ConsoleCatalog } from './console-catalog.js';
+import { consoleFormProblems, problemText } from './parse-catalog.js';
 import { ProviderKeyStore, type SealedKey } from './provider-key-store.js';
 import { RevisionRepository, type RevisionChange } from './revision.repository.js';
 
@@ -56,12 +56,12 @@ interface NextState {
   readonly of?: readonly [Section, string];
 }
 
-/** Changes what the console adds to the catalogue. What is wrong is told like what is wrong with models.yaml. */
+/** Changes what the console adds to the catalog. What is wrong is told like what is wrong with models.yaml. */
 @Injectable()
-export class EditCatalogue {
+export class EditCatalog {
   constructor(
-    private readonly source: CatalogueSource,
-    private readonly added: ConsoleCatalogue,
+    private readonly source: CatalogSource,
+    private readonly added: ConsoleCatalog,
     private readonly revisions: RevisionRepository,
     private readonly keys: ProviderKeyStore,
   ) {}

@@ -41,7 +41,7 @@ describe('providers and models that are edited in the console', () => {
   let ada: Browser;
   let png: Buffer;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'darkroom-catalogue-'));
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-catalog-'));
     await writeFile(join(folder, 'models.yaml'), FILE);
     png = await plainImage(1024, 1024);
     upstream = await startUpstream();
@@ -297,7 +297,7 @@ describe('providers and models that are edited in the console', () => {
     });
     const answer = generate(platform.url, 'vivid');
     await arrival;
-    const loads = (): number => platform.worker.output().split('catalogue.loaded').length;
+    const loads = (): number => platform.worker.output().split('catalog.loaded').length;
     const before = loads();
     expect(await done(await restore(0))).toBe(revision + 1);
     expect(await models(platform.url)).toEqual(['drawn']);
@@ -368,7 +368,7 @@ describe('providers and models that are edited in the console', () => {
       ),
     );
     const logs = [platform.api, platform.worker, second].map((process) => process.output());
-    expect(logs.join('')).toContain('catalogue.loaded');
+    expect(logs.join('')).toContain('catalog.loaded');
     const hex = Buffer.from(CANARY).toString('hex');
     for (const text of [dump, ...answers, ...logs]) {
       expect(text.includes(CANARY) || text.includes(hex)).toBe(false);

@@ -1,14 +1,14 @@
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import type { ProviderDescriptor } from '#providers/provider-descriptor.js';
 import { acceptedBy, uselessPrice } from './accepted-by.js';
-import type { EntryProblem } from './catalogue.js';
-import type { CatalogueFile, KeySource, ModelSource, ProviderSource } from './catalogue-schema.js';
+import type { EntryProblem } from './catalog.js';
+import type { CatalogFile, KeySource, ModelSource, ProviderSource } from './catalog-schema.js';
 
 /** The secret of a key, where it is set and can be read. */
 export type SecretOf = (key: KeySource) => string | undefined;
 
 /** What a schema can't say; without `secretOf` nothing of secrets. */
-export function entryProblems(file: CatalogueFile, secretOf: SecretOf | undefined): EntryProblem[] {
+export function entryProblems(file: CatalogFile, secretOf: SecretOf | undefined): EntryProblem[] {
   const named = new Map(Object.keys(file.models).map((name) => [name, name]));
   return [
     ...Object.entries(file.providers).flatMap(([name, provider]) => providerProblems(name, provider, secretOf)),
@@ -41,7 +41,7 @@ function missingSecret(key: KeySource): string {
 function modelProblems(
   name: string,
   model: ModelSource,
-  file: CatalogueFile,
+  file: CatalogFile,
   named: Map<string, string>,
 ): EntryProblem[] {
   const problems: EntryProblem[] = [];
@@ -62,7 +62,7 @@ function modelProblems(
   return [...problems, ...tooManyImages(name, model, file), ...priceProblems(name, model, file)];
 }
 
-function priceProblems(name: string, model: ModelSource, file: CatalogueFile): EntryProblem[] {
+function priceProblems(name: string, model: ModelSource, file: CatalogFile): EntryProblem[] {
   const problems: EntryProblem[] = [];
   const path = ['models', name, 'prices'];
   const say = (at: EntryProblem['path'], text: string): void => void problems.push({ path: [...path, ...at], text });
@@ -81,7 +81,7 @@ function priceProblems(name: string, model: ModelSource, file: CatalogueFile): E
 }
 
 /** More images of one call than the providers of a model return. */
-function tooManyImages(name: string, model: ModelSource, file: CatalogueFile): EntryProblem[] {
+function tooManyImages(name: string, model: ModelSource, file: CatalogFile): EntryProblem[] {
   const found: EntryProblem[] = [];
   const counts = model.routes.flatMap((route, index) => {
     const provider = providerOf(file, route.provider);
@@ -116,11 +116,11 @@ export function descriptorOf({ type }: ProviderSource): ProviderDescriptor {
 }
 
 /** A listed provider; names such as `constructor` are none by themselves. */
-export function providerOf({ providers }: CatalogueFile, name: string): ProviderSource | undefined {
+export function providerOf({ providers }: CatalogFile, name: string): ProviderSource | undefined {
   return Object.hasOwn(providers, name) ? providers[name] : undefined;
 }
 
 /** Descriptors of the listed providers among those of its routes. */
-export function descriptorsOf({ routes }: ModelSource, file: CatalogueFile): ProviderDescriptor[] {
+export function descriptorsOf({ routes }: ModelSource, file: CatalogFile): ProviderDescriptor[] {
   return routes.flatMap(({ provider }) => providerOf(file, provider) ?? []).map(descriptorOf);
 }

@@ -1,8 +1,8 @@
 import { adaptationsFor, type AskedImage } from './adaptations.js';
-import type { Route } from './catalogue.js';
-import { parseCatalogue } from './parse-catalogue.js';
+import type { Route } from './catalog.js';
+import { parseCatalog } from './parse-catalog.js';
 
-const { providers } = parseCatalogue(
+const { providers } = parseCatalog(
   `providers:
   openai: { type: openai }
   sandbox: { type: sandbox }
