@@ -99,10 +99,12 @@ export class EditCatalog {
 
   /** Removes an entry. Throws like `saveProvider`, and AppError `not_found`. */
   async remove(section: Section, name: string, revision: number, author: string): Promise<Changed> {
-    const before = await this.begin(revision, section, name);
-    if (ownEntry<object>(before[section], name) === undefined) {
+    await this.added.refresh();
+    const isOfFile = this.source.isOfFile(section, name);
+    if (!isOfFile && ownEntry<object>(this.added.revision.entries[section], name) === undefined) {
       throw new AppError('not_found', `There is no such ${SECTIONS[section]}.`);
     }
+    const before = await this.begin(revision, section, name);
     const users = Object.entries(before.models).filter(([, { routes }]) => routes.some((one) => one.provider === name));
     if (section === 'providers' && users.length > 0) {
       const names = users.map(([user]) => user).join(', ');
@@ -116,9 +118,9 @@ export class EditCatalog {
 
   /** Brings back the state of a revision; 0 is the one before the first change. Throws like `saveProvider`. */
   async restore(number: number, on: number, author: string): Promise<Changed> {
-    await this.begin(on);
     const old = number === 0 ? { entries: { providers: {}, models: {} } } : await this.revisions.find(number);
     if (old === undefined) throw new AppError('not_found', 'There is no such revision.');
+    await this.begin(on);
     const action = 'catalog.restored';
     return {
       revision: await this.append({ on, entries: old.entries }, { action, target: String(number), author }),

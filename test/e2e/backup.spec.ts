@@ -87,7 +87,9 @@ if (programs === undefined) {
     const after = done.rows.length;
     await waitUntil(async () => (await count(source.pool, `status = 'completed'`)) > after + 2, { timeoutMs: 60_000 });
     // After the dump, so that everything that its rows name is there.
-    await cp(source.settings.DATA_DIR, join(folder, 'after'), { recursive: true });
+    // What is being written is no object yet, and may be gone before it is copied.
+    const isObject = (path: string): boolean => !path.includes('.unfinished');
+    await cp(source.settings.DATA_DIR, join(folder, 'after'), { recursive: true, filter: isObject });
     loaded = false;
     await load;
     api.kill('SIGKILL');

@@ -114,7 +114,7 @@ describe('moves of many tasks at one moment', () => {
       const end = () =>
         how === 'failed'
           ? transitions.fail(lease, FAILURE)
-          : transitions.complete(lease, how === 'refused' ? REFUSED : COMPLETED);
+          : transitions.complete(lease, how === 'refused' ? REFUSED : COMPLETED).then((row) => row !== undefined);
       return [ends && how === 'refused' ? how : ends, end] as const;
     });
     return [pairs.map(([expected]) => expected), pairs.map(([, move]) => move())];

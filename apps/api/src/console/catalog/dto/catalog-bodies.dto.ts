@@ -61,6 +61,7 @@ export class ModelBody extends RevisionBody {
 
 /** The query of a removal, which has no body. */
 export class RevisionQuery {
+  @ApiProperty({ type: 'integer', description: 'The revision that the change was made on.' })
   @SpelledBy(orInteger)
   @IsDefined()
   @IsInt()
