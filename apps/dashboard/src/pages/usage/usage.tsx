@@ -65,7 +65,7 @@ function Horizon({ since, span }: { readonly since: string | null; readonly span
   const first = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(since));
   return (
     <Text size="sm" c="dimmed" role="note">
-      Figures begin on {first}. Nothing is known of the time before.
+      Figures begin on {first}. There are none before that.
     </Text>
   );
 }
