@@ -37,11 +37,14 @@ const anyWeights = fc.array(
 class Shares {
   private readonly served = new Map<string, Map<string, number>>();
 
-  /**
-   * `who` was served; `waiting` holds the weights of all that had tasks waiting then, `who` included. Those that have
-   * `cancelled` may be served less than others, never more.
-   */
-  count(who: string, waiting: ReadonlyMap<string, number>, cancelled: ReadonlySet<string> = new Set()): void {
+  /** `who` has no task waiting any more: if it comes again, it is a newcomer. */
+  leave(who: string): void {
+    this.served.delete(who);
+    for (const others of this.served.values()) others.delete(who);
+  }
+
+  /** `who` was served; `waiting` holds the weights of all that had tasks waiting then, `who` included. */
+  count(who: string, waiting: ReadonlyMap<string, number>): void {
     for (const [one, others] of this.served) {
       if (!waiting.has(one)) this.served.delete(one);
       else for (const other of others.keys()) if (!waiting.has(other)) others.delete(other);
@@ -51,7 +54,6 @@ class Shares {
       if (other === who) continue;
       const mine = this.of(who, other) + 1 / weight;
       this.served.get(who)?.set(other, mine);
-      if (cancelled.has(other)) continue;
       // Whole priorities round away up to a sixteenth of a round for each of both, and one for the turn that a newcomer begins at.
       expect(mine - this.of(other, who)).toBeLessThanOrEqual(1 / weight + 1 / otherWeight + 3 / 16);
     }
@@ -100,8 +102,7 @@ describe('the fair order, whatever comes and goes', () => {
           for (const key of await room.redis.keys(`${room.prefix}:*`)) await room.redis.del(key);
           const waiting: Waiting[] = [];
           const [accounts, keys] = [new Shares(), new Map<string, Shares>()];
-          // Who cancels keeps its later places, which is its own loss.
-          const cancelled = new Set<string>();
+          // A key that cancels keeps its later places, which is its own loss.
           const cancels = steps.some(({ kind }) => kind === 'cancel');
           const serve = async (): Promise<void> => {
             const id = await next();
@@ -113,7 +114,6 @@ describe('the fair order, whatever comes and goes', () => {
             accounts.count(
               accountId,
               weightsOf(waiting, (caller) => [caller.accountId, caller.accountWeight]),
-              cancelled,
             );
             const shares = keys.get(accountId) ?? new Shares();
             keys.set(accountId, shares);
@@ -134,11 +134,11 @@ describe('the fair order, whatever comes and goes', () => {
               waiting.push(...added);
             } else if (kind === 'cancel') {
               const own = waiting.filter(({ caller: owner }) => owner.accountId === accountId).slice(0, tasks);
-              if (own.length > 0) cancelled.add(accountId);
               for (const task of own) {
                 await room.queue.remove({ ...task, epoch: 0 });
                 waiting.splice(waiting.indexOf(task), 1);
               }
+              if (!waiting.some(({ caller: owner }) => owner.accountId === accountId)) accounts.leave(accountId);
             } else for (let n = Math.min(tasks, waiting.length); n > 0; n--) await serve();
           }
           while (waiting.length > 0) await serve();
