@@ -150,6 +150,18 @@ describe('H1, H2: bodies of any shape', () => {
     4 * PROPERTY_TIMEOUT_MS,
   );
 
+  it('a query of thousands of names costs as little as the rest of the request', async () => {
+    const names = Array.from({ length: 3_500 }, (_, at) => at.toString(36)).join('&');
+    const route = { method: 'POST', path: `/v1/images/generations?${names}`, takesForms: false, isConsole: false };
+    const seen = await watched(platform.api, async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 300 }, () => send(route, true, [Buffer.from('{}')], { 'content-length': '2' })),
+      );
+      expect(new Set(answers.map((answer) => answer?.status))).toEqual(new Set([400]));
+    });
+    expectCalm(seen);
+  });
+
   it('leave the process as ready as it was', async () => {
     expect((await platform.call('/v1/models')).status).toBe(200);
     expect(platform.api.logs().filter(({ code }) => code === 'internal_error')).toEqual([]);

@@ -4,14 +4,17 @@ import { fieldsOf } from '#contract/request-fields.js';
 import { ImageEditRequest, ImageGenerationRequest } from '#contract/image-request.js';
 import { discardRest } from '../common/request-stream.js';
 
-/** What the query of an image request may say. */
-const FLAGS = ['dry_run', 'async'] as const;
+/** What the query of an image request may say, by its plain name. */
+const FLAGS = new Map(['dry_run', 'async'].map((name) => [plainName(name), name]));
 const VALUES = new Map<unknown, boolean>([
   ['true', true],
   ['1', true],
   ['false', false],
   ['0', false],
 ]);
+
+/** Fields of the body by their plain names, made once: a query may have thousands of names. */
+let bodyFields: ReadonlyMap<string, string> | undefined;
 
 /** What an image request asks for in its query. */
 export interface ImageQuery {
@@ -31,32 +34,30 @@ export function plainName(name: string): string {
  * refused: throws AppError `invalid_value`. Other names are those of clients and their gateways (`api-version`).
  */
 export function readImageQuery(request: FastifyRequest): ImageQuery {
-  const query = Object.entries((request.query ?? {}) as Record<string, unknown>);
-  const problem = query.map(([name, value]) => problemOf(name, value)).find((one) => one !== undefined);
-  if (problem !== undefined) {
+  const query = (request.query ?? {}) as Record<string, unknown>;
+  for (const [name, value] of Object.entries(query)) {
+    const problem = problemOf(name, value);
+    if (problem === undefined) continue;
     discardRest(request.raw);
     throw problem;
   }
-  const [dryRun = false, asynchronous = false] = FLAGS.map((flag) =>
-    VALUES.get(query.find(([name]) => name === flag)?.[1]),
-  );
-  return { dryRun, asynchronous };
+  return { dryRun: VALUES.get(query.dry_run) ?? false, asynchronous: VALUES.get(query.async) ?? false };
 }
 
 function problemOf(name: string, value: unknown): AppError | undefined {
-  const flag = FLAGS.find((known) => plainName(known) === plainName(name));
+  const plain = plainName(name);
+  const flag = FLAGS.get(plain);
   if (flag !== undefined && flag !== name) {
     return refused(flag, `There is no query parameter ${name}. Did you mean ${flag}?`);
   }
   if (flag !== undefined) return VALUES.has(value) ? undefined : refused(flag, `${flag} must be true or false`);
-  const field = bodyFields().find((known) => plainName(known) === plainName(name));
+  bodyFields ??= new Map(
+    [...fieldsOf(ImageGenerationRequest), ...fieldsOf(ImageEditRequest)].map((known) => [plainName(known), known]),
+  );
+  const field = bodyFields.get(plain);
   return field === undefined
     ? undefined
     : refused(field, `${field} belongs in the body of the request, not in its query.`);
-}
-
-function bodyFields(): readonly string[] {
-  return [...fieldsOf(ImageGenerationRequest), ...fieldsOf(ImageEditRequest)];
 }
 
 function refused(param: string, text: string): AppError {
