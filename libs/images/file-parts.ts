@@ -44,6 +44,8 @@ export class FileParts {
   readonly withXmp: Range[] = [];
   isAnimated = false;
   hasCredentials = false;
+  /** What is to be seen, where the parts alone say so; undefined where a decoder has to be asked. */
+  pixels: ImagePixels | undefined;
   /** Where the last part ends. */
   end = 0;
   /** Where the parts end that must come first: this is where something can be inserted. */

@@ -50,6 +50,11 @@ export class FileStructure {
     return this.parts.isAnimated;
   }
 
+  /** What is to be seen, if the file's parts say so and nothing turns it; undefined where a decoder has to be asked. */
+  get pixels(): ImagePixels | undefined {
+    return this.parts.pixels;
+  }
+
   /** How many ranges of the file the image is made of. */
   get ranges(): number {
     return this.parts.kept.length;

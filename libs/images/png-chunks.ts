@@ -1,9 +1,15 @@
 import { crc32 } from 'node:zlib';
-import type { FileParts, Insertion, PartKind } from './file-parts.js';
+import type { FileParts, ImagePixels, Insertion, PartKind } from './file-parts.js';
 import { read, skip, type FileReader } from './file-walk.js';
 
 const SIGNATURE_BYTES = 8;
 const CHECKSUM_BYTES = 4;
+const HEADER_BYTES = 13;
+/** Whether there is an alpha channel, by the color type of the header. */
+const ALPHA: ReadonlyMap<number | undefined, boolean> = new Map([
+  ...[0, 2, 3].map((type) => [type, false] as const),
+  ...[4, 6].map((type) => [type, true] as const),
+]);
 /** How the text chunk that holds XMP begins: its keyword, the end of that, and that it is not compressed. */
 const XMP_START = 'XML:com.adobe.xmp\0\0\0';
 /** What decides the pixels and how their colors are meant; all else is metadata. */
@@ -24,11 +30,27 @@ export function* readPng(parts: FileParts): FileReader {
     const { bytes: head } = yield* read(8);
     type = head.toString('latin1', 4, 8);
     if (type === 'acTL') parts.isAnimated = true;
+    // One makes colors transparent, the other may turn the image.
+    if (type === 'tRNS' || type === 'eXIf') parts.pixels = undefined;
     const bytes = head.readUInt32BE(0) + CHECKSUM_BYTES;
     if (type === 'iTXt') yield* readText(bytes, parts);
+    else if (type === 'IHDR' && parts.headEnd === 0) yield* readHead(bytes, parts);
     else parts.add(yield* skip(bytes), KINDS.get(type) ?? 'other');
     if (parts.headEnd === 0) parts.headEnd = parts.end;
   }
+}
+
+/** What comes first and says how large the image is. */
+function* readHead(bytes: number, parts: FileParts): FileReader {
+  const { bytes: head } = yield* read(Math.min(bytes, HEADER_BYTES));
+  if (bytes === HEADER_BYTES + CHECKSUM_BYTES) parts.pixels = pixelsOf(head);
+  parts.add(yield* skip(bytes - head.length), 'pixels');
+}
+
+function pixelsOf(head: Buffer): ImagePixels | undefined {
+  const hasAlpha = ALPHA.get(head[9]);
+  const [width, height] = [head.readUInt32BE(0), head.readUInt32BE(4)];
+  return hasAlpha === undefined || width === 0 || height === 0 ? undefined : { width, height, hasAlpha };
 }
 
 function* readText(bytes: number, parts: FileParts): FileReader {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import { finishImage } from './finish-image.js';
-import { gradientImage, pixelsOf, withPngChunk } from '../sample-images.fixture.js';
+import { gradientImage, pixelsOf, pngChunk, withPngChunk } from '../sample-images.fixture.js';
 import type { FinishOrder } from './step.js';
 
 const idle = new AbortController().signal;
@@ -84,6 +84,18 @@ test('a provider that sends no picture is named as the one at fault', async () =
   ];
   for (const bytes of answers) {
     await expect(finishImage(bytes, order({}), idle)).rejects.toMatchObject({ code: 'upstream_invalid_response' });
+  }
+});
+
+test('a picture that is smaller than its header says is unusable, whatever the header says', async () => {
+  const png = await gradientImage(128, 128, 'png');
+  const head = Buffer.from(png.subarray(16, 29));
+  head.writeUInt32BE(256, 4);
+  const bytes = Buffer.concat([png.subarray(0, 8), pngChunk('IHDR', head), png.subarray(33)]);
+  for (const target of [undefined, { width: 128, height: 256 }, { width: 64, height: 64 }]) {
+    await expect(finishImage(bytes, order({ target }), idle)).rejects.toMatchObject({
+      code: 'upstream_invalid_response',
+    });
   }
 });
 
