@@ -11,6 +11,7 @@ import { freePort } from '#embedded/free-port.js';
 import { startPostgres } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { MALLOC_SETTINGS } from '../dist/apps/standalone/src/role-process.js';
 import { ensureInstalled } from '../scripts/prepare.mjs';
 import { createFloorTable } from './floor/table.mjs';
 
@@ -229,6 +230,7 @@ export class Stage {
   #settings() {
     return {
       NODE_ENV: 'production',
+      ...MALLOC_SETTINGS,
       DATABASE_URL: this.postgres.url,
       REDIS_URL: this.redis.url,
       SECRET_KEY: this.secretKey,

@@ -55,8 +55,8 @@ async function oneImage(store, pixels, round) {
   const { signal } = new AbortController();
   const provider = pixels === undefined ? instantProvider : new SandboxProvider();
   const marks = [performance.now()];
-  const { image } = await provider.generate(requestOf(pixels), contextOf(signal));
-  const bytes = await buffer(image);
+  const { images } = await provider.generate(requestOf(pixels), contextOf(signal));
+  const bytes = await buffer(images[0]);
   marks.push(performance.now());
   const order = { target: pixels, format: 'png', compression: undefined, background: undefined, mark: MARK };
   const finished = await finishImage(bytes, order, signal);

@@ -105,6 +105,14 @@ it('shows its state and its secrets to nobody else', async () => {
   expect(pidsOf(await state()).every(isRunning)).toBe(true);
 });
 
+it('has images given back to the system by the malloc of its processes', async () => {
+  const { pids } = await state();
+  for (const pid of [...pids.api, ...pids.worker]) {
+    const environ = (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0');
+    expect(environ).toContain('MALLOC_MMAP_THRESHOLD_=131072');
+  }
+});
+
 it('is refused on the same data folder, and on the same port', async () => {
   const sameFolder = await start({ PORT: String(await freePort()) });
   expect(await sameFolder.child.exited).toEqual({ code: 1, signal: null });
