@@ -1,7 +1,8 @@
 // One project per size: unit tests run alone, medium ones own a database, end-to-end ones own processes; property
 // tests own processes too and send them thousands of requests, client tests run published clients against them.
 const shared = {
-  testEnvironment: '<rootDir>/test/support/plain-environment.mjs',
+  testEnvironment: '<rootDir>/test/support/lasting-environment.mjs',
+  runtime: '<rootDir>/test/support/packages-once.mjs',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [

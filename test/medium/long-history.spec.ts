@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { loadConfig } from '#config/load-config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { PrismaService } from '#database/prisma.service.js';
@@ -37,9 +38,10 @@ describe(`a history of ${TASKS} tasks`, () => {
   const done = new Set<string>();
   beforeAll(async () => {
     room = await openTaskRoom();
-    const client = await room.database.pool.connect();
-    await fillHistory(client, { tasks: TASKS, keys: 20 });
-    client.release();
+    // A connection without the product's time limit: each statement of a fixture may take as long as the machine needs.
+    const client = new pg.Client({ connectionString: room.databaseUrl });
+    await client.connect();
+    await fillHistory(client, { tasks: TASKS, keys: 20 }).finally(() => client.end());
     const [config, webhooksConfig, secretsConfig] = loadConfig([DatabaseConfig, WebhooksConfig, SecretsConfig], {
       DATABASE_URL: room.databaseUrl,
       DATABASE_POOL: '1',
