@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startChild, type Child, type ChildExit } from '#embedded/child.js';
@@ -76,6 +76,7 @@ async function start(
   });
   started.add(child);
   const output = (): string => readFileSync(log, 'utf8');
+  const logs = follow(log);
   const host = settings[app === 'api' ? 'HOST' : 'WORKER_HEALTH_HOST'] ?? '127.0.0.1';
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   // A program of its own opens no port, but says when it is ready.
@@ -91,9 +92,9 @@ async function start(
     url,
     exited: child.exited,
     output,
-    logs: () => parse(output()),
+    logs,
     logged: async (event) => {
-      const find = (): Record<string, unknown> | undefined => parse(output()).find((line) => line['event'] === event);
+      const find = (): Record<string, unknown> | undefined => logs().find((line) => line['event'] === event);
       await waitUntil(() => find() !== undefined, { timeoutMs: 15_000 });
       const found = find();
       if (found === undefined) throw new Error(`the ${app} process never logged ${event}:\n${output()}`);
@@ -121,6 +122,29 @@ async function answers(url: string): Promise<boolean> {
     return response.ok;
   } catch {
     return false;
+  }
+}
+
+/** Every line of a log, parsed. Each call reads what was added since the one before: tests look many times a second. */
+function follow(log: string): () => Record<string, unknown>[] {
+  const lines: Record<string, unknown>[] = [];
+  let read = 0;
+  return () => {
+    const added = readFrom(log, read);
+    const complete = added.subarray(0, added.lastIndexOf('\n') + 1);
+    read += complete.length;
+    lines.push(...parse(complete.toString('utf8')));
+    return [...lines];
+  };
+}
+
+function readFrom(file: string, start: number): Buffer {
+  const handle = openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(fstatSync(handle).size - start);
+    return bytes.subarray(0, readSync(handle, bytes, 0, bytes.length, start));
+  } finally {
+    closeSync(handle);
   }
 }
 
