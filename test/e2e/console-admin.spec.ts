@@ -1,5 +1,5 @@
 import { signInFirstAdmin, signInInvited, Browser, PASSWORD } from '../support/console.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { PATIENT, startPlatform, type Platform } from '../support/platform.js';
 
 type Rows = { readonly data: Record<string, unknown>[] };
 
@@ -14,7 +14,7 @@ describe('usage, operation and team in the console', () => {
   ];
 
   beforeAll(async () => {
-    platform = await startPlatform();
+    platform = await startPlatform(PATIENT);
     ada = await signInFirstAdmin(platform);
     member = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
     eve = await signInInvited(platform, {
