@@ -75,6 +75,7 @@ const faults: readonly Fault[] = [
   ],
   [COMPOSE, `  ${BUILD}`, '', 'one service builds our image, not none'],
   [COMPOSE, 'pull_policy: never', 'pull_policy: missing', 'worker: pull_policy must be never'],
+  [COMPOSE, BUILD, `${BUILD}  pull_policy: build\n  `, 'migrate: pull_policy must be never'],
   [COMPOSE, `${BUILT}      store:`, '      store:', 'bucket: it must wait for the service that builds'],
   [COMPOSE, 'store: { condition', 'shop: { condition', 'api: it depends on shop, which is not there'],
   [DOCKERFILE, 'WORKDIR /app', 'WORKDIRR /app', 'Unknown instruction: WORKDIRR'],

@@ -89,16 +89,16 @@ function logging({ logging: log }) {
   return bounded ? [] : ['its log needs a driver with max-size and max-file, or it fills the disk'];
 }
 
-/** Side by side, builds of one name fail with "already exists"; who does not build takes what is there. */
+/** Side by side, builds of one name fail with "already exists". With another policy, `docker compose run` builds or pulls. */
 function builders(services) {
   const ours = Object.entries(services).filter(([, { image }]) => OURS.test(image ?? ''));
   const building = ours.filter(([, { build }]) => build !== undefined).map(([name]) => name);
   const problems = [];
   if (building.length !== 1) problems.push(`one service builds our image, not ${building.join(', ') || 'none'}`);
   for (const [name, { pull_policy: policy, depends_on: needs = {} }] of ours) {
-    if (building.includes(name)) continue;
-    if (policy !== 'never') problems.push(`${name}: pull_policy must be never, as another service builds its image`);
-    if (!building.some((builder) => builder in needs))
+    if (policy !== 'never')
+      problems.push(`${name}: pull_policy must be never, or commands and restarts build or pull another version`);
+    if (!building.includes(name) && !building.some((builder) => builder in needs))
       problems.push(`${name}: it must wait for the service that builds`);
   }
   return problems;
