@@ -10,19 +10,39 @@
 #   5 stop-api       an old API leaves the balancer, finishes its calls, and is removed
 #   6 start-workers  as many new workers as there are old ones, until they are healthy
 #   7 drain-workers  the old ones finish what they have in hand, and are removed
-# When a step fails, its new containers are removed and the old ones stay. Settings: UPGRADE_WAIT_SECONDS (120), for each
-# new container to become healthy. Postgres, Redis, the store and the balancer are not touched.
+# When a step fails or is interrupted, its new containers are removed and the old ones stay. Settings: UPGRADE_WAIT_SECONDS
+# (120), for each new container to become healthy. Postgres, Redis, the store and the balancer are not touched.
 set -eu
 cd "$(dirname "$0")/.."
 WAIT=${UPGRADE_WAIT_SECONDS:-120}
+# The containers that stay whatever happens: the old ones, and the new ones that have taken over.
+kept=
+replaced=0
 
 step() {
   echo "== $1: $2"
 }
 
 fail() {
+  trap '' INT TERM HUP
+  [ -z "$kept" ] || undo
   echo "Stopped: $*" >&2
   exit 1
+}
+
+# Removes what this run started and what has not taken over. Before the first API is new, the image's name goes back too:
+# whoever scales, or starts a container again, gets the version that runs.
+undo() {
+  extra=
+  for id in $(containers api) $(containers worker); do
+    case "$kept" in
+      *"$id"*) ;;
+      *) extra="$extra $id" ;;
+    esac
+  done
+  # shellcheck disable=SC2086
+  [ -z "$extra" ] || remove $extra
+  [ "$replaced" -gt 0 ] || docker tag "$old_image" "$image"
 }
 
 containers() {
@@ -109,43 +129,44 @@ workers=$(count $old_workers)
 [ "$(balanced)" -gt 0 ] ||
   fail 'the balancer has no API, or no metrics yet. Once: docker compose up --detach --no-deps balancer'
 
+# shellcheck disable=SC2086
+set -- $old_apis
+image=$(docker inspect --format '{{.Config.Image}}' "$1")
+old_image=$(docker inspect --format '{{.Image}}' "$1")
+kept="$old_apis $old_workers"
+trap 'fail "interrupted; $replaced of $apis APIs are new, the old workers go on."' INT TERM HUP
+
 step build 'the new image'
 docker compose build migrate || fail 'the image was not built; nothing was changed.'
 
 step migrate 'the tables'
 docker compose run --rm --no-deps migrate || fail 'the migration failed. The old version goes on; run this again when that is settled.'
 
-replaced=0
 for old in $old_apis; do
   serving=$(balanced)
   step start-api "$((replaced + 1)) of $apis"
   new=$(start api $((apis + 1))) || fail "no API could be started; $replaced of $apis are new, the old ones go on."
-  healthy "$new" || {
-    remove "$new"
-    fail "the new API is not healthy and was removed; $replaced of $apis are new, the old ones go on."
-  }
+  healthy "$new" || fail "the new API is not healthy and was removed; $replaced of $apis are new, the old ones go on."
   step find-api "$new"
-  until_balanced -ge $((serving + 1)) || {
-    remove "$new"
+  until_balanced -ge $((serving + 1)) ||
     fail "the balancer did not find the new API, which was removed; $replaced of $apis are new, the old ones go on."
-  }
   step stop-api "$old"
+  replaced=$((replaced + 1))
+  kept="$new ${kept%%"$old"*}${kept#*"$old"}"
   remove "$old"
   until_balanced -le "$serving" || fail "the balancer still counts on $old, which was removed."
-  replaced=$((replaced + 1))
 done
 
 if [ "$workers" -gt 0 ]; then
   step start-workers "$workers beside $workers"
   new=$(start worker $((2 * workers))) || fail 'no worker could be started; the APIs are new, the old workers go on.'
   for id in $new; do
-    healthy "$id" || {
-      # shellcheck disable=SC2086
-      remove $new
+    healthy "$id" ||
       fail 'a new worker is not healthy and all new ones were removed; the APIs are new, the old workers go on.'
-    }
   done
   step drain-workers "$workers"
+  # Nothing is left to undo.
+  trap 'echo "The old workers end when they have finished; then: docker compose rm --force worker" >&2; exit 1' INT TERM HUP
   # shellcheck disable=SC2086
   remove $old_workers
 fi

@@ -25,6 +25,8 @@ interface Outcome {
   readonly said: string;
   readonly steps: readonly string[];
   readonly calls: readonly Call[];
+  /** What the name of our image leads to. */
+  readonly image: string;
   /** By id: service, version, health. */
   readonly containers: Readonly<Record<string, string>>;
 }
@@ -42,6 +44,7 @@ beforeEach(() => {
   mkdirSync(join(folder, 'containers'));
   writeFileSync(join(folder, 'made'), '0');
   writeFileSync(join(folder, 'calls'), '');
+  writeFileSync(join(folder, 'image'), 'image-old');
 });
 afterEach(() => {
   rmSync(folder, { recursive: true });
@@ -53,7 +56,8 @@ function upgrade(
 ): Outcome {
   for (const [id, state] of Object.entries(containers)) writeFileSync(join(folder, 'containers', id), `${state}\n`);
   const PATH = `${folder}${delimiter}${process.env['PATH']}`;
-  const { status, stdout, stderr } = spawnSync('sh', [resolve('deploy/upgrade.sh')], {
+  const script = `echo $$ > '${folder}/pid'; exec sh '${resolve('deploy/upgrade.sh')}'`;
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', script], {
     env: { PATH, DOCKER_STATE: folder, UPGRADE_WAIT_SECONDS: '1', ...faults },
     encoding: 'utf8',
     timeout: 60_000,
@@ -67,7 +71,7 @@ function upgrade(
     });
   const ids = readdirSync(join(folder, 'containers'));
   return {
-    ...{ status, said: stderr, calls },
+    ...{ status, said: stderr, calls, image: read('image') },
     steps: [...stdout.matchAll(/^== (\S+):/gm)].map(([, step = '']) => step),
     containers: Object.fromEntries(ids.map((id) => [id, read(join('containers', id))])),
   };
@@ -82,6 +86,7 @@ it('O12: replaces APIs one by one and then the workers, each new one before an o
   const [build, migrate, start, find, stop, ...workers] = UPGRADE_STEPS;
   expect(outcome.steps).toEqual([build, migrate, start, find, stop, start, find, stop, ...workers]);
   expect(versions(outcome)).toEqual(['api new', 'api new', 'worker new', 'worker new']);
+  expect(outcome.image).toBe('image-new');
   expect(Math.min(...outcome.calls.map(({ apis }) => apis))).toBe(2);
   expect(Math.max(...outcome.calls.map(({ apis }) => apis))).toBe(3);
   expect(Math.min(...outcome.calls.map(({ workers: number }) => number))).toBe(2);
@@ -122,6 +127,20 @@ it.each([
   expect(outcome.said).toContain(said);
   expect(outcome.steps.at(-1)).toBe(last);
   expect(outcome.containers).toEqual(OLD);
+  expect(outcome.image).toBe('image-old');
+});
+
+it.each([
+  ['api', ['api old', 'api old', 'worker old', 'worker old'], 'image-old'],
+  ['worker', ['api new', 'api new', 'worker old', 'worker old'], 'image-new'],
+])('interrupted while it waits for a new %s, leaves as many as before, and can be repeated', (service, left, image) => {
+  const outcome = upgrade({ FAULT_INTERRUPT: service });
+  expect([outcome.status, outcome.said]).toEqual([1, expect.stringContaining('Stopped: interrupted')]);
+  expect(versions(outcome)).toEqual(left);
+  expect(outcome.image).toBe(image);
+  const again = upgrade({}, outcome.containers);
+  expect(again.status).toBe(0);
+  expect(versions(again)).toEqual(['api new', 'api new', 'worker new', 'worker new']);
 });
 
 it('O12: a second API that never becomes healthy leaves one new and one old', () => {

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Stands in for `docker` where no engine runs, and knows only what deploy/upgrade.sh asks for; anything else fails. A file in
 # $DOCKER_STATE/containers is a container: its service, version, health, and what it misses. Each call is a line of
-# $DOCKER_STATE/calls, after the numbers of healthy APIs and of workers that it left. FAULT_* say what goes wrong.
+# $DOCKER_STATE/calls, after the numbers of healthy APIs and of workers that it left; $DOCKER_STATE/image is what our image's
+# name leads to. FAULT_* say what goes wrong.
 cd "$DOCKER_STATE" || exit 1
 
 # each FUNCTION: calls it for every container, with what its file says in variables.
@@ -29,7 +30,8 @@ answer() {
   for last; do :; done
   case $command in
     compose) compose "$@" ;;
-    inspect) read -r service version health missing < "containers/$last" && echo "running $health" ;;
+    inspect) inspect "$@" ;;
+    tag) echo "$1" > image ;;
     exec) read -r service version health missing < "containers/$1" && echo "$missing" ;;
     logs) echo "last words of $last" ;;
     stop) for id; do read -r service version health missing < "containers/$id" && echo "$service $version stopped" > "containers/$id"; done ;;
@@ -38,11 +40,24 @@ answer() {
   esac
 }
 
+# FAULT_INTERRUPT: the script is told to end while it waits for a new container of that service.
+inspect() {
+  read -r service version health missing < "containers/$last"
+  case $2 in
+    '{{.Config.Image}}') echo darkroom:1.0.0 ;;
+    '{{.Image}}') echo "image-$version" ;;
+    *)
+      [ "$service $version" != "${FAULT_INTERRUPT-} new" ] || kill -TERM "$(cat pid)"
+      echo "running $health"
+      ;;
+  esac
+}
+
 compose() {
   case $1 in
     ps) each name_of "$last" ;;
     rm) ;;
-    build) return "${FAULT_BUILD-0}" ;;
+    build) [ "${FAULT_BUILD-0}" = 0 ] && echo image-new > image ;;
     run) return "${FAULT_MIGRATE-0}" ;;
     exec) [ "${FAULT_EXPORTER-}" != missing ] && each served ;;
     up) up "${7#*=}" ;;
