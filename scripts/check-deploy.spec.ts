@@ -28,7 +28,7 @@ const faults: readonly Fault[] = [
   [COMPOSE, 'read_only: true', 'read_only: false', 'worker: the root file system must be read_only'],
   [COMPOSE, 'cap_drop: [ALL]', 'cap_drop: [NET_RAW]', 'api: cap_drop must be ALL'],
   [COMPOSE, 'user: node', 'user: node\n  cap_add: [SYS_ADMIN]', 'api: no capability may be added'],
-  [COMPOSE, 'no-new-privileges:true', 'no-new-privileges:false', 'redis: security_opt lacks no-new-privileges'],
+  [COMPOSE, 'no-new-privileges=true', 'no-new-privileges=false', 'redis: security_opt lacks no-new-privileges'],
   [COMPOSE, 'user: node', 'user: node\n  privileged: true', 'worker: privileged opens the container'],
   [COMPOSE, 'user: node', 'user: root', 'api: user must be given and not be root'],
   [COMPOSE, '    user: redis\n', '', 'redis: user must be given and not be root'],

@@ -70,8 +70,8 @@ function hardening(name, service) {
   if (service.read_only !== true) problems.push('the root file system must be read_only');
   if (!(service.cap_drop ?? []).includes('ALL')) problems.push('cap_drop must be ALL');
   if (service.cap_add !== undefined) problems.push('no capability may be added');
-  if (!(service.security_opt ?? []).includes('no-new-privileges:true'))
-    problems.push('security_opt lacks no-new-privileges:true');
+  if (!(service.security_opt ?? []).includes('no-new-privileges=true'))
+    problems.push('security_opt lacks no-new-privileges=true');
   for (const key of ['privileged', 'network_mode', 'pid', 'ipc', 'devices'])
     if (service[key] !== undefined) problems.push(`${key} opens the container to the machine`);
   const isRoot = service.user === undefined || /^(root|0)(:|$)/.test(String(service.user));

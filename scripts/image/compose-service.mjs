@@ -7,7 +7,7 @@ export function hardeningFlags(service) {
     ...(service.init === true ? ['--init'] : []),
     ...(service.read_only === true ? ['--read-only', '--read-only-tmpfs=false'] : []),
     ...(service.cap_drop ?? []).map((name) => `--cap-drop=${name}`),
-    ...(service.security_opt ?? []).map((option) => `--security-opt=${option.replace(/:true$/, '')}`),
+    ...(service.security_opt ?? []).map((option) => `--security-opt=${option.replace(/=true$/, '')}`),
     ...(service.tmpfs ?? []).map((mount) => `--tmpfs=${mount}`),
     ...[`--user=${service.user}`, `--cpus=${cpus}`, `--memory=${memory}`, `--pids-limit=${pids}`],
   ];
