@@ -133,6 +133,16 @@ it('is found healthy by the doctor, and lends the keys command its database', as
   expect(wrong.output.match(/^fail .*/gm)).toEqual([
     expect.stringMatching(/^fail {2}models .*rejected.yaml can't be used/),
   ]);
+  const unanswered = async (address: string): Promise<[string[] | null, number | null]> => {
+    const { output, code } = await run(process.execPath, [MAIN, 'doctor'], { env: { PUBLIC_URL: address } });
+    return [output.match(/^(?!ok ).* public url.*/gm), code];
+  };
+  const closed = await freePort();
+  expect(await unanswered(`http://localhost:${closed}`)).toEqual([
+    [expect.stringMatching(/^warn .*nothing answers it here/)],
+    0,
+  ]);
+  expect(await unanswered('http://images.invalid')).toEqual([[expect.stringMatching(/^fail /)], 1]);
   const nothing = join(folder, 'nothing');
   const alone = await run(process.execPath, [MAIN, 'doctor'], { env: { DATA_DIR: nothing } });
   expect(alone.output.match(/^fail .*/gm)).toEqual([expect.stringContaining(`nothing runs on ${nothing}`)]);

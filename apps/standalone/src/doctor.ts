@@ -4,6 +4,7 @@ import { ConfigError, loadConfig } from '#config/load-config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { MIGRATIONS, pendingMigrations } from '#database/migrate.js';
 import type { PrismaService } from '#database/prisma.service.js';
+import { isLoopback } from '#accounts/loopback.js';
 import { OpenIdProvider, type OpenIdRefusal } from '#accounts/openid-provider.js';
 import { CatalogConfig } from '#catalog/catalog.config.js';
 import { readCatalog } from '#catalog/catalog-source.js';
@@ -20,7 +21,10 @@ import { findRunning, notRunning, reasonOf, withDatabase, withRedis, type Runnin
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Answers with what was found; throws with what is wrong. */
+/** What can't be told from here, and is no failure. */
+class Inconclusive extends Error {}
+
+/** Answers with what was found; throws with what is wrong, or Inconclusive. */
 type Check = readonly [name: string, run: () => Promise<string> | string];
 
 const TIMEOUT_MS = 15_000;
@@ -42,8 +46,9 @@ export async function doctor(env: Environment, say: (line: string) => void): Pro
     try {
       say(`ok    ${name.padEnd(18)}  ${await withDeadline(run)}`);
     } catch (error) {
-      well = false;
-      say(`fail  ${name.padEnd(18)}  ${reasonOf(error).replaceAll('\n', ' ')}`);
+      const isInconclusive = error instanceof Inconclusive;
+      well &&= isInconclusive;
+      say(`${isInconclusive ? 'warn' : 'fail'}  ${name.padEnd(18)}  ${reasonOf(error).replaceAll('\n', ' ')}`);
     }
   }
   return well;
@@ -210,7 +215,14 @@ function models(env: Environment, { modelsFile }: Running): string {
 async function publicUrl(config: StandaloneConfig, { url }: Running): Promise<string> {
   if (url === undefined) throw new Error(notRunning(config, 'PUBLIC_URL'));
   const address = new URL('healthz', url.endsWith('/') ? url : `${url}/`).href;
-  const answer = await fetch(address, { signal: AbortSignal.timeout(5_000) });
+  const answer = await fetch(address, { signal: AbortSignal.timeout(5_000) }).catch((error: unknown) => {
+    // As with compose, where this runs in a container of its own.
+    if (config.publicUrl !== undefined && isLoopback(new URL(url).hostname))
+      throw new Inconclusive(
+        `${address} is on the machine that asks, and nothing answers it here; try it where callers are`,
+      );
+    throw error;
+  });
   await answer.body?.cancel();
   if (!answer.ok) throw new Error(`${address} answers with status ${answer.status}`);
   return url;

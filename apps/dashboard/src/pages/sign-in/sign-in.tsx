@@ -89,6 +89,8 @@ function WaitingForFirstRun({ refusal }: { readonly refusal: ReactNode }) {
           machine that runs Darkroom:
         </Text>
         <Code block>npm run admin -- link</Code>
+        <Text size="sm">With Docker Compose:</Text>
+        <Code block>docker compose run --rm migrate admin link</Code>
       </Stack>
     </Outside>
   );
