@@ -25,6 +25,7 @@ const mayImport = {
   routing: [...below, 'redis', 'queue', 'database', 'catalog', 'providers'],
   billing: [...below, 'catalog', 'database'],
   accounts: [...below, 'database', 'secrets'],
+  mail: below,
   webhooks: [...below, 'redis', 'queue', 'database', 'secrets', 'accounts'],
   tasks: [...below, 'redis', 'queue', 'database', 'storage', 'webhooks', 'billing'],
   health: [...below, 'database', 'queue', 'storage'],
@@ -42,6 +43,7 @@ const fences = [
     allowed: /^libs\/(egress|storage|providers)\/|^apps\/api\/src\/chat\//,
   },
   { packages: ['openid-client'], allowed: /^libs\/accounts\// },
+  { packages: ['nodemailer'], allowed: /^libs\/mail\// },
   { packages: ['@aws-sdk/', '@smithy/'], allowed: /^libs\/storage\// },
   { packages: ['pg'], allowed: /^libs\/(database|embedded)\/|^apps\/standalone\/|-store\.ts$/ },
   {

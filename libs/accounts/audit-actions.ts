@@ -115,6 +115,7 @@ export const AUDIT_ACTIONS = {
     says: ({ name, text }) => (text('name') === undefined ? 'signed out' : `signed ${name} out everywhere`),
   },
   'person.changed_password': { kind: 'sign_in', says: () => 'changed their password' },
+  'person.forgot_password': { kind: 'sign_in', says: ({ name }) => `asked for a password reset link for ${name}` },
   'person.reset_password': { kind: 'sign_in', says: () => 'chose a new password by a link' },
   'person.reset_sign_in': { kind: 'sign_in', says: () => 'chose a new way to sign in by a link' },
   'session.ended': { kind: 'sign_in', says: () => 'ended one of their sessions' },

@@ -72,7 +72,7 @@ describe('the people of an account', () => {
 
   it('are invited by a link that can be made anew and withdrawn', async () => {
     const first = await ada.ask<Link>('/people', { body: { email: 'Kim@example.org', role: 'member' } });
-    expect(first).toEqual({ link: expect.stringContaining('/console/invite#token='), hours: 24 });
+    expect(first).toEqual({ link: expect.stringContaining('/console/invite#token='), hours: 24, emailed: null });
     const again = await ada.ask<Link>('/people', { body: { email: 'kim@example.org', role: 'admin' } });
     expect((await join(tokenOf(first))).status).toBe(410);
     const open = async () => (await ada.ask<List>('/invitations')).data;

@@ -3,6 +3,7 @@ import { DatabaseConfig } from '#database/database.config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { AccountsConfig, SignInConfig } from '#accounts/accounts.config.js';
 import { HealthConfig } from '#health/health.config.js';
+import { MailConfig } from '#mail/mail.config.js';
 import { ProviderProxyConfig } from '#providers/http/proxy.config.js';
 import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
 import { RedisConfig } from '#redis/redis.config.js';
@@ -31,6 +32,7 @@ export const API_CONFIGS = [
   SecretsConfig,
   SignInConfig,
   AccountsConfig,
+  MailConfig,
   ApiConfig,
   LimitsConfig,
   UploadsConfig,

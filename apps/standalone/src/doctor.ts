@@ -14,6 +14,7 @@ import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder } from './data-folder.js';
 import { connectionBudget, poolerSession } from './database-checks.js';
+import { mailServer } from './mail-check.js';
 import { secretRotation } from './secret-check.js';
 import { checkSettings, unknownText } from './settings-check.js';
 import { StandaloneConfig } from './standalone.config.js';
@@ -40,6 +41,7 @@ export async function doctor(env: Environment, say: (line: string) => void): Pro
     ['settings', () => settings(env, say)],
     ...(known ? checksOf(env, config, running) : nothingToCheck(config)),
     ...signInChecks(env),
+    ...mailChecks(env),
   ];
   let well = true;
   for (const [name, run] of checks) {
@@ -241,6 +243,12 @@ async function signInProvider(env: Environment): Promise<string> {
     throw new Error(`${oidcIssuer} does not answer as an OpenID Connect provider (${(error as OpenIdRefusal).code})`);
   });
   return oidcIssuer;
+}
+
+/** Nothing to check where no mail is sent. */
+function mailChecks(env: Environment): Check[] {
+  if ((env['SMTP_URL'] ?? '').trim() === '') return [];
+  return [['email', () => mailServer(env)]];
 }
 
 async function withDeadline(run: () => Promise<string> | string): Promise<string> {

@@ -34,6 +34,11 @@ const resetPassword = createRoute({
   path: 'reset-password',
   component: ResetPasswordPage,
 });
+const forgotPassword = createRoute({
+  getParentRoute: () => root,
+  path: 'forgot-password',
+  component: lazyRouteComponent(() => import('../pages/sign-in/forgot-password.tsx'), 'ForgotPasswordPage'),
+});
 
 /** Everything behind the sign-in. */
 const inside = createRoute({
@@ -154,6 +159,7 @@ export const router = createRouter({
     firstRun,
     invite,
     resetPassword,
+    forgotPassword,
     inside.addChildren([
       overview,
       keys,

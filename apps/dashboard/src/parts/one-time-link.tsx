@@ -1,5 +1,8 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { IconAlertTriangle, IconMail } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { signInQuery } from '../api/queries.ts';
 import type { OneTimeLink } from '../api/team-types.ts';
 import { ShownOnce } from './copy.tsx';
 import { Dialog } from './dialog.tsx';
@@ -25,6 +28,22 @@ export function LinkShown({ title, children, made, onClose }: LinkShownProps) {
       closeOnEscape={false}
     >
       <Stack>
+        {made.emailed === true && (
+          <Alert color="green" variant="light" icon={<IconMail size={18} />} role="status">
+            The link was emailed. Send it yourself only if the email does not arrive.
+          </Alert>
+        )}
+        {made.emailed === false && (
+          <Alert
+            color="red"
+            variant="light"
+            icon={<IconAlertTriangle size={18} />}
+            title="The email could not be sent"
+            role="alert"
+          >
+            Send the link yourself. An operator finds the reason in the log.
+          </Alert>
+        )}
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
           {children}
         </Text>
@@ -41,4 +60,10 @@ export function LinkShown({ title, children, made, onClose }: LinkShownProps) {
       </Stack>
     </Dialog>
   );
+}
+
+/** How people get the link that a form makes for them. */
+export function useLinkDelivery(): string {
+  const { data } = useQuery(signInQuery);
+  return data?.email === true ? 'They get a link by email' : 'You get a link to share';
 }

@@ -14,6 +14,9 @@ export const SIGN_IN_WINDOW_SECONDS = Symbol('seconds of a window of sign-ins');
 const PER_EMAIL_AND_ADDRESS = 10;
 const PER_EMAIL = 50;
 const PER_ADDRESS = 100;
+/** The same of mails that anybody can have sent to a person. */
+const MAILS_PER_EMAIL = 3;
+const MAILS_PER_ADDRESS = 20;
 /** Without Redis each process counts for itself, and allows less, because there may be several of them. */
 const SHARE_ALONE = 1 / 2;
 const MAX_NAMES = 10_000;
@@ -44,6 +47,12 @@ export class SignInLimits {
   /** The same for what only begins a sign-in: a look at a link, or going to the provider, whose return is counted by `admit`. */
   async admitStart(address: string): Promise<void> {
     await this.count(`sign-in:begun:${networkOf(address)}`, PER_ADDRESS);
+  }
+
+  /** The same for a mail to whoever has an address, whether or not anybody has it. */
+  async admitMail(address: string, email: string): Promise<void> {
+    await this.count(`sign-in:mail:${networkOf(address)}`, MAILS_PER_ADDRESS);
+    await this.count(`sign-in:mail:${digest(email)}`, MAILS_PER_EMAIL);
   }
 
   private async count(name: string, limit: number): Promise<void> {

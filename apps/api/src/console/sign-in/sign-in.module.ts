@@ -8,12 +8,16 @@ import { AccountsModule } from '#accounts/accounts.module.js';
 import { LimitsModule } from '../../limits/limits.module.js';
 import { PendingSignInCookie } from './pending-sign-in-cookie.js';
 import { FailedSignIns } from './failed-sign-ins.js';
+import { ForgottenPassword } from './forgotten-password.js';
+import { LinksController } from './links.controller.js';
 import { OpenSession } from './open-session.js';
 import { OpenIdSignIn } from './openid-sign-in.js';
 import { openIdUrl } from './openid-url.js';
 import { OpenIdController } from './openid.controller.js';
+import { LinkMailsModule } from '../mail/link-mails.module.js';
 import { PasswordSignIn } from './password-sign-in.js';
 import { PersonController } from './person.controller.js';
+import { ResetLinks } from './reset-links.js';
 import { SessionCookie } from '../session-cookie.js';
 import { SessionsController } from './sessions.controller.js';
 import { SIGN_IN_WINDOW_SECONDS, SignInLimits } from './sign-in-limits.js';
@@ -34,13 +38,22 @@ const sealer = {
 
 /** How people come into the console and out of it, and what they change of their own. */
 @Module({
-  imports: [LimitsModule, AccountsModule],
-  controllers: [WaysInController, SignInController, OpenIdController, SessionsController, PersonController],
+  imports: [LimitsModule, AccountsModule, LinkMailsModule],
+  controllers: [
+    WaysInController,
+    LinksController,
+    SignInController,
+    OpenIdController,
+    SessionsController,
+    PersonController,
+  ],
   providers: [
     OpenSession,
     SessionCookie,
     PasswordSignIn,
     FailedSignIns,
+    ForgottenPassword,
+    ResetLinks,
     OpenIdSignIn,
     openIdProvider,
     PendingSignInCookie,

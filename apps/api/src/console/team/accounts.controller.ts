@@ -33,12 +33,12 @@ export class AccountsController {
   @ApiResponse({ status: 201, type: NewAccountView, description: 'The link is for its first admin.' })
   async create(@Session() session: Session, @Body() { email, ...body }: NewAccountBody): Promise<NewAccountView> {
     const id = await this.accounts.create(body);
-    const link = await this.invitations.invite(id, email, 'admin');
+    const made = await this.invitations.invite(id, email, 'admin');
     await this.write(session, id, 'account.created', { name: body.name, email });
     const account = await this.accounts.view(id);
     if (account.budget !== null) await this.writeBudget(session, account);
     await this.writeLimits(session, account, body);
-    return { account, ...linkView(link) };
+    return { account, ...linkView(made) };
   }
 
   @Patch(':id')
@@ -70,9 +70,9 @@ export class AccountsController {
     @Body() { email }: InviteAdminBody,
   ): Promise<LinkView> {
     const { name } = await this.accounts.find(id);
-    const link = await this.invitations.invite(id, email, 'admin');
+    const made = await this.invitations.invite(id, email, 'admin');
     await this.write(session, id, 'person.invited', { email, role: 'admin', account: name }, email);
-    return linkView(link);
+    return linkView(made);
   }
 
   private async writeBudget(session: Session, { id, name, budget }: AccountRowView): Promise<void> {

@@ -32,9 +32,9 @@ export class TeamController {
   @Post('people')
   @ApiResponse({ status: 201, type: LinkView })
   async invite(@Session() session: Session, @Body() { email, role }: InviteBody): Promise<LinkView> {
-    const link = await this.invitations.invite(session.accountId, email, role);
+    const made = await this.invitations.invite(session.accountId, email, role);
     await this.audit.record(session, 'person.invited', email, { email, role });
-    return linkView(link);
+    return linkView(made);
   }
 
   @Patch('people/:id')
@@ -67,9 +67,9 @@ export class TeamController {
   @ApiResponse({ status: 201, type: LinkView, description: 'Their sessions end when it is used.' })
   async resetLink(@Session() session: Session, @Param() { id }: IdParam): Promise<LinkView> {
     const person = await this.another(session, id);
-    const link = await this.invitations.resetPassword(person);
+    const made = await this.invitations.resetPassword(person);
     await this.audit.record(session, 'person.reset_link_made', person.id, named(person));
-    return linkView(link);
+    return linkView(made);
   }
 
   @Get('invitations')
@@ -82,10 +82,10 @@ export class TeamController {
   @RouteConfig({ bodyless: true })
   @ApiResponse({ status: 201, type: LinkView, description: 'The link before ends.' })
   async renew(@Session() session: Session, @Param() { id }: IdParam): Promise<LinkView> {
-    const { link, invitation } = await this.invitations.renew(session.accountId, id);
+    const { made, invitation } = await this.invitations.renew(session.accountId, id);
     const { email, role } = invitation;
     await this.audit.record(session, 'person.invited', email, { email, role });
-    return linkView(link);
+    return linkView(made);
   }
 
   @Delete('invitations/:id')

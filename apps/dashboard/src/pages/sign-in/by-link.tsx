@@ -55,7 +55,15 @@ export function ResetPasswordPage() {
       purpose="password"
       fields={[]}
       action="Save and sign in"
-      renew="Ask an admin for a new one."
+      renew={
+        data?.email === true && data.password ? (
+          <Anchor component={Link} to="/forgot-password" size="sm" underline="always">
+            Email me a new link
+          </Anchor>
+        ) : (
+          'Ask an admin for a new one.'
+        )
+      }
     />
   );
 }

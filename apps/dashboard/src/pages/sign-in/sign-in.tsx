@@ -1,6 +1,7 @@
-import { Alert, Button, Code, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Anchor, Button, Code, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { signInQuery } from '../../api/queries.ts';
 import { RequestError, send } from '../../api/request.ts';
@@ -28,13 +29,19 @@ export function SignInPage() {
         )}
         {data?.oidc && <ProviderButton provider={data.oidc} main={!data.password} />}
         {data?.oidc && data.password && <Divider label="or with your password" />}
-        {data?.password === true && <PasswordForm main={data.oidc === null} />}
+        {data?.password === true && <PasswordForm main={data.oidc === null} resets={data.email} />}
       </Stack>
     </Outside>
   );
 }
 
-function PasswordForm({ main }: { readonly main: boolean }) {
+interface PasswordFormProps {
+  readonly main: boolean;
+  /** A link to choose a new password can be emailed. */
+  readonly resets: boolean;
+}
+
+function PasswordForm({ main, resets }: PasswordFormProps) {
   const enter = useEnter();
   const form = useForm({ initialValues: { email: '', password: '' } });
   const signIn = useMutation({
@@ -57,6 +64,11 @@ function PasswordForm({ main }: { readonly main: boolean }) {
         <Button type="submit" loading={signIn.isPending} fullWidth mt="xs">
           Sign in
         </Button>
+        {resets && (
+          <Anchor component={Link} to="/forgot-password" size="sm" underline="always">
+            Forgot password?
+          </Anchor>
+        )}
       </Stack>
     </form>
   );

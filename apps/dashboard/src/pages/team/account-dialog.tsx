@@ -10,6 +10,7 @@ import type { BudgetPeriod } from '../../api/types.ts';
 import { BudgetFields } from '../../parts/budget-fields.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
+import { useLinkDelivery } from '../../parts/one-time-link.tsx';
 import { RenameForm } from '../../parts/rename-form.tsx';
 import { AccountLimits } from './account-limits.tsx';
 
@@ -108,7 +109,7 @@ function InviteAdmin({ account, onClose, onLink }: OneProps & Pick<AccountDialog
     >
       <TextInput
         label="Email"
-        description="You get a link to share"
+        description={useLinkDelivery()}
         type="email"
         required
         data-autofocus

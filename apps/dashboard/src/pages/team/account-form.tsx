@@ -8,6 +8,7 @@ import type { NewAccount, OneTimeLink } from '../../api/team-types.ts';
 import type { BudgetPeriod } from '../../api/types.ts';
 import { BudgetFields } from '../../parts/budget-fields.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
+import { useLinkDelivery } from '../../parts/one-time-link.tsx';
 
 interface AccountFormProps {
   readonly onClose: () => void;
@@ -55,7 +56,7 @@ export function AccountForm({ onClose, onMade }: AccountFormProps) {
       />
       <TextInput
         label="Admin email"
-        description="Darkroom sends no email. You get a link to share"
+        description={useLinkDelivery()}
         type="email"
         required
         {...form.getInputProps('email')}

@@ -7,6 +7,7 @@ import { invitationsQuery } from '../../api/team-queries.ts';
 import type { OneTimeLink } from '../../api/team-types.ts';
 import type { Role } from '../../api/types.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
+import { useLinkDelivery } from '../../parts/one-time-link.tsx';
 
 interface InviteFormProps {
   readonly onClose: () => void;
@@ -35,7 +36,7 @@ export function InviteForm({ onClose, onMade }: InviteFormProps) {
     >
       <TextInput
         label="Email"
-        description="Used to sign in. Darkroom sends no email. You get a link to share"
+        description={`Used to sign in. ${useLinkDelivery()}`}
         type="email"
         required
         data-autofocus

@@ -60,9 +60,12 @@ export function auditEntryView(entry: AuditEntry, targetExists: boolean): AuditE
   };
 }
 
+/** What people do before they are known. */
+const BY_ANYBODY: ReadonlySet<string> = new Set<AuditAction>(['person.sign_in_failed', 'person.forgot_password']);
+
 /** Who did it, in words; somebody who did not get in may be anybody. */
 export function whoOf({ person, action, details }: AuditEntry): string {
   if (person !== null) return person.name;
   if (details['via'] === 'command') return 'A command on the server';
-  return action === ('person.sign_in_failed' satisfies AuditAction) ? 'Somebody' : 'An operator of this service';
+  return BY_ANYBODY.has(action) ? 'Somebody' : 'An operator of this service';
 }

@@ -72,6 +72,9 @@ export class SignInView {
 
   @ApiProperty({ type: ProviderOfferView, nullable: true, description: 'One may sign in with OpenID Connect.' })
   oidc!: ProviderOfferView | null;
+
+  @ApiProperty({ description: 'Sends invitations and password reset links by email.' })
+  email!: boolean;
 }
 
 class OpenSessionView {

@@ -47,6 +47,15 @@ export class SignInBody {
   password!: string;
 }
 
+/** Whose password is forgotten. */
+export class ForgotPasswordBody {
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @IsEmailAddress()
+  email!: string;
+}
+
 /** A link that is taken by signing in with the provider. */
 export class LinkBody {
   @ApiProperty({ description: 'The part of the link after #token=.' })

@@ -66,6 +66,13 @@ export class LinkView {
 
   @ApiProperty({ type: 'integer', description: 'Hours for which it works.', example: LINK_HOURS })
   hours!: number;
+
+  @ApiProperty({
+    type: Boolean,
+    nullable: true,
+    description: 'Whether it was emailed to whom it is for; null = this installation sends no email.',
+  })
+  emailed!: boolean | null;
 }
 
 /** The person, with the ways they can sign in by. */
@@ -84,7 +91,7 @@ export function invitationView({ id, email, role, createdAt, expiresAt }: Invita
   return { id, email, role, created_at: createdAt.toISOString(), expires_at: expiresAt.toISOString() };
 }
 
-/** The link is in this answer and nowhere else. */
-export function linkView(link: string): LinkView {
-  return { link, hours: LINK_HOURS };
+/** The link is in this answer, perhaps in an email, and nowhere else. */
+export function linkView({ link, emailed }: Pick<LinkView, 'link' | 'emailed'>): LinkView {
+  return { link, hours: LINK_HOURS, emailed };
 }

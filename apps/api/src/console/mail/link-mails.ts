@@ -1,0 +1,76 @@
+import { Injectable } from '@nestjs/common';
+import { LINK_HOURS } from '#accounts/link-store.js';
+import { Mailer, MailNotSent } from '#mail/mailer.js';
+import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
+
+/** How long a mail is tried again that no request waits for. */
+const PATIENCE_MS = 600_000;
+
+/** Whether the link was mailed; null where no mail is sent. */
+export type Mailed = boolean | null;
+
+/** Mails one-time links to those whom they are for. No link is logged, or kept for a later attempt. */
+@Injectable()
+export class LinkMails {
+  private readonly host: string;
+
+  constructor(
+    private readonly mailer: Mailer,
+    config: ApiConfig,
+  ) {
+    this.host = new URL(publicUrlOf(config)).host;
+  }
+
+  /** Whether this installation sends mail. */
+  get enabled(): boolean {
+    return this.mailer.enabled;
+  }
+
+  async invite(to: string, account: string, link: string): Promise<Mailed> {
+    return await this.mail({
+      ...{ to, subject: `Join ${account} on Darkroom` },
+      paragraphs: [`You have been invited to join ${account} on Darkroom, the image service at ${this.host}.`],
+      links: [{ label: 'Accept invitation', url: link }],
+      footer: `The link works once and expires in ${LINK_HOURS} hours. If you did not expect this invitation, ignore this email.`,
+    });
+  }
+
+  /** What an admin makes for somebody. */
+  async resetPassword(to: string, link: string): Promise<Mailed> {
+    return await this.mail({
+      ...{ to, subject: 'Set a new Darkroom password' },
+      paragraphs: [`An admin created a link for you to set a new password for Darkroom at ${this.host}.`],
+      links: [{ label: 'Set new password', url: link }],
+      footer: `The link works once and expires in ${LINK_HOURS} hours. Your current password works until you use it.`,
+    });
+  }
+
+  /** What somebody asked for themselves; nobody waits for it. Throws MailNotSent. */
+  async forgotPassword(to: string, links: readonly { link: string; account: string }[]): Promise<void> {
+    const several = links.length > 1;
+    const mail = {
+      ...{ to, subject: 'Reset your Darkroom password' },
+      paragraphs: [
+        `Someone, probably you, asked to reset the password for ${to} at ${this.host}.` +
+          (several ? ' You belong to several accounts; each has a password of its own.' : ''),
+      ],
+      links: links.map(({ link, account }) => ({
+        label: `Reset password${several ? ` for ${account}` : ''}`,
+        url: link,
+      })),
+      footer: `A link works once and expires in ${LINK_HOURS} hours. If you did not ask for this, ignore this email: nothing changes.`,
+    };
+    await this.mailer.send(mail, PATIENCE_MS);
+  }
+
+  private async mail(content: Parameters<Mailer['send']>[0]): Promise<Mailed> {
+    if (!this.enabled) return null;
+    try {
+      await this.mailer.send(content);
+      return true;
+    } catch (error) {
+      if (error instanceof MailNotSent) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import { AuditLog } from '#accounts/audit-log.js';
+import { AppError } from '#contract/app-error.js';
+import { MailNotSent } from '#mail/mailer.js';
+import { Logger } from '#telemetry/logger.js';
+import { LinkMails } from '../mail/link-mails.js';
+import { ResetLinks } from './reset-links.js';
+import { SignInLimits } from './sign-in-limits.js';
+
+/** Mails under way in one process: each may be tried again for minutes. */
+const MOST_AT_ONCE = 100;
+/** Of one person, as many requests as come within this time are one audit entry. */
+const QUIET_MS = 900_000;
+
+/** Mails a link to whoever forgot their password. */
+@Injectable()
+export class ForgottenPassword {
+  private underWay = 0;
+
+  constructor(
+    private readonly links: ResetLinks,
+    private readonly mails: LinkMails,
+    private readonly limits: SignInLimits,
+    private readonly audit: AuditLog,
+    private readonly logger: Logger,
+  ) {}
+
+  /**
+   * Returns before anything is looked up, so that neither the answer nor its time tells whether anybody has the address.
+   * Throws AppError: `not_permitted` where no mail is sent, `rate_limit_exceeded`, and `server_is_overloaded` when too
+   * many mails are under way.
+   */
+  async ask(address: string, email: string): Promise<void> {
+    if (!this.mails.enabled) throw new AppError('not_permitted', 'This installation sends no email. Ask an admin.');
+    await this.limits.admitMail(address, email);
+    if (this.underWay >= MOST_AT_ONCE) {
+      const text = 'Too many emails are being sent right now. Please try again shortly.';
+      throw new AppError('server_is_overloaded', text, { retryAfter: 60 });
+    }
+    this.underWay += 1;
+    void this.mail(email)
+      // The mailer has logged a mail that was not sent; whoever waits for it asks again.
+      .catch((error: unknown) => {
+        if (!(error instanceof MailNotSent)) this.logger.warn('mail.not_sent', { error });
+      })
+      .finally(() => (this.underWay -= 1));
+  }
+
+  private async mail(email: string): Promise<void> {
+    const links = await this.links.create(email);
+    if (links.length === 0) return;
+    for (const { person } of links) {
+      const { id, accountId, name } = person;
+      const details = { name, email };
+      const event = { accountId, personId: null, action: 'person.forgot_password', target: id, details } as const;
+      await this.audit.writeSeldom(event, QUIET_MS);
+    }
+    await this.mails.forgotPassword(email, links);
+  }
+}

@@ -1,0 +1,39 @@
+import { Body, HttpCode, Post, UseGuards } from '@nestjs/common';
+import { ApiResponse } from '@nestjs/swagger';
+import { LinkStore } from '#accounts/link-store.js';
+import { Public } from '../../auth/api-key.guard.js';
+import { Browser } from '../browser.decorator.js';
+import { ConsoleController } from '../console-controller.js';
+import { CheckLinkBody, ForgotPasswordBody } from './dto/sign-in-bodies.dto.js';
+import { ForgottenPassword } from './forgotten-password.js';
+import { PasswordGuard } from './password.guard.js';
+import { usedLink } from './password-sign-in.js';
+import { SignInLimits } from './sign-in-limits.js';
+
+/** One-time links, before they are used. */
+@ConsoleController('Sign-in')
+export class LinksController {
+  constructor(
+    private readonly links: LinkStore,
+    private readonly limits: SignInLimits,
+    private readonly forgotten: ForgottenPassword,
+  ) {}
+
+  @Post('sign-in/link')
+  @Public()
+  @HttpCode(204)
+  @ApiResponse({ status: 204, description: 'The link still works. It is not used up; 410 says that it does not work.' })
+  async check(@Browser() { address }: Browser, @Body() { token, purpose }: CheckLinkBody): Promise<void> {
+    await this.limits.admitStart(address);
+    if (!(await this.links.isOpen(token, purpose))) throw usedLink();
+  }
+
+  @Post('forgot-password')
+  @Public()
+  @UseGuards(PasswordGuard)
+  @HttpCode(204)
+  @ApiResponse({ status: 204, description: 'If a user has the address, they get a link by email.' })
+  async forgotPassword(@Browser() { address }: Browser, @Body() { email }: ForgotPasswordBody): Promise<void> {
+    await this.forgotten.ask(address, email);
+  }
+}

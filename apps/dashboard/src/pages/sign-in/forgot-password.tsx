@@ -1,0 +1,60 @@
+import { Anchor, Button, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useMutation } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { send } from '../../api/request.ts';
+import { Trouble } from '../../parts/page.tsx';
+import { Outside } from './outside.tsx';
+
+/** Asks for a password reset link by email. */
+export function ForgotPasswordPage() {
+  const form = useForm({ initialValues: { email: '' } });
+  const ask = useMutation({
+    mutationFn: ({ email }: typeof form.values) => send('POST', '/forgot-password', { email: email.trim() }),
+  });
+  if (ask.isSuccess) {
+    return (
+      <Outside
+        title="Check your email"
+        about={`If ${form.values.email.trim()} belongs to a user, a link is on its way.`}
+      >
+        <Stack gap="sm" role="status">
+          <Text size="sm">
+            The link works once and expires in 24 hours. If nothing arrives within a few minutes, look in your spam
+            folder, check the address, or ask an admin.
+          </Text>
+          <BackToSignIn />
+        </Stack>
+      </Outside>
+    );
+  }
+  return (
+    <Outside title="Reset password" about="We email you a link to choose a new password.">
+      <form onSubmit={form.onSubmit((values) => ask.mutate(values))}>
+        <Stack>
+          {ask.error !== null && <Trouble error={ask.error} doing="Could not send the link" />}
+          <TextInput
+            label="Email"
+            type="email"
+            autoComplete="username"
+            required
+            autoFocus
+            {...form.getInputProps('email')}
+          />
+          <Button type="submit" loading={ask.isPending} fullWidth mt="xs">
+            Email me a link
+          </Button>
+          <BackToSignIn />
+        </Stack>
+      </form>
+    </Outside>
+  );
+}
+
+function BackToSignIn() {
+  return (
+    <Anchor component={Link} to="/sign-in" size="sm" underline="always">
+      Back to sign-in
+    </Anchor>
+  );
+}

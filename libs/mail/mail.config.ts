@@ -1,0 +1,63 @@
+import { IsBoolean, IsOptional, ValidateBy } from 'class-validator';
+import { ReadableFile, Setting, Within } from '#config/setting.js';
+import { isSmtpUrl } from './smtp-address.js';
+
+const ADDRESS = /^[^\s@<>"\p{C}]{1,64}@[^\s@<>"\p{C}]{1,190}$/u;
+const NAMED = /^[^<>"\p{C}]{0,100}<([^<>]+)>$/u;
+
+/** Whether a text is an address, or a name with one in angle brackets. */
+function isSender(text: string): boolean {
+  return ADDRESS.test(NAMED.exec(text)?.[1] ?? text);
+}
+
+/** The SMTP server that mails are given to, and whom they are from. */
+export class MailConfig {
+  @Setting(
+    'SMTP_URL',
+    'SMTP server for invitations and forgotten passwords, smtp://user:password@host:587 for STARTTLS, ' +
+      'smtps://user:password@host:465 for TLS from the start; unset = no email is sent.',
+    { unit: 'URL', secret: true },
+  )
+  @IsOptional()
+  @ValidateBy({
+    name: 'smtpUrl',
+    validator: {
+      validate: (value) => typeof value === 'string' && isSmtpUrl(value),
+      defaultMessage: () => 'SMTP_URL must look like smtp://user:password@host:587, or smtps://user:password@host:465',
+    },
+  })
+  readonly smtpUrl?: string;
+
+  @Setting('MAIL_FROM', 'Sender of all email, such as Darkroom <darkroom@example.org>; required with SMTP_URL.')
+  @ValidateBy({
+    name: 'sender',
+    validator: {
+      validate: (value: unknown, args) =>
+        value === undefined
+          ? (args?.object as MailConfig).smtpUrl === undefined
+          : typeof value === 'string' && isSender(value),
+      defaultMessage: () =>
+        'MAIL_FROM must be an email address, or a name and <address>, and is required with SMTP_URL',
+    },
+  })
+  readonly mailFrom?: string;
+
+  @Setting(
+    'SMTP_CA_FILE',
+    'Certificates (PEM) of the authority that signed that of the SMTP server; unset = the public ones.',
+    {
+      unit: 'path',
+    },
+  )
+  @IsOptional()
+  @ReadableFile()
+  readonly smtpCaFile?: string;
+
+  @Setting('SMTP_REQUIRE_TLS', 'false sends passwords and mail unencrypted if the SMTP server offers no STARTTLS.')
+  @IsBoolean()
+  readonly smtpRequireTls: boolean = true;
+
+  @Setting('SMTP_TIMEOUT_MS', 'Time limit of an email, retries included; then it counts as not sent.', { unit: 'ms' })
+  @Within(1_000, 50_000)
+  readonly smtpTimeoutMs: number = 15_000;
+}

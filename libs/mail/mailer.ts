@@ -1,0 +1,132 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createTransport, type Transporter } from 'nodemailer';
+import { Logger } from '#telemetry/logger.js';
+import { MailConfig } from './mail.config.js';
+import { smtpAddress } from './smtp-address.js';
+import { writeMail, type Mail, type MailContent } from './write-mail.js';
+
+/** Of one step of the conversation with the server; the mail as a whole has its own limit. */
+const STEP_MS = 10_000;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** What goes away by itself: the server could not be reached, or stopped talking. */
+const PASSING = new Set(['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS']);
+
+/** The server did not take a mail. Never holds what was sent, to whom, or what the server said. */
+export class MailNotSent extends Error {
+  override readonly name = 'MailNotSent';
+
+  constructor(
+    /** nodemailer's, such as EAUTH, or `off` where no server is known. */
+    readonly code: string,
+    /** The server's reply, 400 to 599, if there was one. */
+    readonly status?: number,
+  ) {
+    super(`The SMTP server did not take the email (${status === undefined ? code : `${code}, status ${status}`}).`);
+  }
+}
+
+/** Gives mails to the SMTP server of the settings. */
+@Injectable()
+export class Mailer implements OnApplicationShutdown {
+  private readonly transport: Transporter | undefined;
+  private readonly sending = new Set<AbortController>();
+
+  constructor(
+    private readonly config: MailConfig,
+    private readonly logger: Logger,
+  ) {
+    this.transport = config.smtpUrl === undefined ? undefined : transportOf(config, config.smtpUrl);
+  }
+
+  /** Whether this installation sends mail. */
+  get enabled(): boolean {
+    return this.transport !== undefined;
+  }
+
+  /**
+   * Resolves once the server has taken the mail. What may go away is tried again, at growing intervals, for `patienceMs`.
+   * Throws MailNotSent, and logs it.
+   */
+  async send(content: MailContent, patienceMs = this.config.smtpTimeoutMs): Promise<void> {
+    try {
+      await this.sendWithin(writeMail(content), patienceMs);
+    } catch (error) {
+      const failure = notSent(error);
+      const { code, status } = failure;
+      this.logger.warn('mail.not_sent', { code, ...(status !== undefined && { status }) });
+      throw failure;
+    }
+  }
+
+  /** Connects and signs in without sending anything. Throws MailNotSent. */
+  async check(): Promise<void> {
+    try {
+      await this.server().verify();
+    } catch (error) {
+      throw notSent(error);
+    }
+  }
+
+  /** Whoever still waits for the server learns that the mail was not sent. */
+  onApplicationShutdown(): void {
+    for (const one of this.sending) one.abort();
+  }
+
+  private async sendWithin(mail: Mail, patienceMs: number): Promise<void> {
+    const [limit, until] = [new AbortController(), Date.now() + patienceMs];
+    const timer = setTimeout(() => limit.abort(), patienceMs);
+    this.sending.add(limit);
+    try {
+      for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+        const failure = await this.attempt(mail, limit.signal);
+        if (failure === undefined) return;
+        if (limit.signal.aborted || !isPassing(failure) || Date.now() + pauseMs > until) throw failure;
+        await pause(pauseMs, undefined, { signal: limit.signal }).catch(() => {
+          throw failure;
+        });
+      }
+    } finally {
+      clearTimeout(timer);
+      this.sending.delete(limit);
+    }
+  }
+
+  private async attempt(mail: Mail, signal: AbortSignal): Promise<MailNotSent | undefined> {
+    try {
+      await this.server().sendMail({ ...mail, from: this.config.mailFrom, signal });
+      return undefined;
+    } catch (error) {
+      return notSent(error);
+    }
+  }
+
+  private server(): Transporter {
+    if (this.transport === undefined) throw new MailNotSent('off');
+    return this.transport;
+  }
+}
+
+function transportOf({ smtpCaFile, smtpRequireTls }: MailConfig, url: string): Transporter {
+  const { host, port, secure, user, password } = smtpAddress(url);
+  return createTransport({
+    ...{ host, port, secure, requireTLS: smtpRequireTls && !secure },
+    ...(user !== '' && { auth: { user, pass: password } }),
+    ...(smtpCaFile !== undefined && { tls: { ca: readFileSync(smtpCaFile) } }),
+    ...{ connectionTimeout: STEP_MS, greetingTimeout: STEP_MS, socketTimeout: STEP_MS, dnsTimeout: STEP_MS },
+    ...{ disableFileAccess: true, disableUrlAccess: true },
+  });
+}
+
+function isPassing({ code, status }: MailNotSent): boolean {
+  return status === undefined ? PASSING.has(code) : status < 500;
+}
+
+function notSent(error: unknown): MailNotSent {
+  if (error instanceof MailNotSent) return error;
+  const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown };
+  const status = typeof responseCode === 'number' && responseCode >= 400 ? responseCode : undefined;
+  return new MailNotSent(typeof code === 'string' ? code : 'failed', status);
+}

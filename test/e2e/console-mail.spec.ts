@@ -1,0 +1,113 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { Browser, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
+import { MailServer } from '../support/mail-server.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { TEST_CERTIFICATE } from '../support/test-certificate.js';
+
+interface Link {
+  readonly link: string;
+  readonly emailed: boolean | null;
+}
+
+describe('the mails of the console', () => {
+  let platform: ApiPlatform;
+  let server: MailServer;
+  let folder: string;
+  let ada: Browser;
+  const tokenOf = (link = ''): string => link.split('#token=')[1] ?? '';
+  const forgot = (email: string) => new Browser(platform.url).call('/forgot-password', { body: { email } });
+  const signIn = (email: string, password: string) =>
+    new Browser(platform.url).call('/sign-in', { body: { email, password } });
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-mail-'));
+    const authority = join(folder, 'ca.pem');
+    await writeFile(authority, TEST_CERTIFICATE.cert);
+    server = await MailServer.start();
+    platform = await startApiPlatform({
+      SMTP_URL: server.url,
+      SMTP_CA_FILE: authority,
+      MAIL_FROM: 'Darkroom <darkroom@example.org>',
+    });
+    ada = await signInFirstAdmin(platform);
+  }, 120_000);
+  afterAll(async () => {
+    await platform.close();
+    await server.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it('invite people, again where an admin asks for it', async () => {
+    expect(await new Browser(platform.url).ask('/sign-in')).toMatchObject({ email: true });
+    const made = await ada.ask<Link>('/people', { body: { email: 'Kim@example.org', role: 'member' } });
+    expect(made.emailed).toBe(true);
+    const [mail] = await server.arrived('kim@example.org');
+    expect(mail!.links).toEqual([made.link]);
+    const { data } = await ada.ask<{ data: { id: string }[] }>('/invitations');
+    const renewed = await ada.ask<Link>(`/invitations/${data[0]!.id}/renew`, { method: 'POST' });
+    const [, again] = await server.arrived('kim@example.org', 2);
+    expect(again!.links).toEqual([renewed.link]);
+    const kim = new Browser(platform.url);
+    await kim.ask('/join', { body: { token: tokenOf(again!.links[0]), name: 'Kim', password: PASSWORD } });
+    expect(await kim.ask('/session')).toMatchObject({ person: { email: 'kim@example.org' } });
+  });
+
+  it('carry the password reset links that admins make, and the invitations of operators', async () => {
+    const lee = await signInInvited(platform, { email: 'lee@example.org', role: 'member' });
+    const { person } = await lee.ask<{ person: { id: string } }>('/session');
+    const made = await ada.ask<Link>(`/people/${person.id}/reset-link`, { method: 'POST' });
+    expect((await server.arrived('lee@example.org'))[0]!.links).toEqual([made.link]);
+    const account = await ada.ask<Link>('/accounts', { body: { name: 'Sub & <Co>', email: 'zoe@example.org' } });
+    const [mail] = await server.arrived('zoe@example.org');
+    expect([account.emailed, mail!.links]).toEqual([true, [account.link]]);
+    expect(mail!.content).toContain('Subject: Join Sub & <Co> on Darkroom');
+    expect(mail!.content).toContain('Sub &#38; &#60;Co&#62;');
+  });
+
+  it('are missed by nobody: whoever asked is told, and has the link', async () => {
+    server.refusals.push(550);
+    const made = await ada.ask<Link>('/people', { body: { email: 'bad@example.org', role: 'member' } });
+    expect(made).toMatchObject({ emailed: false, link: expect.stringContaining('/console/invite#token=') });
+    expect(await platform.api.logged('mail.not_sent')).toMatchObject({ status: 550 });
+    expect(platform.api.output()).not.toMatch(/bad@example\.org|token=/);
+    const browser = new Browser(platform.url);
+    await browser.ask('/join', { body: { token: tokenOf(made.link), name: 'Bad', password: PASSWORD } });
+  });
+
+  it('help those who forgot their password, in every account, and answer alike for strangers', async () => {
+    const email = 'nia@example.org';
+    await signInInvited(platform, { email, role: 'member' });
+    await signInInvited(platform, { email, role: 'admin', accountId: await platform.newAccount() });
+    const [stranger, known] = [await forgot('stranger@example.org'), await forgot(email)];
+    expect([stranger.status, await stranger.text()]).toEqual([known.status, await known.text()]);
+    expect(known.status).toBe(204);
+    const [mail] = await server.arrived(email);
+    expect(mail!.links).toHaveLength(2);
+    for (const [place, link] of mail!.links.entries()) {
+      const password = `another long passphrase ${place}`;
+      const browser = new Browser(platform.url);
+      await browser.ask('/reset-password', { body: { token: tokenOf(link), password } });
+      expect((await signIn(email, password)).status).toBe(200);
+      expect((await browser.call('/reset-password', { body: { token: tokenOf(link), password } })).status).toBe(410);
+    }
+    expect((await signIn(email, PASSWORD)).status).toBe(401);
+    const { data } = await ada.ask<{ data: { who: string; sentence: string }[] }>('/audit?kind=sign_in');
+    expect(data).toContainEqual(
+      expect.objectContaining({ who: 'Somebody', sentence: 'asked for a password reset link for “Somebody”' }),
+    );
+    expect(server.mails.some(({ to }) => to.includes('stranger@example.org'))).toBe(false);
+  });
+
+  it('come three at most to one address, known or not', async () => {
+    for (const email of ['ada@example.org', 'nobody@example.org']) {
+      const statuses: number[] = [];
+      for (let n = 0; n < 4; n++) statuses.push((await forgot(email)).status);
+      expect(statuses).toEqual([204, 204, 204, 429]);
+    }
+    expect(await server.arrived('ada@example.org', 3)).toHaveLength(3);
+    expect((await forgot('no address')).status).toBe(400);
+  });
+});

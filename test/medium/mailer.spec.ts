@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '#config/load-config.js';
+import { MailConfig } from '#mail/mail.config.js';
+import { Mailer } from '#mail/mailer.js';
+import { Logger } from '#telemetry/logger.js';
+import { mailServer } from '../../apps/standalone/src/mail-check.js';
+import { MailServer } from '../support/mail-server.js';
+import { TEST_CERTIFICATE } from '../support/test-certificate.js';
+
+const TO = 'kim@example.org';
+const CONTENT = { to: TO, subject: 'Grüße', paragraphs: ['Zum Beispiel: €'], footer: 'The end.' };
+
+describe('the mailer', () => {
+  let server: MailServer;
+  let plain: MailServer;
+  const folder = mkdtempSync(join(tmpdir(), 'darkroom-mail-'));
+  const authority = join(folder, 'ca.pem');
+  const settings = (changes: Record<string, string> = {}) => ({
+    SMTP_URL: server.url,
+    MAIL_FROM: 'Darkroom <darkroom@example.org>',
+    SMTP_CA_FILE: authority,
+    SMTP_TIMEOUT_MS: '20000',
+    ...changes,
+  });
+  const mailerOf = (changes: Record<string, string> = {}) => {
+    const lines: string[] = [];
+    const logger = new Logger('test', 'debug', { write: (line) => lines.push(line) });
+    return { mailer: new Mailer(loadConfig([MailConfig], settings(changes))[0], logger), lines };
+  };
+
+  beforeAll(async () => {
+    writeFileSync(authority, TEST_CERTIFICATE.cert);
+    [server, plain] = [await MailServer.start(), await MailServer.start({ tls: false })];
+  });
+  afterAll(async () => {
+    await server.close();
+    await plain.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('sends by STARTTLS with a password, and trusts the authority of SMTP_CA_FILE', async () => {
+    await mailerOf().mailer.send(CONTENT);
+    const [mail] = await server.arrived(TO);
+    expect(mail).toMatchObject({ from: 'darkroom@example.org', secure: true });
+    expect(mail!.content).toMatch(/^From: Darkroom <darkroom@example\.org>/m);
+    expect(mail!.content).toContain('Zum Beispiel: €');
+    const { mailer } = mailerOf({ SMTP_CA_FILE: '', SMTP_TIMEOUT_MS: '1000' });
+    await expect(mailer.send(CONTENT)).rejects.toMatchObject({ name: 'MailNotSent' });
+    expect(server.mails).toHaveLength(1);
+  });
+
+  it('tries again what may pass, and gives up at once on what will not', async () => {
+    server.refusals.push(451, 421);
+    await mailerOf().mailer.send({ ...CONTENT, to: 'later@example.org' });
+    expect(await server.arrived('later@example.org')).toHaveLength(1);
+    expect(server.refusals).toEqual([]);
+    server.refusals.push(550, 550);
+    const { mailer, lines } = mailerOf();
+    await expect(mailer.send({ ...CONTENT, to: 'never@example.org' })).rejects.toMatchObject({ status: 550 });
+    expect(server.refusals).toEqual([550]);
+    server.refusals.length = 0;
+    expect(lines.join()).toContain('"event":"mail.not_sent"');
+    expect(lines.join()).not.toMatch(/never@|not now|Grüße/);
+  });
+
+  it('stops trying when its time is over, or its process ends', async () => {
+    server.refusals.push(451, 451, 451);
+    const { mailer } = mailerOf();
+    await expect(mailer.send(CONTENT, 1_000)).rejects.toMatchObject({ status: 451 });
+    const waiting = mailer.send(CONTENT, 600_000);
+    waiting.catch(() => undefined);
+    mailer.onApplicationShutdown();
+    await expect(waiting).rejects.toMatchObject({ name: 'MailNotSent' });
+    server.refusals.length = 0;
+  });
+
+  it('sends nothing in the clear unless it is told to', async () => {
+    const insecure = { SMTP_URL: plain.url };
+    await expect(mailerOf(insecure).mailer.send(CONTENT)).rejects.toMatchObject({ name: 'MailNotSent' });
+    expect(plain.mails).toEqual([]);
+    await mailerOf({ ...insecure, SMTP_REQUIRE_TLS: 'false' }).mailer.send(CONTENT);
+    expect((await plain.arrived(TO))[0]).toMatchObject({ secure: false });
+  });
+
+  it('is checked by the doctor without a mail being sent', async () => {
+    const before = server.mails.length;
+    expect(await mailServer(settings())).toBe('accepts email from Darkroom <darkroom@example.org>');
+    const wrong = new URL(server.url);
+    wrong.password = 'wrong';
+    await expect(mailServer(settings({ SMTP_URL: wrong.href }))).rejects.toThrow(/EAUTH, status 535/);
+    await expect(mailServer(settings({ MAIL_FROM: '' }))).rejects.toThrow(/MAIL_FROM/);
+    await expect(mailServer(settings({ MAIL_FROM: 'me' }))).rejects.toThrow(/MAIL_FROM/);
+    await expect(mailServer(settings({ SMTP_URL: 'https://mail' }))).rejects.toThrow(/SMTP_URL/);
+    expect(server.mails).toHaveLength(before);
+  });
+});
