@@ -106,6 +106,7 @@ describe('signing in to the console with OpenID Connect', () => {
       first_run: true,
       password: true,
       oidc: { name: 'Example SSO', url: begin() },
+      email: false,
     });
     expect(await refused(person('early', { email: 'early@joiners.example' }))).toBe('not_invited');
     const token = await linkToken(platform, { purpose: 'first_admin' });
