@@ -135,18 +135,20 @@ export class PersonStore {
   }
 
   /**
-   * The hash of a password of anybody who signs in with an address, or with that of a link: whoever else chooses one
-   * for the address shares its salt, so that a sign-in hashes once however many accounts know the address.
+   * The hash of a password of anybody who signs in with an address: whoever else chooses one for it shares its salt, so
+   * that a sign-in hashes once however many accounts know the address.
    */
-  async saltSource(by: { readonly email: string } | { readonly token: string }): Promise<string | undefined> {
-    const whom = 'email' in by ? by : await this.prisma.signInLink.findFirst({ where: this.link(by.token) });
-    const email = whom?.email ?? null;
-    if (email === null) return undefined;
+  async saltSource(email: string): Promise<string | undefined> {
     const person = await this.prisma.person.findFirst({
       where: { email, passwordHash: { not: null } },
       orderBy: { id: 'asc' },
     });
     return person?.passwordHash ?? undefined;
+  }
+
+  /** Whom a link is for; undefined when it is for whoever holds it, or is none. */
+  async linkEmail(token: string): Promise<string | undefined> {
+    return (await this.prisma.signInLink.findFirst({ where: this.link(token) }))?.email ?? undefined;
   }
 
   /** Whether somebody of an account has the address. */

@@ -246,6 +246,23 @@ describe('signing in to the console', () => {
     expect(await answer.json()).toMatchObject({ error: { code: 'invalid_value', param: 'password' } });
   });
 
+  it('wants passwords that are hard to guess, and says why one is not', async () => {
+    const token = await linkToken(platform, { purpose: 'invite', email: 'lovelace@example.org', role: 'member' });
+    const join = (password: string) => browser().call('/join', { body: { token, name: 'Hal', password } });
+    for (const [password, why] of [
+      ['password1234', 'It is similar to a common password.'],
+      ['lovelace@example.org', 'It contains your name, your email address'],
+      ['hal hal hal hal hal', 'It repeats a few characters.'],
+    ] as const) {
+      const answer = await join(password);
+      expect(answer.status).toBe(400);
+      const { error } = (await answer.json()) as { error: { code: string; param: string; message: string } };
+      expect(error).toMatchObject({ code: 'invalid_value', param: 'password' });
+      expect(error.message).toContain(why);
+    }
+    expect((await join('umbrella sandwiches in june')).status).toBe(201);
+  });
+
   it('stops guessing at one address after ten attempts, even the right password then', async () => {
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 10; attempt++) statuses.push((await signIn('ivy@example.org', 'a guess')).status);

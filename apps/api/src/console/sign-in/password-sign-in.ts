@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
+import { passwordStrength, type PasswordStrength } from '#contract/password-strength.js';
 import { Passwords } from '#accounts/passwords.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
 import type { Session } from '#accounts/session-store.js';
@@ -27,24 +28,24 @@ export class PasswordSignIn {
     private readonly failures: FailedSignIns,
   ) {}
 
-  /** Throws AppError `link_used`. */
+  /** Throws AppError `link_used`, and `invalid_value` for a weak password. */
   async firstAdmin(address: string, { token, email, name, password }: FirstAdminBody): Promise<Person> {
     await this.admit(address);
-    const passwordHash = await this.hash(address, password, { email });
+    const passwordHash = await this.hash(address, password, [name], email);
     return usable(await this.people.createFounder(token, { email, name, passwordHash }));
   }
 
-  /** Throws AppError `link_used`. */
+  /** Throws AppError `link_used`, and `invalid_value` for a weak password. */
   async join(address: string, { token, name, password }: JoinBody): Promise<Person> {
     await this.admit(address);
-    const passwordHash = await this.hash(address, password, { token });
+    const passwordHash = await this.hash(address, password, [name], await this.people.linkEmail(token));
     return usable(await this.people.createInvited(token, { name, passwordHash }));
   }
 
-  /** Throws AppError `link_used`. */
+  /** Throws AppError `link_used`, and `invalid_value` for a weak password. */
   async resetPassword(address: string, { token, password }: ResetPasswordBody): Promise<Person> {
     await this.admit(address);
-    const passwordHash = await this.hash(address, password, { token });
+    const passwordHash = await this.hash(address, password, [], await this.people.linkEmail(token));
     return usable(await this.people.resetCredential(token, { passwordHash }));
   }
 
@@ -63,10 +64,10 @@ export class PasswordSignIn {
     throw signInFailed();
   }
 
-  /** Ends the person's other sessions. Throws AppError `sign_in_failed`. */
+  /** Ends the person's other sessions. Throws AppError `sign_in_failed`, and `invalid_value` for a weak password. */
   async changePassword(
     address: string,
-    { id, personId, email }: Session,
+    { id, personId, email, name }: Session,
     { current_password: current, password }: ChangePasswordBody,
   ): Promise<void> {
     await this.admit(address, email);
@@ -74,21 +75,37 @@ export class PasswordSignIn {
     const hashes = person === undefined ? [] : [person.passwordHash];
     const matching = await this.passwords.matching(networkOf(address), current, hashes);
     if (matching.size === 0) throw new AppError('sign_in_failed', 'The current password is wrong.');
-    await this.people.changePassword(personId, await this.hash(address, password, { email }), id);
+    await this.people.changePassword(personId, await this.hash(address, password, [name], email), id);
   }
 
   private async admit(address: string, email?: string): Promise<void> {
     await this.limits.admit(address, email);
   }
 
-  private async hash(address: string, password: string, by: { email: string } | { token: string }): Promise<string> {
-    return await this.passwords.hash(networkOf(address), password, await this.people.saltSource(by));
+  /** `personal` is what a password must not be made of, beside the email address. Throws AppError `invalid_value`. */
+  private async hash(
+    address: string,
+    password: string,
+    personal: readonly string[],
+    email: string | undefined,
+  ): Promise<string> {
+    const strength = await passwordStrength(password, email === undefined ? personal : [...personal, email]);
+    if (!strength.enough) throw weakPassword(strength);
+    const salt = email === undefined ? undefined : await this.people.saltSource(email);
+    return await this.passwords.hash(networkOf(address), password, salt);
   }
 }
 
 /** One answer for every cause, so that nothing can be learnt about people. */
 export function signInFailed(): AppError {
   return new AppError('sign_in_failed', 'The e-mail address or the password is wrong.');
+}
+
+function weakPassword({ weakness }: PasswordStrength): AppError {
+  const text = ['This password is too easy to guess.', weakness, 'Use a few words that do not belong together.'];
+  return new AppError('invalid_value', text.filter((sentence) => sentence !== undefined).join(' '), {
+    param: 'password',
+  });
 }
 
 function usable(person: Person | undefined): Person {

@@ -6,8 +6,8 @@ import { queryClient, sessionQuery, signInQuery, useSession } from '../../api/qu
 import { get, send } from '../../api/request.ts';
 import type { Session, Sessions } from '../../api/types.ts';
 import { fromNow } from '../../parts/format.ts';
+import { NewPassword, newPasswordProblem } from '../../parts/new-password.tsx';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
-import { MIN_PASSWORD } from './by-link.tsx';
 
 const SESSIONS = ['sessions'];
 
@@ -81,10 +81,11 @@ function ChangeName() {
 }
 
 function ChangePassword() {
+  const { person } = useSession();
   const form = useForm({
     initialValues: { current_password: '', password: '' },
     validate: {
-      password: (value) => ([...value].length < MIN_PASSWORD ? `At least ${MIN_PASSWORD} characters` : null),
+      password: newPasswordProblem,
     },
   });
   const change = useMutation({
@@ -109,11 +110,9 @@ function ChangePassword() {
             required
             {...form.getInputProps('current_password')}
           />
-          <PasswordInput
+          <NewPassword
             label="New password"
-            description={`At least ${MIN_PASSWORD} characters`}
-            autoComplete="new-password"
-            required
+            personal={[person.name, person.email]}
             {...form.getInputProps('password')}
           />
           <Group>

@@ -1,4 +1,4 @@
-import { Anchor, Button, Code, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Button, Code, Divider, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -7,11 +7,10 @@ import { signInQuery } from '../../api/queries.ts';
 import { RequestError, send } from '../../api/request.ts';
 import type { Schema } from '../../api/generated/schema.ts';
 import type { Session } from '../../api/types.ts';
+import { NewPassword, newPasswordProblem } from '../../parts/new-password.tsx';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { ProviderButton } from '../../parts/provider-button.tsx';
 import { Outside, useEnter } from './outside.tsx';
-
-export const MIN_PASSWORD = 12;
 
 export function FirstRunPage() {
   return (
@@ -87,7 +86,7 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
   const form = useForm({
     initialValues: { name: '', email: '', password: '' },
     validate: {
-      password: (value) => ([...value].length < MIN_PASSWORD ? `At least ${MIN_PASSWORD} characters` : null),
+      password: newPasswordProblem,
     },
   });
   const { data, error, refetch } = useQuery(signInQuery);
@@ -171,11 +170,9 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
                   {...form.getInputProps('email')}
                 />
               )}
-              <PasswordInput
+              <NewPassword
                 label="Password"
-                description={`At least ${MIN_PASSWORD} characters`}
-                autoComplete="new-password"
-                required
+                personal={[form.values.name, form.values.email]}
                 {...form.getInputProps('password')}
               />
               <Button type="submit" loading={redeem.isPending} fullWidth mt="xs">

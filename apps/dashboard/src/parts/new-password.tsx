@@ -1,0 +1,63 @@
+import { Box, PasswordInput, Progress, Text } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import type { ComponentProps } from 'react';
+
+const MIN_LENGTH = 12;
+const WORDS = ['Too easy to guess', 'Too easy to guess', 'Too easy to guess', 'Good', 'Strong'];
+
+/** For forms: what is wrong with a new password, as far as its length tells. */
+export function newPasswordProblem(value: string): string | null {
+  return [...value].length < MIN_LENGTH ? `At least ${MIN_LENGTH} characters` : null;
+}
+
+interface NewPasswordProps extends Omit<ComponentProps<typeof PasswordInput>, 'value'> {
+  readonly value?: string;
+  /** What a password must not be made of: name and email address of its owner. */
+  readonly personal: readonly string[];
+}
+
+/** A field for a new password that says while one types how hard it is to guess. The service decides in the end. */
+export function NewPassword({ value = '', personal, ...props }: NewPasswordProps) {
+  const [typed] = useDebouncedValue(value, 200);
+  const { data } = useQuery({
+    queryKey: ['password-strength', typed, personal],
+    queryFn: async () => {
+      // The lists are large, and loaded by those alone who choose a password.
+      const { passwordStrength } = await import('#contract/password-strength.js');
+      return await passwordStrength(typed, personal);
+    },
+    enabled: typed !== '',
+    // A password stays in no cache.
+    gcTime: 0,
+    staleTime: Infinity,
+    placeholderData: (before) => before,
+  });
+  const strength = value === '' ? undefined : data;
+  const long = newPasswordProblem(typed) === null;
+  return (
+    <Box>
+      <PasswordInput
+        description={`At least ${MIN_LENGTH} characters`}
+        autoComplete="new-password"
+        required
+        value={value}
+        {...props}
+      />
+      {strength !== undefined && (
+        <Box mt={6}>
+          <Progress
+            value={long ? Math.max(1, strength.score) * 25 : 10}
+            color={!strength.enough || !long ? 'red' : strength.score === 3 ? 'yellow' : 'green'}
+            size="xs"
+            aria-hidden
+          />
+          <Text size="xs" mt={4} role="status">
+            {long ? WORDS[strength.score] : `At least ${MIN_LENGTH} characters`}
+            {long && !strength.enough && strength.weakness !== undefined ? `. ${strength.weakness}` : ''}
+          </Text>
+        </Box>
+      )}
+    </Box>
+  );
+}
