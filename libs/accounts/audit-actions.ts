@@ -23,7 +23,10 @@ const overlap = ({ text }: Told): string =>
   withDetail(text('overlap_hours'), (hours) =>
     hours === '0' ? '; the old one ended at once' : `; the old one works ${hours} hours more`,
   );
-const role = (name: string | undefined): string => (name === 'admin' ? 'an admin' : 'a member');
+const ROLE_NAMES: Readonly<Record<string, string>> = {
+  ...{ owner: 'an owner', admin: 'an admin', viewer: 'a viewer', billing: 'a billing user' },
+};
+const role = (name = ''): string => ROLE_NAMES[name] ?? 'a member';
 
 function personChange({ name, details, text }: Told): string {
   const from = text('from');

@@ -3,7 +3,7 @@ import { ulid } from 'ulid';
 import { PrismaService } from '#database/prisma.service.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { DEFAULT_ACCOUNT } from './api-keys.js';
-import { roleOf, type Role } from './person-rules.js';
+import { invitedRoleOf, roleColumns, type InvitedRole } from './person-rules.js';
 import type { Person } from './person-store.js';
 import { newToken, tokenColumns, tokenHashes } from './tokens.js';
 
@@ -14,7 +14,7 @@ export const LINK_HOURS = 24;
 export interface Invitation {
   readonly id: string;
   readonly email: string;
-  readonly role: Role;
+  readonly role: InvitedRole;
   readonly createdAt: Date;
   readonly expiresAt: Date;
 }
@@ -28,7 +28,7 @@ interface LinkFor {
   readonly accountId?: string;
   /** Whom it is for, as `storedEmailOf` spells it; null = whoever holds it. */
   readonly email?: string | null;
-  readonly role?: Role;
+  readonly role?: InvitedRole;
 }
 
 /** Where the console's pages take each kind of link; the token is a fragment, which browsers never send. */
@@ -83,7 +83,7 @@ export class LinkStore {
 
   /** A link with which a person chooses a new password, once, within 24 hours; an older one ends. */
   async resetPassword({ accountId, email, role }: Person): Promise<string> {
-    return await this.create({ purpose: 'password', accountId, email, role });
+    return await this.create({ purpose: 'password', accountId, email, role: roleColumns(role).role });
   }
 
   /** The open invitations of an account, also those whose time is over, oldest first. */
@@ -100,7 +100,7 @@ export class LinkStore {
     return rows.flatMap(({ email, ...row }) =>
       email === null || known.some((person) => person.email === email)
         ? []
-        : [{ id: row.id, email, role: roleOf(row), createdAt: row.createdAt, expiresAt: row.expiresAt }],
+        : [{ id: row.id, email, role: invitedRoleOf(row.role), createdAt: row.createdAt, expiresAt: row.expiresAt }],
     );
   }
 

@@ -1,4 +1,4 @@
-import { storedEmailOf } from './person-rules.js';
+import { isAbove, roleOf, ROLES, storedEmailOf } from './person-rules.js';
 
 describe('storedEmailOf', () => {
   it.each([
@@ -20,5 +20,24 @@ describe('storedEmailOf', () => {
     ...[undefined, null, 7, ['ada@example.org']],
   ])('4.1: takes %j for no address', (text) => {
     expect(storedEmailOf(text)).toBeUndefined();
+  });
+});
+
+describe('roleOf', () => {
+  it.each([
+    ['admin', true, 'owner'],
+    ['admin', false, 'admin'],
+    ['member', true, 'member'],
+    ['viewer', false, 'viewer'],
+    ['auditor', false, 'billing'],
+  ])('reads %s, owner: %s, as %s: what it does not know may do least', (role, owner, read) => {
+    expect(roleOf({ role, owner })).toBe(read);
+  });
+});
+
+describe('isAbove', () => {
+  it('orders roles, viewer and billing beside each other', () => {
+    const above = ROLES.map((one) => ROLES.filter((other) => isAbove(one, other)));
+    expect(above).toEqual([ROLES.slice(1), ROLES.slice(2), ROLES.slice(3), [], []]);
   });
 });

@@ -1,7 +1,69 @@
 import { INVISIBLE, VISIBLE_NAME } from '#contract/text-rules.js';
+import { DEFAULT_ACCOUNT } from './api-keys.js';
 
-export const ROLES = ['admin', 'member'] as const;
+/** From the one who may do most. Nobody gives a role above their own, or changes whoever has one. */
+export const ROLES = ['owner', 'admin', 'member', 'viewer', 'billing'] as const;
 export type Role = (typeof ROLES)[number];
+
+/** The roles that people are invited with; owners are made of admins by other owners. */
+export const INVITED_ROLES = ['admin', 'member', 'viewer', 'billing'] as const;
+export type InvitedRole = (typeof INVITED_ROLES)[number];
+
+/** What somebody needs to be allowed to do, and by which roles they are. The console, its API and the docs read this table. */
+export const ABILITIES = {
+  'self.manage': { roles: ROLES, what: 'their own name, password, and sessions' },
+  'usage.read': { roles: ROLES, what: 'usage and spend' },
+  'budgets.read': { roles: ['owner', 'admin', 'billing'], what: 'the budget and limits of the account' },
+  'keys.read': { roles: ['owner', 'admin', 'member', 'billing'], what: 'keys with their budgets; members: their own' },
+  'keys.manage': { roles: ['owner', 'admin', 'member'], what: 'create, change, rotate, and revoke their own keys' },
+  'keys.manage_all': { roles: ['owner', 'admin'], what: 'all keys, with their limits and budgets' },
+  'tasks.read': { roles: ['owner', 'admin', 'member', 'viewer'], what: 'tasks with their prompts and images; models' },
+  'tasks.create': { roles: ['owner', 'admin', 'member'], what: 'generate images; rerun, cancel, and favorite tasks' },
+  'tasks.retry': { roles: ['owner', 'admin'], what: 'retry failed tasks in bulk' },
+  'webhooks.read': { roles: ['owner', 'admin', 'member'], what: 'webhook endpoints; see and resend deliveries' },
+  'webhooks.manage': { roles: ['owner', 'admin'], what: 'change webhook endpoints and secrets' },
+  'team.manage': { roles: ['owner', 'admin'], what: 'users and invitations, up to their own role' },
+  'account.manage': { roles: ['owner', 'admin'], what: 'rename the account' },
+  'audit.read': { roles: ['owner', 'admin'], what: 'the audit log' },
+  'installation.manage': {
+    roles: ['owner', 'admin'],
+    operators: true,
+    what: 'providers, models, prices, queue, failures, and accounts (first account only)',
+  },
+} as const satisfies Readonly<Record<string, AbilityRule>>;
+export type Ability = keyof typeof ABILITIES;
+
+interface AbilityRule {
+  readonly roles: readonly Role[];
+  /** Concerns the whole installation, so only people of the first account have it. */
+  readonly operators?: true;
+  /** For the docs. */
+  readonly what: string;
+}
+
+/** Somebody's role in an account. */
+interface Holder {
+  readonly role: Role;
+  readonly accountId: string;
+}
+
+/** Whether somebody has an ability. */
+export function may({ role, accountId }: Holder, ability: Ability): boolean {
+  const rule: AbilityRule = ABILITIES[ability];
+  return rule.roles.includes(role) && (rule.operators === undefined || accountId === DEFAULT_ACCOUNT);
+}
+
+/** Everything that somebody may do. */
+export function abilitiesOf(who: Holder): Ability[] {
+  return (Object.keys(ABILITIES) as Ability[]).filter((ability) => may(who, ability));
+}
+
+/** Whether one role is above another; viewer and billing see different things, so neither is above the other. */
+export function isAbove(one: Role, other: Role): boolean {
+  return Math.min(ROLES.indexOf(one), VIEWER) < Math.min(ROLES.indexOf(other), VIEWER);
+}
+
+const VIEWER = ROLES.indexOf('viewer');
 
 const EMAIL = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$/u;
 
@@ -27,7 +89,17 @@ export function shownNameOf(text: unknown): string | undefined {
   return VISIBLE_NAME.test(visible) ? visible : undefined;
 }
 
-/** The role of a row; the database knows no others. */
-export function roleOf({ role }: { readonly role: string }): Role {
-  return role === 'admin' ? 'admin' : 'member';
+/** The role of a row of people, or of a link, which makes no owners; the least of all for a role of a later version. */
+export function roleOf({ role, owner = false }: { readonly role: string; readonly owner?: boolean }): Role {
+  return role === 'admin' && owner ? 'owner' : invitedRoleOf(role);
+}
+
+/** The role that a link gives. */
+export function invitedRoleOf(text: string): InvitedRole {
+  return INVITED_ROLES.find((role) => role === text) ?? 'billing';
+}
+
+/** The columns of a role: what the version before knows as admins includes owners. */
+export function roleColumns(role: Role): { role: InvitedRole; owner: boolean } {
+  return { role: role === 'owner' ? 'admin' : role, owner: role === 'owner' };
 }

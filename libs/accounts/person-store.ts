@@ -7,7 +7,7 @@ import type { Transaction } from '#database/queryable.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { lockAccount } from './accounts.sql.js';
 import type { Identity } from './openid-provider.js';
-import { roleOf, type Role } from './person-rules.js';
+import { roleColumns, roleOf, type Role } from './person-rules.js';
 import { tokenHashes } from './tokens.js';
 
 /** Somebody who may use the console for one account. */
@@ -173,26 +173,37 @@ export class PersonStore {
 
   /**
    * Changes a person of an account, and ends their sessions when they are disabled. Nobody is changed when the account
-   * would be left without an admin. Admins are locked before they are counted: of two who take each other's rights at
+   * would be left without an admin or an owner. Admins are locked before they are counted: of two who take each other's rights at
    * once, the second finds the first one's change.
    */
-  async change(accountId: string, id: string, { role, disabled }: PersonChange): Promise<Person | 'unknown' | 'last'> {
+  async change(
+    accountId: string,
+    id: string,
+    { role, disabled }: PersonChange,
+  ): Promise<Person | 'unknown' | 'last_admin' | 'last_owner'> {
     return await this.prisma.$transaction(async (transaction) => {
       // Rows are locked by writing what they hold; behind the account, so that two who do it don't wait in a circle.
       await lockAccount(transaction, accountId);
-      const admins = await transaction.person.updateManyAndReturn({
-        where: { accountId, role: 'admin', disabledAt: null },
-        data: { role: 'admin' },
-        select: { id: true },
-      });
+      const lockAdmins = async () =>
+        await transaction.person.updateManyAndReturn({
+          where: { accountId, role: 'admin', disabledAt: null },
+          data: { role: 'admin' },
+          select: { id: true, owner: true },
+        });
+      let admins = await lockAdmins();
+      // The version before may have taken the last owner away while this waited for it; writing again makes another.
+      if (!admins.some(({ owner }) => owner)) admins = await lockAdmins();
       const before = await transaction.person.findFirst({ where: { id, accountId } });
       if (before === null) return 'unknown';
-      const isLess = role === 'member' || disabled === true;
-      if (isLess && admins.every((admin) => admin.id === id)) return 'last';
+      const columns = role && roleColumns(role);
+      const isLess = disabled === true || (columns !== undefined && columns.role !== 'admin');
+      if (isLess && admins.every((admin) => admin.id === id)) return 'last_admin';
+      const isNoOwner = isLess || columns?.owner === false;
+      if (isNoOwner && before.owner && !admins.some((admin) => admin.owner && admin.id !== id)) return 'last_owner';
       const disabledAt = disabled === true ? (before.disabledAt ?? new Date()) : null;
       const person = await transaction.person.update({
         where: { id },
-        data: { ...(role !== undefined && { role }), ...(disabled !== undefined && { disabledAt }) },
+        data: { ...columns, ...(disabled !== undefined && { disabledAt }) },
       });
       if (disabled === true) await transaction.session.deleteMany({ where: { personId: id } });
       return personOf(person);

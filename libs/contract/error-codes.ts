@@ -69,6 +69,7 @@ export const ERROR_KINDS = {
   task_cancelled: { status: 409, type: 'conflict_error', retry: false },
   already_exists: { status: 409, type: 'conflict_error' },
   last_admin: { status: 409, type: 'conflict_error' },
+  last_owner: { status: 409, type: 'conflict_error' },
   account_limit_reached: { status: 409, type: 'conflict_error', retry: false },
   link_used: { status: 410, type: 'invalid_request_error' },
   request_too_large: { status: 413, type: 'invalid_request_error' },

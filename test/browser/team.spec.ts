@@ -23,6 +23,13 @@ describe('people and accounts in a browser', () => {
     await button(screen, `Actions for ${name}`).click();
     await screen.page.getByRole('menuitem', { name: item, exact: true }).click();
   };
+  const setRole = async (screen: Screen, name: string, role: string, shot?: string): Promise<void> => {
+    await act(screen, name, 'Change role');
+    await screen.page.getByRole('radio', { name: role }).check();
+    if (shot !== undefined) expect(await screen.inspect(shot)).toEqual([]);
+    await button(screen, 'Change role').click();
+    await screen.page.getByRole('dialog').waitFor({ state: 'detached' });
+  };
   const rowOf = ({ page }: Screen, text: string) => page.getByRole('row').filter({ hasText: text });
   /** The link that is shown once; its dialog is closed. */
   const takeLink = async (screen: Screen): Promise<string> => {
@@ -123,22 +130,20 @@ describe('people and accounts in a browser', () => {
   });
 
   it('gives and takes admin rights, but never those of the last admin', async () => {
-    await act(ada, HOSTILE, 'Make admin');
-    await button(ada, 'Make admin').click();
+    await setRole(ada, HOSTILE, 'Admin', 'team-role');
     await rowOf(ada, 'mo@example.org').getByText('Admin').waitFor();
     await open(other, '/team');
-    await rowOf(other, 'ada@example.org').waitFor();
-    expect(await button(other, `Actions for ${HOSTILE}`).count()).toBe(0);
+    await rowOf(other, 'ada@example.org').getByText('Owner').waitFor();
+    for (const name of [HOSTILE, 'Ada']) expect(await button(other, `Actions for ${name}`).count()).toBe(0);
     expect(await other.inspect('team')).toEqual([]);
-    await act(ada, HOSTILE, 'Make member');
-    await ada.page.getByText('They lose admin rights immediately').waitFor();
-    expect(await ada.inspect('team-demote')).toEqual([]);
+    await act(ada, HOSTILE, 'Change role');
+    await ada.page.getByRole('radio', { name: 'Member' }).check();
     // Mo is faster, and Ada no admin any more, when hers is done.
     const client = await platform.pool.connect();
     try {
       await client.query('BEGIN');
       await client.query(`UPDATE people SET role = 'member' WHERE email = 'ada@example.org'`);
-      await button(ada, 'Make member').click();
+      await button(ada, 'Change role').click();
       await waitForLockWait(platform.pool);
       await client.query('COMMIT');
     } finally {
@@ -147,12 +152,36 @@ describe('people and accounts in a browser', () => {
     await ada.page.getByText('An account needs an admin, and this is the last one.').waitFor();
     expect(await ada.inspect('team-last')).toEqual([]);
     await open(other, '/team');
-    await act(other, 'Ada', 'Make admin');
-    await button(other, 'Make admin').click();
-    await rowOf(other, 'ada@example.org').getByText('Admin').waitFor();
+    // As the last admin, Mo became the owner.
+    await setRole(other, 'Ada', 'Owner');
+    await rowOf(other, 'ada@example.org').getByText('Owner').waitFor();
     await open(ada, '/team');
-    await act(ada, HOSTILE, 'Make member');
-    await button(ada, 'Make member').click();
+    await setRole(ada, HOSTILE, 'Member');
+    await rowOf(ada, 'mo@example.org').getByText('Member').waitFor();
+  });
+
+  it('shows each role the pages that it includes, and no button that would be refused', async () => {
+    const pages = async () => await menu(other).getByRole('link').allTextContents();
+    await setRole(ada, HOSTILE, 'Viewer');
+    await rowOf(ada, 'mo@example.org').getByText('Viewer').waitFor();
+    await open(other, '/tasks');
+    await heading(other, 'Tasks').waitFor();
+    expect(await pages()).toEqual(expect.arrayContaining(['Overview', 'Tasks', 'Usage']));
+    expect(await pages()).toHaveLength(4);
+    expect(await button(other, 'Bulk actions').count()).toBe(0);
+    await open(other, '/keys');
+    await other.page.getByText('Your role does not include this page').waitFor();
+    expect(await other.inspect('no-access')).toEqual([]);
+    await setRole(ada, HOSTILE, 'Billing');
+    await rowOf(ada, 'mo@example.org').getByText('Billing').waitFor();
+    await open(other, '/usage');
+    await heading(other, 'Usage').waitFor();
+    expect(await pages()).toEqual(expect.arrayContaining(['Overview', 'Keys', 'Usage']));
+    expect(await pages()).toHaveLength(4);
+    await open(other, '/');
+    await other.page.getByText('Nothing needs attention').waitFor();
+    expect(await other.inspect('overview-billing')).toEqual([]);
+    await setRole(ada, HOSTILE, 'Member');
     await rowOf(ada, 'mo@example.org').getByText('Member').waitFor();
   });
 

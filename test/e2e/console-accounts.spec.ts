@@ -50,7 +50,7 @@ describe('the accounts of an installation', () => {
     grace = new Browser(platform.url);
     const token = made.link.split('#token=')[1];
     expect(await grace.ask('/join', { body: { token, name: 'Grace', password: PASSWORD } })).toMatchObject({
-      ...{ person: { email: 'grace@example.org', role: 'admin' }, operator: false },
+      ...{ person: { email: 'grace@example.org', role: 'owner' }, operator: false },
       account: { id: account.id, name: 'Atelier' },
     });
     expect(await accounts()).toHaveLength(2);

@@ -175,7 +175,7 @@ describe('usage, operation and team in the console', () => {
     expect(await codeOf(await ada.call('/people', { body: { email: 'kim@example.org', role: 'admin' } }))).toEqual([
       ...[409, 'already_exists'],
     ]);
-    expect((await change({ role: 'owner' })).status).toBe(400);
+    expect((await change({ role: 'boss' })).status).toBe(400);
   });
 
   it('lets nobody change themselves, so that an admin remains', async () => {

@@ -162,8 +162,9 @@ describe('signing in to the console with OpenID Connect', () => {
     const { landed, browser } = await come(person('bea', { email: 'Bea@Example.org' }));
     expect(landed).toBe('/console/');
     expect(await browser.ask('/session')).toEqual({
+      abilities: expect.arrayContaining(['team.manage']),
       person: {
-        ...{ id: expect.any(String), email: 'bea@example.org', name: 'bea', role: 'admin' },
+        ...{ id: expect.any(String), email: 'bea@example.org', name: 'bea', role: 'owner' },
         ...{ password: false, oidc: true },
       },
       account: { id: accountId, name: accountId },

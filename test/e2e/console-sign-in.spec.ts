@@ -67,7 +67,7 @@ describe('signing in to the console', () => {
     expect(answer.status).toBe(200);
     const session = {
       person: {
-        ...{ id: expect.stringMatching(/^person_/), email: 'ada@example.org', name: 'Ada', role: 'admin' },
+        ...{ id: expect.stringMatching(/^person_/), email: 'ada@example.org', name: 'Ada', role: 'owner' },
         ...{ password: true, oidc: false },
       },
       account: { id: 'acct_default', name: expect.any(String) },

@@ -59,7 +59,7 @@ describe('the people of an account', () => {
     await bob.ask('/session');
     const list = await ada.ask<List>('/people');
     expect(list.data).toEqual([
-      expect.objectContaining({ email: 'ada@example.org', role: 'admin', signs_in_with: ['password'] }),
+      expect.objectContaining({ email: 'ada@example.org', role: 'owner', signs_in_with: ['password'] }),
       expect.objectContaining({ email: 'bob@example.org', disabled_at: null }),
       expect.objectContaining({ email: 'nia@example.org', role: 'member' }),
     ]);
@@ -167,18 +167,21 @@ describe('the people of an account', () => {
       ),
     );
     const ids = [await idOf('uma@example.org'), await idOf('vic@example.org')];
+    // Both are owners, so that each may change the other.
+    await platform.pool.query(`UPDATE people SET owner = true WHERE account_id = $1`, [accountId]);
     for (let round = 0; round < 10; round++) {
       const body = round % 2 === 0 ? { role: 'member' } : { disabled: true };
       const answers = await Promise.all(pair.map((who, index) => patch(who, ids[1 - index]!, body)));
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
       const { rows } = await platform.pool.query(
-        `SELECT id FROM people WHERE account_id = $1 AND role = 'admin' AND disabled_at IS NULL`,
+        `SELECT id FROM people WHERE account_id = $1 AND role = 'admin' AND owner AND disabled_at IS NULL`,
         [accountId],
       );
       expect(rows).toHaveLength(1);
-      await platform.pool.query(`UPDATE people SET role = 'admin', disabled_at = NULL WHERE account_id = $1`, [
-        accountId,
-      ]);
+      await platform.pool.query(
+        `UPDATE people SET role = 'admin', owner = true, disabled_at = NULL WHERE account_id = $1`,
+        [accountId],
+      );
       for (const [index, email] of ['uma@example.org', 'vic@example.org'].entries()) {
         await pair[index]!.ask('/sign-in', { body: { email, password: PASSWORD } });
         await platform.pool.query(`DELETE FROM audit_log WHERE account_id = $1`, [accountId]);
@@ -199,7 +202,7 @@ describe('the people of an account', () => {
     } finally {
       client.release();
     }
-    expect((await people(bob)).filter(({ role }) => role === 'admin').map((person) => person.id)).toEqual([id]);
+    expect((await people(bob)).filter(({ role }) => role === 'owner').map((person) => person.id)).toEqual([id]);
     expect((await patch(bob, await idOf('ada@example.org'), { role: 'admin' })).status).toBe(200);
   });
 

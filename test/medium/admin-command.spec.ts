@@ -39,7 +39,7 @@ describe('npm run admin', () => {
     );
     const ada = { email: 'ada@example.org', name: 'Ada', passwordHash: 'the old one' };
     expect(await people.createFounder(tokenOf(first), ada)).toBeUndefined();
-    expect(await people.createFounder(tokenOf(second), ada)).toMatchObject({ role: 'admin' });
+    expect(await people.createFounder(tokenOf(second), ada)).toMatchObject({ role: 'owner' });
     await expect(run('link')).rejects.toThrow(
       /There is a first admin already \(ada@example\.org\).*npm run admin -- reset-password/,
     );
@@ -47,7 +47,7 @@ describe('npm run admin', () => {
 
   it('lists who may sign in, and who may not any more', async () => {
     expect(await run('list')).toMatch(
-      /^E-MAIL +NAME +ROLE +ACCOUNT +CREATED +STATE\nada@example\.org +Ada +admin +acct_default +\d{4}.* active$/,
+      /^E-MAIL +NAME +ROLE +ACCOUNT +CREATED +STATE\nada@example\.org +Ada +owner +acct_default +\d{4}.* active$/,
     );
     await room.sql(`UPDATE people SET disabled_at = now() WHERE email = 'ada@example.org'`);
     expect(await run('list')).toMatch(/ disabled \d{4}-/);

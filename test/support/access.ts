@@ -23,7 +23,7 @@ export interface LinkFor {
   readonly purpose: 'first_admin' | 'invite' | 'password';
   readonly accountId?: string;
   readonly email?: string | null;
-  readonly role?: 'admin' | 'member';
+  readonly role?: 'admin' | 'member' | 'viewer' | 'billing';
 }
 
 /** The token of a new one-time link, which takes the place of one of the same kind. */

@@ -68,7 +68,7 @@ export async function signInFirstAdmin(platform: ApiPlatform): Promise<Browser> 
 /** Somebody who was invited, signed in. */
 export async function signInInvited(
   platform: ApiPlatform,
-  person: { email: string; role: 'admin' | 'member'; accountId?: string },
+  person: { email: string; role: NonNullable<LinkFor['role']>; accountId?: string },
 ): Promise<Browser> {
   const browser = new Browser(platform.url);
   const token = await linkToken(platform, { purpose: 'invite', ...person });

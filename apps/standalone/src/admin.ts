@@ -84,7 +84,7 @@ function personOf(people: readonly Person[], email: string, accountId: string | 
 }
 
 function thereIsOne(people: readonly Person[]): never {
-  const admins = people.filter(({ role }) => role === 'admin').map(({ email }) => email);
+  const admins = people.filter(({ role }) => ['owner', 'admin'].includes(role)).map(({ email }) => email);
   throw new SetupError(
     `There is a first admin already (${admins.join(', ')}); people join by invitation from the console. ` +
       'A forgotten password: npm run admin -- reset-password <e-mail>',

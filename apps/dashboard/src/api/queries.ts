@@ -1,7 +1,7 @@
 import { QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { get, RequestError } from './request.ts';
 import type { Schema } from './generated/schema.ts';
-import type { Session, SignInState, TaskDetail } from './types.ts';
+import type { Ability, Session, SignInState, TaskDetail } from './types.ts';
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -47,6 +47,12 @@ export function taskQuery(id: string) {
     queryKey: ['task', id],
     queryFn: ({ signal }) => get<TaskDetail>(`/tasks/${encodeURIComponent(id)}`, {}, signal),
   });
+}
+
+/** Whether the role of whoever is signed in lets them do something; the API refuses what the pages would not hide. */
+export function useMay(): (ability: Ability) => boolean {
+  const { abilities } = useSession();
+  return (ability) => abilities.includes(ability);
 }
 
 /** Whoever is signed in; the shell shows its pages only to them. */

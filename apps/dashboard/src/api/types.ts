@@ -3,6 +3,7 @@ import type { Schema } from './generated/schema.ts';
 
 export type Session = Schema['SessionView'];
 export type Role = Session['person']['role'];
+export type Ability = Session['abilities'][number];
 /** Where a person is signed in. */
 export type Sessions = Schema['SessionListView'];
 export type SignInState = Schema['SignInView'];

@@ -1,12 +1,12 @@
 import { ActionIcon, AppShell, Box, Burger, Group, Stack, Text, Tooltip, useMatches } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
-import { Link, Outlet, useNavigate, type LinkProps } from '@tanstack/react-router';
+import { Link, Outlet, useLocation, useNavigate, type LinkProps } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import { forgetDraft } from '../api/kept-draft.ts';
-import { queryClient, useSession } from '../api/queries.ts';
+import { queryClient, useMay, useSession } from '../api/queries.ts';
 import { send } from '../api/request.ts';
-import type { Session } from '../api/types.ts';
+import type { Ability } from '../api/types.ts';
 import {
   IconAdjustments,
   IconBuilding,
@@ -22,46 +22,44 @@ import {
   IconWebhook,
 } from '@tabler/icons-react';
 import { Mark } from '../parts/logo.tsx';
+import { NoAccess } from '../parts/page.tsx';
 import { SchemeSwitch } from './scheme.tsx';
 
-/** The pages in groups, each for those whom they concern. */
+/** The pages in groups, each for those who may use it. */
 const GROUPS: readonly PageGroup[] = [
   {
     title: null,
-    isFor: () => true,
     pages: [
-      { to: '/', label: 'Overview', icon: <IconHome size={18} /> },
-      { to: '/keys', label: 'Keys', icon: <IconKey size={18} /> },
-      { to: '/playground', label: 'Playground', icon: <IconPhoto size={18} /> },
-      { to: '/tasks', label: 'Tasks', icon: <IconList size={18} /> },
-      { to: '/usage', label: 'Usage', icon: <IconChartBar size={18} /> },
-      { to: '/webhooks', label: 'Webhooks', icon: <IconWebhook size={18} /> },
+      { to: '/', needs: 'self.manage', label: 'Overview', icon: <IconHome size={18} /> },
+      { to: '/keys', needs: 'keys.read', label: 'Keys', icon: <IconKey size={18} /> },
+      { to: '/playground', needs: 'tasks.create', label: 'Playground', icon: <IconPhoto size={18} /> },
+      { to: '/tasks', needs: 'tasks.read', label: 'Tasks', icon: <IconList size={18} /> },
+      { to: '/usage', needs: 'usage.read', label: 'Usage', icon: <IconChartBar size={18} /> },
+      { to: '/webhooks', needs: 'webhooks.read', label: 'Webhooks', icon: <IconWebhook size={18} /> },
     ],
   },
   {
     title: 'Account',
-    isFor: ({ person }) => person.role === 'admin',
     pages: [
-      { to: '/team', label: 'Team', icon: <IconUsers size={18} /> },
-      { to: '/audit', label: 'Audit log', icon: <IconFileText size={18} /> },
+      { to: '/team', needs: 'team.manage', label: 'Team', icon: <IconUsers size={18} /> },
+      { to: '/audit', needs: 'audit.read', label: 'Audit log', icon: <IconFileText size={18} /> },
     ],
   },
   {
     title: 'Installation',
-    isFor: ({ operator }) => operator,
     pages: [
-      { to: '/operation', label: 'Providers and queue', icon: <IconServer size={18} /> },
-      { to: '/catalog', label: 'Models and prices', icon: <IconAdjustments size={18} /> },
-      { to: '/accounts', label: 'Accounts', icon: <IconBuilding size={18} /> },
+      { to: '/operation', needs: 'installation.manage', label: 'Providers and queue', icon: <IconServer size={18} /> },
+      { to: '/catalog', needs: 'installation.manage', label: 'Models and prices', icon: <IconAdjustments size={18} /> },
+      { to: '/accounts', needs: 'installation.manage', label: 'Accounts', icon: <IconBuilding size={18} /> },
     ],
   },
 ];
 
 interface PageGroup {
   readonly title: string | null;
-  readonly isFor: (session: Session) => boolean;
   readonly pages: readonly {
     readonly to: NonNullable<LinkProps['to']>;
+    readonly needs: Ability;
     readonly label: string;
     readonly icon: ReactNode;
   }[];
@@ -69,7 +67,8 @@ interface PageGroup {
 
 /** Sidebar on wide screens, drawer on phones, the page beside it. */
 export function Shell() {
-  const session = useSession();
+  const may = useMay();
+  const groups = GROUPS.map((group) => ({ ...group, pages: group.pages.filter(({ needs }) => may(needs)) }));
   const [opened, { toggle, close }] = useDisclosure(false);
   const isPhone = useMatches({ base: true, sm: false });
   return (
@@ -93,35 +92,46 @@ export function Shell() {
           <Brand />
         </Box>
         <Stack gap={4} flex={1} style={{ overflowY: 'auto' }}>
-          {GROUPS.filter(({ isFor }) => isFor(session)).map(({ title, pages }) => (
-            <Fragment key={title}>
-              {title !== null && (
-                <Text size="xs" fw={600} c="dimmed" px={12} pt="md" pb={4}>
-                  {title}
-                </Text>
-              )}
-              {pages.map(({ to, label, icon }) => (
-                <Link
-                  key={to}
-                  to={to}
-                  className="page-link"
-                  activeOptions={{ exact: to === '/', includeSearch: false }}
-                  onClick={close}
-                >
-                  {icon}
-                  {label}
-                </Link>
-              ))}
-            </Fragment>
-          ))}
+          {groups
+            .filter(({ pages }) => pages.length > 0)
+            .map(({ title, pages }) => (
+              <Fragment key={title}>
+                {title !== null && (
+                  <Text size="xs" fw={600} c="dimmed" px={12} pt="md" pb={4}>
+                    {title}
+                  </Text>
+                )}
+                {pages.map(({ to, label, icon }) => (
+                  <Link
+                    key={to}
+                    to={to}
+                    className="page-link"
+                    activeOptions={{ exact: to === '/', includeSearch: false }}
+                    onClick={close}
+                  >
+                    {icon}
+                    {label}
+                  </Link>
+                ))}
+              </Fragment>
+            ))}
         </Stack>
         <Person onLeave={close} />
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
-        <Outlet />
+        <PageOrRefusal />
       </AppShell.Main>
     </AppShell>
   );
+}
+
+/** A page that is opened by its address says why it stays empty, without asking the API for what it would refuse. */
+function PageOrRefusal() {
+  const path = useLocation({ select: ({ pathname }) => `/${pathname.split('/')[1] ?? ''}` });
+  const may = useMay();
+  const page = GROUPS.flatMap(({ pages }) => pages).find(({ to }) => to === path);
+  if (page === undefined || may(page.needs)) return <Outlet />;
+  return <NoAccess title={page.label} icon={page.icon} needs={page.needs} />;
 }
 
 function Brand() {

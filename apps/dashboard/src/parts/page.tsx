@@ -1,6 +1,7 @@
 import { Alert, Box, Button, Code, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
 import { RequestError } from '../api/request.ts';
+import type { Ability } from '../api/types.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
 
 interface PageProps {
@@ -60,13 +61,23 @@ export function Empty({ icon, title, children, action }: EmptyProps) {
   );
 }
 
-/** In place of a page of operators, for everybody else. */
-export function OperatorsOnly({ title, icon }: { readonly title: string; readonly icon: ReactNode }) {
+interface NoAccessProps {
+  readonly title: string;
+  readonly icon: ReactNode;
+  readonly needs: Ability;
+}
+
+/** In place of a page that the role of whoever is signed in does not include. */
+export function NoAccess({ title, icon, needs }: NoAccessProps) {
+  const isForOperators = needs === 'installation.manage';
+  const isForAdmins = needs === 'team.manage' || needs === 'audit.read';
   return (
     <PageFrame title={title}>
       <Box className="surface">
-        <Empty icon={icon} title="Operators only">
-          This page covers the whole installation. Ask an admin of the account that runs it.
+        <Empty icon={icon} title={isForOperators ? 'Operators only' : 'No access'}>
+          {isForOperators && 'This page covers the whole installation. Ask an admin of the account that runs it.'}
+          {isForAdmins && 'This is for admins only.'}
+          {!isForOperators && !isForAdmins && 'Your role does not include this page. Ask an admin to change your role.'}
         </Empty>
       </Box>
     </PageFrame>

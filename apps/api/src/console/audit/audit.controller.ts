@@ -7,14 +7,14 @@ import { AuditTargets } from './audit-targets.js';
 import { auditEntryView, AuditPageView, whoOf } from './dto/audit-views.dto.js';
 import { ConsoleController } from '../console-controller.js';
 import { csvFile } from '../csv.js';
-import { ForRole } from '../roles.guard.js';
+import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 
 const MAX_EXPORTED = 10_000;
 
 /** Who did what in an account. */
 @ConsoleController('Audit log')
-@ForRole('admin')
+@Allow('audit.read')
 @ApiQuery({ name: 'who', required: false, description: 'Id of a person, or `nobody`.', schema: { type: 'string' } })
 @ApiQuery({ name: 'kind', required: false, enum: AUDIT_KINDS })
 export class AuditController {

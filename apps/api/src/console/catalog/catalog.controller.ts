@@ -7,7 +7,7 @@ import { EditCatalog, type Changed } from '#catalog/edit-catalog.js';
 import { RevisionRepository } from '#catalog/revision.repository.js';
 import { NameParam } from '../../common/params.js';
 import { ConsoleController } from '../console-controller.js';
-import { ForRole } from '../roles.guard.js';
+import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 import { ModelBody, ProviderBody, RevisionBody, RevisionQuery } from './dto/catalog-bodies.dto.js';
 import { CatalogView, catalogView, ChangedView, RevisionListView, revisionView } from './dto/catalog-views.dto.js';
@@ -19,7 +19,7 @@ class RevisionParam {
 
 /** Which models are served, by which providers, at what price: for operators. */
 @ConsoleController('Catalog', 'catalog')
-@ForRole('operator')
+@Allow('installation.manage')
 export class CatalogController {
   constructor(
     private readonly source: CatalogSource,

@@ -4,6 +4,7 @@ import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import type { ApiKeyRow } from '#accounts/api-keys.js';
+import { may } from '#accounts/person-rules.js';
 import type { Transaction } from '#database/queryable.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import type { Session } from '#accounts/session-store.js';
@@ -44,9 +45,9 @@ export class AccountKeys {
 
   /** Throws AppError `account_limit_reached` when the account has as many keys as it may. */
   async create(who: Manager, body: NewKeyBody): Promise<NewKeyView> {
-    const { accountId, personId: createdBy, role } = who;
+    const { accountId, personId: createdBy } = who;
     const { name: _name, ...settings } = this.settingsOf(body);
-    if (role === 'member') await this.assertMayCreate(who, body);
+    if (!may(who, 'keys.manage_all')) await this.assertMayCreate(who, body);
     assertWithinAccount(body, await this.defaults.of(accountId));
     const budget = budgetAfter(body, undefined);
     const { max_keys: keysPerAccount } = this.defaults.view;
@@ -61,12 +62,12 @@ export class AccountKeys {
     const [before] = await this.budgets.find([id]);
     const budget = await this.keys.withAccountKeys(who.accountId, async (transaction) => {
       const row = await this.find(who, id, transaction);
-      if (who.role === 'member') assertForMember(body, row, before);
+      if (!may(who, 'keys.manage_all')) assertForMember(body, row, before);
       assertWithinAccount(body, limits);
       assertEnd(body, row);
       const after = budgetAfter(body, before);
       await this.keys.update(row.id, settings, who.accountId, transaction);
-      return who.role === 'member' ? undefined : after;
+      return may(who, 'keys.manage_all') ? after : undefined;
     });
     if (budget !== undefined) await this.budgets.set({ ownerId: id, owner: 'key' }, budget ?? undefined);
     return await this.view(who, id);
@@ -98,7 +99,8 @@ export class AccountKeys {
   }
 
   private async rows(who: Manager, transaction?: Transaction): Promise<ApiKeyRow[]> {
-    return await this.keys.list(who.accountId, who.role === 'admin' ? undefined : who.personId, transaction);
+    const seesOwn = may(who, 'keys.manage') && !may(who, 'keys.manage_all');
+    return await this.keys.list(who.accountId, seesOwn ? who.personId : undefined, transaction);
   }
 
   private async find(who: Manager, id: string, transaction?: Transaction): Promise<ApiKeyRow> {

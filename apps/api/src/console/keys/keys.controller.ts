@@ -3,6 +3,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiResponse } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
 import { AccountKeys } from './account-keys.js';
+import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
 import { KeyChangeBody, NewKeyBody, RotateKeyBody } from './dto/key-bodies.dto.js';
 import { KeyListView, KeyNameListView, KeyView, NewKeyView } from './dto/key-view.dto.js';
@@ -11,6 +12,7 @@ import { IdParam } from '../../common/params.js';
 
 /** The key management page: admins manage all keys of their account, members those that they made. */
 @ConsoleController('Keys', 'keys')
+@Allow('keys.manage')
 export class KeysController {
   constructor(
     private readonly keys: AccountKeys,
@@ -18,12 +20,14 @@ export class KeysController {
   ) {}
 
   @Get()
+  @Allow('keys.read')
   @ApiResponse({ status: 200, type: KeyListView })
   async list(@Session() session: Session): Promise<KeyListView> {
     return { data: await this.keys.list(session) };
   }
 
   @Get('names')
+  @Allow('tasks.read')
   @ApiResponse({ status: 200, type: KeyNameListView, description: 'All keys of the account, to find tasks by.' })
   async names(@Session() session: Session): Promise<KeyNameListView> {
     return { data: await this.keys.names(session.accountId) };

@@ -17,7 +17,7 @@ import {
   RetryView,
   retryView,
 } from './dto/failure-views.dto.js';
-import { ForRole } from '../roles.guard.js';
+import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 import { RetryFailedTasks, whyNot, type RetryOutcome } from '../tasks/retry-failed-tasks.js';
 
@@ -26,7 +26,7 @@ const Days = () =>
 
 /** What failed in all accounts, and its second chance. What was asked for stays its owner's: no prompt is shown. */
 @ConsoleController('Operation', 'failures')
-@ForRole('operator')
+@Allow('installation.manage')
 export class FailuresController {
   constructor(
     private readonly failed: FailedTasks,

@@ -15,7 +15,7 @@ import {
 import { Operation } from './operation.js';
 import { ProviderStates } from './provider-states.js';
 import { ProviderTest } from './provider-test.js';
-import { ForRole } from '../roles.guard.js';
+import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from '../tasks/task-log.interceptor.js';
 import { AcceptedTaskView } from '../tasks/dto/task-views.dto.js';
@@ -24,7 +24,7 @@ import { RequestId } from '../../common/request.decorators.js';
 
 /** What concerns the whole installation, whosever tasks they are: for its operators. */
 @ConsoleController('Operation')
-@ForRole('operator')
+@Allow('installation.manage')
 export class OperationController {
   constructor(
     private readonly states: ProviderStates,

@@ -6,6 +6,7 @@ import { ImageGenerationRequest } from '#contract/image-request.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { GoneSignal } from '../../common/request.decorators.js';
 import { AcceptImage, type Accepted } from '../../images/accept-image.js';
+import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
 import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from '../tasks/task-log.interceptor.js';
@@ -17,6 +18,7 @@ import { PlaygroundModels } from './playground-models.js';
 
 /** Generates with the account's own hidden key, in the very way that keys of callers do. */
 @ConsoleController('Playground')
+@Allow('tasks.create')
 export class PlaygroundController {
   constructor(
     private readonly accept: AcceptImage,
@@ -26,6 +28,7 @@ export class PlaygroundController {
   ) {}
 
   @Get('models')
+  @Allow('tasks.read')
   @ApiResponse({ status: 200, type: PlaygroundModelListView })
   list(): PlaygroundModelListView {
     return { data: this.models.list() };

@@ -2,6 +2,7 @@ import { Body, Patch } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
 import { PersonStore } from '#accounts/person-store.js';
+import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
 import { NameBody } from '../dto/name-body.dto.js';
 import { OpenSession } from './open-session.js';
@@ -10,6 +11,7 @@ import { SessionView } from './dto/session-views.dto.js';
 
 /** What people say of themselves. */
 @ConsoleController('Sessions', 'person')
+@Allow('self.manage')
 export class PersonController {
   constructor(
     private readonly people: PersonStore,

@@ -4,6 +4,7 @@ import { ApiResponse } from '@nestjs/swagger';
 import { AppError } from '#contract/app-error.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { SessionStore } from '#accounts/session-store.js';
+import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
 import { Session } from '../session.decorator.js';
 import { PasswordGuard } from './password.guard.js';
@@ -14,6 +15,7 @@ import { IdParam } from '../../common/params.js';
 
 /** What a person sees and changes of their own. */
 @ConsoleController('Sessions')
+@Allow('self.manage')
 export class SessionsController {
   constructor(
     private readonly sessions: SessionStore,

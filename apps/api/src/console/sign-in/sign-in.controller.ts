@@ -3,6 +3,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiResponse } from '@nestjs/swagger';
 import { Public } from '../../auth/api-key.guard.js';
 import { Browser } from '../browser.decorator.js';
+import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
 import { CookiesInterceptor, type WithCookies } from '../cookies.interceptor.js';
 import { OpenSession } from './open-session.js';
@@ -14,6 +15,7 @@ import { FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './dto/s
 
 /** How one comes in, and out. */
 @ConsoleController('Sign-in')
+@Allow('self.manage')
 @UseInterceptors(CookiesInterceptor)
 export class SignInController {
   constructor(

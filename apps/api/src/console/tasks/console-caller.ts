@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import type { ApiKeyRow } from '#accounts/api-keys.js';
+import { may } from '#accounts/person-rules.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Session } from '#accounts/session-store.js';
 import { ACCOUNT_SHARE, accountShare, type Caller } from '../../auth/caller.js';
@@ -26,7 +27,7 @@ export class ConsoleCaller {
   ) {}
 
   async of(who: Orderer): Promise<Caller> {
-    const key = who.role === 'member' ? await this.limitedKey(who.accountId, who.personId) : undefined;
+    const key = !may(who, 'keys.manage_all') ? await this.limitedKey(who.accountId, who.personId) : undefined;
     return await this.caller(who, key?.id ?? (await this.keyId(who.accountId)), key);
   }
 

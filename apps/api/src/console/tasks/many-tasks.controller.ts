@@ -8,7 +8,7 @@ import { TASK_STATUSES } from '#tasks/task-status.js';
 import { RequestId } from '../../common/request.decorators.js';
 import { ConsoleController } from '../console-controller.js';
 import { csvFile } from '../csv.js';
-import { ForRole } from '../roles.guard.js';
+import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 import { ApiTaskFilter, ManyTasksQuery, TaskExportQuery } from './dto/task-query.dto.js';
 import { ManyTasksView } from './dto/task-views.dto.js';
@@ -29,6 +29,7 @@ export class ManyTasksController {
   ) {}
 
   @Get('tasks.csv')
+  @Allow('tasks.read')
   @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
   @ApiTaskFilter()
   @ApiResponse({ status: 200, description: `The newest ${MOST_EXPORTED} tasks as comma-separated text.` })
@@ -46,6 +47,7 @@ export class ManyTasksController {
   }
 
   @Post('tasks/cancel')
+  @Allow('tasks.create')
   @RouteConfig({ bodyless: true })
   @HttpCode(200)
   @DryRun()
@@ -60,7 +62,7 @@ export class ManyTasksController {
   }
 
   @Post('tasks/retry')
-  @ForRole('admin')
+  @Allow('tasks.retry')
   @RouteConfig({ bodyless: true })
   @HttpCode(200)
   @DryRun()

@@ -7,6 +7,7 @@ import { TASK_STATUSES } from '#tasks/task-status.js';
 import { TASK_ORDERS } from '#tasks/task-store.js';
 import { AccountTasks } from './account-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
+import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
 import { RetryTask } from './retry-task.js';
 import { OwnTasks } from './own-tasks.js';
@@ -19,6 +20,7 @@ import { RequestId } from '../../common/request.decorators.js';
 
 /** The account's tasks for its people: search, look, cancel, retry. */
 @ConsoleController('Tasks', 'tasks')
+@Allow('tasks.read')
 export class ConsoleTasksController {
   constructor(
     private readonly tasks: AccountTasks,
@@ -69,6 +71,7 @@ export class ConsoleTasksController {
   }
 
   @Post(':taskId/cancel')
+  @Allow('tasks.create')
   @RouteConfig({ bodyless: true })
   @UseInterceptors(TaskLogInterceptor)
   @HttpCode(200)
@@ -81,6 +84,7 @@ export class ConsoleTasksController {
   }
 
   @Post(':taskId/favorite')
+  @Allow('tasks.create')
   @RouteConfig({ bodyless: true })
   @UseInterceptors(TaskLogInterceptor)
   @HttpCode(200)
@@ -94,6 +98,7 @@ export class ConsoleTasksController {
   }
 
   @Delete(':taskId/favorite')
+  @Allow('tasks.create')
   @UseInterceptors(TaskLogInterceptor)
   @ApiResponse({ status: 200, type: ConsoleTaskView })
   async unfavor(@Session() { accountId }: Session, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
@@ -101,6 +106,7 @@ export class ConsoleTasksController {
   }
 
   @Post(':taskId/again')
+  @Allow('tasks.create')
   @RouteConfig({ bodyless: true })
   @UseInterceptors(TaskLogInterceptor)
   @HttpCode(202)

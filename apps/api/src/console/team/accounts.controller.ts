@@ -7,7 +7,7 @@ import { AccountListView, AccountRowView, NewAccountView } from './dto/account-v
 import { Accounts } from './accounts.js';
 import { ConsoleController } from '../console-controller.js';
 import { Invitations } from './invitations.js';
-import { ForRole } from '../roles.guard.js';
+import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 import { IdParam } from '../../common/params.js';
 import { InviteAdminBody } from './dto/team-bodies.dto.js';
@@ -15,7 +15,7 @@ import { LinkView, linkView } from './dto/team-views.dto.js';
 
 /** The accounts of the installation, for its operators. */
 @ConsoleController('Accounts', 'accounts')
-@ForRole('operator')
+@Allow('installation.manage')
 export class AccountsController {
   constructor(
     private readonly accounts: Accounts,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { AccountStore } from '#accounts/account-store.js';
 import { LinkStore, type Invitation } from '#accounts/link-store.js';
-import type { Role } from '#accounts/person-rules.js';
+import type { InvitedRole } from '#accounts/person-rules.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import { LinkMails, type Mailed } from '../mail/link-mails.js';
@@ -37,7 +37,7 @@ export class Invitations {
    * difference. Throws AppError `already_exists` when somebody of this account has it, `account_limit_reached` when too
    * many others are asked already.
    */
-  async invite(accountId: string, email: string, role: Role): Promise<NewLink> {
+  async invite(accountId: string, email: string, role: InvitedRole): Promise<NewLink> {
     if (await this.people.hasEmail(accountId, email)) {
       throw new AppError('already_exists', 'A member of this account already has this email address.', {
         param: 'email',

@@ -5,12 +5,11 @@ import { OwnAccountView } from './dto/account-views.dto.js';
 import { Accounts } from './accounts.js';
 import { ConsoleController } from '../console-controller.js';
 import { NameBody } from '../dto/name-body.dto.js';
-import { ForRole } from '../roles.guard.js';
+import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 
-/** What the admins of an account see and change of it. */
+/** What an account is called, may spend, and has spent. */
 @ConsoleController('Team', 'account')
-@ForRole('admin')
 export class OwnAccountController {
   constructor(
     private readonly accounts: Accounts,
@@ -18,12 +17,14 @@ export class OwnAccountController {
   ) {}
 
   @Get()
+  @Allow('budgets.read')
   @ApiResponse({ status: 200, type: OwnAccountView })
   async show(@Session() session: Session): Promise<OwnAccountView> {
     return await this.accounts.own(session.accountId);
   }
 
   @Patch()
+  @Allow('account.manage')
   @ApiResponse({ status: 200, type: OwnAccountView })
   async rename(@Session() session: Session, @Body() { name }: NameBody): Promise<OwnAccountView> {
     const { accountId, accountName: from } = session;

@@ -3,10 +3,11 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiResponse } from '@nestjs/swagger';
 import { AppError } from '#contract/app-error.js';
 import { AuditLog } from '#accounts/audit-log.js';
+import { isAbove } from '#accounts/person-rules.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
 import { ConsoleController } from '../console-controller.js';
 import { Invitations } from './invitations.js';
-import { ForRole } from '../roles.guard.js';
+import { Allow } from '../abilities.guard.js';
 import { InviteBody, PersonChangeBody } from './dto/team-bodies.dto.js';
 import { InvitationListView, invitationView, LinkView, linkView, personView } from './dto/team-views.dto.js';
 import { TeamPersonView, TeamView } from './dto/team-views.dto.js';
@@ -15,7 +16,7 @@ import { IdParam } from '../../common/params.js';
 
 /** The people of an account. */
 @ConsoleController('Team')
-@ForRole('admin')
+@Allow('team.manage')
 export class TeamController {
   constructor(
     private readonly people: PersonStore,
@@ -45,10 +46,12 @@ export class TeamController {
     @Body() { role, disabled }: PersonChangeBody,
   ): Promise<TeamPersonView> {
     const { accountId } = await this.another(session, id);
+    if (role && isAbove(role, session.role)) throw new AppError('not_permitted', 'Only an owner may name an owner.');
     const changes = { role: role ?? undefined, disabled: disabled ?? undefined };
     const person = await this.people.change(accountId, id, changes);
     if (person === 'unknown') throw noPerson();
-    if (person === 'last') throw new AppError('last_admin', 'An account needs an admin, and this is the last one.');
+    if (person === 'last_admin') throw new AppError(person, 'An account needs an admin, and this is the last one.');
+    if (person === 'last_owner') throw new AppError(person, 'An account needs an owner, and this is the last one.');
     await this.audit.record(session, 'person.changed', id, { ...named(person), ...changes });
     return personView(person);
   }
@@ -96,11 +99,15 @@ export class TeamController {
     await this.audit.record(session, 'invitation.withdrawn', email, { email });
   }
 
-  /** Whom a request is about. Nobody does this to themselves: it would get around the password that they must know. */
-  private async another({ accountId, personId }: Session, id: string): Promise<Person> {
+  /**
+   * Whom a request is about. Nobody does this to themselves: it would get around the password
+   * that they must know; nor to whoever is above them.
+   */
+  private async another({ accountId, personId, role }: Session, id: string): Promise<Person> {
     if (id === personId) throw new AppError('invalid_value', 'Another admin must change you.');
     const person = await this.people.find(accountId, id);
     if (person === undefined) throw noPerson();
+    if (isAbove(person.role, role)) throw new AppError('not_permitted', 'Only an owner may change an owner.');
     return person;
   }
 }

@@ -5,6 +5,7 @@ import { UsageRepository } from '#billing/usage.repository.js';
 import { USAGE_GROUPS, type UsageFigures, type UsageGroup } from '#billing/usage.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { decimalOf } from '#contract/money.js';
+import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
 import { csvFile } from '../csv.js';
 import { Session } from '../session.decorator.js';
@@ -101,6 +102,7 @@ function figuresView(figures: UsageFigures): UsageFiguresView {
 
 /** What the account has used, in whole days of UTC or whole hours. */
 @ConsoleController('Usage')
+@Allow('usage.read')
 @ApiQuery({ name: 'from', required: false, schema: { type: 'string' } })
 @ApiQuery({ name: 'to', required: false, schema: { type: 'string' } })
 @ApiQuery({ name: 'by', required: false, enum: ['day', 'hour'] })

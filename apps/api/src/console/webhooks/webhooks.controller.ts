@@ -7,7 +7,7 @@ import { shownUrl } from '#webhooks/endpoint-store.js';
 import { AccountWebhooks } from './account-webhooks.js';
 import { DeliveryPageQuery } from './dto/delivery-query.dto.js';
 import { ConsoleController } from '../console-controller.js';
-import { ForRole } from '../roles.guard.js';
+import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 import { EndpointChangeBody, NewEndpointBody, RotateSecretBody } from './dto/webhook-bodies.dto.js';
 import { DeliveryPage, EndpointListView, EndpointView, SecretListView, SentTestView } from './dto/webhook-views.dto.js';
@@ -17,6 +17,7 @@ const OVERLAP_HOURS = 24;
 
 /** Where an account is told of the ends of its tasks. Whom to tell, and what it is signed with, is for admins. */
 @ConsoleController('Webhooks', 'webhooks')
+@Allow('webhooks.read')
 export class WebhooksController {
   constructor(
     private readonly webhooks: AccountWebhooks,
@@ -30,7 +31,7 @@ export class WebhooksController {
   }
 
   @Post('endpoints')
-  @ForRole('admin')
+  @Allow('webhooks.manage')
   @ApiResponse({ status: 201, type: EndpointView })
   async add(@Session() session: Session, @Body() body: NewEndpointBody): Promise<EndpointView> {
     const endpoint = await this.webhooks.add(session.accountId, body);
@@ -40,7 +41,7 @@ export class WebhooksController {
   }
 
   @Patch('endpoints/:id')
-  @ForRole('admin')
+  @Allow('webhooks.manage')
   @ApiResponse({ status: 200, type: EndpointView })
   async change(
     @Session() session: Session,
@@ -57,7 +58,7 @@ export class WebhooksController {
   }
 
   @Delete('endpoints/:id')
-  @ForRole('admin')
+  @Allow('webhooks.manage')
   @RouteConfig({ bodyless: true })
   @HttpCode(204)
   async remove(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
@@ -68,7 +69,7 @@ export class WebhooksController {
   }
 
   @Post('endpoints/:id/test')
-  @ForRole('admin')
+  @Allow('webhooks.manage')
   @RouteConfig({ bodyless: true })
   @HttpCode(202)
   @ApiResponse({ status: 202, type: SentTestView })
@@ -81,14 +82,14 @@ export class WebhooksController {
   }
 
   @Get('secrets')
-  @ForRole('admin')
+  @Allow('webhooks.manage')
   @ApiResponse({ status: 200, type: SecretListView })
   async secrets(@Session() session: Session): Promise<SecretListView> {
     return await this.webhooks.secrets(session.accountId);
   }
 
   @Post('secrets/rotate')
-  @ForRole('admin')
+  @Allow('webhooks.manage')
   @HttpCode(200)
   @ApiResponse({ status: 200, type: SecretListView, description: 'The one before stays valid for overlap_hours.' })
   async rotate(

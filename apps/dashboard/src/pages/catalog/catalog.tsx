@@ -1,7 +1,7 @@
 import { Box, Button, Code, Group, Menu, Table, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { IconAdjustments, IconPlus } from '@tabler/icons-react';
+import { IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
 import {
   catalogQuery,
@@ -12,13 +12,12 @@ import {
   type ReadCatalog,
 } from '../../api/catalog.ts';
 import { providersQuery } from '../../api/operation.ts';
-import { useSession } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { Mark } from '../../parts/mark.tsx';
-import { OperatorsOnly, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
+import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { SectionTitle } from '../../parts/section-title.tsx';
 import { TestButton } from '../operation/provider-test.tsx';
@@ -40,12 +39,6 @@ const OWNERS: Readonly<Record<Owner, string | null>> = {
 
 /** For operators: which models are served, by which providers, at what price. */
 export function CatalogPage() {
-  const { operator } = useSession();
-  if (!operator) return <OperatorsOnly title="Models and prices" icon={<IconAdjustments size={36} />} />;
-  return <Catalog />;
-}
-
-function Catalog() {
   const { data: catalog, error, refetch } = useQuery(catalogQuery);
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const close = () => setDialog(null);

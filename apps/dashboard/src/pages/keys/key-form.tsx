@@ -2,7 +2,7 @@ import { Accordion, MultiSelect, Select, SimpleGrid, Stack, TextInput } from '@m
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { keysQuery, modelsQuery, queryClient, useSession } from '../../api/queries.ts';
+import { keysQuery, modelsQuery, queryClient, useMay } from '../../api/queries.ts';
 import { RequestError, send } from '../../api/request.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { ApiKey, BudgetPeriod, KeyScope, KeySettings, NewKey } from '../../api/types.ts';
@@ -53,7 +53,7 @@ const FOR_ADMINS: readonly string[] = ['budget', 'budget_period', 'weight', ...L
 /** Makes a key, or changes one. */
 export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
   const models = useQuery(modelsQuery);
-  const isAdmin = useSession().person.role === 'admin';
+  const isAdmin = useMay()('keys.manage_all');
   const { data: account } = useQuery({ ...ownAccountQuery, enabled: isAdmin });
   const form = useForm<Fields>({
     initialValues: fieldsOf(existing),

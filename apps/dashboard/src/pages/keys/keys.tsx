@@ -2,7 +2,7 @@ import { Box, Button, Group, Menu, Switch, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { keysQuery, useSession } from '../../api/queries.ts';
+import { keysQuery, useMay } from '../../api/queries.ts';
 import type { ApiKey, NewKey } from '../../api/types.ts';
 import { dayOf } from '../../parts/format.ts';
 import { IconKey, IconPlus } from '@tabler/icons-react';
@@ -20,7 +20,8 @@ type Dialog =
   { kind: 'create' } | { kind: 'edit' | 'rotate' | 'revoke'; key: ApiKey } | { kind: 'secret'; made: NewKey };
 
 export function KeysPage() {
-  const isAdmin = useSession().person.role === 'admin';
+  const may = useMay();
+  const isMember = may('keys.manage') && !may('keys.manage_all');
   const { data, error, isPending, refetch } = useQuery(keysQuery);
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const [withOld, setWithOld] = useState(false);
@@ -29,16 +30,16 @@ export function KeysPage() {
   const all = data?.data ?? [];
   const shown = withOld ? all : all.filter((key) => stateOf(key) === 'active');
   const old = all.length - all.filter((key) => stateOf(key) === 'active').length;
-  const create = (
+  const create = may('keys.manage') ? (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog({ kind: 'create' })}>
       New key
     </Button>
-  );
+  ) : undefined;
   return (
     <PageFrame
       title="Keys"
       about={`A key lets a program use Darkroom. Give each program its own key, so you can limit and revoke it separately.${
-        isAdmin ? '' : ' You see only the keys you created; admins see all keys of the account.'
+        isMember ? ' You see only the keys you created; admins see all keys of the account.' : ''
       }`}
       actions={all.length > 0 ? create : undefined}
     >
@@ -48,7 +49,8 @@ export function KeysPage() {
           {isPending && <Rows />}
           {!isPending && all.length === 0 && (
             <Empty icon={<IconKey size={36} />} title="No keys yet" action={create}>
-              {isAdmin ? '' : 'You have not created any keys. '}Create one to get its secret and a ready-to-run request.
+              {isMember && 'You have not created any keys. '}
+              {create !== undefined && 'Create one to get its secret and a ready-to-run request.'}
             </Empty>
           )}
           {all.length > 0 && shown.length === 0 && (
@@ -56,7 +58,7 @@ export function KeysPage() {
               All keys are revoked or expired. Create a new key, or show the inactive ones below.
             </Empty>
           )}
-          {shown.length > 0 && <KeyTable keys={shown} withCreators={isAdmin} onAct={setDialog} />}
+          {shown.length > 0 && <KeyTable keys={shown} withCreators={!isMember} onAct={setDialog} />}
         </Box>
       )}
       {old > 0 && (
@@ -149,7 +151,9 @@ function Creator({ of: { created_by: creator } }: { readonly of: ApiKey }) {
 
 function KeyMenu({ apiKey, onAct }: { readonly apiKey: ApiKey; readonly onAct: (dialog: Dialog) => void }) {
   const navigate = useNavigate();
-  const active = stateOf(apiKey) === 'active';
+  const may = useMay();
+  const active = stateOf(apiKey) === 'active' && may('keys.manage');
+  if (!may('tasks.read')) return null;
   return (
     <RowMenu of={apiKey.name}>
       <Menu.Item onClick={() => void navigate({ to: '/tasks', search: { key: apiKey.id } })}>View tasks</Menu.Item>

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { IconAlertTriangle, IconCheck } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { sessionQuery, useSession } from '../../api/queries.ts';
+import { sessionQuery, useMay, useSession } from '../../api/queries.ts';
 import { todayQuery } from '../../api/usage.ts';
 import { Figure } from '../../parts/figure.tsx';
 import { amountIn } from '../../parts/format.ts';
@@ -17,10 +17,11 @@ const REFRESH_MS = 15_000;
 /** Where a sign-in leads: what runs, what is left to set up, today's figures, and what needs somebody. */
 export function OverviewPage() {
   const { account } = useSession();
+  const may = useMay();
   useQuery({ ...sessionQuery, refetchInterval: REFRESH_MS });
   return (
     <PageFrame title="Overview" about={account.name}>
-      <FirstSteps />
+      {may('keys.manage') && <FirstSteps />}
       <Today />
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Attention />

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { LinkProps } from '@tanstack/react-router';
 import { providersQuery, queueQuery, type Provider, type Queue } from '../../api/operation.ts';
-import { keysQuery, useSession } from '../../api/queries.ts';
+import { keysQuery, useMay, useSession } from '../../api/queries.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { ApiKey } from '../../api/types.ts';
 import { todayQuery } from '../../api/usage.ts';
@@ -27,20 +27,21 @@ const OPERATION = { to: '/operation' } as const;
 
 /** What failed or is about to, for the account and, for operators, for the installation; undefined until all of it is known. */
 export function useAttention(): Notice[] | undefined {
-  const { operator, person } = useSession();
+  const { operator } = useSession();
+  const may = useMay();
   const often = { refetchInterval: REFRESH_MS };
   const today = useQuery(todayQuery());
-  const keys = useQuery({ ...keysQuery, ...often });
-  const endpoints = useQuery({ ...endpointsQuery, ...often });
-  const account = useQuery({ ...ownAccountQuery, ...often, enabled: person.role === 'admin' });
+  const keys = useQuery({ ...keysQuery, ...often, enabled: may('keys.read') });
+  const endpoints = useQuery({ ...endpointsQuery, ...often, enabled: may('webhooks.read') });
+  const account = useQuery({ ...ownAccountQuery, ...often, enabled: may('budgets.read') });
   const providers = useQuery({ ...providersQuery, ...often, enabled: operator });
   const queue = useQuery({ ...queueQuery, ...often, enabled: operator });
   if ([today, keys, endpoints, account, providers, queue].some(({ isLoading }) => isLoading)) return undefined;
   return [
     ...(queue.data === undefined ? [] : queueNotices(queue.data)),
     ...(providers.data?.data ?? []).flatMap(providerNotices),
-    ...failureNotices(today.data?.total.failed ?? 0),
-    ...budgetNotices('This account', account.data?.budget ?? null, { to: '/team' }),
+    ...failureNotices(today.data?.total.failed ?? 0, may('tasks.read')),
+    ...budgetNotices('This account', account.data?.budget ?? null, { to: may('team.manage') ? '/team' : '/usage' }),
     ...(keys.data?.data ?? []).flatMap(keyNotices),
     ...(endpoints.data?.data ?? []).flatMap(endpointNotices),
   ];
@@ -64,10 +65,10 @@ function providerNotices(provider: Provider): Notice[] {
   }));
 }
 
-function failureNotices(failed: number): Notice[] {
+function failureNotices(failed: number, withTasks: boolean): Notice[] {
   if (failed === 0) return [];
   const text = failed === 1 ? '1 task failed today.' : `${failed.toLocaleString('en')} tasks failed today.`;
-  return [{ text, link: { to: '/tasks', search: { status: 'failed' } } }];
+  return [{ text, link: withTasks ? { to: '/tasks', search: { status: 'failed' } } : { to: '/usage' } }];
 }
 
 function budgetNotices(who: string, budget: ApiKey['budget'], link: Notice['link']): Notice[] {

@@ -2,7 +2,7 @@ import { Button, Group, List, Menu, Skeleton, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { queryClient, useSession } from '../../api/queries.ts';
+import { queryClient, useMay } from '../../api/queries.ts';
 import { addressOf, send } from '../../api/request.ts';
 import type { ManyTasks } from '../../api/types.ts';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -25,20 +25,22 @@ const tasks = (count: number, kind = ''): string =>
 
 /** What can be done to all tasks that the filters match. */
 export function ManyTasksMenu({ filters }: { readonly filters: TaskFilters }) {
-  const isAdmin = useSession().person.role === 'admin';
+  const may = useMay();
   const [deed, setDeed] = useState<Deed | null>(null);
   const { order: _, ...query } = filters;
   return (
     <Group gap="xs">
-      <Menu position="bottom-end" withinPortal>
-        <Menu.Target>
-          <Button variant="default">Bulk actions</Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item onClick={() => setDeed('cancel')}>{WORDS.cancel.item}</Menu.Item>
-          {isAdmin && <Menu.Item onClick={() => setDeed('retry')}>{WORDS.retry.item}</Menu.Item>}
-        </Menu.Dropdown>
-      </Menu>
+      {may('tasks.create') && (
+        <Menu position="bottom-end" withinPortal>
+          <Menu.Target>
+            <Button variant="default">Bulk actions</Button>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item onClick={() => setDeed('cancel')}>{WORDS.cancel.item}</Menu.Item>
+            {may('tasks.retry') && <Menu.Item onClick={() => setDeed('retry')}>{WORDS.retry.item}</Menu.Item>}
+          </Menu.Dropdown>
+        </Menu>
+      )}
       <Button
         component="a"
         href={addressOf('/tasks.csv', query)}

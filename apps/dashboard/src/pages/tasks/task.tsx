@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useFollowTask } from '../../api/follow-task.ts';
-import { taskQuery } from '../../api/queries.ts';
+import { taskQuery, useMay } from '../../api/queries.ts';
 import { RequestError } from '../../api/request.ts';
 import type { TaskDetail } from '../../api/types.ts';
 import { CodeTabs, CopyIconButton } from '../../parts/copy.tsx';
@@ -25,6 +25,7 @@ const GONE = 'This image is no longer available.';
 const route = getRouteApi('/inside/tasks/$id');
 
 export function TaskPage() {
+  const mayChange = useMay()('tasks.create');
   const { id } = route.useParams();
   const {
     data: task,
@@ -67,7 +68,7 @@ export function TaskPage() {
       actions={
         task === undefined ? undefined : (
           <Group gap="xs">
-            {task.status === 'pending' ? <Cancel task={task} /> : <RunAgain task={task} />}
+            {mayChange && (task.status === 'pending' ? <Cancel task={task} /> : <RunAgain task={task} />)}
             <Download task={task} />
           </Group>
         )

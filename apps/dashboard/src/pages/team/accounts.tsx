@@ -1,12 +1,11 @@
 import { Box, Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useSession } from '../../api/queries.ts';
 import { accountsQuery } from '../../api/team-queries.ts';
 import type { OneTimeLink } from '../../api/team-types.ts';
-import { IconBuilding, IconPlus } from '@tabler/icons-react';
+import { IconPlus } from '@tabler/icons-react';
 import { LinkShown } from '../../parts/one-time-link.tsx';
-import { OperatorsOnly, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
+import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { AccountDialog, type AccountAct } from './account-dialog.tsx';
 import { AccountForm } from './account-form.tsx';
 import { AccountTable } from './account-table.tsx';
@@ -18,11 +17,6 @@ type Dialog =
 
 /** For operators: the accounts of the installation. */
 export function AccountsPage() {
-  const { operator } = useSession();
-  return operator ? <Accounts /> : <OperatorsOnly title="Accounts" icon={<IconBuilding size={36} />} />;
-}
-
-function Accounts() {
   const { data, error, isPending, refetch } = useQuery(accountsQuery);
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const close = () => setDialog(null);

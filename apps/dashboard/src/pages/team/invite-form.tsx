@@ -1,4 +1,4 @@
-import { Radio, Stack, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import { queryClient } from '../../api/queries.ts';
@@ -8,6 +8,7 @@ import type { OneTimeLink } from '../../api/team-types.ts';
 import type { Role } from '../../api/types.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { useLinkDelivery } from '../../parts/one-time-link.tsx';
+import { INVITED_ROLES, RoleChoice } from './role-choice.tsx';
 
 interface InviteFormProps {
   readonly onClose: () => void;
@@ -42,12 +43,7 @@ export function InviteForm({ onClose, onMade }: InviteFormProps) {
         data-autofocus
         {...form.getInputProps('email')}
       />
-      <Radio.Group label="Role" {...form.getInputProps('role')}>
-        <Stack gap="xs" mt={6}>
-          <Radio value="member" label="Member" description="Generates images, manages keys, and sees tasks and usage" />
-          <Radio value="admin" label="Admin" description="Also manages the team and webhooks" />
-        </Stack>
-      </Radio.Group>
+      <RoleChoice roles={INVITED_ROLES} field={form.getInputProps('role')} />
     </FormDialog>
   );
 }

@@ -5,10 +5,11 @@ import { send } from '../../api/request.ts';
 import { peopleQuery } from '../../api/team-queries.ts';
 import type { OneTimeLink, Person, PersonChange } from '../../api/team-types.ts';
 import { Confirm } from '../../parts/confirm.tsx';
+import { RoleForm } from './role-form.tsx';
 
 /** What an admin does to somebody else. */
 export interface PersonAct {
-  readonly kind: keyof typeof ACTS;
+  readonly kind: keyof typeof ACTS | 'role';
   readonly person: Person;
 }
 
@@ -23,21 +24,6 @@ interface Act {
 }
 
 const ACTS = {
-  promote: {
-    title: (name) => `Make ${name} an admin?`,
-    about: 'They can invite, change, and disable members, including you, and manage webhooks.',
-    action: 'Make admin',
-    harmless: true,
-    done: (name) => `${name} is now an admin.`,
-    body: { role: 'admin' },
-  },
-  demote: {
-    title: (name) => `Make ${name} a member?`,
-    about: 'They lose admin rights immediately. They can still generate images and manage keys.',
-    action: 'Make member',
-    done: (name) => `${name} is now a member.`,
-    body: { role: 'member' },
-  },
   enable: {
     title: (name) => `Enable ${name}?`,
     about: 'They can sign in again with their previous password and role.',
@@ -78,6 +64,16 @@ interface PersonDialogProps {
 }
 
 export function PersonDialog({ act: { kind, person }, onClose, onLink }: PersonDialogProps) {
+  if (kind === 'role') return <RoleForm person={person} onClose={onClose} />;
+  return <Ask kind={kind} person={person} onClose={onClose} onLink={onLink} />;
+}
+
+interface AskProps extends Omit<PersonDialogProps, 'act'> {
+  readonly kind: keyof typeof ACTS;
+  readonly person: Person;
+}
+
+function Ask({ kind, person, onClose, onLink }: AskProps) {
   const { title, about, action, harmless = false, done, path = '', body }: Act = ACTS[kind];
   const apply = useMutation({
     mutationFn: () =>

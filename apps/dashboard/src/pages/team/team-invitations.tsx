@@ -9,7 +9,7 @@ import type { Invitation, OneTimeLink } from '../../api/team-types.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { fromNow, fullTime } from '../../parts/format.ts';
 import { Trouble } from '../../parts/page.tsx';
-import { ROLE_NAMES } from './team-people.tsx';
+import { ROLE_NAMES } from './role-choice.tsx';
 
 interface InvitationsProps {
   readonly onRenewed: (email: string, made: OneTimeLink) => void;

@@ -1,19 +1,20 @@
 import { Box, Group, Menu, Table, Text } from '@mantine/core';
 import { useSession } from '../../api/queries.ts';
 import type { Person } from '../../api/team-types.ts';
+import type { Session } from '../../api/types.ts';
 import { dayOf, fullTime } from '../../parts/format.ts';
 import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { Mark } from '../../parts/mark.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { When } from '../../parts/when.tsx';
 import type { PersonAct } from './person-dialog.tsx';
+import { ROLE_NAMES } from './role-choice.tsx';
 
 interface TeamPeopleProps {
   readonly people: readonly Person[];
   readonly onAct: (act: PersonAct) => void;
 }
 
-export const ROLE_NAMES = { admin: 'Admin', member: 'Member' } as const;
 const WAYS = { password: 'Password', openid: 'Single sign-on' } as const;
 
 export function TeamPeople({ people, onAct }: TeamPeopleProps) {
@@ -68,7 +69,7 @@ export function TeamPeople({ people, onAct }: TeamPeopleProps) {
                 <Table.Td visibleFrom="md">
                   <Text size="sm">{person.signs_in_with.map((way) => WAYS[way]).join(', ') || '–'}</Text>
                 </Table.Td>
-                <Table.Td>{person.id !== me.id && <PersonMenu person={person} onAct={onAct} />}</Table.Td>
+                <Table.Td>{mayChange(me, person) && <PersonMenu person={person} onAct={onAct} />}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>
@@ -81,6 +82,11 @@ export function TeamPeople({ people, onAct }: TeamPeopleProps) {
       )}
     </Box>
   );
+}
+
+/** Nobody changes themselves, and only owners change an owner. */
+function mayChange(me: Session['person'], person: Person): boolean {
+  return person.id !== me.id && (person.role !== 'owner' || me.role === 'owner');
 }
 
 interface PersonMenuProps {
@@ -96,7 +102,7 @@ function PersonMenu({ person, onAct }: PersonMenuProps) {
   );
   return (
     <RowMenu of={person.name}>
-      {person.role === 'admin' ? item('demote', 'Make member') : item('promote', 'Make admin')}
+      {person.disabled_at === null && item('role', 'Change role')}
       {person.disabled_at !== null ? (
         item('enable', 'Enable')
       ) : (

@@ -28,7 +28,7 @@ export function TeamPage() {
   return (
     <PageFrame
       title="Team"
-      about={`Who has access to ${account.name}. Members generate images and manage keys; admins also manage the team and webhooks.`}
+      about={`Who has access to ${account.name}, and what their role lets them do.`}
       actions={
         <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog({ kind: 'invite' })}>
           Invite member

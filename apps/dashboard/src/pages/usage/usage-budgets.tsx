@@ -1,6 +1,6 @@
 import { Box, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { keysQuery, useSession } from '../../api/queries.ts';
+import { keysQuery, useMay, useSession } from '../../api/queries.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { ApiKey } from '../../api/types.ts';
 import { budgetEnd, monthForecast } from '../../parts/forecast.ts';
@@ -9,9 +9,10 @@ import { Spend } from '../../parts/spend.tsx';
 
 /** What this month will have cost at its end, and how long budgets last. */
 export function UsageBudgets() {
-  const { person, currency } = useSession();
-  const account = useQuery({ ...ownAccountQuery, enabled: person.role === 'admin' });
-  const keys = useQuery(keysQuery);
+  const { currency } = useSession();
+  const may = useMay();
+  const account = useQuery({ ...ownAccountQuery, enabled: may('budgets.read') });
+  const keys = useQuery({ ...keysQuery, enabled: may('keys.read') });
   const budgets = (keys.data?.data ?? []).filter(({ budget, revoked_at: end }) => budget !== null && end === null);
   if (account.data === undefined && budgets.length === 0) return null;
   return (

@@ -2,6 +2,7 @@ import { Box, Group, Table, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { Usage } from '../../api/types.ts';
 import { amountIn, duration } from '../../parts/format.ts';
+import { useMay } from '../../api/queries.ts';
 import type { TaskFilters } from '../tasks/task-filters.ts';
 import { colorOf } from './series.ts';
 import { Swatch } from './usage-charts.tsx';
@@ -22,6 +23,7 @@ interface UsageTableProps {
 
 /** The figures of each group and of all, for the whole time; a name leads to its tasks. */
 export function UsageTable({ usage: { groups, total, currency }, group: by, names, tasksOf }: UsageTableProps) {
+  const withTasks = useMay()('tasks.read');
   const withChats = total.chats > 0;
   const figures = (row: Usage['total']) => (
     <>
@@ -59,9 +61,15 @@ export function UsageTable({ usage: { groups, total, currency }, group: by, name
                 <Table.Td miw={150} maw={260}>
                   <Group gap="xs" wrap="nowrap">
                     <Swatch color={colorOf(row.group, names)} />
-                    <Link to="/tasks" search={tasksOf(row.group)} className="text-link one-line">
-                      {row.group ?? 'No provider'}
-                    </Link>
+                    {withTasks ? (
+                      <Link to="/tasks" search={tasksOf(row.group)} className="text-link one-line">
+                        {row.group ?? 'No provider'}
+                      </Link>
+                    ) : (
+                      <Text size="sm" className="one-line">
+                        {row.group ?? 'No provider'}
+                      </Text>
+                    )}
                   </Group>
                 </Table.Td>
                 {figures(row)}

@@ -2,7 +2,7 @@ import { Box, Button, SimpleGrid, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { IconChartBar, IconDownload } from '@tabler/icons-react';
-import { keyNamesQuery } from '../../api/queries.ts';
+import { keyNamesQuery, useMay } from '../../api/queries.ts';
 import { addressOf, get, type Query } from '../../api/request.ts';
 import type { Usage } from '../../api/types.ts';
 import { Figure } from '../../parts/figure.tsx';
@@ -98,7 +98,8 @@ function Figures({ usage, span, filters }: FiguresProps) {
   const { total, currency } = usage;
   const { images, failed, chats } = total;
   const navigate = useNavigate();
-  const keys = useQuery(keyNamesQuery);
+  const withTasks = useMay()('tasks.read');
+  const keys = useQuery({ ...keyNamesQuery, enabled: withTasks });
   const group = groupOf(filters);
   const idOfKey = (name: string | undefined): string | undefined => {
     const named = (keys.data?.data ?? []).filter((key) => key.name === name);
@@ -132,6 +133,7 @@ function Figures({ usage, span, filters }: FiguresProps) {
         series={seriesOf(usage.groups, names)}
         span={span}
         onPick={(picked, time, status) => {
+          if (!withTasks) return;
           void navigate({ to: '/tasks', search: { ...tasksOf(picked.group, stepAt(time, span.by)), status } });
         }}
       />

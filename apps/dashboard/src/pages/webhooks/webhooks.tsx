@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useSession } from '../../api/queries.ts';
+import { useMay } from '../../api/queries.ts';
 import { endpointsQuery } from '../../api/webhooks.ts';
 import { IconPlus } from '@tabler/icons-react';
 import { PageFrame } from '../../parts/page.tsx';
@@ -13,7 +13,7 @@ import { WebhookVerification } from './webhook-verification.tsx';
 
 /** Where the ends of tasks are told, how that is verified, and what became of it. */
 export function WebhooksPage() {
-  const isAdmin = useSession().person.role === 'admin';
+  const isAdmin = useMay()('webhooks.manage');
   const endpoints = useQuery(endpointsQuery);
   const [dialog, setDialog] = useState<EndpointDialog | null>(null);
   const close = () => setDialog(null);

@@ -1,8 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { imageProvidersOf, type Catalog } from '#catalog/catalog.js';
-import { ROLES, type Role } from '#accounts/person-rules.js';
+import { ABILITIES, abilitiesOf, may, ROLES, type Ability, type Role } from '#accounts/person-rules.js';
 import type { Session, SessionRow } from '#accounts/session-store.js';
-import { isOperator } from '../../roles.guard.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
 class PersonView {
@@ -43,6 +42,9 @@ export class SessionView {
 
   @ApiProperty({ description: 'Looks after the whole installation: an admin of the first account.' })
   operator!: boolean;
+
+  @ApiProperty({ enum: Object.keys(ABILITIES), isArray: true, description: 'What their role lets them do.' })
+  abilities!: Ability[];
 
   @ApiProperty({ example: 'USD', description: 'What the installation counts money in.' })
   currency!: string;
@@ -103,7 +105,8 @@ export function sessionView(session: Session, catalog: Catalog): SessionView {
   return {
     person: { id: personId, email, name, role, password: hasPassword, oidc: hasIdentity },
     account: { id: accountId, name: accountName },
-    operator: isOperator(session),
+    operator: may(session, 'installation.manage'),
+    abilities: abilitiesOf(session),
     currency: catalog.currency,
     image_providers: imageProvidersOf(catalog),
   };

@@ -1,9 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsBoolean, IsDefined, IsIn, IsOptional, IsString } from 'class-validator';
-import { ROLES, type Role } from '#accounts/person-rules.js';
+import { INVITED_ROLES, ROLES, type InvitedRole, type Role } from '#accounts/person-rules.js';
 import { IsEmailAddress } from '../../sign-in/dto/sign-in-bodies.dto.js';
 
-const IsRole = () => IsIn(ROLES, { message: `role must be one of ${ROLES.join(', ')}` });
+const IsRole = (roles: readonly Role[]) => IsIn(roles, { message: `role must be one of ${roles.join(', ')}` });
 
 /** Who is to be an account's admin. */
 export class InviteAdminBody {
@@ -16,17 +16,17 @@ export class InviteAdminBody {
 
 /** Who is to come in, and as what. */
 export class InviteBody extends InviteAdminBody {
-  @ApiProperty({ enum: ROLES })
+  @ApiProperty({ enum: INVITED_ROLES })
   @IsDefined()
-  @IsRole()
-  role!: Role;
+  @IsRole(INVITED_ROLES)
+  role!: InvitedRole;
 }
 
-/** What is absent or null stays as it is; the last admin who may come in can't go. */
+/** What is absent or null stays as it is; the last owner who may come in can't go. */
 export class PersonChangeBody {
   @ApiPropertyOptional({ enum: ROLES })
   @IsOptional()
-  @IsRole()
+  @IsRole(ROLES)
   role?: Role | null;
 
   @ApiPropertyOptional({ type: Boolean, description: 'Disabled members are signed out at once.' })

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { Invitation } from '#accounts/link-store.js';
-import { ROLES, type Role } from '#accounts/person-rules.js';
+import { INVITED_ROLES, ROLES, type InvitedRole, type Role } from '#accounts/person-rules.js';
 import type { Person } from '#accounts/person-store.js';
 import { LINK_HOURS } from '#accounts/link-store.js';
 import { ListOf } from '../../dto/list-views.dto.js';
@@ -46,8 +46,8 @@ export class InvitationView {
   @ApiProperty()
   email!: string;
 
-  @ApiProperty({ enum: ROLES })
-  role!: Role;
+  @ApiProperty({ enum: INVITED_ROLES })
+  role!: InvitedRole;
 
   @ApiProperty({ format: 'date-time' })
   created_at!: string;

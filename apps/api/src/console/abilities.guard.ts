@@ -1,0 +1,35 @@
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import { ABILITIES, may, type Ability } from '#accounts/person-rules.js';
+import { sessionOf } from './session.guard.js';
+
+/** What a handler, or all of a controller, needs its user to be allowed to do. Those with neither this nor `@Public` refuse everyone. */
+export const Allow = Reflector.createDecorator<Ability>();
+
+/** Lets in whose role has the ability that the handler names. */
+@Injectable()
+export class AbilitiesGuard implements CanActivate {
+  constructor(private readonly reflector: Reflector) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    if (request.routeOptions.config.public === true) return true;
+    const ability = this.reflector.getAllAndOverride<Ability | undefined>(Allow.KEY, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    if (ability !== undefined && may(sessionOf(request), ability)) return true;
+    throw new AppError('not_permitted', refusal(ability));
+  }
+}
+
+function refusal(ability: Ability | undefined): string {
+  if (ability === 'installation.manage') return 'This is for operators only.';
+  const isForAdmins =
+    ability === undefined || ABILITIES[ability].roles.every((role) => ['owner', 'admin'].includes(role));
+  return isForAdmins
+    ? 'This is for admins only.'
+    : 'Your role does not include this. Ask an admin to change your role.';
+}

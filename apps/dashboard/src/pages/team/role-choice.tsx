@@ -1,0 +1,36 @@
+import { Radio, Stack } from '@mantine/core';
+import type { Role } from '../../api/types.ts';
+
+export const ROLE_NAMES = {
+  ...{ owner: 'Owner', admin: 'Admin', member: 'Member', viewer: 'Viewer', billing: 'Billing' },
+} as const satisfies Record<Role, string>;
+
+/** Everybody is invited as one of these. */
+export const INVITED_ROLES = ['admin', 'member', 'viewer', 'billing'] as const;
+
+const ABOUT: Readonly<Record<Role, string>> = {
+  owner: 'Also changes other owners and admins; an account always has one',
+  admin: 'Also manages the team, webhooks, and everyone’s keys',
+  member: 'Generates images, manages their own keys, and sees tasks and usage',
+  viewer: 'Sees tasks and usage, and changes nothing',
+  billing: 'Sees usage, spend, and budgets, but no prompts or images',
+};
+
+interface RoleChoiceProps {
+  readonly roles: readonly Role[];
+  /** Props of a form's field. */
+  readonly field: object;
+}
+
+/** Roles to choose from, with what each may do. */
+export function RoleChoice({ roles, field }: RoleChoiceProps) {
+  return (
+    <Radio.Group label="Role" {...field}>
+      <Stack gap="xs" mt={6}>
+        {roles.map((role) => (
+          <Radio key={role} value={role} label={ROLE_NAMES[role]} description={ABOUT[role]} />
+        ))}
+      </Stack>
+    </Radio.Group>
+  );
+}
