@@ -4,7 +4,9 @@ import type { Account as StoredAccount } from '#database/generated/client.js';
 import type { DefaultResponseFormat } from '#contract/accepted-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { workingKeys } from './api-key.repository.js';
+import { lockAccount } from './accounts.sql.js';
 import { storedResponseFormat } from './api-keys.js';
+import { erasedPerson } from './person-store.js';
 
 /** What an account may do with all its keys together. Numbers: null = the deployment's default, 0 = unlimited. */
 export interface AccountLimits {
@@ -26,6 +28,8 @@ export interface Account {
   readonly name: string;
   readonly createdAt: Date;
   readonly disabledAt: Date | null;
+  /** For good: its row stays for the ledger. */
+  readonly deletedAt: Date | null;
   readonly limits: AccountLimits;
   /** For keys without one of their own; null = as the deployment has it. */
   readonly defaultResponseFormat: DefaultResponseFormat | null;
@@ -71,8 +75,9 @@ export class AccountStore {
     });
   }
 
+  /** Undefined for one that was deleted, too. */
   async find(id: string): Promise<Account | undefined> {
-    const row = await this.prisma.account.findUnique({ where: { id } });
+    const row = await this.prisma.account.findUnique({ where: { id, deletedAt: null } });
     return row === null ? undefined : accountOf(row);
   }
 
@@ -103,15 +108,38 @@ export class AccountStore {
         account.updateMany({ where: { id, disabledAt: null }, data: { disabledAt: new Date() } }),
         session.deleteMany({ where: { person: { accountId: id } } }),
       ]);
-    } else await account.updateMany({ where: { id }, data: { disabledAt: null } });
+    } else await account.updateMany({ where: { id, deletedAt: null }, data: { disabledAt: null } });
+  }
+
+  /** Revokes all keys of an account, its hidden ones too. */
+  async revokeKeys(id: string): Promise<void> {
+    const where = { accountId: id, revokedAt: null };
+    await this.prisma.apiKey.updateMany({ where, data: { revokedAt: new Date() } });
+  }
+
+  /** Deletes an account with its people and links, and revokes its keys; what it has used and spent stays. */
+  async delete(id: string): Promise<void> {
+    await this.revokeKeys(id);
+    await this.prisma.$transaction(async (transaction) => {
+      await lockAccount(transaction, id);
+      const now = new Date();
+      await transaction.account.update({ where: { id }, data: { deletedAt: now, disabledAt: now } });
+      await transaction.session.deleteMany({ where: { person: { accountId: id } } });
+      await transaction.signInLink.deleteMany({ where: { accountId: id } });
+      const people = await transaction.person.findMany({
+        where: { accountId: id, deletedAt: null },
+        select: { id: true },
+      });
+      for (const person of people) await transaction.person.update({ where: person, data: erasedPerson(person.id) });
+    });
   }
 }
 
-function accountOf({ id, name, createdAt, disabledAt, ...row }: StoredAccount): Account {
+function accountOf({ id, name, createdAt, disabledAt, deletedAt, ...row }: StoredAccount): Account {
   const { weight, submitsPerMinute, pollsPerMinute, chatsPerMinute, tasksInFlight, maxKeys } = row;
   const limits = { weight, submitsPerMinute, pollsPerMinute, chatsPerMinute, tasksInFlight, maxKeys };
   const defaultResponseFormat = storedResponseFormat(row.defaultResponseFormat);
-  return { id, name, createdAt, disabledAt, limits, defaultResponseFormat };
+  return { id, name, createdAt, disabledAt, deletedAt, limits, defaultResponseFormat };
 }
 
 /** A new id, `acct_` and a ULID: ids of later accounts sort after it. */

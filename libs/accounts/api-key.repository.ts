@@ -152,6 +152,12 @@ export class ApiKeyRepository {
     return typeof key === 'string' ? key : { key, changed: count > 0 };
   }
 
+  /** Revokes the keys that a person made, and says how many that were. */
+  async revokeOf(accountId: string, createdBy: string): Promise<number> {
+    const where = { accountId, createdBy, hidden: false, revokedAt: null };
+    return (await this.prisma.apiKey.updateMany({ where, data: { revokedAt: new Date() } })).count;
+  }
+
   /**
    * Makes a key with the settings and the budget of another one, which it takes the place of, and which ends at `end` or
    * before. The one that this had taken the place of ends at once, so that there are never more than two.

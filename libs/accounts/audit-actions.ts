@@ -91,6 +91,12 @@ export const AUDIT_ACTIONS = {
   'catalog.restored': { kind: 'providers', says: ({ name }) => `restored revision ${name} of providers and models` },
   'person.invited': { kind: 'team', says: ({ name, text }) => `invited ${name} as ${role(text('role'))}` },
   'person.changed': { kind: 'team', says: personChange },
+  'person.deleted': {
+    kind: 'team',
+    says: ({ name, text }) =>
+      `deleted ${name}${withDetail(text('revoked_keys'), (count) => (count === '0' ? '' : ` and revoked their keys (${count})`))}`,
+  },
+  'person.left': { kind: 'team', says: () => 'left the account' },
   'person.reset_link_made': {
     kind: 'team',
     says: ({ name }) => `made a link with which ${name} chooses a new password`,
@@ -103,6 +109,7 @@ export const AUDIT_ACTIONS = {
     says: ({ name, text }) => `renamed the account${withDetail(text('from'), (from) => ` “${from}”`)} to ${name}`,
   },
   'account.disabled': { kind: 'team', says: ({ name }) => `disabled the account ${name}` },
+  'account.deleted': { kind: 'team', says: ({ name }) => `deleted the account ${name}` },
   'account.enabled': { kind: 'team', says: ({ name }) => `enabled the account ${name}` },
   'account.limits_set': { kind: 'team', says: accountChange },
   'account.budget_set': { kind: 'team', says: ({ name }) => `set the budget of the account ${name}` },

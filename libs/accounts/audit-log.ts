@@ -106,9 +106,15 @@ export class AuditLog {
     const ids = new Set(rows.flatMap(({ personId }) => personId ?? []));
     const people = await this.prisma.person.findMany({
       where: { id: { in: [...ids] } },
-      select: { id: true, name: true, email: true },
+      select: { id: true, name: true, email: true, deletedAt: true },
     });
-    const byId = new Map(people.map((person) => [person.id, person]));
+    const byId = new Map(
+      // The address of somebody who was deleted is gone.
+      people.map(({ deletedAt, email, ...person }) => [
+        person.id,
+        { ...person, email: deletedAt === null ? email : '' },
+      ]),
+    );
     const entries = rows.slice(0, limit).map(({ id, personId, action, target, details, createdAt }) => ({
       ...{ id, action, target, createdAt, person: byId.get(personId ?? '') ?? null },
       details: objectOf(details),

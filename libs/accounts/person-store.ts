@@ -32,6 +32,7 @@ export interface Person {
 interface PersonChange {
   readonly role?: Role | undefined;
   readonly disabled?: boolean | undefined;
+  readonly deleted?: true;
 }
 
 /** What somebody signs in with: a password, or who they are at the provider. */
@@ -156,10 +157,10 @@ export class PersonStore {
     return (await this.prisma.person.count({ where: { accountId, email } })) > 0;
   }
 
-  /** Everyone of an account, or of all accounts, oldest first. */
+  /** Everyone who was not deleted of an account, or of all accounts, oldest first. */
   async list(accountId?: string): Promise<Person[]> {
     const rows = await this.prisma.person.findMany({
-      where: accountId === undefined ? {} : { accountId },
+      where: { deletedAt: null, ...(accountId !== undefined && { accountId }) },
       orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
     });
     return rows.map(personOf);
@@ -167,19 +168,19 @@ export class PersonStore {
 
   /** A person of an account; undefined when it has no such person. */
   async find(accountId: string, id: string): Promise<Person | undefined> {
-    const row = await this.prisma.person.findFirst({ where: { id, accountId } });
+    const row = await this.prisma.person.findFirst({ where: { id, accountId, deletedAt: null } });
     return row === null ? undefined : personOf(row);
   }
 
   /**
-   * Changes a person of an account, and ends their sessions when they are disabled. Nobody is changed when the account
+   * Changes a person of an account, and ends their sessions when they are disabled or deleted. Nobody is changed when the account
    * would be left without an admin or an owner. Admins are locked before they are counted: of two who take each other's rights at
    * once, the second finds the first one's change.
    */
   async change(
     accountId: string,
     id: string,
-    { role, disabled }: PersonChange,
+    { role, disabled, deleted }: PersonChange,
   ): Promise<Person | 'unknown' | 'last_admin' | 'last_owner'> {
     return await this.prisma.$transaction(async (transaction) => {
       // Rows are locked by writing what they hold; behind the account, so that two who do it don't wait in a circle.
@@ -193,19 +194,21 @@ export class PersonStore {
       let admins = await lockAdmins();
       // The version before may have taken the last owner away while this waited for it; writing again makes another.
       if (!admins.some(({ owner }) => owner)) admins = await lockAdmins();
-      const before = await transaction.person.findFirst({ where: { id, accountId } });
+      const before = await transaction.person.findFirst({ where: { id, accountId, deletedAt: null } });
       if (before === null) return 'unknown';
       const columns = role && roleColumns(role);
-      const isLess = disabled === true || (columns !== undefined && columns.role !== 'admin');
+      const isOut = disabled === true || deleted === true;
+      const isLess = isOut || (columns !== undefined && columns.role !== 'admin');
       if (isLess && admins.every((admin) => admin.id === id)) return 'last_admin';
       const isNoOwner = isLess || columns?.owner === false;
       if (isNoOwner && before.owner && !admins.some((admin) => admin.owner && admin.id !== id)) return 'last_owner';
       const disabledAt = disabled === true ? (before.disabledAt ?? new Date()) : null;
       const person = await transaction.person.update({
         where: { id },
-        data: { ...columns, ...(disabled !== undefined && { disabledAt }) },
+        data: { ...columns, ...(disabled !== undefined && { disabledAt }), ...(deleted && erasedPerson(id)) },
       });
-      if (disabled === true) await transaction.session.deleteMany({ where: { personId: id } });
+      if (deleted) await transaction.signInLink.deleteMany({ where: { accountId, email: before.email } });
+      if (isOut) await transaction.session.deleteMany({ where: { personId: id } });
       return personOf(person);
     });
   }
@@ -256,6 +259,21 @@ export function personOf(row: PersonRow): Person {
   return {
     ...{ id, accountId, email, name, role: roleOf(row), createdAt, seenAt, disabledAt },
     ...{ hasPassword: passwordHash !== null, hasIdentity: openidSubject !== null },
+  };
+}
+
+/** What a row becomes whose person is deleted: the name stays, for the audit log and what they made. */
+export function erasedPerson(id: string) {
+  const now = new Date();
+  return {
+    ...{
+      email: `deleted:${id.toLowerCase()}`,
+      emailVerifiedAt: null,
+      passwordHash: null,
+      openidIssuer: null,
+      openidSubject: null,
+    },
+    ...{ owner: false, disabledAt: now, deletedAt: now },
   };
 }
 

@@ -158,6 +158,14 @@ export class TaskStore {
     if (count === 0) throw new AppError('invalid_value', 'Only images that are still kept can become favorites.');
   }
 
+  /** Takes the stars of all of an account's favorites, so that retention removes their images. */
+  async forgetFavorites(accountId: string): Promise<void> {
+    await this.prisma.task.updateMany({
+      where: { accountId, favoritedAt: { not: null } },
+      data: { favoritedAt: null },
+    });
+  }
+
   /** Ends a pending task; undefined when it has ended already or is not the account's. `epoch` names its job. */
   async cancel(accountId: string, id: string): Promise<CancelledTask | undefined> {
     const [row] = await endTasks(this.prisma.pool, [{ by: { id, accountId }, status: 'cancelled' }]);

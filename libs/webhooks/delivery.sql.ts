@@ -97,12 +97,14 @@ export async function claimDelivery(
     SELECT claimed.id, claimed.account_id AS "accountId", claimed.task_id AS "taskId",
       claimed.endpoint_id AS "endpointId", claimed.event, claimed.created_at AS "createdAt",
       claimed.attempts AS attempt, claimed.tries, endpoint.disabled_at IS NOT NULL AS disabled,
-      CASE WHEN claimed.endpoint_id IS NULL THEN task.callback_url ELSE endpoint.url END AS url,
+      CASE WHEN account.deleted_at IS NOT NULL THEN NULL
+        WHEN claimed.endpoint_id IS NULL THEN task.callback_url ELSE endpoint.url END AS url,
       task.trace_parent AS "traceParent"
     FROM claimed
     LEFT JOIN webhook_endpoints AS endpoint
       ON endpoint.id = claimed.endpoint_id AND endpoint.account_id = claimed.account_id
-    LEFT JOIN tasks AS task ON task.id = claimed.task_id AND task.account_id = claimed.account_id`;
+    LEFT JOIN tasks AS task ON task.id = claimed.task_id AND task.account_id = claimed.account_id
+    LEFT JOIN accounts AS account ON account.id = claimed.account_id`;
   return rows[0];
 }
 

@@ -117,6 +117,15 @@ export class WebhookEndpointStore {
     return (await this.prisma.webhookEndpoint.deleteMany({ where: { id, accountId } })).count === 1;
   }
 
+  /** Removes all endpoints of an account and what they were signed with; deliveries of deleted accounts are not sent. */
+  async removeAll(accountId: string): Promise<void> {
+    const { webhookEndpoint, webhookSecret } = this.prisma;
+    await this.prisma.$transaction([
+      webhookEndpoint.deleteMany({ where: { accountId } }),
+      webhookSecret.deleteMany({ where: { accountId } }),
+    ]);
+  }
+
   private async update(accountId: string, id: string, data: EndpointChange): Promise<boolean> {
     return (await this.prisma.webhookEndpoint.updateMany({ where: { id, accountId }, data })).count === 1;
   }

@@ -298,4 +298,21 @@ describe('people and accounts in a browser', () => {
     await button(ada, 'Create invitation').click();
     expect(await takeLink(ada)).toMatch(/^\/invite#token=/);
   });
+
+  it('deletes a user and an account once their name is typed, and says before what goes', async () => {
+    await act(ada, ACCOUNT, 'Delete');
+    await ada.page.getByText('Kept: charges, usage, and the audit log.').waitFor();
+    expect(await button(ada, 'Delete account').isDisabled()).toBe(true);
+    expect(await ada.inspect('account-delete')).toEqual([]);
+    await ada.page.getByLabel('Type the name to confirm').fill(ACCOUNT);
+    await button(ada, 'Delete account').click();
+    await rowOf(ada, ACCOUNT).getByText('deleted', { exact: true }).waitFor();
+    expect(await button(ada, `Actions for ${ACCOUNT}`).count()).toBe(0);
+    await open(ada, '/team');
+    await act(ada, HOSTILE, 'Delete');
+    expect(await ada.inspect('team-delete')).toEqual([]);
+    await ada.page.getByLabel('Type the name to confirm').fill(HOSTILE);
+    await button(ada, 'Delete user').click();
+    await rowOf(ada, 'mo@example.org').waitFor({ state: 'detached' });
+  });
 });

@@ -199,10 +199,54 @@ describe('the accounts of an installation', () => {
     ['POST', '/accounts', { name: 'x', email: 'x@example.org' }],
     ['PATCH', '/accounts/acct_default', { name: 'x' }],
     ['POST', '/accounts/acct_default/admins', { email: 'x@example.org' }],
+    ['POST', '/accounts/acct_default/delete', { name: 'House' }],
   ])('%s %s is no matter of members, nor of other accounts', async (method, path, body) => {
     const call = { method, ...(body && { body }) };
     for (const who of [member, grace])
       expect(await answerOf(await who.call(path, call))).toEqual([403, 'not_permitted']);
     expect((await new Browser(platform.url).call(path, call)).status).toBe(401);
   });
+
+  it('are deleted for good, once their name is typed: everything stops, and what was used stays', async () => {
+    const remove = async (name: string, id = account.id) =>
+      await ada.call(`/accounts/${id}/delete`, { body: { name } });
+    await grace.ask('/webhooks/endpoints', { body: { url: 'https://hooks.example.org/x' } });
+    const starred = await platform.call('/v1/images/generations', {
+      key,
+      body: { model: 'gpt-image-2', prompt: 'a star' },
+    });
+    await grace.ask(`/tasks/${starred.headers.get('x-task-id')!}/favorite`, { method: 'POST' });
+    const accepted = await platform.call('/v1/images/generations/async', {
+      ...{ key, body: { model: 'gpt-image-2', prompt: 'slow [[latency=20s]]' } },
+    });
+    const taskId = accepted.headers.get('x-task-id');
+    const [before] = (await accounts()).slice(1);
+    expect(await answerOf(await remove('Atelier'))).toEqual([400, 'invalid_value']);
+    expect(await answerOf(await remove('House', 'acct_default'))).toEqual([400, 'invalid_value']);
+    expect((await grace.call('/session')).status).toBe(200);
+    expect((await remove('Atelier B')).status).toBe(204);
+
+    expect((await grace.call('/session')).status).toBe(401);
+    const signIn = { body: { email: 'grace@example.org', password: PASSWORD } };
+    expect(await answerOf(await new Browser(platform.url).call('/sign-in', signIn))).toEqual([401, 'sign_in_failed']);
+    const isRefused = async () => (await platform.call('/v1/models', { key })).status === 401;
+    expect(await waitUntil(isRefused, { timeoutMs: SOON_MS, everyMs: 100 })).toBe(true);
+    const { rows } = await platform.pool.query(
+      `SELECT (SELECT status FROM tasks WHERE id = $2) AS task,
+         (SELECT count(*)::int FROM tasks WHERE account_id = $1 AND favorited_at IS NOT NULL) AS favorites,
+         (SELECT count(*)::int FROM webhook_endpoints WHERE account_id = $1) AS endpoints,
+         (SELECT count(*)::int FROM sign_in_links WHERE account_id = $1) AS links,
+         (SELECT count(*)::int FROM people WHERE account_id = $1 AND (email NOT LIKE 'deleted:%' OR password_hash IS NOT NULL)) AS people`,
+      [account.id, taskId],
+    );
+    expect(rows).toEqual([{ task: 'cancelled', favorites: 0, endpoints: 0, links: 0, people: 0 }]);
+    const [, after] = await accounts();
+    expect(after).toMatchObject({ deleted_at: expect.any(String), people: 0, keys: 0, tasks_in_flight: 0 });
+    expect(after!['spend']).toEqual(before!['spend']);
+    expect((await audit(ada))[0]).toEqual(['account.deleted', 'Ada', { name: 'Atelier B' }]);
+    for (const body of [{ disabled: false }, { name: 'x' }]) expect((await change(body)).status).toBe(404);
+    expect((await remove('Atelier B')).status).toBe(404);
+    // The address is free again, there and elsewhere.
+    await ada.ask('/people', { body: { email: 'grace@example.org', role: 'member' } });
+  }, 60_000);
 });

@@ -206,6 +206,35 @@ describe('the people of an account', () => {
     expect((await patch(bob, await idOf('ada@example.org'), { role: 'admin' })).status).toBe(200);
   });
 
+  it('are deleted once their name is typed, and leave on their own; the last owner stays', async () => {
+    const zoe = await signInInvited(platform, { email: 'zoe@example.org', role: 'member' });
+    const id = await idOf('zoe@example.org');
+    const { key } = await zoe.ask<{ key: { id: string } }>('/keys', { body: { name: 'zoe' } });
+    const remove = (who: Browser, name: string) =>
+      who.call(`/people/${id}/delete`, { body: { name, revoke_keys: true } });
+    expect((await remove(eve, 'Somebody')).status).toBe(404);
+    expect(await answerOf(await remove(bob, 'Nobody'))).toEqual([400, 'invalid_value']);
+    expect((await remove(bob, 'Somebody')).status).toBe(204);
+    expect((await zoe.call('/session')).status).toBe(401);
+    expect((await signIn('zoe@example.org')).status).toBe(401);
+    expect((await people(bob)).map((person) => person.id)).not.toContain(id);
+    expect((await remove(bob, 'Somebody')).status).toBe(404);
+    const keys = await bob.ask<List>('/keys');
+    expect(keys.data.find((one) => one['id'] === key.id)).toMatchObject({
+      ...{ revoked_at: expect.any(String), created_by: { id, name: 'Somebody' } },
+    });
+    const [entry] = await actions(bob, 'person.deleted');
+    expect(entry).toEqual(['person.deleted', id, { name: 'Somebody', email: 'zoe@example.org', revoked_keys: 1 }]);
+    const again = await signInInvited(platform, { email: 'zoe@example.org', role: 'member' });
+    const leave = (who: Browser, name: string) => who.call('/person/leave', { body: { name } });
+    const { account } = await again.ask<{ account: { name: string } }>('/session');
+    expect(await answerOf(await leave(again, 'x'))).toEqual([400, 'invalid_value']);
+    expect((await leave(again, account.name)).status).toBe(204);
+    expect((await again.call('/session')).status).toBe(401);
+    const own = await eve.ask<{ account: { name: string } }>('/session');
+    expect(await answerOf(await leave(eve, own.account.name))).toEqual([409, 'last_admin']);
+  });
+
   it('have an account whose name admins change, and whose budget they see', async () => {
     const own = await eve.ask<Record<string, unknown>>('/account');
     expect(own).toMatchObject({ budget: null, spend: { amount: '0.000000', currency: 'USD' } });

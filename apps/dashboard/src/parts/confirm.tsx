@@ -12,6 +12,8 @@ interface ConfirmProps {
   readonly keep?: string;
   /** Nothing is lost by it. */
   readonly harmless?: boolean;
+  /** Something is to be entered first. */
+  readonly disabled?: boolean;
   readonly busy: boolean;
   readonly error: Error | null;
   readonly onConfirm: () => void;
@@ -20,7 +22,8 @@ interface ConfirmProps {
 
 /** Asks before what cannot be taken back; stays open with the reason when it fails. */
 export function Confirm(props: ConfirmProps) {
-  const { opened, title, children, action, keep = 'Cancel', harmless = false, busy, error, onConfirm, onClose } = props;
+  const { opened, title, children, action, keep = 'Cancel', harmless = false, disabled = false } = props;
+  const { busy, error, onConfirm, onClose } = props;
   return (
     <Dialog opened={opened} onClose={onClose} title={title}>
       <Stack>
@@ -32,7 +35,7 @@ export function Confirm(props: ConfirmProps) {
           <Button variant="default" onClick={onClose} data-autofocus>
             {keep}
           </Button>
-          <Button {...(harmless ? {} : { color: 'red.8' })} loading={busy} onClick={onConfirm}>
+          <Button {...(harmless ? {} : { color: 'red.8' })} loading={busy} disabled={disabled} onClick={onConfirm}>
             {action}
           </Button>
         </Group>

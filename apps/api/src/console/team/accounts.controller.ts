@@ -1,5 +1,7 @@
-import { Body, Get, Param, Patch, Post } from '@nestjs/common';
+import { Body, Get, HttpCode, Param, Patch, Post } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
+import { AppError } from '#contract/app-error.js';
+import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { AccountChangeBody, NewAccountBody } from './dto/account-bodies.dto.js';
@@ -10,7 +12,8 @@ import { Invitations } from './invitations.js';
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 import { IdParam } from '../../common/params.js';
-import { InviteAdminBody } from './dto/team-bodies.dto.js';
+import { DeleteAccount } from './delete-account.js';
+import { assertTyped, DeletionBody, InviteAdminBody } from './dto/team-bodies.dto.js';
 import { LinkView, linkView } from './dto/team-views.dto.js';
 
 /** The accounts of the installation, for its operators. */
@@ -20,6 +23,7 @@ export class AccountsController {
   constructor(
     private readonly accounts: Accounts,
     private readonly invitations: Invitations,
+    private readonly deletion: DeleteAccount,
     private readonly audit: AuditLog,
   ) {}
 
@@ -59,6 +63,21 @@ export class AccountsController {
       await this.write(session, id, isDisabled ? 'account.disabled' : 'account.enabled', { name });
     }
     return account;
+  }
+
+  @Post(':id/delete')
+  @HttpCode(204)
+  @ApiResponse({
+    status: 204,
+    description:
+      'Keys stop within 10 seconds, pending tasks are canceled, webhooks stop, and its people are erased; usage and spend stay.',
+  })
+  async remove(@Session() session: Session, @Param() { id }: IdParam, @Body() { name }: DeletionBody): Promise<void> {
+    const account = await this.accounts.find(id);
+    if (id === DEFAULT_ACCOUNT) throw new AppError('invalid_value', 'The first account cannot be deleted.');
+    assertTyped(name, account.name);
+    await this.deletion.run(account);
+    await this.write(session, id, 'account.deleted', { name: account.name });
   }
 
   /** For an account that nobody manages yet, or any more. */

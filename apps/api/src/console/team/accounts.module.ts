@@ -6,6 +6,7 @@ import { AccountsModule } from '#accounts/accounts.module.js';
 import { AccountDefaultsModule } from './account-defaults.module.js';
 import { AccountsController } from './accounts.controller.js';
 import { Accounts } from './accounts.js';
+import { DeleteAccount } from './delete-account.js';
 import { OwnAccountController } from './own-account.controller.js';
 import { TeamModule } from './team.module.js';
 
@@ -13,6 +14,6 @@ import { TeamModule } from './team.module.js';
 @Module({
   imports: [AccountDefaultsModule, AccountsModule, BillingModule, DatabaseModule, TasksModule, TeamModule],
   controllers: [OwnAccountController, AccountsController],
-  providers: [Accounts],
+  providers: [Accounts, DeleteAccount],
 })
 export class ConsoleAccountsModule {}

@@ -32,6 +32,7 @@ export class Accounts {
       ...{ id: row.id, name: row.name, first: row.id === DEFAULT_ACCOUNT, ...moneyOf(row.id) },
       ...{ limits: limitsView(row.limits), defaults, default_response_format: row.defaultResponseFormat },
       ...{ created_at: row.createdAt.toISOString(), disabled_at: row.disabledAt?.toISOString() ?? null },
+      deleted_at: row.deletedAt?.toISOString() ?? null,
       ...{ people: row.people, admins: row.admins, keys: row.keys, tasks_in_flight: inFlight.get(row.id) ?? 0 },
     }));
   }

@@ -3,12 +3,13 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiResponse } from '@nestjs/swagger';
 import { AppError } from '#contract/app-error.js';
 import { AuditLog } from '#accounts/audit-log.js';
+import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { isAbove } from '#accounts/person-rules.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
 import { ConsoleController } from '../console-controller.js';
 import { Invitations } from './invitations.js';
 import { Allow } from '../abilities.guard.js';
-import { InviteBody, PersonChangeBody } from './dto/team-bodies.dto.js';
+import { assertTyped, DeletionBody, InviteBody, PersonChangeBody, PersonDeletionBody } from './dto/team-bodies.dto.js';
 import { InvitationListView, invitationView, LinkView, linkView, personView } from './dto/team-views.dto.js';
 import { TeamPersonView, TeamView } from './dto/team-views.dto.js';
 import { Session } from '../session.decorator.js';
@@ -20,6 +21,7 @@ import { IdParam } from '../../common/params.js';
 export class TeamController {
   constructor(
     private readonly people: PersonStore,
+    private readonly keys: ApiKeyRepository,
     private readonly invitations: Invitations,
     private readonly audit: AuditLog,
   ) {}
@@ -49,11 +51,38 @@ export class TeamController {
     if (role && isAbove(role, session.role)) throw new AppError('not_permitted', 'Only an owner may name an owner.');
     const changes = { role: role ?? undefined, disabled: disabled ?? undefined };
     const person = await this.people.change(accountId, id, changes);
-    if (person === 'unknown') throw noPerson();
-    if (person === 'last_admin') throw new AppError(person, 'An account needs an admin, and this is the last one.');
-    if (person === 'last_owner') throw new AppError(person, 'An account needs an owner, and this is the last one.');
+    assertChanged(person);
     await this.audit.record(session, 'person.changed', id, { ...named(person), ...changes });
     return personView(person);
+  }
+
+  @Post('people/:id/delete')
+  @HttpCode(204)
+  @ApiResponse({
+    status: 204,
+    description: 'Signed out at once; their address and sign-in are erased, the name stays.',
+  })
+  async remove(
+    @Session() session: Session,
+    @Param() { id }: IdParam,
+    @Body() { name, revoke_keys: revokeKeys }: PersonDeletionBody,
+  ): Promise<void> {
+    const person = await this.another(session, id);
+    assertTyped(name, person.name);
+    assertChanged(await this.people.change(person.accountId, id, { deleted: true }));
+    const revoked = revokeKeys === true ? await this.keys.revokeOf(person.accountId, id) : 0;
+    await this.audit.record(session, 'person.deleted', id, { ...named(person), revoked_keys: revoked });
+  }
+
+  /** Out of the account by oneself; its last owner has to name another one first. */
+  @Post('person/leave')
+  @Allow('self.manage')
+  @HttpCode(204)
+  async leave(@Session() session: Session, @Body() { name }: DeletionBody): Promise<void> {
+    const { accountId, accountName, personId } = session;
+    assertTyped(name, accountName);
+    assertChanged(await this.people.change(accountId, personId, { deleted: true }));
+    await this.audit.record(session, 'person.left', personId, { name: session.name, email: session.email });
   }
 
   @Post('people/:id/sign-out')
@@ -113,6 +142,13 @@ export class TeamController {
 }
 
 const named = ({ name, email }: Person) => ({ name, email });
+
+/** Throws AppError `not_found`, `last_admin`, or `last_owner` for somebody who was not changed. */
+function assertChanged(outcome: Awaited<ReturnType<PersonStore['change']>>): asserts outcome is Person {
+  if (outcome === 'unknown') throw noPerson();
+  if (outcome === 'last_admin') throw new AppError(outcome, 'An account needs an admin, and this is the last one.');
+  if (outcome === 'last_owner') throw new AppError(outcome, 'An account needs an owner, and this is the last one.');
+}
 
 function noPerson(): AppError {
   return new AppError('not_found', 'There is no such person.');

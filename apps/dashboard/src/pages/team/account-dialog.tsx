@@ -12,10 +12,11 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { useLinkDelivery } from '../../parts/one-time-link.tsx';
 import { RenameForm } from '../../parts/rename-form.tsx';
+import { DeleteAccount } from './delete-account.tsx';
 import { AccountLimits } from './account-limits.tsx';
 
 export interface AccountAct {
-  readonly kind: 'rename' | 'limits' | 'budget' | 'invite' | 'disable' | 'enable';
+  readonly kind: 'rename' | 'limits' | 'budget' | 'invite' | 'disable' | 'enable' | 'delete';
   readonly account: AccountRow;
 }
 
@@ -30,6 +31,7 @@ export function AccountDialog({ act: { kind, account }, onClose, onLink }: Accou
   if (kind === 'limits') {
     return <AccountLimits account={account} onSave={(changes) => change(account, changes)} onClose={onClose} />;
   }
+  if (kind === 'delete') return <DeleteAccount account={account} onClose={onClose} />;
   if (kind === 'budget') return <BudgetForm account={account} onClose={onClose} />;
   if (kind === 'invite') return <InviteAdmin account={account} onClose={onClose} onLink={onLink} />;
   if (kind === 'disable' || kind === 'enable') {

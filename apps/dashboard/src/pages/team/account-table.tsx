@@ -81,9 +81,7 @@ export function AccountTable({ accounts, onAct }: AccountTableProps) {
                   {dayOf(account.created_at)}
                 </Text>
               </Table.Td>
-              <Table.Td>
-                <AccountMenu account={account} onAct={onAct} />
-              </Table.Td>
+              <Table.Td>{account.deleted_at === null && <AccountMenu account={account} onAct={onAct} />}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
@@ -102,7 +100,9 @@ function Count({ of }: { readonly of: number }) {
   );
 }
 
-function AccountState({ account: { disabled_at: disabled, admins } }: { readonly account: AccountRow }) {
+function AccountState({ account }: { readonly account: AccountRow }) {
+  const { disabled_at: disabled, deleted_at: deleted, admins } = account;
+  if (deleted !== null) return <Mark>deleted</Mark>;
   if (disabled !== null) return <Mark>disabled</Mark>;
   return admins === 0 ? <Mark>no admin yet</Mark> : null;
 }
@@ -133,6 +133,11 @@ function AccountMenu({ account, onAct }: AccountMenuProps) {
             </>
           )}
         </>
+      )}
+      {!account.first && (
+        <Menu.Item c="var(--mantine-color-error)" onClick={act('delete')}>
+          Delete
+        </Menu.Item>
       )}
     </RowMenu>
   );

@@ -5,11 +5,12 @@ import { send } from '../../api/request.ts';
 import { peopleQuery } from '../../api/team-queries.ts';
 import type { OneTimeLink, Person, PersonChange } from '../../api/team-types.ts';
 import { Confirm } from '../../parts/confirm.tsx';
+import { DeletePerson } from './delete-person.tsx';
 import { RoleForm } from './role-form.tsx';
 
 /** What an admin does to somebody else. */
 export interface PersonAct {
-  readonly kind: keyof typeof ACTS | 'role';
+  readonly kind: keyof typeof ACTS | 'role' | 'delete';
   readonly person: Person;
 }
 
@@ -64,6 +65,7 @@ interface PersonDialogProps {
 }
 
 export function PersonDialog({ act: { kind, person }, onClose, onLink }: PersonDialogProps) {
+  if (kind === 'delete') return <DeletePerson person={person} onClose={onClose} />;
   if (kind === 'role') return <RoleForm person={person} onClose={onClose} />;
   return <Ask kind={kind} person={person} onClose={onClose} onLink={onLink} />;
 }

@@ -113,6 +113,7 @@ function PersonMenu({ person, onAct }: PersonMenuProps) {
           {item('disable', 'Disable', 'red')}
         </>
       )}
+      {item('delete', 'Delete', 'red')}
     </RowMenu>
   );
 }

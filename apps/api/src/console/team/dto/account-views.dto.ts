@@ -81,6 +81,9 @@ export class AccountRowView extends OwnAccountView {
   @ApiProperty({ type: String, nullable: true, format: 'date-time' })
   disabled_at!: string | null;
 
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Only its usage and spend stay.' })
+  deleted_at!: string | null;
+
   @ApiProperty({ enum: DEFAULT_RESPONSE_FORMATS, nullable: true, description: 'null = as the installation has it.' })
   default_response_format!: DefaultResponseFormat | null;
 

@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+import { AccountStore, type Account } from '#accounts/account-store.js';
+import { CancelTask } from '#tasks/cancel-task.js';
+import { TaskStore } from '#tasks/task-store.js';
+import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
+
+const PAGE = 100;
+
+/** Deletes an account for good. What it has used and spent, and its audit log, stay. */
+@Injectable()
+export class DeleteAccount {
+  constructor(
+    private readonly accounts: AccountStore,
+    private readonly endpoints: WebhookEndpointStore,
+    private readonly tasks: TaskStore,
+    private readonly cancelTask: CancelTask,
+  ) {}
+
+  /** Can be repeated when it fails on its way: the account is shut first, and deleted last. */
+  async run({ id }: Account): Promise<void> {
+    await this.accounts.setDisabled(id, true);
+    await this.accounts.revokeKeys(id);
+    await this.endpoints.removeAll(id);
+    await this.cancelTasks(id);
+    await this.tasks.forgetFavorites(id);
+    await this.accounts.delete(id);
+  }
+
+  private async cancelTasks(id: string): Promise<void> {
+    for (;;) {
+      const { tasks } = await this.tasks.list(id, { status: 'pending', limit: PAGE });
+      if (tasks.length === 0) return;
+      for (const task of tasks) await this.cancelTask.cancel(id, task.id);
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import { List } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import { queryClient } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import { accountsQuery } from '../../api/team-queries.ts';
+import type { AccountRow } from '../../api/team-types.ts';
+import { TypedConfirm } from '../../parts/typed-confirm.tsx';
+
+interface DeleteAccountProps {
+  readonly account: AccountRow;
+  readonly onClose: () => void;
+}
+
+/** Deletes an account, and says before what goes and what stays. */
+export function DeleteAccount({ account, onClose }: DeleteAccountProps) {
+  const { id, name, people, keys, tasks_in_flight: pending } = account;
+  const remove = useMutation({
+    mutationFn: () => send('POST', `/accounts/${id}/delete`, { name }),
+    onSuccess: async () => {
+      await queryClient.invalidateQueries(accountsQuery);
+      notifications.show({ color: 'green', message: `${name} is deleted.` });
+      onClose();
+    },
+  });
+  return (
+    <TypedConfirm
+      title={`Delete ${name}?`}
+      action="Delete account"
+      name={name}
+      busy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate()}
+      onClose={onClose}
+    >
+      <List size="sm" spacing="xs">
+        <List.Item>
+          Deleted: {people} {people === 1 ? 'member' : 'members'}, invitations, webhook endpoints, and signing secrets.
+        </List.Item>
+        <List.Item>
+          Stopped: {keys} {keys === 1 ? 'key' : 'keys'}, within 10 seconds, and {pending} pending{' '}
+          {pending === 1 ? 'task' : 'tasks'}, which are canceled. A provider may still charge for a call that has begun.
+        </List.Item>
+        <List.Item>Tasks and images, favorites too, are deleted when their retention ends.</List.Item>
+        <List.Item>Kept: charges, usage, and the audit log.</List.Item>
+      </List>
+    </TypedConfirm>
+  );
+}

@@ -1,0 +1,54 @@
+import { Checkbox, List } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { queryClient } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import { peopleQuery } from '../../api/team-queries.ts';
+import type { Person } from '../../api/team-types.ts';
+import { TypedConfirm } from '../../parts/typed-confirm.tsx';
+
+interface DeletePersonProps {
+  readonly person: Person;
+  readonly onClose: () => void;
+}
+
+/** Deletes somebody, and says before what goes and what stays. */
+export function DeletePerson({ person, onClose }: DeletePersonProps) {
+  const [revokeKeys, setRevokeKeys] = useState(true);
+  const remove = useMutation({
+    mutationFn: () => send('POST', `/people/${person.id}/delete`, { name: person.name, revoke_keys: revokeKeys }),
+    onSuccess: async () => {
+      await Promise.all([
+        queryClient.invalidateQueries(peopleQuery),
+        queryClient.invalidateQueries({ queryKey: ['keys'] }),
+      ]);
+      notifications.show({ color: 'green', message: `${person.name} is deleted.` });
+      onClose();
+    },
+  });
+  return (
+    <TypedConfirm
+      title={`Delete ${person.name}?`}
+      action="Delete user"
+      name={person.name}
+      busy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate()}
+      onClose={onClose}
+    >
+      <List size="sm">
+        <List.Item>
+          Deleted: their email address, password, single sign-on, and sessions. They are out immediately.
+        </List.Item>
+        <List.Item>Kept: their tasks, the usage of their keys, and their name in the audit log.</List.Item>
+      </List>
+      <Checkbox
+        label="Revoke the keys they created"
+        description="Otherwise these keep working for the account"
+        checked={revokeKeys}
+        onChange={(event) => setRevokeKeys(event.currentTarget.checked)}
+      />
+    </TypedConfirm>
+  );
+}

@@ -1,0 +1,34 @@
+import { Stack, TextInput } from '@mantine/core';
+import { useState, type ReactNode } from 'react';
+import { Confirm } from './confirm.tsx';
+
+interface TypedConfirmProps {
+  readonly title: string;
+  readonly children: ReactNode;
+  readonly action: string;
+  /** What has to be typed. */
+  readonly name: string;
+  readonly busy: boolean;
+  readonly error: Error | null;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+/** Asks before what is for good: the name of what goes is typed. */
+export function TypedConfirm({ children, name, ...props }: TypedConfirmProps) {
+  const [typed, setTyped] = useState('');
+  return (
+    <Confirm opened disabled={typed.trim() !== name.trim()} {...props}>
+      <Stack gap="sm">
+        {children}
+        <TextInput
+          label="Type the name to confirm"
+          description={name}
+          autoComplete="off"
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+        />
+      </Stack>
+    </Confirm>
+  );
+}
