@@ -117,6 +117,10 @@ function listsOf({ store, database, accountId }, { near, middle, far, failed }) 
     `tasks/SearchTasks.search: ${name}`,
     () => searches.search(account, { limit: 20, ...query }),
   ];
+  const count = (name, query, account = accountId) => [
+    `tasks/TaskStore.count: ${name}`,
+    () => store.count(account, query),
+  ];
   const rare = { apiKeyId: 'key_rare1' };
   const ids = [near, middle, far].map(({ id }) => id);
   return [
@@ -146,6 +150,22 @@ function listsOf({ store, database, accountId }, { near, middle, far, failed }) 
     list('of an account with few tasks', {}, 'acct_rare'),
     list('completed, of an account with few tasks', { status: 'completed' }, 'acct_rare'),
     list('of an account without tasks', {}, 'acct_none'),
+    list('of a key with few tasks, by duration', { ...rare, order: 'longest' }),
+    list('of a short time, by cost', { since: hoursAgo(0.5), order: 'costliest' }),
+    count('all', {}),
+    count('since yesterday', { since: hoursAgo(24) }),
+    count('before the middle', { until: middle.createdAt }),
+    count('completed', { status: 'completed' }),
+    count('failed', { status: 'failed' }),
+    count('pending', { status: 'pending' }),
+    count('of a key', { apiKeyId: 'key_1' }),
+    count('of a key with few tasks', rare),
+    count('of a model', { model: 'model-1' }),
+    count('of a model without tasks', { model: 'model-none' }),
+    count('completed, of a key', { apiKeyId: 'key_1', status: 'completed' }),
+    count('failed, of a key', { apiKeyId: 'key_1', status: 'failed' }),
+    count('of a key and a model', { apiKeyId: 'key_1', model: 'model-1' }),
+    count('of an account without tasks', {}, 'acct_none'),
     search('words of many prompts', { text: 'Lighthouse' }),
     search('words of no prompt', { text: 'submarine' }),
     search('words of no prompt, after the middle', { text: 'submarine', after: middle }),

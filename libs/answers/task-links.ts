@@ -2,11 +2,27 @@ import { Injectable } from '@nestjs/common';
 import type { QueuePlace } from '#queue/fair-order.js';
 import { RESULT_LIFE_SECONDS, ResultLinks } from '#storage/result-links.js';
 import { taskView, type ImageLink, type TaskView } from '#contract/task-view.js';
+import {
+  WEBHOOK_TEST,
+  webhookEvent,
+  webhookTestEvent,
+  type SentEventType,
+  type WebhookEvent,
+  type WebhookTestEvent,
+} from '#contract/webhook-event.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';
 import type { TaskImage, TaskSummary } from '#tasks/task.js';
 
 /** A task, and whether retention leaves it alone, where that is known: polls do not read it. */
 type KeptTask = TaskSummary & { readonly isKept?: boolean };
+
+/** A delivery, as far as its message depends on it. */
+interface ToldDelivery {
+  readonly id: string;
+  readonly endpointId: string | null;
+  readonly event: SentEventType;
+  readonly createdAt: Date;
+}
 
 /** What tasks look like from outside, with addresses for their images that are signed anew at every read. */
 @Injectable()
@@ -30,6 +46,14 @@ export class TaskLinks {
       ...this.estimates.outlook(task, place),
     };
     return taskView(viewed, (image) => this.linkTo(task, image));
+  }
+
+  /** What a webhook says of a task, or of an endpoint that is tested. Undefined while the task runs, or when it is no more. */
+  event(delivery: ToldDelivery, task: TaskSummary | undefined): WebhookEvent | WebhookTestEvent | undefined {
+    const { id, endpointId, event, createdAt } = delivery;
+    if (event === WEBHOOK_TEST) return webhookTestEvent(id, endpointId ?? '', createdAt);
+    if (task === undefined || task.finishedAt === null) return undefined;
+    return webhookEvent(event, task.finishedAt, this.view(task));
   }
 
   /** No address once the image's life is over. */

@@ -1,5 +1,7 @@
 import type { ImageUsage } from '#contract/image-usage.js';
 import type { TaskCost } from '#billing/quote.js';
+import { costView } from '#contract/cost-view.js';
+import type { RankedTask } from './ranked-tasks.js';
 import { mayBeCharged, type ProviderCall } from './provider-call.js';
 import type {
   Task,
@@ -157,6 +159,27 @@ export function toHistory({ phase, providerCallOpen, ...row }: HistoryRow): Task
   const [status, calls] = [row.status as TaskStatus, row.calls as ProviderCall[]];
   // Between two claims only a parked task has a phase other than queued: its provider works on.
   return { ...row, status, calls, callRuns: status === 'pending' && phase !== 'queued' && providerCallOpen };
+}
+
+/** The columns that tasks are ranked by, as Prisma reads them. */
+export const RANKED_COLUMNS = { id: true, status: true, createdAt: true, finishedAt: true, cost: true } as const;
+
+interface RankedRow {
+  readonly id: string;
+  readonly status: string;
+  readonly createdAt: Date;
+  readonly finishedAt: Date | null;
+  readonly cost: unknown;
+}
+
+/** A task's figures as lists show them. */
+export function toRanked({ id, status, createdAt, finishedAt, cost }: RankedRow): RankedTask {
+  const { amount } = cost === null ? { amount: null } : costView(status, cost as TaskCost);
+  return {
+    id,
+    durationMs: finishedAt === null ? null : finishedAt.getTime() - createdAt.getTime(),
+    cost: amount === null ? null : Number(amount),
+  };
 }
 
 /** The columns of an order, as Prisma reads them. */

@@ -2,8 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ORDER_COLUMNS, toInputs, toOrder } from './task-columns.js';
-import type { TaskOrder } from './task.js';
+import type { TaskInput, TaskOrder } from './task.js';
 import { TasksConfig } from './tasks.config.js';
+
+/** A reference image or mask, as far as the account's people are told where it came from. */
+export interface SentImage {
+  /** Of the address that it was fetched from; null: it was sent along, and is stored. */
+  readonly host: string | null;
+}
 
 /** What the account's own people see of a task besides what polls tell. */
 export interface TaskDetail {
@@ -15,9 +21,9 @@ export interface TaskDetail {
   readonly hasThumbnail: boolean;
   /** When its images and reference images were deleted; null while they are kept. */
   readonly objectsDeletedAt: Date | null;
-  /** How many images it was made from. */
-  readonly inputs: number;
-  readonly masked: boolean;
+  /** The images that it was made from. */
+  readonly inputs: readonly SentImage[];
+  readonly mask: SentImage | null;
   /** The failed task that it retries, for an operator. */
   readonly retryOf: string | null;
   /** Who ordered it in the console; null: a key's holder, or somebody who is no longer there. */
@@ -66,7 +72,8 @@ export class TaskDetails {
         const detail = {
           ...columns,
           prompt: cut(prompt, promptLength),
-          ...{ keyId, keyName: names.get(keyId) ?? '', inputs: inputs.length, masked: mask !== null, calls },
+          ...{ keyId, keyName: names.get(keyId) ?? '', calls },
+          ...{ inputs: inputs.map(sentImage), mask: mask === null ? null : sentImage(mask) },
           orderedBy: people.get(orderedBy ?? '') ?? null,
           isFavorite: favoritedAt !== null,
         };
@@ -98,6 +105,11 @@ export class TaskDetails {
     const people = await this.prisma.person.findMany({ where, select: { id: true, name: true } });
     return new Map(people.map((person) => [person.id, person]));
   }
+}
+
+/** Addresses may hold secrets, so only their host is told. */
+function sentImage(input: TaskInput): SentImage {
+  return { host: input.kind === 'url' ? (URL.canParse(input.url) ? new URL(input.url).host : '') : null };
 }
 
 function cut(text: string, length: number): string {

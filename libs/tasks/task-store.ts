@@ -5,13 +5,14 @@ import { AppError } from '#contract/app-error.js';
 import { given, inList } from '#database/prisma-values.js';
 import { batched } from '#database/batched.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { toHistory, toSummary, toTask, type OwnedRow } from './task-columns.js';
+import { RANKED_COLUMNS, toHistory, toRanked, toSummary, toTask, type OwnedRow } from './task-columns.js';
+import { isRanking, ranked, RANKINGS, type RankedTask, type Ranking } from './ranked-tasks.js';
 import { endTasks, findTasks, insertTasks, readTasks, type FoundBy, type NewTask } from './task.sql.js';
 import type { Task, TaskCommand, TaskHistory, TaskSummary } from './task.js';
 import type { TaskStatus } from './task-status.js';
 
-/** In which order tasks are listed. */
-export const TASK_ORDERS = ['newest', 'oldest'] as const;
+/** In which order tasks are listed: by time, by how long they took, by what they cost. */
+export const TASK_ORDERS = ['newest', 'oldest', ...RANKINGS] as const;
 export type TaskOrdering = (typeof TASK_ORDERS)[number];
 
 /** Which of an account's tasks are listed; what is absent matches all. */
@@ -25,7 +26,7 @@ export interface TaskListQuery {
   readonly since?: Date | undefined;
   /** Only tasks created before this time. */
   readonly until?: Date | undefined;
-  /** `newest` first unless it is said. */
+  /** `newest` first unless it is said. By duration or cost, only of so many tasks as `count` calls rankable. */
   readonly order?: TaskOrdering | undefined;
   readonly model?: string | undefined;
   readonly apiKeyId?: string | undefined;
@@ -34,6 +35,18 @@ export interface TaskListQuery {
   /** Part of the prompt; for favorites, which are few. */
   readonly prompt?: string | undefined;
 }
+
+/** How many tasks match, as far as they are counted. */
+export interface TaskCount {
+  readonly count: number;
+  /** There may be more, which are not counted. */
+  readonly hasMore: boolean;
+  /** They are few enough for an order by duration or cost. */
+  readonly isRankable: boolean;
+}
+
+/** What tasks are narrowed to. */
+type TaskFilters = Omit<TaskListQuery, 'limit'>;
 
 /** A task that was just cancelled, and where its job and its place among its key's tasks are. */
 interface CancelledTask {
@@ -47,16 +60,36 @@ const MOST_FAVORITES = 1_000;
 /** More would make one caller wait for many others. */
 const FINDS_AT_ONCE = 50;
 const INSERTS_AT_ONCE = 64;
+/** Tasks that are counted where an index knows all that is asked for, and those that are looked at where none does. */
+const MOST_COUNTED = 10_000;
+const MOST_LOOKED_AT = 1_000;
+/** Tasks that are read to be put in an order that no index knows. */
+const MOST_RANKED = 1_000;
 
 /** As indexes say it: that of unfinished tasks, and those of ended ones by key and by model. */
 const [UNFINISHED, DONE] = [{ finishedAt: null }, { phase: 'done' }];
 
+const NEWEST_FIRST: Prisma.TaskOrderByWithRelationInput[] = [{ createdAt: 'desc' }, { id: 'desc' }];
+
 /** The parts of a list that have an index each; tasks are pending first. */
-function partsOf({ status, model, apiKeyId, favorites }: TaskListQuery): Prisma.TaskWhereInput[] {
+function partsOf({ status, model, apiKeyId, favorites }: TaskFilters): Prisma.TaskWhereInput[] {
   if (favorites === true) return [{ favoritedAt: { not: null } }];
   if (status === 'pending') return [UNFINISHED];
   if (model === undefined && apiKeyId === undefined) return [{}];
   return status === undefined ? [UNFINISHED, DONE] : [DONE];
+}
+
+/** What a query asks for, and more conditions. */
+function matching(
+  accountId: string,
+  { status, since, until, model, apiKeyId, prompt }: TaskFilters,
+  more: readonly Prisma.TaskWhereInput[] = [],
+): Prisma.TaskWhereInput {
+  return {
+    ...given({ accountId, status, model, apiKeyId }),
+    ...(prompt !== undefined && { prompt: { contains: prompt, mode: 'insensitive' } }),
+    AND: [{ createdAt: given({ gte: since, lt: until }) }, ...more],
+  };
 }
 
 /**
@@ -177,30 +210,87 @@ export class TaskStore {
     return (await readTasks(this.prisma.pool, ids, true)).map(toTask);
   }
 
-  /** One page of the account's tasks. An unknown `after` gives an empty page. */
+  /**
+   * One page of the account's tasks. An unknown `after` gives an empty page. Throws AppError `invalid_value` when they are too many for
+   * an order by duration or cost.
+   */
   async list(accountId: string, query: TaskListQuery): Promise<{ tasks: TaskSummary[]; hasMore: boolean }> {
     const { task } = this.prisma;
-    const { limit, after: afterId, status, since, until, model, apiKeyId, prompt, order = 'newest' } = query;
+    const { limit, after: afterId, order = 'newest' } = query;
+    if (isRanking(order)) return await this.rank(accountId, query, order);
     const after =
       afterId === undefined
         ? undefined
         : await task.findUnique({ where: { id: afterId, accountId }, select: { id: true, createdAt: true } });
     if (after === null) return { tasks: [], hasMore: false };
-    const where = {
-      ...given({ accountId, status, model, apiKeyId }),
-      ...(prompt !== undefined && { prompt: { contains: prompt, mode: 'insensitive' as const } }),
-      AND: [
-        { createdAt: given({ gte: since, lt: until }) },
-        // Said twice, because an index can begin at the first form only.
-        ...(after
-          ? [
-              { createdAt: order === 'newest' ? { lte: after.createdAt } : { gte: after.createdAt } },
-              { NOT: { createdAt: after.createdAt, id: order === 'newest' ? { gte: after.id } : { lte: after.id } } },
-            ]
-          : []),
-      ],
-    };
-    const found = await this.first(where, partsOf(query), limit + 1, order);
+    // Said twice, because an index can begin at the first form only.
+    const place = after && [
+      { createdAt: order === 'newest' ? { lte: after.createdAt } : { gte: after.createdAt } },
+      { NOT: { createdAt: after.createdAt, id: order === 'newest' ? { gte: after.id } : { lte: after.id } } },
+    ];
+    const found = await this.first(matching(accountId, query, place), partsOf(query), limit + 1, order);
+    return await this.page(accountId, found, limit);
+  }
+
+  /** How many tasks match. Where no index knows all that is asked for, those among the newest tasks are counted. */
+  async count(accountId: string, query: TaskFilters): Promise<TaskCount> {
+    const { status, model, apiKeyId } = query;
+    const isIndexed = apiKeyId === undefined && status !== 'completed' && (status === undefined || model === undefined);
+    let [count, hasMore] = [0, false];
+    for (const part of partsOf(query)) {
+      const counted = await (isIndexed
+        ? this.countPart(accountId, query, part)
+        : this.countNewest(accountId, query, part));
+      count += counted.count;
+      hasMore ||= counted.hasMore;
+    }
+    return { count, hasMore, isRankable: !hasMore && count <= MOST_RANKED };
+  }
+
+  private async countPart(accountId: string, query: TaskFilters, part: Prisma.TaskWhereInput) {
+    const where = { ...matching(accountId, query), ...part };
+    const count = await this.prisma.task.count({ where, orderBy: NEWEST_FIRST, take: MOST_COUNTED + 1 });
+    return { count: Math.min(count, MOST_COUNTED), hasMore: count > MOST_COUNTED };
+  }
+
+  private async countNewest(accountId: string, query: TaskFilters, part: Prisma.TaskWhereInput) {
+    const { task } = this.prisma;
+    const { since, until, apiKeyId, model } = query;
+    // What an index begins at: a key's tasks, or a model's, or all.
+    const known = apiKeyId === undefined ? { since, until, model } : { since, until, apiKeyId };
+    const looked = { ...matching(accountId, known), ...part };
+    const last = await task.findFirst({
+      where: looked,
+      orderBy: NEWEST_FIRST,
+      skip: MOST_LOOKED_AT,
+      select: { createdAt: true },
+    });
+    const within = last === null ? [] : [{ createdAt: { gt: last.createdAt } }];
+    const count = await task.count({ where: { ...matching(accountId, query, within), ...part } });
+    return { count, hasMore: last !== null };
+  }
+
+  /** No index knows these orders, so the tasks are read to be put in order. */
+  private async rank(accountId: string, query: TaskListQuery, ranking: Ranking) {
+    const { task } = this.prisma;
+    const { isRankable } = await this.count(accountId, query);
+    if (!isRankable) {
+      const message = `Only up to ${MOST_RANKED} tasks can be sorted by duration or cost. Choose a shorter time or more filters.`;
+      throw new AppError('invalid_value', message, { param: 'order' });
+    }
+    const rows = new Map<string, RankedTask>();
+    for (const part of partsOf(query)) {
+      const where = { ...matching(accountId, query), ...part };
+      const found = await task.findMany({ where, orderBy: NEWEST_FIRST, take: MOST_RANKED, select: RANKED_COLUMNS });
+      for (const row of found) rows.set(row.id, toRanked(row));
+    }
+    const all = ranked([...rows.values()], ranking);
+    const begin = query.after === undefined ? 0 : all.findIndex(({ id }) => id === query.after) + 1;
+    const rest = begin === 0 && query.after !== undefined ? [] : all.slice(begin);
+    return await this.page(accountId, rest, query.limit);
+  }
+
+  private async page(accountId: string, found: readonly { readonly id: string }[], limit: number) {
     const ids = found.slice(0, limit).map(({ id }) => id);
     const tasks = new Map((await this.findAll(accountId, ids)).map((one) => [one.id, one]));
     return { tasks: ids.flatMap((id) => tasks.get(id) ?? []), hasMore: found.length > limit };
@@ -211,7 +301,7 @@ export class TaskStore {
     where: Prisma.TaskWhereInput,
     parts: readonly Prisma.TaskWhereInput[],
     take: number,
-    order: TaskOrdering,
+    order: 'newest' | 'oldest',
   ) {
     const direction = order === 'newest' ? 'desc' : 'asc';
     const found = new Map<string, { id: string; createdAt: Date }>();

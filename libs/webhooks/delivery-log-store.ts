@@ -46,6 +46,9 @@ export interface DeliveryQuery {
   readonly limit: number;
 }
 
+/** What a delivery is about. */
+type FoundDelivery = Pick<LoggedDelivery, 'id' | 'taskId' | 'endpointId' | 'event' | 'createdAt'>;
+
 /** What was delivered, what was tried, and once more on request. Every query names the account. */
 @Injectable()
 export class DeliveryLogStore {
@@ -87,9 +90,10 @@ export class DeliveryLogStore {
   }
 
   /** One delivery; undefined when the account has no such one. */
-  async find(accountId: string, id: string): Promise<Pick<LoggedDelivery, 'taskId' | 'endpointId'> | undefined> {
-    const select = { taskId: true, endpointId: true };
-    return (await this.prisma.webhookDelivery.findFirst({ where: { id, accountId }, select })) ?? undefined;
+  async find(accountId: string, id: string): Promise<FoundDelivery | undefined> {
+    const select = { id: true, taskId: true, endpointId: true, event: true, createdAt: true };
+    const found = await this.prisma.webhookDelivery.findFirst({ where: { id, accountId }, select });
+    return found === null ? undefined : { ...found, event: oneOf(SENT_EVENTS, found.event) };
   }
 
   /**

@@ -220,6 +220,36 @@ describe('the console in a browser', () => {
     await page().getByRole('img', { name: 'A red boat', exact: true }).waitFor();
     const { rows } = await platform.pool.query(`SELECT mask FROM tasks WHERE action = 'edit'`);
     expect(rows).toEqual([{ mask: expect.any(Object) }]);
+    // Its page shows what it was made from.
+    await page().getByRole('link', { name: 'Tasks' }).click();
+    await page().getByRole('link', { name: 'A red boat' }).click();
+    for (const name of ['Reference image', 'Mask']) {
+      await page().getByRole('img', { name, exact: true }).waitFor();
+      const width = `(async (image) => { await image.decode(); return image.naturalWidth })(document.querySelector('img[alt="${name}"]'))`;
+      expect(await page().evaluate(width)).toBe(1024);
+    }
+    expect(await screen.inspect('task-inputs')).toEqual([]);
+  });
+
+  it('opens a task from any place of its row, also in a new tab', async () => {
+    await page().getByRole('link', { name: 'Tasks', exact: true }).first().click();
+    const row = page().getByRole('row').filter({ hasText: 'A red boat' });
+    const place = async () => {
+      const { x, y, width, height } = (await row.getByText('Playground').boundingBox())!;
+      return [x + width / 2, y + height / 2] as const;
+    };
+    const [tab] = await Promise.all([
+      page().context().waitForEvent('page'),
+      page().mouse.click(...(await place()), { button: 'middle' }),
+    ]);
+    await tab.getByRole('heading', { name: 'Task', exact: true }).waitFor();
+    await tab.close();
+    await page().mouse.click(...(await place()));
+    await heading('Task').waitFor();
+    await page().goBack();
+    await row.getByRole('link', { name: 'A red boat' }).press('Enter');
+    await heading('Task').waitFor();
+    await open('/tasks');
   });
 
   it('lists tasks by filters that are in the address, and tells the story of one', async () => {
@@ -343,6 +373,17 @@ describe('the console in a browser', () => {
     await page().waitForURL(/order=oldest/);
     await waitUntil(async () => (await wishes.first().textContent()) === 'The first wish', { timeoutMs: 10_000 });
     expect(await wishes.allTextContents()).toEqual(['The first wish', 'The second wish']);
+    await page().getByText('2 tasks', { exact: true }).waitFor();
+    await platform.pool.query(
+      `UPDATE tasks SET finished_at = created_at + interval '900 s' WHERE prompt = 'The second wish'`,
+    );
+    await button('Duration').click();
+    await page().waitForURL(/order=longest/);
+    await waitUntil(async () => (await wishes.first().textContent()) === 'The second wish', { timeoutMs: 10_000 });
+    await page()
+      .getByRole('columnheader', { name: 'Duration' })
+      .and(page().locator('[aria-sort="descending"]'))
+      .waitFor();
     await page().getByLabel('Compact rows').click();
     expect(await screen.inspect('tasks-compact')).toEqual([]);
     await page().getByLabel('Compact rows').click();

@@ -108,6 +108,11 @@ describe('webhooks and the audit log in a browser', () => {
     await page().getByText('Answered 503').waitFor();
     await page().getByText('Next attempt in 9 minutes.').waitFor();
     await page().getByRole('link', { name: bad }).waitFor();
+    await button('Show payload').click();
+    const payload = page().getByLabel('payload', { exact: true });
+    expect(JSON.parse((await payload.textContent())!)).toMatchObject({
+      ...{ type: 'image.task.completed', data: { id: bad, status: 'completed' } },
+    });
     expect(await screen.inspect('webhooks')).toEqual([]);
     receiver.answer(SENT_PATH, 200);
     await button('Send now').click();

@@ -174,7 +174,20 @@ describe('playground and tasks of the console', () => {
     for (const [name, value] of Object.entries({ prompt: 'A hat', resolution: '1k' })) form.set(name, value);
     const { task_id: id } = await ada.ask<{ task_id: string }>('/edits', { body: form });
     const first = await ended(id);
-    expect(first).toMatchObject({ action: 'edit', status: 'completed', reference_images: 1, masked: true });
+    const shown = (name: string) => ({ host: null, url: `/console/api/tasks/${id}/inputs/${name}` });
+    expect(first).toMatchObject({ action: 'edit', status: 'completed' });
+    expect(first).toMatchObject({ reference_images: [shown('0')], mask: shown('mask') });
+    const accountId = await platform.newAccount();
+    const eve = await signInInvited(platform, { email: 'eve@example.org', role: 'admin', accountId });
+    for (const name of ['0', 'mask']) {
+      const sent = await ada.call(`/tasks/${id}/inputs/${name}`);
+      expect([sent.status, sent.headers.get('content-type')]).toEqual([200, 'image/png']);
+      expect(sent.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox");
+      expect(Buffer.from(await sent.arrayBuffer()).equals(image)).toBe(true);
+      expect((await eve.call(`/tasks/${id}/inputs/${name}`)).status).toBe(404);
+    }
+    for (const name of ['1', 'other']) expect((await ada.call(`/tasks/${id}/inputs/${name}`)).status).toBe(404);
+    expect((await fetch(`${platform.url}/console/api/tasks/${id}/inputs/0`)).status).toBe(401);
     const { task_id: again } = await ada.ask<{ task_id: string }>(`/tasks/${id}/again`, { method: 'POST' });
     expect(again).not.toBe(id);
     expect(await ended(again)).toMatchObject({ action: 'edit', status: 'completed', prompt: 'A hat' });
@@ -245,6 +258,33 @@ describe('playground and tasks of the console', () => {
     const { created_at: third } = await find(ids[2]!);
     expect(await prompts(`key=${rows[0]!.id}&from=${String(third)}`)).toEqual(['ZEBRA three', 'another']);
     expect(await prompts(`key=${rows[0]!.id}&to=${String(third)}`)).toEqual(['zebra two', '100% Zebra_x']);
+    // By figures that no index knows, page by page.
+    const set = `UPDATE tasks SET finished_at = created_at + $2 * interval '1 s', cost = $3 WHERE id = $1`;
+    for (const [index, [seconds, settled]] of [
+      ...[
+        [3, 2_000],
+        [40, 1_000],
+      ],
+      ...[
+        [1, 9_000],
+        [20, null],
+      ],
+    ].entries()) {
+      const cost = settled === null ? null : { reserved: settled, settled, currency: 'USD' };
+      await platform.pool.query(set, [ids[index], seconds, JSON.stringify(cost)]);
+    }
+    const ordered = async (order: string) => await prompts(`key=${rows[0]!.id}&order=${order}`);
+    expect(await ordered('longest')).toEqual(['zebra two', 'ZEBRA three', '100% Zebra_x', 'another']);
+    expect(await ordered('shortest')).toEqual(['another', '100% Zebra_x', 'ZEBRA three', 'zebra two']);
+    expect(await ordered('costliest')).toEqual(['another', '100% Zebra_x', 'zebra two', 'ZEBRA three']);
+    const cheap = await ada.ask<Page>(`/tasks?key=${rows[0]!.id}&order=cheapest&limit=2`);
+    expect(cheap).toMatchObject({ has_more: true, data: [{ prompt: 'zebra two' }, { prompt: '100% Zebra_x' }] });
+    expect(await prompts(`key=${rows[0]!.id}&order=cheapest&after=${cheap.next}`)).toEqual(['another', 'ZEBRA three']);
+    const count = async (query: string) => await ada.ask(`/tasks/count?${query}`);
+    expect(await count(`key=${rows[0]!.id}`)).toEqual({ count: 4, has_more: false, sortable: true });
+    expect(await count(`key=${rows[0]!.id}&status=failed`)).toEqual({ count: 0, has_more: false, sortable: true });
+    expect(await count('status=failed')).toEqual({ count: 1, has_more: false, sortable: true });
+    expect(await count('text=zebra')).toEqual({ count: null, has_more: true, sortable: false });
     const played = (await ada.ask<Page>('/tasks?key=playground&limit=100')).data;
     expect(new Set(played.map(({ key }) => (key as { name: string }).name))).toEqual(new Set(['Playground']));
   });

@@ -87,6 +87,9 @@ describe('webhooks in the console', () => {
       ...{ url: room.receiver.url('/test?token=abc'), attempts: [{ number: 1, status: 200, error: null }] },
     });
     expect(room.receiver.at('/other')).toEqual([]);
+    const payload = `/webhooks/deliveries/${sent.id}/payload`;
+    expect(await member.ask(payload)).toEqual(JSON.parse(test!.body));
+    expect(await codeOf(await eve.call(payload))).toEqual([404, 'not_found']);
 
     room.receiver.answer('/test?token=abc', 500);
     await ada.ask(`/webhooks/endpoints/${id}/test`, { method: 'POST' });
@@ -145,7 +148,14 @@ describe('webhooks in the console', () => {
     });
     const all = (await deliveries(`?task=${task}`)).data;
     expect(all.map(({ endpoint_id }) => endpoint_id).sort()).toEqual([good.id, bad.id, null].sort());
-    expect(all.find(({ endpoint_id }) => endpoint_id === null)).toMatchObject({ url: room.receiver.url('/back') });
+    const back = all.find(({ endpoint_id }) => endpoint_id === null)!;
+    expect(back).toMatchObject({ url: room.receiver.url('/back') });
+    // But for the signatures of its links, it is what was sent.
+    const unsigned = (text: string) => text.replaceAll(/"expires_at":\d+|\?exp=[^"]*/g, '');
+    const payload = await ada.ask<object>(`/webhooks/deliveries/${String(back['id'])}/payload`);
+    expect(payload).toMatchObject({ type: 'image.task.completed', data: { id: task, status: 'completed' } });
+    const [told] = await room.receiver.arrived('/back');
+    expect(unsigned(JSON.stringify(payload))).toBe(unsigned(told!.body));
 
     const leafed: Delivery[] = [];
     for (let after: string | null = ''; after !== null;) {

@@ -3,6 +3,7 @@ import { loadConfig } from '#config/load-config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
+import { TaskStore } from '#tasks/task-store.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { fillHistory } from '../../bench/history/fill.mjs';
 import { recurring, type RecurringWork } from '../../bench/history/recurring.mjs';
@@ -58,7 +59,7 @@ describe(`a history of ${TASKS} tasks`, () => {
   });
 
   it.each<[string, RegExp]>([
-    ['O5: lists and searches of tasks', /^tasks\/(TaskStore\.list|SearchTasks)/],
+    ['O5: lists and searches of tasks', /^tasks\/(TaskStore\.(list|count)|SearchTasks)/],
     ['O6: usage, figures and logs, and their retention', /^(billing|accounts)\/|^tasks\/(TaskFigures|FailedTasks)/],
     ['O4: retention of tasks and their objects', /^tasks\/ExpireObjects/],
     ['anything else that recurs', /./],
@@ -76,6 +77,18 @@ describe(`a history of ${TASKS} tasks`, () => {
       }
     }
     expect(through).toEqual([]);
+  });
+
+  it('is counted as far as that is cheap, and put in an order by figures only where that is known to be', async () => {
+    const tasks = new TaskStore(database);
+    expect(await tasks.count(TEST_ACCOUNT, {})).toEqual({ count: 10_000, hasMore: true, isRankable: false });
+    expect(await tasks.count(TEST_ACCOUNT, { apiKeyId: 'key_1' })).toMatchObject({ hasMore: true, isRankable: false });
+    const few = { apiKeyId: 'key_rare1' };
+    const { tasks: all } = await tasks.list(TEST_ACCOUNT, { ...few, limit: 100 });
+    expect(await tasks.count(TEST_ACCOUNT, few)).toEqual({ count: all.length, hasMore: false, isRankable: true });
+    await expect(tasks.list(TEST_ACCOUNT, { limit: 20, order: 'longest' })).rejects.toMatchObject({
+      ...{ code: 'invalid_value', param: 'order' },
+    });
   });
 
   it('was asked for all of it', () => {

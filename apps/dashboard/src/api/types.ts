@@ -20,8 +20,11 @@ export type KeyScope = KeySettings['scopes'][number];
 
 export type TaskRow = Schema['ConsoleTaskRow'];
 export type TaskPage = Schema['ConsoleTaskPage'];
+export type TaskCount = Schema['TaskCountView'];
 export type TaskDetail = Schema['ConsoleTaskView'];
 export type TimelineEvent = Schema['TaskEventView'];
+/** A reference image or mask. */
+export type SentImage = Schema['SentImageView'];
 /** A delivery of a task's webhook. */
 export type Delivery = Schema['TaskDeliveryView'];
 export type ManyTasks = Schema['ManyTasksView'];

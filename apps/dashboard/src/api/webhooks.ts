@@ -49,6 +49,15 @@ export function deliveriesQuery(filters: DeliveryFilters) {
   });
 }
 
+/** The body that an attempt sends now; asked for only when it is to be shown. */
+export function payloadQuery(id: string) {
+  return queryOptions({
+    queryKey: ['webhooks', 'payload', id],
+    queryFn: ({ signal }) =>
+      get<Schema['WebhookEvent'] | Schema['WebhookTestEvent']>(`/webhooks/deliveries/${id}/payload`, {}, signal),
+  });
+}
+
 function isDueSoon({ next_try_at: next }: WebhookDelivery): boolean {
   return next !== null && Date.parse(next) - Date.now() < SOON_MS;
 }

@@ -1,13 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Webhook } from 'standardwebhooks';
 import { TaskLinks } from '#answers/task-links.js';
-import {
-  WEBHOOK_TEST,
-  webhookEvent,
-  webhookTestEvent,
-  type WebhookEvent,
-  type WebhookTestEvent,
-} from '#contract/webhook-event.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { ClaimedDelivery } from '#webhooks/delivery-transitions.js';
 import { WebhookSecretStore } from '#webhooks/secret-store.js';
@@ -31,23 +24,17 @@ export class WebhookMessages {
 
   /** Undefined when the task is no more. Throws UnreadableSecret, and when the database does not answer. */
   async of(delivery: ToldDelivery): Promise<WebhookMessage | undefined> {
-    const event = await this.eventOf(delivery);
+    const { accountId, taskId } = delivery;
+    const task = taskId === null ? undefined : await this.tasks.find(accountId, taskId);
+    const event = this.links.event(delivery, task);
     if (event === undefined) return undefined;
-    const secrets = await this.secrets.valid(delivery.accountId);
+    const secrets = await this.secrets.valid(accountId);
     const body = JSON.stringify(event);
     const signed = signedHeaders(
       secrets.map(({ secret }) => secret),
       { id: event.id, at: new Date(), body },
     );
     return { headers: { 'content-type': 'application/json', ...signed }, body };
-  }
-
-  private async eventOf(delivery: ToldDelivery): Promise<WebhookEvent | WebhookTestEvent | undefined> {
-    const { id, accountId, taskId, endpointId, event, createdAt } = delivery;
-    if (event === WEBHOOK_TEST) return webhookTestEvent(id, endpointId ?? '', createdAt);
-    const task = taskId === null ? undefined : await this.tasks.find(accountId, taskId);
-    if (task === undefined || task.finishedAt === null) return undefined;
-    return webhookEvent(event, task.finishedAt, this.links.view(task));
   }
 }
 

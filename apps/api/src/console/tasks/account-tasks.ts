@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { SearchTasks, type TaskSearch } from '#tasks/search-tasks.js';
-import { TaskStore, type TaskListQuery } from '#tasks/task-store.js';
+import { TaskStore, type TaskCount, type TaskListQuery } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
 import { ShownTasks } from './shown-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
-import type { ConsoleTaskFilter } from './dto/task-query.dto.js';
+import type { ConsoleTaskFilter, TaskExportQuery } from './dto/task-query.dto.js';
 import type { ConsoleTaskPage } from './dto/task-views.dto.js';
 
 /** What a list of tasks is narrowed to, and where it goes on. */
@@ -40,16 +40,23 @@ export class AccountTasks {
     return { data, has_more: next !== null, next, searched_until: searchedUntil?.toISOString() ?? null };
   }
 
+  /** How many tasks match; null for what is searched through. */
+  async count(accountId: string, filter: TaskExportQuery): Promise<TaskCount | null> {
+    const query = await this.queryOf(accountId, filter);
+    return isSearch(query) ? null : await this.tasks.count(accountId, query);
+  }
+
   /** The tasks of a page as they are, without what lists show of them. */
-  async find(accountId: string, { key, from: since, to: until, ...filters }: TaskFilters): Promise<FoundTasks> {
-    const apiKeyId = key === PLAYGROUND ? await this.callers.keyId(accountId) : key;
-    const query = { ...filters, apiKeyId, since, until };
-    const { text, provider, favorites } = query;
-    // Favorites are few, so their list can look into prompts itself.
-    const isSearch = provider !== undefined || (text !== undefined && favorites !== true);
-    if (isSearch) return await this.search(accountId, query);
-    const { tasks, hasMore } = await this.tasks.list(accountId, { ...query, prompt: text });
+  async find(accountId: string, filters: TaskFilters): Promise<FoundTasks> {
+    const query = await this.queryOf(accountId, filters);
+    if (isSearch(query)) return await this.search(accountId, query);
+    const { tasks, hasMore } = await this.tasks.list(accountId, { ...query, prompt: query.text });
     return { tasks, next: hasMore ? (tasks.at(-1)?.id ?? null) : null, searchedUntil: null };
+  }
+
+  private async queryOf<F extends ConsoleTaskFilter>(accountId: string, { key, from, to, ...filters }: F) {
+    const apiKeyId = key === PLAYGROUND ? await this.callers.keyId(accountId) : key;
+    return { ...filters, apiKeyId, since: from, until: to };
   }
 
   private async search(
@@ -67,4 +74,9 @@ export class AccountTasks {
       searchedUntil: isCutShort ? (next?.createdAt ?? null) : null,
     };
   }
+}
+
+/** No index knows prompts and providers. Favorites are few, so their list can look into prompts itself. */
+function isSearch({ text, provider, favorites }: Pick<TaskFilters, 'text' | 'provider' | 'favorites'>): boolean {
+  return provider !== undefined || (text !== undefined && favorites !== true);
 }

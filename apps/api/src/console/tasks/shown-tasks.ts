@@ -4,7 +4,7 @@ import type { TaskView } from '#contract/task-view.js';
 import { MAX_PROMPT_LENGTH } from '#contract/text-rules.js';
 import type { QueuePlace } from '#queue/fair-order.js';
 import { RESULT_LIFE_SECONDS } from '#storage/result-links.js';
-import { TaskDetails, type TaskDetail } from '#tasks/task-details.js';
+import { TaskDetails, type SentImage, type TaskDetail } from '#tasks/task-details.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
 import { DeliveryLogStore, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
@@ -13,8 +13,10 @@ import {
   taskRow,
   type ConsoleTaskRow,
   type ConsoleTaskView,
+  type SentImageView,
   type TaskDeliveryView,
 } from './dto/task-views.dto.js';
+import { CONSOLE_API } from '../protect-console.js';
 import { ShownImages } from './shown-images.js';
 
 const SHOWN_PROMPT = 200;
@@ -64,8 +66,8 @@ export class ShownTasks {
       images: this.images.of(view, detail),
       images_expire_at: goneAt(task, detail),
       most_calls: this.details.mostCalls,
-      reference_images: detail.inputs,
-      masked: detail.masked,
+      reference_images: detail.inputs.map((input, index) => sentImageView(detail, input, String(index))),
+      mask: detail.mask === null ? null : sentImageView(detail, detail.mask, 'mask'),
       warnings: view.warnings ?? [],
       retry_of: detail.retryOf,
       retried_as: retriedAs ?? null,
@@ -88,6 +90,12 @@ function goneAt({ status, finishedAt }: TaskSummary, { objectsDeletedAt, isFavor
   return new Date(finishedAt.getTime() + RESULT_LIFE_SECONDS * 1_000).toISOString();
 }
 
+/** `name` is what TaskInputs knows the image by. */
+function sentImageView({ id, objectsDeletedAt }: TaskDetail, { host }: SentImage, name: string): SentImageView {
+  const isKept = host === null && objectsDeletedAt === null;
+  return { host, url: isKept ? `${CONSOLE_API}/tasks/${id}/inputs/${name}` : null };
+}
+
 function deliveryOfTask({ id, url, state, createdAt, attempts }: LoggedDelivery): TaskDeliveryView {
   const last = attempts.at(-1);
   const end = last === undefined ? undefined : new Date(last.startedAt.getTime() + (last.durationMs ?? 0));
@@ -101,7 +109,7 @@ function deliveryOfTask({ id, url, state, createdAt, attempts }: LoggedDelivery)
 /** What is shown of a task whose row went between two reads. */
 function lost(id: string): TaskDetail {
   return {
-    ...{ id, prompt: '', keyId: '', keyName: '', inputs: 0, masked: false },
+    ...{ id, prompt: '', keyId: '', keyName: '', inputs: [], mask: null },
     ...{ hasThumbnail: false, objectsDeletedAt: null, retryOf: null, provider: null, calls: 0, nextTryAt: null },
     ...{ orderedBy: null, isFavorite: false },
   };

@@ -13,8 +13,14 @@ import { RetryTask } from './retry-task.js';
 import { OwnTasks } from './own-tasks.js';
 import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from './task-log.interceptor.js';
-import { ApiTaskFilter, ConsoleTaskQuery } from './dto/task-query.dto.js';
-import { AcceptedTaskView, ConsoleTaskPage, ConsoleTaskView, PartialPictureView } from './dto/task-views.dto.js';
+import { ApiTaskFilter, ConsoleTaskQuery, TaskExportQuery } from './dto/task-query.dto.js';
+import {
+  AcceptedTaskView,
+  ConsoleTaskPage,
+  ConsoleTaskView,
+  PartialPictureView,
+  TaskCountView,
+} from './dto/task-views.dto.js';
 import { TaskIdParam } from '../../common/params.js';
 import { RequestId } from '../../common/request.decorators.js';
 
@@ -40,6 +46,19 @@ export class ConsoleTasksController {
   @ApiResponse({ status: 200, type: ConsoleTaskPage })
   async list(@Session() { accountId }: Session, @Query() query: ConsoleTaskQuery): Promise<ConsoleTaskPage> {
     return await this.tasks.list(accountId, query);
+  }
+
+  @Get('count')
+  @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
+  @ApiTaskFilter()
+  @ApiResponse({ status: 200, type: TaskCountView })
+  async count(@Session() { accountId }: Session, @Query() filter: TaskExportQuery): Promise<TaskCountView> {
+    const counted = await this.tasks.count(accountId, filter);
+    return {
+      count: counted?.count ?? null,
+      has_more: counted?.hasMore ?? true,
+      sortable: counted?.isRankable ?? false,
+    };
   }
 
   @Get(':taskId')

@@ -17,6 +17,8 @@ import { StreamTask } from './stream-task.js';
 import { OwnTasks } from './own-tasks.js';
 import { ShownImages } from './shown-images.js';
 import { ShownTasks } from './shown-tasks.js';
+import { TaskInputs } from './task-inputs.js';
+import { TaskInputsController } from './task-inputs.controller.js';
 import { ConsoleTasksController } from './tasks.controller.js';
 
 /** An account's tasks as its people see them, and their second chance. */
@@ -32,10 +34,10 @@ import { ConsoleTasksController } from './tasks.controller.js';
     TasksModule,
     WebhooksModule,
   ],
-  controllers: [ManyTasksController, ConsoleTasksController],
+  controllers: [ManyTasksController, ConsoleTasksController, TaskInputsController],
   providers: [
     ...[AccountTasks, ConsoleCaller, ManyTasks, RetryFailedTasks, RetryTask],
-    ...[StreamTask, OwnTasks, ShownImages, ShownTasks],
+    ...[StreamTask, OwnTasks, ShownImages, ShownTasks, TaskInputs],
   ],
   exports: [ConsoleCaller, RetryFailedTasks, RetryTask],
 })

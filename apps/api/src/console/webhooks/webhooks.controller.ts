@@ -1,10 +1,12 @@
 import { Body, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiQuery, ApiResponse } from '@nestjs/swagger';
+import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
+import { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
 import { DELIVERY_STATES } from '#webhooks/next-step.js';
 import { shownUrl } from '#webhooks/endpoint-store.js';
 import { AccountWebhooks } from './account-webhooks.js';
+import { DeliveryPayload } from './delivery-payload.js';
 import { DeliveryPageQuery } from './dto/delivery-query.dto.js';
 import { ConsoleController } from '../console-controller.js';
 import { Allow } from '../abilities.guard.js';
@@ -21,6 +23,7 @@ const OVERLAP_HOURS = 24;
 export class WebhooksController {
   constructor(
     private readonly webhooks: AccountWebhooks,
+    private readonly payloads: DeliveryPayload,
     private readonly audit: AuditLog,
   ) {}
 
@@ -114,6 +117,17 @@ export class WebhooksController {
     @Query() { limit, after, status: state, endpoint: endpointId, task: taskId }: DeliveryPageQuery,
   ): Promise<DeliveryPage> {
     return await this.webhooks.deliveries(accountId, { limit, after, state, endpointId, taskId });
+  }
+
+  @Get('deliveries/:id/payload')
+  @ApiExtraModels(WebhookEvent, WebhookTestEvent)
+  @ApiResponse({
+    status: 200,
+    description: 'The body that an attempt sends now: links are signed anew for each.',
+    schema: { anyOf: [{ $ref: getSchemaPath(WebhookEvent) }, { $ref: getSchemaPath(WebhookTestEvent) }] },
+  })
+  async payload(@Session() { accountId }: Session, @Param() { id }: IdParam): Promise<WebhookEvent | WebhookTestEvent> {
+    return await this.payloads.of(accountId, id);
   }
 
   @Post('deliveries/:id/resend')

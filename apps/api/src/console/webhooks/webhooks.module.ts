@@ -1,13 +1,16 @@
 import { Module } from '@nestjs/common';
 import { WebhooksModule } from '#webhooks/webhooks.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
+import { TasksModule } from '#tasks/tasks.module.js';
+import { LinksModule } from '../../common/links.module.js';
 import { AccountWebhooks } from './account-webhooks.js';
+import { DeliveryPayload } from './delivery-payload.js';
 import { WebhooksController } from './webhooks.controller.js';
 
 /** Where an account is told of the ends of its tasks. What is sent, and when, is the library's WebhooksModule. */
 @Module({
-  imports: [AccountsModule, WebhooksModule],
+  imports: [AccountsModule, LinksModule, TasksModule, WebhooksModule],
   controllers: [WebhooksController],
-  providers: [AccountWebhooks],
+  providers: [AccountWebhooks, DeliveryPayload],
 })
 export class ConsoleWebhooksModule {}

@@ -1,3 +1,10 @@
+import { queryOptions } from '@tanstack/react-query';
+import { get } from '../../api/request.ts';
+import type { TaskCount } from '../../api/types.ts';
+
+/** A count reads more than a page of the list does. */
+const COUNT_MS = 15_000;
+
 /** What the list of tasks is narrowed to; kept in the address, so that a list can be sent to others. */
 export interface TaskFilters {
   readonly status?: string | undefined;
@@ -9,7 +16,7 @@ export interface TaskFilters {
   /** Accepted at this time or later, and before this time; as ISO 8601 writes it. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** `oldest` first instead of newest. */
+  /** `oldest`, `longest`, `shortest`, `costliest` or `cheapest` first instead of newest. */
   readonly order?: string | undefined;
 }
 
@@ -21,4 +28,29 @@ export function isNarrowed({ order: _, ...filters }: TaskFilters): boolean {
 /** What is searched through instead of looked up, which goes from the newest task back. */
 export function isSearch({ text, provider }: TaskFilters): boolean {
   return text !== undefined || provider !== undefined;
+}
+
+const RANKINGS: readonly (string | undefined)[] = ['longest', 'shortest', 'costliest', 'cheapest'];
+
+/** Whether an order is by duration or cost, which only few tasks can be put in. */
+export function isRanking(order: string | undefined): boolean {
+  return RANKINGS.includes(order);
+}
+
+/** The order of a list: the one that was chosen, where it can be had; undefined: newest first. */
+export function orderOf(filters: TaskFilters, count: TaskCount | undefined): string | undefined {
+  const { order } = filters;
+  if (isSearch(filters)) return undefined;
+  return isRanking(order) && count?.sortable !== true ? undefined : order;
+}
+
+/** How many tasks match. */
+export function countQuery(filters: TaskFilters) {
+  const { order: _, ...query } = filters;
+  return queryOptions({
+    queryKey: ['tasks', 'count', query],
+    queryFn: ({ signal }) => get<TaskCount>('/tasks/count', query, signal),
+    refetchInterval: COUNT_MS,
+    enabled: !isSearch(filters),
+  });
 }

@@ -1,25 +1,28 @@
-import { Table, Text, UnstyledButton } from '@mantine/core';
+import { Box, Group, Table, Text, UnstyledButton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import type { TaskRow } from '../../api/types.ts';
 import { dimensions, duration, fromNow, fullTime, money } from '../../parts/format.ts';
 import { HiddenHead } from '../../parts/hidden-head.tsx';
-import { Thumbnail } from '../../parts/stored-image.tsx';
+import { SandboxMark, Thumbnail } from '../../parts/stored-image.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
 
 interface TaskTableProps {
   readonly tasks: readonly TaskRow[];
   readonly compact: boolean;
-  readonly isOldestFirst: boolean;
-  /** Turns the order round; undefined where it can't be. */
-  readonly onTurn: (() => void) | undefined;
+  readonly order: string;
+  /** Lists them in another order; absent where they have one only. */
+  readonly onOrder?: ((order: string) => void) | undefined;
+  /** Whether they can be put in order by duration and cost. */
+  readonly isRankable: boolean;
 }
 
-export function TaskTable({ tasks, compact, isOldestFirst, onTurn }: TaskTableProps) {
-  const arrow = isOldestFirst ? <IconArrowUp size={14} /> : <IconArrowDown size={14} />;
+export function TaskTable({ tasks, compact, order, onOrder, isRankable }: TaskTableProps) {
+  const sorted = { order, onOrder };
+  const ranked = { order, onOrder: isRankable ? onOrder : undefined };
   return (
     <Table.ScrollContainer minWidth={300}>
-      <Table highlightOnHover horizontalSpacing="md" verticalSpacing={compact ? 3 : 8}>
+      <Table highlightOnHover horizontalSpacing="sm" verticalSpacing={compact ? 3 : 8}>
         <Table.Thead>
           <Table.Tr>
             {!compact && <HiddenHead w={64}>Image</HiddenHead>}
@@ -28,25 +31,15 @@ export function TaskTable({ tasks, compact, isOldestFirst, onTurn }: TaskTablePr
             <Table.Th visibleFrom="lg">Provider</Table.Th>
             <Table.Th visibleFrom="md">Size</Table.Th>
             <Table.Th visibleFrom="sm">Key</Table.Th>
-            <Table.Th ta="right" visibleFrom="md">
+            <SortedHead {...ranked} down="longest" up="shortest" visibleFrom="md">
               Duration
-            </Table.Th>
-            <Table.Th ta="right" visibleFrom="sm">
+            </SortedHead>
+            <SortedHead {...ranked} down="costliest" up="cheapest" visibleFrom="sm">
               Cost
-            </Table.Th>
-            <Table.Th ta="right" visibleFrom="sm" aria-sort={isOldestFirst ? 'ascending' : 'descending'}>
-              {onTurn === undefined ? (
-                'Created'
-              ) : (
-                <UnstyledButton
-                  className="sort-button"
-                  onClick={onTurn}
-                  title={isOldestFirst ? 'Show newest first' : 'Show oldest first'}
-                >
-                  Created {arrow}
-                </UnstyledButton>
-              )}
-            </Table.Th>
+            </SortedHead>
+            <SortedHead {...sorted} down="newest" up="oldest" visibleFrom="sm">
+              Created
+            </SortedHead>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -59,20 +52,50 @@ export function TaskTable({ tasks, compact, isOldestFirst, onTurn }: TaskTablePr
   );
 }
 
+interface SortedHeadProps extends Pick<TaskTableProps, 'order' | 'onOrder'> {
+  /** The orders that it stands for; the first press is for the one down. */
+  readonly down: string;
+  readonly up: string;
+  readonly visibleFrom: 'sm' | 'md';
+  readonly children: string;
+}
+
+/** The head of a column that tasks can be sorted by. */
+function SortedHead({ order, onOrder, down, up, visibleFrom, children }: SortedHeadProps) {
+  const isSorted = order === down || order === up;
+  const next = order === down ? up : down;
+  return (
+    <Table.Th
+      ta="right"
+      visibleFrom={visibleFrom}
+      {...(isSorted && { 'aria-sort': order === up ? 'ascending' : 'descending' })}
+    >
+      {onOrder === undefined ? (
+        children
+      ) : (
+        <UnstyledButton className="sort-button" onClick={() => onOrder(next)} title={`Show ${next} first`}>
+          {isSorted && (order === up ? <IconArrowUp size={14} /> : <IconArrowDown size={14} />)}
+          {children}
+        </UnstyledButton>
+      )}
+    </Table.Th>
+  );
+}
+
 function Row({ task, compact }: { readonly task: TaskRow; readonly compact: boolean }) {
   const reason = task.error?.message;
   return (
-    <Table.Tr>
+    <Table.Tr className="row-of-link">
       {!compact && (
         <Table.Td>
           <Thumbnail task={task} size={44} />
         </Table.Td>
       )}
-      <Table.Td maw={340}>
+      <Table.Td w="100%" miw={{ base: 120, sm: 160 }}>
         <Link
           to="/tasks/$id"
           params={{ id: task.id }}
-          className="row-title"
+          className="row-title row-opener"
           {...(compact && { style: { WebkitLineClamp: 1 } })}
         >
           {task.prompt}
@@ -82,17 +105,28 @@ function Row({ task, compact }: { readonly task: TaskRow; readonly compact: bool
             {reason}
           </Text>
         )}
-        <Text size="xs" c="dimmed" hiddenFrom="sm">
-          {fromNow(task.created_at)}
-        </Text>
+        <Group gap={6}>
+          <Text size="xs" c="dimmed" hiddenFrom="sm">
+            {fromNow(task.created_at)}
+          </Text>
+          {task.sandbox && (
+            <Box hiddenFrom="lg" lh={1}>
+              <SandboxMark small />
+            </Box>
+          )}
+        </Group>
       </Table.Td>
       <Table.Td>
         <TaskState task={task} />
       </Table.Td>
       <Table.Td maw={140} visibleFrom="lg">
-        <Text size="sm" truncate>
-          {task.provider ?? '–'}
-        </Text>
+        {task.sandbox ? (
+          <SandboxMark small />
+        ) : (
+          <Text size="sm" truncate>
+            {task.provider ?? '–'}
+          </Text>
+        )}
       </Table.Td>
       <Table.Td visibleFrom="md">
         <Text size="sm" className="nowrap">
@@ -123,9 +157,16 @@ function Row({ task, compact }: { readonly task: TaskRow; readonly compact: bool
         </Text>
       </Table.Td>
       <Table.Td ta="right" visibleFrom="sm">
-        <Text size="sm" className="nowrap" title={fullTime(task.created_at)}>
+        {/* Above the row's own link, so that it can tell the exact time. */}
+        <Link
+          to="/tasks/$id"
+          params={{ id: task.id }}
+          className="row-time"
+          title={fullTime(task.created_at)}
+          tabIndex={-1}
+        >
           {fromNow(task.created_at)}
-        </Text>
+        </Link>
       </Table.Td>
     </Table.Tr>
   );

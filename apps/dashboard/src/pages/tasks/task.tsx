@@ -12,13 +12,15 @@ import { IconSearch } from '@tabler/icons-react';
 import { Download, ImageGrid } from '../../parts/image-grid.tsx';
 import { Empty, PageFrame, Trouble } from '../../parts/page.tsx';
 import { MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
-import { StoredImage } from '../../parts/stored-image.tsx';
+import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
 import { Attempt } from './attempt.tsx';
 import { Cancel, RunAgain } from './task-actions.tsx';
+import { SentImages } from './sent-images.tsx';
 import { TaskError } from './task-error.tsx';
 import { TaskTimeline } from './task-timeline.tsx';
+import { TaskWebhooks } from './task-webhooks.tsx';
 
 const REFRESH_MS = 5_000;
 const GONE = 'This image is no longer available.';
@@ -85,9 +87,19 @@ export function TaskPage() {
               <Section title="Request">
                 <Text className="prompt">{task.prompt}</Text>
               </Section>
+              {(task.reference_images.length > 0 || task.mask !== null) && (
+                <Section title="Input images">
+                  <SentImages task={task} />
+                </Section>
+              )}
               <Section title="Request as code">
                 <CodeTabs codes={snippetsOf(requestOf(task))} />
               </Section>
+              {task.webhook_deliveries.length > 0 && (
+                <Section title="Webhook deliveries">
+                  <TaskWebhooks id={task.id} />
+                </Section>
+              )}
             </Stack>
           </Grid.Col>
           <Grid.Col span={{ base: 12, md: 5 }}>
@@ -189,7 +201,13 @@ function TaskImage({ task, partial }: { readonly task: TaskDetail; readonly part
 function Facts({ task }: { readonly task: TaskDetail }) {
   const took = task.finished_at === null ? null : Date.parse(task.finished_at) - Date.parse(task.created_at);
   const facts: [string, ReactNode][] = [
-    ['Status', <TaskState key="state" task={task} />],
+    [
+      'Status',
+      <Group key="state" gap={6}>
+        <TaskState task={task} />
+        {task.sandbox && <SandboxMark small />}
+      </Group>,
+    ],
     ['Type', task.action === 'edit' ? 'Edit' : 'Generation'],
     ['Model', task.model],
     ['Key', task.key.name],
@@ -259,7 +277,7 @@ const UNSHOWN: readonly string[] = ['partial_images', 'user'];
 
 function requestOf(task: TaskDetail) {
   const { quality, n, ...others } = task.options;
-  const count = task.reference_images;
+  const count = task.reference_images.length;
   const options = Object.entries(others).filter(
     (entry): entry is [string, string | number] =>
       (typeof entry[1] === 'string' || typeof entry[1] === 'number') &&
@@ -275,6 +293,6 @@ function requestOf(task: TaskDetail) {
     ...(typeof n === 'number' ? { n } : {}),
     options: Object.fromEntries(options),
     files: Array.from({ length: count }, (_, index) => (count === 1 ? 'image.png' : `image-${index + 1}.png`)),
-    ...(task.masked ? { mask: MASK_FILE } : {}),
+    ...(task.mask !== null ? { mask: MASK_FILE } : {}),
   };
 }

@@ -1,15 +1,15 @@
-import { Box, Button, Stack, Switch, Text } from '@mantine/core';
+import { Box, Button, Group, Skeleton, Stack, Switch, Text } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { get } from '../../api/request.ts';
-import type { TaskPage } from '../../api/types.ts';
+import type { TaskCount, TaskPage } from '../../api/types.ts';
 import { dayOf, fullTime } from '../../parts/format.ts';
 import { IconList, IconSearch } from '@tabler/icons-react';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { ManyTasksMenu } from './many-tasks.tsx';
 import { TaskFilterBar } from './task-filter-bar.tsx';
-import { isNarrowed, isSearch } from './task-filters.ts';
+import { countQuery, isNarrowed, isRanking, isSearch, orderOf, type TaskFilters } from './task-filters.ts';
 import { TaskTable } from './task-table.tsx';
 
 const PAGE = 30;
@@ -24,10 +24,14 @@ export function TasksPage() {
     defaultValue: false,
     getInitialValueInEffect: false,
   });
-  const isOldestFirst = filters.order === 'oldest' && !isSearch(filters);
+  const count = useQuery(countQuery(filters));
+  const order = orderOf(filters, count.data);
   const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
-    queryKey: ['tasks', 'list', filters],
-    queryFn: ({ pageParam, signal }) => get<TaskPage>('/tasks', { limit: PAGE, after: pageParam, ...filters }, signal),
+    queryKey: ['tasks', 'list', { ...filters, order }],
+    queryFn: ({ pageParam, signal }) =>
+      get<TaskPage>('/tasks', { limit: PAGE, after: pageParam, ...filters, order }, signal),
+    // Whether they can be sorted so is known with their number.
+    enabled: isSearch(filters) || !isRanking(filters.order) || !count.isPending,
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => (page.has_more ? (page.next ?? page.data.at(-1)?.id) : undefined),
     // Who has leafed far down reads, and is not to see the list move; a search costs more than a look.
@@ -35,9 +39,13 @@ export function TasksPage() {
   });
   const tasks = data?.pages.flatMap((page) => page.data) ?? [];
   const searchedUntil = data?.pages.at(-1)?.searched_until ?? null;
-  const turn = () => {
-    const order = isOldestFirst ? undefined : 'oldest';
-    void navigate({ to: '/tasks', search: { ...filters, order }, replace: true });
+  const sort = (next: string) => {
+    void navigate({
+      to: '/tasks',
+      search: { ...filters, order: next === 'newest' ? undefined : next },
+      replace: true,
+      resetScroll: false,
+    });
   };
   return (
     <PageFrame
@@ -54,17 +62,25 @@ export function TasksPage() {
             tasks.length === 0 &&
             (isNarrowed(filters) ? <NothingFound until={searchedUntil} /> : <NoTasks />)}
           {tasks.length > 0 && (
+            <Group justify="space-between" gap="sm" px="md" pt="md">
+              <TaskTotal filters={filters} count={count.data} />
+              <Switch
+                label="Compact rows"
+                checked={compact}
+                onChange={(event) => setCompact(event.currentTarget.checked)}
+              />
+            </Group>
+          )}
+          {tasks.length > 0 && (
             <TaskTable
               tasks={tasks}
               compact={compact}
-              isOldestFirst={isOldestFirst}
-              onTurn={isSearch(filters) ? undefined : turn}
+              order={order ?? 'newest'}
+              onOrder={isSearch(filters) ? undefined : sort}
+              isRankable={count.data?.sortable === true}
             />
           )}
         </Box>
-      )}
-      {tasks.length > 0 && (
-        <Switch label="Compact rows" checked={compact} onChange={(event) => setCompact(event.currentTarget.checked)} />
       )}
       {hasNextPage && (
         <Stack align="center" gap="xs">
@@ -79,6 +95,34 @@ export function TasksPage() {
         </Stack>
       )}
     </PageFrame>
+  );
+}
+
+interface TaskTotalProps {
+  readonly filters: TaskFilters;
+  readonly count: TaskCount | undefined;
+}
+
+/** How many tasks match, and why they can't be sorted by everything. */
+function TaskTotal({ filters, count }: TaskTotalProps) {
+  if (isSearch(filters))
+    return (
+      <Text size="sm" c="dimmed">
+        Search results are listed newest first.
+      </Text>
+    );
+  if (count?.count === undefined || count.count === null) return <Skeleton w={90} h={14} />;
+  const total = `${count.count.toLocaleString('en')}${count.has_more ? '+' : ''}`;
+  return (
+    <Text size="sm" className="numbers" role="status">
+      {total} {total === '1' ? 'task' : 'tasks'}
+      {!count.sortable && (
+        <Text span size="sm" c="dimmed">
+          {' '}
+          · To sort by duration or cost, narrow the list to 1,000 tasks or fewer.
+        </Text>
+      )}
+    </Text>
   );
 }
 

@@ -1,10 +1,11 @@
 import { Box, Button, Code, Group, Stack, Table, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { send } from '../../api/request.ts';
-import type { WebhookDelivery } from '../../api/webhooks.ts';
+import { payloadQuery, type WebhookDelivery } from '../../api/webhooks.ts';
+import { CodeBlock } from '../../parts/copy.tsx';
 import { duration, fromNow, fullTime } from '../../parts/format.ts';
 import { IconRefresh } from '@tabler/icons-react';
 import { Trouble } from '../../parts/page.tsx';
@@ -83,6 +84,7 @@ function Details({ delivery }: { readonly delivery: WebhookDelivery }) {
           <Code>{(task ?? id).replace(/^(task|whd)_/, 'evt_')}</Code>
         </dd>
       </dl>
+      <Payload id={id} />
       {resend.error !== null && <Trouble error={resend.error} doing="Could not resend the delivery" />}
       <Group>
         <Button
@@ -97,6 +99,28 @@ function Details({ delivery }: { readonly delivery: WebhookDelivery }) {
         </Button>
       </Group>
     </Stack>
+  );
+}
+
+/** What is sent. It is not stored, so it is shown as the next attempt would send it. */
+function Payload({ id }: { readonly id: string }) {
+  const [opened, { toggle }] = useDisclosure(false);
+  const { data, error } = useQuery({ ...payloadQuery(id), enabled: opened });
+  return (
+    <Box>
+      <UnstyledButton className="fold" aria-expanded={opened} onClick={toggle}>
+        {opened ? 'Hide payload' : 'Show payload'}
+      </UnstyledButton>
+      {opened && error !== null && <Trouble error={error} doing="Could not load the payload" />}
+      {opened && data !== undefined && (
+        <Stack gap={4} mt="xs">
+          <CodeBlock code={JSON.stringify(data, null, 2)} label="payload" />
+          <Text size="xs" c="dimmed">
+            Image links are signed anew for every attempt.
+          </Text>
+        </Stack>
+      )}
+    </Box>
   );
 }
 

@@ -70,7 +70,7 @@ export class ConsoleTaskQuery extends ConsoleTaskFilter {
   @AfterTask()
   readonly after?: string;
 
-  /** `newest` first unless it is said. What searches has the newest first. */
+  /** `newest` first unless it is said. What searches has the newest first, and only few tasks can be put in order by duration or cost. */
   @QueryChoice(TASK_ORDERS)
   readonly order?: TaskOrdering;
 
@@ -80,7 +80,7 @@ export class ConsoleTaskQuery extends ConsoleTaskFilter {
   readonly favorites?: boolean;
 }
 
-/** The query of the export of tasks. */
+/** The query of the export of tasks, and of their number. */
 @KnownFiltersOnly()
 export class TaskExportQuery extends ConsoleTaskFilter {
   @StatusOfTask()

@@ -117,6 +117,18 @@ export class ConsoleTaskPage extends PageOf(ConsoleTaskRow) {
   searched_until!: string | null;
 }
 
+/** How many tasks match. */
+export class TaskCountView {
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Null for a search, which goes on as it is asked to.' })
+  count!: number | null;
+
+  @ApiProperty({ description: 'There may be more, which are not counted.' })
+  has_more!: boolean;
+
+  @ApiProperty({ description: 'They are few enough to be listed by duration or cost.' })
+  sortable!: boolean;
+}
+
 class TaskPictureView {
   @ApiProperty({ description: 'Signed.' })
   url!: string;
@@ -126,6 +138,15 @@ class TaskPictureView {
 
   @ApiProperty({ example: 'image/png' })
   content_type!: string;
+}
+
+/** A reference image or mask of a task. */
+export class SentImageView {
+  @ApiProperty({ type: String, nullable: true, description: 'Host that it was fetched from. Null: it was sent along.' })
+  host!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Path of its bytes. Null: it is not kept, or no longer.' })
+  url!: string | null;
 }
 
 /** Where a webhook of the task went, and how that stands. */
@@ -190,11 +211,11 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty({ type: 'integer', description: 'Calls to providers that a task may have.' })
   most_calls!: number;
 
-  @ApiProperty({ type: 'integer', description: 'How many images it was made from.' })
-  reference_images!: number;
+  @ApiProperty({ type: [SentImageView], description: 'The images that it was made from.' })
+  reference_images!: SentImageView[];
 
-  @ApiProperty({ description: 'A mask said where to edit.' })
-  masked!: boolean;
+  @ApiProperty({ type: SentImageView, nullable: true, description: 'Says where to edit.' })
+  mask!: SentImageView | null;
 
   @ApiProperty({ type: [String] })
   warnings!: string[];

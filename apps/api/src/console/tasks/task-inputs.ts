@@ -1,0 +1,53 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { AppError } from '#contract/app-error.js';
+import { contentTypeOf, sniffInputType, type InputContentType } from '#images/sniff.js';
+import { ObjectNotFound, type ObjectStore, type StoredObject } from '#storage/object-store.js';
+import { OBJECT_STORE } from '#storage/storage.module.js';
+import { TaskDetails } from '#tasks/task-details.js';
+
+/** An image that a task was made from. */
+export interface OpenedInput extends StoredObject {
+  readonly contentType: InputContentType;
+}
+
+/** The reference images and masks that came with tasks, for the people of their account alone. */
+@Injectable()
+export class TaskInputs {
+  constructor(
+    private readonly details: TaskDetails,
+    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+  ) {}
+
+  /**
+   * `name` is its index, from 0, or `mask`. Throws AppError `file_not_found` for one that is not there, or no longer, or is no image, and
+   * `server_is_overloaded` when the store does not answer. The caller consumes or destroys the stream.
+   */
+  async open(accountId: string, taskId: string, name: string): Promise<OpenedInput> {
+    const order = await this.details.order(accountId, taskId);
+    const input = name === 'mask' ? order?.mask : order?.inputs[Number(name)];
+    if (input?.kind !== 'object') throw missing();
+    const stored = await this.store.open(input.key).catch((cause: unknown) => {
+      if (cause instanceof ObjectNotFound) throw missing();
+      throw new AppError('server_is_overloaded', 'The image cannot be read right now.', { retryAfter: 5, cause });
+    });
+    // What callers sent was never decoded here: only what begins as an image is served, and as nothing else.
+    const type = sniffInputType(await firstBytes(stored.stream));
+    if (type !== undefined) return { ...stored, contentType: contentTypeOf(type) };
+    stored.stream.destroy();
+    throw missing();
+  }
+}
+
+/** Of a stream that can still be read from its beginning. */
+async function firstBytes(stream: Readable): Promise<Buffer> {
+  await once(stream, 'readable');
+  const chunk = stream.read() as Buffer | null;
+  if (chunk !== null) stream.unshift(chunk);
+  return chunk ?? Buffer.alloc(0);
+}
+
+function missing(): AppError {
+  return new AppError('file_not_found', 'The image is no longer available.');
+}
