@@ -214,6 +214,21 @@ describe('providers and queue in a browser', () => {
     await button('Move route 2 up').click();
     expect(await dialog().getByRole('combobox', { name: 'Provider of route 1' }).inputValue()).toBe('house');
     await button('Move route 1 down').click();
+    const first = dialog().getByRole('combobox', { name: 'Provider of route 1' });
+    const handle = (nth: number) => button(`Drag route ${nth}, or move it with the arrow keys`);
+    await handle(2).press('ArrowUp');
+    expect(await first.inputValue()).toBe('house');
+    // Held by the pointer, and let go below the other one.
+    const middle = async (nth: number) => {
+      const { x, y, width, height } = (await handle(nth).boundingBox())!;
+      return { x: x + width / 2, y: y + height / 2 };
+    };
+    const [from, to] = [await middle(1), await middle(2)];
+    await page().mouse.move(from.x, from.y);
+    await page().mouse.down();
+    await page().mouse.move(to.x, to.y + 30, { steps: 4 });
+    await page().mouse.up();
+    expect(await first.inputValue()).toBe('local');
     await button('Add price').click();
     for (const tier of ['1K', '2K', '4K']) await dialog().getByLabel(`${tier} image`).fill('auto 0.05, high 0.2');
     await button('Capabilities').first().click();

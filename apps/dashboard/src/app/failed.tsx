@@ -1,7 +1,6 @@
-import { Box, Button, Container } from '@mantine/core';
+import { Button, Container } from '@mantine/core';
 import { Link, useRouter, type ErrorComponentProps } from '@tanstack/react-router';
-import { IconSearch } from '@tabler/icons-react';
-import { Empty, PageFrame, Trouble } from '../parts/page.tsx';
+import { NotFoundPage, Trouble } from '../parts/page.tsx';
 
 export function Failed({ error }: ErrorComponentProps) {
   const router = useRouter();
@@ -15,20 +14,16 @@ export function Failed({ error }: ErrorComponentProps) {
 
 export function NotFound() {
   return (
-    <PageFrame title="Page not found">
-      <Box className="surface">
-        <Empty
-          icon={<IconSearch size={36} />}
-          title="There is no page at this address"
-          action={
-            <Button component={Link} to="/" variant="default">
-              Go to overview
-            </Button>
-          }
-        >
-          The address may be outdated or mistyped.
-        </Empty>
-      </Box>
-    </PageFrame>
+    <NotFoundPage
+      title="Page not found"
+      heading="There is no page at this address"
+      action={
+        <Button component={Link} to="/" variant="default">
+          Go to overview
+        </Button>
+      }
+    >
+      The address may be outdated or mistyped.
+    </NotFoundPage>
   );
 }

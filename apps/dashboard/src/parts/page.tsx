@@ -2,7 +2,7 @@ import { Alert, Box, Button, Code, Group, Skeleton, Stack, Text, Title } from '@
 import { useEffect, type ReactNode } from 'react';
 import { RequestError } from '../api/request.ts';
 import type { Ability } from '../api/types.ts';
-import { IconAlertTriangle } from '@tabler/icons-react';
+import { IconAlertTriangle, IconSearch } from '@tabler/icons-react';
 
 interface PageProps {
   readonly title: string;
@@ -58,6 +58,26 @@ export function Empty({ icon, title, children, action }: EmptyProps) {
       </Text>
       {action !== undefined && <Box mt="sm">{action}</Box>}
     </Stack>
+  );
+}
+
+interface NotFoundPageProps extends Pick<PageProps, 'title' | 'trail'> {
+  readonly heading: string;
+  /** A link that leads on. */
+  readonly action: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** In place of a page of something that is not there. */
+export function NotFoundPage({ title, trail, heading, action, children }: NotFoundPageProps) {
+  return (
+    <PageFrame title={title} trail={trail}>
+      <Box className="surface">
+        <Empty icon={<IconSearch size={36} />} title={heading} action={action}>
+          {children}
+        </Empty>
+      </Box>
+    </PageFrame>
   );
 }
 

@@ -2,7 +2,7 @@ import { Box, Button, Code, Group, Menu, Table, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { IconPlus } from '@tabler/icons-react';
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import {
   catalogQuery,
   refreshCatalog,
@@ -83,93 +83,135 @@ function ProviderTable({ catalog, onAct }: TableProps) {
   const { data: states } = useQuery(providersQuery);
   const titles = new Map(catalog.types.map(({ type, title }) => [type, title]));
   return (
-    <Box component="section" aria-label="Providers">
-      <SectionTitle
-        about="The services that generate images and answer chats."
-        actions={
-          <Button leftSection={<IconPlus size={16} />} onClick={() => onAct({ kind: 'provider' })}>
-            Add provider
-          </Button>
-        }
-      >
-        Providers
-      </SectionTitle>
-      <Box className="surface" mt="sm">
-        <Table.ScrollContainer minWidth={300}>
-          <Table highlightOnHover horizontalSpacing="md">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Name</Table.Th>
-                <Table.Th visibleFrom="sm">Address</Table.Th>
-                <Table.Th visibleFrom="sm">Keys</Table.Th>
-                <HiddenHead w={90}>Test</HiddenHead>
-                <HiddenHead w={56}>Actions</HiddenHead>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {catalog.providers.map((provider) => {
-                const { name, owner, entry, keys } = provider;
-                const state = states?.data.find((one) => one.name === name);
-                const type = catalog.types.find((one) => one.type === entry.type);
-                return (
-                  <Table.Tr key={`${owner} ${name}`}>
-                    <Table.Td maw={260}>
-                      <Name of={provider} />
-                      <Text size="xs" c="dimmed">
-                        {titles.get(entry.type) ?? entry.type}
-                      </Text>
-                    </Table.Td>
-                    <Table.Td visibleFrom="sm" maw={280}>
-                      <Text size="sm" truncate>
-                        {entry.base_url ?? type?.base_url ?? '–'}
-                      </Text>
-                    </Table.Td>
-                    <Table.Td visibleFrom="sm">
-                      <Text size="sm">{keys.join(', ') || '–'}</Text>
-                    </Table.Td>
-                    <Table.Td>
-                      {state !== undefined && provider.problems.length === 0 && state.trials.length > 0 && (
-                        <TestButton provider={state} />
-                      )}
-                    </Table.Td>
-                    <Table.Td>
-                      <Actions
-                        section="providers"
-                        entry={provider}
-                        onAct={onAct}
-                        onEdit={() => onAct({ kind: 'provider', existing: provider })}
-                      />
-                    </Table.Td>
-                  </Table.Tr>
-                );
-              })}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
-      </Box>
-      <Text size="xs" c="dimmed" mt={6}>
-        To test a provider, give an image model a route to it.{' '}
-        <Link to="/operation" className="text-link">
-          Providers and queue
-        </Link>{' '}
-        shows how they are doing.
-      </Text>
-    </Box>
+    <CatalogSection
+      name="Providers"
+      about="The services that generate images and answer chats."
+      action="Add provider"
+      onAdd={() => onAct({ kind: 'provider' })}
+      heads={
+        <>
+          <Table.Th visibleFrom="sm">Address</Table.Th>
+          <Table.Th visibleFrom="sm">Keys</Table.Th>
+          <HiddenHead w={90}>Test</HiddenHead>
+        </>
+      }
+      below={
+        <Text size="xs" c="dimmed" mt={6}>
+          To test a provider, give an image model a route to it.{' '}
+          <Link to="/operation" className="text-link">
+            Providers and queue
+          </Link>{' '}
+          shows how they are doing.
+        </Text>
+      }
+    >
+      {catalog.providers.map((provider) => {
+        const { name, owner, entry, keys } = provider;
+        const state = states?.data.find((one) => one.name === name);
+        const type = catalog.types.find((one) => one.type === entry.type);
+        return (
+          <Table.Tr key={`${owner} ${name}`}>
+            <Table.Td maw={260}>
+              <Name of={provider} />
+              <Text size="xs" c="dimmed">
+                {titles.get(entry.type) ?? entry.type}
+              </Text>
+            </Table.Td>
+            <Table.Td visibleFrom="sm" maw={280}>
+              <Text size="sm" truncate>
+                {entry.base_url ?? type?.base_url ?? '–'}
+              </Text>
+            </Table.Td>
+            <Table.Td visibleFrom="sm">
+              <Text size="sm">{keys.join(', ') || '–'}</Text>
+            </Table.Td>
+            <Table.Td>
+              {state !== undefined && provider.problems.length === 0 && state.trials.length > 0 && (
+                <TestButton provider={state} />
+              )}
+            </Table.Td>
+            <Table.Td>
+              <Actions
+                section="providers"
+                entry={provider}
+                onAct={onAct}
+                onEdit={() => onAct({ kind: 'provider', existing: provider })}
+              />
+            </Table.Td>
+          </Table.Tr>
+        );
+      })}
+    </CatalogSection>
   );
 }
 
 function ModelTable({ catalog, onAct }: TableProps) {
   return (
-    <Box component="section" aria-label="Models">
+    <CatalogSection
+      name="Models"
+      about="What callers name in requests."
+      action="Add model"
+      onAdd={() => onAct({ kind: 'model' })}
+      heads={
+        <>
+          <Table.Th visibleFrom="sm">Routes</Table.Th>
+          <Table.Th visibleFrom="sm">Price</Table.Th>
+        </>
+      }
+    >
+      {catalog.models.map((model) => (
+        <Table.Tr key={`${model.owner} ${model.name}`}>
+          <Table.Td maw={260}>
+            <Name of={model} />
+            <Text size="xs" c="dimmed">
+              {[model.entry.kind === 'image' ? 'Images' : 'Chats', ...(model.entry.aliases ?? [])].join(' · ')}
+            </Text>
+          </Table.Td>
+          <Table.Td visibleFrom="sm">
+            <Text size="sm">{model.entry.routes.map(({ provider }) => provider).join(', ')}</Text>
+          </Table.Td>
+          <Table.Td visibleFrom="sm">
+            <Text size="sm">{priceText(model, catalog.currency)}</Text>
+          </Table.Td>
+          <Table.Td>
+            <Actions
+              section="models"
+              entry={model}
+              onAct={onAct}
+              onEdit={() => onAct({ kind: 'model', existing: model })}
+            />
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </CatalogSection>
+  );
+}
+
+interface CatalogSectionProps {
+  readonly name: string;
+  readonly about: string;
+  /** What the button says that adds one. */
+  readonly action: string;
+  readonly onAdd: () => void;
+  /** Of the columns between the names and the actions. */
+  readonly heads: ReactNode;
+  readonly below?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** A part of the catalog as a table, with a button that adds to it. */
+function CatalogSection({ name, about, action, onAdd, heads, below, children }: CatalogSectionProps) {
+  return (
+    <Box component="section" aria-label={name}>
       <SectionTitle
-        about="What callers name in requests."
+        about={about}
         actions={
-          <Button leftSection={<IconPlus size={16} />} onClick={() => onAct({ kind: 'model' })}>
-            Add model
+          <Button leftSection={<IconPlus size={16} />} onClick={onAdd}>
+            {action}
           </Button>
         }
       >
-        Models
+        {name}
       </SectionTitle>
       <Box className="surface" mt="sm">
         <Table.ScrollContainer minWidth={300}>
@@ -177,40 +219,15 @@ function ModelTable({ catalog, onAct }: TableProps) {
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Name</Table.Th>
-                <Table.Th visibleFrom="sm">Routes</Table.Th>
-                <Table.Th visibleFrom="sm">Price</Table.Th>
+                {heads}
                 <HiddenHead w={56}>Actions</HiddenHead>
               </Table.Tr>
             </Table.Thead>
-            <Table.Tbody>
-              {catalog.models.map((model) => (
-                <Table.Tr key={`${model.owner} ${model.name}`}>
-                  <Table.Td maw={260}>
-                    <Name of={model} />
-                    <Text size="xs" c="dimmed">
-                      {[model.entry.kind === 'image' ? 'Images' : 'Chats', ...(model.entry.aliases ?? [])].join(' · ')}
-                    </Text>
-                  </Table.Td>
-                  <Table.Td visibleFrom="sm">
-                    <Text size="sm">{model.entry.routes.map(({ provider }) => provider).join(', ')}</Text>
-                  </Table.Td>
-                  <Table.Td visibleFrom="sm">
-                    <Text size="sm">{priceText(model, catalog.currency)}</Text>
-                  </Table.Td>
-                  <Table.Td>
-                    <Actions
-                      section="models"
-                      entry={model}
-                      onAct={onAct}
-                      onEdit={() => onAct({ kind: 'model', existing: model })}
-                    />
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
+            <Table.Tbody>{children}</Table.Tbody>
           </Table>
         </Table.ScrollContainer>
       </Box>
+      {below}
     </Box>
   );
 }

@@ -105,29 +105,20 @@ function ownFirst({ providers }: ReadCatalog): string | undefined {
 }
 
 function Accepts({ form }: { readonly form: UseFormReturnType<ModelFields> }) {
+  const listed = (name: 'qualities' | 'edit_qualities' | 'output_formats' | 'sizes', otherwise: string) => ({
+    placeholder: form.values[name].length === 0 ? otherwise : '',
+    ...form.getInputProps(name),
+  });
   return (
     <SimpleGrid cols={{ base: 1, xs: 2 }}>
-      <TagsInput
-        label="Qualities"
-        placeholder={form.values.qualities.length === 0 ? 'Default' : ''}
-        {...form.getInputProps('qualities')}
-      />
-      <TagsInput
-        label="Qualities of edits"
-        placeholder={form.values.edit_qualities.length === 0 ? 'Same as qualities' : ''}
-        {...form.getInputProps('edit_qualities')}
-      />
+      <TagsInput label="Qualities" {...listed('qualities', 'Default')} />
+      <TagsInput label="Qualities of edits" {...listed('edit_qualities', 'Same as qualities')} />
       <MultiSelect
         label="Output formats"
         data={['png', 'jpeg', 'webp', 'gif']}
-        placeholder={form.values.output_formats.length === 0 ? 'png, jpeg, webp' : ''}
-        {...form.getInputProps('output_formats')}
+        {...listed('output_formats', 'png, jpeg, webp')}
       />
-      <TagsInput
-        label="Sizes"
-        placeholder={form.values.sizes.length === 0 ? 'All' : ''}
-        {...form.getInputProps('sizes')}
-      />
+      <TagsInput label="Sizes" {...listed('sizes', 'All')} />
       <Select
         label="Sizes in pixels"
         allowDeselect={false}

@@ -1,17 +1,6 @@
-import {
-  ActionIcon,
-  Box,
-  Button,
-  Fieldset,
-  Group,
-  NumberInput,
-  SimpleGrid,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Box, Fieldset, Group, NumberInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
-import { IconPlus, IconTrash } from '@tabler/icons-react';
+import { AddItem, RemoveItem } from '../../parts/list-inputs.tsx';
 import { newPrice, TIERS, type ModelFields } from './model-fields.ts';
 
 interface PriceInputsProps {
@@ -76,15 +65,7 @@ export function PriceInputs({ form, currency }: PriceInputsProps) {
                   />
                 )}
               </SimpleGrid>
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                size="lg"
-                aria-label={`Remove price ${index + 1}`}
-                onClick={() => form.removeListItem('prices', index)}
-              >
-                <IconTrash size={18} />
-              </ActionIcon>
+              <RemoveItem name={`price ${index + 1}`} onClick={() => form.removeListItem('prices', index)} />
             </Group>
           </Box>
         ))}
@@ -94,14 +75,7 @@ export function PriceInputs({ form, currency }: PriceInputsProps) {
           </Text>
         )}
         <Group>
-          <Button
-            variant="subtle"
-            size="xs"
-            leftSection={<IconPlus size={14} />}
-            onClick={() => form.insertListItem('prices', newPrice())}
-          >
-            Add price
-          </Button>
+          <AddItem onClick={() => form.insertListItem('prices', newPrice())}>Add price</AddItem>
         </Group>
       </Stack>
     </Fieldset>

@@ -1,7 +1,5 @@
 import {
   Accordion,
-  ActionIcon,
-  Button,
   Group,
   NumberInput,
   PasswordInput,
@@ -14,10 +12,10 @@ import {
 import { useForm, type UseFormReturnType } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
-import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { refreshCatalog, type CatalogProvider, type ProviderType, type ReadCatalog } from '../../api/catalog.ts';
 import { RequestError, send } from '../../api/request.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
+import { AddItem, RemoveItem } from '../../parts/list-inputs.tsx';
 import { OptionInput } from './option-input.tsx';
 import { OptionError, optionFields } from './options.ts';
 import { providerChange, providerFields, type ProviderFields } from './provider-fields.ts';
@@ -154,15 +152,7 @@ function Connection({ form, type }: { readonly form: Form; readonly type: Provid
               placeholder={stored ? 'Stored; enter a key to replace it' : ''}
               {...form.getInputProps(`keys.${index}.key`)}
             />
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              size="lg"
-              aria-label={`Remove key ${index + 1}`}
-              onClick={() => form.removeListItem('keys', index)}
-            >
-              <IconTrash size={18} />
-            </ActionIcon>
+            <RemoveItem name={`key ${index + 1}`} onClick={() => form.removeListItem('keys', index)} />
           </Group>
         ))}
         {form.errors['keys'] !== undefined && (
@@ -174,14 +164,11 @@ function Connection({ form, type }: { readonly form: Form; readonly type: Provid
           <Text size="xs" c="dimmed">
             Keys are encrypted and never shown again. Several keys share the load.
           </Text>
-          <Button
-            variant="subtle"
-            size="xs"
-            leftSection={<IconPlus size={14} />}
+          <AddItem
             onClick={() => form.insertListItem('keys', { name: `key-${keys.length + 1}`, key: '', stored: false })}
           >
             Add key
-          </Button>
+          </AddItem>
         </Group>
       </Stack>
     </>

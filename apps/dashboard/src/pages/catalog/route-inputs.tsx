@@ -16,7 +16,9 @@ import {
 } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
-import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from '@tabler/icons-react';
+import { IconArrowDown, IconArrowUp, IconGripVertical } from '@tabler/icons-react';
+import { useRef, useState, type DOMAttributes } from 'react';
+import { AddItem, RemoveItem } from '../../parts/list-inputs.tsx';
 import { newRoute, type ModelFields } from './model-fields.ts';
 
 interface RouteInputsProps {
@@ -27,39 +29,110 @@ interface RouteInputsProps {
 /** The routes of a model in the order in which they are tried. */
 export function RouteInputs({ form, providers }: RouteInputsProps) {
   const { routes } = form.values;
+  const list = useRef<HTMLDivElement>(null);
+  const [drag, setDrag] = useState<Drag | null>(null);
+  const drop = () => {
+    if (drag !== null && drag.from !== drag.to) form.reorderListItem('routes', drag);
+    setDrag(null);
+  };
   return (
     <Fieldset variant="unstyled" legend={<b>Routes</b>}>
       <Stack gap="xs">
         <Text size="xs" c="dimmed">
           Tried in this order until one succeeds. Adjacent routes with a weight share the load by weight.
         </Text>
-        {routes.map(({ id }, index) => (
-          <RouteInput key={id} form={form} providers={providers} index={index} />
-        ))}
+        <Stack gap="xs" ref={list}>
+          {routes.map(({ id }, index) => (
+            <RouteInput
+              key={id}
+              form={form}
+              providers={providers}
+              index={index}
+              mark={markOf(drag, index)}
+              handle={{
+                onPointerDown: ({ currentTarget, pointerId }) => {
+                  currentTarget.setPointerCapture(pointerId);
+                  setDrag({ from: index, to: index });
+                },
+                onPointerMove: ({ clientY }) => {
+                  if (drag !== null) setDrag({ from: index, to: placeAt(clientY, index, list.current) });
+                },
+                onPointerUp: drop,
+                onPointerCancel: () => setDrag(null),
+              }}
+            />
+          ))}
+        </Stack>
         <Group>
-          <Button
-            variant="subtle"
-            size="xs"
-            leftSection={<IconPlus size={14} />}
-            onClick={() => form.insertListItem('routes', newRoute(providers[0] ?? ''))}
-          >
-            Add route
-          </Button>
+          <AddItem onClick={() => form.insertListItem('routes', newRoute(providers[0] ?? ''))}>Add route</AddItem>
         </Group>
       </Stack>
     </Fieldset>
   );
 }
 
-function RouteInput({ form, providers, index }: RouteInputsProps & { readonly index: number }) {
+/** A route that is being dragged: where it was, and where it would be. */
+interface Drag {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Where a route would be that is dropped at a height of the window: below those whose middle is above it. */
+function placeAt(y: number, from: number, list: HTMLElement | null): number {
+  const others = [...(list?.children ?? [])].filter((_, index) => index !== from);
+  return others.filter((other) => {
+    const { top, height } = other.getBoundingClientRect();
+    return top + height / 2 < y;
+  }).length;
+}
+
+/** What a route shows while one is dragged: that it is the one, or that the one would come before or after it. */
+function markOf(drag: Drag | null, index: number): 'dragged' | 'before' | 'after' | undefined {
+  if (drag === null) return undefined;
+  if (index === drag.from) return 'dragged';
+  if (index !== drag.to) return undefined;
+  return drag.to < drag.from ? 'before' : 'after';
+}
+
+interface RouteInputProps extends RouteInputsProps {
+  readonly index: number;
+  readonly mark: ReturnType<typeof markOf>;
+  readonly handle: Pick<
+    DOMAttributes<HTMLButtonElement>,
+    'onPointerDown' | 'onPointerMove' | 'onPointerUp' | 'onPointerCancel'
+  >;
+}
+
+function RouteInput({ form, providers, index, mark, handle }: RouteInputProps) {
   const [opened, { toggle }] = useDisclosure(false);
   const { kind, name, routes } = form.values;
   const nth = `route ${index + 1}`;
   const field = (of: string) => form.getInputProps(`routes.${index}.${of}`);
   const checkbox = (of: string) => form.getInputProps(`routes.${index}.${of}`, { type: 'checkbox' });
+  const move = (by: number) => {
+    const to = index + by;
+    if (to >= 0 && to < routes.length) form.reorderListItem('routes', { from: index, to });
+  };
   return (
-    <Box className="surface" p="sm">
+    <Box className="surface route" p="sm" data-mark={mark}>
       <Group align="flex-end" gap="xs">
+        {routes.length > 1 && (
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            size="lg"
+            className="drag-handle"
+            aria-label={`Drag ${nth}, or move it with the arrow keys`}
+            {...handle}
+            onKeyDown={(event) => {
+              if (event.key !== 'ArrowUp' && event.key !== 'ArrowDown') return;
+              event.preventDefault();
+              move(event.key === 'ArrowUp' ? -1 : 1);
+            }}
+          >
+            <IconGripVertical size={18} />
+          </ActionIcon>
+        )}
         <Select
           label="Provider"
           aria-label={`Provider of ${nth}`}
@@ -93,7 +166,7 @@ function RouteInput({ form, providers, index }: RouteInputsProps & { readonly in
             size="lg"
             aria-label={`Move ${nth} up`}
             disabled={index === 0}
-            onClick={() => form.reorderListItem('routes', { from: index, to: index - 1 })}
+            onClick={() => move(-1)}
           >
             <IconArrowUp size={18} />
           </ActionIcon>
@@ -103,20 +176,11 @@ function RouteInput({ form, providers, index }: RouteInputsProps & { readonly in
             size="lg"
             aria-label={`Move ${nth} down`}
             disabled={index === routes.length - 1}
-            onClick={() => form.reorderListItem('routes', { from: index, to: index + 1 })}
+            onClick={() => move(1)}
           >
             <IconArrowDown size={18} />
           </ActionIcon>
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            size="lg"
-            aria-label={`Remove ${nth}`}
-            disabled={routes.length === 1}
-            onClick={() => form.removeListItem('routes', index)}
-          >
-            <IconTrash size={18} />
-          </ActionIcon>
+          <RemoveItem name={nth} disabled={routes.length === 1} onClick={() => form.removeListItem('routes', index)} />
         </Group>
       </Group>
       {kind === 'image' && (

@@ -32,6 +32,7 @@ interface SettingsFieldsProps {
 /** What kind of image is ordered. */
 export function SettingsFields({ choices, settings, like, onChange }: SettingsFieldsProps) {
   const pick = (name: Exclude<keyof ImageSettings, 'n'>) => (value: string) => onChange({ [name]: value });
+  const bound = (name: 'quality' | 'output_format' | 'background') => ({ value: settings[name], onChange: pick(name) });
   return (
     <Stack gap="md">
       <div>
@@ -44,29 +45,11 @@ export function SettingsFields({ choices, settings, like, onChange }: SettingsFi
       </div>
       <Group grow align="flex-end">
         <TierPicker tiers={choices.tiers} value={settings.resolution} onChange={pick('resolution')} />
-        <Choice
-          label="Quality"
-          values={choices.qualities}
-          names={QUALITIES}
-          value={settings.quality}
-          onChange={pick('quality')}
-        />
+        <Choice label="Quality" values={choices.qualities} names={QUALITIES} {...bound('quality')} />
       </Group>
       <Group grow align="flex-end">
-        <Choice
-          label="Format"
-          values={choices.formats}
-          names={FORMATS}
-          value={settings.output_format}
-          onChange={pick('output_format')}
-        />
-        <Choice
-          label="Background"
-          values={choices.backgrounds}
-          names={BACKGROUNDS}
-          value={settings.background}
-          onChange={pick('background')}
-        />
+        <Choice label="Format" values={choices.formats} names={FORMATS} {...bound('output_format')} />
+        <Choice label="Background" values={choices.backgrounds} names={BACKGROUNDS} {...bound('background')} />
         {choices.mostImages > 1 && (
           <Choice
             label="Images"

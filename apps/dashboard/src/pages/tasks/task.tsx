@@ -8,9 +8,8 @@ import { RequestError } from '../../api/request.ts';
 import type { TaskDetail } from '../../api/types.ts';
 import { CodeTabs, CopyIconButton } from '../../parts/copy.tsx';
 import { dayOf, dimensions, duration, fullTime, money } from '../../parts/format.ts';
-import { IconSearch } from '@tabler/icons-react';
 import { Download, ImageGrid } from '../../parts/image-grid.tsx';
-import { Empty, PageFrame, Trouble } from '../../parts/page.tsx';
+import { NotFoundPage, PageFrame, Trouble } from '../../parts/page.tsx';
 import { MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
 import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
@@ -41,21 +40,18 @@ export function TaskPage() {
   const partial = useFollowTask(id, task?.status === 'pending');
   if (error instanceof RequestError && error.status === 404)
     return (
-      <PageFrame title="Task" trail={<Trail />}>
-        <Box className="surface">
-          <Empty
-            icon={<IconSearch size={36} />}
-            title="Task not found"
-            action={
-              <Button component={Link} to="/tasks" variant="default">
-                View all tasks
-              </Button>
-            }
-          >
-            It may belong to another account, or its record has expired.
-          </Empty>
-        </Box>
-      </PageFrame>
+      <NotFoundPage
+        title="Task"
+        trail={<Trail />}
+        heading="Task not found"
+        action={
+          <Button component={Link} to="/tasks" variant="default">
+            View all tasks
+          </Button>
+        }
+      >
+        It may belong to another account, or its record has expired.
+      </NotFoundPage>
     );
   return (
     <PageFrame
