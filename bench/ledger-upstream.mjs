@@ -3,18 +3,14 @@
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import sharp from 'sharp';
 import { TINY_PNG } from './instant-provider.mjs';
+import { noisePng } from './noise-png.mjs';
 
 const HOLD_MS = Number(process.env.HOLD_MS);
 const REAL_EVERY = Number(process.env.REAL_EVERY);
 const USAGE = { input_tokens: 12, output_tokens: 4160, total_tokens: 4172 };
 
-// As much as a photograph of a provider: noise that deflate can take about half of.
-const noise = { type: 'gaussian', mean: 128, sigma: 6 };
-const REAL = await sharp({ create: { width: 1024, height: 1024, channels: 3, noise } })
-  .png()
-  .toBuffer();
+const REAL = await noisePng(1024);
 
 const answerOf = (image) =>
   Buffer.from(JSON.stringify({ created: 1_794_650_000, data: [{ b64_json: image.toString('base64') }], usage: USAGE }));

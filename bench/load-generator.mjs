@@ -1,5 +1,5 @@
 // A process of its own that makes calls as its parent orders and answers with what it saw.
-import { SocketCaller } from './socket-caller.mjs';
+import { bodyOf, SocketCaller } from './socket-caller.mjs';
 import { percentile } from './figures.mjs';
 
 const CONNECT_AT_ONCE = 100;
@@ -14,8 +14,11 @@ process.on('message', (order) => {
 });
 process.on('disconnect', () => process.exit());
 
-/** `durationMs`: each connection calls again and again for so long; `total`: so many calls in all. */
-async function run({ port, requests, connections, durationMs, total = Infinity, timeoutMs, status }) {
+/**
+ * `durationMs`: each connection calls again and again for so long; `total`: so many calls in all. `answer`: a text that
+ * each answer must hold so many times, `{text, times}`; others count as wrong.
+ */
+async function run({ port, requests, connections, durationMs, total = Infinity, timeoutMs, status, answer }) {
   const callers = await openAll(port, connections);
   const seen = { latencies: [], wrong: {}, taskIds: [], started: 0, bytes: 0 };
   const cpu = process.cpuUsage();
@@ -25,7 +28,7 @@ async function run({ port, requests, connections, durationMs, total = Infinity, 
   const timer = setTimeout(() => late.abort(), timeoutMs ?? (durationMs ?? 0) + 30_000);
   const again = () => seen.started < total && performance.now() < end && !late.signal.aborted;
   await Promise.race([
-    Promise.all(callers.map((caller) => keepCalling(caller, requests, status, seen, again))),
+    Promise.all(callers.map((caller) => keepCalling(caller, { requests, status, answer }, seen, again))),
     new Promise((resolve) => late.signal.addEventListener('abort', resolve)),
   ]);
   clearTimeout(timer);
@@ -55,7 +58,7 @@ async function openAll(port, connections) {
   return callers;
 }
 
-function keepCalling(caller, requests, status, seen, again) {
+function keepCalling(caller, { requests, status, answer }, seen, again) {
   return new Promise((resolve) => {
     const next = () => {
       if (!again()) return resolve();
@@ -63,9 +66,10 @@ function keepCalling(caller, requests, status, seen, again) {
       seen.started += 1;
       const since = performance.now();
       caller.call(request, (error, answered, text) => {
-        const outcome = error === undefined ? answered : error.message;
+        const tookMs = performance.now() - since;
+        const outcome = error === undefined ? outcomeOf(answered, text, answer) : error.message;
         seen.bytes += text?.length ?? 0;
-        if (outcome === status) seen.latencies.push(performance.now() - since);
+        if (outcome === status) seen.latencies.push(tookMs);
         else seen.wrong[outcome] = (seen.wrong[outcome] ?? 0) + 1;
         if (error !== undefined) return resolve();
         if (seen.taskIds.length < TASK_IDS) seen.taskIds.push(/\r\nx-task-id: *(\S+)/i.exec(text)?.[1]);
@@ -74,4 +78,15 @@ function keepCalling(caller, requests, status, seen, again) {
     };
     next();
   });
+}
+
+function outcomeOf(status, text, answer) {
+  if (answer === undefined || status !== 200) return status;
+  return countOf(bodyOf(text), answer.text) === answer.times ? status : 'another answer';
+}
+
+function countOf(text, part) {
+  let count = 0;
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) count += 1;
+  return count;
 }

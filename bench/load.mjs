@@ -24,7 +24,7 @@ export class Load {
     const id = ++this.#orders;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      this.#child.send({ id, ...order });
+      this.#child.send({ id, ...order }, (error) => error && reject(error));
     });
   }
 

@@ -1,4 +1,4 @@
-// npm run bench [-- name ...] [--quick] [--record] [--profile] [--tasks 4000000]; docs/benchmarks.md says what is measured and how to read it.
+// npm run bench [-- name ...] [--quick] [--record] [--profile] [--tasks 4000000] [--setup]; docs/benchmarks.md says what is measured and how to read it.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -23,8 +23,8 @@ const NAMES = [
   'start-up',
   'traces',
 ];
-/** Only when they are named: four million rows take a while. */
-const LONG = ['history', 'retention'];
+/** Only when they are named: four million rows take a while, and other gateways are installed first. */
+const LONG = ['history', 'retention', 'peers'];
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
@@ -33,6 +33,7 @@ const { values: flags, positionals } = parseArgs({
     record: { type: 'boolean' },
     profile: { type: 'boolean' },
     tasks: { type: 'string' },
+    setup: { type: 'boolean' },
   },
 });
 const known = [...NAMES, ...LONG];
@@ -48,7 +49,8 @@ const tasks = flags.tasks === undefined ? undefined : Number(flags.tasks);
 const tell = (line) => process.stderr.write(`${line}\n`);
 
 try {
-  await run(positionals.length > 0 ? known.filter((name) => positionals.includes(name)) : NAMES);
+  if (flags.setup) await (await import('./peers/sides.mjs')).installPeers(tell);
+  else await run(positionals.length > 0 ? known.filter((name) => positionals.includes(name)) : NAMES);
 } catch (error) {
   tell(error.name === 'SetupError' || stop.signal.aborted ? error.message : error.stack);
   process.exitCode = 1;

@@ -28,6 +28,8 @@ export async function record(report, measured) {
     for (const [name, text] of own) sections.set(name, text);
     return [...sections.values()].map((text) => text.trim()).join('\n\n');
   });
+  const summary = measured.find(({ name }) => name === 'peers')?.summary;
+  if (summary !== undefined) await rewritePart(join(DOCS, '..', 'README.md'), COMMAND, () => summary);
   const goals = measured
     .filter(({ name }) => LOADS.includes(name))
     .flatMap(({ goals, name }) => goals.map((goal) => ({ ...goal, name })));

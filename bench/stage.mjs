@@ -12,7 +12,6 @@ import { startPostgres } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { MALLOC_SETTINGS } from '../dist/apps/standalone/src/role-process.js';
-import { ensureInstalled } from '../scripts/prepare.mjs';
 import { createFloorTable } from './floor/table.mjs';
 
 export const ROOT = join(import.meta.dirname, '..');
@@ -110,8 +109,9 @@ export class Stage {
     const port = await freePort();
     const { file, watched } = this.#probe(probed);
     const api = await this.#start('api', API, { ...this.#settings(), PORT: String(port), ...watched, ...settings });
-    await this.#answers(api, `http://127.0.0.1:${port}/readyz`);
-    return { ...api, port, file };
+    const readyUrl = `http://127.0.0.1:${port}/readyz`;
+    await this.#answers(api, readyUrl);
+    return { ...api, port, file, readyUrl };
   }
 
   #probe(probed) {
@@ -182,18 +182,26 @@ export class Stage {
     return worker;
   }
 
-  /** A peer's server, `path` inside bench/peers' packages; it must take `--port=N` and answer at its root. */
-  async startPeer(path) {
-    await ensureInstalled((line) => process.stderr.write(`${line}\n`), 'bench/peers');
+  /** Another gateway's server: `orderFor(port)` names the program, its arguments and settings, and the path that answers once it is ready. */
+  async startPeer(name, orderFor) {
     const port = await freePort();
-    const peer = await this.#start(
-      'peer',
-      join(ROOT, 'bench', 'peers', 'node_modules', path),
-      { NODE_ENV: 'production' },
-      [`--port=${port}`],
-    );
-    await this.#answers(peer, `http://127.0.0.1:${port}/`);
-    return { ...peer, port };
+    const { command, args, settings, readyPath, readyMs } = orderFor(port);
+    const peer = await this.#launch(name, { command, args, env: { PATH: process.env.PATH, ...settings } });
+    const readyUrl = `http://127.0.0.1:${port}${readyPath}`;
+    await this.#answers(peer, readyUrl, readyMs);
+    return { ...peer, port, readyUrl };
+  }
+
+  /** Ends a process and all it started as a crash would. */
+  async kill({ child }) {
+    process.kill(-child.pid, 'SIGKILL');
+    await child.exited;
+    this.#running.delete(child);
+  }
+
+  /** The same program again, as it was started; resolves before it is ready. */
+  async startAgain({ order, name, ...same }) {
+    return { ...same, ...(await this.#launch(name, order)) };
   }
 
   /** Resolves when no task of Darkroom, and none of the floor, is unfinished. */
@@ -249,36 +257,38 @@ export class Stage {
     return { NODE_ENV: 'production', ...places, ...settings };
   }
 
-  async #start(name, script, settings, args = []) {
-    if (this.#closed) throw new Error('interrupted');
-    const log = join(this.folder, `${name}-${++this.#started}.log`);
+  async #start(name, script, settings) {
     const profiling = this.profile ? ['--cpu-prof', `--cpu-prof-dir=${join(RESULTS, 'profiles', name)}`] : [];
-    const child = await startChild({
+    return await this.#launch(name, {
       command: process.execPath,
-      args: [...profiling, ...(settings.PROBE_FILE ? ['--import', PROBE] : []), script, ...args],
+      args: [...profiling, ...(settings.PROBE_FILE ? ['--import', PROBE] : []), script],
       env: { PATH: process.env.PATH, ...settings },
-      log,
-      deathSignal: 'SIGKILL',
     });
-    this.#running.add(child);
-    return { name, child, pid: child.pid };
   }
 
-  async #answers(started, url) {
+  async #launch(name, order) {
+    if (this.#closed) throw new Error('interrupted');
+    const log = join(this.folder, `${name}-${++this.#started}.log`);
+    const child = await startChild({ ...order, log, deathSignal: 'SIGKILL' });
+    this.#running.add(child);
+    return { name, child, pid: child.pid, order };
+  }
+
+  async #answers(started, url, timeoutMs) {
     const ask = async () => {
       const answer = await fetch(url, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
       await answer?.body?.cancel();
       return answer?.ok === true;
     };
-    await this.#until(started, ask);
+    await this.#until(started, ask, timeoutMs);
   }
 
   async #says(started, word) {
     await this.#until(started, () => started.child.lastLines(50).some((line) => line.includes(word)));
   }
 
-  async #until({ name, child }, condition) {
-    const ready = await waitUntil(() => !child.running || condition(), { timeoutMs: READY_MS, everyMs: 20 });
+  async #until({ name, child }, condition, timeoutMs = READY_MS) {
+    const ready = await waitUntil(() => !child.running || condition(), { timeoutMs, everyMs: 20 });
     if (ready && child.running) return;
     throw new Error(`${name} did not become ready. Its last lines:\n  ${child.lastLines(8).join('\n  ')}`);
   }

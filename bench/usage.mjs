@@ -9,7 +9,7 @@ export function memoryOf(pid) {
 
 /** Memory of a process and its children, each shared page once, in bytes; undefined where /proc is missing. */
 export function memoryOfAll(pid) {
-  const children = list('/proc').filter((name) => /^\d+$/.test(name) && useOf(name)?.parent === pid);
+  const children = childrenOf(pid);
   const shares = [pid, ...children].map((of) => /^Pss: +(\d+) kB/m.exec(read(`/proc/${of}/smaps_rollup`))?.[1]);
   return shares[0] === undefined ? undefined : shares.reduce((sum, share) => sum + Number(share ?? 0) * 1024, 0);
 }
@@ -49,10 +49,7 @@ function linkOf(path) {
 function processorTimeOf(pid) {
   const own = useOf(pid);
   if (own === undefined) return undefined;
-  const children = list('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(useOf)
-    .filter((use) => use?.parent === pid);
+  const children = childrenOf(pid).flatMap((child) => useOf(child) ?? []);
   return [own, ...children].reduce((sum, { ms }) => sum + ms, own.reapedMs);
 }
 
@@ -71,18 +68,26 @@ export function cpuPerCall(rounds, name) {
   return sum((round) => round.cpu[name]) / sum((round) => round.calls);
 }
 
+function childrenOf(pid) {
+  return list('/proc').filter((name) => /^\d+$/.test(name) && Number(statOf(name)?.[1]) === pid);
+}
+
 function useOf(pid) {
-  const stat = read(`/proc/${pid}/stat`);
-  if (stat === undefined) return undefined;
-  // The second field is the program's name in brackets and may hold anything.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const parent = Number(fields[1]);
+  const fields = statOf(pid);
+  if (fields === undefined) return undefined;
   // Of children that have ended, such as Postgres' vacuum workers; in hundredths of a second everywhere.
   const reapedMs = (Number(fields[13]) + Number(fields[14])) * 10;
   const threads = list(`/proc/${pid}/task`);
   // In nanoseconds; the hundredths of a second of `stat` miss most of what short queries use.
   const used = threads.map((thread) => Number(read(`/proc/${pid}/task/${thread}/schedstat`)?.split(' ')[0] ?? 0));
-  return { parent, reapedMs, ms: used.reduce((sum, value) => sum + value, 0) / 1e6 };
+  return { reapedMs, ms: used.reduce((sum, value) => sum + value, 0) / 1e6 };
+}
+
+/** What /proc tells of a process, from its state on; undefined when it is gone. */
+function statOf(pid) {
+  const stat = read(`/proc/${pid}/stat`);
+  // The second field is the program's name in brackets and may hold anything.
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 function list(folder) {

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inTurns, medianOf, milliseconds, percent, rate, times } from '../figures.mjs';
+import { portkey } from '../peers/portkey.mjs';
 import { requestText } from '../socket-caller.mjs';
 import { cpuDuring, cpuPerCall } from '../usage.mjs';
 
@@ -47,7 +48,7 @@ export async function measure({ stage, load, quick }) {
 }
 
 async function startSides(stage) {
-  const upstream = await stage.startFloorServer('chat-upstream.mjs');
+  const upstream = await stage.startFloorServer('openai-upstream.mjs');
   const address = `http://127.0.0.1:${upstream.port}`;
   const models = join(stage.folder, 'models.yaml');
   await writeFile(
@@ -60,13 +61,13 @@ models:
   );
   const bare = await stage.startFloorServer('chat-proxy.mjs', { UPSTREAM: address });
   const darkroom = await stage.startApi({ MODELS_FILE: models, BENCH_KEY: 'none' });
-  const peer = await stage.startPeer('@portkey-ai/gateway/build/start-server.js');
-  const peerHeaders = { 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${address}/v1` };
+  await portkey.install((line) => process.stderr.write(`${line}\n`));
+  const peer = await portkey.start(stage, address);
   const sides = [
     { ...upstream, name: 'provider direct', key: 'none' },
     { ...bare, name: 'bare proxy', key: 'none' },
     { ...darkroom, name: 'Darkroom', key: stage.apiKey },
-    { ...peer, name: 'Portkey', key: 'none', headers: peerHeaders },
+    { ...peer, name: portkey.name },
   ];
   return { sides, processes: [upstream, bare, darkroom, peer] };
 }
