@@ -28,6 +28,7 @@ const mayImport = {
   mail: below,
   webhooks: [...below, 'redis', 'queue', 'database', 'secrets', 'accounts'],
   tasks: [...below, 'redis', 'queue', 'database', 'storage', 'webhooks', 'billing'],
+  alerts: [...below, 'database', 'webhooks', 'tasks', 'billing', 'routing', 'catalog'],
   health: [...below, 'database', 'queue', 'storage'],
   uploads: [...below, 'database', 'storage', 'tasks', 'accounts'],
   answers: [...below, 'queue', 'storage', 'tasks'],

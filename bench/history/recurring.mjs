@@ -17,6 +17,7 @@ import { TaskIntake } from '#tasks/task-intake.js';
 import { TaskObjects } from '#tasks/task-objects.js';
 import { TaskStore } from '#tasks/task-store.js';
 import { TaskTransitions } from '#tasks/task-transitions.js';
+import { AlertChannelStore } from '#webhooks/channel-store.js';
 import { DeliveryLine } from '#webhooks/delivery-line.js';
 import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
 import { DeliveryTransitions } from '#webhooks/delivery-transitions.js';
@@ -52,7 +53,7 @@ export async function recurring(database, room, { tasks, accountId }) {
   const store = new TaskStore(database);
   const lost = new LostCallers(redis, redisConfig, database);
   const context = {
-    ...{ accountId, tasks, store, logger, database },
+    ...{ accountId, tasks, store, logger, database, webhooksConfig },
     keyId: 'key_1',
     intake: new TaskIntake(database, store, tasksConfig, lost),
     transitions: new TaskTransitions(database),
@@ -179,11 +180,12 @@ function listsOf({ store, database, accountId }, { near, middle, far, failed }) 
   ];
 }
 
-function figuresOf({ database, accountId, line, endpoints }) {
+function figuresOf({ database, accountId, line, endpoints, webhooksConfig }) {
   const usage = new UsageRepository(database);
   const budgets = new BudgetRepository(database);
   const figures = new TaskFigures(database);
   const failed = new FailedTasks(database);
+  const channels = new AlertChannelStore(database, webhooksConfig);
   const read = (name, by, days, group) => [
     `billing/UsageRepository.read: ${name}`,
     () => usage.read(accountId, { by, group, from: hoursAgo(24 * days), to: new Date(), currency: 'USD' }),
@@ -198,9 +200,15 @@ function figuresOf({ database, accountId, line, endpoints }) {
     ['billing/BudgetRepository.spentByKey', () => budgets.spentByKey(accountId, 'USD')],
     ['billing/BudgetRepository.spentThisMonth', () => budgets.spentThisMonth([accountId, 'acct_bench'], 'USD')],
     ['billing/BudgetRepository.find', () => budgets.find([accountId, 'key_1'])],
+    ['billing/BudgetRepository.ofAccount', () => budgets.ofAccount(accountId)],
     ['billing/BudgetRepository.countSpent', () => budgets.countSpent(0.8)],
     ['tasks/TaskFigures.queue', () => figures.queue()],
     ['tasks/TaskFigures.inFlightByAccount', () => figures.inFlightByAccount()],
+    ['tasks/TaskFigures.outcomesSince', () => figures.outcomesSince(hoursAgo(0.25))],
+    [
+      'tasks/TaskFigures.outcomesSince: of an account',
+      () => figures.outcomesSince(hoursAgo(0.25), { id: accountId, acceptedSince: hoursAgo(0.5) }),
+    ],
     ['tasks/TaskFigures.finishedByMinute', () => figures.finishedByMinute()],
     ['tasks/TaskFigures.providers', () => figures.providers()],
     ['tasks/TaskFigures.serviceTimes', () => figures.serviceTimes()],
@@ -209,6 +217,7 @@ function figuresOf({ database, accountId, line, endpoints }) {
     ['tasks/FailedTasks.page', () => failed.page({ ...kind, limit: 20 })],
     ['tasks/FailedTasks.page: of a kind that is rare', () => failed.page({ ...kind, code: 'no_such_code', limit: 20 })],
     ['tasks/FailedTasks.page: not retried yet', () => failed.page({ ...kind, limit: 20, open: true })],
+    ['webhooks/AlertChannelStore.list', () => channels.list(accountId)],
     ['webhooks/DeliveryLine.heads', () => line.heads()],
     ['webhooks/WebhookEndpointStore.records', () => endpoints.records(accountId, ['whe_bench'])],
   ];

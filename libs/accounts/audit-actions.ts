@@ -14,7 +14,7 @@ interface ActionMeaning {
 }
 
 /** Groups of actions that one looks for together. */
-export const AUDIT_KINDS = ['keys', 'tasks', 'webhooks', 'providers', 'team', 'sign_in'] as const;
+export const AUDIT_KINDS = ['keys', 'tasks', 'webhooks', 'alerts', 'providers', 'team', 'sign_in'] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 
 const withDetail = (text: string | undefined, sentence: (text: string) => string): string =>
@@ -76,6 +76,12 @@ export const AUDIT_ACTIONS = {
     kind: 'webhooks',
     says: ({ text }) => `resent a webhook${withDetail(text('url'), (url) => ` to “${url}”`)}`,
   },
+  'alert_rule.enabled': { kind: 'alerts', says: ({ name }) => `turned on the alert ${name}` },
+  'alert_rule.changed': { kind: 'alerts', says: ({ name }) => `changed the alert ${name}` },
+  'alert_rule.disabled': { kind: 'alerts', says: ({ name }) => `turned off the alert ${name}` },
+  'alert_channel.added': { kind: 'alerts', says: ({ name }) => `added the alert channel ${name}` },
+  'alert_channel.removed': { kind: 'alerts', says: ({ name }) => `removed the alert channel ${name}` },
+  'alert_channel.tested': { kind: 'alerts', says: ({ name }) => `sent a test to the alert channel ${name}` },
   'provider.drained': { kind: 'providers', says: ({ name }) => `drained the provider ${name}` },
   'provider.resumed': { kind: 'providers', says: ({ name }) => `resumed the provider ${name}` },
   'provider.tested': { kind: 'providers', says: ({ name }) => `tested the provider ${name}` },

@@ -22,6 +22,7 @@ export const ABILITIES = {
   'tasks.retry': { roles: ['owner', 'admin'], what: 'retry failed tasks in bulk' },
   'webhooks.read': { roles: ['owner', 'admin', 'member'], what: 'webhook endpoints; see and resend deliveries' },
   'webhooks.manage': { roles: ['owner', 'admin'], what: 'change webhook endpoints and secrets' },
+  'alerts.manage': { roles: ['owner', 'admin'], what: 'alerts: rules, channels, and history' },
   'team.manage': { roles: ['owner', 'admin'], what: 'users and invitations, up to their own role' },
   'account.manage': { roles: ['owner', 'admin'], what: 'rename the account' },
   'audit.read': { roles: ['owner', 'admin'], what: 'the audit log' },

@@ -8,6 +8,7 @@ import {
   webhookTestEvent,
   type SentEventType,
   type WebhookEvent,
+  type WebhookEventType,
   type WebhookTestEvent,
 } from '#contract/webhook-event.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';
@@ -52,7 +53,7 @@ export class TaskLinks {
   event(delivery: ToldDelivery, task: TaskSummary | undefined): WebhookEvent | WebhookTestEvent | undefined {
     const { id, endpointId, event, createdAt } = delivery;
     if (event === WEBHOOK_TEST) return webhookTestEvent(id, endpointId ?? '', createdAt);
-    if (task === undefined || task.finishedAt === null) return undefined;
+    if (task === undefined || task.finishedAt === null || !isOfTask(event)) return undefined;
     return webhookEvent(event, task.finishedAt, this.view(task));
   }
 
@@ -63,4 +64,8 @@ export class TaskLinks {
     if (link !== undefined) return link;
     return { url: undefined, expiresAt: Math.floor(finishedAt.getTime() / 1000) + RESULT_LIFE_SECONDS };
   }
+}
+
+function isOfTask(type: SentEventType): type is WebhookEventType {
+  return type.startsWith('image.task.');
 }

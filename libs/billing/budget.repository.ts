@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ledgerSpent, lockBudgets } from './billing.sql.js';
 import { BUDGET_PERIODS, type Budget } from './budgets.js';
+
+/** A budget with the name of its key; null: it is the account's. */
+export interface NamedBudget extends Budget {
+  readonly keyName: string | null;
+}
 
 /**
  * Budgets, and what was spent by the ledger. Who keeps both is the database: its functions and triggers stand in
@@ -14,13 +20,13 @@ export class BudgetRepository {
   /** The budgets of those who have one, by ids of accounts and keys; accounts first. Keys may share one. */
   async find(ownerIds: readonly string[]): Promise<Budget[]> {
     const keys = await this.prisma.apiKey.findMany({
-      where: { id: { in: [...ownerIds] }, budgetId: { not: null } },
+      where: { id: { in: inList(ownerIds) }, budgetId: { not: null } },
       select: { id: true, budgetId: true },
     });
     const payers = new Map(ownerIds.map((id) => [id, id]));
     for (const { id, budgetId } of keys) payers.set(id, budgetId ?? id);
     const rows = await this.prisma.budget.findMany({
-      where: { ownerId: { in: [...new Set(payers.values())] } },
+      where: { ownerId: { in: inList([...new Set(payers.values())]) } },
       orderBy: { owner: 'asc' },
     });
     return rows.flatMap(({ ownerId: payer, owner, limitMicros, period, spentMicros, periodStart }) => {
@@ -68,6 +74,18 @@ export class BudgetRepository {
         data: { ownerId: id, owner, limitMicros: BigInt(limit), period, spentMicros, periodStart },
       });
     });
+  }
+
+  /** The budgets of an account and of its keys that work, each once, by the name of the newest key that it is of. */
+  async ofAccount(accountId: string): Promise<NamedBudget[]> {
+    const keys = await this.prisma.apiKey.findMany({
+      where: { accountId, revokedAt: null },
+      orderBy: { createdAt: 'asc' },
+      select: { id: true, name: true, budgetId: true },
+    });
+    const names = new Map(keys.map(({ id, name, budgetId }) => [budgetId ?? id, name]));
+    const budgets = await this.find([accountId, ...names.keys()]);
+    return budgets.map((budget) => ({ ...budget, keyName: names.get(budget.ownerId) ?? null }));
   }
 
   /** How many budgets are spent to this share at least, of accounts and of keys. */

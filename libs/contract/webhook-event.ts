@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ALERT_MESSAGES } from './alert-message.js';
 import { unixSeconds } from './image-result.js';
 import { TaskView } from './task-view.js';
 
@@ -8,7 +9,7 @@ export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number];
 
 /** What an endpoint's owner sends to try it out: no event of a task, and nothing to subscribe to. */
 export const WEBHOOK_TEST = 'webhook.test';
-export const SENT_EVENTS = [...WEBHOOK_EVENTS, WEBHOOK_TEST] as const;
+export const SENT_EVENTS = [...WEBHOOK_EVENTS, WEBHOOK_TEST, ...ALERT_MESSAGES] as const;
 export type SentEventType = (typeof SENT_EVENTS)[number];
 
 /** The body of a webhook, as OpenAI's own look and as Standard Webhooks asks. */

@@ -3,8 +3,7 @@ import { QueueHealth } from '#queue/queue-health.js';
 import { QueueLine } from '#queue/queue-line.js';
 import { ServiceTimes } from '#queue/service-times.js';
 import { Metrics } from '#telemetry/metrics.js';
-import { lineMs } from './estimate.js';
-import { TaskFigures } from './task-figures.js';
+import { QueueWait } from './queue-wait.js';
 
 /** What every process can tell of the queue they share, read at each scrape. */
 @Injectable()
@@ -13,7 +12,7 @@ export class QueueGauges implements OnModuleInit {
     private readonly metrics: Metrics,
     private readonly line: QueueLine,
     private readonly health: QueueHealth,
-    private readonly figures: TaskFigures,
+    private readonly wait: QueueWait,
     private readonly times: ServiceTimes,
   ) {}
 
@@ -25,12 +24,12 @@ export class QueueGauges implements OnModuleInit {
       'queue_oldest_waiting_seconds',
       'Age of the oldest task that waits to be started; the same at every process.',
       'phase',
-      async () => ({ queued: await this.figures.oldestWaitingSeconds() }),
+      async () => ({ queued: await this.wait.measuredSeconds() }),
     );
     this.metrics.gauge(
       'predicted_wait_seconds',
       'Seconds until a task behind everything that waits now would start; the same at every process.',
-      async () => await this.predictedWaitSeconds(),
+      async () => await this.wait.predictedSeconds(),
     );
     this.metrics.gauges('workers', 'Workers that take tasks; the same at every process.', 'state', async () => ({
       alive: (await this.times.workers()).length,
@@ -38,11 +37,5 @@ export class QueueGauges implements OnModuleInit {
     this.metrics.gauge('redis_accepting', 'Whether Redis takes work of this process (1) or not (0).', () =>
       this.health.accepting ? 1 : 0,
     );
-  }
-
-  /** From two records that Redis keeps anyway: jobs by state, and what the workers measured. Rejects without Redis. */
-  private async predictedWaitSeconds(): Promise<number> {
-    const [{ waiting, active }, record] = await Promise.all([this.line.depths(), this.times.read()]);
-    return lineMs(record, waiting + active) / 1_000;
   }
 }

@@ -49,6 +49,29 @@ export class TaskFigures {
     return new Map(rows.map(({ accountId, _count: count }) => [accountId, count]));
   }
 
+  /**
+   * How many tasks have completed and failed since a time: of an account, where `acceptedSince` is the acceptance of the
+   * oldest that can be among them, or of all accounts. Chats are no tasks.
+   */
+  async outcomesSince(
+    since: Date,
+    account?: { readonly id: string; readonly acceptedSince: Date },
+  ): Promise<{ readonly completed: number; readonly failed: number }> {
+    const rows = await this.prisma.task.groupBy({
+      by: 'status',
+      where: {
+        ...{ finishedAt: { gt: since }, status: { in: ['completed', 'failed'] } },
+        // What an index is entered by.
+        ...(account === undefined
+          ? { AND: [ENDED] }
+          : { accountId: account.id, createdAt: { gt: account.acceptedSince } }),
+      },
+      _count: true,
+    });
+    const count = (wanted: string): number => rows.find(({ status }) => status === wanted)?._count ?? 0;
+    return { completed: count('completed'), failed: count('failed') };
+  }
+
   /** The last sixty minutes, the one that runs included, oldest first. */
   async finishedByMinute(): Promise<FinishedMinute[]> {
     return await finishedMinutes(this.prisma.pool);

@@ -8,6 +8,7 @@ import { CancelTask } from './cancel-task.js';
 import { FailedTasks } from './failed-tasks.js';
 import { LostCallers } from './lost-callers.js';
 import { QueueGauges } from './queue-gauges.js';
+import { QueueWait } from './queue-wait.js';
 import { RetractTasks } from './retract-tasks.js';
 import { SearchTasks } from './search-tasks.js';
 import { SubmitTask } from './submit-task.js';
@@ -26,7 +27,7 @@ import { TaskStore } from './task-store.js';
 import { TaskTurns } from './task-turns.js';
 
 const rows = [TaskStore, TaskIntake, TaskTransitions, RetractTasks, LostCallers];
-const shown = [FailedTasks, SearchTasks, TaskDetails, TaskFigures];
+const shown = [FailedTasks, SearchTasks, TaskDetails, TaskFigures, QueueWait];
 const told = [TaskEvents, TaskPartials, TaskSlots, TaskEnds];
 const accepted = [TaskEstimates, SubmitTask, CancelTask];
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { SENT_EVENTS, WEBHOOK_TEST, type SentEventType } from '#contract/webhook-event.js';
 import { oneOf } from './one-of.js';
+import { NOT_THERE } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import { restartDelivery } from './delivery.sql.js';
@@ -61,6 +62,8 @@ export class DeliveryLogStore {
     const rows = await this.prisma.webhookDelivery.findMany({
       where: {
         accountId,
+        // Alerts have a page of their own.
+        message: { equals: NOT_THERE },
         ...(taskId === undefined ? {} : { taskId }),
         ...(endpointId === undefined ? {} : { endpointId }),
         ...(state === undefined ? {} : { state }),
@@ -92,7 +95,8 @@ export class DeliveryLogStore {
   /** One delivery; undefined when the account has no such one. */
   async find(accountId: string, id: string): Promise<FoundDelivery | undefined> {
     const select = { id: true, taskId: true, endpointId: true, event: true, createdAt: true };
-    const found = await this.prisma.webhookDelivery.findFirst({ where: { id, accountId }, select });
+    const where = { id, accountId, message: { equals: NOT_THERE } };
+    const found = await this.prisma.webhookDelivery.findFirst({ where, select });
     return found === null ? undefined : { ...found, event: oneOf(SENT_EVENTS, found.event) };
   }
 
@@ -101,7 +105,7 @@ export class DeliveryLogStore {
    * switched off. The answer is for SendDeliveries.enqueue.
    */
   async addTest(accountId: string, endpointId: string): Promise<WebhookEntry | undefined> {
-    const where = { id: endpointId, accountId, disabledAt: null };
+    const where = { id: endpointId, accountId, disabledAt: null, channel: null };
     if ((await this.prisma.webhookEndpoint.count({ where })) === 0) return undefined;
     const id = `whd_${randomUUID().replaceAll('-', '')}`;
     const { epoch } = await this.prisma.webhookDelivery.create({

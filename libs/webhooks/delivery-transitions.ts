@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { CHANNEL_KINDS, type AlertMessage, type ChannelKind } from '#contract/alert-message.js';
 import { SENT_EVENTS, type SentEventType } from '#contract/webhook-event.js';
 import { oneOf } from './one-of.js';
 import { PrismaService } from '#database/prisma.service.js';
@@ -12,7 +13,7 @@ import { WebhooksConfig } from './webhooks.config.js';
 export interface ClaimedDelivery {
   readonly id: string;
   readonly accountId: string;
-  /** Null: a test of the endpoint. */
+  /** Null: a test of the endpoint, or an alert. */
   readonly taskId: string | null;
   /** Null: the task's own callback_url. */
   readonly endpointId: string | null;
@@ -27,6 +28,10 @@ export interface ClaimedDelivery {
   readonly traceParent: string | null;
   /** The endpoint is switched off. */
   readonly disabled: boolean;
+  /** What an alert says; null: a task, or a test of an endpoint. */
+  readonly message: AlertMessage | null;
+  /** Null: the endpoint is no channel of alerts. */
+  readonly channel: ChannelKind | null;
 }
 
 /**
@@ -50,7 +55,12 @@ export class DeliveryTransitions {
       await lockAccountOf(transaction, id);
       return await claimDelivery(transaction, id, leaseMs, this.config.concurrencyPerAccount);
     });
-    return claimed && { ...claimed, event: oneOf(SENT_EVENTS, claimed.event), url: claimed.url ?? undefined };
+    if (claimed === undefined) return undefined;
+    const { event, url, channel } = claimed;
+    return {
+      ...{ ...claimed, event: oneOf(SENT_EVENTS, event), url: url ?? undefined },
+      channel: channel === null ? null : oneOf(CHANNEL_KINDS, channel),
+    };
   }
 
   /** Notes an attempt's outcome and carries out its step; undefined when the delivery is in other hands meanwhile. */

@@ -1,4 +1,5 @@
 import { Prisma } from '#database/generated/client.js';
+import type { AlertMessage } from '#contract/alert-message.js';
 import type { Transaction } from '#database/queryable.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import type { AttemptError, NextStep } from './next-step.js';
@@ -71,6 +72,8 @@ export interface ClaimedRow {
   readonly url: string | null;
   readonly disabled: boolean;
   readonly traceParent: string | null;
+  readonly channel: string | null;
+  readonly message: AlertMessage | null;
 }
 
 /** Begins an attempt where there is a place free, and notes it. Raw: lease and fence, by the database's clock. */
@@ -92,11 +95,11 @@ export async function claimDelivery(
           ON sent.account_id = delivery.account_id AND sent.endpoint_id = slow.id
             AND sent.state = 'pending' AND sent.lease_until >= now()
           WHERE slow.id = delivery.endpoint_id AND slow.timeouts >= ${SLOW_AFTER})
-      RETURNING id, account_id, task_id, endpoint_id, event, created_at, attempts, tries),
+      RETURNING id, account_id, task_id, endpoint_id, event, message, created_at, attempts, tries),
     noted AS (INSERT INTO webhook_attempts (delivery_id, number) SELECT id, attempts FROM claimed)
     SELECT claimed.id, claimed.account_id AS "accountId", claimed.task_id AS "taskId",
       claimed.endpoint_id AS "endpointId", claimed.event, claimed.created_at AS "createdAt",
-      claimed.attempts AS attempt, claimed.tries, endpoint.disabled_at IS NOT NULL AS disabled,
+      claimed.attempts AS attempt, claimed.tries, endpoint.disabled_at IS NOT NULL AS disabled, endpoint.channel, claimed.message,
       CASE WHEN account.deleted_at IS NOT NULL THEN NULL
         WHEN claimed.endpoint_id IS NULL THEN task.callback_url ELSE endpoint.url END AS url,
       task.trace_parent AS "traceParent"

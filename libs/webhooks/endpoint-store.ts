@@ -50,7 +50,8 @@ export class WebhookEndpointStore {
     const most = this.config.endpointsPerAccount;
     await this.prisma.$transaction(async (transaction) => {
       await lockAccount(transaction, accountId);
-      if (most > 0 && (await transaction.webhookEndpoint.count({ where: { accountId } })) >= most) throw tooMany(most);
+      if (most > 0 && (await transaction.webhookEndpoint.count({ where: { accountId, channel: null } })) >= most)
+        throw tooMany(most);
       await transaction.webhookEndpoint.create({ data: { id, accountId, url, events: [...events] } });
     });
     return id;
@@ -59,7 +60,7 @@ export class WebhookEndpointStore {
   /** Newest first. */
   async list(accountId: string): Promise<WebhookEndpoint[]> {
     const rows = await this.prisma.webhookEndpoint.findMany({
-      where: { accountId },
+      where: { accountId, channel: null },
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
       select: COLUMNS,
     });
@@ -68,7 +69,10 @@ export class WebhookEndpointStore {
 
   /** Undefined when the account has no such endpoint. */
   async find(accountId: string, id: string): Promise<WebhookEndpoint | undefined> {
-    const row = await this.prisma.webhookEndpoint.findFirst({ where: { id, accountId }, select: COLUMNS });
+    const row = await this.prisma.webhookEndpoint.findFirst({
+      where: { id, accountId, channel: null },
+      select: COLUMNS,
+    });
     return row === null ? undefined : endpointOf(row);
   }
 
@@ -106,7 +110,7 @@ export class WebhookEndpointStore {
   /** It is told of nothing new, and what was waiting for it ends when its time comes. False when there is none. */
   async disable(accountId: string, id: string): Promise<boolean> {
     const { count } = await this.prisma.webhookEndpoint.updateMany({
-      where: { id, accountId, disabledAt: null },
+      where: { id, accountId, channel: null, disabledAt: null },
       data: { disabledAt: new Date(), disabledReason: 'owner' },
     });
     return count === 1 || (await this.find(accountId, id)) !== undefined;
@@ -114,7 +118,7 @@ export class WebhookEndpointStore {
 
   /** Like `disable`, for good; its deliveries stay in the log. */
   async remove(accountId: string, id: string): Promise<boolean> {
-    return (await this.prisma.webhookEndpoint.deleteMany({ where: { id, accountId } })).count === 1;
+    return (await this.prisma.webhookEndpoint.deleteMany({ where: { id, accountId, channel: null } })).count === 1;
   }
 
   /** Removes all endpoints of an account and what they were signed with; deliveries of deleted accounts are not sent. */
@@ -127,7 +131,9 @@ export class WebhookEndpointStore {
   }
 
   private async update(accountId: string, id: string, data: EndpointChange): Promise<boolean> {
-    return (await this.prisma.webhookEndpoint.updateMany({ where: { id, accountId }, data })).count === 1;
+    return (
+      (await this.prisma.webhookEndpoint.updateMany({ where: { id, accountId, channel: null }, data })).count === 1
+    );
   }
 }
 

@@ -3,6 +3,7 @@ import { DatabaseModule } from '#database/database.module.js';
 import { QueueModule } from '#queue/queue.module.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
+import { AlertChannelStore } from './channel-store.js';
 import { DeliveryLine } from './delivery-line.js';
 import { DeliveryLogStore } from './delivery-log-store.js';
 import { DeliveryTransitions } from './delivery-transitions.js';
@@ -24,6 +25,7 @@ const parts = [
   WebhookSecretStore,
   DeliveryLogStore,
   WebhookEndpointStore,
+  AlertChannelStore,
 ];
 
 /** What every process does for webhooks: enqueue what is due. The worker delivers. */

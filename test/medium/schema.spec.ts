@@ -39,6 +39,8 @@ describe('the migrated database and schema.prisma', () => {
     ['sessions', Prisma.SessionScalarFieldEnum],
     ['sign_in_links', Prisma.SignInLinkScalarFieldEnum],
     ['audit_log', Prisma.AuditEntryScalarFieldEnum],
+    ['alert_rules', Prisma.AlertRuleScalarFieldEnum],
+    ['alert_events', Prisma.AlertEventScalarFieldEnum],
   ])('%s has the same columns in both', async (table, fields) => {
     const { rows } = await room.sql(
       `SELECT column_name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1`,
@@ -56,6 +58,8 @@ describe('the migrated database and schema.prisma', () => {
       ...[
         '_prisma_migrations',
         'accounts',
+        'alert_events',
+        'alert_rules',
         'api_keys',
         'audit_log',
         'budgets',

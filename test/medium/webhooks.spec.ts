@@ -78,6 +78,7 @@ describe('webhooks', () => {
       room.store,
       new TaskLinks(new ResultLinks(storage, signer), estimates),
       secrets,
+      new WorkerConfig(),
     );
     const attempts = new AttemptDelivery(messages, new PublicPoster(egressConfig, network), config, room.logger);
     return new DeliverWebhook(room.deliveryTransitions, room.deliveries, attempts, config, room.logger);

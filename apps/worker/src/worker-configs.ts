@@ -1,3 +1,4 @@
+import { AlertsConfig } from '#alerts/alerts.config.js';
 import { CatalogConfig } from '#catalog/catalog.config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { EgressConfig } from '#egress/egress.config.js';
@@ -32,5 +33,6 @@ export const WORKER_CONFIGS = [
   RoutingConfig,
   SecretsConfig,
   WebhooksConfig,
+  AlertsConfig,
   WorkerConfig,
 ] as const;

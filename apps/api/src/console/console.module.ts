@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ConsoleAlertsModule } from './alerts/alerts.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { ConsoleCatalogModule } from './catalog/catalog.module.js';
 import { KeysModule } from './keys/keys.module.js';
@@ -25,6 +26,7 @@ import { ConsoleWebhooksModule } from './webhooks/webhooks.module.js';
     AuditModule,
     ConsoleAccountsModule,
     ConsoleWebhooksModule,
+    ConsoleAlertsModule,
   ],
 })
 export class ConsoleModule {}

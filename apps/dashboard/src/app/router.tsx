@@ -125,6 +125,11 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import('../pages/audit/audit.tsx'), 'AuditPage'),
 });
 
+const alerts = createRoute({
+  getParentRoute: () => inside,
+  path: 'alerts',
+  component: lazyRouteComponent(() => import('../pages/alerts/alerts.tsx'), 'AlertsPage'),
+});
 const team = createRoute({
   getParentRoute: () => inside,
   path: 'team',
@@ -168,6 +173,7 @@ export const router = createRouter({
       task,
       usage,
       webhooks,
+      alerts,
       team,
       audit,
       operation,

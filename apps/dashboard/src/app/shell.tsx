@@ -9,6 +9,7 @@ import { send } from '../api/request.ts';
 import type { Ability } from '../api/types.ts';
 import {
   IconAdjustments,
+  IconBell,
   IconBuilding,
   IconChartBar,
   IconFileText,
@@ -42,6 +43,7 @@ const GROUPS: readonly PageGroup[] = [
     title: 'Account',
     pages: [
       { to: '/team', needs: 'team.manage', label: 'Team', icon: <IconUsers size={18} /> },
+      { to: '/alerts', needs: 'alerts.manage', label: 'Alerts', icon: <IconBell size={18} /> },
       { to: '/audit', needs: 'audit.read', label: 'Audit log', icon: <IconFileText size={18} /> },
     ],
   },

@@ -90,7 +90,7 @@ interface NoAccessProps {
 /** In place of a page that the role of whoever is signed in does not include. */
 export function NoAccess({ title, icon, needs }: NoAccessProps) {
   const isForOperators = needs === 'installation.manage';
-  const isForAdmins = needs === 'team.manage' || needs === 'audit.read';
+  const isForAdmins = needs === 'team.manage' || needs === 'audit.read' || needs === 'alerts.manage';
   return (
     <PageFrame title={title}>
       <Box className="surface">

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
+import { AlertEvaluationModule } from '#alerts/alerts.module.js';
 import { BillingModule } from '#billing/billing.module.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
@@ -11,6 +12,7 @@ import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
+import { AlertEvaluation } from './alert-evaluation.js';
 import { LedgerRetention } from './ledger-retention.js';
 import { LogRetention } from './log-retention.js';
 import { ObjectRetention } from './object-retention.js';
@@ -21,11 +23,11 @@ import { UsageRollups } from './usage-rollups.js';
 /** What expires is known to those who own the tables. No other process needs these classes, so they are provided here. */
 const owners = [ExpireObjects, ExpireKeys, TaskObjects, ExpireUploads, ExpireWebhooks, ExpireSignIns, AuditLog];
 
-const schedules = [ObjectRetention, LogRetention, LedgerRetention, TokenRetention, UsageRollups];
+const schedules = [ObjectRetention, LogRetention, LedgerRetention, TokenRetention, UsageRollups, AlertEvaluation];
 
-/** When expired rows and objects are removed, and usage is added up. */
+/** When expired rows and objects are removed, usage is added up, and alerts are looked for. */
 @Module({
-  imports: [BillingModule, DatabaseModule, StorageModule, UploadRowsModule],
+  imports: [AlertEvaluationModule, BillingModule, DatabaseModule, StorageModule, UploadRowsModule],
   providers: [Retention, ...schedules, CollectOrphans, ...owners],
 })
 export class MaintenanceModule {}

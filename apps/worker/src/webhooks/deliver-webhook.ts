@@ -51,7 +51,8 @@ export class DeliverWebhook {
     const result = await this.attempts.attempt(claimed, span.traceparent);
     const durationMs = Math.round(performance.now() - begun);
     // Who tests an endpoint looks at the answer, and tries again themselves.
-    const step = nextStep(result, claimed.tries, claimed.event === WEBHOOK_TEST ? [] : this.retrySeconds);
+    const isTest = claimed.event === WEBHOOK_TEST || claimed.event === 'alert.test';
+    const step = nextStep(result, claimed.tries, isTest ? [] : this.retrySeconds);
     span.set(
       'status' in result
         ? { status: result.status, outcome: step.state }
@@ -60,7 +61,7 @@ export class DeliverWebhook {
     const entry = await this.transitions.finish(claimed, result, step, durationMs);
     this.logger.info(step.state === 'pending' ? 'webhook.postponed' : `webhook.${step.state}`, {
       deliveryId,
-      eventId: webhookEventId(claimed.taskId ?? claimed.id),
+      eventId: claimed.message?.id ?? webhookEventId(claimed.taskId ?? claimed.id),
       ...(claimed.taskId === null ? {} : { taskId: claimed.taskId }),
       accountId: claimed.accountId,
       attempt: claimed.attempt,

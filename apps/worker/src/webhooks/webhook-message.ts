@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Webhook } from 'standardwebhooks';
 import { TaskLinks } from '#answers/task-links.js';
+import { slackBody, type AlertMessage } from '#contract/alert-message.js';
+import type { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { ClaimedDelivery } from '#webhooks/delivery-transitions.js';
 import { WebhookSecretStore } from '#webhooks/secret-store.js';
+import { WorkerConfig } from '../worker.config.js';
 
 /** What is sent to a receiver. */
 export interface WebhookMessage {
@@ -11,31 +14,52 @@ export interface WebhookMessage {
   readonly body: string;
 }
 
-type ToldDelivery = Pick<ClaimedDelivery, 'id' | 'accountId' | 'taskId' | 'endpointId' | 'event' | 'createdAt'>;
+type ToldDelivery = Pick<
+  ClaimedDelivery,
+  'id' | 'accountId' | 'taskId' | 'endpointId' | 'event' | 'createdAt' | 'message' | 'channel'
+>;
 
-/** Writes and signs what is told of a task: from the row, as a poll would answer at this moment, so it is never kept. */
+/**
+ * Writes and signs what is told: of a task from its row, as a poll would answer at this moment, so it is never kept; of an
+ * alert as it was when it was written, in the shape that its channel takes.
+ */
 @Injectable()
 export class WebhookMessages {
   constructor(
     private readonly tasks: TaskStore,
     private readonly links: TaskLinks,
     private readonly secrets: WebhookSecretStore,
+    private readonly config: WorkerConfig,
   ) {}
 
   /** Undefined when the task is no more. Throws UnreadableSecret, and when the database does not answer. */
   async of(delivery: ToldDelivery): Promise<WebhookMessage | undefined> {
-    const { accountId, taskId } = delivery;
-    const task = taskId === null ? undefined : await this.tasks.find(accountId, taskId);
-    const event = this.links.event(delivery, task);
+    const event = await this.eventOf(delivery);
     if (event === undefined) return undefined;
-    const secrets = await this.secrets.valid(accountId);
-    const body = JSON.stringify(event);
+    const secrets = await this.secrets.valid(delivery.accountId);
+    const body = JSON.stringify(delivery.channel === 'slack' && isAlert(event) ? slackBody(event) : event);
     const signed = signedHeaders(
       secrets.map(({ secret }) => secret),
       { id: event.id, at: new Date(), body },
     );
     return { headers: { 'content-type': 'application/json', ...signed }, body };
   }
+
+  /** An alert with the address of its page. */
+  alert(message: AlertMessage): AlertMessage {
+    const { data } = message;
+    return { ...message, data: { ...data, url: this.config.publicUrl.replace(/\/+$/, '') + data.url } };
+  }
+
+  private async eventOf(delivery: ToldDelivery): Promise<WebhookEvent | WebhookTestEvent | AlertMessage | undefined> {
+    const { accountId, taskId, message } = delivery;
+    if (message !== null) return this.alert(message);
+    return this.links.event(delivery, taskId === null ? undefined : await this.tasks.find(accountId, taskId));
+  }
+}
+
+function isAlert(event: { readonly type: string }): event is AlertMessage {
+  return event.type.startsWith('alert.');
 }
 
 /** The headers of a Standard Webhook: one signature for each secret that is valid, so that rotating breaks no one. */

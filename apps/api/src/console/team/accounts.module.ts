@@ -3,6 +3,7 @@ import { BillingModule } from '#billing/billing.module.js';
 import { DatabaseModule } from '#database/database.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
+import { AlertsModule } from '#alerts/alerts.module.js';
 import { AccountDefaultsModule } from './account-defaults.module.js';
 import { AccountsController } from './accounts.controller.js';
 import { Accounts } from './accounts.js';
@@ -12,7 +13,15 @@ import { TeamModule } from './team.module.js';
 
 /** Accounts: the own one for its admins, all of them for operators. */
 @Module({
-  imports: [AccountDefaultsModule, AccountsModule, BillingModule, DatabaseModule, TasksModule, TeamModule],
+  imports: [
+    AccountDefaultsModule,
+    AccountsModule,
+    AlertsModule,
+    BillingModule,
+    DatabaseModule,
+    TasksModule,
+    TeamModule,
+  ],
   controllers: [OwnAccountController, AccountsController],
   providers: [Accounts, DeleteAccount],
 })

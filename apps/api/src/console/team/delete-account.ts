@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AccountStore, type Account } from '#accounts/account-store.js';
+import { AlertRuleRepository } from '#alerts/alert-rule.repository.js';
 import { CancelTask } from '#tasks/cancel-task.js';
 import { TaskStore } from '#tasks/task-store.js';
 import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
@@ -12,6 +13,7 @@ export class DeleteAccount {
   constructor(
     private readonly accounts: AccountStore,
     private readonly endpoints: WebhookEndpointStore,
+    private readonly alertRules: AlertRuleRepository,
     private readonly tasks: TaskStore,
     private readonly cancelTask: CancelTask,
   ) {}
@@ -21,6 +23,7 @@ export class DeleteAccount {
     await this.accounts.setDisabled(id, true);
     await this.accounts.revokeKeys(id);
     await this.endpoints.removeAll(id);
+    await this.alertRules.removeAll(id);
     await this.cancelTasks(id);
     await this.tasks.forgetFavorites(id);
     await this.accounts.delete(id);

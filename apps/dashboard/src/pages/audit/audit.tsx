@@ -13,6 +13,7 @@ const KINDS = [
   { value: 'keys', label: 'Keys' },
   { value: 'tasks', label: 'Tasks and images' },
   { value: 'webhooks', label: 'Webhooks' },
+  { value: 'alerts', label: 'Alerts' },
   { value: 'providers', label: 'Providers' },
   { value: 'team', label: 'Team and account' },
   { value: 'sign_in', label: 'Sign-in' },

@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import type { LinkProps } from '@tanstack/react-router';
+import { firingQuery, type Alert } from '../../api/alerts.ts';
 import { providersQuery, queueQuery, type Provider, type Queue } from '../../api/operation.ts';
 import { keysQuery, useMay, useSession } from '../../api/queries.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { ApiKey } from '../../api/types.ts';
 import { todayQuery } from '../../api/usage.ts';
 import { endpointsQuery, type Endpoint } from '../../api/webhooks.ts';
+import { causeOf } from '../../parts/alert-words.ts';
 import { duration, fromNow } from '../../parts/format.ts';
 import { healthOf } from '../operation/provider-health.ts';
 
@@ -13,6 +15,8 @@ import { healthOf } from '../operation/provider-health.ts';
 export interface Notice {
   readonly text: string;
   readonly link: Pick<LinkProps, 'to' | 'search'>;
+  /** What it is about: an alert that fires takes the place of a notice of the same. */
+  readonly about?: string;
 }
 
 const REFRESH_MS = 15_000;
@@ -36,8 +40,11 @@ export function useAttention(): Notice[] | undefined {
   const account = useQuery({ ...ownAccountQuery, ...often, enabled: may('budgets.read') });
   const providers = useQuery({ ...providersQuery, ...often, enabled: operator });
   const queue = useQuery({ ...queueQuery, ...often, enabled: operator });
-  if ([today, keys, endpoints, account, providers, queue].some(({ isLoading }) => isLoading)) return undefined;
-  return [
+  const alerts = useQuery({ ...firingQuery, enabled: may('alerts.manage') });
+  if ([today, keys, endpoints, account, providers, queue, alerts].some(({ isLoading }) => isLoading)) return undefined;
+  const firing = (alerts.data?.data ?? []).map(alertNotice);
+  const told = new Set(firing.map(({ about }) => about));
+  const found = [
     ...(queue.data === undefined ? [] : queueNotices(queue.data)),
     ...(providers.data?.data ?? []).flatMap(providerNotices),
     ...failureNotices(today.data?.total.failed ?? 0, may('tasks.read')),
@@ -45,17 +52,24 @@ export function useAttention(): Notice[] | undefined {
     ...(keys.data?.data ?? []).flatMap(keyNotices),
     ...(endpoints.data?.data ?? []).flatMap(endpointNotices),
   ];
+  return [...firing, ...found.filter(({ about }) => about === undefined || !told.has(about))];
+}
+
+function alertNotice(alert: Alert): Notice {
+  return { text: `${alert.title}.`, link: causeOf(alert), about: `${alert.kind} ${alert.subject}` };
 }
 
 function queueNotices({ workers, oldest_waiting_seconds: waits }: Queue): Notice[] {
   if (workers.length === 0) return [{ text: 'No worker is running, so tasks stay in the queue.', link: OPERATION }];
   if (waits < LONG_WAIT_SECONDS) return [];
-  return [{ text: `The oldest task has waited ${duration(waits * 1000)}.`, link: OPERATION }];
+  const text = `The oldest task has waited ${duration(waits * 1000)}.`;
+  return [{ text, link: OPERATION, about: 'queue_wait Queue' }];
 }
 
 function providerNotices(provider: Provider): Notice[] {
   const { label, color, why } = healthOf(provider);
-  if (color === 'red') return [{ text: `${provider.name}: ${label.toLowerCase()}. ${why}`, link: OPERATION }];
+  const about = `provider_down ${provider.name}`;
+  if (color === 'red') return [{ text: `${provider.name}: ${label.toLowerCase()}. ${why}`, link: OPERATION, about }];
   if (provider.drained !== null && provider.models.length > 0) {
     return [{ text: `${provider.name} is drained and gets no requests.`, link: OPERATION }];
   }
@@ -68,7 +82,8 @@ function providerNotices(provider: Provider): Notice[] {
 function failureNotices(failed: number, withTasks: boolean): Notice[] {
   if (failed === 0) return [];
   const text = failed === 1 ? '1 task failed today.' : `${failed.toLocaleString('en')} tasks failed today.`;
-  return [{ text, link: withTasks ? { to: '/tasks', search: { status: 'failed' } } : { to: '/usage' } }];
+  const link: Notice['link'] = withTasks ? { to: '/tasks', search: { status: 'failed' } } : { to: '/usage' };
+  return [{ text, link, about: 'failure_rate This account' }];
 }
 
 function budgetNotices(who: string, budget: ApiKey['budget'], link: Notice['link']): Notice[] {
@@ -76,7 +91,8 @@ function budgetNotices(who: string, budget: ApiKey['budget'], link: Notice['link
   const share = Number(budget.amount) > 0 ? Number(budget.spent) / Number(budget.amount) : 1;
   if (share < NEARLY) return [];
   const used = share >= 1 ? 'all' : `${Math.floor(share * 100)}%`;
-  return [{ text: `${who} has used ${used} of its ${budget.period === 'month' ? 'monthly ' : ''}budget.`, link }];
+  const text = `${who} has used ${used} of its ${budget.period === 'month' ? 'monthly ' : ''}budget.`;
+  return [{ text, link, about: `budget ${who}` }];
 }
 
 function keyNotices({ name, budget, expires_at: end, revoked_at: revoked, replaced_by: successor }: ApiKey): Notice[] {

@@ -1,0 +1,108 @@
+import { Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { AlertEventRepository, testMessage } from '#alerts/alert-event.repository.js';
+import { AlertRuleRepository, type AlertRule } from '#alerts/alert-rule.repository.js';
+import { ALERTS } from '#alerts/alert-settings.js';
+import { ALERT_KINDS, type AlertKind } from '#contract/alert-message.js';
+import { AppError } from '#contract/app-error.js';
+import { AlertChannelStore, type AlertChannel } from '#webhooks/channel-store.js';
+import { SendDeliveries } from '#webhooks/send-deliveries.js';
+import type { AlertPageQuery, AlertRuleBody } from './dto/alert-bodies.dto.js';
+import { alertView, type AlertPage } from './dto/alert-views.dto.js';
+
+/** An account's alerts as its admins manage them. What another account owns is none: `not_found`. */
+@Injectable()
+export class AccountAlerts {
+  constructor(
+    private readonly ruleRows: AlertRuleRepository,
+    private readonly events: AlertEventRepository,
+    private readonly channelRows: AlertChannelStore,
+    private readonly deliveries: SendDeliveries,
+  ) {}
+
+  async rules(accountId: string, operator: boolean): Promise<AlertRule[]> {
+    return await this.ruleRows.list(accountId, kindsFor(operator));
+  }
+
+  /** The rule before and after. Throws AppError `not_found` and `invalid_value`. */
+  async setRule(
+    accountId: string,
+    operator: boolean,
+    kind: string,
+    body: AlertRuleBody,
+  ): Promise<{ readonly before: AlertRule; readonly after: AlertRule }> {
+    const before = (await this.rules(accountId, operator)).find((rule) => rule.kind === kind);
+    if (before === undefined) throw new AppError('not_found', 'There is no such alert.');
+    const after = {
+      ...before,
+      ...{ enabled: body.enabled ?? before.enabled, thresholds: thresholdsOf(before, body.thresholds) },
+      ...{ windowMinutes: body.window_minutes ?? before.windowMinutes, minTasks: body.min_tasks ?? before.minTasks },
+      ...{ holdMinutes: body.hold_minutes ?? before.holdMinutes, repeatHours: body.repeat_hours ?? before.repeatHours },
+      channelIds: await this.knownChannels(accountId, body.channels ?? before.channelIds),
+    };
+    await this.ruleRows.save(after);
+    if (!after.enabled) await this.events.close(accountId, after.kind);
+    return { before, after };
+  }
+
+  async channels(accountId: string): Promise<AlertChannel[]> {
+    return await this.channelRows.list(accountId);
+  }
+
+  /** Throws AppError `not_found`. */
+  async channel(accountId: string, id: string): Promise<AlertChannel> {
+    const found = (await this.channels(accountId)).find((channel) => channel.id === id);
+    if (found === undefined) throw new AppError('not_found', 'There is no such channel.');
+    return found;
+  }
+
+  /** The channel that was removed. Throws AppError `not_found`. */
+  async removeChannel(accountId: string, id: string): Promise<AlertChannel> {
+    const channel = await this.channel(accountId, id);
+    await this.channelRows.remove(accountId, id);
+    await this.ruleRows.forgetChannel(accountId, id);
+    return channel;
+  }
+
+  /** Sends a test; the id of its delivery. Throws AppError `invalid_value` for a channel that answered 410. */
+  async test(accountId: string, id: string): Promise<string> {
+    const message = testMessage(randomUUID().replaceAll('-', ''), new Date());
+    const entry = await this.channelRows.tellOne(accountId, id, message);
+    if (entry === undefined) {
+      await this.channel(accountId, id);
+      throw new AppError('invalid_value', 'The channel answered 410 and is switched off. Remove it and add it again.');
+    }
+    await this.deliveries.enqueue(entry);
+    return entry.deliveryId;
+  }
+
+  async history(accountId: string, operator: boolean, { limit, after, state }: AlertPageQuery): Promise<AlertPage> {
+    const query = { kinds: kindsFor(operator), after, state, limit: limit + 1 };
+    const rows = await this.events.list(accountId, query);
+    const shown = rows.slice(0, limit);
+    const hasMore = rows.length > shown.length;
+    return { data: shown.map(alertView), has_more: hasMore, next: hasMore ? (shown.at(-1)?.id ?? null) : null };
+  }
+
+  private async knownChannels(accountId: string, ids: readonly string[]): Promise<readonly string[]> {
+    if (ids.length === 0) return [];
+    const known = (await this.channels(accountId)).map(({ id }) => id);
+    if (ids.every((id) => known.includes(id))) return [...new Set(ids)];
+    throw new AppError('invalid_value', 'There is no such channel.', { param: 'channels' });
+  }
+}
+
+function kindsFor(operator: boolean): AlertKind[] {
+  return ALERT_KINDS.filter((kind) => operator || !ALERTS[kind].forOperators);
+}
+
+function thresholdsOf(
+  { kind, thresholds }: AlertRule,
+  wanted: readonly number[] | null | undefined,
+): readonly number[] {
+  if (wanted === undefined || wanted === null) return thresholds;
+  const { most } = ALERTS[kind];
+  if (wanted.some((threshold) => threshold > most))
+    throw new AppError('invalid_value', `thresholds must be at most ${most}`, { param: 'thresholds' });
+  return [...new Set(wanted)].sort((a, b) => a - b);
+}

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { AccountsModule } from '#accounts/accounts.module.js';
+import { AlertsModule } from '#alerts/alerts.module.js';
+import { WebhooksModule } from '#webhooks/webhooks.module.js';
+import { AccountAlerts } from './account-alerts.js';
+import { AlertsController } from './alerts.controller.js';
+import { NewChannels } from './new-channels.js';
+
+/** What an account is alerted of, and where. When alerts fire is the library's AlertEvaluationModule. */
+@Module({
+  imports: [AccountsModule, AlertsModule, WebhooksModule],
+  controllers: [AlertsController],
+  providers: [AccountAlerts, NewChannels],
+})
+export class ConsoleAlertsModule {}

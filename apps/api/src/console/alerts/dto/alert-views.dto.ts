@@ -1,0 +1,176 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { AlertEvent } from '#alerts/alert-event.repository.js';
+import type { AlertRule } from '#alerts/alert-rule.repository.js';
+import { ALERTS } from '#alerts/alert-settings.js';
+import { ALERT_KINDS, CHANNEL_KINDS, type AlertKind, type ChannelKind } from '#contract/alert-message.js';
+import type { AlertChannel, ChannelDelivery } from '#webhooks/channel-store.js';
+import { ATTEMPT_ERRORS, DELIVERY_STATES, type AttemptError, type DeliveryState } from '#webhooks/next-step.js';
+import { ListOf, PageOf } from '../../dto/list-views.dto.js';
+
+/** One kind of alert, and when it fires. */
+export class AlertRuleView {
+  @ApiProperty({ enum: ALERT_KINDS })
+  kind!: AlertKind;
+
+  @ApiProperty({ description: 'About the whole installation, so only operators see and change it.' })
+  for_operators!: boolean;
+
+  @ApiProperty()
+  enabled!: boolean;
+
+  @ApiProperty({ type: [Number], description: 'Ascending; of a provider always 1.' })
+  thresholds!: readonly number[];
+
+  @ApiProperty({
+    type: String,
+    enum: ['percent', 'seconds'],
+    nullable: true,
+    description: 'Null: no thresholds to set.',
+  })
+  unit!: 'percent' | 'seconds' | null;
+
+  @ApiProperty({ type: 'integer', description: 'Failures are counted of so many minutes.' })
+  window_minutes!: number;
+
+  @ApiProperty({ type: 'integer', description: 'With fewer ended tasks, failures do not count.' })
+  min_tasks!: number;
+
+  @ApiProperty({ type: 'integer', description: 'How long it must last before it fires.' })
+  hold_minutes!: number;
+
+  @ApiProperty({ type: 'integer', description: 'While it fires it is sent again after so many hours; 0: never.' })
+  repeat_hours!: number;
+
+  @ApiProperty({ type: [String], description: 'Ids of channels; empty: all.' })
+  channels!: readonly string[];
+}
+
+/** Every kind of alert that the caller may set. */
+export class AlertRuleListView extends ListOf(AlertRuleView) {}
+
+class ChannelMessageView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty({ description: 'A test of the channel.' })
+  test!: boolean;
+
+  @ApiProperty({ enum: DELIVERY_STATES })
+  status!: DeliveryState;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+
+  @ApiProperty({ type: 'integer', nullable: true, description: 'What the receiver answered last.' })
+  answer!: number | null;
+
+  @ApiProperty({ type: String, enum: ATTEMPT_ERRORS, nullable: true, description: 'Why there is no answer.' })
+  error!: AttemptError | null;
+}
+
+/** Where alerts are sent. */
+export class ChannelView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty({ enum: CHANNEL_KINDS })
+  kind!: ChannelKind;
+
+  @ApiProperty({ description: 'A URL without what may be a secret in it.' })
+  address!: string;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+
+  @ApiProperty({ description: 'It answered 410 and gets no more alerts.' })
+  gone!: boolean;
+
+  @ApiProperty({
+    type: ChannelMessageView,
+    nullable: true,
+    description: 'Its newest message; null: none is in the log.',
+  })
+  last!: ChannelMessageView | null;
+}
+
+/** The channels of the account, newest first. */
+export class ChannelListView extends ListOf(ChannelView) {}
+
+/** An alert that fires or has fired. */
+export class AlertView {
+  @ApiProperty()
+  id!: string;
+
+  @ApiProperty({ enum: ALERT_KINDS })
+  kind!: AlertKind;
+
+  @ApiProperty({ enum: ['firing', 'resolved'] })
+  state!: 'firing' | 'resolved';
+
+  @ApiProperty({ description: 'What it is about.' })
+  subject!: string;
+
+  @ApiProperty()
+  title!: string;
+
+  @ApiProperty()
+  text!: string;
+
+  @ApiProperty({ description: 'Path of the page that shows the cause.' })
+  path!: string;
+
+  @ApiProperty({ format: 'date-time' })
+  started_at!: string;
+
+  @ApiProperty({ type: String, nullable: true, format: 'date-time' })
+  resolved_at!: string | null;
+}
+
+/** A page of alerts, newest first. */
+export class AlertPage extends PageOf(AlertView, 'Newest first.') {}
+
+/** Id of the message that tests a channel; the channel shows how it went. */
+export class SentAlertView {
+  @ApiProperty()
+  id!: string;
+}
+
+/** The rule in the console's words. */
+export function ruleView({ kind, enabled, channelIds, ...settings }: AlertRule): AlertRuleView {
+  const { thresholds, windowMinutes, minTasks, holdMinutes, repeatHours } = settings;
+  return {
+    ...{ kind, for_operators: ALERTS[kind].forOperators, enabled, thresholds, unit: ALERTS[kind].unit },
+    ...{ window_minutes: windowMinutes, min_tasks: minTasks, hold_minutes: holdMinutes, repeat_hours: repeatHours },
+    channels: channelIds,
+  };
+}
+
+/** The channel without what may be a secret: Slack's addresses are one, and others may have tokens in their query. */
+export function channelView({ id, kind, address, createdAt, gone, last }: AlertChannel): ChannelView {
+  return {
+    ...{ id, kind, address: shownAddress(kind, address), created_at: createdAt.toISOString(), gone },
+    last: last === undefined ? null : messageView(last),
+  };
+}
+
+/** An address as it may be shown, and stay in a log for ever. */
+export function shownAddress(kind: ChannelKind, address: string): string {
+  const { origin, pathname } = new URL(address);
+  return kind === 'slack' ? `${origin}/…${pathname.slice(-4)}` : origin + pathname;
+}
+
+function messageView({ id, event, state, createdAt, status, error }: ChannelDelivery): ChannelMessageView {
+  return {
+    ...{ id, test: event === 'alert.test', status: state, created_at: createdAt.toISOString() },
+    ...{ answer: status, error },
+  };
+}
+
+/** The alert in the console's words. */
+export function alertView({ name, startedAt, resolvedAt, ...alert }: AlertEvent): AlertView {
+  const { id, kind, state, title, text, path } = alert;
+  return {
+    ...{ id, kind, state, subject: name, title, text, path, started_at: startedAt.toISOString() },
+    resolved_at: resolvedAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,136 @@
+import { Box, Button, Menu, Stack, Table, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, type UseQueryResult } from '@tanstack/react-query';
+import { useState } from 'react';
+import { IconPlus, IconSend } from '@tabler/icons-react';
+import type { AlertChannel } from '../../api/alerts.ts';
+import { queryClient } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import { CHANNEL_NAMES, channelLook } from '../../parts/alert-words.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+import { HiddenHead } from '../../parts/hidden-head.tsx';
+import { Empty, Rows, Trouble } from '../../parts/page.tsx';
+import { RowMenu } from '../../parts/row-menu.tsx';
+import { SectionTitle } from '../../parts/section-title.tsx';
+import { State } from '../../parts/state.tsx';
+import { ChannelForm } from './channel-form.tsx';
+
+interface ChannelsProps {
+  readonly query: UseQueryResult<{ readonly data: readonly AlertChannel[] }>;
+}
+
+/** Where alerts are sent, and whether they arrive. */
+export function AlertChannels({ query: { data, error, refetch } }: ChannelsProps) {
+  const [adding, setAdding] = useState(false);
+  const [removed, setRemoved] = useState<AlertChannel | null>(null);
+  const add = (
+    <Button variant="default" leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
+      Add channel
+    </Button>
+  );
+  const channels = data?.data ?? [];
+  return (
+    <Stack component="section" gap="md" aria-label="Channels">
+      <SectionTitle about="Where alerts are sent." actions={channels.length > 0 ? add : undefined}>
+        Channels
+      </SectionTitle>
+      {error !== null && <Trouble error={error} doing="Could not load channels" onRetry={() => void refetch()} />}
+      {error === null && (
+        <Box className="surface">
+          {data === undefined && <Rows count={2} />}
+          {data?.data.length === 0 && (
+            <Empty icon={<IconSend size={36} />} title="No channels yet" action={add}>
+              Until there is one, alerts are shown in the console only.
+            </Empty>
+          )}
+          {channels.length > 0 && (
+            <Table.ScrollContainer minWidth={300}>
+              <Table horizontalSpacing="md">
+                <Table.Thead>
+                  <Table.Tr>
+                    <Table.Th>Channel</Table.Th>
+                    <Table.Th>Status</Table.Th>
+                    <HiddenHead w={56}>Actions</HiddenHead>
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {channels.map((channel) => (
+                    <ChannelRow key={channel.id} channel={channel} onRemove={() => setRemoved(channel)} />
+                  ))}
+                </Table.Tbody>
+              </Table>
+            </Table.ScrollContainer>
+          )}
+        </Box>
+      )}
+      {adding && <ChannelForm onClose={() => setAdding(false)} />}
+      {removed !== null && <RemoveChannel channel={removed} onClose={() => setRemoved(null)} />}
+    </Stack>
+  );
+}
+
+function ChannelRow({ channel, onRemove }: { readonly channel: AlertChannel; readonly onRemove: () => void }) {
+  const { id, kind, address, gone } = channel;
+  const test = useMutation({
+    mutationFn: () => send('POST', `/alerts/channels/${id}/test`),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ['alerts', 'channels'] }),
+    onError: (error) =>
+      notifications.show({ color: 'red', title: 'Could not send the test alert', message: error.message }),
+  });
+  const { why, ...look } = channelLook(channel);
+  return (
+    <Table.Tr>
+      <Table.Td maw={420}>
+        <Text size="sm" fw={550}>
+          {CHANNEL_NAMES[kind]}
+        </Text>
+        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          {address}
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        <Stack gap={2} align="flex-start" role="status">
+          <State {...look} />
+          <Text size="xs" c="dimmed">
+            {why}
+          </Text>
+        </Stack>
+      </Table.Td>
+      <Table.Td>
+        <RowMenu of={`${CHANNEL_NAMES[kind]} ${address}`} busy={test.isPending}>
+          {!gone && <Menu.Item onClick={() => test.mutate()}>Send test alert</Menu.Item>}
+          <Menu.Item c="var(--mantine-color-error)" onClick={onRemove}>
+            Remove
+          </Menu.Item>
+        </RowMenu>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function RemoveChannel({ channel, onClose }: { readonly channel: AlertChannel; readonly onClose: () => void }) {
+  const remove = useMutation({
+    mutationFn: () => send('DELETE', `/alerts/channels/${channel.id}`),
+    onSuccess: async () => {
+      await queryClient.invalidateQueries({ queryKey: ['alerts'] });
+      notifications.show({ color: 'green', message: 'Channel removed.' });
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      opened
+      title="Remove this channel?"
+      action="Remove channel"
+      busy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate()}
+      onClose={onClose}
+    >
+      <Text span inherit fw={600} style={{ overflowWrap: 'anywhere' }}>
+        {channel.address}
+      </Text>{' '}
+      gets no more alerts. Rules that send to it alone send to all other channels.
+    </Confirm>
+  );
+}

@@ -1,0 +1,110 @@
+import { Checkbox, NumberInput, Stack, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import type { AlertChannel, AlertRule, AlertRuleChange } from '../../api/alerts.ts';
+import { queryClient } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import { ALERT_NAMES, CHANNEL_NAMES } from '../../parts/alert-words.ts';
+import { FormDialog } from '../../parts/form-dialog.tsx';
+
+interface RuleFormProps {
+  readonly rule: AlertRule;
+  readonly channels: readonly AlertChannel[];
+  readonly onClose: () => void;
+}
+
+const NUMBERS = /^\s*\d{1,6}(\s*,\s*\d{1,6}){0,4}\s*$/;
+
+/** When a rule fires, and where that is sent. */
+export function AlertRuleForm({ rule, channels, onClose }: RuleFormProps) {
+  const { kind, unit } = rule;
+  const form = useForm({
+    initialValues: {
+      thresholds: rule.thresholds.join(', '),
+      window_minutes: rule.window_minutes,
+      min_tasks: rule.min_tasks,
+      hold_minutes: rule.hold_minutes,
+      repeat_hours: rule.repeat_hours,
+      channels: [...rule.channels],
+    },
+    validate: {
+      thresholds: (text) => (NUMBERS.test(text) ? null : 'Enter up to five whole numbers, separated by commas'),
+    },
+  });
+  const save = useMutation({
+    mutationFn: ({ thresholds, ...fields }: typeof form.values) => {
+      const change: AlertRuleChange = { ...fields, thresholds: thresholds.split(',').map(Number) };
+      return send('PUT', `/alerts/rules/${kind}`, change);
+    },
+    onSuccess: async () => {
+      await queryClient.invalidateQueries({ queryKey: ['alerts'] });
+      notifications.show({ color: 'green', message: 'Alert updated.' });
+      onClose();
+    },
+  });
+  const number = (
+    field: 'window_minutes' | 'min_tasks' | 'hold_minutes' | 'repeat_hours',
+    min: number,
+    max: number,
+  ) => ({
+    ...{ min, max, required: true, allowDecimal: false, allowNegative: false },
+    ...form.getInputProps(field),
+  });
+  const ofFailures = kind === 'failure_rate' || kind === 'overall_failure_rate';
+  return (
+    <FormDialog
+      title={`Edit ${ALERT_NAMES[kind]}`}
+      action="Save"
+      busy={save.isPending}
+      error={save.error}
+      doing="Could not save the alert"
+      onSubmit={form.onSubmit((fields) => save.mutate(fields))}
+      onClose={onClose}
+    >
+      {unit !== null && (
+        <TextInput
+          label={unit === 'percent' ? 'Thresholds in percent' : 'Thresholds in seconds'}
+          description="Separated by commas; passing the next one sends another alert"
+          required
+          data-autofocus
+          {...form.getInputProps('thresholds')}
+        />
+      )}
+      {ofFailures && (
+        <>
+          <NumberInput label="Window in minutes" {...number('window_minutes', 5, 60)} />
+          <NumberInput
+            label="Minimum tasks"
+            description="With fewer ended tasks in the window, nothing is sent"
+            {...number('min_tasks', 1, 1_000_000)}
+          />
+        </>
+      )}
+      <NumberInput
+        label="Fires after minutes"
+        description="How long it must last; 0 = at once"
+        {...number('hold_minutes', 0, 1_440)}
+      />
+      <NumberInput
+        label="Repeat after hours"
+        description="While it fires; 0 = never"
+        {...number('repeat_hours', 0, 720)}
+      />
+      {channels.length > 0 && (
+        <Checkbox.Group label="Send to" description="None selected = all channels" {...form.getInputProps('channels')}>
+          <Stack gap="xs" mt="xs">
+            {channels.map((channel) => (
+              <Checkbox
+                key={channel.id}
+                value={channel.id}
+                label={`${CHANNEL_NAMES[channel.kind]}: ${channel.address}`}
+                style={{ overflowWrap: 'anywhere' }}
+              />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+      )}
+    </FormDialog>
+  );
+}

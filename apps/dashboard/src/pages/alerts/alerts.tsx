@@ -1,0 +1,21 @@
+import { useQuery } from '@tanstack/react-query';
+import { alertChannelsQuery, alertRulesQuery } from '../../api/alerts.ts';
+import { PageFrame } from '../../parts/page.tsx';
+import { AlertChannels } from './alert-channels.tsx';
+import { AlertHistory } from './alert-history.tsx';
+import { AlertRules } from './alert-rules.tsx';
+import { FiringAlerts } from './firing-alerts.tsx';
+
+/** What fires now, what one wants to be told of and where, and what has been. */
+export function AlertsPage() {
+  const rules = useQuery(alertRulesQuery);
+  const channels = useQuery(alertChannelsQuery);
+  return (
+    <PageFrame title="Alerts" about="Darkroom tells you when something needs you, and again when it is over.">
+      <FiringAlerts anyOn={rules.data?.data.some(({ enabled }) => enabled) ?? true} />
+      <AlertRules query={rules} channels={channels.data?.data ?? []} />
+      <AlertChannels query={channels} />
+      <AlertHistory />
+    </PageFrame>
+  );
+}

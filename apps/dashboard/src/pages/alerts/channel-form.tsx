@@ -1,0 +1,62 @@
+import { Select, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import type { AlertChannel } from '../../api/alerts.ts';
+import { queryClient } from '../../api/queries.ts';
+import { RequestError, send } from '../../api/request.ts';
+import { CHANNEL_NAMES } from '../../parts/alert-words.ts';
+import { FormDialog } from '../../parts/form-dialog.tsx';
+
+const KINDS = Object.entries(CHANNEL_NAMES).map(([value, label]) => ({ value, label }));
+const HELP: Readonly<Record<AlertChannel['kind'], { label: string; description: string; placeholder: string }>> = {
+  webhook: {
+    label: 'URL',
+    description: 'A public https URL. Alerts are signed like webhooks.',
+    placeholder: 'https://my-app.example/alerts',
+  },
+  slack: {
+    label: 'URL',
+    description: 'An incoming webhook of Slack, or of a tool that takes the same messages',
+    placeholder: 'https://hooks.slack.com/services/...',
+  },
+};
+
+interface Fields {
+  kind: AlertChannel['kind'];
+  address: string;
+}
+
+/** Takes the address of a new channel. */
+export function ChannelForm({ onClose }: { readonly onClose: () => void }) {
+  const form = useForm<Fields>({
+    initialValues: { kind: 'slack', address: '' },
+    validate: { address: (address) => (address.trim() === '' ? 'Enter an address' : null) },
+  });
+  const save = useMutation({
+    mutationFn: ({ kind, address }: Fields) => send('POST', '/alerts/channels', { kind, address: address.trim() }),
+    onSuccess: async () => {
+      await queryClient.invalidateQueries({ queryKey: ['alerts'] });
+      notifications.show({ color: 'green', message: 'Channel added. Send it a test alert.' });
+      onClose();
+    },
+    onError: (error) => {
+      if (error instanceof RequestError && error.param === 'address') form.setFieldError('address', error.message);
+    },
+  });
+  return (
+    <FormDialog
+      title="Add channel"
+      ownRules
+      action="Add channel"
+      busy={save.isPending}
+      error={form.errors['address'] === undefined ? save.error : null}
+      doing="Could not add the channel"
+      onSubmit={form.onSubmit((fields) => save.mutate(fields))}
+      onClose={onClose}
+    >
+      <Select label="Kind" data={KINDS} allowDeselect={false} {...form.getInputProps('kind')} />
+      <TextInput {...HELP[form.values.kind]} required maxLength={2_048} {...form.getInputProps('address')} />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,53 @@
+import { Box, Group, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { IconAlertTriangle, IconCheck } from '@tabler/icons-react';
+import { firingQuery, type Alert } from '../../api/alerts.ts';
+import { causeOf } from '../../parts/alert-words.ts';
+import { fromNow, fullTime } from '../../parts/format.ts';
+import { Rows, Trouble } from '../../parts/page.tsx';
+
+/** What fires now. */
+export function FiringAlerts({ anyOn }: { readonly anyOn: boolean }) {
+  const { data, error, refetch } = useQuery(firingQuery);
+  if (error !== null) return <Trouble error={error} doing="Could not load alerts" onRetry={() => void refetch()} />;
+  return (
+    <Box className="surface" component="section" aria-label="Firing now">
+      {data === undefined && <Rows count={1} />}
+      {data?.data.length === 0 && (
+        <Group p="md" gap="sm" wrap="nowrap">
+          <IconCheck size={18} color="var(--good)" aria-hidden />
+          <Text size="sm">
+            {anyOn ? 'No alert is firing.' : 'No alert is on. Turn on the ones that you want below.'}
+          </Text>
+        </Group>
+      )}
+      {data?.data.map((alert) => (
+        <Firing key={alert.id} alert={alert} />
+      ))}
+    </Box>
+  );
+}
+
+function Firing({ alert }: { readonly alert: Alert }) {
+  const { title, text, started_at: since } = alert;
+  return (
+    <Group className="list-row" p="md" gap="sm" wrap="nowrap" align="flex-start">
+      <IconAlertTriangle size={18} color="var(--bad)" aria-hidden style={{ flexShrink: 0, marginTop: 2 }} />
+      <Stack gap={4} miw={0} flex={1} style={{ overflowWrap: 'anywhere' }}>
+        <Text size="sm" fw={600}>
+          {title}
+        </Text>
+        <Text size="sm">{text}</Text>
+        <Group gap="md">
+          <Link {...causeOf(alert)} className="text-link">
+            Show cause
+          </Link>
+          <Text size="xs" c="dimmed" title={fullTime(since)}>
+            began {fromNow(since)}
+          </Text>
+        </Group>
+      </Stack>
+    </Group>
+  );
+}

@@ -1,0 +1,66 @@
+import type { LinkProps } from '@tanstack/react-router';
+import type { Alert, AlertChannel, AlertKind, AlertRule } from '../api/alerts.ts';
+import type { StateLook } from './state.tsx';
+import { attemptOutcome } from './webhook-words.ts';
+
+export const ALERT_NAMES: Readonly<Record<AlertKind, string>> = {
+  budget: 'Budget threshold',
+  failure_rate: 'Failure rate',
+  provider_down: 'Provider down',
+  queue_wait: 'Queue wait',
+  overall_failure_rate: 'Failure rate of all accounts',
+};
+
+export const CHANNEL_NAMES: Readonly<Record<AlertChannel['kind'], string>> = {
+  webhook: 'Webhook',
+  slack: 'Slack',
+};
+
+/** When a rule sends an alert, in a sentence. */
+export function ruleSentence(rule: AlertRule): string {
+  const { kind, thresholds, window_minutes: window, min_tasks: least, hold_minutes: hold } = rule;
+  const held = hold === 0 ? '' : ` for ${hold} min`;
+  const percents = listed(thresholds.map((threshold) => `${threshold}%`));
+  switch (kind) {
+    case 'budget':
+      return `The account or a key has used ${percents} of its budget.`;
+    case 'provider_down':
+      return `A provider fails or does not answer${held}.`;
+    case 'queue_wait':
+      return `Tasks wait ${listed(thresholds.map((threshold) => `${threshold} s`))} for a worker${held}.`;
+    case 'failure_rate':
+    case 'overall_failure_rate':
+      return `${percents} of at least ${least} tasks failed within ${window} min${hold === 0 ? '' : `,${held}`}.`;
+  }
+}
+
+/** The page that shows why an alert fires. */
+export function causeOf({ kind, path }: Pick<Alert, 'kind' | 'path'>): Pick<LinkProps, 'to' | 'search'> {
+  switch (kind) {
+    case 'budget':
+      return { to: path.endsWith('/keys') ? '/keys' : '/usage' };
+    case 'failure_rate':
+      return { to: '/tasks', search: { status: 'failed' } };
+    case 'provider_down':
+    case 'queue_wait':
+    case 'overall_failure_rate':
+      return { to: '/operation' };
+  }
+}
+
+/** How a channel is doing, by its newest message. */
+export function channelLook({ gone, last }: AlertChannel): StateLook & { readonly why: string } {
+  if (gone) return { label: 'Off (HTTP 410)', color: 'red', why: 'It answered 410. Remove it and add it again.' };
+  if (last === null) return { label: 'Not tested', color: 'gray', why: 'Nothing was sent yet. Send a test alert.' };
+  const what = last.test ? 'Test alert' : 'Last alert';
+  const outcome = attemptOutcome({ status: last.answer, error: last.error, duration_ms: null }, true);
+  if (last.status === 'pending') return { label: 'Sending', color: 'blue', why: `${what}: ${outcome}.` };
+  return last.status === 'delivered'
+    ? { label: 'Works', color: 'green', why: `${what}: ${outcome}.` }
+    : { label: 'Failed', color: 'red', why: `${what}: ${outcome}.` };
+}
+
+/** "a", "a or b", "a, b, or c" */
+function listed(texts: readonly string[]): string {
+  return new Intl.ListFormat('en', { type: 'disjunction' }).format(texts);
+}

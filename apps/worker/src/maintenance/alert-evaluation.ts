@@ -1,0 +1,27 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { AlertEventRepository } from '#alerts/alert-event.repository.js';
+import { AlertsConfig } from '#alerts/alerts.config.js';
+import { EvaluateAlerts } from '#alerts/evaluate-alerts.js';
+import { WorkerConfig } from '../worker.config.js';
+import { EXPIRE_EVERY_MS, Retention } from './retention.js';
+
+/** A rule is due a little before its time, so that a worker that alone evaluates it is never one interval late. */
+const DUE_SHARE = 0.75;
+
+/** Schedules the evaluation of alerts, and the removal of old ones. */
+@Injectable()
+export class AlertEvaluation implements OnApplicationBootstrap {
+  constructor(
+    private readonly retention: Retention,
+    private readonly alerts: EvaluateAlerts,
+    private readonly events: AlertEventRepository,
+    private readonly config: AlertsConfig,
+    private readonly worker: WorkerConfig,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const everyMs = this.config.evaluateSeconds * 1_000;
+    this.retention.every(everyMs, () => this.alerts.run(everyMs * DUE_SHARE));
+    this.retention.every(EXPIRE_EVERY_MS, () => this.events.expire(this.worker));
+  }
+}

@@ -1,0 +1,203 @@
+import { Injectable } from '@nestjs/common';
+import { encodeTime, monotonicFactory } from 'ulid';
+import { ALERT_KINDS, type AlertKind, type AlertMessage, type AlertMessageType } from '#contract/alert-message.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { AlertChannelStore } from '#webhooks/channel-store.js';
+import type { AlertRule } from './alert-rule.repository.js';
+import { firingText, resolvedText, type AlertReading } from './alert-words.js';
+import { clearMinutes, type AlertStep, type OpenAlert } from './next-alert-step.js';
+
+const DAY_MS = 86_400_000;
+const BATCH = 1_000;
+const nextId = monotonicFactory();
+
+/** An alert, from when it began. */
+export interface AlertEvent {
+  readonly id: string;
+  readonly kind: AlertKind;
+  readonly state: 'firing' | 'resolved';
+  readonly name: string;
+  readonly title: string;
+  readonly text: string;
+  readonly path: string;
+  readonly startedAt: Date;
+  readonly firedAt: Date | null;
+  readonly resolvedAt: Date | null;
+}
+
+/** One that has not ended, as it is judged. */
+export interface JudgedAlert extends OpenAlert {
+  readonly id: string;
+  readonly subject: string;
+  readonly name: string;
+  readonly title: string;
+  readonly version: number;
+}
+
+/** The alerts of accounts. Each change is one conditional update, which commits together with the messages that tell it. */
+@Injectable()
+export class AlertEventRepository {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly channels: AlertChannelStore,
+  ) {}
+
+  /** Newest first; `after` is the id of the last alert of the page before. */
+  async list(
+    accountId: string,
+    query: {
+      readonly kinds: readonly AlertKind[];
+      readonly state?: AlertEvent['state'] | undefined;
+      readonly after?: string | undefined;
+      readonly limit: number;
+    },
+  ): Promise<AlertEvent[]> {
+    const { kinds, state, after, limit } = query;
+    const rows = await this.prisma.alertEvent.findMany({
+      where: {
+        ...{ accountId, kind: { in: [...kinds] }, state: state ?? { not: 'pending' } },
+        ...(state === 'firing' && { resolvedAt: null }),
+        ...(after !== undefined && { id: { lt: after } }),
+      },
+      orderBy: { id: 'desc' },
+      take: limit,
+    });
+    return rows.flatMap((row) => {
+      const kind = ALERT_KINDS.find((name) => name === row.kind);
+      return kind === undefined ? [] : [{ ...row, kind, state: row.state === 'resolved' ? 'resolved' : 'firing' }];
+    });
+  }
+
+  /** Those of a rule that have not ended. */
+  async open({ accountId, kind }: AlertRule): Promise<JudgedAlert[]> {
+    const rows = await this.prisma.alertEvent.findMany({ where: { accountId, kind, resolvedAt: null } });
+    return rows.map(judged);
+  }
+
+  /** A new one, pending; undefined when another worker has begun it. */
+  async begin({ accountId, kind }: AlertRule, reading: AlertReading, now: Date): Promise<JudgedAlert | undefined> {
+    const { subject, name, title, path } = reading;
+    const before = await this.prisma.alertEvent.count({
+      where: { accountId, kind, subject, id: { gt: `ale_${encodeTime(now.getTime() - DAY_MS)}` } },
+    });
+    const row = {
+      ...{ id: `ale_${nextId()}`, accountId, kind, subject, name, title, path, state: 'pending', level: 0 },
+      ...{ text: firingText(reading, now), startedAt: now, clearMinutes: clearMinutes(before), version: 0 },
+    };
+    const { count } = await this.prisma.alertEvent.createMany({ data: row, skipDuplicates: true });
+    return count === 1 ? judged({ ...row, notifiedAt: null, clearSince: null }) : undefined;
+  }
+
+  /**
+   * Takes a step, and writes the messages that tell it. `reading` is undefined where nothing is wrong: then it keeps its words. False when
+   * another worker has taken a step meanwhile.
+   */
+  async take(
+    rule: AlertRule,
+    alert: JudgedAlert,
+    { step, reading, level, now }: { step: AlertStep; reading: AlertReading | undefined; level: number; now: Date },
+  ): Promise<boolean> {
+    const { id, version, startedAt } = alert;
+    if (step === 'drop') return (await this.prisma.alertEvent.deleteMany({ where: { id, version } })).count === 1;
+    const told = TOLD[step];
+    const words =
+      step === 'resolve'
+        ? { text: resolvedText(startedAt, now) }
+        : reading && { title: reading.title, text: firingText(reading, startedAt), path: reading.path };
+    return await this.prisma.$transaction(async (transaction) => {
+      const [changed] = await transaction.alertEvent.updateManyAndReturn({
+        where: { id, version },
+        data: {
+          ...{ ...words, version: version + 1 },
+          ...(told === 'alert.firing' && { level: Math.max(level, alert.level), notifiedAt: now }),
+          ...(step === 'fire' && { state: 'firing', firedAt: now }),
+          ...(step === 'raise' && { clearSince: null }),
+          ...(step === 'begin_clearing' && { clearSince: now }),
+          ...(step === 'stop_clearing' && { clearSince: null }),
+          ...(step === 'resolve' && { state: 'resolved', resolvedAt: now }),
+        },
+      });
+      if (changed === undefined) return false;
+      if (told === undefined) return true;
+      const message = messageOf(told, rule.kind, changed, now);
+      await this.channels.tell(transaction, rule.accountId, message, rule.channelIds);
+      return true;
+    });
+  }
+
+  /** Ends what a rule has found, without telling anybody: it was turned off. */
+  async close(accountId: string, kind: AlertKind): Promise<void> {
+    const open = { accountId, kind, resolvedAt: null };
+    await this.prisma.alertEvent.deleteMany({ where: { ...open, state: 'pending' } });
+    await this.prisma.alertEvent.updateMany({
+      where: open,
+      data: { state: 'resolved', resolvedAt: new Date(), text: 'The alert was turned off.', version: { increment: 1 } },
+    });
+  }
+
+  /** Removes the alerts that have ended and whose time is over, which their ids begin with. Throws when the database fails. */
+  async expire({ auditLogRetentionDays }: { readonly auditLogRetentionDays: number }): Promise<void> {
+    const before = `ale_${encodeTime(Date.now() - auditLogRetentionDays * DAY_MS)}`;
+    let count: number;
+    do {
+      const due = { id: { lt: before }, state: 'resolved' };
+      ({ count } = await this.prisma.alertEvent.deleteMany({ where: due, limit: BATCH }));
+    } while (count === BATCH);
+  }
+}
+
+/** What a step is told as; what is missing is told to nobody. */
+const TOLD: Readonly<Partial<Record<AlertStep, AlertMessageType>>> = {
+  fire: 'alert.firing',
+  raise: 'alert.firing',
+  repeat: 'alert.firing',
+  resolve: 'alert.resolved',
+};
+
+function judged({ state, ...row }: Omit<JudgedAlert, 'state'> & { readonly state: string }): JudgedAlert {
+  return { ...row, state: state === 'pending' ? 'pending' : 'firing' };
+}
+
+interface ToldRow {
+  readonly id: string;
+  readonly name: string;
+  readonly title: string;
+  readonly text: string;
+  readonly path: string;
+  readonly startedAt: Date;
+  readonly resolvedAt: Date | null;
+  readonly version: number;
+}
+
+function messageOf(type: AlertMessageType, kind: AlertKind, row: ToldRow, now: Date): AlertMessage {
+  const { id, name, title, text, path, startedAt, resolvedAt, version } = row;
+  return {
+    // Each change has a version of its own, so what is told twice is told under the same id.
+    id: `${id.replace('ale_', 'evt_')}_${version}`,
+    object: 'event',
+    type,
+    created_at: Math.floor(now.getTime() / 1_000),
+    timestamp: now.toISOString(),
+    data: {
+      ...{ alert_id: id, kind, subject: name, text, url: path },
+      title: type === 'alert.resolved' ? `Resolved: ${title}` : title,
+      started_at: startedAt.toISOString(),
+      resolved_at: resolvedAt?.toISOString() ?? null,
+    },
+  };
+}
+
+/** What a channel is told that somebody tries out. */
+export function testMessage(id: string, now: Date): AlertMessage {
+  return {
+    ...{ id: `evt_${id}`, object: 'event', type: 'alert.test' },
+    created_at: Math.floor(now.getTime() / 1_000),
+    timestamp: now.toISOString(),
+    data: {
+      ...{ alert_id: null, kind: null, subject: null, started_at: null, resolved_at: null },
+      title: 'Test alert from Darkroom',
+      text: 'This channel works. Alerts of your account will arrive here.',
+      url: '/console/alerts',
+    },
+  };
+}

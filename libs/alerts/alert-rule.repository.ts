@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import { ALERT_KINDS, type AlertKind } from '#contract/alert-message.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { ALERTS, type AlertSettings } from './alert-settings.js';
+
+/** What an account wants to be alerted of. */
+export interface AlertRule extends AlertSettings {
+  readonly accountId: string;
+  readonly kind: AlertKind;
+  readonly enabled: boolean;
+  /** Empty: all channels of the account. */
+  readonly channelIds: readonly string[];
+}
+
+/** The rules of accounts: one of each kind, which is off until somebody turns it on. */
+@Injectable()
+export class AlertRuleRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** One of each of the kinds, as it was set, else as it would be turned on. */
+  async list(accountId: string, kinds: readonly AlertKind[]): Promise<AlertRule[]> {
+    const rows = (await this.prisma.alertRule.findMany({ where: { accountId } })).flatMap(ruleOf);
+    return kinds.map(
+      (kind) =>
+        rows.find((row) => row.kind === kind) ?? {
+          ...{ accountId, kind, enabled: false, channelIds: [] },
+          ...ALERTS[kind].defaults,
+        },
+    );
+  }
+
+  async save({ accountId, kind, thresholds, channelIds, ...rest }: AlertRule): Promise<void> {
+    const data = { ...rest, thresholds: [...thresholds], channelIds: [...channelIds] };
+    await this.prisma.alertRule.upsert({
+      where: { accountId_kind: { accountId, kind } },
+      create: { accountId, kind, ...data },
+      update: data,
+    });
+  }
+
+  /** The account is no more. What its alerts were stays in the history. */
+  async removeAll(accountId: string): Promise<void> {
+    await this.prisma.alertRule.deleteMany({ where: { accountId } });
+  }
+
+  /** A channel is no more: rules that named it alone go to all that are left. */
+  async forgetChannel(accountId: string, channelId: string): Promise<void> {
+    const rules = await this.prisma.alertRule.findMany({ where: { accountId, channelIds: { has: channelId } } });
+    for (const { kind, channelIds } of rules) {
+      await this.prisma.alertRule.update({
+        where: { accountId_kind: { accountId, kind } },
+        data: { channelIds: channelIds.filter((id) => id !== channelId) },
+      });
+    }
+  }
+
+  /** The rules whose time has come, each for one worker: whoever moves its time forward has it. */
+  async *takeDue(everyMs: number): AsyncGenerator<AlertRule> {
+    const due = { enabled: true, evaluatedAt: { lte: new Date(Date.now() - everyMs) } };
+    for (const row of await this.prisma.alertRule.findMany({ where: due })) {
+      const { accountId, kind, evaluatedAt } = row;
+      const { count } = await this.prisma.alertRule.updateMany({
+        where: { accountId, kind, enabled: true, evaluatedAt },
+        data: { evaluatedAt: new Date() },
+      });
+      if (count === 1) yield* ruleOf(row);
+    }
+  }
+}
+
+type RuleRow = Omit<AlertRule, 'kind'> & { readonly kind: string };
+
+/** None for a kind of a later version. */
+function ruleOf(row: RuleRow): AlertRule[] {
+  const kind = ALERT_KINDS.find((name) => name === row.kind);
+  return kind === undefined ? [] : [{ ...row, kind }];
+}

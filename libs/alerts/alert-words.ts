@@ -1,0 +1,110 @@
+import type { NamedBudget } from '#billing/budget.repository.js';
+
+/** What one look has found out about one subject, in figures and in words. */
+export interface AlertReading {
+  /** Tells it from the other subjects of its kind. */
+  readonly subject: string;
+  /** The same for people. */
+  readonly name: string;
+  /** What thresholds are held against. */
+  readonly value: number;
+  readonly title: string;
+  /** What happened, and how bad it is. */
+  readonly what: string;
+  readonly todo: string;
+  /** Of the console's page that shows the cause. */
+  readonly path: string;
+}
+
+const TASKS = '/console/tasks?status=failed';
+const OPERATION = '/console/operation';
+
+/** How much of a budget is spent, in percent. A raised budget and a new month are new subjects, whose thresholds count anew. */
+export function budgetReading(budget: NamedBudget, currency: string, now: Date): AlertReading {
+  const { ownerId, owner, keyName, limit, spent, period } = budget;
+  const value = limit === 0 ? 100 : Math.floor((spent / limit) * 100);
+  const name = keyName === null ? 'This account' : `Key ${keyName}`;
+  const month = period === 'month' ? now.toISOString().slice(0, 7) : 'total';
+  const amount = (micros: number): string => `${(micros / 1_000_000).toFixed(2)} ${currency}`;
+  return {
+    ...{ subject: `${ownerId} ${limit} ${month}`, name, value },
+    title: `${name} has used ${value}% of its ${period === 'month' ? 'monthly ' : ''}budget`,
+    what: `${amount(spent)} of ${amount(limit)} is spent or reserved${period === 'month' ? ' this month' : ''}.`,
+    todo:
+      value >= 100
+        ? 'Requests that the rest does not cover are refused with HTTP 402. Raise the budget to let them through.'
+        : 'At 100%, requests are refused with HTTP 402. Raise the budget, or find out in Usage what spends it.',
+    path: owner === 'key' ? '/console/keys' : '/console/usage',
+  };
+}
+
+/** Share of ended tasks that failed, in percent; fewer than `minTasks` tell nothing. */
+export function failureReading(
+  { completed, failed }: { readonly completed: number; readonly failed: number },
+  { windowMinutes, minTasks }: { readonly windowMinutes: number; readonly minTasks: number },
+  overall: boolean,
+): AlertReading {
+  const total = completed + failed;
+  const share = total === 0 || total < minTasks ? 0 : (failed / total) * 100;
+  const whose = overall ? 'all tasks' : 'tasks';
+  return {
+    ...{ subject: 'tasks', name: overall ? 'All accounts' : 'This account', value: share },
+    title: `${Math.floor(share)}% of ${whose} failed in the last ${minutes(windowMinutes)}`,
+    what: `${failed.toLocaleString('en')} of ${total.toLocaleString('en')} tasks that ended in the last ${minutes(windowMinutes)} failed.`,
+    todo: overall
+      ? 'Look at the failures by reason, and at the providers.'
+      : 'Open the failed tasks to see why. If the provider is at fault, ask your operator.',
+    path: overall ? OPERATION : TASKS,
+  };
+}
+
+/** Whether a provider takes calls: 1 = it does not. */
+export function providerReading(name: string, models: readonly string[], isDown: boolean): AlertReading {
+  const served =
+    models.length > 5 ? `${models.slice(0, 5).join(', ')} and ${models.length - 5} more` : models.join(', ');
+  return {
+    ...{ subject: name, name, value: isDown ? 1 : 0 },
+    title: `Provider “${name}” is down`,
+    what: `Calls to “${name}” keep failing or get no answer, so Darkroom has paused it and tests it again and again. It serves ${served}; their tasks go to other providers or wait.`,
+    todo: "Check the provider's status page and its key. Drain it if it stays down, or add another route.",
+    path: OPERATION,
+  };
+}
+
+/** How long tasks wait for a worker, in seconds: predicted for the next one, or measured of the oldest, whichever is longer. */
+export function waitReading(predicted: number, measured: number): AlertReading {
+  const value = Math.round(Math.max(predicted, measured));
+  return {
+    ...{ subject: 'queue', name: 'Queue', value },
+    title: `Tasks wait ${seconds(value)} before they start`,
+    what: `A new task would wait about ${seconds(Math.round(predicted))}; the oldest one has waited ${seconds(Math.round(measured))}.`,
+    todo: 'Start more workers or raise WORKER_CONCURRENCY. If a provider is slow or paused, see it under Providers and queue.',
+    path: OPERATION,
+  };
+}
+
+/** "Nov 23, 14:05 UTC" */
+function momentOf(time: Date): string {
+  const parts = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+  return `${new Intl.DateTimeFormat('en-US', { ...parts, timeZone: 'UTC' }).format(time)} UTC`;
+}
+
+/** What is told while it fires: what happened, since when, and what to do. */
+export function firingText({ what, todo }: Pick<AlertReading, 'what' | 'todo'>, startedAt: Date): string {
+  return `${what} Since ${momentOf(startedAt)}. ${todo}`;
+}
+
+/** What is told once it is over. */
+export function resolvedText(startedAt: Date, resolvedAt: Date): string {
+  const lasted = Math.max(1, Math.round((resolvedAt.getTime() - startedAt.getTime()) / 60_000));
+  return `Resolved ${momentOf(resolvedAt)}, after ${minutes(lasted)}. Nothing to do.`;
+}
+
+function minutes(count: number): string {
+  if (count === 1) return '1 minute';
+  return count < 120 ? `${count} minutes` : `${Math.round(count / 60)} hours`;
+}
+
+function seconds(count: number): string {
+  return count < 120 ? `${count} s` : minutes(Math.round(count / 60));
+}

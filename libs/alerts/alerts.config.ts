@@ -1,0 +1,14 @@
+import { Setting, Within } from '#config/setting.js';
+
+/** How often alerts are looked for. */
+export class AlertsConfig {
+  @Setting(
+    'ALERT_EVALUATE_SECONDS',
+    'How often the workers, all together, look whether an alert has to fire or is over.',
+    {
+      unit: 's',
+    },
+  )
+  @Within(1, 3_600)
+  readonly evaluateSeconds: number = 15;
+}

@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { BillingModule } from '#billing/billing.module.js';
+import { DatabaseModule } from '#database/database.module.js';
+import { RoutingModule } from '#routing/routing.module.js';
+import { TasksModule } from '#tasks/tasks.module.js';
+import { WebhooksModule } from '#webhooks/webhooks.module.js';
+import { AlertEventRepository } from './alert-event.repository.js';
+import { AlertOutlet } from './alert-outlet.js';
+import { AlertReadings } from './alert-readings.js';
+import { AlertRuleRepository } from './alert-rule.repository.js';
+import { EvaluateAlerts } from './evaluate-alerts.js';
+import { ProviderReadings } from './provider-readings.js';
+
+const rows = [AlertRuleRepository, AlertEventRepository];
+
+/** Rules of alerts, and what they have found. */
+@Module({ imports: [DatabaseModule, WebhooksModule], providers: rows, exports: rows })
+export class AlertsModule {}
+
+const looks = [AlertReadings, ProviderReadings, AlertOutlet, EvaluateAlerts];
+
+/** For workers, which hold the rules against what is there. Needs the CatalogModule. */
+@Module({
+  imports: [AlertsModule, BillingModule, RoutingModule, TasksModule],
+  providers: looks,
+  exports: [AlertsModule, EvaluateAlerts],
+})
+export class AlertEvaluationModule {}

@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { AlertEventRepository, type JudgedAlert } from './alert-event.repository.js';
+import { AlertOutlet } from './alert-outlet.js';
+import { AlertReadings } from './alert-readings.js';
+import { AlertRuleRepository, type AlertRule } from './alert-rule.repository.js';
+import type { AlertReading } from './alert-words.js';
+import { levelOf, nextAlertStep } from './next-alert-step.js';
+import { ProviderReadings } from './provider-readings.js';
+
+/** Holds the rules against what is there: which alerts begin, get worse, or are over. */
+@Injectable()
+export class EvaluateAlerts {
+  constructor(
+    private readonly rules: AlertRuleRepository,
+    private readonly events: AlertEventRepository,
+    private readonly readings: AlertReadings,
+    private readonly providers: ProviderReadings,
+    private readonly outlet: AlertOutlet,
+  ) {}
+
+  /** One look at every rule that is due. What of one cannot be read now is read next time. Throws when the database does not answer. */
+  async run(everyMs: number): Promise<void> {
+    for await (const rule of this.rules.takeDue(everyMs)) {
+      await this.evaluate(rule).catch((error: unknown) => this.outlet.failed(rule, error));
+    }
+  }
+
+  private async evaluate(rule: AlertRule): Promise<void> {
+    const readings = await this.read(rule);
+    const open = await this.events.open(rule);
+    const now = new Date();
+    let changed = false;
+    for (const reading of readings) {
+      const isOver = levelOf(reading.value, rule.thresholds) > 0;
+      const known = open.find(({ subject }) => subject === reading.subject);
+      const alert = known ?? (isOver ? await this.events.begin(rule, reading, now) : undefined);
+      if (alert !== undefined) changed = (await this.step(rule, alert, reading, now)) || changed;
+    }
+    // What it was about is no more: a key was revoked, a budget raised, a provider removed.
+    for (const alert of open.filter(({ subject }) => !readings.some((reading) => reading.subject === subject))) {
+      changed = (await this.step(rule, alert, undefined, now)) || changed;
+    }
+    if (changed) await this.outlet.send(rule);
+  }
+
+  private async step(
+    rule: AlertRule,
+    alert: JudgedAlert,
+    reading: AlertReading | undefined,
+    now: Date,
+  ): Promise<boolean> {
+    const value = reading?.value ?? 0;
+    const level = levelOf(value, rule.thresholds);
+    const step = nextAlertStep(alert, value, rule, now);
+    // What is shown stays as new as the last look at which something was wrong.
+    const words = level > 0 ? reading : undefined;
+    if (step === 'none' && (words === undefined || words.title === alert.title)) return false;
+    return await this.events.take(rule, alert, { step, reading: words, level, now });
+  }
+
+  private async read(rule: AlertRule): Promise<AlertReading[]> {
+    switch (rule.kind) {
+      case 'budget':
+        return await this.readings.ofBudgets(rule);
+      case 'provider_down':
+        return await this.providers.all();
+      case 'queue_wait':
+        return await this.readings.ofQueue();
+      case 'failure_rate':
+      case 'overall_failure_rate':
+        return await this.readings.ofFailures(rule);
+    }
+  }
+}
