@@ -121,10 +121,12 @@ function probeProblems(container, role, { paths }) {
 function endProblems(container, spec, { longestCallMs, longestChatMs }) {
   const environment = environmentOf(container);
   const grace = Number(environment.SHUTDOWN_GRACE_MS ?? 0) / 1_000;
-  const before = container.lifecycle?.preStop?.sleep?.seconds ?? 0;
+  const before = Number(environment.SHUTDOWN_DELAY_MS ?? 0) / 1_000;
   const problems = [];
   if ((spec.terminationGracePeriodSeconds ?? 30) < before + grace + MARGIN_SECONDS)
-    problems.push(`terminationGracePeriodSeconds must exceed preStop and SHUTDOWN_GRACE_MS by ${MARGIN_SECONDS} s`);
+    problems.push(
+      `terminationGracePeriodSeconds must exceed SHUTDOWN_DELAY_MS and SHUTDOWN_GRACE_MS by ${MARGIN_SECONDS} s`,
+    );
   if (container.args[0] === 'worker') {
     if (grace * 1_000 < Number(environment.OPENAI_TOTAL_TIMEOUT_MS ?? longestCallMs))
       problems.push('SHUTDOWN_GRACE_MS must reach the longest call to a provider');
@@ -132,7 +134,9 @@ function endProblems(container, spec, { longestCallMs, longestChatMs }) {
     if (grace * 1_000 <= Number(environment.SYNC_WAIT_MS)) problems.push('SHUTDOWN_GRACE_MS must exceed SYNC_WAIT_MS');
     if (grace * 1_000 < Number(environment.CHAT_TOTAL_TIMEOUT_MS ?? longestChatMs))
       problems.push('SHUTDOWN_GRACE_MS must reach CHAT_TOTAL_TIMEOUT_MS, or an update cuts off chats');
-    if (before < 1) problems.push('a preStop sleep is needed: proxies send requests for a while longer');
+    // In a preStop sleep the process does not know that it stops, and keeps its connections.
+    if (container.lifecycle !== undefined) problems.push('a preStop hook only delays what SHUTDOWN_DELAY_MS is for');
+    if (before < 1) problems.push('SHUTDOWN_DELAY_MS is needed: proxies send requests for a while longer');
   }
   return problems;
 }

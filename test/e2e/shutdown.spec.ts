@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, startUnreachedWorker, startWorker } from '../support/processes.js';
 
@@ -53,6 +55,23 @@ describe('stopping an API process', () => {
     const late = await fetch(`${api.url}/v1/models`, { headers: { authorization: `Bearer ${platform.key}` } });
     expect(late.status).toBe(200);
     expect(await exit).toMatchObject({ code: 0 });
+  });
+
+  it('ends every connection with its next answer while it stops, so that no later request meets a closed one', async () => {
+    const api = await startApi({ ...platform.settings, SHUTDOWN_DELAY_MS: '3000' });
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ask = async (path: string): Promise<IncomingMessage> => {
+      const [answer] = (await once(get(`${api.url}${path}`, { agent: kept }), 'response')) as [IncomingMessage];
+      return answer.resume();
+    };
+    expect((await ask('/healthz')).headers.connection).toBe('keep-alive');
+    const exit = api.stop();
+    let answer: IncomingMessage;
+    do answer = await ask('/readyz');
+    while (answer.statusCode !== 503);
+    expect(answer.headers.connection).toBe('close');
+    expect(await exit).toMatchObject({ code: 0 });
+    kept.destroy();
   });
 
   it('ends a worker at once that has nothing in hand, however long its provider’s calls may take', async () => {

@@ -23,6 +23,7 @@ import { BodyMemory } from './common/fastify/body-memory.js';
 import { countRequests } from './common/fastify/count-requests.js';
 import { traceRequests } from './common/fastify/trace-requests.js';
 import { ConnectionCap } from './common/fastify/connection-cap.js';
+import { Draining } from './common/draining.js';
 import { KnownRoutes } from './common/known-routes.js';
 import { cleanPathIds } from './common/fastify/path-ids.js';
 import { createAdapter, prepareServer } from './common/fastify/server.js';
@@ -55,6 +56,7 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   authenticateRequests(server, app.get(ApiKeyStore));
   protectConsole(server, app.get(SessionStore), app.get(SessionCookie), publicUrlOf(app.get(ApiConfig)));
   app.get(ConnectionCap).watch(server);
+  app.get(Draining).watch(server);
   const consoleCallers = app.get(ConsoleCaller);
   limitRequests(server, app.get(RequestLimits), (session) => consoleCallers.of(session));
   logRequests(server, logger);

@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance } from 'fastify';
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiConfig } from './api.config.js';
@@ -24,6 +25,17 @@ export class Draining implements OnModuleDestroy, OnApplicationShutdown {
     private readonly config: ApiConfig,
     private readonly host: HttpAdapterHost,
   ) {}
+
+  /**
+   * While it stops, every answer ends its connection. A client that keeps connections, such as one behind a Service of
+   * Kubernetes, would send its next request just as this process closes them. To be called before the server listens.
+   */
+  watch(server: FastifyInstance): void {
+    server.addHook('onSend', (_request, reply, payload, done) => {
+      if (this.announced) reply.header('connection', 'close');
+      done(null, payload);
+    });
+  }
 
   /** The controller is aborted when its caller must be answered now; call `letGo` once it has been. */
   hold(call: AbortController): void {

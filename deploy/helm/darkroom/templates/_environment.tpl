@@ -38,6 +38,9 @@ METRICS_HOST: 0.0.0.0
 HOST: 0.0.0.0
 PORT: "8080"
 SYNC_WAIT_MS: {{ mul .Values.api.syncWaitSeconds 1000 | quote }}
+# Not a preStop sleep, in which the process would know nothing: while it stops, each answer ends its connection, so that
+# clients and proxies that keep connections go elsewhere before they are closed.
+SHUTDOWN_DELAY_MS: {{ mul .Values.api.drainSeconds 1000 | quote }}
 SHUTDOWN_GRACE_MS: {{ mul (include "darkroom.apiGrace" .) 1000 | quote }}
 TRUSTED_PROXIES: {{ join "," .Values.trustedProxies | quote }}
 {{- end }}
