@@ -29,7 +29,9 @@ const ROUTES: Readonly<Record<string, string>> = {
   'POST /tasks/cancel': 'oam',
   'POST /tasks/retry': 'oa',
   'GET /tasks': 'oamv',
+  'GET /tasks/count': 'oamv',
   'GET /tasks/{taskId}': 'oamv',
+  'GET /tasks/{taskId}/inputs/{name}': 'oamv',
   'GET /tasks/{taskId}/events': 'oamv',
   'POST /tasks/{taskId}/cancel': 'oam',
   'POST /tasks/{taskId}/favorite': 'oam',
@@ -81,12 +83,20 @@ const ROUTES: Readonly<Record<string, string>> = {
   'GET /webhooks/secrets': 'oa',
   'POST /webhooks/secrets/rotate': 'oa',
   'GET /webhooks/deliveries': 'oam',
+  'GET /webhooks/deliveries/{id}/payload': 'oam',
   'POST /webhooks/deliveries/{id}/resend': 'oam',
+  'GET /alerts': 'oa',
+  'GET /alerts/rules': 'oa',
+  'PUT /alerts/rules/{kind}': 'oa',
+  'GET /alerts/channels': 'oa',
+  'POST /alerts/channels': 'oa',
+  'DELETE /alerts/channels/{id}': 'oa',
+  'POST /alerts/channels/{id}/test': 'oa',
 };
 /** Open to whoever is not signed in. */
 const PUBLIC = [
   ...['GET /sign-in', 'POST /sign-in', 'POST /sign-in/link', 'POST /first-admin', 'POST /join', 'POST /reset-password'],
-  ...['GET /oidc', 'POST /oidc', 'GET /oidc/callback'],
+  ...['GET /oidc', 'POST /oidc', 'GET /oidc/callback', 'POST /forgot-password'],
 ];
 /** Ends the session, so it is no call among others. */
 const LAST = 'POST /sign-out';

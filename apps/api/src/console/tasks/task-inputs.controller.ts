@@ -1,5 +1,6 @@
 import { Get, Header, Param, StreamableFile } from '@nestjs/common';
 import { ApiParam, ApiResponse } from '@nestjs/swagger';
+import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
 import { Session } from '../session.decorator.js';
 import { TaskInputs } from './task-inputs.js';
@@ -14,6 +15,7 @@ class TaskInputParams {
 
 /** What tasks were made from, as images. */
 @ConsoleController('Tasks', 'tasks')
+@Allow('tasks.read')
 export class TaskInputsController {
   constructor(private readonly inputs: TaskInputs) {}
 
