@@ -74,9 +74,6 @@ const steps = ({ tasks, keys, accountId }) => ({
   totals: `INSERT INTO spend_totals SELECT account_id, api_key_id, month_of(time), currency, sum(spend_micros)::bigint FROM usage_rollups
     WHERE step = 'day' GROUP BY 1, 2, 3, 4`,
   end: 'DROP TABLE history',
-  // In ids nothing stands between 9 and A, where Postgres supposes seven more characters. What it expects to be due, in one of a hundred
-  // parts of the table, was up to three times too much at some hours, and then it read the whole table instead of its index.
-  'statistics of audit ids': 'ALTER TABLE audit_log ALTER COLUMN id SET STATISTICS 1000',
   statistics: 'VACUUM ANALYZE',
 });
 

@@ -1,3 +1,4 @@
+import { ABILITIES } from '#accounts/person-rules.js';
 import { Browser, linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
@@ -72,6 +73,7 @@ describe('signing in to the console', () => {
       },
       account: { id: 'acct_default', name: expect.any(String) },
       operator: true,
+      abilities: Object.keys(ABILITIES),
       currency: 'USD',
       image_providers: [],
     };

@@ -10,7 +10,7 @@ const OK = { state: 'ok', since: TIME, checked_at: TIME };
 
 interface Schema {
   readonly $ref?: string;
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly enum?: unknown[];
   readonly example?: unknown;
   readonly items?: Schema;
@@ -39,9 +39,10 @@ function sampleOf(document: OpenApi, schema: Schema, name = ''): unknown {
     const names = schema.required ?? Object.keys(schema.properties).slice(0, 1);
     return Object.fromEntries(names.map((one) => [one, sampleOf(document, schema.properties![one]!, one)]));
   }
-  if (schema.type === 'array') return [sampleOf(document, schema.items ?? {}, name)];
-  if (schema.type === 'boolean') return false;
-  if (schema.type === 'integer') return 1;
+  const [type] = [schema.type].flat();
+  if (type === 'array') return [sampleOf(document, schema.items ?? {}, name)];
+  if (type === 'boolean') return false;
+  if (type === 'integer') return 1;
   return name === 'email' ? 'x@example.org' : 'x';
 }
 

@@ -101,8 +101,9 @@ function WaitingForFirstRun({ refusal }: { readonly refusal: ReactNode }) {
           machine that runs Darkroom:
         </Text>
         <Code block>npm run admin -- link</Code>
-        <Text size="sm">With Docker Compose:</Text>
-        <Code block>docker compose run --rm migrate admin link</Code>
+        <Text size="sm">
+          With Docker Compose: <Code>docker compose run --rm migrate admin link</Code>
+        </Text>
       </Stack>
     </Outside>
   );
