@@ -43,7 +43,7 @@ describe('the console in a browser', () => {
     await heading('Almost there').waitFor();
     expect(await screen.inspect('waiting')).toEqual([]);
     await open(`/first-run#token=${await linkToken(platform, { purpose: 'first_admin' })}`);
-    expect(page().url()).toBe(`${platform.url}/console/first-run`);
+    await page().waitForURL(`${platform.url}/console/first-run`);
     expect(await screen.inspect('first-run')).toEqual([]);
     await page().getByLabel('Your name').fill('Ada Lovelace');
     await page().getByLabel('Email').fill('ada@example.org');
@@ -120,7 +120,7 @@ describe('the console in a browser', () => {
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await page().keyboard.press('Enter');
     await heading('Tasks').waitFor();
-    expect(page().url()).toBe(`${platform.url}/console/tasks?status=failed`);
+    await page().waitForURL(`${platform.url}/console/tasks?status=failed`);
     await page().getByRole('link', { name: 'Ada Lovelace' }).click();
     await page().getByText('this session').waitFor();
     expect(await screen.inspect('account')).toEqual([]);
