@@ -38,9 +38,13 @@ export class AlertRuleRepository {
     });
   }
 
-  /** The account is no more. What its alerts were stays in the history. */
+  /** The account is no more, so nobody can read what its rules have found either. */
   async removeAll(accountId: string): Promise<void> {
-    await this.prisma.alertRule.deleteMany({ where: { accountId } });
+    const { alertEvent, alertRule } = this.prisma;
+    await this.prisma.$transaction([
+      alertRule.deleteMany({ where: { accountId } }),
+      alertEvent.deleteMany({ where: { accountId } }),
+    ]);
   }
 
   /** A channel is no more: rules that named it alone go to all that are left. */

@@ -18,11 +18,11 @@ describe('the words of alerts', () => {
       title: 'Key shop has used 82% of its monthly budget',
       what: '8.24 USD of 10.00 USD is spent or reserved this month.',
     });
-    expect(reading.todo).toContain('At 100%');
+    expect(reading.advice).toContain('At 100%');
     const account = { ...budget, owner: 'account', keyName: null, period: 'total', limit: 0, spent: 0 } as const;
     expect(budgetReading(account, 'EUR', NOW)).toMatchObject({
       ...{ subject: 'key_1 0 total', title: 'This account has used 100% of its budget', path: '/console/usage' },
-      todo: expect.stringContaining('are refused with HTTP 402'),
+      advice: expect.stringContaining('are refused with HTTP 402'),
     });
   });
 
@@ -49,7 +49,7 @@ describe('the words of alerts', () => {
   });
 
   it('say since when, and how long it lasted', () => {
-    expect(firingText({ what: 'It broke.', todo: 'Mend it.' }, NOW)).toBe(
+    expect(firingText({ what: 'It broke.', advice: 'Mend it.' }, NOW)).toBe(
       'It broke. Since Nov 23, 14:05 UTC. Mend it.',
     );
     const after = (minutes: number) => resolvedText(NOW, new Date(NOW.getTime() + minutes * 60_000));

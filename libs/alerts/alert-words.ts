@@ -11,7 +11,7 @@ export interface AlertReading {
   readonly title: string;
   /** What happened, and how bad it is. */
   readonly what: string;
-  readonly todo: string;
+  readonly advice: string;
   /** Of the console's page that shows the cause. */
   readonly path: string;
 }
@@ -30,7 +30,7 @@ export function budgetReading(budget: NamedBudget, currency: string, now: Date):
     ...{ subject: `${ownerId} ${limit} ${month}`, name, value },
     title: `${name} has used ${value}% of its ${period === 'month' ? 'monthly ' : ''}budget`,
     what: `${amount(spent)} of ${amount(limit)} is spent or reserved${period === 'month' ? ' this month' : ''}.`,
-    todo:
+    advice:
       value >= 100
         ? 'Requests that the rest does not cover are refused with HTTP 402. Raise the budget to let them through.'
         : 'At 100%, requests are refused with HTTP 402. Raise the budget, or find out in Usage what spends it.',
@@ -51,7 +51,7 @@ export function failureReading(
     ...{ subject: 'tasks', name: overall ? 'All accounts' : 'This account', value: share },
     title: `${Math.floor(share)}% of ${whose} failed in the last ${minutes(windowMinutes)}`,
     what: `${failed.toLocaleString('en')} of ${total.toLocaleString('en')} tasks that ended in the last ${minutes(windowMinutes)} failed.`,
-    todo: overall
+    advice: overall
       ? 'Look at the failures by reason, and at the providers.'
       : 'Open the failed tasks to see why. If the provider is at fault, ask your operator.',
     path: overall ? OPERATION : TASKS,
@@ -66,7 +66,7 @@ export function providerReading(name: string, models: readonly string[], isDown:
     ...{ subject: name, name, value: isDown ? 1 : 0 },
     title: `Provider “${name}” is down`,
     what: `Calls to “${name}” keep failing or get no answer, so Darkroom has paused it and tests it again and again. It serves ${served}; their tasks go to other providers or wait.`,
-    todo: "Check the provider's status page and its key. Drain it if it stays down, or add another route.",
+    advice: "Check the provider's status page and its key. Drain it if it stays down, or add another route.",
     path: OPERATION,
   };
 }
@@ -78,7 +78,8 @@ export function waitReading(predicted: number, measured: number): AlertReading {
     ...{ subject: 'queue', name: 'Queue', value },
     title: `Tasks wait ${seconds(value)} before they start`,
     what: `A new task would wait about ${seconds(Math.round(predicted))}; the oldest one has waited ${seconds(Math.round(measured))}.`,
-    todo: 'Start more workers or raise WORKER_CONCURRENCY. If a provider is slow or paused, see it under Providers and queue.',
+    advice:
+      'Start more workers or raise WORKER_CONCURRENCY. If a provider is slow or paused, see it under Providers and queue.',
     path: OPERATION,
   };
 }
@@ -90,8 +91,8 @@ function momentOf(time: Date): string {
 }
 
 /** What is told while it fires: what happened, since when, and what to do. */
-export function firingText({ what, todo }: Pick<AlertReading, 'what' | 'todo'>, startedAt: Date): string {
-  return `${what} Since ${momentOf(startedAt)}. ${todo}`;
+export function firingText({ what, advice }: Pick<AlertReading, 'what' | 'advice'>, startedAt: Date): string {
+  return `${what} Since ${momentOf(startedAt)}. ${advice}`;
 }
 
 /** What is told once it is over. */

@@ -212,6 +212,11 @@ describe('the accounts of an installation', () => {
       await ada.call(`/accounts/${id}/delete`, { body: { name } });
     await grace.ask('/webhooks/endpoints', { body: { url: 'https://hooks.example.org/x' } });
     await grace.ask('/alerts/rules/budget', { method: 'PUT', body: { enabled: true } });
+    await platform.pool.query(
+      `INSERT INTO alert_events (id, account_id, kind, subject, name, state, level, title, text, path, started_at, clear_minutes)
+       VALUES ('ale_1', $1, 'failure_rate', 'tasks', 'This account', 'firing', 1, 'a', 'b', '/c', now(), 5)`,
+      [account.id],
+    );
     const starred = await platform.call('/v1/images/generations', {
       key,
       body: { model: 'gpt-image-2', prompt: 'a star' },
@@ -236,12 +241,13 @@ describe('the accounts of an installation', () => {
       `SELECT (SELECT status FROM tasks WHERE id = $2) AS task,
          (SELECT count(*)::int FROM tasks WHERE account_id = $1 AND favorited_at IS NOT NULL) AS favorites,
          (SELECT count(*)::int FROM webhook_endpoints WHERE account_id = $1) AS endpoints,
-         (SELECT count(*)::int FROM alert_rules WHERE account_id = $1) AS alerts,
+         (SELECT count(*)::int FROM alert_rules WHERE account_id = $1) AS rules,
+         (SELECT count(*)::int FROM alert_events WHERE account_id = $1) AS alerts,
          (SELECT count(*)::int FROM sign_in_links WHERE account_id = $1) AS links,
          (SELECT count(*)::int FROM people WHERE account_id = $1 AND (email NOT LIKE 'deleted:%' OR password_hash IS NOT NULL)) AS people`,
       [account.id, taskId],
     );
-    expect(rows).toEqual([{ task: 'cancelled', favorites: 0, endpoints: 0, alerts: 0, links: 0, people: 0 }]);
+    expect(rows).toEqual([{ task: 'cancelled', favorites: 0, endpoints: 0, rules: 0, alerts: 0, links: 0, people: 0 }]);
     const [, after] = await accounts();
     expect(after).toMatchObject({ deleted_at: expect.any(String), people: 0, keys: 0, tasks_in_flight: 0 });
     expect(after!['spend']).toEqual(before!['spend']);

@@ -265,6 +265,16 @@ describe('signing in to the console', () => {
     expect((await join('umbrella sandwiches in june')).status).toBe(201);
   });
 
+  it('judges passwords for links that work alone: it takes time that nobody may have for nothing', async () => {
+    const body = { token: 'A'.repeat(43), name: 'Hal', email: 'hal@example.org', password: 'password1234' };
+    for (const path of ['/first-admin', '/join', '/reset-password']) {
+      const { name, email, ...rest } = body;
+      const named = { ...rest, ...(path !== '/reset-password' && { name }), ...(path === '/first-admin' && { email }) };
+      const answer = await browser().call(path, { body: named });
+      expect([path, answer.status, await codeOf(answer)]).toEqual([path, 410, 'link_used']);
+    }
+  });
+
   it('stops guessing at one address after ten attempts, even the right password then', async () => {
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 10; attempt++) statuses.push((await signIn('ivy@example.org', 'a guess')).status);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { passwordStrength, type PasswordStrength } from '#contract/password-strength.js';
+import { LinkStore, type LinkPurpose } from '#accounts/link-store.js';
 import { Passwords } from '#accounts/passwords.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
 import type { Session } from '#accounts/session-store.js';
@@ -23,6 +24,7 @@ import { SignInLimits } from './sign-in-limits.js';
 export class PasswordSignIn {
   constructor(
     private readonly people: PersonStore,
+    private readonly links: LinkStore,
     private readonly passwords: Passwords,
     private readonly limits: SignInLimits,
     private readonly failures: FailedSignIns,
@@ -30,21 +32,21 @@ export class PasswordSignIn {
 
   /** Throws AppError `link_used`, and `invalid_value` for a weak password. */
   async firstAdmin(address: string, { token, email, name, password }: FirstAdminBody): Promise<Person> {
-    await this.admit(address);
+    await this.admitLink(address, token, 'first_admin');
     const passwordHash = await this.hash(address, password, [name], email);
     return usable(await this.people.createFounder(token, { email, name, passwordHash }));
   }
 
   /** Throws AppError `link_used`, and `invalid_value` for a weak password. */
   async join(address: string, { token, name, password }: JoinBody): Promise<Person> {
-    await this.admit(address);
+    await this.admitLink(address, token, 'invite');
     const passwordHash = await this.hash(address, password, [name], await this.people.linkEmail(token));
     return usable(await this.people.createInvited(token, { name, passwordHash }));
   }
 
   /** Throws AppError `link_used`, and `invalid_value` for a weak password. */
   async resetPassword(address: string, { token, password }: ResetPasswordBody): Promise<Person> {
-    await this.admit(address);
+    await this.admitLink(address, token, 'password');
     const passwordHash = await this.hash(address, password, [], await this.people.linkEmail(token));
     return usable(await this.people.resetCredential(token, { passwordHash }));
   }
@@ -80,6 +82,12 @@ export class PasswordSignIn {
 
   private async admit(address: string, email?: string): Promise<void> {
     await this.limits.admit(address, email);
+  }
+
+  /** Judging a password takes 10 ms of the event loop, so it is done for those alone who have a link that works. Throws AppError `link_used`. */
+  private async admitLink(address: string, token: string, purpose: LinkPurpose): Promise<void> {
+    await this.admit(address);
+    if (!(await this.links.isOpen(token, purpose))) throw usedLink();
   }
 
   /** `personal` is what a password must not be made of, beside the email address. Throws AppError `invalid_value`. */

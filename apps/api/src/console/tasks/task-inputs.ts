@@ -28,12 +28,9 @@ export class TaskInputs {
     const order = await this.details.order(accountId, taskId);
     const input = name === 'mask' ? order?.mask : order?.inputs[Number(name)];
     if (input?.kind !== 'object') throw missing();
-    const stored = await this.store.open(input.key).catch((cause: unknown) => {
-      if (cause instanceof ObjectNotFound) throw missing();
-      throw new AppError('server_is_overloaded', 'The image cannot be read right now.', { retryAfter: 5, cause });
-    });
+    const stored = await this.store.open(input.key).catch(unreadable);
     // What callers sent was never decoded here: only what begins as an image is served, and as nothing else.
-    const type = sniffInputType(await firstBytes(stored.stream));
+    const type = sniffInputType(await firstBytes(stored.stream).catch(unreadable));
     if (type !== undefined) return { ...stored, contentType: contentTypeOf(type) };
     stored.stream.destroy();
     throw missing();
@@ -46,6 +43,11 @@ async function firstBytes(stream: Readable): Promise<Buffer> {
   const chunk = stream.read() as Buffer | null;
   if (chunk !== null) stream.unshift(chunk);
   return chunk ?? Buffer.alloc(0);
+}
+
+function unreadable(cause: unknown): never {
+  if (cause instanceof ObjectNotFound) throw missing();
+  throw new AppError('server_is_overloaded', 'The image cannot be read right now.', { retryAfter: 5, cause });
 }
 
 function missing(): AppError {

@@ -1,4 +1,4 @@
-import { Box, Button, Center, Stack, Text, UnstyledButton } from '@mantine/core';
+import { Box, Stack, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -8,11 +8,12 @@ import { ALERT_NAMES, causeOf } from '../../parts/alert-words.ts';
 import { fromNow, fullTime } from '../../parts/format.ts';
 import { Empty, Rows, Trouble } from '../../parts/page.tsx';
 import { SectionTitle } from '../../parts/section-title.tsx';
+import { ShowMore } from '../../parts/show-more.tsx';
 
 /** Alerts that are over, newest first. */
 export function AlertHistory() {
   const query = useInfiniteQuery(pastAlertsQuery);
-  const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const { data, error, isPending, refetch } = query;
   const alerts = data?.pages.flatMap((page) => page.data) ?? [];
   return (
     <Stack component="section" gap="md" aria-label="History">
@@ -31,13 +32,7 @@ export function AlertHistory() {
           ))}
         </Box>
       )}
-      {hasNextPage && (
-        <Center>
-          <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Show more
-          </Button>
-        </Center>
-      )}
+      <ShowMore of={query} />
     </Stack>
   );
 }

@@ -1,4 +1,4 @@
-import { Box, Button, Center, Group, Select } from '@mantine/core';
+import { Box, Button, Group, Select } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { auditQuery, type AuditFilters } from '../../api/audit.ts';
@@ -6,6 +6,7 @@ import { addressOf } from '../../api/request.ts';
 import { peopleQuery } from '../../api/team-queries.ts';
 import { IconDownload, IconFileText, IconSearch } from '@tabler/icons-react';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
+import { ShowMore } from '../../parts/show-more.tsx';
 import { AuditRow } from './audit-entry.tsx';
 
 const route = getRouteApi('/inside/audit');
@@ -22,7 +23,7 @@ const KINDS = [
 export function AuditPage() {
   const filters = route.useSearch();
   const query = useInfiniteQuery(auditQuery(filters));
-  const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const { data, error, isPending, refetch } = query;
   const entries = data?.pages.flatMap((page) => page.data) ?? [];
   return (
     <PageFrame
@@ -50,13 +51,7 @@ export function AuditPage() {
           ))}
         </Box>
       )}
-      {hasNextPage && (
-        <Center>
-          <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Show more
-          </Button>
-        </Center>
-      )}
+      <ShowMore of={query} />
     </PageFrame>
   );
 }

@@ -1,4 +1,4 @@
-import { Box, Button, Center, Group, Select, Stack, TextInput } from '@mantine/core';
+import { Box, Button, Group, Select, Stack, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
@@ -6,6 +6,7 @@ import { deliveriesQuery, type DeliveryFilters, type Endpoint } from '../../api/
 import { IconSearch, IconWebhook } from '@tabler/icons-react';
 import { Empty, Rows, Trouble } from '../../parts/page.tsx';
 import { SectionTitle } from '../../parts/section-title.tsx';
+import { ShowMore } from '../../parts/show-more.tsx';
 import { DeliveryRow } from './webhook-delivery.tsx';
 
 const route = getRouteApi('/inside/webhooks');
@@ -14,7 +15,7 @@ const route = getRouteApi('/inside/webhooks');
 export function WebhookDeliveries({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
   const filters = route.useSearch();
   const query = useInfiniteQuery(deliveriesQuery(filters));
-  const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const { data, error, isPending, refetch } = query;
   const deliveries = data?.pages.flatMap((page) => page.data) ?? [];
   const filtered = Object.values(filters).some((value) => value !== undefined);
   return (
@@ -31,13 +32,7 @@ export function WebhookDeliveries({ endpoints }: { readonly endpoints: readonly 
           ))}
         </Box>
       )}
-      {hasNextPage && (
-        <Center>
-          <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Show more
-          </Button>
-        </Center>
-      )}
+      <ShowMore of={query} />
     </Stack>
   );
 }
