@@ -56,14 +56,16 @@ const NOT_DURABLE = `set_config('synchronous_commit', 'off', true) IS NOT NULL`;
  * That there is no equal request whose task a new one gets instead of its own, or whose caller waits at another process: it has
  * not failed and its last caller left without the outcome, so many ms ago at most; or it failed in the last minute and may
  * have been charged. TaskIntake says the same in Prisma's words. Each part has an index of its own, because thousands of
- * equal requests may be of none of them.
+ * equal requests may be of none of them, and an order that only this index has: where most requests are equal, Postgres expects
+ * to meet one of them soon, and would read all tasks for it.
  */
 const EQUAL = 'FROM tasks WHERE fingerprint = new.fingerprint AND api_key_id = new.api_key_id';
-const NO_EQUAL_REQUEST = `NOT EXISTS (SELECT 1 ${EQUAL} AND abandoned_at > now() - new.attach_window_ms * interval '1 millisecond'
-        AND delivered_at IS NULL AND status IN ('pending', 'completed')
-      UNION ALL SELECT 1 ${EQUAL} AND status = 'failed' AND finished_at > now() - interval '${FAILURE_REPEATED_MS} milliseconds'
-        AND calls->-1->>'free' = 'false' AND COALESCE(calls->-1->>'charged', 'maybe') <> 'no'
-      UNION ALL SELECT 1 ${EQUAL} AND status = 'pending' AND (waiter < new.unless_away_from OR waiter > new.unless_away_from))`;
+const NO_EQUAL_REQUEST = `NOT EXISTS ((SELECT 1 ${EQUAL} AND abandoned_at > now() - new.attach_window_ms * interval '1 millisecond'
+        AND delivered_at IS NULL AND status IN ('pending', 'completed') ORDER BY abandoned_at LIMIT 1)
+      UNION ALL (SELECT 1 ${EQUAL} AND status = 'failed' AND finished_at > now() - interval '${FAILURE_REPEATED_MS} milliseconds'
+        AND calls->-1->>'free' = 'false' AND COALESCE(calls->-1->>'charged', 'maybe') <> 'no' ORDER BY finished_at LIMIT 1)
+      UNION ALL (SELECT 1 ${EQUAL} AND status = 'pending' AND waiter IS NOT NULL
+        AND (waiter < new.unless_away_from OR waiter > new.unless_away_from) ORDER BY waiter LIMIT 1))`;
 
 // Keys are taken in one order, so that two of these never wait for each other.
 const INSERT = {

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { PrismaService } from '#database/prisma.service.js';
 import { unknownEnd } from '#tasks/provider-call.js';
+import { insertTasks } from '#tasks/task.sql.js';
 import { TaskTransitions } from '#tasks/task-transitions.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
@@ -47,7 +48,40 @@ describe('how Postgres finds the task of a move', () => {
 
     expect(await scansOfOtherIndexes(room)).toEqual(before);
   });
+
+  it('reads no other task when a caller sends one request thousands of times', async () => {
+    const fingerprint = Buffer.alloc(32, 1);
+    await room.sql(
+      `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, status, phase, finished_at, deadline_at,
+         fingerprint, waiter, delivered_at)
+       SELECT 'task_same' || n, 'acct_default', 'key_test', 'req_same', 'generation', 'gpt-image-2', 'p', '{}',
+         CASE WHEN n % 20 = 0 THEN 'pending' ELSE 'completed' END, CASE WHEN n % 20 = 0 THEN 'queued' ELSE 'done' END,
+         CASE WHEN n % 20 = 0 THEN NULL ELSE now() END, now(), $1, CASE WHEN n % 20 = 0 THEN NULL ELSE 'api-1' END,
+         CASE WHEN n % 20 = 0 THEN NULL ELSE now() END
+       FROM generate_series(1, 5000) AS n`,
+      [fingerprint],
+    );
+    await room.sql('ANALYZE tasks');
+    const before = await rowsReadInPassing(room);
+
+    const pool = new pg.Pool({ ...room.database.pool.options, max: 1 });
+    for (let run = 0; run < RUNS; run++) {
+      const foundBy = { fingerprint, attachWindowMs: 60_000, waiter: 'api-2', unlessAwayFrom: 'api-2' };
+      const rows = await insertTasks(pool, [{ command: command(), deadlineMs: 900_000, ...foundBy }]);
+      expect(rows[0]).toMatchObject({ status: 'pending' });
+    }
+    await pool.end();
+
+    expect(await rowsReadInPassing(room)).toBe(before);
+  });
 });
+
+/** Tasks that Postgres read while it walked the whole table. */
+async function rowsReadInPassing(room: TaskRoom): Promise<number> {
+  await room.sql('SELECT pg_stat_force_next_flush()');
+  const { rows } = await room.sql(`SELECT seq_tup_read::int AS read FROM pg_stat_user_tables WHERE relname = 'tasks'`);
+  return rows[0].read;
+}
 
 async function scansOfOtherIndexes(room: TaskRoom): Promise<unknown> {
   await room.sql('SELECT pg_stat_force_next_flush()');
