@@ -26,7 +26,7 @@ export async function record(report, measured) {
       before.split(/^(?=### )/m).flatMap((text) => (nameOf(text) ? [[nameOf(text), text]] : [])),
     );
     for (const [name, text] of own) sections.set(name, text);
-    return [...sections.values()].map((text) => text.trim()).join('\n\n');
+    return [goalsOf(sections), ...sections.values()].map((text) => text.trim()).join('\n\n');
   });
   const summary = measured.find(({ name }) => name === 'peers')?.summary;
   if (summary !== undefined) await rewritePart(join(DOCS, '..', 'README.md'), COMMAND, () => summary);
@@ -43,6 +43,16 @@ export async function record(report, measured) {
       '\n',
     );
   });
+}
+
+/** Every goal of the page and where it stands, as the sections' own lines tell. */
+function goalsOf(sections) {
+  const rows = [...sections].flatMap(([name, text]) =>
+    [...text.matchAll(/^- (met|\*\*missed\*\*): (.*?): (.*)$/gm)].map(
+      ([, verdict, goal, value]) => `| ${goal} | ${value} | ${verdict} | \`${name}\` |`,
+    ),
+  );
+  return ['### All goals', '', '| goal | measured | | measure |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
 
 /** The measure that a section of the page is about. */

@@ -5,7 +5,7 @@ import { portkey } from '../peers/portkey.mjs';
 import { requestText } from '../socket-caller.mjs';
 import { cpuDuring, cpuPerCall } from '../usage.mjs';
 
-const GOAL = 0.5;
+const GOALS = { plain: 0.6, streamed: 0.5 };
 const CALLERS = [1, 64];
 const MESSAGES = [
   { role: 'system', content: 'You are a patient teacher of photography.' },
@@ -93,13 +93,13 @@ function goalsOf(kind, figures) {
   const [added, peerAdded] = ['Darkroom', 'Portkey'].map((name) => at(alone, name).added);
   return [
     {
-      text: `${kind}: chats/s at least ${percent(GOAL)} of the bare proxy`,
+      text: `${kind} chats/s at least ${percent(GOALS[kind])} of the bare proxy`,
       value: percent(ours / bare),
-      met: ours / bare >= GOAL,
+      met: ours / bare >= GOALS[kind],
     },
-    { text: `${kind}: more chats/s than the peer`, value: times(ours / peer), met: ours > peer },
+    { text: `more ${kind} chats/s than the peer`, value: times(ours / peer), met: ours > peer },
     {
-      text: `${kind}: less added time than the peer at ${alone} caller`,
+      text: `less added time than the peer, ${kind}, at ${alone} caller`,
       value: `${milliseconds(added)} against ${milliseconds(peerAdded)}`,
       met: added < peerAdded,
     },

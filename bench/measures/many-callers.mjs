@@ -12,7 +12,7 @@ const WORKERS = 8;
 const REAL_MS = 50_000;
 /** Callers come in such numbers, each lot when the one before has been accepted. */
 const AT_ONCE = 100;
-const GOAL_API_MB = 600;
+const GOAL_API_MB = 400;
 const GOAL_LOOP_MS = 150;
 const TIMEOUT_MS = 1_200_000;
 /** The most that a call may be held; 8,000 at a thousand a minute wait for 8 minutes. */

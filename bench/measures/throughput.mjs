@@ -3,7 +3,12 @@ import { generation } from '../requests.mjs';
 import { startCarefulFloor, startDarkroom, startFloor } from '../sides.mjs';
 import { cpuDuring, cpuPerCall } from '../usage.mjs';
 
-const GOAL = 0.6;
+/** Shares of what the floor, and of what the careful floor, does in the same time. */
+const GOALS = [
+  ['submits/s', 'submitsPerSecond', 'floor', 0.7],
+  ['jobs/s', 'jobsPerSecond', 'floor', 0.6],
+  ['jobs/s', 'jobsPerSecond', 'careful floor', 1],
+];
 const CALLERS = 64;
 
 export const title = 'Async submits and finished jobs';
@@ -28,15 +33,12 @@ export async function measure({ stage, load, quick }) {
   for (const side of sides) await run(side, 500);
   const results = await inTurns(sides, quick ? 1 : 5, (side) => run(side, quick ? 1_000 : 3_000));
   await stage.stop(...sides.flatMap(({ processes }) => processes));
-  const [floor, ours] = sides.map((side) => results.get(side));
-  const goals = [
-    { name: 'submits/s', share: medianOf(ours, 'submitsPerSecond') / medianOf(floor, 'submitsPerSecond') },
-    { name: 'jobs/s', share: medianOf(ours, 'jobsPerSecond') / medianOf(floor, 'jobsPerSecond') },
-  ].map(({ name, share }) => ({
-    text: `${name} at least ${percent(GOAL)} of the floor`,
-    value: percent(share),
-    met: share >= GOAL,
-  }));
+  const [floor] = sides.map((side) => results.get(side));
+  const roundsOf = (name) => results.get(sides.find((side) => side.name === name));
+  const goals = GOALS.map(([name, figure, beside, goal]) => {
+    const share = medianOf(roundsOf('Darkroom'), figure) / medianOf(roundsOf(beside), figure);
+    return { text: `${name} at least ${percent(goal)} of the ${beside}`, value: percent(share), met: share >= goal };
+  });
   const columns = ['side', 'submits', 'of floor', 'jobs', 'of floor', 'API cpu', 'worker cpu', 'Postgres cpu', 'load'];
   return {
     columns,

@@ -8,13 +8,14 @@ import { toOutcome, toTask, type ClaimedRow } from './task-columns.js';
 import {
   claimTasks,
   endTasks,
-  nameCall,
-  releaseTask,
+  nameCalls,
+  releaseTasks,
   renewLeases,
   startCalls,
   writeProgress,
   type Claim,
   type End,
+  type NamedCall,
   type Progress,
   type Release,
   type Start,
@@ -86,6 +87,12 @@ export class TaskTransitions {
       starts.map(({ lease }) => lease),
     ),
   );
+  private readonly names = batched(async (named: readonly NamedCall[]) =>
+    areAmong(
+      await nameCalls(this.prisma.pool, named),
+      named.map(({ lease }) => lease),
+    ),
+  );
   private readonly steps = batched(async (steps: readonly Progress[]) =>
     areAmong(
       await writeProgress(this.prisma.pool, steps),
@@ -96,6 +103,13 @@ export class TaskTransitions {
     rowsOf(
       await endTasks(this.prisma.pool, ends),
       ends.map(({ by }) => by),
+    ),
+  );
+
+  private readonly releases = batched(async (releases: readonly Release[]) =>
+    rowsOf(
+      await releaseTasks(this.prisma.pool, releases),
+      releases.map(({ lease }) => lease),
     ),
   );
 
@@ -131,7 +145,7 @@ export class TaskTransitions {
 
   /** Keeps the provider's own job id, so that a later attempt resumes instead of buying again. */
   async acceptedByProvider(lease: Lease, providerJobId: string): Promise<boolean> {
-    return answered(nameCall(this.prisma.pool, lease, providerJobId));
+    return answered(this.names({ lease, providerJobId }));
   }
 
   /** Progress only grows, and reaches 100 only with completion. A late write never takes a phase back. */
@@ -174,7 +188,7 @@ export class TaskTransitions {
     end?: CallEnd,
     how: Pick<Release, 'wait' | 'unmade'> = {},
   ): Promise<QueueEntry | undefined> {
-    return placeOf(lease, delayMs, await releaseTask(this.prisma.pool, lease, delayMs, { call: end, ...how }));
+    return this.released({ lease, delayMs, call: end, ...how });
   }
 
   /**
@@ -182,7 +196,12 @@ export class TaskTransitions {
    * `delayMs` to ask for the job. Answers like `giveBack`.
    */
   async park(lease: Lease, delayMs: number): Promise<QueueEntry | undefined> {
-    return placeOf(lease, delayMs, await releaseTask(this.prisma.pool, lease, delayMs, { parked: true }));
+    return this.released({ lease, delayMs, parked: true });
+  }
+
+  private async released(release: Release): Promise<QueueEntry | undefined> {
+    const row = await this.releases(release);
+    return row && { taskId: row.id, epoch: row.epoch, delayMs: release.delayMs };
   }
 }
 
@@ -228,10 +247,6 @@ function toClaimed(row: ClaimedRow): ClaimedTask {
     remainingMs: row.remaining_ms,
     claimedAt: performance.now(),
   };
-}
-
-function placeOf({ id }: Lease, delayMs: number, epoch: number | undefined): QueueEntry | undefined {
-  return epoch === undefined ? undefined : { taskId: id, epoch, delayMs };
 }
 
 async function answered<T>(move: Promise<T>): Promise<T> {

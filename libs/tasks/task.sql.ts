@@ -25,8 +25,6 @@ export interface KeyedRequest {
   readonly fingerprint: Buffer;
 }
 
-const HELD = `id = $1 AND attempt = $2 AND status = 'pending'`;
-
 /**
  * The rows of a batch, which is one JSON text. They come by id, so that two statements never wait for each other's rows in
  * a circle. Postgres expects 100 rows of a JSON text, and then reads a small table as a whole; a condition that says nothing
@@ -280,14 +278,23 @@ export async function startCalls(database: Queryable, starts: readonly Start[]):
 
 const ACCEPTED = {
   name: 'task_accepted_by_provider',
-  text: `UPDATE tasks SET provider_job_id = $3, calls = CASE WHEN calls = '[]' THEN calls ELSE
-      jsonb_set(calls, '{-1}', calls->-1 || jsonb_build_object('upstreamId', $3::text, 'acceptedAt', now())) END
-    WHERE ${HELD}`,
+  text: `UPDATE tasks SET provider_job_id = job, calls = CASE WHEN calls = '[]' THEN calls ELSE
+      jsonb_set(calls, '{-1}', calls->-1 || jsonb_build_object('upstreamId', job, 'acceptedAt', now())) END
+    FROM ${ofBatch('fence int, job text')} WHERE ${HELD_IN_BATCH} RETURNING id, attempt`,
 };
 
-/** Keeps the provider's own job id. */
-export async function nameCall(database: Queryable, { id, attempt }: Lease, providerJobId: string): Promise<boolean> {
-  return (await database.query({ ...ACCEPTED, values: [id, attempt, providerJobId] })).rowCount === 1;
+/** The provider's own id of the job that a call began. */
+export interface NamedCall {
+  readonly lease: Lease;
+  readonly providerJobId: string;
+}
+
+/** Keeps the providers' own job ids; answers with the leases for which that was done. */
+export async function nameCalls(database: Queryable, named: readonly NamedCall[]): Promise<Lease[]> {
+  const items = named.map(({ lease: { id, attempt }, providerJobId }) => {
+    return { task: id, fence: attempt, job: providerJobId };
+  });
+  return (await database.query<Lease>({ ...ACCEPTED, values: [batch(items)] })).rows;
 }
 
 const PROGRESS = {
@@ -352,18 +359,22 @@ export async function endTasks(database: Queryable, ends: readonly End[]): Promi
 
 const LET_GO = {
   name: 'task_let_go',
-  text: `UPDATE tasks SET lease_until = NULL, lease_owner = NULL, epoch = epoch + 1, next_try_at = now() + $3 * interval '1 millisecond',
-      waits = waits + $5::int, phase = CASE WHEN $6::boolean THEN phase ELSE 'queued' END,
-      calls = CASE WHEN $7::boolean THEN calls - (-1) ELSE ${callsEnded('$4')} END, provider_starts = provider_starts - $7::int,
-      provider = CASE WHEN NOT $7 THEN provider END,
-      provider_call_open = provider_call_open AND NOT $7 AND ($6 OR COALESCE($4::jsonb->>'charged', 'maybe') <> 'no'),
-      provider_job_id = CASE WHEN $6 OR $4::jsonb IS NULL THEN provider_job_id END,
-      started_at = CASE WHEN $6 OR provider_starts > $7::int THEN started_at END
-    WHERE ${HELD} RETURNING epoch`,
+  text: `UPDATE tasks SET lease_until = NULL, lease_owner = NULL, epoch = epoch + 1, next_try_at = now() + delay_ms * interval '1 millisecond',
+      waits = waits + waited::int, phase = CASE WHEN parked THEN phase ELSE 'queued' END,
+      calls = CASE WHEN unmade THEN calls - (-1) ELSE ${callsEnded('call')} END, provider_starts = provider_starts - unmade::int,
+      provider = CASE WHEN NOT unmade THEN provider END,
+      provider_call_open = provider_call_open AND NOT unmade AND (parked OR COALESCE(call->>'charged', 'maybe') <> 'no'),
+      provider_job_id = CASE WHEN parked OR call IS NULL THEN provider_job_id END,
+      started_at = CASE WHEN parked OR provider_starts > unmade::int THEN started_at END
+    FROM ${ofBatch('fence int, delay_ms float8, call jsonb, waited boolean, parked boolean, unmade boolean')}
+    WHERE ${HELD_IN_BATCH} RETURNING id, attempt, epoch`,
 };
 
 /** How a task is let go. */
 export interface Release {
+  readonly lease: Lease;
+  /** Until its next try. */
+  readonly delayMs: number;
   /** The end of the last call, if that was made and is open. */
   readonly call?: CallEnd | undefined;
   /** This was no try: nobody could take it. */
@@ -374,17 +385,17 @@ export interface Release {
   readonly unmade?: boolean;
 }
 
-/** Nobody holds the task until its next try, under a new epoch, which comes back. */
-export async function releaseTask(
-  database: Queryable,
-  { id, attempt }: Lease,
-  delayMs: number,
-  { call, wait = false, parked = false, unmade = false }: Release,
-): Promise<number | undefined> {
-  const values = [id, attempt, delayMs, json(call), wait || parked ? 1 : 0, parked, unmade];
-  return (await database.query<{ epoch: number }>({ ...LET_GO, values })).rows[0]?.epoch;
+/** A lease that has ended, and the epoch of the task from then on. */
+export interface ReleasedRow extends Lease {
+  readonly epoch: number;
 }
 
-function json(value: object | null | undefined): string | null {
-  return value === null || value === undefined ? null : JSON.stringify(value);
+/** Nobody holds the tasks until their next try, each under a new epoch; no row of one that was not held. */
+export async function releaseTasks(database: Queryable, releases: readonly Release[]): Promise<ReleasedRow[]> {
+  const items = releases.map(
+    ({ lease: { id, attempt }, delayMs, call, wait = false, parked = false, unmade = false }) => ({
+      ...{ task: id, fence: attempt, delay_ms: delayMs, call, waited: wait || parked, parked, unmade },
+    }),
+  );
+  return (await database.query<ReleasedRow>({ ...LET_GO, values: [batch(items)] })).rows;
 }

@@ -40,8 +40,12 @@ describe('how Postgres finds the task of a move', () => {
       );
       await transitions.progress(lease, 50, 'running');
       await transitions.renew([lease], 20_000);
+      await transitions.acceptedByProvider(lease, 'job-1');
+      await transitions.park(lease, 0);
+      await transitions.claim(id, 'worker', 20_000);
+      const second = { id, attempt: 2 };
       expect(
-        await transitions.complete(lease, { images: [], usage: undefined, warnings: [] }, unknownEnd(false)),
+        await transitions.complete(second, { images: [], usage: undefined, warnings: [] }, unknownEnd(false)),
       ).toMatchObject({ status: 'completed' });
     }
     await pool.end();

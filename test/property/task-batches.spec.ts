@@ -13,6 +13,8 @@ const COMPLETED = { images: [], usage: undefined, warnings: [] };
 /** Postgres refuses a row with this. */
 const REFUSED = { ...COMPLETED, usage: { input_tokens: 'many' } as never };
 
+const KINDS = ['start', 'name', 'end', 'give back', 'park'] as const;
+
 const task = fc.nat({ max: TASKS - 1 });
 /** A move under a lease; `late`: by an attempt that is over. */
 const held = fc.record({
@@ -24,13 +26,17 @@ const moves = fc.uniqueArray(held, { selector: (move) => move.task, minLength: 1
 /** What happens at one moment: moves of one kind. */
 const moment = fc.oneof(
   fc.record({ kind: fc.constant('claim' as const), tasks: fc.array(task, { minLength: 1, maxLength: 8 }) }),
-  fc.record({ kind: fc.constantFrom('start' as const, 'end' as const, 'give back' as const), moves }),
+  fc.record({ kind: fc.constantFrom(...KINDS), moves }),
 );
 
 /** What the row of a task should say. */
 interface Expected {
   attempt: number;
   starts: number;
+  /** The provider's id of its job; calls that are not named have none. */
+  job: string | null;
+  /** How often it was parked. */
+  waits: number;
   leased: boolean;
   status: 'pending' | 'completed' | 'failed';
 }
@@ -49,7 +55,14 @@ describe('moves of many tasks at one moment', () => {
         fc.asyncProperty(fc.array(moment, { minLength: 3, maxLength: 14 }), async (moments) => {
           const inserted = Array.from({ length: TASKS }, async () => (await room.store.insert(command(), 900_000)).id);
           const ids = await Promise.all(inserted);
-          const rows = ids.map((): Expected => ({ attempt: 0, starts: 0, leased: false, status: 'pending' }));
+          const rows = ids.map((): Expected => ({
+            attempt: 0,
+            starts: 0,
+            job: null,
+            waits: 0,
+            leased: false,
+            status: 'pending',
+          }));
           for (const each of moments) {
             const [expected, done] = each.kind === 'claim' ? claims(ids, rows, each.tasks) : under(ids, rows, each);
             const outcomes = await Promise.allSettled(done);
@@ -58,7 +71,7 @@ describe('moves of many tasks at one moment', () => {
             );
           }
           const { rows: found } = await room.sql(
-            `SELECT attempt, provider_starts AS starts, lease_until IS NOT NULL AS leased, status FROM tasks
+            `SELECT attempt, provider_starts AS starts, provider_job_id AS job, waits, lease_until IS NOT NULL AS leased, status FROM tasks
              WHERE id = ANY($1) ORDER BY array_position($1, id)`,
             [ids],
           );
@@ -89,7 +102,7 @@ describe('moves of many tasks at one moment', () => {
     ids: readonly string[],
     rows: readonly Expected[],
     each: {
-      readonly kind: 'start' | 'end' | 'give back';
+      readonly kind: (typeof KINDS)[number];
       readonly moves: readonly (typeof held extends fc.Arbitrary<infer T> ? T : never)[];
     },
   ): Outcomes {
@@ -100,16 +113,21 @@ describe('moves of many tasks at one moment', () => {
       const isHeld = row.leased && !late && row.status === 'pending';
       if (each.kind === 'start') {
         const starts = isHeld && row.starts < MOST_STARTS;
-        if (starts) row.starts += 1;
+        if (starts) Object.assign(row, { starts: row.starts + 1, job: null });
         return [starts, () => transitions.startProvider(lease, CALL, MOST_STARTS)] as const;
       }
-      if (each.kind === 'give back') {
-        // Whether it is leased is not asked: who gives back is its last holder.
-        const gives = !late && row.status === 'pending';
-        if (gives) row.leased = false;
-        return [gives, async () => (await transitions.giveBack(lease, 0)) !== undefined] as const;
-      }
+      // Whether it is leased is not asked from here on: who names, gives back, parks or ends is its last holder.
       const ends = !late && row.status === 'pending';
+      if (each.kind === 'name') {
+        const job = `job-${index}-${row.attempt}`;
+        if (ends) row.job = job;
+        return [ends, () => transitions.acceptedByProvider(lease, job)] as const;
+      }
+      if (each.kind === 'give back' || each.kind === 'park') {
+        if (ends) Object.assign(row, { leased: false, waits: row.waits + (each.kind === 'park' ? 1 : 0) });
+        const letGo = () => (each.kind === 'park' ? transitions.park(lease, 0) : transitions.giveBack(lease, 0));
+        return [ends, async () => (await letGo()) !== undefined] as const;
+      }
       if (ends && how !== 'refused') Object.assign(row, { status: how, leased: false });
       const end = () =>
         how === 'failed'
