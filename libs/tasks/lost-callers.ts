@@ -41,6 +41,20 @@ export class LostCallers {
     return (await this.mark({ apiKeyId, fingerprint: new Uint8Array(fingerprint) })) > 0;
   }
 
+  /**
+   * Marks a task that was completed just now as abandoned when the process at which its caller waited is gone: the next equal
+   * request gets its images. Never fails.
+   */
+  markCompleted(id: string, waiter: string): void {
+    this.gone([waiter])
+      .then(async (gone) => {
+        if (gone.length === 0) return;
+        const where = { id, waiter, status: 'completed', abandonedAt: null, deliveredAt: null };
+        await this.prisma.task.updateMany({ where, data: { abandonedAt: new Date() } });
+      })
+      .catch(() => undefined);
+  }
+
   /** Asks Redis for each process at which callers of such tasks wait, and marks all that those that are gone have left. */
   private async mark(tasks: { apiKeyId?: string; fingerprint?: Uint8Array<ArrayBuffer> }): Promise<number> {
     const waitedFor = { status: 'pending', abandonedAt: null };
@@ -50,14 +64,19 @@ export class LostCallers {
     });
     const others = found.flatMap(({ waiter }) => (waiter === null || waiter === this.waiter ? [] : [waiter]));
     if (others.length === 0) return 0;
-    // The answer is a flat list: channel, subscribers, channel, subscribers, ... Without Redis nobody counts as gone.
-    const counts = await this.redis.pubsub('NUMSUB', ...others.map((one) => this.channelOf(one))).catch(() => []);
-    const gone = others.filter((_, index) => Number(counts[2 * index + 1]) === 0);
+    const gone = await this.gone(others);
     if (gone.length === 0) return 0;
     const { count } = await this.prisma.task.updateMany({
       where: { waiter: { in: gone }, ...waitedFor },
       data: { abandonedAt: new Date() },
     });
     return count;
+  }
+
+  /** Those of the processes that Redis knows nothing of. Without Redis nobody counts as gone. */
+  private async gone(waiters: readonly string[]): Promise<string[]> {
+    // The answer is a flat list: channel, subscribers, channel, subscribers, ...
+    const counts = await this.redis.pubsub('NUMSUB', ...waiters.map((one) => this.channelOf(one))).catch(() => []);
+    return waiters.filter((_, index) => Number(counts[2 * index + 1]) === 0);
   }
 }

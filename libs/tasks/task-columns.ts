@@ -77,6 +77,7 @@ export interface EndedRow extends SummaryRow {
   attempt: number;
   epoch: number;
   api_key_id: string;
+  waiter: string | null;
 }
 
 /** What a claim returns on top: all a worker needs. */

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '#telemetry/metrics.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
+import { LostCallers } from './lost-callers.js';
 import { TaskEvents } from './task-events.js';
-import type { TaskOutcome } from './task.js';
 import { TaskSlots, type SlotTaker } from './task-slots.js';
+import type { Completion } from './task-transitions.js';
+import type { TaskOutcome } from './task.js';
 
 type EndedTask = Pick<SlotTaker, 'id' | 'accountId' | 'apiKeyId'>;
 
@@ -15,12 +17,14 @@ export class TaskEnds {
     private readonly events: TaskEvents,
     private readonly deliveries: SendDeliveries,
     private readonly metrics: Metrics,
+    private readonly lost: LostCallers,
   ) {}
 
-  /** With its outcome, nobody who waits for it has to read the row. */
-  completed(task: EndedTask, asynchronous: boolean, outcome?: TaskOutcome): void {
+  /** With what its row says, nobody who waits for it has to read that. */
+  completed(task: EndedTask, asynchronous: boolean, row?: Completion): void {
     this.metrics.tasksEnded.inc({ outcome: 'completed', code: '' });
-    this.tell(task, asynchronous, outcome);
+    this.tell(task, asynchronous, row?.outcome);
+    if (row?.waiter) this.lost.markCompleted(task.id, row.waiter);
   }
 
   failed(task: EndedTask, asynchronous: boolean, code: string): void {

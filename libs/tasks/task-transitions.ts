@@ -58,6 +58,12 @@ export class TransitionUnanswered extends Error {
   override readonly name = 'TransitionUnanswered';
 }
 
+/** A completed task's row, and the process at which its caller waits; null when nobody waits, or nobody could take it over. */
+export interface Completion {
+  readonly outcome: TaskOutcome;
+  readonly waiter: string | null;
+}
+
 /** What completes a task. */
 export interface TaskResult {
   readonly images: readonly TaskImage[];
@@ -154,9 +160,9 @@ export class TaskTransitions {
   }
 
   /** `end` is that of the call that made the image. Answers with what the row says now; undefined where others answer false. */
-  async complete(lease: Lease, result: TaskResult, end?: CallEnd): Promise<TaskOutcome | undefined> {
+  async complete(lease: Lease, result: TaskResult, end?: CallEnd): Promise<Completion | undefined> {
     const ended = await answered(this.ends({ by: lease, status: 'completed', ...result, call: end }));
-    return ended && toOutcome(ended);
+    return ended && { outcome: toOutcome(ended), waiter: ended.waiter };
   }
 
   /** Whether this very hold has completed the task; for a completion whose answer was lost. */

@@ -332,7 +332,7 @@ const END = {
     FROM ${ofBatch('fence int, account text, ended text, made jsonb, used jsonb, warned jsonb, failure jsonb, call jsonb')}
     WHERE id = task AND status = 'pending' AND (attempt = fence OR account_id = account)
       AND CASE WHEN $2::boolean AND cost IS NOT NULL THEN ${ALONE} ELSE true END
-    RETURNING ${SUMMARY_COLUMNS}, attempt, epoch, api_key_id`,
+    RETURNING ${SUMMARY_COLUMNS}, attempt, epoch, api_key_id, waiter`,
 };
 
 /** How a task ends, and by whom: its holder, or its owner. */

@@ -153,19 +153,24 @@ describe('a client that tries again without counting', () => {
     expect(provider.startsOf(marker)).toHaveLength(1);
   });
 
-  it('gets its image although the API that it waited at was killed', async () => {
-    const marker = planned({ latencyMs: 4_000 });
-    const doomed = await startApi({ ...platform.settings, SYNC_WAIT_MS: '60000' });
-    expect(await waitUntil(async () => (await presentApis()) === 2, { timeoutMs: 20_000 })).toBe(true);
-    const first = once(doomed.url, marker);
-    expect(await waitUntil(() => provider.startsOf(marker).length > 0, { timeoutMs: 20_000 })).toBe(true);
-    doomed.kill('SIGKILL');
-    expect(await first).toMatchObject({ status: 0 });
-    // Redis may hear of two connections at once, and of this end after the question.
-    expect(await waitUntil(async () => (await presentApis()) === 1, { timeoutMs: 20_000 })).toBe(true);
-    expect((await tryOn(platform.url, marker)).at(-1)).toMatchObject({ status: 200, hasImage: true });
-    expect(provider.startsOf(marker)).toHaveLength(1);
-  });
+  it.each(['is made', 'was made meanwhile'])(
+    'gets its image although the API that it waited at was killed: the image %s',
+    async (when) => {
+      const marker = planned({ latencyMs: when === 'is made' ? 4_000 : 1_000 });
+      const doomed = await startApi({ ...platform.settings, SYNC_WAIT_MS: '60000' });
+      expect(await waitUntil(async () => (await presentApis()) === 2, { timeoutMs: 20_000 })).toBe(true);
+      const first = once(doomed.url, marker);
+      expect(await waitUntil(() => provider.startsOf(marker).length > 0, { timeoutMs: 20_000 })).toBe(true);
+      doomed.kill('SIGKILL');
+      expect(await first).toMatchObject({ status: 0 });
+      // Redis may hear of two connections at once, and of this end after the question.
+      expect(await waitUntil(async () => (await presentApis()) === 1, { timeoutMs: 20_000 })).toBe(true);
+      const isMade = async () => (await rowsOf(marker)).every((row) => row.status === 'completed' && row.abandoned);
+      if (when === 'was made meanwhile') expect(await waitUntil(isMade, { timeoutMs: 20_000 })).toBe(true);
+      expect((await tryOn(platform.url, marker)).at(-1)).toMatchObject({ status: 200, hasImage: true });
+      expect(provider.startsOf(marker)).toHaveLength(1);
+    },
+  );
 
   it('is told of a failure that may have been charged again, and nothing is bought for it', async () => {
     const marker = planned({ faults: ['html-502'] });

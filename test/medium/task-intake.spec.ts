@@ -15,6 +15,7 @@ import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { retried } from '../support/retried.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
+const NO_IMAGES = { images: [], usage: undefined, warnings: [] };
 const DEADLINE_MS = 900_000;
 type Keyed = RequestIdentity & { kind: 'key' };
 
@@ -308,6 +309,25 @@ describe('taking requests in', () => {
       const intake = new TaskIntake(room.database, room.store, room.tasksConfig, lost);
       expect((await intake.take(command(), DEADLINE_MS, identity)).attached).toBe(false);
       away.disconnect();
+    });
+
+    it('gets its images when they were completed after that process was killed', async () => {
+      const identity = first();
+      const [left, kept] = [await ask(0, identity), await ask(1, first())];
+      await end(0);
+      const completed = await Promise.all(
+        [left, kept].map(async ({ task: { id } }) => {
+          await room.transitions.claim(id, 'worker', 20_000);
+          const row = await room.transitions.complete({ id, attempt: 1 }, NO_IMAGES);
+          processes[1]!.lost.markCompleted(id, row?.waiter ?? '');
+          return row?.waiter;
+        }),
+      );
+      expect(completed).toEqual(processes.map(({ lost }) => lost.waiter));
+      expect(await waitUntil(() => abandoned(left), { timeoutMs: 20_000 })).toBe(true);
+      expect(await abandoned(kept)).toBe(false);
+      expect(await ask(1, identity)).toMatchObject({ attached: true, task: { id: left.task.id, status: 'completed' } });
+      expect((await ask(1, identity)).attached).toBe(false);
     });
 
     it('does not lose the caller that has attached since to the end of the first process', async () => {

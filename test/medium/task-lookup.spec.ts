@@ -46,7 +46,7 @@ describe('how Postgres finds the task of a move', () => {
       const second = { id, attempt: 2 };
       expect(
         await transitions.complete(second, { images: [], usage: undefined, warnings: [] }, unknownEnd(false)),
-      ).toMatchObject({ status: 'completed' });
+      ).toMatchObject({ outcome: { status: 'completed' } });
     }
     await pool.end();
 

@@ -83,12 +83,16 @@ describe('the transitions of a task', () => {
     expect(await room.transitions.fail(first, taskError(new AppError('internal_error', 'x')))).toBe(false);
     expect(await room.transitions.giveBack(first, 0)).toBeUndefined();
     expect(await room.transitions.renew([first, second], LEASE_MS)).toEqual([{ id: second.id, attempt: 2 }]);
-    expect(await room.transitions.complete(second, result)).toMatchObject({ status: 'completed', images: [image] });
+    expect(await room.transitions.complete(second, result)).toMatchObject({
+      outcome: { status: 'completed', images: [image] },
+    });
   });
 
   it('ends once: completion, failure and give-back after the end change nothing', async () => {
     const lease = await claimed();
-    expect(await room.transitions.complete(lease, result)).toMatchObject({ status: 'completed', images: [image] });
+    expect(await room.transitions.complete(lease, result)).toMatchObject({
+      outcome: { status: 'completed', images: [image] },
+    });
     expect(await room.transitions.fail(lease, taskError(new AppError('internal_error', 'late')))).toBe(false);
     expect(await room.transitions.giveBack(lease, 0)).toBeUndefined();
     expect(await room.transitions.claim(lease.id, 'worker', LEASE_MS)).toBeUndefined();

@@ -40,7 +40,7 @@ describe('waiting for a task', () => {
     const claim = await room.transitions.claim(task.id, 'worker', 20_000);
     const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 };
     const image = { key: 'results/x', contentType: 'image/png', width: 1, height: 1, bytes: 1, sha256: 'ab' };
-    const outcome = await room.transitions.complete(
+    const completion = await room.transitions.complete(
       { id: task.id, attempt: claim?.attempt ?? 0 },
       { images: [image], usage, warnings: ['adapted'] },
     );
@@ -48,7 +48,7 @@ describe('waiting for a task', () => {
     // Nothing can be read of it any more.
     await room.sql('DELETE FROM tasks WHERE id = $1', [task.id]);
     const answer = wait.settled(task, 60_000);
-    room.events.publishSettled(task.id, outcome);
+    room.events.publishSettled(task.id, completion?.outcome);
     const seen = (await answer) ?? task;
     expect(Object.keys(row ?? {}).map((name) => [name, seen[name as keyof typeof seen]])).toEqual(
       Object.entries(row ?? {}),

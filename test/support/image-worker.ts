@@ -79,7 +79,7 @@ export function imageWorker(
     new ProviderStarts(transitions, meter, config, registry, logger),
     new TaskProgress(transitions, events, logger),
   ];
-  const ends = new TaskEnds(slots, events, deliveries, metrics);
+  const ends = new TaskEnds(slots, events, deliveries, metrics, room.lostCallers);
   const partials = new TaskPartials(room.redis, room.redisConfig);
   const calls = new CallProvider(starts, progress, registry, limiter, partials);
   const inputs = new LoadInputs(store, new PublicFetcher(egress));

@@ -3,8 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import type { CallEnd } from '#tasks/provider-call.js';
 import { TaskEnds } from '#tasks/task-ends.js';
-import { TaskTransitions, type TaskResult } from '#tasks/task-transitions.js';
-import type { TaskOutcome } from '#tasks/task.js';
+import { TaskTransitions, type Completion, type TaskResult } from '#tasks/task-transitions.js';
 import { Logger } from '#telemetry/logger.js';
 import { inSpan } from '#telemetry/spans.js';
 import { identity, successOf, type Attempt } from './attempt.js';
@@ -39,7 +38,7 @@ export class CompleteTask {
     const won = ended !== undefined;
     span.set({ outcome: won ? 'completed' : 'discarded', images: result.images.length });
     if (won) {
-      this.ends.completed(claimed.task, claimed.asynchronous, ended.outcome);
+      this.ends.completed(claimed.task, claimed.asynchronous, ended.row);
       this.meter.completed(claimed, provider.name, result.images.length);
     }
     const durationMs = Date.now() - claimed.task.createdAt.getTime();
@@ -60,11 +59,11 @@ export class CompleteTask {
     { claimed, lease }: Attempt,
     result: TaskResult,
     end: CallEnd,
-  ): Promise<{ readonly outcome?: TaskOutcome } | undefined> {
+  ): Promise<{ readonly row?: Completion } | undefined> {
     for (let tries = 1; ; tries++) {
       try {
-        const outcome = await this.transitions.complete(lease, result, end);
-        if (outcome !== undefined) return { outcome };
+        const row = await this.transitions.complete(lease, result, end);
+        if (row !== undefined) return { row };
         // An earlier try may have been carried out, and only its answer lost.
         return tries > 1 && (await this.transitions.isCompletedBy(lease)) ? {} : undefined;
       } catch (error) {
