@@ -10,8 +10,9 @@
 #   5 stop-api       an old API leaves the balancer, finishes its calls, and is removed
 #   6 start-workers  as many new workers as there are old ones, until they are healthy
 #   7 drain-workers  the old ones finish what they have in hand, and are removed
-# When a step fails or is interrupted, its new containers are removed and the old ones stay. Settings: UPGRADE_WAIT_SECONDS
-# (120), for each new container to become healthy. Postgres, Redis, the store and the balancer are not touched.
+# When a step fails or is interrupted, its new containers are removed and the old ones stay; only workers that were told to
+# stop do so, and the next run waits for them. Settings: UPGRADE_WAIT_SECONDS (120), for each new container to become
+# healthy. Postgres, Redis, the store and the balancer are not touched.
 set -eu
 cd "$(dirname "$0")/.."
 WAIT=${UPGRADE_WAIT_SECONDS:-120}
@@ -67,28 +68,38 @@ start() {
   return "$started"
 }
 
-# What a container's own /readyz finds failing; a version that doesn't say so has nothing to say.
+# What a container's own /readyz finds wrong; a version that doesn't say so has nothing to say.
 failing() {
   docker exec "$1" node --input-type=module --eval '
     const { WORKER_HEALTH_PORT, PORT = "8080" } = process.env;
-    const answer = await fetch(`http://127.0.0.1:${WORKER_HEALTH_PORT ?? PORT}/readyz`);
-    const { dependencies = {} } = await answer.json();
-    console.log(Object.keys(dependencies).filter((name) => dependencies[name].state !== "ok").join(" "));'
+    const answer = await fetch(`http://127.0.0.1:${WORKER_HEALTH_PORT ?? PORT}/readyz`, {
+      signal: AbortSignal.timeout(5_000),
+    });
+    const { reasons = [], dependencies = {} } = await answer.json();
+    const failing = Object.keys(dependencies).filter((name) => dependencies[name].state !== "ok");
+    console.log([...new Set([...reasons, ...failing])].join(" "));'
+}
+
+# within COMMAND...: tries it once a second until it succeeds, for UPGRADE_WAIT_SECONDS at most.
+within() {
+  deadline=$(($(date +%s) + WAIT))
+  until "$@"; do
+    [ "$(date +%s)" -lt "$deadline" ] || return 1
+    sleep 1
+  done
+}
+
+is_healthy() {
+  missing=
+  state=$(docker inspect --format '{{.State.Status}} {{if .State.Health}}{{.State.Health.Status}}{{end}}' "$1")
+  [ "$state" = 'running healthy' ] || return 1
+  missing=$(failing "$1")
+  [ -z "$missing" ]
 }
 
 # healthy ID: waits until the container is healthy and misses nothing; says what is wrong when it does not get there.
 healthy() {
-  left=$WAIT
-  missing=
-  while [ "$left" -gt 0 ]; do
-    state=$(docker inspect --format '{{.State.Status}} {{if .State.Health}}{{.State.Health.Status}}{{end}}' "$1")
-    if [ "$state" = 'running healthy' ]; then
-      missing=$(failing "$1")
-      [ -n "$missing" ] || return 0
-    fi
-    left=$((left - 1))
-    sleep 1
-  done
+  ! within is_healthy "$1" || return 0
   echo "$1 is $state after $WAIT s${missing:+ and misses: $missing}. Its last lines:" >&2
   docker logs --tail 20 "$1" >&2 || true
   return 1
@@ -100,15 +111,9 @@ balanced() {
     grep -c '^haproxy_server_status{proxy="api",.*state="UP"} 1$' || true
 }
 
-# until_balanced -ge|-le NUMBER
-until_balanced() {
-  left=$WAIT
-  while [ "$left" -gt 0 ]; do
-    [ ! "$(balanced)" "$1" "$2" ] || return 0
-    left=$((left - 1))
-    sleep 1
-  done
-  return 1
+# is_balanced -ge|-le NUMBER
+is_balanced() {
+  [ "$(balanced)" "$1" "$2" ]
 }
 
 # Stops containers, each within the grace time of its service, and removes them.
@@ -117,6 +122,15 @@ remove() {
   docker rm "$@" > /dev/null
 }
 
+# Workers that an interrupted run told to stop are none of those to replace, but finish what they have in hand.
+for id in $(docker compose ps --quiet worker); do
+  case " $(failing "$id") " in
+    *' stopping '*)
+      echo "Waiting until $id has finished what it has in hand."
+      docker wait "$id" > /dev/null
+      ;;
+  esac
+done
 docker compose rm --force api worker > /dev/null
 old_apis=$(containers api)
 old_workers=$(containers worker)
@@ -148,13 +162,13 @@ for old in $old_apis; do
   new=$(start api $((apis + 1))) || fail "no API could be started; $replaced of $apis are new, the old ones go on."
   healthy "$new" || fail "the new API is not healthy and was removed; $replaced of $apis are new, the old ones go on."
   step find-api "$new"
-  until_balanced -ge $((serving + 1)) ||
+  within is_balanced -ge $((serving + 1)) ||
     fail "the balancer did not find the new API, which was removed; $replaced of $apis are new, the old ones go on."
   step stop-api "$old"
   replaced=$((replaced + 1))
   kept="$new ${kept%%"$old"*}${kept#*"$old"}"
   remove "$old"
-  until_balanced -le "$serving" || fail "the balancer still counts on $old, which was removed."
+  within is_balanced -le "$serving" || fail "the balancer still counts on $old, which was removed."
 done
 
 if [ "$workers" -gt 0 ]; then
@@ -166,7 +180,8 @@ if [ "$workers" -gt 0 ]; then
   done
   step drain-workers "$workers"
   # Nothing is left to undo.
-  trap 'echo "The old workers end when they have finished; then: docker compose rm --force worker" >&2; exit 1' INT TERM HUP
+  trap 'echo "The old workers end when they have finished. This removes them then, as the next upgrade does:
+  docker compose rm --force worker" >&2; exit 1' INT TERM HUP
   # shellcheck disable=SC2086
   remove $old_workers
 fi

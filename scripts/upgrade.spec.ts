@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { UPGRADE_STEPS } from '../test/support/upgrade-steps.js';
 
-// Real: the script, in the system's own shell. `docker` is a stand-in that keeps containers in files.
+// Real: the script, in the system's own shell. `docker` is a stand-in that keeps containers in files; so are its clock's `date` and `sleep`.
 interface Call {
   /** How many APIs were healthy after it, and how many workers there were. */
   readonly apis: number;
@@ -39,10 +39,13 @@ let folder: string;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'darkroom-upgrade-'));
-  copyFileSync('test/support/docker-stand-in.sh', join(folder, 'docker'));
-  chmodSync(join(folder, 'docker'), 0o755);
+  for (const name of ['docker', 'date', 'sleep']) {
+    copyFileSync('test/support/docker-stand-in.sh', join(folder, name));
+    chmodSync(join(folder, name), 0o755);
+  }
   mkdirSync(join(folder, 'containers'));
   writeFileSync(join(folder, 'made'), '0');
+  writeFileSync(join(folder, 'clock'), '0');
   writeFileSync(join(folder, 'calls'), '');
   writeFileSync(join(folder, 'image'), 'image-old');
 });
@@ -140,6 +143,25 @@ it.each([
   expect(outcome.image).toBe(image);
   const again = upgrade({}, outcome.containers);
   expect(again.status).toBe(0);
+  expect(versions(again)).toEqual(['api new', 'api new', 'worker new', 'worker new']);
+});
+
+it('waits for a new container as many seconds as it was told, however long each look takes', () => {
+  const slow = { FAULT_SERVICE: 'api', FAULT_STATE: 'starting', FAULT_SLOW: '4', UPGRADE_WAIT_SECONDS: '10' };
+  const { said, calls } = upgrade(slow);
+  expect(said).toContain('after 10 s');
+  expect(calls.filter(({ words }) => words.startsWith('inspect --format {{.State.'))).toHaveLength(3);
+});
+
+it('interrupted while the old workers finish, waits for them when it is repeated, and replaces the new ones alone', () => {
+  const outcome = upgrade({ FAULT_INTERRUPT: 'workers' });
+  expect([outcome.status, outcome.said]).toEqual([1, expect.stringContaining('docker compose rm --force worker')]);
+  expect(versions(outcome)).toEqual(['api new', 'api new', 'worker old', 'worker old', 'worker new', 'worker new']);
+  const again = upgrade({}, outcome.containers);
+  expect(again.status).toBe(0);
+  expect(again.calls.map(({ words }) => words).filter((call) => call.startsWith('wait'))).toEqual([
+    ...['wait worker-a', 'wait worker-b'],
+  ]);
   expect(versions(again)).toEqual(['api new', 'api new', 'worker new', 'worker new']);
 });
 

@@ -1,9 +1,16 @@
 #!/bin/sh
-# Stands in for `docker` where no engine runs, and knows only what deploy/upgrade.sh asks for; anything else fails. A file in
+# Stands in for `docker` where no engine runs, and knows only what deploy/upgrade.sh asks for; anything else fails. Under their
+# names, it stands in for `date` and `sleep` too: seconds pass in $DOCKER_STATE/clock alone. A file in
 # $DOCKER_STATE/containers is a container: its service, version, health, and what it misses. Each call is a line of
 # $DOCKER_STATE/calls, after the numbers of healthy APIs and of workers that it left; $DOCKER_STATE/image is what our image's
 # name leads to. FAULT_* say what goes wrong.
 cd "$DOCKER_STATE" || exit 1
+
+pass() { echo $(($(cat clock) + $1)) > clock; }
+case ${0##*/} in
+  date) exec cat clock ;;
+  sleep) pass "$1" && exit ;;
+esac
 
 # each FUNCTION: calls it for every container, with what its file says in variables.
 each() {
@@ -14,6 +21,7 @@ each() {
     "$@"
   done
 }
+forget() { [ "$health" != stopped ] || rm "$file"; }
 name_of() { [ "$service" != "$1" ] || echo "$id"; }
 served() {
   [ "$service $health" = 'api healthy' ] || return 0
@@ -34,19 +42,30 @@ answer() {
     tag) echo "$1" > image ;;
     exec) read -r service version health missing < "containers/$1" && echo "$missing" ;;
     logs) echo "last words of $last" ;;
-    stop) for id; do read -r service version health missing < "containers/$id" && echo "$service $version stopped" > "containers/$id"; done ;;
+    stop) if [ "${FAULT_INTERRUPT-}" = "${1%%-*}s" ]; then interrupt "$@"; else stopped "$@"; fi ;;
+    wait) stopped "$@" ;;
     rm) for id; do grep -q ' stopped$' "containers/$id" && rm "containers/$id" || return 1; done ;;
     *) return 1 ;;
   esac
 }
 
-# FAULT_INTERRUPT: the script is told to end while it waits for a new container of that service.
+stopped() { for id; do read -r service version health missing < "containers/$id" && echo "$service $version stopped" > "containers/$id"; done; }
+
+# FAULT_INTERRUPT: the script is told to end while it waits for a new container of that service, or while it stops the old
+# `workers`, which go on stopping. FAULT_SLOW: how many seconds it takes to look at a new container.
+interrupt() {
+  for id; do
+    read -r service version health missing < "containers/$id" && echo "$service $version $health stopping" > "containers/$id"
+  done
+  kill -TERM "$(cat pid)"
+}
 inspect() {
   read -r service version health missing < "containers/$last"
   case $2 in
     '{{.Config.Image}}') echo darkroom:1.0.0 ;;
     '{{.Image}}') echo "image-$version" ;;
     *)
+      pass "${FAULT_SLOW-0}"
       [ "$service $version" != "${FAULT_INTERRUPT-} new" ] || kill -TERM "$(cat pid)"
       echo "running $health"
       ;;
@@ -56,7 +75,7 @@ inspect() {
 compose() {
   case $1 in
     ps) each name_of "$last" ;;
-    rm) ;;
+    rm) each forget ;;
     build) [ "${FAULT_BUILD-0}" = 0 ] && echo image-new > image ;;
     run) return "${FAULT_MIGRATE-0}" ;;
     exec) [ "${FAULT_EXPORTER-}" != missing ] && each served ;;
