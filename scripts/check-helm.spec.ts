@@ -67,6 +67,7 @@ const charts: readonly (readonly Fault[])[] = [
     [MIGRATE, 'pre-install,pre-upgrade', 'post-install,post-upgrade', 'it must run before anything is replaced'],
     [MIGRATE, 'restartPolicy: Never', 'restartPolicy: Never\n      serviceAccountName: darkroom', 'only made after it'],
     [POLICIES, 'policyTypes: [Ingress, Egress]', 'policyTypes: [Ingress]', 'both directions must be closed'],
+    [POLICIES, '{{- if .ports }}', '{{- if true }}', 'an egress rule must name its ports'],
     [
       'templates/monitors.yaml',
       '(list $ "api-metrics")',

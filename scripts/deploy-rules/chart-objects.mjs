@@ -188,10 +188,10 @@ function closed({ spec }) {
   if (!['Ingress', 'Egress'].every((type) => (spec.policyTypes ?? []).includes(type)))
     problems.push('both directions must be closed');
   for (const { from, ports } of spec.ingress ?? []) {
-    if (ports === undefined) problems.push('a rule must name its ports');
+    if (!ports?.length) problems.push('a rule must name its ports');
     else if (ports.some(({ port }) => port === 'metrics') && from === undefined)
       problems.push('metrics have no authentication: name who may read them');
   }
-  if ((spec.egress ?? []).some(({ ports }) => ports === undefined)) problems.push('an egress rule must name its ports');
+  if ((spec.egress ?? []).some(({ ports }) => !ports?.length)) problems.push('an egress rule must name its ports');
   return problems;
 }
