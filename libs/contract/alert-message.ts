@@ -6,8 +6,8 @@ export type AlertMessageType = (typeof ALERT_MESSAGES)[number];
 export const ALERT_KINDS = ['budget', 'failure_rate', 'provider_down', 'queue_wait', 'overall_failure_rate'] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
-/** How an alert reaches people: by a webhook as every other, or by one in the shape of Slack's. */
-export const CHANNEL_KINDS = ['webhook', 'slack'] as const;
+/** How an alert reaches people: by a webhook as every other, by one in the shape of Slack's, or by email. */
+export const CHANNEL_KINDS = ['webhook', 'slack', 'email'] as const;
 export type ChannelKind = (typeof CHANNEL_KINDS)[number];
 
 /** What a channel is told: the envelope of every webhook, and sentences for people. Never a prompt, an image or a secret. */

@@ -14,7 +14,7 @@ function isSender(text: string): boolean {
 export class MailConfig {
   @Setting(
     'SMTP_URL',
-    'SMTP server for invitations and forgotten passwords, smtp://user:password@host:587 for STARTTLS, ' +
+    'SMTP server for invitations, forgotten passwords and alerts, smtp://user:password@host:587 for STARTTLS, ' +
       'smtps://user:password@host:465 for TLS from the start; unset = no email is sent.',
     { unit: 'URL', secret: true },
   )

@@ -5,7 +5,7 @@ import { createTransport, type Transporter } from 'nodemailer';
 import { Logger } from '#telemetry/logger.js';
 import { MailConfig } from './mail.config.js';
 import { smtpAddress } from './smtp-address.js';
-import { writeMail, type Mail, type MailContent } from './write-mail.js';
+import { writeMail, type MailContent } from './write-mail.js';
 
 /** Of one step of the conversation with the server; the mail as a whole has its own limit. */
 const STEP_MS = 10_000;
@@ -51,14 +51,20 @@ export class Mailer implements OnApplicationShutdown {
    * Throws MailNotSent, and logs it.
    */
   async send(content: MailContent, patienceMs = this.config.smtpTimeoutMs): Promise<void> {
-    try {
-      await this.sendWithin(writeMail(content), patienceMs);
-    } catch (error) {
-      const failure = notSent(error);
-      const { code, status } = failure;
-      this.logger.warn('mail.not_sent', { code, ...(status !== undefined && { status }) });
-      throw failure;
-    }
+    const failure = await this.sendWithin(content, patienceMs);
+    if (failure !== undefined) throw this.logged(failure);
+  }
+
+  /**
+   * One try, for those that have retries of their own; `stopping` cuts it short. A try that lasts longer than `timeoutMs`
+   * fails with the code ETIMEDOUT. Throws MailNotSent, and logs it.
+   */
+  async sendOnce(content: MailContent, timeoutMs: number, stopping: AbortSignal): Promise<void> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), timeoutMs);
+    const failure = await this.attempt(content, AbortSignal.any([stopping, late.signal]));
+    clearTimeout(timer);
+    if (failure !== undefined) throw this.logged(late.signal.aborted ? new MailNotSent('ETIMEDOUT') : failure);
   }
 
   /** Connects and signs in without sending anything. Throws MailNotSent. */
@@ -75,18 +81,22 @@ export class Mailer implements OnApplicationShutdown {
     for (const one of this.sending) one.abort();
   }
 
-  private async sendWithin(mail: Mail, patienceMs: number): Promise<void> {
+  private logged(failure: MailNotSent): MailNotSent {
+    const { code, status } = failure;
+    this.logger.warn('mail.not_sent', { code, ...(status !== undefined && { status }) });
+    return failure;
+  }
+
+  private async sendWithin(content: MailContent, patienceMs: number): Promise<MailNotSent | undefined> {
     const [limit, until] = [new AbortController(), Date.now() + patienceMs];
     const timer = setTimeout(() => limit.abort(), patienceMs);
     this.sending.add(limit);
     try {
       for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-        const failure = await this.attempt(mail, limit.signal);
-        if (failure === undefined) return;
-        if (limit.signal.aborted || !isPassing(failure) || Date.now() + pauseMs > until) throw failure;
-        await pause(pauseMs, undefined, { signal: limit.signal }).catch(() => {
-          throw failure;
-        });
+        const failure = await this.attempt(content, limit.signal);
+        if (failure === undefined || !isPassing(failure) || Date.now() + pauseMs > until) return failure;
+        await pause(pauseMs, undefined, { signal: limit.signal }).catch(() => undefined);
+        if (limit.signal.aborted) return failure;
       }
     } finally {
       clearTimeout(timer);
@@ -94,9 +104,11 @@ export class Mailer implements OnApplicationShutdown {
     }
   }
 
-  private async attempt(mail: Mail, signal: AbortSignal): Promise<MailNotSent | undefined> {
+  private async attempt(content: MailContent, signal: AbortSignal): Promise<MailNotSent | undefined> {
+    const from = this.config.mailFrom;
+    const messageId = content.id === undefined ? undefined : `<${content.id}@${domainOf(from)}>`;
     try {
-      await this.server().sendMail({ ...mail, from: this.config.mailFrom, signal });
+      await this.server().sendMail({ ...writeMail(content), from, messageId, signal });
       return undefined;
     } catch (error) {
       return notSent(error);
@@ -118,6 +130,11 @@ function transportOf({ smtpCaFile, smtpRequireTls }: MailConfig, url: string): T
     ...{ connectionTimeout: STEP_MS, greetingTimeout: STEP_MS, socketTimeout: STEP_MS, dnsTimeout: STEP_MS },
     ...{ disableFileAccess: true, disableUrlAccess: true },
   });
+}
+
+/** The part behind the @ of the sender, which may have a name. */
+function domainOf(sender = ''): string {
+  return sender.slice(sender.lastIndexOf('@') + 1).replace('>', '');
 }
 
 function isPassing({ code, status }: MailNotSent): boolean {

@@ -14,6 +14,8 @@ interface MailLink {
 
 /** What a mail says; plain text throughout. */
 export interface MailContent {
+  /** The same for each try of one mail, so that a mailbox which got it twice shows it once. */
+  readonly id?: string;
   readonly to: string;
   readonly subject: string;
   readonly paragraphs: readonly string[];

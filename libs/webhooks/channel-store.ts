@@ -16,7 +16,7 @@ import { WebhooksConfig } from './webhooks.config.js';
 export interface AlertChannel {
   readonly id: string;
   readonly kind: ChannelKind;
-  /** An https URL. */
+  /** An https URL, or an email address. */
   readonly address: string;
   readonly createdAt: Date;
   /** It answered 410. */
@@ -36,6 +36,7 @@ export interface ChannelDelivery {
   readonly error: AttemptError | null;
 }
 
+const MAILTO = 'mailto:';
 const COLUMNS = { id: true, url: true, channel: true, createdAt: true, disabledAt: true } as const;
 
 /** The channels of alerts, which are endpoints that are told of no task. An id of another account is unknown. */
@@ -58,7 +59,9 @@ export class AlertChannelStore {
       const count = await transaction.webhookEndpoint.count({ where: { accountId, channel: { not: null } } });
       if (most > 0 && count >= most)
         throw new AppError('account_limit_reached', `The account has ${most} channels, as many as it may have.`);
-      await transaction.webhookEndpoint.create({ data: { id, accountId, url: address, events: [], channel: kind } });
+      await transaction.webhookEndpoint.create({
+        data: { id, accountId, url: channelUrl(kind, address), events: [], channel: kind },
+      });
     });
     return id;
   }
@@ -83,7 +86,7 @@ export class AlertChannelStore {
       const last = newest[index];
       return {
         ...{ id, kind: oneOf(CHANNEL_KINDS, channel ?? ''), createdAt, gone: disabledAt !== null },
-        address: url,
+        address: channelAddress(url),
         last: last ? deliveryOf(last, last.log[0]) : undefined,
       };
     });
@@ -127,6 +130,16 @@ export class AlertChannelStore {
     });
     return count;
   }
+}
+
+/** An email address is kept as the URL that it has. */
+function channelUrl(kind: ChannelKind, address: string): string {
+  return kind === 'email' ? MAILTO + address : address;
+}
+
+/** The address that a channel was added with. */
+export function channelAddress(url: string): string {
+  return url.startsWith(MAILTO) ? url.slice(MAILTO.length) : url;
 }
 
 function newDelivery(accountId: string, endpointId: string, message: AlertMessage) {

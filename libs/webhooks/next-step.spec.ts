@@ -20,6 +20,10 @@ describe('nextStep', () => {
     expect(steps.map(({ state }) => state)).toEqual([...Array<string>(6).fill('pending'), 'failed']);
   });
 
+  it('gives up at once on a message that will never be taken', () => {
+    expect(nextStep({ status: 550, permanent: true }, 1, schedule)).toMatchObject({ state: 'failed', gone: false });
+  });
+
   it.each([200, 204, 299])('takes %d for delivered', (status) => {
     expect(nextStep({ status }, 1, schedule)).toMatchObject({ state: 'delivered', gone: false });
   });

@@ -10,6 +10,8 @@ export const ATTEMPT_ERRORS = [
   'interrupted',
   /** The account's secret can't be read: SECRET_KEY is another one. */
   'secret_unreadable',
+  /** Nobody was asked, because the installation sends no email. */
+  'email_disabled',
   /** Nobody was asked, because the endpoint is off. */
   'endpoint_disabled',
   /** Nobody was asked, because the endpoint or the task is no more. */
@@ -17,8 +19,14 @@ export const ATTEMPT_ERRORS = [
 ] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
-/** How one attempt ended: the receiver's status, or why there is none. */
-export type AttemptResult = { readonly status: number } | { readonly error: AttemptError };
+/** How one attempt ended: the receiver's status (HTTP, or SMTP of an email), or why there is none. */
+export type AttemptResult =
+  | {
+      readonly status: number;
+      /** The receiver will never take this message. */
+      readonly permanent?: boolean;
+    }
+  | { readonly error: AttemptError };
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
@@ -45,6 +53,7 @@ export function nextStep(result: AttemptResult, tries: number, retrySeconds: rea
     if (FINAL.has(result.error)) return { ...ended, state: 'failed' };
   } else {
     if (result.status >= 200 && result.status < 300) return { ...ended, state: 'delivered' };
+    if (result.permanent === true) return { ...ended, state: 'failed' };
     if (result.status === 410) return { ...ended, state: 'failed', gone: true };
   }
   const pause = retrySeconds[tries - 1];

@@ -1,5 +1,5 @@
 import { openScreen, type Screen } from '../support/chromium.js';
-import { linkToken, PASSWORD } from '../support/console.js';
+import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
 
 describe('alerts in a browser', () => {
@@ -46,7 +46,14 @@ describe('alerts in a browser', () => {
     await page().getByLabel('URL').fill(`https://10.0.0.1:${room.receiver.port}/x`);
     await page().getByRole('dialog').getByRole('button', { name: 'Add channel' }).click();
     await page().getByText('The URL must point to a public address.').waitFor();
+    const eve = await signInInvited(room.platform, { email: 'eve@example.org', role: 'admin' });
+    const refused = await eve.call('/alerts/channels', { body: { kind: 'email', address: 'eve@example.org' } });
+    expect(await refused.json()).toMatchObject({ error: { code: 'invalid_value', param: 'kind' } });
+    await page().getByText('To send alerts by email, an operator sets SMTP_URL.').waitFor();
     expect(await screen.inspect('alert-channel-form')).toEqual([]);
+    await page().getByRole('combobox', { name: 'Kind' }).click();
+    expect(await page().getByRole('option').allTextContents()).toEqual(['Webhook', 'Slack']);
+    await page().getByRole('option', { name: 'Slack' }).click();
     await page().getByLabel('URL').fill(room.receiver.url('/services/T0/B0/secret-of-slack'));
     await page().getByRole('dialog').getByRole('button', { name: 'Add channel' }).click();
     await region('Channels').getByText('Not tested').waitFor();

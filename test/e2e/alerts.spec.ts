@@ -2,6 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin, signInInvited, type Browser } from '../support/console.js';
 import { insertFailed } from '../support/failed-task.js';
+import { MailServer } from '../support/mail-server.js';
 import { startWorker, type TestProcess } from '../support/processes.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
 import type { Received } from '../support/webhook-receiver.js';
@@ -38,9 +39,12 @@ describe('alerts', () => {
   let ada: Browser;
   let eve: Browser;
   let other: string;
+  let mail: MailServer;
 
   beforeAll(async () => {
+    mail = await MailServer.start();
     room = await startWebhookPlatform({
+      ...{ SMTP_URL: mail.url, MAIL_FROM: 'Darkroom <darkroom@example.org>' },
       ...{ ALERT_EVALUATE_SECONDS: '1', WEBHOOK_RETRY_SECONDS: '1,1,600', MAX_PROVIDER_STARTS: '1' },
       ...{ PROVIDER_FAILURES: '2', PROVIDER_PAUSE_MS: '1000' },
     });
@@ -52,6 +56,7 @@ describe('alerts', () => {
   afterAll(async () => {
     await second.stop();
     await room.close();
+    await mail.close();
   }, 60_000);
 
   const sql = (text: string, values: unknown[] = []) => room.platform.pool.query(text, values);
@@ -296,6 +301,45 @@ describe('alerts', () => {
     ]);
   }, 120_000);
 
+  it('go by email, once with two workers, and again only if the server refuses it for a while', async () => {
+    const { id, address } = await ada.ask<{ id: string; address: string }>('/alerts/channels', {
+      body: { kind: 'email', address: ' Team@example.org' },
+    });
+    expect(address).toBe('team@example.org');
+    expect(await ada.ask('/alerts/channels')).toMatchObject({ kinds: ['webhook', 'slack', 'email'] });
+    await ada.ask(`/alerts/channels/${id}/test`, { method: 'POST' });
+    const [test] = await mail.arrived('team@example.org');
+    expect(test!.content).toContain('Subject: Test alert from Darkroom');
+    mail.refusals.push(451);
+    await set('budget', { enabled: true, thresholds: [90] });
+    const [, told] = await mail.arrived('team@example.org', 2);
+    expect(told!.content).toContain('Subject: This account has used 95% of its budget');
+    expect(told!.content).toMatch(/^Message-ID: <evt_\w+@example\.org>/m);
+    expect(told!.content).toContain(`${room.platform.url}/console/usage`);
+    const last = async () => (await ada.ask<Rows<Channel>>('/alerts/channels')).data[0]!.last;
+    const isLast = async (status: string) =>
+      await waitUntil(async () => (await last())?.['status'] === status, { timeoutMs: 20_000 });
+    expect(await isLast('delivered')).toBe(true);
+    const tries = async () => {
+      const tried = 'SELECT status FROM webhook_attempts JOIN webhook_deliveries ON id = delivery_id';
+      const { rows } = await sql(`${tried} WHERE endpoint_id = $1 ORDER BY webhook_attempts.started_at`, [id]);
+      return rows.map(({ status }: { status?: number }) => status);
+    };
+    expect(await tries()).toEqual([250, 451, 250]);
+    await looks(2);
+    expect(mail.mails).toHaveLength(2);
+    // What no retry changes is not retried.
+    await set('budget', { enabled: false });
+    mail.refusals.push(550);
+    await set('budget', { enabled: true });
+    expect(await isLast('failed')).toBe(true);
+    expect(await last()).toMatchObject({ answer: 550 });
+    expect(await tries()).toEqual([250, 451, 250, 550]);
+    expect(mail.mails).toHaveLength(2);
+    await set('budget', { enabled: false });
+    await remove(id);
+  }, 120_000);
+
   it('keep accounts apart, and what is about the installation from all but operators', async () => {
     const mine = await add('/mine');
     const hers = await add('/hers', 'webhook', eve);
@@ -322,6 +366,7 @@ describe('alerts', () => {
     [{ kind: 'webhook', address: 'https://10.0.0.1:PORT/x' }, 'address', 'public address'],
     [{ kind: 'slack', address: 'http://hooks.example.org/x' }, 'address', 'https://'],
     [{ kind: 'slack', address: `https://example.org/${'x'.repeat(2_048)}` }, 'address', 'too long'],
+    [{ kind: 'email', address: 'nobody' }, 'address', 'not an email address'],
     [{ kind: 'pager', address: 'https://example.org' }, 'kind', 'one of'],
   ])('refuse the channel %j and say why', async (body, param, why) => {
     const address = body.address.replace('PORT', String(room.receiver.port));

@@ -1,4 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '#config/load-config.js';
@@ -63,6 +65,25 @@ describe('the mailer', () => {
     server.refusals.length = 0;
     expect(lines.join()).toContain('"event":"mail.not_sent"');
     expect(lines.join()).not.toMatch(/never@|not now|Grüße/);
+  });
+
+  it('tries once for those that retry on their own, within their time', async () => {
+    const { mailer } = mailerOf();
+    const { signal } = new AbortController();
+    server.refusals.push(451);
+    await expect(mailer.sendOnce(CONTENT, 20_000, signal)).rejects.toMatchObject({ status: 451 });
+    const before = server.mails.length;
+    await mailer.sendOnce({ ...CONTENT, id: 'evt_1' }, 20_000, signal);
+    expect(server.mails.slice(before)).toMatchObject([{ content: expect.stringContaining('<evt_1@example.org>') }]);
+    // Nobody answers there.
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const { mailer: late } = mailerOf({ SMTP_URL: `smtp://127.0.0.1:${port}` });
+    await expect(late.sendOnce(CONTENT, 100, signal)).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+    const ended = AbortSignal.abort();
+    await expect(late.sendOnce(CONTENT, 20_000, ended)).rejects.toMatchObject({ name: 'MailNotSent' });
+    silent.close();
   });
 
   it('stops trying when its time is over, or its process ends', async () => {

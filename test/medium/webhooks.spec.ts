@@ -7,6 +7,8 @@ import { TaskLinks } from '#answers/task-links.js';
 import { loadConfig } from '#config/load-config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicPoster } from '#egress/post-public-url.js';
+import { MailConfig } from '#mail/mail.config.js';
+import { Mailer } from '#mail/mailer.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { resultKey } from '#storage/object-key.js';
 import { ResultLinks } from '#storage/result-links.js';
@@ -20,6 +22,7 @@ import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
 import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { AlertMails } from '../../apps/worker/src/webhooks/alert-mails.js';
 import { AttemptDelivery } from '../../apps/worker/src/webhooks/attempt-delivery.js';
 import { DeliverWebhook } from '../../apps/worker/src/webhooks/deliver-webhook.js';
 import { WebhookMessages } from '../../apps/worker/src/webhooks/webhook-message.js';
@@ -80,7 +83,8 @@ describe('webhooks', () => {
       secrets,
       new WorkerConfig(),
     );
-    const attempts = new AttemptDelivery(messages, new PublicPoster(egressConfig, network), config, room.logger);
+    const mails = new AlertMails(new Mailer(new MailConfig(), room.logger), new WorkerConfig());
+    const attempts = new AttemptDelivery(messages, new PublicPoster(egressConfig, network), config, mails, room.logger);
     return new DeliverWebhook(room.deliveryTransitions, room.deliveries, attempts, config, room.logger);
   }
 

@@ -3,6 +3,7 @@ import { CatalogConfig } from '#catalog/catalog.config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { HealthConfig } from '#health/health.config.js';
+import { MailConfig } from '#mail/mail.config.js';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
 import { ProviderProxyConfig } from '#providers/http/proxy.config.js';
 import { SandboxConfig } from '#providers/sandbox/sandbox.config.js';
@@ -34,5 +35,6 @@ export const WORKER_CONFIGS = [
   SecretsConfig,
   WebhooksConfig,
   AlertsConfig,
+  MailConfig,
   WorkerConfig,
 ] as const;

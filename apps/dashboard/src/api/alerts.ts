@@ -6,6 +6,7 @@ export type AlertRule = Schema['AlertRuleView'];
 export type AlertRuleChange = Schema['AlertRuleBody'];
 export type AlertKind = AlertRule['kind'];
 export type AlertChannel = Schema['ChannelView'];
+export type AlertChannels = Schema['ChannelListView'];
 export type Alert = Schema['AlertView'];
 
 const PAGE = 20;
@@ -20,7 +21,7 @@ export const alertRulesQuery = queryOptions({
 
 export const alertChannelsQuery = queryOptions({
   queryKey: ['alerts', 'channels'],
-  queryFn: ({ signal }) => get<Schema['ChannelListView']>('/alerts/channels', {}, signal),
+  queryFn: ({ signal }) => get<AlertChannels>('/alerts/channels', {}, signal),
   refetchInterval: ({ state }) =>
     state.data?.data.some(({ last }) => last?.status === 'pending') === true ? LIVE_MS : REFRESH_MS,
 });

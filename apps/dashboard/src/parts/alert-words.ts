@@ -14,6 +14,7 @@ export const ALERT_NAMES: Readonly<Record<AlertKind, string>> = {
 export const CHANNEL_NAMES: Readonly<Record<AlertChannel['kind'], string>> = {
   webhook: 'Webhook',
   slack: 'Slack',
+  email: 'Email',
 };
 
 /** When a rule sends an alert, in a sentence. */

@@ -2,9 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { PublicPoster } from '#egress/post-public-url.js';
 import { UnreadableSecret } from '#secrets/sealed-text.js';
 import { Logger } from '#telemetry/logger.js';
+import { channelAddress } from '#webhooks/channel-store.js';
 import type { ClaimedDelivery } from '#webhooks/delivery-transitions.js';
 import type { AttemptResult } from '#webhooks/next-step.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { AlertMails } from './alert-mails.js';
 import { WebhookMessages } from './webhook-message.js';
 
 /** Sends what is to be told once. */
@@ -16,14 +18,21 @@ export class AttemptDelivery {
     private readonly messages: WebhookMessages,
     private readonly poster: PublicPoster,
     private readonly config: WebhooksConfig,
+    private readonly mails: AlertMails,
     private readonly logger: Logger,
   ) {}
 
   /** What came of it; the receiver is sent the traceparent. Throws only when the database does not answer. */
   async attempt(claimed: ClaimedDelivery, traceparent?: string): Promise<AttemptResult> {
     const { id, url, disabled } = claimed;
+    const { signal } = this.stopping;
+    const { timeoutMs } = this.config;
     if (url === undefined) return { error: 'removed' };
     if (disabled) return { error: 'endpoint_disabled' };
+    if (claimed.channel === 'email' && claimed.message !== null) {
+      const alert = this.messages.alert(claimed.message);
+      return await this.mails.send(channelAddress(url), alert, { timeoutMs, signal });
+    }
     const message = await this.messages.of(claimed).catch((error: unknown) => {
       if (error instanceof UnreadableSecret) return error;
       throw error;
@@ -33,8 +42,6 @@ export class AttemptDelivery {
       this.logger.error('webhook.secret_unreadable', { deliveryId: id, error: message });
       return { error: 'secret_unreadable' };
     }
-    const { signal } = this.stopping;
-    const { timeoutMs } = this.config;
     const headers = traceparent === undefined ? message.headers : { ...message.headers, traceparent };
     const answer = await this.poster
       .post(url, { headers, body: message.body, timeoutMs, signal })

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TaskLinks } from '#answers/task-links.js';
 import { EgressModule } from '#egress/egress.module.js';
+import { MailModule } from '#mail/mail.module.js';
 import { JobsModule } from '#queue/queue.module.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { ResultLinks } from '#storage/result-links.js';
@@ -8,6 +9,7 @@ import { LinkSigner } from '#storage/signed-link.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { WebhooksModule } from '#webhooks/webhooks.module.js';
 import { WorkerConfig } from '../worker.config.js';
+import { AlertMails } from './alert-mails.js';
 import { AttemptDelivery } from './attempt-delivery.js';
 import { DeliverWebhook } from './deliver-webhook.js';
 import { WebhookMessages } from './webhook-message.js';
@@ -21,9 +23,18 @@ const signer = {
     new LinkSigner({ secretKey, previousSecretKey }, publicUrl),
 };
 
-/** Tells receivers of tasks that have ended. */
+/** Tells receivers of tasks that have ended, and of alerts. */
 @Module({
-  imports: [JobsModule, TasksModule, WebhooksModule, EgressModule],
-  providers: [WebhookProcessor, DeliverWebhook, AttemptDelivery, WebhookMessages, TaskLinks, ResultLinks, signer],
+  imports: [JobsModule, TasksModule, WebhooksModule, EgressModule, MailModule],
+  providers: [
+    WebhookProcessor,
+    DeliverWebhook,
+    AttemptDelivery,
+    AlertMails,
+    WebhookMessages,
+    TaskLinks,
+    ResultLinks,
+    signer,
+  ],
 })
 export class WebhookDeliveryModule {}

@@ -77,16 +77,16 @@ export class AlertsController {
   @Get('channels')
   @ApiResponse({ status: 200, type: ChannelListView })
   async channels(@Session() { accountId }: Session): Promise<ChannelListView> {
-    return { data: (await this.alerts.channels(accountId)).map(channelView) };
+    return { data: (await this.alerts.channels(accountId)).map(channelView), kinds: this.newChannels.kinds };
   }
 
   @Post('channels')
   @ApiResponse({ status: 201, type: ChannelView })
   async addChannel(@Session() session: Session, @Body() body: NewChannelBody): Promise<ChannelView> {
     const id = await this.newChannels.add(session.accountId, body);
-    const name = shownAddress(body.kind, body.address);
-    await this.audit.record(session, 'alert_channel.added', id, { name, kind: body.kind });
-    return channelView(await this.alerts.channel(session.accountId, id));
+    const channel = channelView(await this.alerts.channel(session.accountId, id));
+    await this.audit.record(session, 'alert_channel.added', id, { name: channel.address, kind: channel.kind });
+    return channel;
   }
 
   @Delete('channels/:id')

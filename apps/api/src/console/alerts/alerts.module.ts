@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccountsModule } from '#accounts/accounts.module.js';
 import { AlertsModule } from '#alerts/alerts.module.js';
+import { MailModule } from '#mail/mail.module.js';
 import { WebhooksModule } from '#webhooks/webhooks.module.js';
 import { AccountAlerts } from './account-alerts.js';
 import { AlertsController } from './alerts.controller.js';
@@ -8,7 +9,7 @@ import { NewChannels } from './new-channels.js';
 
 /** What an account is alerted of, and where. When alerts fire is the library's AlertEvaluationModule. */
 @Module({
-  imports: [AccountsModule, AlertsModule, WebhooksModule],
+  imports: [AccountsModule, AlertsModule, MailModule, WebhooksModule],
   controllers: [AlertsController],
   providers: [AccountAlerts, NewChannels],
 })

@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { storedEmailOf } from '#accounts/person-rules.js';
+import { CHANNEL_KINDS, type ChannelKind } from '#contract/alert-message.js';
 import { AppError } from '#contract/app-error.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
+import { Mailer } from '#mail/mailer.js';
 import { AlertChannelStore } from '#webhooks/channel-store.js';
 import type { NewChannelBody } from './dto/alert-bodies.dto.js';
 
@@ -13,16 +16,34 @@ export class NewChannels {
   constructor(
     private readonly channels: AlertChannelStore,
     private readonly egress: EgressConfig,
+    private readonly mailer: Mailer,
   ) {}
 
+  /** What can be added here: email only where the installation sends mail. */
+  get kinds(): ChannelKind[] {
+    return CHANNEL_KINDS.filter((kind) => kind !== 'email' || this.mailer.enabled);
+  }
+
   /**
-   * The id of the new channel. Throws AppError `invalid_value` for an address that is not public, or not https, and
-   * `account_limit_reached` when the account has as many channels as it may have.
+   * The id of the new channel. Throws AppError `invalid_value` for a URL that is not public or not https, for what is no
+   * email address, and for email where none is sent; `account_limit_reached` when the account has as many channels as it
+   * may have.
    */
   async add(accountId: string, { kind, address }: NewChannelBody): Promise<string> {
-    const tooLong = address.length > MAX_URL_LENGTH ? 'The URL is too long.' : undefined;
-    const problem = tooLong ?? publicUrlProblem(address, this.egress, { httpsOnly: true });
+    if (!this.kinds.includes(kind))
+      throw new AppError('invalid_value', 'Email is not set up. Ask an operator to set SMTP_URL.', { param: 'kind' });
+    const email = kind === 'email' ? storedEmailOf(address) : undefined;
+    const problem = kind === 'email' ? emailProblem(email) : this.urlProblem(address);
     if (problem !== undefined) throw new AppError('invalid_value', problem, { param: 'address' });
-    return await this.channels.add(accountId, kind, address);
+    return await this.channels.add(accountId, kind, email ?? address);
   }
+
+  private urlProblem(address: string): string | undefined {
+    if (address.length > MAX_URL_LENGTH) return 'The URL is too long.';
+    return publicUrlProblem(address, this.egress, { httpsOnly: true });
+  }
+}
+
+function emailProblem(email: string | undefined): string | undefined {
+  return email === undefined ? 'This is not an email address.' : undefined;
 }

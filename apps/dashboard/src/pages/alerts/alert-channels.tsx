@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, type UseQueryResult } from '@tanstack/react-query';
 import { useState } from 'react';
 import { IconPlus, IconSend } from '@tabler/icons-react';
-import type { AlertChannel } from '../../api/alerts.ts';
+import type { AlertChannel, AlertChannels as Channels } from '../../api/alerts.ts';
 import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { CHANNEL_NAMES, channelLook } from '../../parts/alert-words.ts';
@@ -16,7 +16,7 @@ import { State } from '../../parts/state.tsx';
 import { ChannelForm } from './channel-form.tsx';
 
 interface ChannelsProps {
-  readonly query: UseQueryResult<{ readonly data: readonly AlertChannel[] }>;
+  readonly query: UseQueryResult<Channels>;
 }
 
 /** Where alerts are sent, and whether they arrive. */
@@ -63,7 +63,7 @@ export function AlertChannels({ query: { data, error, refetch } }: ChannelsProps
           )}
         </Box>
       )}
-      {adding && <ChannelForm onClose={() => setAdding(false)} />}
+      {adding && <ChannelForm kinds={data?.kinds ?? []} onClose={() => setAdding(false)} />}
       {removed !== null && <RemoveChannel channel={removed} onClose={() => setRemoved(null)} />}
     </Stack>
   );

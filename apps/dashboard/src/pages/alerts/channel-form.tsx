@@ -8,7 +8,7 @@ import { RequestError, send } from '../../api/request.ts';
 import { CHANNEL_NAMES } from '../../parts/alert-words.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 
-const KINDS = Object.entries(CHANNEL_NAMES).map(([value, label]) => ({ value, label }));
+const NO_EMAIL = 'To send alerts by email, an operator sets SMTP_URL.';
 const HELP: Readonly<Record<AlertChannel['kind'], { label: string; description: string; placeholder: string }>> = {
   webhook: {
     label: 'URL',
@@ -20,6 +20,11 @@ const HELP: Readonly<Record<AlertChannel['kind'], { label: string; description: 
     description: 'An incoming webhook of Slack, or of a tool that takes the same messages',
     placeholder: 'https://hooks.slack.com/services/...',
   },
+  email: {
+    label: 'Email address',
+    description: 'A mailbox that the team reads',
+    placeholder: 'team@example.org',
+  },
 };
 
 interface Fields {
@@ -27,8 +32,14 @@ interface Fields {
   address: string;
 }
 
+interface ChannelFormProps {
+  /** What the installation can send to. */
+  readonly kinds: readonly AlertChannel['kind'][];
+  readonly onClose: () => void;
+}
+
 /** Takes the address of a new channel. */
-export function ChannelForm({ onClose }: { readonly onClose: () => void }) {
+export function ChannelForm({ kinds, onClose }: ChannelFormProps) {
   const form = useForm<Fields>({
     initialValues: { kind: 'slack', address: '' },
     validate: { address: (address) => (address.trim() === '' ? 'Enter an address' : null) },
@@ -55,7 +66,13 @@ export function ChannelForm({ onClose }: { readonly onClose: () => void }) {
       onSubmit={form.onSubmit((fields) => save.mutate(fields))}
       onClose={onClose}
     >
-      <Select label="Kind" data={KINDS} allowDeselect={false} {...form.getInputProps('kind')} />
+      <Select
+        label="Kind"
+        description={kinds.includes('email') ? undefined : NO_EMAIL}
+        data={kinds.map((value) => ({ value, label: CHANNEL_NAMES[value] }))}
+        allowDeselect={false}
+        {...form.getInputProps('kind')}
+      />
       <TextInput {...HELP[form.values.kind]} required maxLength={2_048} {...form.getInputProps('address')} />
     </FormDialog>
   );

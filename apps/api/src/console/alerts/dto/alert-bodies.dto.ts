@@ -83,7 +83,7 @@ export class NewChannelBody {
   @IsIn(CHANNEL_KINDS, { message: `kind must be one of ${CHANNEL_KINDS.join(', ')}` })
   kind!: ChannelKind;
 
-  @ApiProperty({ description: 'A public https address, 2048 characters at most.' })
+  @ApiProperty({ description: 'A public https URL, 2048 characters at most, or an email address.' })
   @IsDefined()
   @IsString()
   address!: string;

@@ -76,7 +76,7 @@ export class ChannelView {
   @ApiProperty({ enum: CHANNEL_KINDS })
   kind!: ChannelKind;
 
-  @ApiProperty({ description: 'A URL without what may be a secret in it.' })
+  @ApiProperty({ description: 'An email address, or a URL without what may be a secret in it.' })
   address!: string;
 
   @ApiProperty({ format: 'date-time' })
@@ -94,7 +94,14 @@ export class ChannelView {
 }
 
 /** The channels of the account, newest first. */
-export class ChannelListView extends ListOf(ChannelView) {}
+export class ChannelListView extends ListOf(ChannelView) {
+  @ApiProperty({
+    enum: CHANNEL_KINDS,
+    isArray: true,
+    description: 'What can be added: email only where SMTP_URL is set.',
+  })
+  kinds!: ChannelKind[];
+}
 
 /** An alert that fires or has fired. */
 export class AlertView {
@@ -155,6 +162,7 @@ export function channelView({ id, kind, address, createdAt, gone, last }: AlertC
 
 /** An address as it may be shown, and stay in a log for ever. */
 export function shownAddress(kind: ChannelKind, address: string): string {
+  if (kind === 'email') return address;
   const { origin, pathname } = new URL(address);
   return kind === 'slack' ? `${origin}/…${pathname.slice(-4)}` : origin + pathname;
 }

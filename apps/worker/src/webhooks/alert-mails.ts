@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import type { AlertMessage } from '#contract/alert-message.js';
+import { MailNotSent, Mailer } from '#mail/mailer.js';
+import type { AttemptResult } from '#webhooks/next-step.js';
+import { WorkerConfig } from '../worker.config.js';
+
+/** The reply of an SMTP server that has taken a mail. */
+const TAKEN = 250;
+/** What nodemailer calls the refusal of a recipient or of the message itself: with a 5xx reply, no retry changes it. */
+const REFUSED: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE']);
+
+/** How long a mail may take, in ms, and what cuts it short. */
+interface MailLimits {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Sends alerts by email. */
+@Injectable()
+export class AlertMails {
+  constructor(
+    private readonly mailer: Mailer,
+    private readonly config: WorkerConfig,
+  ) {}
+
+  /** Sends an alert once. Failures are results, as those of webhooks are. */
+  async send(to: string, { id, data }: AlertMessage, { timeoutMs, signal }: MailLimits): Promise<AttemptResult> {
+    const mail = {
+      ...{ id, to, subject: data.title, paragraphs: [data.text] },
+      links: [{ label: 'Open in Darkroom', url: data.url }],
+      footer: `An admin of Darkroom at ${new URL(this.config.publicUrl).host} added this address under Alerts. Ask them to remove it if you no longer want these emails.`,
+    };
+    try {
+      await this.mailer.sendOnce(mail, timeoutMs, signal);
+      return { status: TAKEN };
+    } catch (error) {
+      if (signal.aborted) return { error: 'interrupted' };
+      if (error instanceof MailNotSent) return resultOf(error);
+      throw error;
+    }
+  }
+}
+
+function resultOf({ code, status }: MailNotSent): AttemptResult {
+  if (status !== undefined) return { status, permanent: status >= 500 && REFUSED.has(code) };
+  if (code === 'off') return { error: 'email_disabled' };
+  return { error: code === 'ETIMEDOUT' ? 'timeout' : 'unreachable' };
+}
