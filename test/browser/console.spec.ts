@@ -136,6 +136,19 @@ describe('the console in a browser', () => {
     expect(secret).toMatch(/^sk-\S{20,}$/);
     expect(await page().getByRole('tabpanel').textContent()).toContain(`Bearer ${secret}`);
     expect(await screen.inspect('key-secret')).toEqual([]);
+    // The API reference is given the key, and keeps it nowhere.
+    const [reference] = await Promise.all([
+      page().context().waitForEvent('page'),
+      button('Try it in the API reference').click(),
+    ]);
+    await reference.getByText('Your new key is filled in.').waitFor();
+    const authorized = `window.ui.authSelectors.authorized().getIn(['bearer', 'value'])`;
+    expect(await reference.evaluate<string>(authorized)).toBe(secret);
+    const kept = `JSON.stringify([location.href, document.cookie, { ...localStorage }, { ...sessionStorage }])`;
+    expect(await reference.evaluate<string>(kept)).not.toContain(secret);
+    await reference.reload();
+    await reference.getByRole('link', { name: 'create a key' }).waitFor();
+    await reference.close();
     await button('I’ve saved it').click();
     await page().getByText(NAME, { exact: true }).waitFor();
     expect(await page().content()).not.toContain(secret);
@@ -148,6 +161,24 @@ describe('the console in a browser', () => {
     await page().getByRole('menuitem', { name: 'Revoke' }).waitFor();
     expect(await screen.inspect('keys-menu')).toEqual([]);
     await page().keyboard.press('Escape');
+  });
+
+  it('shows the API reference in its own colors, with the key in the code of a request', async () => {
+    await page().goto('/docs');
+    await page().locator('.opblock').first().waitFor();
+    await button('Authorize').click();
+    await page().getByRole('dialog').getByLabel('API key').fill(secret);
+    expect(await screen.inspect('docs-key')).toEqual([]);
+    await page().getByRole('dialog').getByRole('button', { name: 'Authorize' }).click();
+    await page().getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+    await button(/List the models/).click();
+    await button('Execute').click();
+    await page().locator('.curl').first().waitFor();
+    expect(await page().locator('.curl').first().textContent()).toContain(`Authorization: Bearer ${secret}`);
+    expect(await screen.inspect('docs')).toEqual([]);
+    await page().getByRole('link', { name: 'Console' }).click();
+    await heading('Overview').waitFor();
+    await open('/keys');
   });
 
   it('gives the focus back to what opened a dialog, and to a new page', async () => {

@@ -1,10 +1,13 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { SwaggerModule } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
+import { DOCS_MARK, DOCS_SCRIPT, DOCS_STYLE } from './docs-look.js';
 import { openApiDocument } from './openapi-document.js';
 
 const DOCS = '/docs';
 const DOCUMENT = '/openapi.json';
+const SCRIPT = `${DOCS}/darkroom.js`;
+const MARK = `${DOCS}/darkroom.svg`;
 /** The page brings its own scripts and styles; only its styles are inline. */
 const POLICY = [
   "default-src 'none'",
@@ -25,6 +28,8 @@ export function prepareDocs(server: FastifyInstance): void {
     const protect = (_request: unknown, reply: { header(name: string, value: string): unknown }, done: () => void) => {
       reply.header('content-security-policy', POLICY);
       reply.header('x-content-type-options', 'nosniff');
+      // As the console's pages, so that one of them can hand over a key that was just created.
+      reply.header('cross-origin-opener-policy', 'same-origin');
       done();
     };
     route.onRequest = [route.onRequest ?? [], protect].flat();
@@ -34,16 +39,19 @@ export function prepareDocs(server: FastifyInstance): void {
 /** Serves the document and a reference page made from it; both are made at the first request, and kept. */
 export function serveDocs(app: NestFastifyApplication): void {
   let bytes: Buffer | undefined;
-  app
-    .getHttpAdapter()
-    .getInstance()
-    .get(DOCUMENT, (_request, reply) => {
-      bytes ??= Buffer.from(JSON.stringify(openApiDocument(app)));
-      return reply.type('application/json; charset=utf-8').send(bytes);
-    });
+  const server = app.getHttpAdapter().getInstance();
+  server.get(DOCUMENT, (_request, reply) => {
+    bytes ??= Buffer.from(JSON.stringify(openApiDocument(app)));
+    return reply.type('application/json; charset=utf-8').send(bytes);
+  });
+  server.get(SCRIPT, (_request, reply) => reply.type('text/javascript; charset=utf-8').send(DOCS_SCRIPT));
+  server.get(MARK, (_request, reply) => reply.type('image/svg+xml').send(DOCS_MARK));
   SwaggerModule.setup(DOCS, app, () => openApiDocument(app), {
     raw: false,
     customSiteTitle: 'Darkroom API',
-    swaggerOptions: { validatorUrl: null, tryItOutEnabled: true },
+    customCss: DOCS_STYLE,
+    customJs: SCRIPT,
+    customfavIcon: MARK,
+    swaggerOptions: { validatorUrl: null, tryItOutEnabled: true, defaultModelsExpandDepth: -1 },
   });
 }

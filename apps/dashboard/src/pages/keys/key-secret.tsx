@@ -35,7 +35,10 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
             {made.key.submit_mode === 'sync' && <ClientSetup secret={made.secret} model={request.model} />}
           </>
         )}
-        <Group justify="flex-end">
+        <Group justify="space-between">
+          <Button variant="subtle" px={0} bg="transparent" onClick={() => openReference(made.secret)}>
+            Try it in the API reference
+          </Button>
           <Button variant="default" onClick={onClose}>
             I’ve saved it
           </Button>
@@ -43,6 +46,18 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
       </Stack>
     </Dialog>
   );
+}
+
+/** Opens the API reference, and hands it the secret once it asks: so that is in no address and in no storage. */
+function openReference(secret: string): void {
+  const opened = window.open('/docs');
+  if (opened === null) return;
+  const answer = ({ origin, source, data }: MessageEvent) => {
+    if (origin !== location.origin || source !== opened || data !== 'darkroom-docs-ready') return;
+    opened.postMessage({ key: secret }, location.origin);
+    removeEventListener('message', answer);
+  };
+  addEventListener('message', answer);
 }
 
 const isForImages = ({ scopes }: ApiKey): boolean => scopes.length === 0 || scopes.includes('images');
