@@ -51,7 +51,7 @@ export class SignInConfig {
 
   @Setting(
     'OIDC_DOMAINS',
-    'E-mail domains whose users may join on their own, as members of the first account; empty = invited users only.',
+    'Email domains whose users may join on their own, as members of the first account; empty = invited users only.',
     { list: true },
   )
   @Matches(DOMAIN, { each: true, message: 'OIDC_DOMAINS must be domains such as example.org' })
@@ -60,7 +60,7 @@ export class SignInConfig {
   })
   readonly oidcDomains: string[] = [];
 
-  @Setting('PASSWORD_SIGN_IN', 'Whether users may sign in with e-mail and password; false requires OIDC_ISSUER.')
+  @Setting('PASSWORD_SIGN_IN', 'Whether users may sign in with email and password; false requires OIDC_ISSUER.')
   @IsBoolean()
   @Must('needsIssuer', 'PASSWORD_SIGN_IN must not be false without OIDC_ISSUER: no one could sign in', (config) => {
     return config.passwordSignIn || hasIssuer(config);

@@ -20,7 +20,7 @@ interface Admitted {
  * Who in the console somebody at the provider is.
  *
  * Why nobody is taken over, or lured into a stranger's account: the operator chose the one provider, and only it is
- * asked. A person belongs to an (issuer, subject) once they came with it, whatever becomes of their e-mail address.
+ * asked. A person belongs to an (issuer, subject) once they came with it, whatever becomes of their email address.
  * The address decides only before that, only when the provider has verified it, and opens the first account alone,
  * whose admins are the operators: any admin of another account may claim any address, so other accounts are entered by
  * their links. What somebody set up before the mailbox was proven (a password, sessions) ends when it is.

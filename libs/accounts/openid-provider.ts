@@ -15,7 +15,7 @@ export type RefusalReason =
   | 'unavailable'
   | 'unverified'
   | 'not_invited'
-  /** The e-mail address is of somebody whom the provider knows as another. */
+  /** The email address is of somebody whom the provider knows as another. */
   | 'taken'
   | 'disabled'
   | 'link_used'
@@ -48,7 +48,7 @@ export interface Checks {
   readonly verifier: string;
 }
 
-/** Who somebody is at a provider: an e-mail address may change hands, this never does. */
+/** Who somebody is at a provider: an email address may change hands, this never does. */
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;

@@ -73,7 +73,7 @@ const MAX_NAME_LENGTH = 100;
 const MAX_EMAIL_TEXT = 1_000;
 
 /**
- * The one spelling of an e-mail address, in which it is stored, counted and looked up: NFKC, trimmed, in lower case.
+ * The one spelling of an email address, in which it is stored, counted and looked up: NFKC, trimmed, in lower case.
  * Undefined for what is none, such as a text with control or invisible characters.
  */
 export function storedEmailOf(text: unknown): string | undefined {

@@ -123,7 +123,7 @@ export class PersonStore {
     ]);
   }
 
-  /** Who may come in with an e-mail address and a password: one of each account at most, who was here last first. */
+  /** Who may come in with an email address and a password: one of each account at most, who was here last first. */
   async forSignIn(email: string): Promise<WithPassword[]> {
     const rows = await this.prisma.person.findMany({
       where: { email, passwordHash: { not: null }, disabledAt: null, account: { disabledAt: null } },

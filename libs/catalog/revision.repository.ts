@@ -21,7 +21,7 @@ export interface RevisionChange {
   readonly action: string;
   /** Name of the entry, or number of the revision that was restored. */
   readonly target: string;
-  /** E-mail address of who did it. */
+  /** Email address of who did it. */
   readonly author: string;
 }
 

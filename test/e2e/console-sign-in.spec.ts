@@ -62,7 +62,7 @@ describe('signing in to the console', () => {
     expect([used.status, await codeOf(used)]).toEqual([410, 'link_used']);
   });
 
-  it('takes e-mail and password, and keeps the session in a cookie no script and no other site gets', async () => {
+  it('takes email and password, and keeps the session in a cookie no script and no other site gets', async () => {
     const ada = browser();
     const answer = await signIn(' ADA@example.org', PASSWORD, ada);
     expect(answer.status).toBe(200);

@@ -11,7 +11,7 @@ const sharedAnswer = async (response: Response): Promise<unknown> => {
 };
 
 /** Eve administers an account of her own, and claims addresses that are not hers. */
-describe('M1: an e-mail address that a stranger claims', () => {
+describe('M1: an email address that a stranger claims', () => {
   let op: TestOpenIdProvider;
   let platform: ApiPlatform;
   let ada: Browser;

@@ -130,7 +130,7 @@ describe('traces', () => {
     }
   });
 
-  it('no prompt, key, address or e-mail is in any span', () => {
+  it('no prompt, key, address or email is in any span', () => {
     const raw = otlp.raw();
     expect(raw).toContain('darkroom.task.id');
     for (const secret of [

@@ -47,7 +47,7 @@ describe('npm run admin', () => {
 
   it('lists who may sign in, and who may not any more', async () => {
     expect(await run('list')).toMatch(
-      /^E-MAIL +NAME +ROLE +ACCOUNT +CREATED +STATE\nada@example\.org +Ada +owner +acct_default +\d{4}.* active$/,
+      /^EMAIL +NAME +ROLE +ACCOUNT +CREATED +STATE\nada@example\.org +Ada +owner +acct_default +\d{4}.* active$/,
     );
     await room.sql(`UPDATE people SET disabled_at = now() WHERE email = 'ada@example.org'`);
     expect(await run('list')).toMatch(/ disabled \d{4}-/);

@@ -87,14 +87,14 @@ function thereIsOne(people: readonly Person[]): never {
   const admins = people.filter(({ role }) => ['owner', 'admin'].includes(role)).map(({ email }) => email);
   throw new SetupError(
     `There is a first admin already (${admins.join(', ')}); people join by invitation from the console. ` +
-      'A forgotten password: npm run admin -- reset-password <e-mail>',
+      'A forgotten password: npm run admin -- reset-password <email>',
   );
 }
 
 function table(people: readonly Person[]): string {
   if (people.length === 0) return 'No members yet. Create a link for the first admin: npm run admin -- link';
   return textTable([
-    ['E-MAIL', 'NAME', 'ROLE', 'ACCOUNT', 'CREATED', 'STATE'],
+    ['EMAIL', 'NAME', 'ROLE', 'ACCOUNT', 'CREATED', 'STATE'],
     ...people.map(({ email, name, role, accountId, createdAt, disabledAt }) => [
       ...[email, name, role, accountId, textTime(createdAt)],
       disabledAt === null ? 'active' : `disabled ${textTime(disabledAt)}`,

@@ -53,7 +53,7 @@ export class OpenIdSignIn {
 
   /**
    * Who came back with this query. With a link, the link says who they become, as it would with a password; without
-   * one their verified e-mail address does, unless they are known. Throws OpenIdRefusal.
+   * one their verified email address does, unless they are known. Throws OpenIdRefusal.
    */
   async finish(query: string, checks: Checks, link: string | null): Promise<SignedIn> {
     const claims = await this.asked().finish(query, checks);

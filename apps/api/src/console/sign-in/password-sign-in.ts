@@ -106,7 +106,7 @@ export class PasswordSignIn {
 
 /** One answer for every cause, so that nothing can be learnt about people. */
 export function signInFailed(): AppError {
-  return new AppError('sign_in_failed', 'The e-mail address or the password is wrong.');
+  return new AppError('sign_in_failed', 'The email address or the password is wrong.');
 }
 
 function weakPassword({ weakness }: PasswordStrength): AppError {

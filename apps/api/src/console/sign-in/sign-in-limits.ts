@@ -8,7 +8,7 @@ import { RateCounter } from '../../limits/rate-counter.js';
 /** Injection token: attempts are counted in windows of this many seconds. */
 export const SIGN_IN_WINDOW_SECONDS = Symbol('seconds of a window of sign-ins');
 /**
- * Attempts in a window: for one e-mail address from one network address and from all of them, and from one network
+ * Attempts in a window: for one email address from one network address and from all of them, and from one network
  * address for anybody. The first is the narrowest, so that whoever guesses keeps the person out only from where they do.
  */
 const PER_EMAIL_AND_ADDRESS = 10;

@@ -10,7 +10,7 @@ import { SignInView } from './dto/session-views.dto.js';
 
 /** What the pages before the sign-in offer. */
 @ConsoleController('Sign-in', 'sign-in')
-export class WaysInController {
+export class SignInMethodsController {
   constructor(
     private readonly people: PersonStore,
     private readonly openId: OpenIdSignIn,
@@ -21,7 +21,7 @@ export class WaysInController {
   @Get()
   @Public()
   @ApiResponse({ status: 200, type: SignInView })
-  async waysIn(): Promise<SignInView> {
+  async methods(): Promise<SignInView> {
     const first_run = !(await this.people.hasFounder());
     return { first_run, password: this.config.passwordSignIn, oidc: this.openId.offer, email: this.mails.enabled };
   }

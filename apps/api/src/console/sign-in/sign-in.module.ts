@@ -22,7 +22,7 @@ import { SessionCookie } from '../session-cookie.js';
 import { SessionsController } from './sessions.controller.js';
 import { SIGN_IN_WINDOW_SECONDS, SignInLimits } from './sign-in-limits.js';
 import { SignInController } from './sign-in.controller.js';
-import { WaysInController } from './ways-in.controller.js';
+import { SignInMethodsController } from './sign-in-methods.controller.js';
 
 const openIdProvider = {
   provide: OpenIdProvider,
@@ -40,7 +40,7 @@ const sealer = {
 @Module({
   imports: [LimitsModule, AccountsModule, LinkMailsModule],
   controllers: [
-    WaysInController,
+    SignInMethodsController,
     LinksController,
     SignInController,
     OpenIdController,

@@ -88,7 +88,7 @@ class RevisionView {
   @ApiProperty({ example: 'added the provider “main”' })
   sentence!: string;
 
-  @ApiProperty({ description: 'E-mail address of who did it.' })
+  @ApiProperty({ description: 'Email address of who did it.' })
   author!: string;
 
   @ApiProperty({ format: 'date-time' })

@@ -64,12 +64,12 @@ class ProviderOfferView {
   url!: string;
 }
 
-/** The ways in that this installation offers; known to anyone. */
+/** How one may sign in here; known to anyone. */
 export class SignInView {
   @ApiProperty({ description: 'There is no first admin yet.' })
   first_run!: boolean;
 
-  @ApiProperty({ description: 'One may sign in with e-mail and password.' })
+  @ApiProperty({ description: 'One may sign in with email and password.' })
   password!: boolean;
 
   @ApiProperty({ type: ProviderOfferView, nullable: true, description: 'One may sign in with OpenID Connect.' })

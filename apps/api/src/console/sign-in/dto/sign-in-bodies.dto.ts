@@ -22,7 +22,7 @@ const IsNewPassword = () => Rule('isNewPassword', newPasswordProblem);
 
 function emailProblem(value: unknown, property: string): FieldProblem | undefined {
   if (storedEmailOf(value) !== undefined) return undefined;
-  return { code: 'invalid_value', message: `${property} must be an e-mail address` };
+  return { code: 'invalid_value', message: `${property} must be an email address` };
 }
 
 function newPasswordProblem(value: unknown, property: string): FieldProblem | undefined {
