@@ -6,8 +6,11 @@ import { EgressConfig } from './egress.config.js';
 import { assertPublicUrlShape } from './public-url.js';
 import { timeLimit } from './time-limit.js';
 
-/** An answer is read so far, for the receiver's sake alone: one that is cut off in the middle of writing complains. */
+/** An answer is read so far, for the receiver's sake: one that is cut off in the middle of writing complains. */
 const MAX_ANSWER_BYTES = 65_536;
+/** So much of it is kept. */
+const KEPT_BYTES = 500;
+const CONTROLS = /[^\P{Cc}\n\t]/gu;
 /** What OpenSSL and Node say of a certificate or a handshake that is not in order. */
 const TLS_CODE = /CERT|TLS|SSL|SIGNATURE|EPROTO/;
 
@@ -25,7 +28,12 @@ export interface PostedMessage {
  * between the name and the first byte, which all look the same. `cause` is for the log only.
  */
 export type PostResult =
-  { readonly status: number } | { readonly failure: 'timeout' | 'tls' | 'unreachable'; readonly cause: unknown };
+  | {
+      readonly status: number;
+      /** The beginning of the body; undefined when that is empty or no UTF-8 text. */
+      readonly text: string | undefined;
+    }
+  | { readonly failure: 'timeout' | 'tls' | 'unreachable'; readonly cause: unknown };
 
 /** Sends messages to https addresses that users gave: public ones alone, checked at connect time, without redirects. */
 @Injectable()
@@ -46,15 +54,32 @@ export class PublicPoster {
       const signal = AbortSignal.any([message.signal, late]);
       const headers = { 'user-agent': 'Darkroom', ...message.headers };
       const answer = await request(url, { method: 'POST', headers, body: message.body, dispatcher: agent, signal });
-      // The status is the answer; what follows it changes nothing.
-      await answer.body.dump({ limit: MAX_ANSWER_BYTES, signal }).catch(() => undefined);
-      return { status: answer.statusCode };
+      return { status: answer.statusCode, text: await beginningOf(answer.body) };
     } catch (cause) {
       message.signal.throwIfAborted();
       return { failure: failureOf(cause, late.aborted), cause };
     } finally {
       await agent.destroy();
     }
+  }
+}
+
+/** Reads a body. Never fails: the status is the answer, and what follows it changes nothing. */
+async function beginningOf(body: AsyncIterable<Buffer>): Promise<string | undefined> {
+  const kept: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      if (bytes < KEPT_BYTES) kept.push(chunk);
+      bytes += chunk.length;
+      if (bytes > MAX_ANSWER_BYTES) break;
+    }
+    // Of a character that was cut off, nothing is kept.
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    const text = decoder.decode(Buffer.concat(kept).subarray(0, KEPT_BYTES), { stream: true });
+    return text.replace(CONTROLS, '').trim() || undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -17,6 +17,8 @@ export interface LoggedAttempt {
   readonly durationMs: number | null;
   readonly status: number | null;
   readonly error: AttemptError | null;
+  /** The beginning of the answer's text. */
+  readonly answer: string | null;
 }
 
 /** One receiver of one event, with all that was tried. */
@@ -85,8 +87,8 @@ export class DeliveryLogStore {
       event: oneOf(SENT_EVENTS, row.event),
       state: oneOf(DELIVERY_STATES, row.state),
       url: urls.get(ofEndpoint ?? ofTask ?? '') ?? null,
-      attempts: row.log.map(({ number, startedAt, durationMs, status, error }) => ({
-        ...{ number, startedAt, durationMs, status },
+      attempts: row.log.map(({ number, startedAt, durationMs, status, error, answer }) => ({
+        ...{ number, startedAt, durationMs, status, answer },
         error: error === null ? null : oneOf(ATTEMPT_ERRORS, error),
       })),
     }));

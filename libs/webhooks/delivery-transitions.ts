@@ -70,7 +70,10 @@ export class DeliveryTransitions {
     step: NextStep,
     durationMs: number,
   ): Promise<WebhookEntry | undefined> {
-    const outcome = 'status' in result ? { status: result.status, error: null } : { status: null, error: result.error };
+    const outcome =
+      'status' in result
+        ? { status: result.status, error: null, answer: result.text ?? null }
+        : { status: null, error: result.error, answer: null };
     const epoch = await finishDelivery(this.prisma, claimed, { ...outcome, durationMs: Math.round(durationMs) }, step);
     const told = 'status' in result ? `${Math.floor(result.status / 100)}xx` : result.error;
     if (epoch !== undefined) this.metrics.webhookAttempts.inc({ outcome: told, then: step.state });

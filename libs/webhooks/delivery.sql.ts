@@ -115,6 +115,7 @@ export async function claimDelivery(
 interface Outcome {
   readonly status: number | null;
   readonly error: AttemptError | null;
+  readonly answer: string | null;
   readonly durationMs: number;
 }
 
@@ -122,12 +123,12 @@ interface Outcome {
 export async function finishDelivery(
   database: Transaction,
   { id, attempt }: Pick<ClaimedRow, 'id' | 'attempt'>,
-  { status, error, durationMs }: Outcome,
+  { status, error, answer, durationMs }: Outcome,
   { state, delayMs, gone, counts }: NextStep,
 ): Promise<number | undefined> {
   const rows = await database.$queryRaw<{ epoch: number }[]>`
     WITH noted AS (
-      UPDATE webhook_attempts SET status = ${status}, error = ${error}, duration_ms = ${durationMs}
+      UPDATE webhook_attempts SET status = ${status}, error = ${error}, answer = ${answer}, duration_ms = ${durationMs}
       WHERE delivery_id = ${id} AND number = ${attempt}),
     moved AS (
       UPDATE webhook_deliveries SET state = ${state}, epoch = epoch + 1, lease_until = NULL,

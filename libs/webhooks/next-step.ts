@@ -23,6 +23,8 @@ export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 export type AttemptResult =
   | {
       readonly status: number;
+      /** The beginning of what it answered, for people. */
+      readonly text?: string | undefined;
       /** The receiver will never take this message. */
       readonly permanent?: boolean;
     }

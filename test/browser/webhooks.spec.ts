@@ -101,11 +101,12 @@ describe('webhooks and the audit log in a browser', () => {
     const good = await submit();
     await receiver.arrived(SENT_PATH, 2);
     await delivery(/Delivered Task completed/).waitFor();
-    receiver.answer(SENT_PATH, 503);
+    receiver.answer(SENT_PATH, (response) => response.writeHead(503).end('{"error":"<b>disk full</b>"}'));
     const bad = await submit();
     await receiver.arrived(SENT_PATH, 3);
     await delivery(/Pending Task completed/).click();
     await page().getByText('Answered 503').waitFor();
+    await page().getByText('{"error":"<b>disk full</b>"}', { exact: true }).waitFor();
     await page().getByText('Next attempt in 9 minutes.').waitFor();
     await page().getByRole('link', { name: bad }).waitFor();
     await button('Show payload').click();
@@ -114,12 +115,21 @@ describe('webhooks and the audit log in a browser', () => {
       ...{ type: 'image.task.completed', data: { id: bad, status: 'completed' } },
     });
     expect(await screen.inspect('webhooks')).toEqual([]);
+    // The page of the task says the same.
+    await page().getByRole('link', { name: bad }).click();
+    await heading('Task').waitFor();
+    await page()
+      .getByRole('button', { name: /Pending Task completed/ })
+      .click();
+    await page().getByText('{"error":"<b>disk full</b>"}', { exact: true }).waitFor();
+    expect(await screen.inspect('task-webhooks')).toEqual([]);
     receiver.answer(SENT_PATH, 200);
     await button('Send now').click();
     await page().getByText('Answered 200').waitFor();
     const [, , first, again] = await receiver.arrived(SENT_PATH, 4);
     expect(again!.headers['webhook-id']).toBe(first!.headers['webhook-id']);
 
+    await open('/webhooks');
     await page().getByLabel('Task', { exact: true }).fill(good);
     await page().waitForURL(/task=task_/);
     await page().getByText('1 attempt', { exact: true }).waitFor();

@@ -199,7 +199,8 @@ describe('webhooks', () => {
 
   it('come again after the pauses of the schedule, under the same id, until they are taken', async () => {
     await endpoints.add(TEST_ACCOUNT, receiver.url(path));
-    receiver.answer(path, 500);
+    const says = `no\u0000t now\u001b ${'é'.repeat(600)}`;
+    receiver.answer(path, (response) => response.writeHead(500).end(says));
     const id = await completed();
     const { id: delivery } = await onlyDelivery(id);
     const pauses = [5, 300, 1_800, 7_200, 18_000, 36_000];
@@ -219,6 +220,8 @@ describe('webhooks', () => {
     expect(given.attempts.map(({ number, status }) => [number, status])).toEqual(
       Array.from({ length: 7 }, (_, index) => [index + 1, 500]),
     );
+    // 500 bytes, of which two are no characters.
+    expect(given.attempts[0]!.answer).toBe(`not now ${'é'.repeat(245)}`);
 
     expect(await log.resend('acct_other', delivery)).toBeUndefined();
     expect(await log.resend(TEST_ACCOUNT, delivery)).toMatchObject({ deliveryId: delivery });
@@ -227,7 +230,9 @@ describe('webhooks', () => {
     receiver.answer(path, 204);
     await log.resend(TEST_ACCOUNT, delivery);
     await deliverer().run(delivery);
-    expect(await onlyDelivery(id)).toMatchObject({ state: 'delivered' });
+    const taken = await onlyDelivery(id);
+    expect(taken).toMatchObject({ state: 'delivered' });
+    expect(taken.attempts.at(-1)).toMatchObject({ status: 204, answer: null });
     expect(new Set(receiver.at(path).map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     expect(receiver.at(path)).toHaveLength(9);
   });

@@ -140,7 +140,10 @@ function Attempts({ delivery: { attempts, status } }: { readonly delivery: Webho
           {attempts.map((attempt) => (
             <Table.Tr key={attempt.number}>
               <Table.Td className="numbers">{attempt.number}</Table.Td>
-              <Table.Td>{attemptOutcome(attempt, status === 'pending' && attempt === attempts.at(-1))}</Table.Td>
+              <Table.Td>
+                {attemptOutcome(attempt, status === 'pending' && attempt === attempts.at(-1))}
+                {attempt.answer !== null && <Code className="answer">{attempt.answer}</Code>}
+              </Table.Td>
               <Table.Td ta="right" className="numbers nowrap">
                 {attempt.duration_ms === null ? '–' : duration(attempt.duration_ms)}
               </Table.Td>

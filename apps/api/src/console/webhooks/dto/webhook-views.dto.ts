@@ -76,6 +76,13 @@ class AttemptView {
 
   @ApiProperty({ type: String, enum: ATTEMPT_ERRORS, nullable: true, description: 'Why there is no answer.' })
   error!: AttemptError | null;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'The first 500 bytes of the answer; null: it was empty or not text.',
+  })
+  answer!: string | null;
 }
 
 /** One message to one address, with each try. */
@@ -142,8 +149,8 @@ export function deliveryView(delivery: LoggedDelivery): DeliveryView {
   return {
     ...{ id, task_id: taskId, event, endpoint_id: endpointId, url, status: state },
     ...{ created_at: createdAt.toISOString(), next_try_at: nextTryAt?.toISOString() ?? null },
-    attempts: attempts.map(({ number, startedAt, durationMs, status, error }) => ({
-      ...{ number, started_at: startedAt.toISOString(), duration_ms: durationMs, status, error },
+    attempts: attempts.map(({ number, startedAt, durationMs, status, error, answer }) => ({
+      ...{ number, started_at: startedAt.toISOString(), duration_ms: durationMs, status, error, answer },
     })),
   };
 }
