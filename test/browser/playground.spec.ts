@@ -41,17 +41,26 @@ describe('making pictures in a browser', () => {
   });
 
   it('shows the picture as it comes into being', async () => {
+    // Nobody knows yet how long an image takes here, so nothing is said of it.
+    await button(/^Generate\s*free$/).waitFor();
     await draw('A red fox in the snow [[latency=8s]]');
     const unfinished = page().getByRole('img', { name: 'Partial image' });
     await unfinished.waitFor();
     await page()
-      .getByText(/^Generating/)
+      .getByText(/^Generating$/)
       .waitFor();
+    // Nothing moves for those who asked for less motion.
+    expect(
+      await page().evaluate(
+        `document.getAnimations().filter(({ effect }) => effect.target.matches('.mantine-Progress-section, .wait-shimmer')).length`,
+      ),
+    ).toBe(0);
     const address = await unfinished.getAttribute('src');
     expect(address).toMatch(/^data:image\/(png|jpeg|webp);base64,/);
     expect(await screen.inspect('playground-making')).toEqual([]);
     await page().getByRole('img', { name: 'A red fox in the snow' }).waitFor();
     expect(await unfinished.count()).toBe(0);
+    await button(/^Generate\s*free · about \d+ s$/).waitFor();
   });
 
   it('says where the task stands in the queue and how long it takes, and cancels it there', async () => {
