@@ -398,8 +398,8 @@ describe('the console in a browser', () => {
     await insertFailed(platform, { ...own, prompt: 'The second wish' });
     await open('/tasks?status=failed');
     const wishes = page().getByRole('link', { name: /wish$/ });
-    expect(await wishes.allTextContents()).toEqual(['The second wish', 'The first wish']);
     await page().getByText('The provider could not be reached.').first().waitFor();
+    expect(await wishes.allTextContents()).toEqual(['The second wish', 'The first wish']);
     await button('Created').click();
     await page().waitForURL(/order=oldest/);
     await waitUntil(async () => (await wishes.first().textContent()) === 'The first wish', { timeoutMs: 10_000 });
@@ -415,9 +415,12 @@ describe('the console in a browser', () => {
       .getByRole('columnheader', { name: 'Duration' })
       .and(page().locator('[aria-sort="descending"]'))
       .waitFor();
-    await page().getByLabel('Compact rows').click();
+    await button('Compact rows').click();
+    await page().reload();
+    await page().getByRole('link', { name: /wish$/ }).first().waitFor();
+    expect(await button('Compact rows').getAttribute('aria-pressed')).toBe('true');
     expect(await screen.inspect('tasks-compact')).toEqual([]);
-    await page().getByLabel('Compact rows').click();
+    await button('Compact rows').click();
     await button('Bulk actions').click();
     await page().getByRole('menuitem', { name: 'Retry failed tasks' }).click();
     await page().getByText('This retries 2 failed tasks in this account.').waitFor();

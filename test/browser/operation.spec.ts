@@ -261,7 +261,7 @@ describe('providers and queue in a browser', () => {
     await dialog().getByText('Enter the keys again').first().waitFor();
     await dialog().getByLabel('Base URL').fill(upstream.url);
     await button('Limits and charges').click();
-    await dialog().getByLabel('Simultaneous calls').fill('2');
+    await dialog().getByLabel('Concurrent calls').fill('2');
     await button('Save').click();
     const history = page().getByRole('region', { name: 'History' });
     await history.getByText('changed the provider “local”').waitFor();

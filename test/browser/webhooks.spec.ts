@@ -63,20 +63,20 @@ describe('webhooks and the audit log in a browser', () => {
     await page().getByText('No endpoints yet').waitFor();
     await page().getByText('No deliveries yet').waitFor();
     expect(await screen.inspect('webhooks-empty')).toEqual([]);
-    await button('New endpoint').click();
+    await button('Add endpoint').first().click();
     const address = page().getByLabel('URL');
     for (const [url, trouble] of [
       [`https://10.0.0.1:${receiver.port}/x`, 'The URL must point to a public address.'],
       ['http://example.org/x', 'The URL must start with https://.'],
     ] as const) {
       await address.fill(url);
-      await button('Add endpoint').click();
+      await page().getByRole('dialog').getByRole('button', { name: 'Add endpoint' }).click();
       await page().getByText(trouble).waitFor();
     }
     await page().getByLabel('Task canceled').uncheck();
     expect(await screen.inspect('webhook-form')).toEqual([]);
     await address.fill(receiver.url(PATH));
-    await button('Add endpoint').click();
+    await page().getByRole('dialog').getByRole('button', { name: 'Add endpoint' }).click();
     await page().getByText('Task completed, Task failed').waitFor();
     expect(await page().getByText(receiver.url(PATH)).count()).toBeGreaterThan(0);
   });
@@ -218,7 +218,7 @@ describe('webhooks and the audit log in a browser', () => {
     await delivery(/Delivered Test/)
       .first()
       .waitFor();
-    for (const absent of ['Show secret', 'Rotate', 'New endpoint']) expect(await button(absent).count()).toBe(0);
+    for (const absent of ['Show secret', 'Rotate', 'Add endpoint']) expect(await button(absent).count()).toBe(0);
     expect(await page().getByRole('link', { name: 'Audit log' }).count()).toBe(0);
     await button(/^Actions for /).click();
     expect(await page().getByRole('menuitem').allTextContents()).toEqual(['View deliveries']);

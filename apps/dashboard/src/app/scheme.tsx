@@ -17,7 +17,7 @@ export function SchemeSwitch() {
       <ActionIcon
         variant="subtle"
         color="gray"
-        size="lg"
+        size="md"
         aria-label={`${label}. Change theme`}
         onClick={() => setColorScheme(ORDER[(ORDER.indexOf(colorScheme) + 1) % ORDER.length] ?? 'auto')}
       >

@@ -24,6 +24,7 @@ import {
 } from '@tabler/icons-react';
 import { Mark } from '../parts/logo.tsx';
 import { NoAccess } from '../parts/page.tsx';
+import { DensitySwitch } from './density.tsx';
 import { SchemeSwitch } from './scheme.tsx';
 
 /** The pages in groups, each for those who may use it. */
@@ -171,12 +172,13 @@ function Person({ onLeave }: { readonly onLeave: () => void }) {
           </Text>
         </Link>
         <Group gap={2} wrap="nowrap">
+          <DensitySwitch />
           <SchemeSwitch />
           <Tooltip label="Sign out">
             <ActionIcon
               variant="subtle"
               color="gray"
-              size="lg"
+              size="md"
               aria-label="Sign out"
               loading={signOut.isPending}
               onClick={() => signOut.mutate()}

@@ -28,10 +28,38 @@ const dark: MantineColorsTuple = [
   '#0f0e0d',
 ];
 
+/** Warm neutrals for light pages: borders, hovers, and what is disabled. */
+const gray: MantineColorsTuple = [
+  '#faf9f8',
+  '#f5f4f2',
+  '#eae7e4',
+  '#dfdbd7',
+  '#cdc8c3',
+  '#a8a29e',
+  '#857e78',
+  '#57534e',
+  '#3b3734',
+  '#1c1917',
+];
+
+/** Danger and failure: a rose that nobody takes for the safelight. */
+const red: MantineColorsTuple = [
+  '#fff1f2',
+  '#ffe0e4',
+  '#fec8cf',
+  '#fda4af',
+  '#fb7185',
+  '#f43f5e',
+  '#e11d48',
+  '#be123c',
+  '#9f1239',
+  '#881337',
+];
+
 export const theme = createTheme({
   primaryColor: 'safelight',
   primaryShade: { light: 7, dark: 7 },
-  colors: { safelight, dark },
+  colors: { safelight, dark, gray, red },
   defaultRadius: 'md',
   respectReducedMotion: true,
   fontFamily: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
@@ -40,6 +68,7 @@ export const theme = createTheme({
   cursorType: 'pointer',
   components: {
     Accordion: { styles: { label: { fontSize: '0.875rem', fontWeight: 600 } } },
+    Badge: { defaultProps: { variant: 'light', radius: 'sm', tt: 'none', fw: 500 } },
     // Its place for the first focus would be a child that a menu may not have.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Modal: {
@@ -57,7 +86,7 @@ export const theme = createTheme({
     // Menus and lists of choices lie within the page's main part, as all that it holds must.
     Popover: { defaultProps: { portalProps: { target: '#main' } } },
     Notification: {
-      defaultProps: { closeButtonProps: { 'aria-label': 'Close the message' } },
+      defaultProps: { closeButtonProps: { 'aria-label': 'Dismiss message' } },
       styles: { description: { color: 'var(--mantine-color-text)' } },
     },
     Paper: { defaultProps: { radius: 'lg' } },

@@ -55,7 +55,7 @@ export function channelLook({ gone, last }: AlertChannel): StateLook & { readonl
   if (last === null) return { label: 'Not tested', color: 'gray', why: 'Nothing was sent yet. Send a test alert.' };
   const what = last.test ? 'Test alert' : 'Last alert';
   const outcome = attemptOutcome({ status: last.answer, error: last.error, duration_ms: null }, true);
-  if (last.status === 'pending') return { label: 'Sending', color: 'blue', why: `${what}: ${outcome}.` };
+  if (last.status === 'pending') return { label: 'Sending', color: 'amber', why: `${what}: ${outcome}.` };
   return last.status === 'delivered'
     ? { label: 'Works', color: 'green', why: `${what}: ${outcome}.` }
     : { label: 'Failed', color: 'red', why: `${what}: ${outcome}.` };

@@ -47,9 +47,7 @@ interface EmptyProps {
 export function Empty({ icon, title, children, action }: EmptyProps) {
   return (
     <Stack align="center" gap="xs" py={56} px="md" ta="center">
-      <Box c="dimmed" mb={4}>
-        {icon}
-      </Box>
+      <Box className="safelight">{icon}</Box>
       <Text fw={600} fz="lg">
         {title}
       </Text>

@@ -15,10 +15,10 @@ export function ResponseFormatField({ field, usual }: ResponseFormatFieldProps) 
   return (
     <Select
       label="Response format"
-      description="For requests that do not ask for one"
+      description="For requests that do not specify one"
       allowDeselect={false}
       data={[
-        { value: '', label: `Default of the ${usual}` },
+        { value: '', label: usual === 'account' ? 'Account default' : 'Installation default' },
         { value: 'both', label: 'Link and Base64' },
         { value: 'url', label: 'Link (url)' },
         { value: 'b64_json', label: 'Base64 (b64_json)' },

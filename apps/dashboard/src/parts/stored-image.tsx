@@ -64,15 +64,7 @@ export function Thumbnail({ task, size }: { readonly task: TaskRow; readonly siz
 /** On an image that no model made. */
 export function SandboxMark({ small = false }: { readonly small?: boolean }) {
   return (
-    <Badge
-      className="sandbox-mark"
-      color="dark"
-      tt="none"
-      fw={600}
-      radius="sm"
-      size={small ? 'xs' : 'md'}
-      title="Drawn by the built-in sandbox, not by a model"
-    >
+    <Badge className="sandbox-mark" size={small ? 'sm' : 'md'} title="Drawn by the built-in sandbox, not by a model">
       Sandbox
     </Badge>
   );

@@ -3,9 +3,9 @@ import { State } from './state.tsx';
 
 const LOOKS = {
   queued: { label: 'Queued', color: 'gray' },
-  retrying: { label: 'Retrying', color: 'blue' },
-  running: { label: 'Running', color: 'blue' },
-  storing: { label: 'Saving', color: 'blue' },
+  retrying: { label: 'Retrying', color: 'amber' },
+  running: { label: 'Running', color: 'amber' },
+  storing: { label: 'Saving', color: 'amber' },
   completed: { label: 'Completed', color: 'green' },
   failed: { label: 'Failed', color: 'red' },
   cancelled: { label: 'Canceled', color: 'gray' },

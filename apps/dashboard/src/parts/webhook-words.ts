@@ -9,7 +9,7 @@ export const EVENTS: readonly { readonly value: WebhookEvent; readonly label: st
 ];
 
 export const DELIVERY_LOOKS: Readonly<Record<WebhookDelivery['status'], StateLook>> = {
-  pending: { label: 'Pending', color: 'blue' },
+  pending: { label: 'Pending', color: 'amber' },
   delivered: { label: 'Delivered', color: 'green' },
   failed: { label: 'Failed', color: 'red' },
 };

@@ -40,7 +40,7 @@ export function AlertChannels({ query: { data, error, refetch } }: ChannelsProps
           {data === undefined && <Rows count={2} />}
           {data?.data.length === 0 && (
             <Empty icon={<IconSend size={36} />} title="No channels yet" action={add}>
-              Until there is one, alerts are shown in the console only.
+              Without a channel, alerts appear only here in the console.
             </Empty>
           )}
           {channels.length > 0 && (
@@ -81,9 +81,7 @@ function ChannelRow({ channel, onRemove }: { readonly channel: AlertChannel; rea
   return (
     <Table.Tr>
       <Table.Td maw={420}>
-        <Text size="sm" fw={550}>
-          {CHANNEL_NAMES[kind]}
-        </Text>
+        <Text size="sm">{CHANNEL_NAMES[kind]}</Text>
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
           {address}
         </Text>
@@ -130,7 +128,7 @@ function RemoveChannel({ channel, onClose }: { readonly channel: AlertChannel; r
       <Text span inherit fw={600} style={{ overflowWrap: 'anywhere' }}>
         {channel.address}
       </Text>{' '}
-      gets no more alerts. Rules that send to it alone send to all other channels.
+      stops getting alerts. Rules that send only to it will send to all other channels.
     </Confirm>
   );
 }

@@ -17,14 +17,14 @@ export function AlertHistory() {
   const alerts = data?.pages.flatMap((page) => page.data) ?? [];
   return (
     <Stack component="section" gap="md" aria-label="History">
-      <SectionTitle about="Alerts that are over, newest first.">History</SectionTitle>
+      <SectionTitle about="Resolved alerts, newest first.">History</SectionTitle>
       {error !== null && <Trouble error={error} doing="Could not load the history" onRetry={() => void refetch()} />}
       {error === null && (
         <Box className="surface">
           {isPending && <Rows count={2} />}
           {!isPending && alerts.length === 0 && (
             <Empty icon={<IconBell size={36} />} title="No past alerts">
-              Alerts move here once they are over.
+              Alerts move here once they are resolved.
             </Empty>
           )}
           {alerts.map((alert) => (

@@ -65,7 +65,7 @@ export function AlertRuleForm({ rule, channels, onClose }: RuleFormProps) {
       {unit !== null && (
         <TextInput
           label={unit === 'percent' ? 'Thresholds in percent' : 'Thresholds in seconds'}
-          description="Separated by commas; passing the next one sends another alert"
+          description="Separated by commas; each one that is passed sends an alert"
           required
           data-autofocus
           {...form.getInputProps('thresholds')}
@@ -76,14 +76,14 @@ export function AlertRuleForm({ rule, channels, onClose }: RuleFormProps) {
           <NumberInput label="Window in minutes" {...number('window_minutes', 5, 60)} />
           <NumberInput
             label="Minimum tasks"
-            description="With fewer ended tasks in the window, nothing is sent"
+            description="No alert if fewer tasks ended in the window"
             {...number('min_tasks', 1, 1_000_000)}
           />
         </>
       )}
       <NumberInput
         label="Fires after minutes"
-        description="How long it must last; 0 = at once"
+        description="How long the problem must last; 0 = immediately"
         {...number('hold_minutes', 0, 1_440)}
       />
       <NumberInput

@@ -22,7 +22,7 @@ export function AlertRules({ query: { data, error, refetch }, channels }: RulesP
   const [edited, setEdited] = useState<AlertRule | null>(null);
   return (
     <Stack component="section" gap="md" aria-label="Rules">
-      <SectionTitle about="Each alert is sent once when it fires, and once when it is over.">Rules</SectionTitle>
+      <SectionTitle about="You get each alert once when it fires and once when it is resolved.">Rules</SectionTitle>
       {error !== null && <Trouble error={error} doing="Could not load rules" onRetry={() => void refetch()} />}
       {error === null && (
         <Box className="surface">
@@ -70,9 +70,7 @@ function RuleRow({ rule, channels, onEdit }: RowProps) {
   return (
     <Table.Tr>
       <Table.Td>
-        <Text size="sm" fw={550}>
-          {name}
-        </Text>
+        <Text size="sm">{name}</Text>
         <Text size="xs" c="dimmed">
           {ruleSentence(rule)} {enabled && whereTo(rule, channels)}
         </Text>
@@ -87,7 +85,7 @@ function RuleRow({ rule, channels, onEdit }: RowProps) {
           </Button>
           <Button
             size="xs"
-            variant={enabled ? 'default' : 'filled'}
+            variant="default"
             aria-label={`Turn ${enabled ? 'off' : 'on'} ${name}`}
             loading={flip.isPending}
             onClick={() => flip.mutate()}
@@ -101,7 +99,7 @@ function RuleRow({ rule, channels, onEdit }: RowProps) {
 }
 
 function whereTo({ channels: chosen }: AlertRule, channels: readonly AlertChannel[]): string {
-  if (channels.length === 0) return 'Shown in the console only: there is no channel yet.';
+  if (channels.length === 0) return 'Shown only in the console until you add a channel.';
   if (chosen.length === 0) return channels.length === 1 ? 'Sent to the channel.' : 'Sent to all channels.';
   return `Sent to ${chosen.length} of ${channels.length} channels.`;
 }

@@ -11,7 +11,7 @@ export function AlertsPage() {
   const rules = useQuery(alertRulesQuery);
   const channels = useQuery(alertChannelsQuery);
   return (
-    <PageFrame title="Alerts" about="Darkroom tells you when something needs you, and again when it is over.">
+    <PageFrame title="Alerts" about="Get a message when something needs attention, and another when it is resolved.">
       <FiringAlerts anyOn={rules.data?.data.some(({ enabled }) => enabled) ?? true} />
       <AlertRules query={rules} channels={channels.data?.data ?? []} />
       <AlertChannels query={channels} />

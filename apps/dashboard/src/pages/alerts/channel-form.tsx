@@ -17,7 +17,7 @@ const HELP: Readonly<Record<AlertChannel['kind'], { label: string; description: 
   },
   slack: {
     label: 'URL',
-    description: 'An incoming webhook of Slack, or of a tool that takes the same messages',
+    description: 'An incoming webhook of Slack or of a Slack-compatible tool',
     placeholder: 'https://hooks.slack.com/services/...',
   },
   email: {

@@ -17,9 +17,7 @@ export function FiringAlerts({ anyOn }: { readonly anyOn: boolean }) {
       {data?.data.length === 0 && (
         <Group p="md" gap="sm" wrap="nowrap">
           <IconCheck size={18} color="var(--good)" aria-hidden />
-          <Text size="sm">
-            {anyOn ? 'No alert is firing.' : 'No alert is on. Turn on the ones that you want below.'}
-          </Text>
+          <Text size="sm">{anyOn ? 'No alert is firing.' : 'No alert is on. Turn on the ones you want below.'}</Text>
         </Group>
       )}
       {data?.data.map((alert) => (

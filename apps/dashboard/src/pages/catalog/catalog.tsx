@@ -45,7 +45,7 @@ export function CatalogPage() {
   return (
     <PageFrame
       title="Models and prices"
-      about="Which models callers can use, which providers serve them, and what they cost. Changes apply everywhere within seconds. What models.yaml says can be changed only there."
+      about="Which models callers can use, which providers serve them, and what they cost. Changes apply everywhere within seconds. Edit entries from models.yaml in that file."
     >
       {error !== null && <Trouble error={error} doing="Could not load models" onRetry={() => void refetch()} />}
       {error === null && catalog === undefined && <Rows />}
@@ -101,7 +101,7 @@ function ProviderTable({ catalog, onAct }: TableProps) {
           <Link to="/operation" className="text-link">
             Providers and queue
           </Link>{' '}
-          shows how they are doing.
+          shows their status.
         </Text>
       }
     >
@@ -149,7 +149,7 @@ function ModelTable({ catalog, onAct }: TableProps) {
   return (
     <CatalogSection
       name="Models"
-      about="What callers name in requests."
+      about="The names that requests use."
       action="Add model"
       onAdd={() => onAct({ kind: 'model' })}
       heads={
@@ -237,7 +237,7 @@ function Name({ of: { name, owner, problems } }: { readonly of: CatalogProvider 
   return (
     <>
       <Group gap="xs" wrap="nowrap">
-        <Text fw={600} size="sm" truncate title={name}>
+        <Text size="sm" truncate title={name}>
           {name}
         </Text>
         {label !== null && <Mark>{label}</Mark>}
@@ -300,8 +300,8 @@ function Remove({ revision, section, name, onClose }: RemoveProps) {
       onClose={onClose}
     >
       {section === 'models'
-        ? 'Requests that name it are rejected from now on. Tasks that have not started fail.'
-        : 'It gets no new calls. Tasks whose image it is generating as a job fail; calls that run now finish.'}{' '}
+        ? 'New requests for it are rejected, and tasks that have not started fail.'
+        : 'It gets no new calls. Running calls finish; tasks that wait for one of its jobs fail.'}{' '}
       You can undo this in the history.
     </Confirm>
   );

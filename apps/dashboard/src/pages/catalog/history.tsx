@@ -22,7 +22,7 @@ export function History({ revision }: { readonly revision: number }) {
   return (
     <Box component="section" aria-label="History">
       <SectionTitle
-        about="The last hundred changes made here. Restoring one brings back everything as it was then."
+        about="The last 100 changes made here. Restore one to bring everything back to that point."
         actions={
           rows.length > 0 && (
             <Button
@@ -107,7 +107,7 @@ function Restore({ current, revision, title, onClose }: RestoreProps) {
       {revision === 0
         ? 'Everything that was added here is removed.'
         : 'Providers, keys, models, routes, and prices become what they were then.'}{' '}
-      The history keeps what is there now.
+      The current version stays in the history.
     </Confirm>
   );
 }

@@ -88,7 +88,7 @@ export function ModelForm({ catalog, existing, onClose }: ModelFormProps) {
       {form.values.kind === 'image' && (
         <Accordion variant="contained" radius="md">
           <Accordion.Item value="accepts">
-            <Accordion.Control>What requests may ask for</Accordion.Control>
+            <Accordion.Control>Allowed options</Accordion.Control>
             <Accordion.Panel>
               <Accepts form={form} />
             </Accordion.Panel>
@@ -130,7 +130,7 @@ function Accepts({ form }: { readonly form: UseFormReturnType<ModelFields> }) {
         {...form.getInputProps('pixel_sizes')}
       />
       <NumberInput
-        label="Images per request at most"
+        label="Maximum images per request"
         placeholder="1"
         min={1}
         max={10}

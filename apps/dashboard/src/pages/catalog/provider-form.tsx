@@ -66,14 +66,14 @@ export function ProviderForm({ catalog, existing, onClose }: ProviderFormProps) 
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <Select
           label="Type"
-          description="Which API it has"
+          description="The API it speaks"
           allowDeselect={false}
           data={catalog.types.map(({ type: value, title: label }) => ({ value, label }))}
           {...form.getInputProps('type')}
         />
         <TextInput
           label="Name"
-          description="What logs and timelines call it"
+          description="Shown in logs and timelines"
           required
           data-autofocus
           maxLength={100}
@@ -178,7 +178,7 @@ function Connection({ form, type }: { readonly form: Form; readonly type: Provid
 function Limits({ form }: { readonly form: Form }) {
   return (
     <SimpleGrid cols={{ base: 1, xs: 2 }}>
-      <NumberInput label="Simultaneous calls" placeholder="Unlimited" min={1} {...form.getInputProps('concurrency')} />
+      <NumberInput label="Concurrent calls" placeholder="Unlimited" min={1} {...form.getInputProps('concurrency')} />
       <NumberInput
         label="Calls per minute"
         placeholder="Unlimited"
@@ -186,11 +186,11 @@ function Limits({ form }: { readonly form: Form }) {
         {...form.getInputProps('starts_per_minute')}
       />
       <Select
-        label="If a call breaks off"
+        label="If a call is interrupted"
         description="The provider may have charged for it"
         allowDeselect={false}
         data={[
-          { value: '', label: 'Default of the type' },
+          { value: '', label: 'Type default' },
           { value: 'fail', label: 'Fail the task' },
           { value: 'retry', label: 'Try again' },
         ]}
@@ -198,10 +198,10 @@ function Limits({ form }: { readonly form: Form }) {
       />
       <Select
         label="Calls are free"
-        description="On hardware of your own"
+        description="For example, on your own hardware"
         allowDeselect={false}
         data={[
-          { value: '', label: 'Default of the type' },
+          { value: '', label: 'Type default' },
           { value: 'yes', label: 'Yes' },
           { value: 'no', label: 'No' },
         ]}

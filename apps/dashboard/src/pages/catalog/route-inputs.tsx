@@ -192,16 +192,16 @@ function RouteInput({ form, providers, index, mark, handle }: RouteInputProps) {
             <SimpleGrid cols={{ base: 1, xs: 2 }} mt="xs">
               <Checkbox label="Accepts reference images" {...checkbox('edits')} />
               <Checkbox label="Accepts masks" {...checkbox('masks')} />
-              <NumberInput label="Reference images at most" placeholder="16" min={1} max={16} {...field('images')} />
+              <NumberInput label="Maximum reference images" placeholder="16" min={1} max={16} {...field('images')} />
               <NumberInput
-                label="Images per call at most"
-                placeholder="As its type"
+                label="Maximum images per call"
+                placeholder="Type default"
                 min={1}
                 max={10}
                 {...field('max_n')}
               />
               <TagsInput
-                label="Sizes it offers"
+                label="Supported sizes"
                 description="Width x height; blank = any"
                 placeholder="1024x1024"
                 {...field('sizes')}

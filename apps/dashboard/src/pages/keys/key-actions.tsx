@@ -37,7 +37,7 @@ export function RotateKey({ apiKey, onClose, onMade }: RotateProps) {
     >
       <Text size="sm">
         You get a new secret with the same settings. The old secret keeps working for a while, so you can update your
-        programs without an outage.
+        apps without an outage.
       </Text>
       <OverlapField label="Hours the old secret keeps working" hours={hours} onChange={setHours} />
     </FormDialog>
@@ -63,7 +63,7 @@ export function RevokeKey({ apiKey, onClose }: { readonly apiKey: ApiKey; readon
       onConfirm={() => revoke.mutate()}
       onClose={onClose}
     >
-      Programs that use this key are rejected immediately (HTTP 401). Accepted tasks continue. You cannot undo this.
+      Apps that use this key are rejected immediately (HTTP 401). Accepted tasks continue. You cannot undo this.
     </Confirm>
   );
 }

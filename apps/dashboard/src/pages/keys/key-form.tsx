@@ -153,7 +153,7 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
                 description="Most OpenAI clients send them"
                 allowDeselect={false}
                 data={[
-                  { value: '', label: 'Default of this installation' },
+                  { value: '', label: 'Installation default' },
                   { value: 'yes', label: 'Accept' },
                   { value: 'no', label: 'Reject' },
                 ]}

@@ -38,7 +38,7 @@ export function KeysPage() {
   return (
     <PageFrame
       title="Keys"
-      about={`A key lets a program use Darkroom. Give each program its own key, so you can limit and revoke it separately.${
+      about={`A key lets an app use Darkroom. Give each app its own key, so you can limit and revoke it separately.${
         isMember ? ' You see only the keys you created; admins see all keys of the account.' : ''
       }`}
       actions={all.length > 0 ? create : undefined}
@@ -103,7 +103,7 @@ function KeyTable({ keys, withCreators, onAct }: KeyTableProps) {
             <Table.Tr key={key.id}>
               <Table.Td maw={260}>
                 <Group gap="xs" wrap="nowrap">
-                  <Text fw={600} size="sm" truncate title={key.name}>
+                  <Text size="sm" truncate title={key.name}>
                     {key.name}
                   </Text>
                   {stateOf(key) !== 'active' && <Mark>{stateOf(key)}</Mark>}

@@ -29,13 +29,13 @@ export function healthOf(provider: Provider): Health {
   if (breaker === 'half-open')
     return {
       label: 'Recovering',
-      color: 'blue',
+      color: 'amber',
       why: 'Paused after failures. The next call checks whether it works again.',
     };
   if (concurrency !== null && calls >= concurrency)
     return {
       label: 'At capacity',
-      color: 'blue',
+      color: 'amber',
       why: 'The call limit is reached. New calls wait or go to other providers.',
     };
   return { label: 'Healthy', color: 'green', why: 'Accepting requests.' };

@@ -99,7 +99,7 @@ function Keys({ provider: { resting_keys: resting, unset_keys: unset } }: { read
             ? `Its key was rejected; paused for ${left}.`
             : `Key ${key} was rejected; paused for ${left}.`;
         }),
-        ...unset.map((key) => `Key ${key} is not set at the API.`),
+        ...unset.map((key) => `Key ${key} is not set on the API.`),
       ].join(' ')}
     </Text>
   );

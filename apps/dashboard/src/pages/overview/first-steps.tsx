@@ -67,7 +67,7 @@ export function FirstSteps() {
         )}
         <Step number={operator ? 2 : 1} title="Create a key" done={keys.length > 0}>
           <Text size="sm">
-            {keys.length === 0 ? 'A program sends it with every request.' : keyNames(keys.map(({ name }) => name))}
+            {keys.length === 0 ? 'Your app sends it with every request.' : keyNames(keys.map(({ name }) => name))}
           </Text>
           {keys.length === 0 && (
             <Button size="xs" onClick={() => setDialog('create')}>

@@ -88,7 +88,7 @@ export function ImageHistory({ current, onPick }: ImageHistoryProps) {
             ? hasNextPage
               ? 'No matches so far.'
               : 'No matches.'
-            : 'No favorites yet. Star an image to keep it past the time after which images are deleted.'}
+            : 'No favorites yet. Star an image to keep it after others are deleted.'}
         </Text>
       )}
       <Group gap="xs" align="flex-start">

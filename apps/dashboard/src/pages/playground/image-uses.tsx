@@ -59,7 +59,7 @@ async function fileOf(task: TaskDetail, index: number): Promise<File> {
   const image = task.images[index];
   if (image === undefined) throw new Error('There is no such image.');
   const response = await fetch(image.url);
-  if (!response.ok) throw new Error(`The image was answered with ${response.status}.`);
+  if (!response.ok) throw new Error(`The image could not be loaded (HTTP ${response.status}).`);
   return new File([await response.blob()], fileName(task, index), { type: image.content_type });
 }
 

@@ -27,7 +27,7 @@ export function OrderButton({ label, terms, quotes, busy, disabled }: OrderButto
       </Button>
       {short !== undefined && short.budget_left !== null && (
         <Text size="sm" c="var(--mantine-color-error)">
-          This is more than the budget leaves: {amountIn(short.budget_left, short.cost.currency)}.
+          Over budget: only {amountIn(short.budget_left, short.cost.currency)} left.
         </Text>
       )}
     </Stack>

@@ -23,7 +23,7 @@ export function PlaygroundPage() {
   return (
     <PageFrame
       title="Playground"
-      about="Try a prompt here, then use the same request in your program."
+      about="Try a prompt here, then use the same request in your app."
       actions={
         <SegmentedControl
           aria-label="Images at a time"

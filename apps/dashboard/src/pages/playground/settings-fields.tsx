@@ -65,7 +65,7 @@ export function SettingsFields({ choices, settings, like, onChange }: SettingsFi
 
 function likeText({ size, isNearest }: LikeSize): string {
   if (size === 'auto') return 'The model chooses the shape.';
-  if (isNearest) return `The model has no such shape: the result is ${size}, the closest it offers.`;
+  if (isNearest) return `This model does not offer that shape. The result is ${size}, the closest match.`;
   return `Same shape as the first reference image: ${dimensions(size)}.`;
 }
 

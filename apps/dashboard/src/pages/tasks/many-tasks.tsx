@@ -74,7 +74,7 @@ function ManyTasksDialog({ deed, filters, onClose }: DialogProps) {
       await queryClient.invalidateQueries({ queryKey: ['tasks'] });
       const rest = [
         refused.length > 0 ? `${tasks(refused.length)} could not be ${words.done}: ${refused[0]?.message ?? ''}` : '',
-        hasMore ? 'More tasks match; repeat the action for the next ones.' : '',
+        hasMore ? 'More tasks match. Repeat the action to continue.' : '',
       ].filter((text) => text !== '');
       notifications.show({
         color: refused.length > 0 ? 'yellow' : 'green',
@@ -88,7 +88,7 @@ function ManyTasksDialog({ deed, filters, onClose }: DialogProps) {
   return (
     <Dialog opened onClose={onClose} title={words.item}>
       <Stack>
-        {error !== null && <Trouble error={error} doing="Could not look for tasks" />}
+        {error !== null && <Trouble error={error} doing="Could not find matching tasks" />}
         {run.error !== null && <Trouble error={run.error} doing="Something went wrong" />}
         {error === null && data === undefined && <Skeleton height={60} />}
         {data !== undefined && <Preview deed={deed} outcome={data} isNarrowed={isNarrowed(query)} />}
@@ -122,7 +122,7 @@ function Preview({ deed, outcome: { count, refused, has_more: hasMore, cost }, i
         {count === 0
           ? `There are no ${kind} tasks ${where}${deed === 'retry' ? ' and can be retried' : ''}.`
           : `This ${deed === 'retry' ? 'retries' : 'cancels'} ${hasMore ? 'the newest ' : ''}${tasks(count, kind)} ${where}.`}{' '}
-        {count > 0 && deed === 'retry' && 'Each is retried once, with the key that it had.'}
+        {count > 0 && deed === 'retry' && 'Each task is retried once, with its original key.'}
         {count > 0 && deed === 'cancel' && 'Where a provider has already started, you may still be charged.'}
       </Text>
       {count > 0 && cost !== null && Number(cost.amount) > 0 && (

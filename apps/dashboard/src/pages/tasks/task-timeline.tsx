@@ -1,8 +1,9 @@
-import { Badge, Code, Group, Text, Timeline } from '@mantine/core';
+import { Code, Group, Text, Timeline } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Delivery, TaskDetail, TimelineEvent } from '../../api/types.ts';
 import { duration, money } from '../../parts/format.ts';
 import { IconCheck, IconPhoto, IconPlus, IconServer, IconWebhook, IconX } from '@tabler/icons-react';
+import { State } from '../../parts/state.tsx';
 
 const NAMES = {
   accepted: 'Accepted',
@@ -14,11 +15,11 @@ const NAMES = {
 } as const;
 
 const OUTCOMES = {
-  running: { label: 'running', color: 'blue' },
+  running: { label: 'running', color: 'amber' },
   succeeded: { label: 'succeeded', color: 'green' },
   failed: { label: 'failed', color: 'red' },
   not_called: { label: 'not called', color: 'gray' },
-  unknown: { label: 'interrupted', color: 'yellow' },
+  unknown: { label: 'interrupted', color: 'gray' },
 } as const;
 
 interface Line {
@@ -89,9 +90,7 @@ function Call({ call, cost }: CallProps) {
   return (
     <>
       <Group gap={6} my={2}>
-        <Badge className="state" size="sm" variant="light" color={outcome.color} data-color={outcome.color} tt="none">
-          {outcome.label}
-        </Badge>
+        <State {...outcome} />
         {call.code !== undefined && <Code>{call.code}</Code>}
         <Text size="xs">{facts.join(' · ')}</Text>
       </Group>

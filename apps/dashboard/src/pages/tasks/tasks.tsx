@@ -1,9 +1,9 @@
-import { Box, Button, Group, Skeleton, Stack, Switch, Text } from '@mantine/core';
-import { useLocalStorage } from '@mantine/hooks';
+import { Box, Button, Skeleton, Stack, Text } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { get } from '../../api/request.ts';
 import type { TaskCount, TaskPage } from '../../api/types.ts';
+import { useCompactRows } from '../../parts/density.ts';
 import { dayOf, fullTime } from '../../parts/format.ts';
 import { IconList, IconSearch } from '@tabler/icons-react';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
@@ -19,11 +19,7 @@ const route = getRouteApi('/inside/tasks');
 export function TasksPage() {
   const filters = route.useSearch();
   const navigate = useNavigate();
-  const [compact, setCompact] = useLocalStorage({
-    key: 'darkroom.compact-tasks',
-    defaultValue: false,
-    getInitialValueInEffect: false,
-  });
+  const [compact] = useCompactRows();
   const count = useQuery(countQuery(filters));
   const order = orderOf(filters, count.data);
   const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
@@ -62,14 +58,9 @@ export function TasksPage() {
             tasks.length === 0 &&
             (isNarrowed(filters) ? <NothingFound until={searchedUntil} /> : <NoTasks />)}
           {tasks.length > 0 && (
-            <Group justify="space-between" gap="sm" px="md" pt="md">
+            <Box px="md" pt="md">
               <TaskTotal filters={filters} count={count.data} />
-              <Switch
-                label="Compact rows"
-                checked={compact}
-                onChange={(event) => setCompact(event.currentTarget.checked)}
-              />
-            </Group>
+            </Box>
           )}
           {tasks.length > 0 && (
             <TaskTable

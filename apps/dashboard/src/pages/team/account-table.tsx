@@ -41,7 +41,6 @@ export function AccountTable({ accounts, onAct }: AccountTableProps) {
               <Table.Td maw={{ base: 170, sm: 300 }}>
                 <Group gap="xs">
                   <Text
-                    fw={600}
                     maw="100%"
                     size="sm"
                     truncate

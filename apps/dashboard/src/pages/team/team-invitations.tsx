@@ -45,9 +45,7 @@ export function Invitations({ onRenewed }: InvitationsProps) {
           {data.data.map((invitation) => (
             <Table.Tr key={invitation.id}>
               <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <Text size="sm" fw={600}>
-                  {invitation.email}
-                </Text>
+                <Text size="sm">{invitation.email}</Text>
                 <Text size="xs" c="dimmed" title={fullTime(invitation.expires_at)}>
                   {ROLE_NAMES[invitation.role]} · {validityOf(invitation)}
                 </Text>

@@ -39,7 +39,6 @@ export function TeamPeople({ people, onAct }: TeamPeopleProps) {
                 <Table.Td maw={{ base: 170, sm: 320 }}>
                   <Group gap="xs">
                     <Text
-                      fw={600}
                       maw="100%"
                       size="sm"
                       truncate

@@ -78,7 +78,7 @@ function Forecast({ budget, month, currency }: ForecastProps) {
   if (spent === undefined || forecast === undefined)
     return (
       <Text size="sm" c="dimmed">
-        {spent === undefined ? 'None for a total budget' : 'From the second day of the month'}
+        {spent === undefined ? 'No forecast for total budgets' : 'Available from the second day of the month'}
       </Text>
     );
   const limit = isMonthly ? Number(budget.amount) : undefined;

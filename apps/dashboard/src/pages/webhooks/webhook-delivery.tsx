@@ -24,9 +24,7 @@ export function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }
           <State {...DELIVERY_LOOKS[status]} />
         </Box>
         <Box flex={1} miw={0}>
-          <Text size="sm" fw={550}>
-            {eventName(event)}
-          </Text>
+          <Text size="sm">{eventName(event)}</Text>
           <Text size="xs" c="dimmed" truncate="end">
             {url ?? 'Removed receiver'}
           </Text>
@@ -116,7 +114,7 @@ function Payload({ id }: { readonly id: string }) {
         <Stack gap={4} mt="xs">
           <CodeBlock code={JSON.stringify(data, null, 2)} label="payload" />
           <Text size="xs" c="dimmed">
-            Image links are signed anew for every attempt.
+            Every attempt signs new image links.
           </Text>
         </Stack>
       )}

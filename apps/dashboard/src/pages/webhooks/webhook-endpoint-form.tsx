@@ -23,7 +23,7 @@ export function EndpointForm({ existing, onClose }: EndpointFormProps) {
   const form = useForm<Fields>({
     initialValues: { url: existing?.url ?? '', events: [...(existing?.events ?? EVENTS.map(({ value }) => value))] },
     validate: {
-      url: (url) => (url.trim() === '' ? 'Enter the URL of your program' : null),
+      url: (url) => (url.trim() === '' ? 'Enter the URL of your app' : null),
       events: (events) => (events.length === 0 ? 'Select at least one event' : null),
     },
   });
@@ -57,7 +57,7 @@ export function EndpointForm({ existing, onClose }: EndpointFormProps) {
       {existing === undefined ? (
         <TextInput
           label="URL"
-          description="A public https URL of your program"
+          description="A public https URL of your app"
           placeholder="https://my-app.example/hooks"
           type="url"
           required

@@ -25,7 +25,7 @@ export function WebhookVerification({ isAdmin }: { readonly isAdmin: boolean }) 
         <SectionTitle
           about={
             isAdmin
-              ? 'Every message is signed with your account’s secret. Store it where only your program can read it.'
+              ? 'Every message is signed with your account’s secret. Store it where only your app can read it.'
               : 'Every message is signed with your account’s secret, which admins can see.'
           }
           actions={

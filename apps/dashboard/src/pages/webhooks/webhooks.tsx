@@ -19,14 +19,14 @@ export function WebhooksPage() {
   const close = () => setDialog(null);
   const add = isAdmin ? (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog({ kind: 'add' })}>
-      New endpoint
+      Add endpoint
     </Button>
   ) : undefined;
   const known = endpoints.data?.data ?? [];
   return (
     <PageFrame
       title="Webhooks"
-      about="Darkroom calls your program when an asynchronous task ends, so you do not have to poll."
+      about="Darkroom calls your app when an asynchronous task ends, so you do not have to poll."
       actions={known.length > 0 ? add : undefined}
     >
       <WebhookEndpoints query={endpoints} isAdmin={isAdmin} add={add} onAct={setDialog} />
