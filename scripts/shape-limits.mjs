@@ -16,7 +16,7 @@ export const LIMITS = {
     why: 'Fences, leases, batches and keyset pages are more than Prisma can say; everything else is not.',
   },
   factories: {
-    limit: 18,
+    limit: 19,
     goal: 20,
     what: 'useFactory',
     why: 'Classes are wired by their types; a factory is for what is made from settings or from outside.',
@@ -48,7 +48,7 @@ export const LIMITS = {
   reachedFiles: {
     // Half of them are what every process puts together (modules, settings, what goes over the wire), the others one door for
     // each thing that is done with a room.
-    limit: 207,
+    limit: 208,
     goal: 150,
     what: 'files of rooms that other rooms import',
     why: 'What stands behind a few files of a room can be changed without a look at the others.',

@@ -7,6 +7,7 @@ import { workingKeys } from './api-key.repository.js';
 import { lockAccount } from './accounts.sql.js';
 import { storedResponseFormat } from './api-keys.js';
 import { erasedPerson } from './person-store.js';
+import { forgetSecondFactors } from './second-factor-store.js';
 
 /** What an account may do with all its keys together. Numbers: null = the deployment's default, 0 = unlimited. */
 export interface AccountLimits {
@@ -126,6 +127,7 @@ export class AccountStore {
       await transaction.account.update({ where: { id }, data: { deletedAt: now, disabledAt: now } });
       await transaction.session.deleteMany({ where: { person: { accountId: id } } });
       await transaction.signInLink.deleteMany({ where: { accountId: id } });
+      await forgetSecondFactors(transaction, { accountId: id });
       const people = await transaction.person.findMany({
         where: { accountId: id, deletedAt: null },
         select: { id: true },

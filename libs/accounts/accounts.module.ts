@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
+import { TextSealer } from '#secrets/sealed-text.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
 import { AccountStore } from './account-store.js';
 import { ApiKeyRepository } from './api-key.repository.js';
 import { AuditLog } from './audit-log.js';
@@ -8,14 +10,30 @@ import { LinkStore } from './link-store.js';
 import { OpenIdPeople } from './openid-people.js';
 import { Passwords } from './passwords.js';
 import { PersonStore } from './person-store.js';
+import { SECOND_FACTORS, SecondFactorStore } from './second-factor-store.js';
 import { SessionStore } from './session-store.js';
 
-const stores = [AccountStore, ApiKeyRepository, PersonStore, SessionStore, LinkStore, OpenIdPeople, AuditLog];
+const stores = [
+  AccountStore,
+  ApiKeyRepository,
+  PersonStore,
+  SessionStore,
+  LinkStore,
+  OpenIdPeople,
+  SecondFactorStore,
+  AuditLog,
+];
+
+const sealer = {
+  provide: TextSealer,
+  inject: [SecretsConfig],
+  useFactory: (secrets: SecretsConfig) => new TextSealer(secrets, SECOND_FACTORS),
+};
 
 /** The rows of accounts, of their keys and people, and of what these did. */
 @Module({
   imports: [DatabaseModule],
-  providers: [...stores, HashPlaces, Passwords],
+  providers: [...stores, HashPlaces, Passwords, sealer],
   exports: [...stores, Passwords],
 })
 export class AccountsModule {}

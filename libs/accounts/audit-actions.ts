@@ -134,6 +134,11 @@ export const AUDIT_ACTIONS = {
   'person.forgot_password': { kind: 'sign_in', says: ({ name }) => `asked for a password reset link for ${name}` },
   'person.reset_password': { kind: 'sign_in', says: () => 'chose a new password by a link' },
   'person.reset_sign_in': { kind: 'sign_in', says: () => 'chose a new way to sign in by a link' },
+  'person.code_failed': { kind: 'sign_in', says: ({ name }) => `entered a wrong two-factor code for ${name}` },
+  'person.second_factor_added': { kind: 'sign_in', says: () => 'turned on two-factor authentication' },
+  'person.second_factor_removed': { kind: 'sign_in', says: () => 'turned off two-factor authentication' },
+  'person.recovery_codes_renewed': { kind: 'sign_in', says: () => 'created new recovery codes' },
+  'person.second_factor_reset': { kind: 'team', says: ({ name }) => `reset two-factor authentication for ${name}` },
   'session.ended': { kind: 'sign_in', says: () => 'ended one of their sessions' },
 } satisfies Record<string, ActionMeaning>;
 

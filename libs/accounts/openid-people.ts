@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
 import { DEFAULT_ACCOUNT } from './api-keys.js';
 import { type Claims, type Identity, OpenIdRefusal } from './openid-provider.js';
+import { forgetSecondFactors } from './second-factor-store.js';
 import { newPersonId, personOf, useLink, writePerson, type Person } from './person-store.js';
 
 /** A person whom the provider vouches for. */
@@ -23,7 +24,8 @@ interface Admitted {
  * asked. A person belongs to an (issuer, subject) once they came with it, whatever becomes of their email address.
  * The address decides only before that, only when the provider has verified it, and opens the first account alone,
  * whose admins are the operators: any admin of another account may claim any address, so other accounts are entered by
- * their links. What somebody set up before the mailbox was proven (a password, sessions) ends when it is.
+ * their links. What somebody set up before the mailbox was proven (a password, two-factor authentication, sessions) ends
+ * when it is.
  */
 @Injectable()
 export class OpenIdPeople {
@@ -78,7 +80,9 @@ export class OpenIdPeople {
           ...(!proven && { passwordHash: null }),
         },
       });
-      if (linked !== undefined && !proven) await transaction.session.deleteMany({ where: { personId: linked.id } });
+      if (linked === undefined || proven) return linked;
+      await transaction.session.deleteMany({ where: { personId: linked.id } });
+      await forgetSecondFactors(transaction, { id: linked.id });
       return linked;
     });
   }

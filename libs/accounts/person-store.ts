@@ -8,6 +8,7 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { lockAccount } from './accounts.sql.js';
 import type { Identity } from './openid-provider.js';
 import { roleColumns, roleOf, type Role } from './person-rules.js';
+import { forgetSecondFactors } from './second-factor-store.js';
 import { tokenHashes } from './tokens.js';
 
 /** Somebody who may use the console for one account. */
@@ -110,7 +111,9 @@ export class PersonStore {
         where: { accountId, email },
         data: columnsOf(credential, email),
       });
-      if (person !== undefined) await transaction.session.deleteMany({ where: { personId: person.id } });
+      if (person === undefined) return undefined;
+      await transaction.session.deleteMany({ where: { personId: person.id } });
+      if (person.passwordHash === null) await forgetSecondFactors(transaction, { id: person.id });
       return person;
     });
   }
@@ -207,7 +210,10 @@ export class PersonStore {
         where: { id },
         data: { ...columns, ...(disabled !== undefined && { disabledAt }), ...(deleted && erasedPerson(id)) },
       });
-      if (deleted) await transaction.signInLink.deleteMany({ where: { accountId, email: before.email } });
+      if (deleted) {
+        await transaction.signInLink.deleteMany({ where: { accountId, email: before.email } });
+        await forgetSecondFactors(transaction, { id });
+      }
       if (isOut) await transaction.session.deleteMany({ where: { personId: id } });
       return personOf(person);
     });

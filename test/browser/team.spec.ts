@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { totpCode } from '#accounts/totp.js';
 import { openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
 import { waitForLockWait } from '../support/lock-waits.js';
@@ -219,6 +221,59 @@ describe('people and accounts in a browser', () => {
     await act(ada, HOSTILE, 'Enable');
     await button(ada, 'Enable').click();
     await rowOf(ada, 'mo@example.org').getByText('disabled', { exact: true }).waitFor({ state: 'detached' });
+  });
+
+  it('asks for a code of an authenticator app once it is set up, until an admin resets it', async () => {
+    const { page } = other;
+    const signIn = async (): Promise<void> => {
+      await page.getByLabel('Email').fill('mo@example.org');
+      await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+      await button(other, 'Sign in').click();
+    };
+    await open(other, '/sign-in');
+    await signIn();
+    await heading(other, 'Overview').waitFor();
+    await open(other, '/account');
+    await button(other, 'Set up').click();
+    await page.getByRole('img', { name: 'QR code for your authenticator app' }).waitFor();
+    expect(await other.inspect('two-factor-set-up')).toEqual([]);
+    const secret = (await page.getByTestId('totp-secret').textContent())!.replaceAll(' ', '');
+    await page.getByRole('textbox', { name: 'Code' }).fill(totpCode(secret, Math.floor(Date.now() / 30_000)));
+    await button(other, 'Turn on').click();
+    await page.getByTestId('recovery-codes').waitFor();
+    const codes = await page.getByTestId('recovery-codes').locator('> *').allTextContents();
+    expect(codes).toHaveLength(10);
+    expect(await other.inspect('two-factor-recovery-codes')).toEqual([]);
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Download' }).click();
+    const download = await downloading;
+    expect(download.suggestedFilename()).toBe('darkroom-recovery-codes.txt');
+    expect(await readFile(await download.path(), 'utf8')).toContain(codes.join('\n'));
+    await button(other, 'I’ve saved them').click();
+    await page.getByText('10 recovery codes left').waitFor();
+    expect(await page.content()).not.toContain(codes[0]);
+    expect(await other.inspect('two-factor-on')).toEqual([]);
+    await button(other, 'Turn off').click();
+    await page.getByLabel('Current password').last().waitFor();
+    expect(await other.inspect('two-factor-turn-off')).toEqual([]);
+    await button(other, 'Sign out').click();
+    await heading(other, 'Sign in').waitFor();
+    await signIn();
+    await heading(other, 'Two-factor authentication').waitFor();
+    await page.getByRole('textbox', { name: 'Code' }).fill('000000');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('The code is wrong or was already used.').waitFor();
+    expect(await other.inspect('two-factor-sign-in')).toEqual([]);
+    await page.getByRole('textbox', { name: 'Code' }).fill(codes[0]!);
+    await button(other, 'Continue').click();
+    await heading(other, 'Overview').waitFor();
+    await open(ada, '/team');
+    await act(ada, HOSTILE, 'Reset two-factor authentication');
+    expect(await ada.inspect('team-reset-two-factor')).toEqual([]);
+    await button(ada, 'Reset').click();
+    await ada.page.getByText('Two-factor authentication is off for').waitFor();
+    await open(other, '/account');
+    await button(other, 'Set up').waitFor();
   });
 
   it('changes one’s own name, and that of the account', async () => {

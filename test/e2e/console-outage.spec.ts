@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
-import { Browser, linkToken, PASSWORD } from '../support/console.js';
+import { totpCode } from '#accounts/totp.js';
+import { Browser, linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
@@ -24,6 +25,9 @@ describe('the console when Postgres is away', () => {
     browser = new Browser(api.url);
     const token = await linkToken(platform, { purpose: 'first_admin' });
     await browser.ask('/first-admin', { body: { token, email: 'ada@example.org', name: 'Ada', password: PASSWORD } });
+    const kim = await signInInvited(platform, { email: 'kim@example.org', role: 'member' });
+    const { secret } = await kim.ask<{ secret: string }>('/two-factor', { method: 'POST' });
+    await kim.ask('/two-factor/confirm', { body: { code: totpCode(secret, Math.floor(Date.now() / 30_000)) } });
   }, 120_000);
   afterAll(async () => {
     line.fault = 'pass';
@@ -42,12 +46,15 @@ describe('the console when Postgres is away', () => {
     async (fault) => {
       const before = await rows(platform.pool);
       expect((await browser.call('/keys')).status).toBe(200);
+      const halfway = new Browser(api.url);
+      await halfway.ask('/sign-in', { body: { email: 'kim@example.org', password: PASSWORD } });
       line.fault = fault;
       const answers = await Promise.all([
         browser.call('/keys'),
         browser.call('/keys', { body: { name: 'of the outage' } }),
         browser.call('/tasks'),
         new Browser(api.url).call('/sign-in', { body: { email: 'ada@example.org', password: PASSWORD } }),
+        halfway.call('/sign-in/code', { body: { code: '000000' } }),
       ]);
       for (const answer of answers) {
         expect(answer.status).toBe(503);

@@ -15,6 +15,11 @@ const ROUTES: Readonly<Record<string, string>> = {
   'DELETE /sessions/{id}': 'oamvb',
   'POST /password': 'oamvb',
   'PATCH /person': 'oamvb',
+  'GET /two-factor': 'oamvb',
+  'POST /two-factor': 'oamvb',
+  'POST /two-factor/confirm': 'oamvb',
+  'POST /two-factor/recovery-codes': 'oamvb',
+  'POST /two-factor/remove': 'oamvb',
   'GET /keys': 'oamb',
   'POST /keys': 'oam',
   'GET /keys/names': 'oamv',
@@ -63,6 +68,7 @@ const ROUTES: Readonly<Record<string, string>> = {
   'POST /people/{id}/delete': 'oa',
   'POST /person/leave': 'oamvb',
   'POST /people/{id}/reset-link': 'oa',
+  'DELETE /people/{id}/two-factor': 'oa',
   'GET /invitations': 'oa',
   'POST /invitations/{id}/renew': 'oa',
   'DELETE /invitations/{id}': 'oa',
@@ -96,7 +102,7 @@ const ROUTES: Readonly<Record<string, string>> = {
 /** Open to whoever is not signed in. */
 const PUBLIC = [
   ...['GET /sign-in', 'POST /sign-in', 'POST /sign-in/link', 'POST /first-admin', 'POST /join', 'POST /reset-password'],
-  ...['GET /oidc', 'POST /oidc', 'GET /oidc/callback', 'POST /forgot-password'],
+  ...['GET /oidc', 'POST /oidc', 'GET /oidc/callback', 'POST /forgot-password', 'POST /sign-in/code'],
 ];
 /** Ends the session, so it is no call among others. */
 const LAST = 'POST /sign-out';

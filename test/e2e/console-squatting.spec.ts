@@ -1,3 +1,4 @@
+import { totpCode } from '#accounts/totp.js';
 import { Browser, linkToken, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { freePort } from '../support/free-port.js';
 import { CLIENT, TestOpenIdProvider, Visitor } from '../support/openid-provider.js';
@@ -52,6 +53,19 @@ describe('M1: an email address that a stranger claims', () => {
   const accountOf = async (email: string, password: string): Promise<string> => {
     const response = await signIn(email, password);
     return response.ok ? ((await response.json()) as { account: { id: string } }).account.id : String(response.status);
+  };
+
+  /** Whether a sign-in of whoever has the address asks for a code. */
+  const askedForCode = async (email: string): Promise<boolean> => {
+    const { rowCount } = await platform.pool.query(
+      'SELECT 1 FROM second_factors JOIN people ON people.id = person_id WHERE email = $1',
+      [email],
+    );
+    return rowCount === 1;
+  };
+  const turnOnTwoFactor = async (browser: Browser): Promise<void> => {
+    const { secret } = await browser.ask<{ secret: string }>('/two-factor', { method: 'POST' });
+    await browser.ask('/two-factor/confirm', { body: { code: totpCode(secret, Math.floor(Date.now() / 30_000)) } });
   };
 
   /** Comes by the provider, which has verified the address, with a link if there is one: the account, or the refusal. */
@@ -123,11 +137,14 @@ describe('M1: an email address that a stranger claims', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('M1: ends the password and the sessions of whoever took its invitation to the first account', async () => {
+  it('M1: ends the password, the two-factor authentication and the sessions of whoever took its invitation to the first account', async () => {
     const thief = await join(await invite(ada, 'dan@example.org'), OTHER_PASSWORD);
+    await turnOnTwoFactor(thief);
+    expect(await askedForCode('dan@example.org')).toBe(true);
     expect(await come('dan@example.org')).toBe('acct_default');
     expect((await thief.call('/session')).status).toBe(401);
     expect(await accountOf('dan@example.org', OTHER_PASSWORD)).toBe('401');
+    expect(await askedForCode('dan@example.org')).toBe(false);
     const { rows } = await platform.pool.query(
       `SELECT password_hash, email_verified_at FROM people WHERE email = 'dan@example.org'`,
     );
@@ -135,10 +152,11 @@ describe('M1: an email address that a stranger claims', () => {
   });
 
   it('M1: ends the password before a link that is taken with the provider', async () => {
-    await join(await invite(ada, 'fred@example.org'), OTHER_PASSWORD);
+    await turnOnTwoFactor(await join(await invite(ada, 'fred@example.org'), OTHER_PASSWORD));
     const token = await linkToken(platform, { purpose: 'password', email: 'fred@example.org' });
     expect(await come('fred@example.org', { token })).toBe('acct_default');
     expect(await accountOf('fred@example.org', OTHER_PASSWORD)).toBe('401');
+    expect(await askedForCode('fred@example.org')).toBe(false);
   });
 
   it('M1: follows its person to a new provider where it was proven, and nobody else', async () => {

@@ -4,6 +4,8 @@ import { SetupError } from '#embedded/setup-error.js';
 import { LinkStore } from '#accounts/link-store.js';
 import { storedEmailOf } from '#accounts/person-rules.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
+import { SECOND_FACTORS, SecondFactorStore } from '#accounts/second-factor-store.js';
+import { TextSealer } from '#secrets/sealed-text.js';
 import { noteCommand } from './note-command.js';
 import { StandaloneConfig } from './standalone.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withDatabase } from './running.js';
@@ -18,7 +20,7 @@ interface Opened {
   readonly people: readonly Person[];
 }
 
-/** `admin link|list|reset-password`. Throws SetupError with what is wrong. */
+/** `admin link|list|reset-password|reset-two-factor`. Throws SetupError with what is wrong. */
 export async function admin(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -41,6 +43,13 @@ export async function admin(
       tell(({ database, secretKey, url, people }) =>
         passwordLink(database, secretKey, url, personOf(people, email, account)),
       ),
+  );
+  subcommand(
+    program,
+    'reset-two-factor <email> [account]',
+    'turn off two-factor authentication of somebody who lost it',
+  ).action((email: string, account?: string) =>
+    tell(({ database, secretKey, people }) => resetTwoFactor(database, secretKey, personOf(people, email, account))),
   );
   await runTerminalCommand(program, args);
 }
@@ -70,6 +79,21 @@ async function passwordLink(database: PrismaService, secretKey: string, url: str
   const details = { name, email };
   await noteCommand(database, 'person.reset_link_made', { account: accountId, target: id, details });
   return url + path;
+}
+
+async function resetTwoFactor(
+  database: PrismaService,
+  secretKey: string,
+  { id, accountId, name, email }: Person,
+): Promise<string> {
+  const wasOn = await new SecondFactorStore(database, new TextSealer({ secretKey }, SECOND_FACTORS)).remove(id);
+  if (!wasOn) throw new SetupError(`Two-factor authentication of ${email} is off already.`);
+  await noteCommand(database, 'person.second_factor_reset', {
+    account: accountId,
+    target: id,
+    details: { name, email },
+  });
+  return `${email} signs in with the password alone until they set up two-factor authentication again.`;
 }
 
 /** Throws SetupError unless it is one person. */

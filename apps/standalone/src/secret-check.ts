@@ -1,4 +1,5 @@
 import { secretUse } from '#accounts/secret-use.js';
+import { SECOND_FACTORS, SecondFactorStore } from '#accounts/second-factor-store.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { PROVIDER_KEYS, ProviderKeyStore } from '#catalog/provider-key-store.js';
 import { TextSealer } from '#secrets/sealed-text.js';
@@ -14,6 +15,7 @@ export async function secretRotation(database: PrismaService, secrets: Secrets):
   const use = Object.entries(await secretUse(database, secrets));
   const webhooks = await new WebhookSecretStore(database, new TextSealer(secrets, WEBHOOK_SECRETS)).use();
   const providerKeys = await new ProviderKeyStore(database, new TextSealer(secrets, PROVIDER_KEYS)).outdated();
+  const secondFactors = await new SecondFactorStore(database, new TextSealer(secrets, SECOND_FACTORS)).outdated();
   const lost = use.find(([kind]) => kind === 'API keys')?.[1].other ?? 0;
   if (lost > 0)
     throw new Error(
@@ -23,6 +25,7 @@ export async function secretRotation(database: PrismaService, secrets: Secrets):
   const sealed = [
     ['webhook secrets', webhooks.outdated],
     ['provider keys', providerKeys],
+    ['authenticator apps', secondFactors],
   ] as const;
   const all = [...left, ...sealed].filter(([, count]) => count > 0);
   const text = all.map(([kind, count]) => `${kind}: ${count}`).join(', ');

@@ -9,6 +9,7 @@ import { SignInModule } from './sign-in/sign-in.module.js';
 import { ConsoleTasksModule } from './tasks/tasks.module.js';
 import { ConsoleAccountsModule } from './team/accounts.module.js';
 import { TeamModule } from './team/team.module.js';
+import { TwoFactorModule } from './two-factor/two-factor.module.js';
 import { UsageModule } from './usage/usage.module.js';
 import { ConsoleWebhooksModule } from './webhooks/webhooks.module.js';
 
@@ -16,6 +17,7 @@ import { ConsoleWebhooksModule } from './webhooks/webhooks.module.js';
 @Module({
   imports: [
     SignInModule,
+    TwoFactorModule,
     KeysModule,
     PlaygroundModule,
     ConsoleTasksModule,

@@ -43,3 +43,8 @@ export type ImageOrder = Readonly<Record<'model' | 'prompt' | 'size' | 'quality'
 
 export type Usage = Schema['UsageListView'];
 export type UsageRow = Schema['UsageView'];
+
+/** Whether a password was right, and a code is asked for. */
+export function isHalfway(answer: Session | Schema['SecondStepView']): answer is Schema['SecondStepView'] {
+  return 'second_step' in answer;
+}

@@ -72,12 +72,21 @@ export class PasswordSignIn {
     { id, personId, email, name }: Session,
     { current_password: current, password }: ChangePasswordBody,
   ): Promise<void> {
+    await this.prove(address, { personId, email }, current);
+    await this.people.changePassword(personId, await this.hash(address, password, [name], email), id);
+  }
+
+  /** Whoever is signed in shows that they know their password. Throws AppError `sign_in_failed`. */
+  async prove(
+    address: string,
+    { personId, email }: Pick<Session, 'personId' | 'email'>,
+    password: string,
+  ): Promise<void> {
     await this.admit(address, email);
     const person = (await this.people.forSignIn(email)).find((one) => one.id === personId);
     const hashes = person === undefined ? [] : [person.passwordHash];
-    const matching = await this.passwords.matching(networkOf(address), current, hashes);
+    const matching = await this.passwords.matching(networkOf(address), password, hashes);
     if (matching.size === 0) throw new AppError('sign_in_failed', 'The current password is wrong.');
-    await this.people.changePassword(personId, await this.hash(address, password, [name], email), id);
   }
 
   private async admit(address: string, email?: string): Promise<void> {

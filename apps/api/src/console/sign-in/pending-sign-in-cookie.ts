@@ -1,15 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Checks } from '#accounts/openid-provider.js';
-import { TextSealer } from '#secrets/sealed-text.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import { CONSOLE_API } from '../protect-console.js';
-import { consoleCookie, setCookie, type ConsoleCookie, type CookieChange, type Cookies } from '../console-cookie.js';
+import { consoleCookie, type ConsoleCookie, type CookieChange, type Cookies } from '../console-cookie.js';
+import { SealedCookies } from './sealed-cookies.js';
 
-const MINUTES = 10;
-/** Longer texts can't be ours. */
-const MAX_LENGTH = 2_000;
-/** What TextSealer binds the text to. */
-const ROW = 'cookie';
+/** As the version before calls it. */
+const PURPOSE = 'cookie';
 
 /** A sign-in that a browser has started at the provider. */
 export interface PendingSignIn {
@@ -27,7 +24,7 @@ export class PendingSignInCookie {
   private readonly cookie: ConsoleCookie;
 
   constructor(
-    private readonly sealer: TextSealer,
+    private readonly sealed: SealedCookies,
     config: ApiConfig,
   ) {
     const scope = { path: `${CONSOLE_API}/oidc`, sameSite: 'lax' } as const;
@@ -35,12 +32,7 @@ export class PendingSignInCookie {
   }
 
   set(pending: PendingSignIn): CookieChange {
-    const { keyId, sealed } = this.sealer.seal(
-      ROW,
-      JSON.stringify({ ...pending, until: Date.now() + MINUTES * 60_000 }),
-    );
-    const value = `${keyId}.${sealed.toString('base64url')}`;
-    return setCookie(this.cookie, value, MINUTES * 60);
+    return this.sealed.set(this.cookie, PURPOSE, pending);
   }
 
   clear(): CookieChange {
@@ -49,15 +41,6 @@ export class PendingSignInCookie {
 
   /** Undefined when there is none of ours, or it is too old. */
   read(cookies: Cookies): PendingSignIn | undefined {
-    const text = cookies[this.cookie.name];
-    if (text === undefined || text.length > MAX_LENGTH) return undefined;
-    const [keyId = '', sealed = ''] = text.split('.');
-    try {
-      const opened = this.sealer.open(ROW, { keyId, sealed: Buffer.from(sealed, 'base64url') });
-      const { until, ...pending } = JSON.parse(opened) as PendingSignIn & { until: number };
-      return until > Date.now() ? pending : undefined;
-    } catch {
-      return undefined;
-    }
+    return this.sealed.read(this.cookie, PURPOSE, cookies);
   }
 }

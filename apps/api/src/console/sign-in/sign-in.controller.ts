@@ -1,6 +1,6 @@
-import { Body, Get, HttpCode, Post, UseGuards, UseInterceptors } from '@nestjs/common';
+import { applyDecorators, Body, Get, HttpCode, Post, UseGuards, UseInterceptors } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiResponse } from '@nestjs/swagger';
+import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { Public } from '../../auth/api-key.guard.js';
 import { Browser } from '../browser.decorator.js';
 import { Allow } from '../abilities.guard.js';
@@ -9,9 +9,20 @@ import { CookiesInterceptor, type WithCookies } from '../cookies.interceptor.js'
 import { OpenSession } from './open-session.js';
 import { PasswordGuard } from './password.guard.js';
 import { PasswordSignIn } from './password-sign-in.js';
+import { SecondStep } from './second-step.js';
 import { Session } from '../session.decorator.js';
-import { SessionView } from './dto/session-views.dto.js';
+import { SecondStepView, SessionView } from './dto/session-views.dto.js';
 import { FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './dto/sign-in-bodies.dto.js';
+
+/** A session, or the question for a code. */
+const SignedInOrHalfway = (status: number): MethodDecorator =>
+  applyDecorators(
+    ApiExtraModels(SecondStepView),
+    ApiResponse({
+      status,
+      schema: { oneOf: [SessionView, SecondStepView].map((view) => ({ $ref: getSchemaPath(view) })) },
+    }),
+  );
 
 /** How one comes in, and out. */
 @ConsoleController('Sign-in')
@@ -21,6 +32,7 @@ export class SignInController {
   constructor(
     private readonly passwords: PasswordSignIn,
     private readonly session: OpenSession,
+    private readonly secondStep: SecondStep,
   ) {}
 
   @Get('session')
@@ -50,20 +62,26 @@ export class SignInController {
   @Post('reset-password')
   @Public()
   @UseGuards(PasswordGuard)
-  @ApiResponse({ status: 201, type: SessionView })
-  async resetPassword(@Browser() browser: Browser, @Body() body: ResetPasswordBody): Promise<WithCookies<SessionView>> {
+  @SignedInOrHalfway(201)
+  async resetPassword(
+    @Browser() browser: Browser,
+    @Body() body: ResetPasswordBody,
+  ): Promise<WithCookies<SessionView | SecondStepView>> {
     const person = await this.passwords.resetPassword(browser.address, body);
-    return await this.session.open(browser, person, 'person.reset_password');
+    return await this.secondStep.open(browser, person, 'person.reset_password');
   }
 
   @Post('sign-in')
   @Public()
   @UseGuards(PasswordGuard)
   @HttpCode(200)
-  @ApiResponse({ status: 200, type: SessionView })
-  async signIn(@Browser() browser: Browser, @Body() body: SignInBody): Promise<WithCookies<SessionView>> {
+  @SignedInOrHalfway(200)
+  async signIn(
+    @Browser() browser: Browser,
+    @Body() body: SignInBody,
+  ): Promise<WithCookies<SessionView | SecondStepView>> {
     const person = await this.passwords.signIn(browser.address, body);
-    return await this.session.open(browser, person, 'person.signed_in');
+    return await this.secondStep.open(browser, person, 'person.signed_in');
   }
 
   @Post('sign-out')

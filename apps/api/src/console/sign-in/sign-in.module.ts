@@ -18,6 +18,9 @@ import { LinkMailsModule } from '../mail/link-mails.module.js';
 import { PasswordSignIn } from './password-sign-in.js';
 import { PersonController } from './person.controller.js';
 import { ResetLinks } from './reset-links.js';
+import { SealedCookies } from './sealed-cookies.js';
+import { SecondStepCookie } from './second-step-cookie.js';
+import { SecondStep } from './second-step.js';
 import { SessionCookie } from '../session-cookie.js';
 import { SessionsController } from './sessions.controller.js';
 import { SIGN_IN_WINDOW_SECONDS, SignInLimits } from './sign-in-limits.js';
@@ -57,9 +60,13 @@ const sealer = {
     OpenIdSignIn,
     openIdProvider,
     PendingSignInCookie,
+    SecondStep,
+    SecondStepCookie,
+    SealedCookies,
     sealer,
     SignInLimits,
     { provide: SIGN_IN_WINDOW_SECONDS, useValue: 900 },
   ],
+  exports: [OpenSession, PasswordSignIn, FailedSignIns, SecondStepCookie, SignInLimits],
 })
 export class SignInModule {}

@@ -6,6 +6,7 @@ import { AuditLog } from '#accounts/audit-log.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { isAbove } from '#accounts/person-rules.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
+import { SecondFactorStore } from '#accounts/second-factor-store.js';
 import { ConsoleController } from '../console-controller.js';
 import { Invitations } from './invitations.js';
 import { Allow } from '../abilities.guard.js';
@@ -23,13 +24,16 @@ export class TeamController {
     private readonly people: PersonStore,
     private readonly keys: ApiKeyRepository,
     private readonly invitations: Invitations,
+    private readonly factors: SecondFactorStore,
     private readonly audit: AuditLog,
   ) {}
 
   @Get('people')
   @ApiResponse({ status: 200, type: TeamView })
   async list(@Session() session: Session): Promise<TeamView> {
-    return { data: (await this.people.list(session.accountId)).map(personView) };
+    const people = await this.people.list(session.accountId);
+    const twoFactor = await this.factors.whoHas(people.map(({ id }) => id));
+    return { data: people.map((person) => personView(person, twoFactor.has(person.id))) };
   }
 
   @Post('people')
@@ -53,7 +57,7 @@ export class TeamController {
     const person = await this.people.change(accountId, id, changes);
     assertChanged(person);
     await this.audit.record(session, 'person.changed', id, { ...named(person), ...changes });
-    return personView(person);
+    return personView(person, (await this.factors.whoHas([id])).has(id));
   }
 
   @Post('people/:id/delete')
@@ -102,6 +106,16 @@ export class TeamController {
     const made = await this.invitations.resetPassword(person);
     await this.audit.record(session, 'person.reset_link_made', person.id, named(person));
     return linkView(made);
+  }
+
+  /** For somebody who lost their authenticator app and their recovery codes. */
+  @Delete('people/:id/two-factor')
+  @RouteConfig({ bodyless: true })
+  @HttpCode(204)
+  async resetTwoFactor(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
+    const person = await this.another(session, id);
+    if (!(await this.factors.remove(id))) throw new AppError('not_found', 'Two-factor authentication is off.');
+    await this.audit.record(session, 'person.second_factor_reset', id, named(person));
   }
 
   @Get('invitations')

@@ -8,6 +8,7 @@ import type { Session, Sessions } from '../../api/types.ts';
 import { fromNow } from '../../parts/format.ts';
 import { NewPassword, newPasswordProblem } from '../../parts/new-password.tsx';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
+import { TwoFactor } from '../two-factor/two-factor.tsx';
 
 const SESSIONS = ['sessions'];
 
@@ -18,7 +19,12 @@ export function AccountPage() {
     <PageFrame title="Your account" about={`${person.name}, ${person.email}`}>
       <ChangeName />
       <WaysIn />
-      {person.password && ways?.password !== false && <ChangePassword />}
+      {person.password && ways?.password !== false && (
+        <>
+          <ChangePassword />
+          <TwoFactor />
+        </>
+      )}
       <Sessions />
     </PageFrame>
   );

@@ -1,16 +1,17 @@
 import { Anchor, Button, Code, Divider, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { signInQuery } from '../../api/queries.ts';
 import { RequestError, send } from '../../api/request.ts';
 import type { Schema } from '../../api/generated/schema.ts';
-import type { Session } from '../../api/types.ts';
+import { isHalfway, type Session } from '../../api/types.ts';
 import { NewPassword, newPasswordProblem } from '../../parts/new-password.tsx';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { ProviderButton } from '../../parts/provider-button.tsx';
 import { Outside, useEnter } from './outside.tsx';
+import { SecondStep } from './second-step.tsx';
 
 export function FirstRunPage() {
   return (
@@ -83,6 +84,7 @@ interface ByLinkProps {
 function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkProps) {
   const [token] = useState(() => new URLSearchParams(location.hash.slice(1)).get('token') ?? '');
   const enter = useEnter();
+  const navigate = useNavigate();
   const form = useForm({
     initialValues: { name: '', email: '', password: '' },
     validate: {
@@ -107,17 +109,22 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
   }, []);
   const redeem = useMutation({
     mutationFn: ({ password, ...values }: typeof form.values) =>
-      send<Session>('POST', path, {
+      send<Session | Schema['SecondStepView']>('POST', path, {
         token,
         password,
         ...Object.fromEntries(fields.map((field) => [field, values[field]])),
       }),
-    onSuccess: enter,
+    onSuccess: async (answer) => {
+      if (!isHalfway(answer)) await enter(answer);
+    },
   });
   const provider = useMutation({
     mutationFn: () => send<{ readonly url: string }>('POST', '/oidc', { token }),
     onSuccess: ({ url }) => location.assign(url),
   });
+  // The new password counts already.
+  if (redeem.data !== undefined && isHalfway(redeem.data))
+    return <SecondStep onBack={() => void navigate({ to: '/sign-in' })} />;
   const used = [check.error, redeem.error].some((one) => one instanceof RequestError && one.status === 410);
   if (token === '' || used)
     return (

@@ -5,20 +5,24 @@ import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { signInQuery } from '../../api/queries.ts';
 import { RequestError, send } from '../../api/request.ts';
-import type { Session } from '../../api/types.ts';
+import type { Schema } from '../../api/generated/schema.ts';
+import { isHalfway, type Session } from '../../api/types.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { ProviderButton } from '../../parts/provider-button.tsx';
 import { Outside, useEnter } from './outside.tsx';
+import { SecondStep } from './second-step.tsx';
 import { refusalText } from '../operation/refusals.ts';
 
 export function SignInPage() {
   const { data, error, refetch } = useQuery(signInQuery);
   const [refused] = useState(() => new URLSearchParams(location.search).get('refused'));
+  const [isHalf, setHalf] = useState(false);
   const refusal = refused !== null && (
     <NotSignedIn>{refusalText(refused, data?.oidc?.name ?? 'the provider')}</NotSignedIn>
   );
   if (data?.first_run === true) return <WaitingForFirstRun refusal={refusal} />;
+  if (isHalf) return <SecondStep onBack={() => setHalf(false)} />;
   return (
     <Outside title="Sign in" about="Welcome back to Darkroom.">
       <Stack>
@@ -29,7 +33,9 @@ export function SignInPage() {
         )}
         {data?.oidc && <ProviderButton provider={data.oidc} main={!data.password} />}
         {data?.oidc && data.password && <Divider label="or with your password" />}
-        {data?.password === true && <PasswordForm main={data.oidc === null} resets={data.email} />}
+        {data?.password === true && (
+          <PasswordForm main={data.oidc === null} resets={data.email} onHalf={() => setHalf(true)} />
+        )}
       </Stack>
     </Outside>
   );
@@ -39,14 +45,20 @@ interface PasswordFormProps {
   readonly main: boolean;
   /** A link to choose a new password can be emailed. */
   readonly resets: boolean;
+  /** The password was right, and a code is asked for. */
+  readonly onHalf: () => void;
 }
 
-function PasswordForm({ main, resets }: PasswordFormProps) {
+function PasswordForm({ main, resets, onHalf }: PasswordFormProps) {
   const enter = useEnter();
   const form = useForm({ initialValues: { email: '', password: '' } });
   const signIn = useMutation({
-    mutationFn: (values: { email: string; password: string }) => send<Session>('POST', '/sign-in', values),
-    onSuccess: enter,
+    mutationFn: (values: { email: string; password: string }) =>
+      send<Session | Schema['SecondStepView']>('POST', '/sign-in', values),
+    onSuccess: async (answer) => {
+      if (isHalfway(answer)) onHalf();
+      else await enter(answer);
+    },
   });
   return (
     <form onSubmit={form.onSubmit((values) => signIn.mutate(values))}>

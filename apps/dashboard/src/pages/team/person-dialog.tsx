@@ -21,6 +21,7 @@ interface Act {
   readonly harmless?: boolean;
   readonly done: (name: string) => string;
   readonly path?: string;
+  readonly method?: 'DELETE';
   readonly body?: PersonChange;
 }
 
@@ -47,6 +48,15 @@ const ACTS = {
     action: 'Sign out',
     done: (name) => `${name} is signed out everywhere.`,
     path: '/sign-out',
+  },
+  resetTwoFactor: {
+    title: (name) => `Reset two-factor authentication for ${name}?`,
+    about:
+      'They sign in with their password alone until they set it up again. Make sure that the request really comes from them.',
+    action: 'Reset',
+    done: (name) => `Two-factor authentication is off for ${name}.`,
+    method: 'DELETE',
+    path: '/two-factor',
   },
   reset: {
     title: (name) => `Reset password for ${name}?`,
@@ -76,10 +86,14 @@ interface AskProps extends Omit<PersonDialogProps, 'act'> {
 }
 
 function Ask({ kind, person, onClose, onLink }: AskProps) {
-  const { title, about, action, harmless = false, done, path = '', body }: Act = ACTS[kind];
+  const { title, about, action, harmless = false, done, method, path = '', body }: Act = ACTS[kind];
   const apply = useMutation({
     mutationFn: () =>
-      send<OneTimeLink | Person | undefined>(path === '' ? 'PATCH' : 'POST', `/people/${person.id}${path}`, body),
+      send<OneTimeLink | Person | undefined>(
+        method ?? (path === '' ? 'PATCH' : 'POST'),
+        `/people/${person.id}${path}`,
+        body,
+      ),
     onSuccess: async (answer) => {
       await queryClient.invalidateQueries(peopleQuery);
       if (answer !== undefined && 'link' in answer) {

@@ -107,6 +107,7 @@ function PersonMenu({ person, onAct }: PersonMenuProps) {
       ) : (
         <>
           {person.signs_in_with.includes('password') && item('reset', 'Reset password')}
+          {person.two_factor && item('resetTwoFactor', 'Reset two-factor authentication')}
           {item('signOut', 'Sign out everywhere')}
           <Menu.Divider />
           {item('disable', 'Disable', 'red')}

@@ -61,7 +61,11 @@ export function auditEntryView(entry: AuditEntry, targetExists: boolean): AuditE
 }
 
 /** What people do before they are known. */
-const BY_ANYBODY: ReadonlySet<string> = new Set<AuditAction>(['person.sign_in_failed', 'person.forgot_password']);
+const BY_ANYBODY: ReadonlySet<string> = new Set<AuditAction>([
+  'person.sign_in_failed',
+  'person.code_failed',
+  'person.forgot_password',
+]);
 
 /** Who did it, in words; somebody who did not get in may be anybody. */
 export function whoOf({ person, action, details }: AuditEntry): string {

@@ -56,6 +56,12 @@ export class SessionView {
   image_providers!: string[];
 }
 
+/** The password was right, and a code is asked for: POST /sign-in/code. */
+export class SecondStepView {
+  @ApiProperty({ enum: [true] })
+  second_step!: true;
+}
+
 class ProviderOfferView {
   @ApiProperty({ description: 'What the button calls it.' })
   name!: string;

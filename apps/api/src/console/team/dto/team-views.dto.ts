@@ -25,6 +25,9 @@ export class TeamPersonView {
   @ApiProperty({ enum: WAYS, isArray: true })
   signs_in_with!: readonly (typeof WAYS)[number][];
 
+  @ApiProperty({ description: 'A sign-in with the password asks for a code too.' })
+  two_factor!: boolean;
+
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
 
@@ -76,10 +79,11 @@ export class LinkView {
 }
 
 /** The person, with the ways they can sign in by. */
-export function personView(person: Person): TeamPersonView {
+export function personView(person: Person, hasTwoFactor: boolean): TeamPersonView {
   const { id, email, name, role, hasPassword, hasIdentity, createdAt, seenAt, disabledAt } = person;
   return {
     ...{ id, email, name, role, signs_in_with: WAYS.filter((way) => (way === 'password' ? hasPassword : hasIdentity)) },
+    two_factor: hasTwoFactor,
     created_at: createdAt.toISOString(),
     last_seen_at: seenAt?.toISOString() ?? null,
     disabled_at: disabledAt?.toISOString() ?? null,

@@ -1,0 +1,33 @@
+import { Injectable } from '@nestjs/common';
+import { TextSealer } from '#secrets/sealed-text.js';
+import { setCookie, type ConsoleCookie, type CookieChange, type Cookies } from '../console-cookie.js';
+
+const MINUTES = 10;
+/** Longer texts can't be ours. */
+const MAX_LENGTH = 2_000;
+
+/** What a browser keeps for ten minutes of a sign-in, sealed. `purpose` keeps one cookie from passing for another. */
+@Injectable()
+export class SealedCookies {
+  constructor(private readonly sealer: TextSealer) {}
+
+  set(cookie: ConsoleCookie, purpose: string, kept: object): CookieChange {
+    const text = JSON.stringify({ ...kept, until: Date.now() + MINUTES * 60_000 });
+    const { keyId, sealed } = this.sealer.seal(purpose, text);
+    return setCookie(cookie, `${keyId}.${sealed.toString('base64url')}`, MINUTES * 60);
+  }
+
+  /** Undefined when there is none of ours, or it is too old. */
+  read<T extends object>(cookie: ConsoleCookie, purpose: string, cookies: Cookies): T | undefined {
+    const text = cookies[cookie.name];
+    if (text === undefined || text.length > MAX_LENGTH) return undefined;
+    const [keyId = '', sealed = ''] = text.split('.');
+    try {
+      const opened = this.sealer.open(purpose, { keyId, sealed: Buffer.from(sealed, 'base64url') });
+      const { until, ...kept } = JSON.parse(opened) as T & { until: number };
+      return until > Date.now() ? (kept as unknown as T) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import type { AuditAction } from '#accounts/audit-actions.js';
+import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
+import { consoleCookie, type ConsoleCookie, type CookieChange, type Cookies } from '../console-cookie.js';
+import { CONSOLE_API } from '../protect-console.js';
+import { SealedCookies } from './sealed-cookies.js';
+
+const PURPOSE = 'second step';
+
+/** Whose password was right, and what the sign-in is called in the audit log. */
+export interface FirstStep {
+  readonly personId: string;
+  readonly accountId: string;
+  readonly action: AuditAction;
+}
+
+/** Says for ten minutes that a browser has given the password of somebody who needs a code as well. */
+@Injectable()
+export class SecondStepCookie {
+  private readonly cookie: ConsoleCookie;
+
+  constructor(
+    private readonly sealed: SealedCookies,
+    config: ApiConfig,
+  ) {
+    const scope = { path: `${CONSOLE_API}/sign-in`, sameSite: 'strict' } as const;
+    this.cookie = consoleCookie(publicUrlOf(config), 'darkroom_second_step', scope);
+  }
+
+  set(step: FirstStep): CookieChange {
+    return this.sealed.set(this.cookie, PURPOSE, step);
+  }
+
+  clear(): CookieChange {
+    return { ...this.cookie, value: null };
+  }
+
+  /** Undefined when there is none of ours, or it is too old. */
+  read(cookies: Cookies): FirstStep | undefined {
+    return this.sealed.read(this.cookie, PURPOSE, cookies);
+  }
+}

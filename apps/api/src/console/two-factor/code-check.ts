@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import type { Person } from '#accounts/person-store.js';
+import { SecondFactorStore } from '#accounts/second-factor-store.js';
+import { AppError } from '#contract/app-error.js';
+import { FailedSignIns } from '../sign-in/failed-sign-ins.js';
+import { SignInLimits } from '../sign-in/sign-in-limits.js';
+
+/** Takes the codes of authenticator apps, as often as passwords may be tried. */
+@Injectable()
+export class CodeCheck {
+  constructor(
+    private readonly factors: SecondFactorStore,
+    private readonly limits: SignInLimits,
+    private readonly failures: FailedSignIns,
+  ) {}
+
+  /** Uses up a code of the app, or a recovery code. Throws AppError `sign_in_failed` and `rate_limit_exceeded`. */
+  async take(
+    address: string,
+    person: Pick<Person, 'id' | 'accountId' | 'name' | 'email'>,
+    code: string,
+  ): Promise<'app' | 'recovery'> {
+    await this.limits.admitCode(address, person.id);
+    const used = await this.factors.take(person.id, code);
+    if (used !== undefined) return used;
+    this.failures.note(person, 'person.code_failed');
+    throw wrongCode();
+  }
+
+  /** A code of an app that is not asked for yet; answers recovery codes. Throws like `take`. */
+  async confirm(address: string, personId: string, code: string): Promise<string[]> {
+    await this.limits.admitCode(address, personId);
+    const codes = await this.factors.confirm(personId, code);
+    if (codes === undefined) throw wrongCode();
+    return codes;
+  }
+}
+
+function wrongCode(): AppError {
+  return new AppError('sign_in_failed', 'The code is wrong or was already used. Try the next one.');
+}

@@ -1,0 +1,33 @@
+import { Injectable } from '@nestjs/common';
+import { PersonStore } from '#accounts/person-store.js';
+import { AppError } from '#contract/app-error.js';
+import type { Browser } from '../browser.decorator.js';
+import type { Cookies } from '../console-cookie.js';
+import { WithCookies } from '../cookies.interceptor.js';
+import type { SessionView } from '../sign-in/dto/session-views.dto.js';
+import { OpenSession } from '../sign-in/open-session.js';
+import { signInFailed } from '../sign-in/password-sign-in.js';
+import { SecondStepCookie } from '../sign-in/second-step-cookie.js';
+import { CodeCheck } from './code-check.js';
+
+/** The second step of a sign-in, whose first was the password. */
+@Injectable()
+export class CodeSignIn {
+  constructor(
+    private readonly people: PersonStore,
+    private readonly check: CodeCheck,
+    private readonly session: OpenSession,
+    private readonly cookie: SecondStepCookie,
+  ) {}
+
+  /** Throws AppError: `sign_in_failed` for a wrong code, `not_signed_in` when the password has to be given again. */
+  async finish(browser: Browser, cookies: Cookies, code: string): Promise<WithCookies<SessionView>> {
+    const step = this.cookie.read(cookies);
+    if (step === undefined) throw new AppError('not_signed_in', 'The time for the code is over. Sign in again.');
+    const person = await this.people.find(step.accountId, step.personId);
+    if (person === undefined) throw signInFailed();
+    const details = { second_factor: await this.check.take(browser.address, person, code) };
+    const { body, cookies: opened } = await this.session.open(browser, person, step.action, details);
+    return new WithCookies(body, [...opened, this.cookie.clear()]);
+  }
+}

@@ -1,0 +1,55 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsDefined, IsString } from 'class-validator';
+import { MAX_PASSWORD_LENGTH } from '#accounts/passwords.js';
+import type { SecondFactorState } from '#accounts/second-factor-store.js';
+import { Rule } from '#contract/field-rule.js';
+import { textProblem } from '#contract/text-rules.js';
+
+const MAX_CODE_LENGTH = 40;
+
+/** A code of the app, or a recovery code. */
+export class CodeBody {
+  @ApiProperty({ description: 'Six digits from the authenticator app, or a recovery code.' })
+  @IsDefined()
+  @IsString()
+  @Rule('isCode', (value, property) => textProblem(value, property, MAX_CODE_LENGTH))
+  code!: string;
+}
+
+/** Both of what a sign-in asks for. */
+export class TurnOffBody extends CodeBody {
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @Rule('isPassword', (value, property) => textProblem(value, property, MAX_PASSWORD_LENGTH))
+  password!: string;
+}
+
+/** What a user has beside their password. */
+export class TwoFactorView {
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'null = off.' })
+  enabled_at!: string | null;
+
+  @ApiProperty({ type: 'integer', description: 'Recovery codes that are left.' })
+  recovery_codes!: number;
+}
+
+/** A secret for an authenticator app; codes are asked for once one of it was confirmed. */
+export class AuthenticatorView {
+  @ApiProperty({ description: 'In base32; shown only now.' })
+  secret!: string;
+
+  @ApiProperty({ description: 'The secret as an otpauth URI, for a QR code.' })
+  uri!: string;
+}
+
+/** Each works once, in place of a code of the app. */
+export class RecoveryCodesView {
+  @ApiProperty({ type: [String], description: 'Shown only now.' })
+  recovery_codes!: string[];
+}
+
+/** The state without any secret. */
+export function twoFactorView({ since, recoveryCodes }: SecondFactorState): TwoFactorView {
+  return { enabled_at: since?.toISOString() ?? null, recovery_codes: recoveryCodes };
+}

@@ -1,0 +1,87 @@
+import { Body, Get, HttpCode, Ip, Post, UseGuards } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import { ApiResponse } from '@nestjs/swagger';
+import { AuditLog } from '#accounts/audit-log.js';
+import { SecondFactorStore } from '#accounts/second-factor-store.js';
+import { AppError } from '#contract/app-error.js';
+import { Allow } from '../abilities.guard.js';
+import { ConsoleController } from '../console-controller.js';
+import { Session } from '../session.decorator.js';
+import { PasswordGuard } from '../sign-in/password.guard.js';
+import { PasswordSignIn } from '../sign-in/password-sign-in.js';
+import { CodeCheck } from './code-check.js';
+import { AuthenticatorView, CodeBody, RecoveryCodesView, TurnOffBody } from './dto/two-factor.dto.js';
+import { TwoFactorView, twoFactorView } from './dto/two-factor.dto.js';
+
+/** The authenticator app of whoever is signed in. */
+@ConsoleController('Two-factor authentication', 'two-factor')
+@Allow('self.manage')
+export class TwoFactorController {
+  constructor(
+    private readonly factors: SecondFactorStore,
+    private readonly check: CodeCheck,
+    private readonly passwords: PasswordSignIn,
+    private readonly audit: AuditLog,
+  ) {}
+
+  @Get()
+  @ApiResponse({ status: 200, type: TwoFactorView })
+  async state(@Session() { personId }: Session): Promise<TwoFactorView> {
+    return twoFactorView(await this.factors.state(personId));
+  }
+
+  @Post()
+  @UseGuards(PasswordGuard)
+  @RouteConfig({ bodyless: true })
+  @ApiResponse({ status: 201, type: AuthenticatorView, description: 'Replaces one that was not confirmed.' })
+  async begin(@Session() session: Session): Promise<AuthenticatorView> {
+    if (!session.hasPassword)
+      throw new AppError('not_permitted', 'Codes are asked for after a password, and you have none.');
+    const made = await this.factors.begin(session);
+    if (made === undefined) throw new AppError('already_exists', 'Two-factor authentication is already on.');
+    return made;
+  }
+
+  @Post('confirm')
+  @ApiResponse({ status: 201, type: RecoveryCodesView })
+  async confirm(
+    @Session() session: Session,
+    @Ip() address: string,
+    @Body() { code }: CodeBody,
+  ): Promise<RecoveryCodesView> {
+    const recovery_codes = await this.check.confirm(address, session.personId, code);
+    await this.audit.record(session, 'person.second_factor_added', session.personId);
+    return { recovery_codes };
+  }
+
+  @Post('recovery-codes')
+  @ApiResponse({ status: 201, type: RecoveryCodesView, description: 'Earlier ones stop working.' })
+  async renew(
+    @Session() session: Session,
+    @Ip() address: string,
+    @Body() { code }: CodeBody,
+  ): Promise<RecoveryCodesView> {
+    await this.check.take(address, personOf(session), code);
+    const recovery_codes = await this.factors.renewRecoveryCodes(session.personId);
+    await this.audit.record(session, 'person.recovery_codes_renewed', session.personId);
+    return { recovery_codes };
+  }
+
+  @Post('remove')
+  @UseGuards(PasswordGuard)
+  @HttpCode(204)
+  async remove(
+    @Session() session: Session,
+    @Ip() address: string,
+    @Body() { password, code }: TurnOffBody,
+  ): Promise<void> {
+    await this.passwords.prove(address, session, password);
+    await this.check.take(address, personOf(session), code);
+    await this.factors.remove(session.personId);
+    await this.audit.record(session, 'person.second_factor_removed', session.personId);
+  }
+}
+
+function personOf({ personId: id, accountId, name, email }: Session) {
+  return { id, accountId, name, email };
+}

@@ -1,0 +1,62 @@
+import { Code, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { encode } from 'uqr';
+import { send } from '../../api/request.ts';
+import type { Schema } from '../../api/generated/schema.ts';
+import { CopyIconButton } from '../../parts/copy.tsx';
+import { Rows, Trouble } from '../../parts/page.tsx';
+import { CodeForm } from './code-form.tsx';
+
+interface SetUpProps {
+  readonly onDone: (recoveryCodes: readonly string[]) => Promise<void>;
+  readonly onCancel: () => void;
+}
+
+/** A new secret for the app, which counts once a code of it was entered. */
+export function SetUp({ onDone, onCancel }: SetUpProps) {
+  const { data: app, error } = useQuery({
+    queryKey: ['two-factor', 'new'],
+    queryFn: () => send<Schema['AuthenticatorView']>('POST', '/two-factor'),
+    gcTime: 0,
+    staleTime: Infinity,
+    retry: false,
+  });
+  if (error !== null) return <Trouble error={error} doing="Could not set up two-factor authentication" />;
+  if (app === undefined) return <Rows count={2} />;
+  return (
+    <>
+      <Text size="sm">1. Scan this code with your authenticator app, or enter the setup key.</Text>
+      <QrCode text={app.uri} />
+      <Text size="sm" component="div">
+        Setup key: <Code data-testid="totp-secret">{app.secret.match(/.{4}/g)?.join(' ')}</Code>{' '}
+        <CopyIconButton value={app.secret} label="Copy setup key" />
+      </Text>
+      <Text size="sm">2. Enter the code that the app shows.</Text>
+      <CodeForm
+        action="Turn on"
+        about="Six digits"
+        send={({ code }) => send<Schema['RecoveryCodesView']>('POST', '/two-factor/confirm', { code })}
+        onDone={({ recovery_codes: codes }) => onDone(codes)}
+        onCancel={onCancel}
+      />
+    </>
+  );
+}
+
+/** Drawn here, so that the secret goes to no other service. */
+function QrCode({ text }: { readonly text: string }) {
+  const { data, size } = encode(text, { border: 2 });
+  const path = data.flatMap((row, y) => row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : []))).join('');
+  return (
+    <svg
+      viewBox={`0 0 ${size} ${size}`}
+      width={192}
+      height={192}
+      role="img"
+      aria-label="QR code for your authenticator app"
+    >
+      <rect width={size} height={size} fill="#fff" />
+      <path d={path} fill="#000" />
+    </svg>
+  );
+}

@@ -1,0 +1,157 @@
+import { Injectable } from '@nestjs/common';
+import type { Prisma } from '#database/generated/client.js';
+import { PrismaService } from '#database/prisma.service.js';
+import type { Transaction } from '#database/queryable.js';
+import { TextSealer, UnreadableSecret } from '#secrets/sealed-text.js';
+import { newRecoveryCodes, newTotpSecret, recoveryHash, totpStep, totpUri } from './totp.js';
+
+/** For the TextSealer of this store. */
+export const SECOND_FACTORS = 'second factors';
+
+/** What authenticator apps call us. */
+const SERVICE = 'Darkroom';
+
+/** A secret in base32, and as an otpauth URI for a QR code. */
+interface NewAuthenticator {
+  readonly secret: string;
+  readonly uri: string;
+}
+
+/** What a person has beside their password. */
+export interface SecondFactorState {
+  /** Null = no code is asked for. */
+  readonly since: Date | null;
+  readonly recoveryCodes: number;
+}
+
+/** A secret as its row holds it. */
+interface SealedSecret {
+  readonly personId: string;
+  readonly keyId: string;
+  readonly sealed: Uint8Array<ArrayBuffer>;
+}
+
+/** Authenticator apps and recovery codes. Secrets are sealed, and shown once, before they count. */
+@Injectable()
+export class SecondFactorStore {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly sealer: TextSealer,
+  ) {}
+
+  async state(personId: string): Promise<SecondFactorState> {
+    const { secondFactor, recoveryCode } = this.prisma;
+    const row = await secondFactor.findUnique({ where: { personId }, select: { confirmedAt: true } });
+    return { since: row?.confirmedAt ?? null, recoveryCodes: await recoveryCode.count({ where: { personId } }) };
+  }
+
+  /** Who of these must give a code beside their password. */
+  async whoHas(personIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const where = { personId: { in: [...personIds] }, confirmedAt: { not: null } };
+    const rows = await this.prisma.secondFactor.findMany({ where, select: { personId: true } });
+    return new Set(rows.map(({ personId }) => personId));
+  }
+
+  /** A new secret, which counts once it is confirmed; undefined when the person has one that counts. */
+  async begin({ personId, email }: { personId: string; email: string }): Promise<NewAuthenticator | undefined> {
+    const secret = newTotpSecret();
+    const columns = { ...this.columns(personId, secret), lastStep: 0n, createdAt: new Date() };
+    await this.prisma.secondFactor.createMany({ data: { personId, ...columns }, skipDuplicates: true });
+    const { count } = await this.prisma.secondFactor.updateMany({
+      where: { personId, confirmedAt: null },
+      data: columns,
+    });
+    return count === 1 ? { secret, uri: totpUri(secret, email, SERVICE) } : undefined;
+  }
+
+  /** From now on a code is asked for: takes a code of the new secret and answers recovery codes; undefined for a wrong one. */
+  async confirm(personId: string, code: string): Promise<string[] | undefined> {
+    return (await this.takeCode(personId, code, false)) ? await this.renewRecoveryCodes(personId) : undefined;
+  }
+
+  /** Takes a code of the app, or a recovery code, each once; what it was, or undefined for a wrong or used one. */
+  async take(personId: string, code: string): Promise<'app' | 'recovery' | undefined> {
+    if (await this.takeCode(personId, code, true)) return 'app';
+    const { count } = await this.prisma.recoveryCode.deleteMany({
+      where: { personId, codeHash: recoveryHash(personId, code) },
+    });
+    return count === 1 ? 'recovery' : undefined;
+  }
+
+  /** New recovery codes in place of all others; the answer is the only place where they can be read. */
+  async renewRecoveryCodes(personId: string): Promise<string[]> {
+    const codes = newRecoveryCodes();
+    await this.prisma.$transaction([
+      this.prisma.recoveryCode.deleteMany({ where: { personId } }),
+      this.prisma.recoveryCode.createMany({
+        data: codes.map((code) => ({ personId, codeHash: recoveryHash(personId, code) })),
+      }),
+    ]);
+    return codes;
+  }
+
+  /** The password is enough again; false when it was before. */
+  async remove(personId: string): Promise<boolean> {
+    const [{ count }] = await this.prisma.$transaction([
+      this.prisma.secondFactor.deleteMany({ where: { personId, confirmedAt: { not: null } } }),
+      this.prisma.recoveryCode.deleteMany({ where: { personId } }),
+    ]);
+    return count === 1;
+  }
+
+  /** How many secrets are under another SECRET_KEY than the current one. */
+  async outdated(): Promise<number> {
+    const rows = await this.prisma.secondFactor.groupBy({ by: ['keyId'], _count: true });
+    const sealed = Buffer.alloc(0);
+    return rows.reduce((sum, row) => sum + (this.sealer.isOutdated({ ...row, sealed }) ? row._count : 0), 0);
+  }
+
+  /** Seals secrets anew that are under the previous SECRET_KEY, so that it can go. */
+  async sealAnew(): Promise<void> {
+    for (const row of await this.prisma.secondFactor.findMany()) {
+      const secret = this.secretOf(row);
+      if (secret !== undefined) await this.keepSealed(row, secret);
+    }
+  }
+
+  private async takeCode(personId: string, code: string, confirmed: boolean): Promise<boolean> {
+    const which = { personId, confirmedAt: confirmed ? { not: null } : null };
+    const row = await this.prisma.secondFactor.findFirst({ where: which });
+    const secret = row === null ? undefined : this.secretOf(row);
+    if (row === null || secret === undefined) return false;
+    const step = totpStep(secret, code.replace(/\s/g, ''));
+    if (step === undefined) return false;
+    // Of two that come with one code at once, one gets in. A new app may have taken the place of one that was not confirmed.
+    const { count } = await this.prisma.secondFactor.updateMany({
+      where: { ...which, lastStep: { lt: step }, ...(!confirmed && { sealed: row.sealed }) },
+      data: { lastStep: step, ...(!confirmed && { confirmedAt: new Date() }) },
+    });
+    return count === 1;
+  }
+
+  /** Undefined under a SECRET_KEY that is not set: recovery codes, which no key seals, still work. */
+  private secretOf({ personId, keyId, sealed }: SealedSecret): string | undefined {
+    try {
+      return this.sealer.open(personId, { keyId, sealed: Buffer.from(sealed) });
+    } catch (error) {
+      if (error instanceof UnreadableSecret) return undefined;
+      throw error;
+    }
+  }
+
+  private async keepSealed({ personId, keyId, sealed }: SealedSecret, secret: string): Promise<void> {
+    if (!this.sealer.isOutdated({ keyId, sealed: Buffer.from(sealed) })) return;
+    await this.prisma.secondFactor.updateMany({ where: { personId, sealed }, data: this.columns(personId, secret) });
+  }
+
+  private columns(personId: string, secret: string) {
+    const { keyId, sealed } = this.sealer.seal(personId, secret);
+    return { keyId, sealed: new Uint8Array(sealed) };
+  }
+}
+
+/** Removes what is beside the password of people who have none any more: whoever set it up may have been another. */
+export async function forgetSecondFactors(transaction: Transaction, person: Prisma.PersonWhereInput): Promise<void> {
+  await transaction.secondFactor.deleteMany({ where: { person } });
+  await transaction.recoveryCode.deleteMany({ where: { person } });
+}

@@ -1,0 +1,180 @@
+import { totpCode } from '#accounts/totp.js';
+import { waitUntil } from '#embedded/wait-until.js';
+import { Browser, PASSWORD, linkToken, signInFirstAdmin, signInInvited } from '../support/console.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { startApi } from '../support/processes.js';
+
+interface App {
+  readonly secret: string;
+  readonly uri: string;
+}
+type Codes = { readonly recovery_codes: string[] };
+
+describe('two-factor authentication', () => {
+  let platform: ApiPlatform;
+  let ada: Browser;
+  const step = (): number => Math.floor(Date.now() / 30_000);
+  const enter = (email: string, browser = new Browser(platform.url), password = PASSWORD) =>
+    browser.call('/sign-in', { body: { email, password } });
+  const give = (browser: Browser, code: string, path = '/sign-in/code') => browser.call(path, { body: { code } });
+  const codeOf = async (response: Response): Promise<[number, string]> => [
+    response.status,
+    ((await response.json()) as { error: { code: string } }).error.code,
+  ];
+  /** As if no code had been taken: those of this half minute work again. */
+  const forget = (email: string) =>
+    platform.pool.query(
+      'UPDATE second_factors SET last_step = 0 WHERE person_id IN (SELECT id FROM people WHERE email = $1)',
+      [email],
+    );
+  const enroll = async (browser: Browser, email: string): Promise<App & Codes> => {
+    const app = await browser.ask<App>('/two-factor', { method: 'POST' });
+    const codes = await browser.ask<Codes>('/two-factor/confirm', { body: { code: totpCode(app.secret, step()) } });
+    await forget(email);
+    return { ...app, ...codes };
+  };
+  const join = async (name: string): Promise<{ browser: Browser; email: string; app: App & Codes }> => {
+    const email = `${name}@example.org`;
+    const browser = await signInInvited(platform, { email, role: 'member' });
+    return { browser, email, app: await enroll(browser, email) };
+  };
+  const idOf = async (browser: Browser): Promise<string> =>
+    (await browser.ask<{ person: { id: string } }>('/session')).person.id;
+
+  beforeAll(async () => {
+    platform = await startApiPlatform();
+    ada = await signInFirstAdmin(platform);
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  it('counts once a code of the new app came, and is asked for behind the password alone', async () => {
+    const email = 'bob@example.org';
+    const bob = await signInInvited(platform, { email, role: 'member' });
+    const first = await bob.ask<App>('/two-factor', { method: 'POST' });
+    expect(first.uri).toBe(`otpauth://totp/Darkroom:bob%40example.org?secret=${first.secret}&issuer=Darkroom`);
+    expect(await codeOf(await give(bob, '000000', '/two-factor/confirm'))).toEqual([401, 'sign_in_failed']);
+    expect((await enter(email)).status).toBe(200);
+    const app = await enroll(bob, email);
+    expect(app.secret).not.toBe(first.secret);
+    expect(await bob.ask('/two-factor')).toMatchObject({ enabled_at: expect.any(String), recovery_codes: 10 });
+    expect((await bob.call('/two-factor', { method: 'POST' })).status).toBe(409);
+    const next = new Browser(platform.url);
+    const half = await enter(email, next);
+    expect([half.status, await half.json()]).toEqual([200, { second_step: true }]);
+    expect((await next.call('/session')).status).toBe(401);
+    expect(await codeOf(await give(next, totpCode(first.secret, step())))).toEqual([401, 'sign_in_failed']);
+    expect((await give(next, totpCode(app.secret, step()))).status).toBe(200);
+    expect(await enter(email, new Browser(platform.url), 'not the password').then(codeOf)).toEqual([
+      401,
+      'sign_in_failed',
+    ]);
+    expect(await codeOf(await give(new Browser(platform.url), '123456'))).toEqual([401, 'not_signed_in']);
+  });
+
+  it('takes each code once, of the app and of the recovery codes, also when two come at the same time', async () => {
+    const { email, app } = await join('kim');
+    const code = totpCode(app.secret, step());
+    const browsers = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const browser = new Browser(platform.url);
+        await enter(email, browser);
+        return browser;
+      }),
+    );
+    const statuses = await Promise.all(browsers.map(async (browser) => (await give(browser, code)).status));
+    expect(statuses.sort()).toEqual([200, 401, 401, 401]);
+    const again = new Browser(platform.url);
+    await enter(email, again);
+    expect((await give(again, code)).status).toBe(401);
+    const spelled = app.recovery_codes[0]!.toUpperCase().replaceAll('-', ' ');
+    expect((await give(again, spelled)).status).toBe(200);
+    const last = new Browser(platform.url);
+    await enter(email, last);
+    expect((await give(last, app.recovery_codes[0]!)).status).toBe(401);
+    const stored = await platform.pool.query('SELECT code_hash FROM recovery_codes');
+    expect(JSON.stringify(stored.rows)).not.toContain(app.recovery_codes[1]);
+  });
+
+  it('stops guessing at codes after ten, even the right one then, and the audit log has it', async () => {
+    const { email, app } = await join('nia');
+    const guesser = new Browser(platform.url);
+    await enter(email, guesser);
+    const statuses: number[] = [];
+    for (let n = 0; n < 9; n++) statuses.push((await give(guesser, '000000')).status);
+    expect(new Set(statuses)).toEqual(new Set([401]));
+    expect((await give(guesser, totpCode(app.secret, step()))).status).toBe(429);
+    const { data } = await ada.ask<{ data: object[] }>('/audit?kind=sign_in');
+    expect(data).toContainEqual(
+      expect.objectContaining({ who: 'Somebody', sentence: 'entered a wrong two-factor code for “Somebody”' }),
+    );
+  });
+
+  it('is asked for by a password-reset link too', async () => {
+    const { email, app } = await join('lee');
+    const token = await linkToken(platform, { purpose: 'password', email, role: 'member' });
+    const browser = new Browser(platform.url);
+    const password = 'umbrella sandwiches in june';
+    expect(await browser.ask('/reset-password', { body: { token, password } })).toEqual({ second_step: true });
+    expect((await browser.call('/session')).status).toBe(401);
+    expect((await give(browser, totpCode(app.secret, step()))).status).toBe(200);
+  });
+
+  it('is turned off by password and code together, or by an admin, who is in the audit log', async () => {
+    const { browser, email, app } = await join('mo');
+    const turnOff = (code: string, password = PASSWORD) =>
+      browser.call('/two-factor/remove', { body: { code, password } });
+    expect(await codeOf(await turnOff('000000'))).toEqual([401, 'sign_in_failed']);
+    expect(await codeOf(await turnOff(app.recovery_codes[1]!, 'not the password'))).toEqual([401, 'sign_in_failed']);
+    expect((await give(browser, app.recovery_codes[1]!, '/two-factor/remove')).status).toBe(400);
+    const renewed = await browser.ask<Codes>('/two-factor/recovery-codes', {
+      body: { code: totpCode(app.secret, step()) },
+    });
+    expect((await turnOff(app.recovery_codes[0]!)).status).toBe(401);
+    expect((await turnOff(renewed.recovery_codes[0]!)).status).toBe(204);
+    expect((await enter(email)).status).toBe(200);
+    await enroll(browser, email);
+    const id = await idOf(browser);
+    const has = async () =>
+      (await ada.ask<{ data: { id: string; two_factor: boolean }[] }>('/people')).data.find((one) => one.id === id)
+        ?.two_factor;
+    expect(await has()).toBe(true);
+    const reset = () => ada.call(`/people/${id}/two-factor`, { method: 'DELETE' });
+    expect([(await reset()).status, (await reset()).status, await has()]).toEqual([204, 404, false]);
+    expect((await browser.call(`/people/${id}/two-factor`, { method: 'DELETE' })).status).toBe(403);
+    const { data } = await ada.ask<{ data: { sentence: string }[] }>('/audit?kind=team');
+    expect(data[0]).toMatchObject({ who: 'Ada', sentence: 'reset two-factor authentication for “Somebody”' });
+  });
+
+  it('is erased with its user', async () => {
+    const { browser } = await join('ola');
+    const id = await idOf(browser);
+    await ada.ask(`/people/${id}/delete`, { body: { name: 'Somebody' } });
+    for (const table of ['second_factors', 'recovery_codes']) {
+      expect((await platform.pool.query(`SELECT 1 FROM ${table} WHERE person_id = $1`, [id])).rowCount).toBe(0);
+    }
+  });
+
+  it('outlives a change of SECRET_KEY: what the previous one sealed is sealed anew at the next start', async () => {
+    const { email, app } = await join('zoe');
+    const next = 'next-b58d2e93f7a14c60d17e5a92c4'.padEnd(40, 'y');
+    const { PORT: _port, ...settings } = platform.settings;
+    const { rows } = await platform.pool.query<{ key_id: string }>('SELECT key_id FROM second_factors LIMIT 1');
+    const before = rows[0]!.key_id;
+    const api = await startApi({ ...settings, SECRET_KEY: next, SECRET_KEY_PREVIOUS: platform.secretKey });
+    const sealed = async (): Promise<boolean> => {
+      const { rows } = await platform.pool.query<{ keys: string }>(
+        'SELECT count(DISTINCT key_id) AS keys FROM second_factors WHERE key_id <> $1',
+        [before],
+      );
+      const old = await platform.pool.query('SELECT 1 FROM second_factors WHERE key_id = $1', [before]);
+      return rows[0]!.keys === '1' && old.rowCount === 0;
+    };
+    expect(await waitUntil(sealed, { timeoutMs: 30_000 })).toBe(true);
+    await api.stop();
+    const alone = await startApi({ ...settings, SECRET_KEY: next });
+    const browser = new Browser(alone.url);
+    await enter(email, browser);
+    expect((await give(browser, totpCode(app.secret, step()))).status).toBe(200);
+    await alone.stop();
+  });
+});
