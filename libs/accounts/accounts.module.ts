@@ -8,6 +8,7 @@ import { AuditLog } from './audit-log.js';
 import { HashPlaces } from './hash-places.js';
 import { LinkStore } from './link-store.js';
 import { OpenIdPeople } from './openid-people.js';
+import { PasskeyStore } from './passkey-store.js';
 import { Passwords } from './passwords.js';
 import { PersonStore } from './person-store.js';
 import { SECOND_FACTORS, SecondFactorStore } from './second-factor-store.js';
@@ -20,6 +21,7 @@ const stores = [
   SessionStore,
   LinkStore,
   OpenIdPeople,
+  PasskeyStore,
   SecondFactorStore,
   AuditLog,
 ];

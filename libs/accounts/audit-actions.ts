@@ -26,6 +26,7 @@ const overlap = ({ text }: Told): string =>
 const ROLE_NAMES: Readonly<Record<string, string>> = {
   ...{ owner: 'an owner', admin: 'an admin', viewer: 'a viewer', billing: 'a billing user' },
 };
+const SIGN_IN_WAYS: Readonly<Record<string, string>> = { openid: ' by single sign-on', passkey: ' with a passkey' };
 const role = (name = ''): string => ROLE_NAMES[name] ?? 'a member';
 
 function personChange({ name, details, text }: Told): string {
@@ -123,7 +124,7 @@ export const AUDIT_ACTIONS = {
   'person.became_first_admin': { kind: 'team', says: () => 'became the first admin' },
   'person.signed_in': {
     kind: 'sign_in',
-    says: ({ text }) => (text('by') === 'openid' ? 'signed in by single sign-on' : 'signed in'),
+    says: ({ text }) => `signed in${SIGN_IN_WAYS[text('by') ?? ''] ?? ''}`,
   },
   'person.sign_in_failed': { kind: 'sign_in', says: ({ name }) => `gave a wrong password for ${name}` },
   'person.signed_out': {
@@ -138,6 +139,10 @@ export const AUDIT_ACTIONS = {
   'person.second_factor_added': { kind: 'sign_in', says: () => 'turned on two-factor authentication' },
   'person.second_factor_removed': { kind: 'sign_in', says: () => 'turned off two-factor authentication' },
   'person.recovery_codes_renewed': { kind: 'sign_in', says: () => 'created new recovery codes' },
+  'person.passkey_added': { kind: 'sign_in', says: ({ name }) => `added the passkey ${name}` },
+  'person.passkey_renamed': { kind: 'sign_in', says: ({ name }) => `renamed a passkey to ${name}` },
+  'person.passkey_removed': { kind: 'sign_in', says: ({ name }) => `removed the passkey ${name}` },
+  'person.passkey_refused': { kind: 'sign_in', says: ({ name }) => `had a passkey of ${name} refused` },
   'person.second_factor_reset': { kind: 'team', says: ({ name }) => `reset two-factor authentication for ${name}` },
   'session.ended': { kind: 'sign_in', says: () => 'ended one of their sessions' },
 } satisfies Record<string, ActionMeaning>;

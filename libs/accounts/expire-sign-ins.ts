@@ -5,7 +5,7 @@ import { aliveSessions } from './session-store.js';
 
 const BATCH = 1_000;
 
-/** Removes one-time links whose day is over, used or not, and sessions that are over. What they led to is in the audit log. */
+/** Removes one-time links whose day is over, used or not, sessions that are over, and used challenges of passkeys that are too old to be taken. What they led to is in the audit log. */
 @Injectable()
 export class ExpireSignIns {
   constructor(
@@ -15,11 +15,14 @@ export class ExpireSignIns {
 
   /** One round over everything that is due. Throws when the database fails; the next round goes on. */
   async run(): Promise<void> {
-    const { signInLink, session } = this.prisma;
+    const { signInLink, session, usedPasskeyChallenge } = this.prisma;
     await this.removeAll('links', () =>
       signInLink.deleteMany({ where: { expiresAt: { lte: new Date() } }, limit: BATCH }),
     );
     await this.removeAll('sessions', () => session.deleteMany({ where: { NOT: aliveSessions() }, limit: BATCH }));
+    await this.removeAll('challenges', () =>
+      usedPasskeyChallenge.deleteMany({ where: { expiresAt: { lte: new Date() } }, limit: BATCH }),
+    );
   }
 
   private async removeAll(name: string, removeSome: () => Promise<{ count: number }>): Promise<void> {

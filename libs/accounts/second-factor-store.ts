@@ -45,10 +45,12 @@ export class SecondFactorStore {
     return { since: row?.confirmedAt ?? null, recoveryCodes: await recoveryCode.count({ where: { personId } }) };
   }
 
-  /** Who of these must give a code beside their password. */
+  /** Who of these has more than a password: an authenticator app or a passkey. */
   async whoHas(personIds: readonly string[]): Promise<ReadonlySet<string>> {
-    const where = { personId: { in: [...personIds] }, confirmedAt: { not: null } };
-    const rows = await this.prisma.secondFactor.findMany({ where, select: { personId: true } });
+    const query = { where: { personId: { in: [...personIds] } }, select: { personId: true } };
+    const { secondFactor, passkey } = this.prisma;
+    const apps = await secondFactor.findMany({ ...query, where: { ...query.where, confirmedAt: { not: null } } });
+    const rows = [...apps, ...(await passkey.findMany(query))];
     return new Set(rows.map(({ personId }) => personId));
   }
 
@@ -97,6 +99,13 @@ export class SecondFactorStore {
       this.prisma.recoveryCode.deleteMany({ where: { personId } }),
     ]);
     return count === 1;
+  }
+
+  /** Removes everything but the password; false when there was nothing. */
+  async reset(personId: string): Promise<boolean> {
+    return await this.prisma.$transaction(
+      async (transaction) => (await forgetSecondFactors(transaction, { id: personId })) > 0,
+    );
   }
 
   /** How many secrets are under another SECRET_KEY than the current one. */
@@ -150,8 +159,14 @@ export class SecondFactorStore {
   }
 }
 
-/** Removes what is beside the password of people who have none any more: whoever set it up may have been another. */
-export async function forgetSecondFactors(transaction: Transaction, person: Prisma.PersonWhereInput): Promise<void> {
+/**
+ * Removes apps, recovery codes, and passkeys, as of people who have no password any more: whoever set them up may have
+ * been another. Answers how many apps that counted and passkeys there were.
+ */
+export async function forgetSecondFactors(transaction: Transaction, person: Prisma.PersonWhereInput): Promise<number> {
+  const passkeys = await transaction.passkey.deleteMany({ where: { person } });
+  const apps = await transaction.secondFactor.deleteMany({ where: { person, confirmedAt: { not: null } } });
   await transaction.secondFactor.deleteMany({ where: { person } });
   await transaction.recoveryCode.deleteMany({ where: { person } });
+  return passkeys.count + apps.count;
 }

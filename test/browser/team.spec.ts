@@ -276,6 +276,58 @@ describe('people and accounts in a browser', () => {
     await button(other, 'Set up').waitFor();
   });
 
+  it('signs in with a passkey alone, at the address where browsers have them', async () => {
+    const { page } = other;
+    await page.getByText('Passkeys work only at').waitFor();
+    expect(await button(other, 'Add passkey').count()).toBe(0);
+    expect(await other.inspect('passkeys-elsewhere')).toEqual([]);
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send('WebAuthn.enable');
+    const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true },
+        isUserVerified: true,
+      },
+    });
+    const local = `${platform.url.replace('127.0.0.1', 'localhost')}/console`;
+    await page.goto(`${local}/sign-in`);
+    await button(other, 'Sign in with a passkey').click();
+    await page.getByText('No passkey was used').waitFor();
+    expect(await other.inspect('passkey-sign-in')).toEqual([]);
+    await page.getByLabel('Email').fill('mo@example.org');
+    await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await button(other, 'Sign in').click();
+    await heading(other, 'Overview').waitFor();
+    await page.goto(`${local}/account`);
+    await button(other, 'Add passkey').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Laptop');
+    await dialog.getByRole('textbox', { name: 'Current password' }).fill(PASSWORD);
+    expect(await other.inspect('passkey-add')).toEqual([]);
+    await button(other, 'Continue').click();
+    await page.getByText('never used').waitFor();
+    await act(other, 'Laptop', 'Rename');
+    await dialog.getByLabel('Name').fill(HOSTILE);
+    await button(other, 'Save').click();
+    await button(other, `Actions for ${HOSTILE}`).waitFor();
+    expect(await other.inspect('passkeys')).toEqual([]);
+    await button(other, 'Sign out').click();
+    await button(other, 'Sign in with a passkey').click();
+    await heading(other, 'Overview').waitFor();
+    await page.goto(`${local}/account`);
+    await page.getByText('last used').waitFor();
+    await act(other, HOSTILE, 'Remove');
+    expect(await other.inspect('passkey-remove')).toEqual([]);
+    await button(other, 'Remove passkey').click();
+    await page.getByText('Passkey removed.').waitFor();
+    expect(await button(other, `Actions for ${HOSTILE}`).count()).toBe(0);
+    await button(other, 'Sign out').click();
+    await button(other, 'Sign in with a passkey').click();
+    await page.getByText('This passkey was not accepted.').waitFor();
+    await devtools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
+    await devtools.detach();
+  });
+
   it('changes one’s own name, and that of the account', async () => {
     await open(ada, '/account');
     await ada.page.getByLabel('Your name').fill('Ada L.');

@@ -107,6 +107,7 @@ describe('signing in to the console with OpenID Connect', () => {
       password: true,
       oidc: { name: 'Example SSO', url: begin() },
       email: false,
+      passkey_origin: platform.url.replace('127.0.0.1', 'localhost'),
     });
     expect(await refused(person('early', { email: 'early@joiners.example' }))).toBe('not_invited');
     const token = await linkToken(platform, { purpose: 'first_admin' });

@@ -20,6 +20,11 @@ const ROUTES: Readonly<Record<string, string>> = {
   'POST /two-factor/confirm': 'oamvb',
   'POST /two-factor/recovery-codes': 'oamvb',
   'POST /two-factor/remove': 'oamvb',
+  'GET /passkeys': 'oamvb',
+  'POST /passkeys': 'oamvb',
+  'POST /passkeys/options': 'oamvb',
+  'PATCH /passkeys/{id}': 'oamvb',
+  'DELETE /passkeys/{id}': 'oamvb',
   'GET /keys': 'oamb',
   'POST /keys': 'oam',
   'GET /keys/names': 'oamv',
@@ -103,6 +108,7 @@ const ROUTES: Readonly<Record<string, string>> = {
 const PUBLIC = [
   ...['GET /sign-in', 'POST /sign-in', 'POST /sign-in/link', 'POST /first-admin', 'POST /join', 'POST /reset-password'],
   ...['GET /oidc', 'POST /oidc', 'GET /oidc/callback', 'POST /forgot-password', 'POST /sign-in/code'],
+  ...['POST /sign-in/passkey/options', 'POST /sign-in/passkey'],
 ];
 /** Ends the session, so it is no call among others. */
 const LAST = 'POST /sign-out';

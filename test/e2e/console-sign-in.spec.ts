@@ -17,7 +17,13 @@ describe('signing in to the console', () => {
   afterAll(() => platform.close());
 
   it('makes exactly one first admin, however many try with however many links', async () => {
-    expect(await browser().ask('/sign-in')).toEqual({ first_run: true, password: true, oidc: null, email: false });
+    expect(await browser().ask('/sign-in')).toEqual({
+      first_run: true,
+      password: true,
+      oidc: null,
+      email: false,
+      passkey_origin: platform.url.replace('127.0.0.1', 'localhost'),
+    });
     const shared = await linkToken(platform, { purpose: 'first_admin' });
     const tokens = await Promise.all(
       Array.from({ length: 20 }, async (_, index) =>
@@ -42,7 +48,13 @@ describe('signing in to the console', () => {
     ]);
     expect(rows[0]!.password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     await platform.pool.query(`UPDATE people SET email = 'ada@example.org'`);
-    expect(await browser().ask('/sign-in')).toEqual({ first_run: false, password: true, oidc: null, email: false });
+    expect(await browser().ask('/sign-in')).toEqual({
+      first_run: false,
+      password: true,
+      oidc: null,
+      email: false,
+      passkey_origin: platform.url.replace('127.0.0.1', 'localhost'),
+    });
   });
 
   it('says of a link whether it still works, without using it up', async () => {

@@ -180,7 +180,10 @@ describe('retention', () => {
     await room.sql(`INSERT INTO sessions (id, person_id, token_hash, user_agent, expires_at)
       SELECT 'old ' || n, 'person_1', convert_to('old ' || n, 'UTF8'), '', now() - n * interval '1 minute'
       FROM generate_series(1, 1500) n`);
+    await room.sql(`INSERT INTO used_passkey_challenges (challenge, expires_at)
+      VALUES ('fresh', now() + interval '1 minute'), ('over', now() - interval '1 minute')`);
     await new ExpireSignIns(room.database, room.logger).run();
+    expect((await room.sql('SELECT challenge FROM used_passkey_challenges')).rows).toEqual([{ challenge: 'fresh' }]);
     expect((await room.sql('SELECT id FROM sign_in_links ORDER BY id')).rows).toEqual([{ id: 'open' }, { id: 'used' }]);
     expect((await room.sql('SELECT id FROM sessions')).rows).toEqual([{ id: 'alive' }]);
   });

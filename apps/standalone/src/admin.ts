@@ -47,7 +47,7 @@ export async function admin(
   subcommand(
     program,
     'reset-two-factor <email> [account]',
-    'turn off two-factor authentication of somebody who lost it',
+    'remove the authenticator app, recovery codes, and passkeys of somebody who lost them',
   ).action((email: string, account?: string) =>
     tell(({ database, secretKey, people }) => resetTwoFactor(database, secretKey, personOf(people, email, account))),
   );
@@ -86,8 +86,8 @@ async function resetTwoFactor(
   secretKey: string,
   { id, accountId, name, email }: Person,
 ): Promise<string> {
-  const wasOn = await new SecondFactorStore(database, new TextSealer({ secretKey }, SECOND_FACTORS)).remove(id);
-  if (!wasOn) throw new SetupError(`Two-factor authentication of ${email} is off already.`);
+  const wasOn = await new SecondFactorStore(database, new TextSealer({ secretKey }, SECOND_FACTORS)).reset(id);
+  if (!wasOn) throw new SetupError(`${email} has neither two-factor authentication nor a passkey.`);
   await noteCommand(database, 'person.second_factor_reset', {
     account: accountId,
     target: id,

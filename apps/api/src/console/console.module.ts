@@ -4,6 +4,7 @@ import { AuditModule } from './audit/audit.module.js';
 import { ConsoleCatalogModule } from './catalog/catalog.module.js';
 import { KeysModule } from './keys/keys.module.js';
 import { OperationsModule } from './operations/operations.module.js';
+import { PasskeysModule } from './passkeys/passkeys.module.js';
 import { PlaygroundModule } from './playground/playground.module.js';
 import { SignInModule } from './sign-in/sign-in.module.js';
 import { ConsoleTasksModule } from './tasks/tasks.module.js';
@@ -18,6 +19,7 @@ import { ConsoleWebhooksModule } from './webhooks/webhooks.module.js';
   imports: [
     SignInModule,
     TwoFactorModule,
+    PasskeysModule,
     KeysModule,
     PlaygroundModule,
     ConsoleTasksModule,

@@ -2,19 +2,18 @@ import { Injectable } from '@nestjs/common';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { setCookie, type ConsoleCookie, type CookieChange, type Cookies } from '../console-cookie.js';
 
-const MINUTES = 10;
 /** Longer texts can't be ours. */
 const MAX_LENGTH = 2_000;
 
-/** What a browser keeps for ten minutes of a sign-in, sealed. `purpose` keeps one cookie from passing for another. */
+/** What a browser keeps during a sign-in, sealed. `purpose` keeps one cookie from passing for another. */
 @Injectable()
 export class SealedCookies {
   constructor(private readonly sealer: TextSealer) {}
 
-  set(cookie: ConsoleCookie, purpose: string, kept: object): CookieChange {
-    const text = JSON.stringify({ ...kept, until: Date.now() + MINUTES * 60_000 });
+  set(cookie: ConsoleCookie, purpose: string, kept: object, minutes = 10): CookieChange {
+    const text = JSON.stringify({ ...kept, until: Date.now() + minutes * 60_000 });
     const { keyId, sealed } = this.sealer.seal(purpose, text);
-    return setCookie(cookie, `${keyId}.${sealed.toString('base64url')}`, MINUTES * 60);
+    return setCookie(cookie, `${keyId}.${sealed.toString('base64url')}`, minutes * 60);
   }
 
   /** Undefined when there is none of ours, or it is too old. */

@@ -67,6 +67,6 @@ const sealer = {
     SignInLimits,
     { provide: SIGN_IN_WINDOW_SECONDS, useValue: 900 },
   ],
-  exports: [OpenSession, PasswordSignIn, FailedSignIns, SecondStepCookie, SignInLimits],
+  exports: [OpenSession, PasswordSignIn, FailedSignIns, SealedCookies, SecondStepCookie, SignInLimits],
 })
 export class SignInModule {}

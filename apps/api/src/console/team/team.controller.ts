@@ -108,13 +108,14 @@ export class TeamController {
     return linkView(made);
   }
 
-  /** For somebody who lost their authenticator app and their recovery codes. */
+  /** For somebody who lost their authenticator app and their recovery codes: removes these, and passkeys. */
   @Delete('people/:id/two-factor')
   @RouteConfig({ bodyless: true })
   @HttpCode(204)
   async resetTwoFactor(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
     const person = await this.another(session, id);
-    if (!(await this.factors.remove(id))) throw new AppError('not_found', 'Two-factor authentication is off.');
+    if (!(await this.factors.reset(id)))
+      throw new AppError('not_found', 'There is neither two-factor authentication nor a passkey.');
     await this.audit.record(session, 'person.second_factor_reset', id, named(person));
   }
 

@@ -5,9 +5,11 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { queryClient, sessionQuery, signInQuery, useSession } from '../../api/queries.ts';
 import { get, send } from '../../api/request.ts';
 import type { Session, Sessions } from '../../api/types.ts';
+import { browserOf } from '../../parts/browser-of.ts';
 import { fromNow } from '../../parts/format.ts';
 import { NewPassword, newPasswordProblem } from '../../parts/new-password.tsx';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
+import { Passkeys } from '../passkeys/passkeys.tsx';
 import { TwoFactor } from '../two-factor/two-factor.tsx';
 
 const SESSIONS = ['sessions'];
@@ -23,6 +25,7 @@ export function AccountPage() {
         <>
           <ChangePassword />
           <TwoFactor />
+          <Passkeys />
         </>
       )}
       <Sessions />
@@ -194,23 +197,4 @@ function Sessions() {
       )}
     </Box>
   );
-}
-
-/** "Firefox on Linux", as far as what the browser says of itself tells. */
-function browserOf(text: string): string {
-  const find = (names: readonly (readonly [RegExp, string])[]) => names.find(([pattern]) => pattern.test(text))?.[1];
-  const browser = find([
-    [/Edg\//, 'Edge'],
-    [/Firefox\//, 'Firefox'],
-    [/Chrome\//, 'Chrome'],
-    [/Safari\//, 'Safari'],
-  ]);
-  const system = find([
-    [/Android/, 'Android'],
-    [/iPhone|iPad/, 'iOS'],
-    [/Windows/, 'Windows'],
-    [/Mac OS X/, 'macOS'],
-    [/Linux/, 'Linux'],
-  ]);
-  return `${browser ?? 'Unknown browser'}${system === undefined ? '' : ` on ${system}`}`;
 }

@@ -12,11 +12,14 @@ import { Rows, Trouble } from '../../parts/page.tsx';
 import { ProviderButton } from '../../parts/provider-button.tsx';
 import { Outside, useEnter } from './outside.tsx';
 import { SecondStep } from './second-step.tsx';
+import { PasskeyButton } from '../passkeys/passkey-button.tsx';
+import { whyNoPasskeys } from '../passkeys/why-no-passkeys.tsx';
 import { refusalText } from '../operation/refusals.ts';
 
 export function SignInPage() {
   const { data, error, refetch } = useQuery(signInQuery);
   const [refused] = useState(() => new URLSearchParams(location.search).get('refused'));
+  const enter = useEnter();
   const [isHalf, setHalf] = useState(false);
   const refusal = refused !== null && (
     <NotSignedIn>{refusalText(refused, data?.oidc?.name ?? 'the provider')}</NotSignedIn>
@@ -35,6 +38,12 @@ export function SignInPage() {
         {data?.oidc && data.password && <Divider label="or with your password" />}
         {data?.password === true && (
           <PasswordForm main={data.oidc === null} resets={data.email} onHalf={() => setHalf(true)} />
+        )}
+        {data?.password === true && whyNoPasskeys(data) === null && (
+          <>
+            <Divider label="or" />
+            <PasskeyButton onEnter={enter} />
+          </>
         )}
       </Stack>
     </Outside>

@@ -64,6 +64,7 @@ export function auditEntryView(entry: AuditEntry, targetExists: boolean): AuditE
 const BY_ANYBODY: ReadonlySet<string> = new Set<AuditAction>([
   'person.sign_in_failed',
   'person.code_failed',
+  'person.passkey_refused',
   'person.forgot_password',
 ]);
 

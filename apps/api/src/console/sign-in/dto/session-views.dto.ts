@@ -81,6 +81,13 @@ export class SignInView {
   @ApiProperty({ type: ProviderOfferView, nullable: true, description: 'One may sign in with OpenID Connect.' })
   oidc!: ProviderOfferView | null;
 
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Where passkeys work; null = nowhere: PUBLIC_URL is neither https with a domain name nor localhost.',
+  })
+  passkey_origin!: string | null;
+
   @ApiProperty({ description: 'Sends invitations and password reset links by email.' })
   email!: boolean;
 }

@@ -25,7 +25,7 @@ export class TeamPersonView {
   @ApiProperty({ enum: WAYS, isArray: true })
   signs_in_with!: readonly (typeof WAYS)[number][];
 
-  @ApiProperty({ description: 'A sign-in with the password asks for a code too.' })
+  @ApiProperty({ description: 'Has an authenticator app or a passkey.' })
   two_factor!: boolean;
 
   @ApiProperty({ format: 'date-time' })

@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import { MAX_PASSKEYS, PasskeyStore } from '#accounts/passkey-store.js';
+import type { Session } from '#accounts/session-store.js';
+import { AppError } from '#contract/app-error.js';
+import type { Cookies } from '../console-cookie.js';
+import { WithCookies } from '../cookies.interceptor.js';
+import { PasswordSignIn } from '../sign-in/password-sign-in.js';
+import { ChallengeCookie } from './challenge-cookie.js';
+import { passkeyView, type NewPasskeyBody, type PasskeyOptionsView, type PasskeyView } from './dto/passkeys.dto.js';
+import { WebAuthn } from './web-authn.js';
+
+/** How somebody who is signed in gets another passkey. A session alone is not enough: whoever borrows one must not stay. */
+@Injectable()
+export class NewPasskeys {
+  constructor(
+    private readonly passkeys: PasskeyStore,
+    private readonly passwords: PasswordSignIn,
+    private readonly webAuthn: WebAuthn,
+    private readonly challenges: ChallengeCookie,
+  ) {}
+
+  /** Throws AppError: `sign_in_failed` for a wrong password, `account_limit_reached`, `not_permitted`. */
+  async begin(address: string, session: Session, password: string): Promise<WithCookies<PasskeyOptionsView>> {
+    await this.passwords.prove(address, session, password);
+    const known = await this.passkeys.credentials(session.personId);
+    if (known.length >= MAX_PASSKEYS)
+      throw new AppError('account_limit_reached', `You have ${MAX_PASSKEYS} passkeys already. Remove one first.`);
+    const options = await this.webAuthn.askForNew(session, known);
+    return new WithCookies({ options }, [this.challenges.set(`passkey of ${session.id}`, options.challenge)]);
+  }
+
+  /** Throws AppError: `invalid_value` for an answer that is wrong or too late, `already_exists`. */
+  async finish(
+    session: Session,
+    cookies: Cookies,
+    { name, response }: NewPasskeyBody,
+  ): Promise<WithCookies<PasskeyView>> {
+    const challenge = await this.challenges.take(`passkey of ${session.id}`, cookies);
+    const credential = challenge && (await this.webAuthn.readNew(response, challenge));
+    if (!credential) {
+      throw new AppError('invalid_value', 'This passkey was not accepted. Try again.', { param: 'response' });
+    }
+    const passkey = await this.passkeys.add(session.personId, name, credential);
+    if (passkey === undefined) throw new AppError('already_exists', 'This passkey was added already.');
+    return new WithCookies(passkeyView(passkey), [this.challenges.clear()]);
+  }
+}

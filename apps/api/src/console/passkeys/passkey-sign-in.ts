@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import { PasskeyStore, type KnownPasskey } from '#accounts/passkey-store.js';
+import { AppError } from '#contract/app-error.js';
+import type { Cookies } from '../console-cookie.js';
+import { FailedSignIns } from '../sign-in/failed-sign-ins.js';
+import { SignInLimits } from '../sign-in/sign-in-limits.js';
+import { ChallengeCookie } from './challenge-cookie.js';
+import type { AuthenticationResponse } from './dto/passkeys.dto.js';
+import { WebAuthn, type Question } from './web-authn.js';
+
+/** Coming in with a passkey, as far as it is not HTTP. */
+@Injectable()
+export class PasskeySignIn {
+  constructor(
+    private readonly passkeys: PasskeyStore,
+    private readonly webAuthn: WebAuthn,
+    private readonly challenges: ChallengeCookie,
+    private readonly limits: SignInLimits,
+    private readonly failures: FailedSignIns,
+  ) {}
+
+  /** Throws AppError: `rate_limit_exceeded`, `not_permitted`. */
+  async begin(address: string): Promise<Question> {
+    await this.limits.admitStart(address);
+    return await this.webAuthn.askForKnown();
+  }
+
+  /** Whose passkey it is. Throws AppError: `rate_limit_exceeded`, and `sign_in_failed` for every other cause. */
+  async finish(address: string, cookies: Cookies, response: AuthenticationResponse): Promise<KnownPasskey['person']> {
+    await this.limits.admit(address);
+    const challenge = await this.challenges.take('passkey sign-in', cookies);
+    if (challenge === undefined) throw refused();
+    const passkey = await this.passkeys.forSignIn(response.id);
+    if (passkey === undefined) throw refused();
+    const read = await this.webAuthn.readKnown(response, challenge, passkey);
+    if (read !== undefined && (await this.passkeys.noteUse(passkey, read.counter, read.synced))) return passkey.person;
+    this.failures.note(passkey.person, 'person.passkey_refused');
+    throw refused();
+  }
+}
+
+/** One answer for every cause, so that nothing can be learnt about people. */
+function refused(): AppError {
+  return new AppError('sign_in_failed', 'This passkey was not accepted. Try again, or sign in with your password.');
+}

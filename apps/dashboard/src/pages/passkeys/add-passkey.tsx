@@ -1,0 +1,52 @@
+import { PasswordInput, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import { browserOf } from '../../parts/browser-of.ts';
+import { FormDialog } from '../../parts/form-dialog.tsx';
+import { addPasskey } from './ceremony.ts';
+
+interface AddPasskeyProps {
+  readonly onAdded: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+/** Asks for the password, then has the browser create a passkey. */
+export function AddPasskey({ onAdded, onClose }: AddPasskeyProps) {
+  const form = useForm({ initialValues: { name: browserOf(navigator.userAgent), password: '' } });
+  const add = useMutation({
+    mutationFn: ({ name, password }: typeof form.values) => addPasskey(name.trim(), password),
+    onSuccess: async () => {
+      await onAdded();
+      notifications.show({ color: 'green', message: 'Passkey added.' });
+      onClose();
+    },
+  });
+  return (
+    <FormDialog
+      title="Add passkey"
+      action="Continue"
+      busy={add.isPending}
+      error={add.error}
+      doing="Could not add a passkey"
+      onSubmit={form.onSubmit((values) => add.mutate(values))}
+      onClose={onClose}
+    >
+      <Text size="sm">Your browser then asks where to save the passkey.</Text>
+      <TextInput
+        label="Name"
+        description="To tell your passkeys apart"
+        required
+        maxLength={100}
+        {...form.getInputProps('name')}
+      />
+      <PasswordInput
+        label="Current password"
+        autoComplete="current-password"
+        required
+        data-autofocus
+        {...form.getInputProps('password')}
+      />
+    </FormDialog>
+  );
+}

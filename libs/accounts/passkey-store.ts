@@ -1,0 +1,111 @@
+import { Injectable } from '@nestjs/common';
+import { ulid } from 'ulid';
+import type { Passkey as PasskeyRow } from '#database/generated/client.js';
+import { isUniqueViolation } from '#database/database-errors.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { personOf, type Person } from './person-store.js';
+
+/** Of one person at most. */
+export const MAX_PASSKEYS = 20;
+
+/** A passkey as its person sees it. */
+export interface Passkey {
+  readonly id: string;
+  readonly name: string;
+  /** Backed up by its provider, so that it may be on several devices. */
+  readonly synced: boolean;
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date | null;
+}
+
+/** What an authenticator has made: `credentialId` in base64url, `publicKey` in COSE. */
+export interface Credential {
+  readonly credentialId: string;
+  readonly publicKey: Uint8Array<ArrayBuffer>;
+  /** Signatures so far; 0 where the authenticator does not count. */
+  readonly counter: number;
+  readonly transports: readonly string[];
+  readonly synced: boolean;
+}
+
+/** A passkey, and whom it signs in. */
+export interface KnownPasskey extends Credential {
+  readonly id: string;
+  readonly person: Person;
+}
+
+/** The passkeys of people, and the challenges that were answered with them. */
+@Injectable()
+export class PasskeyStore {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** Those of a person, oldest first. */
+  async list(personId: string): Promise<Passkey[]> {
+    const rows = await this.prisma.passkey.findMany({ where: { personId }, orderBy: { id: 'asc' } });
+    return rows.map(passkeyOf);
+  }
+
+  /** Those of a person, for their authenticators. */
+  async credentials(personId: string): Promise<Credential[]> {
+    return (await this.prisma.passkey.findMany({ where: { personId } })).map(credentialOf);
+  }
+
+  /** Undefined when the credential is somebody's passkey already. */
+  async add(personId: string, name: string, { transports, ...columns }: Credential): Promise<Passkey | undefined> {
+    try {
+      const data = { id: `passkey_${ulid()}`, personId, name, ...columns, transports: [...transports] };
+      return passkeyOf(await this.prisma.passkey.create({ data }));
+    } catch (error) {
+      if (isUniqueViolation(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Undefined when the person has no such passkey. */
+  async rename(personId: string, id: string, name: string): Promise<Passkey | undefined> {
+    const [row] = await this.prisma.passkey.updateManyAndReturn({ where: { id, personId }, data: { name } });
+    return row && passkeyOf(row);
+  }
+
+  /** The passkey that is gone; undefined when the person has no such one. */
+  async remove(personId: string, id: string): Promise<Passkey | undefined> {
+    const row = await this.prisma.passkey.findFirst({ where: { id, personId } });
+    const { count } = await this.prisma.passkey.deleteMany({ where: { id, personId } });
+    return row === null || count === 0 ? undefined : passkeyOf(row);
+  }
+
+  /** Whose passkey a credential is, as far as they may come in. */
+  async forSignIn(credentialId: string): Promise<KnownPasskey | undefined> {
+    const row = await this.prisma.passkey.findFirst({
+      where: { credentialId, person: { disabledAt: null, account: { disabledAt: null } } },
+      include: { person: true },
+    });
+    return row === null ? undefined : { id: row.id, person: personOf(row.person), ...credentialOf(row) };
+  }
+
+  /** Writes down a use; false when another one came first, so that of two with one count of the authenticator one gets in. */
+  async noteUse({ id, counter }: KnownPasskey, newCounter: number, synced: boolean): Promise<boolean> {
+    const { count } = await this.prisma.passkey.updateMany({
+      where: { id, counter },
+      data: { counter: newCounter, synced, lastUsedAt: new Date() },
+    });
+    return count === 1;
+  }
+
+  /** Uses up a challenge, which `expiresAt` ends in any case; false when it was used before. */
+  async useChallenge(challenge: string, expiresAt: Date): Promise<boolean> {
+    const { count } = await this.prisma.usedPasskeyChallenge.createMany({
+      data: { challenge, expiresAt },
+      skipDuplicates: true,
+    });
+    return count === 1;
+  }
+}
+
+function passkeyOf({ id, name, synced, createdAt, lastUsedAt }: PasskeyRow): Passkey {
+  return { id, name, synced, createdAt, lastUsedAt };
+}
+
+function credentialOf({ credentialId, publicKey, counter, transports, synced }: PasskeyRow): Credential {
+  return { credentialId, publicKey, counter: Number(counter), transports, synced };
+}
