@@ -27,7 +27,7 @@ const steps = ({ tasks, keys, accountId }) => ({
     FROM (SELECT * FROM history WHERE n < ${10 * keys} OR n > ${tasks - 50}) AS used`,
   tasks: `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, status, phase, progress, attempt,
       provider_starts, provider, calls, created_at, started_at, finished_at, deadline_at, images, error, usage, cost, objects_deleted_at,
-      fingerprint, asynchronous)
+      fingerprint, asynchronous, ordered_by)
     SELECT id, account_id, api_key_id, replace(id, 'task_', 'req_'), 'generation', model, 'a lighthouse at dusk, seen from ' || n,
       '{"size":"1:1","resolution":"1k","pixels":{"width":1024,"height":1024},"outputFormat":"png"}', status, 'done', 100, 1, 1, 'provider-' || n % 2,
       jsonb_build_array(jsonb_build_object('n', 1, 'provider', 'provider-' || n % 2, 'startedAt', at, 'endedAt', ${ENDED},
@@ -37,7 +37,8 @@ const steps = ({ tasks, keys, accountId }) => ({
         'width', 1024, 'height', 1024, 'bytes', 1000000, 'sha256', repeat('a', 64))) END,
       CASE WHEN status = 'failed' THEN ${ERROR} END, '{"input_tokens":20,"output_tokens":1056}',
       jsonb_build_object('reserved', 40000, 'currency', 'USD', 'settled', CASE WHEN status = 'completed' THEN 40000 ELSE 0 END),
-      CASE WHEN n > ${Math.floor((tasks * 3) / 7)} THEN at + interval '3 days' END, sha256(convert_to(n::text, 'UTF8')), n % 2 = 0
+      CASE WHEN n > ${Math.floor((tasks * 3) / 7)} THEN at + interval '3 days' END, sha256(convert_to(n::text, 'UTF8')), n % 2 = 0,
+      CASE WHEN n % 5000 = 3 THEN 'person_rare' WHEN n % 10 = 5 THEN 'person_1' END
     FROM history`,
   charges: `INSERT INTO charges (task_id, kind, amount_micros, currency, account_id, api_key_id, model, created_at)
     SELECT id, kind, 40000, 'USD', account_id, api_key_id, model, at

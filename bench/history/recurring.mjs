@@ -1,7 +1,6 @@
 // Every statement that the API, the worker or the console runs again and again, by the classes that run it.
 import { createHash, randomBytes } from 'node:crypto';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
-import { AuditLog } from '#accounts/audit-log.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
 import { UsageRepository } from '#billing/usage.repository.js';
@@ -19,9 +18,9 @@ import { TaskStore } from '#tasks/task-store.js';
 import { TaskTransitions } from '#tasks/task-transitions.js';
 import { AlertChannelStore } from '#webhooks/channel-store.js';
 import { DeliveryLine } from '#webhooks/delivery-line.js';
-import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
 import { DeliveryTransitions } from '#webhooks/delivery-transitions.js';
 import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
+import { recurringLogs } from './recurring-logs.mjs';
 import { recurringRetention } from './recurring-retention.mjs';
 
 const HOUR_MS = 3_600_000;
@@ -68,7 +67,7 @@ export async function recurring(database, room, { tasks, accountId }) {
   return [
     ...listsOf(context, places),
     ...figuresOf(context),
-    ...logsOf(context, places),
+    ...recurringLogs(context, places),
     ...callsOf(context, places),
     ...repairsOf(context, places),
     ...recurringRetention(context),
@@ -123,6 +122,9 @@ function listsOf({ store, database, accountId }, { near, middle, far, failed }) 
     () => store.count(account, query),
   ];
   const rare = { apiKeyId: 'key_rare1' };
+  const own = { personId: 'person_1', keyIds: ['key_1', 'key_rare1', 'key_none'] };
+  const few = { personId: 'person_rare', keyIds: ['key_rare1', 'key_none'] };
+  const people = Object.entries({ 'a person': own, 'a person with few tasks': few });
   const ids = [near, middle, far].map(({ id }) => id);
   return [
     list('newest', {}),
@@ -153,7 +155,19 @@ function listsOf({ store, database, accountId }, { near, middle, far, failed }) 
     list('of an account without tasks', {}, 'acct_none'),
     list('of a key with few tasks, by duration', { ...rare, order: 'longest' }),
     list('of a short time, by cost', { since: hoursAgo(0.5), order: 'costliest' }),
+    ...people.flatMap(([name, person]) => [
+      list(`of ${name}`, { own: person }),
+      list(`of ${name}, after the middle`, { own: person, after: middle.id }),
+      count(`of ${name}`, { own: person }),
+    ]),
+    list('failed, of a person with few tasks', { own: few, status: 'failed' }),
+    list('pending, of a person', { own, status: 'pending' }),
+    list('favorites, of a person', { own, favorites: true }),
+    list('of a person and key', { own, ...rare }),
+    list('of a person with few tasks, by duration', { own: few, order: 'longest' }),
     count('all', {}),
+    count('failed, of a person', { own, status: 'failed' }),
+    count('of a person and a model', { own, model: 'model-1' }),
     count('since yesterday', { since: hoursAgo(24) }),
     count('before the middle', { until: middle.createdAt }),
     count('completed', { status: 'completed' }),
@@ -171,12 +185,15 @@ function listsOf({ store, database, accountId }, { near, middle, far, failed }) 
     search('words of no prompt', { text: 'submarine' }),
     search('words of no prompt, after the middle', { text: 'submarine', after: middle }),
     search('words of no prompt, of a key with few tasks', { text: 'submarine', ...rare }),
+    search('words of no prompt, of a person with few tasks', { text: 'submarine', own: few }),
     search('the id of a task', { text: far.id }),
+    search('the id of a task, of a person', { text: far.id, own }),
     search('the id of a request', { text: newRequestId() }),
     ['tasks/TaskDetails.of', () => details.of(accountId, ids, 200)],
     ['tasks/TaskDetails.order', () => details.order(accountId, far.id)],
     ['tasks/TaskDetails.retriedAs', () => details.retriedAs(accountId, failed.id)],
     ['tasks/TaskStore.history', () => store.history(accountId, far.id)],
+    ['tasks/TaskStore.within', () => store.within({ accountId, own }, ids)],
   ];
 }
 
@@ -220,40 +237,6 @@ function figuresOf({ database, accountId, line, endpoints, webhooksConfig }) {
     ['webhooks/AlertChannelStore.list', () => channels.list(accountId)],
     ['webhooks/DeliveryLine.heads', () => line.heads()],
     ['webhooks/WebhookEndpointStore.records', () => endpoints.records(accountId, ['whe_bench'])],
-  ];
-}
-
-function logsOf({ database, accountId }, { near, delivery, audit }) {
-  const deliveries = new DeliveryLogStore(database);
-  const log = new AuditLog(database);
-  const list = (name, query, account = accountId) => [
-    `webhooks/DeliveryLogStore.list: ${name}`,
-    () => deliveries.list(account, { limit: 21, ...query }),
-  ];
-  const entries = (name, query) => [
-    `accounts/AuditLog.list: ${name}`,
-    () => log.list(accountId, { limit: 50, ...query }),
-  ];
-  return [
-    list('newest', {}),
-    list('after the middle', { after: delivery.id }),
-    list('failed', { state: 'failed' }),
-    list('pending', { state: 'pending' }),
-    list('failed, of an endpoint', { state: 'failed', endpointId: 'whe_bench' }),
-    list('of an endpoint, after the middle', { endpointId: 'whe_bench', after: delivery.id }),
-    list('of an endpoint without any', { endpointId: 'whe_none' }),
-    list('of a task', { taskId: near.id }),
-    list('of an account with few', {}, 'acct_rare'),
-    entries('newest', {}),
-    entries('next page', { after: audit.id }),
-    entries('of a person', { who: 'person_none' }),
-    entries('of nobody', { who: 'nobody' }),
-    entries('of a kind that is rare', { actions: ['provider.drained'] }),
-    entries('of a kind that never was', { actions: ['account.renamed'] }),
-    [
-      'accounts/AuditLog.writeSeldom',
-      () => log.writeSeldom({ accountId, personId: null, action: 'task.viewed', target: 'x' }, 60_000),
-    ],
   ];
 }
 

@@ -120,6 +120,12 @@ export class ApiKeyRepository {
     return rows.map((row) => shown(row, makers));
   }
 
+  /** Ids of all keys that a person created, ended ones included. */
+  async idsOf(accountId: string, createdBy: string): Promise<string[]> {
+    const where = { accountId, createdBy, hidden: false };
+    return (await this.prisma.apiKey.findMany({ where, select: { id: true } })).map(({ id }) => id);
+  }
+
   /**
    * Sets what is named for the key with this id or prefix, and leaves the rest. `unknown` when there is none,
    * `ambiguous` when several keys share the prefix: nothing is changed then.

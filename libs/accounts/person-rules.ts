@@ -17,10 +17,20 @@ export const ABILITIES = {
   'keys.read': { roles: ['owner', 'admin', 'member', 'billing'], what: 'keys with their budgets; members: their own' },
   'keys.manage': { roles: ['owner', 'admin', 'member'], what: 'create, change, rotate, and revoke their own keys' },
   'keys.manage_all': { roles: ['owner', 'admin'], what: 'all keys, with their limits and budgets' },
-  'tasks.read': { roles: ['owner', 'admin', 'member', 'viewer'], what: 'tasks with their prompts and images; models' },
-  'tasks.create': { roles: ['owner', 'admin', 'member'], what: 'generate images; rerun, cancel, and favorite tasks' },
+  'tasks.read': {
+    roles: ['owner', 'admin', 'member', 'viewer'],
+    what: 'tasks with their prompts and images; members: their own; models',
+  },
+  'tasks.read_all': { roles: ['owner', 'admin', 'viewer'], what: 'the tasks of all users and keys' },
+  'tasks.create': {
+    roles: ['owner', 'admin', 'member'],
+    what: 'generate images; rerun, cancel, and favorite tasks that they see',
+  },
   'tasks.retry': { roles: ['owner', 'admin'], what: 'retry failed tasks in bulk' },
-  'webhooks.read': { roles: ['owner', 'admin', 'member'], what: 'webhook endpoints; see and resend deliveries' },
+  'webhooks.read': {
+    roles: ['owner', 'admin', 'member'],
+    what: 'webhook endpoints; see and resend deliveries; members: of their own tasks',
+  },
   'webhooks.manage': { roles: ['owner', 'admin'], what: 'change webhook endpoints and secrets' },
   'alerts.manage': { roles: ['owner', 'admin'], what: 'alerts: rules, channels, and history' },
   'team.manage': { roles: ['owner', 'admin'], what: 'users and invitations, up to their own role' },

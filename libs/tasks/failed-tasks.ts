@@ -24,6 +24,8 @@ export interface FailedOrder extends TaskOrder {
   readonly id: string;
   readonly accountId: string;
   readonly apiKeyId: string;
+  /** Person who ordered it in the console. */
+  readonly orderedBy: string | null;
   readonly weight: number;
   readonly tasksInFlight: number | null;
   readonly submitsPerMinute: number | null;
@@ -126,7 +128,7 @@ export class FailedTasks {
       where: { id: { in: inList(ids) }, ...FAILED },
       select: {
         ...{ ...ORDER_COLUMNS, id: true, accountId: true, apiKeyId: true, callbackUrl: true, asynchronous: true },
-        error: true,
+        ...{ error: true, orderedBy: true },
       },
     });
     const [again, keys] = await Promise.all([this.retriedAs(ids), this.keys(tasks)]);
@@ -134,11 +136,11 @@ export class FailedTasks {
     const orders = tasks.flatMap((task): FailedOrder[] => {
       const key = keys.get(task.apiKeyId);
       if (key === undefined) return [];
-      const { id, accountId, apiKeyId, callbackUrl, asynchronous } = task;
+      const { id, accountId, apiKeyId, orderedBy, callbackUrl, asynchronous } = task;
       const { account, weight, models, scopes, tasksInFlight, submitsPerMinute, expiresAt } = key;
       return [
         {
-          ...{ ...toOrder(task), id, accountId, apiKeyId, callbackUrl, asynchronous },
+          ...{ ...toOrder(task), id, accountId, apiKeyId, orderedBy, callbackUrl, asynchronous },
           ...{ code: toError(task.error)?.code ?? NO_CODE, retriedAs: again.get(id) ?? null },
           ...{ weight, models, scopes, tasksInFlight, submitsPerMinute, accountWeight: account.weight },
           accountTasksInFlight: account.tasksInFlight,

@@ -4,6 +4,7 @@ import { given } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { lookThrough, type LookedAt } from './sweep.sql.js';
 import { isRequestId, isTaskId } from './task-id.js';
+import { tasksOf } from './task-scope.js';
 import type { TaskListQuery } from './task-store.js';
 
 /** Looked through by one statement, which so stays far below its time limit however long the prompts are. */
@@ -66,10 +67,10 @@ export class SearchTasks {
   }
 
   private async byId(accountId: string, text: string, search: TaskSearch): Promise<string[]> {
-    const { limit, status, model, apiKeyId, provider, since, until } = search;
+    const { limit, status, model, apiKeyId, provider, since, until, own } = search;
     const found = await this.prisma.task.findMany({
       where: {
-        ...given({ accountId, status, model, apiKeyId, provider }),
+        ...{ ...given({ accountId, status, model, apiKeyId, provider }), ...tasksOf(own) },
         AND: { createdAt: given({ gte: since, lt: until }) },
         ...(isTaskId(text) ? { id: text } : { requestId: text, createdAt: await this.timeOf(accountId, text) }),
       },
@@ -95,12 +96,12 @@ export class SearchTasks {
   private async look(accountId: string, search: TaskSearch): Promise<TaskSearchResult> {
     const begun = performance.now();
     const { limit, text = '', since = null, status = null, model = null, apiKeyId = null } = search;
-    const { provider = null } = search;
+    const { provider = null, own = null } = search;
     const found: LookedAt[] = [];
     let next = startOf(search);
     for (let looked = 0; looked < this.bounds.tasks; looked += TASKS_PER_STATEMENT) {
       if (looked > 0 && performance.now() - begun > this.bounds.ms) break;
-      const wanted = { accountId, status, model, apiKeyId, provider, text, since, after: next ?? null };
+      const wanted = { accountId, status, model, apiKeyId, provider, own, text, since, after: next ?? null };
       const rows = await lookThrough(this.prisma.pool, wanted, TASKS_PER_STATEMENT);
       found.push(...rows.filter((row) => row.found));
       if (found.length > limit) return page(found.slice(0, limit), found[limit - 1], false);

@@ -1,6 +1,6 @@
 import type { Queryable } from '#database/queryable.js';
 import type { QueueEntry } from '#queue/image-queue.js';
-import type { TaskError } from './task.js';
+import type { PersonTasks, TaskError } from './task.js';
 
 /** A task that has ended, and whose places it held. */
 export interface OverdueRow {
@@ -71,8 +71,9 @@ export interface LookedAt {
 const LOOK = `SELECT id, created_at AS "createdAt", found, n FROM (
     SELECT id, created_at, row_number() OVER (ORDER BY created_at DESC, id DESC)::int AS n,
       ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR model = $3) AND ($4::text IS NULL OR api_key_id = $4)
-        AND ($10::text IS NULL OR provider = $10) AND strpos(lower(prompt), lower($5)) > 0 AS found
-    FROM (SELECT id, created_at, status, model, api_key_id, provider, prompt FROM tasks
+        AND ($10::text IS NULL OR provider = $10) AND ($11::text IS NULL OR ordered_by = $11 OR api_key_id = ANY($12))
+        AND strpos(lower(prompt), lower($5)) > 0 AS found
+    FROM (SELECT id, created_at, status, model, api_key_id, provider, ordered_by, prompt FROM tasks
       WHERE account_id = $1 AND created_at >= $6 AND (created_at, id) < ($7::timestamptz, $8::text)
       ORDER BY created_at DESC, id DESC LIMIT $9) AS looked) AS judged
   WHERE found OR n = $9 ORDER BY n`;
@@ -84,6 +85,7 @@ export interface Look {
   readonly model: string | null;
   readonly apiKeyId: string | null;
   readonly provider: string | null;
+  readonly own: PersonTasks | null;
   /** Part of the prompt; empty is part of any. */
   readonly text: string;
   readonly since: Date | null;
@@ -95,6 +97,7 @@ export async function lookThrough(database: Queryable, look: Look, most: number)
   const { rows } = await database.query<LookedAt>(LOOK, [
     ...[look.accountId, look.status, look.model, look.apiKeyId, look.text, look.since ?? '-infinity'],
     ...[look.after?.createdAt ?? 'infinity', look.after?.id ?? '', most, look.provider],
+    ...[look.own?.personId ?? null, look.own?.keyIds ?? []],
   ]);
   return rows;
 }

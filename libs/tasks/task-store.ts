@@ -8,7 +8,8 @@ import { PrismaService } from '#database/prisma.service.js';
 import { RANKED_COLUMNS, toHistory, toRanked, toSummary, toTask, type OwnedRow } from './task-columns.js';
 import { isRanking, ranked, RANKINGS, type RankedTask, type Ranking } from './ranked-tasks.js';
 import { endTasks, findTasks, insertTasks, readTasks, type FoundBy, type NewTask } from './task.sql.js';
-import type { Task, TaskCommand, TaskHistory, TaskSummary } from './task.js';
+import { endedTasksOf, tasksOf } from './task-scope.js';
+import type { PersonTasks, Task, TaskCommand, TaskHistory, TaskScope, TaskSummary } from './task.js';
 import type { TaskStatus } from './task-status.js';
 
 /** In which order tasks are listed: by time, by how long they took, by what they cost. */
@@ -32,6 +33,8 @@ export interface TaskListQuery {
   readonly apiKeyId?: string | undefined;
   /** Only favorites. */
   readonly favorites?: boolean | undefined;
+  /** Only the tasks of one person. */
+  readonly own?: PersonTasks | undefined;
   /** Part of the prompt; for favorites, which are few. */
   readonly prompt?: string | undefined;
 }
@@ -72,11 +75,13 @@ const [UNFINISHED, DONE] = [{ finishedAt: null }, { phase: 'done' }];
 const NEWEST_FIRST: Prisma.TaskOrderByWithRelationInput[] = [{ createdAt: 'desc' }, { id: 'desc' }];
 
 /** The parts of a list that have an index each; tasks are pending first. */
-function partsOf({ status, model, apiKeyId, favorites }: TaskFilters): Prisma.TaskWhereInput[] {
-  if (favorites === true) return [{ favoritedAt: { not: null } }];
-  if (status === 'pending') return [UNFINISHED];
-  if (model === undefined && apiKeyId === undefined) return [{}];
-  return status === undefined ? [UNFINISHED, DONE] : [DONE];
+function partsOf({ status, model, apiKeyId, favorites, own }: TaskFilters): Prisma.TaskWhereInput[] {
+  if (favorites === true) return [{ favoritedAt: { not: null }, ...tasksOf(own) }];
+  const unfinished = { ...UNFINISHED, ...tasksOf(own) };
+  if (status === 'pending') return [unfinished];
+  if (own === undefined && model === undefined && apiKeyId === undefined) return [{}];
+  const ended = own === undefined ? [DONE] : endedTasksOf(own, apiKeyId);
+  return status === undefined ? [unfinished, ...ended] : ended;
 }
 
 /** What a query asks for, and more conditions. */
@@ -145,6 +150,13 @@ export class TaskStore {
       },
     });
     return row === null ? undefined : toHistory(row);
+  }
+
+  /** Those of the ids that may be of tasks in the scope: for a whole account all of them, as its readers name it. */
+  async within({ accountId, own }: TaskScope, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    if (own === undefined) return new Set(ids);
+    const where = { id: { in: inList(ids) }, accountId, ...tasksOf(own) };
+    return new Set((await this.prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id));
   }
 
   /** Those of the tasks that are the account's, in no order. */
@@ -221,7 +233,10 @@ export class TaskStore {
     const after =
       afterId === undefined
         ? undefined
-        : await task.findUnique({ where: { id: afterId, accountId }, select: { id: true, createdAt: true } });
+        : await task.findUnique({
+            where: { id: afterId, accountId, ...tasksOf(query.own) },
+            select: { id: true, createdAt: true },
+          });
     if (after === null) return { tasks: [], hasMore: false };
     // Said twice, because an index can begin at the first form only.
     const place = after && [
@@ -234,8 +249,12 @@ export class TaskStore {
 
   /** How many tasks match. Where no index knows all that is asked for, those among the newest tasks are counted. */
   async count(accountId: string, query: TaskFilters): Promise<TaskCount> {
-    const { status, model, apiKeyId } = query;
-    const isIndexed = apiKeyId === undefined && status !== 'completed' && (status === undefined || model === undefined);
+    const { status, model, apiKeyId, own } = query;
+    const isIndexed =
+      own === undefined &&
+      apiKeyId === undefined &&
+      status !== 'completed' &&
+      (status === undefined || model === undefined);
     let [count, hasMore] = [0, false];
     for (const part of partsOf(query)) {
       const counted = await (isIndexed
@@ -255,9 +274,10 @@ export class TaskStore {
 
   private async countNewest(accountId: string, query: TaskFilters, part: Prisma.TaskWhereInput) {
     const { task } = this.prisma;
-    const { since, until, apiKeyId, model } = query;
-    // What an index begins at: a key's tasks, or a model's, or all.
-    const known = apiKeyId === undefined ? { since, until, model } : { since, until, apiKeyId };
+    const { since, until, apiKeyId, model, own } = query;
+    // What an index begins at: a key's tasks, or a person's, or a model's, or all.
+    const known =
+      apiKeyId === undefined && own === undefined ? { since, until, model } : given({ since, until, apiKeyId });
     const looked = { ...matching(accountId, known), ...part };
     const last = await task.findFirst({
       where: looked,

@@ -181,3 +181,17 @@ export interface TaskHistory {
 export function taskError(error: AppError): TaskError {
   return { ...errorDetail(error), http_status: error.status };
 }
+
+/** Whose tasks somebody may see. */
+export interface TaskScope {
+  readonly accountId: string;
+  /** Only those of one person; absent: all of the account. */
+  readonly own?: PersonTasks | undefined;
+}
+
+/** The tasks that a person ordered in the console, and all that were made with their keys. */
+export interface PersonTasks {
+  readonly personId: string;
+  /** Keys that the person created. */
+  readonly keyIds: readonly string[];
+}

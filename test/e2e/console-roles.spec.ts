@@ -190,7 +190,8 @@ describe('what each role may do', () => {
     const told = async (role: Role) =>
       (await people[role].ask<{ person: { role: Role }; abilities: Ability[] }>('/session')).abilities;
     expect(await told('billing')).toEqual(['self.manage', 'usage.read', 'budgets.read', 'keys.read']);
-    expect(await told('viewer')).toEqual(['self.manage', 'usage.read', 'tasks.read']);
+    expect(await told('viewer')).toEqual(['self.manage', 'usage.read', 'tasks.read', 'tasks.read_all']);
+    expect(await told('member')).not.toContain('tasks.read_all');
     expect(await told('owner')).toEqual(await told('admin'));
     expect(await told('owner')).not.toContain('installation.manage');
   });

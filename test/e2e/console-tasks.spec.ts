@@ -18,6 +18,17 @@ interface Page {
   readonly next: string | null;
 }
 
+/** Everything that names one task. */
+const OF_ONE_TASK = [
+  ['GET', ''],
+  ['GET', '/events'],
+  ['GET', '/inputs/0'],
+  ['POST', '/cancel'],
+  ['POST', '/again'],
+  ['POST', '/favorite'],
+  ['DELETE', '/favorite'],
+] as const;
+
 describe('playground and tasks of the console', () => {
   let platform: Platform;
   let ada: Browser;
@@ -318,6 +329,89 @@ describe('playground and tasks of the console', () => {
     expect(await (await eve.call('/tasks.csv')).text()).toMatch(/^id,[^\n]*\r\n$/);
   });
 
+  it('shows members what they ordered and what their keys made, and answers for the rest as for none', async () => {
+    const accountId = await platform.newAccount();
+    const join = (name: string, role: 'admin' | 'member' | 'viewer') =>
+      signInInvited(platform, { email: `${name}@scope.example`, role, accountId });
+    const [boss, mia, kim] = [await join('boss', 'admin'), await join('mia', 'member'), await join('kim', 'member')];
+    const viewer = await join('vic', 'viewer');
+    const order = async (who: Browser, prompt: string) =>
+      (await who.ask<{ task_id: string }>('/images', { body: { model: 'gpt-image-2', resolution: '1k', prompt } }))
+        .task_id;
+    const newKey = async (who: Browser, name: string) =>
+      await who.ask<{ key: { id: string }; secret: string }>('/keys', { body: { name } });
+    const make = async ({ secret }: { secret: string }, prompt: string) =>
+      (
+        await platform.call('/v1/images/generations', { key: secret, body: { model: 'gpt-image-2', prompt } })
+      ).headers.get('x-task-id')!;
+    const keys = [await newKey(boss, 'shop'), await newKey(mia, 'mia'), await newKey(kim, 'kim')] as const;
+    // A key that was rotated stays hers.
+    const again = await mia.ask<{ secret: string }>(`/keys/${keys[1].key.id}/rotate`, { body: { overlap_hours: 1 } });
+    const foreign = [
+      ...[await order(boss, 'a fox of the boss'), await order(kim, 'a fox of Kim')],
+      ...[await make(keys[0], 'a fox of the shop'), await make(keys[2], 'a fox of Kim’s key')],
+    ];
+    const own = [
+      await order(mia, 'a fox of Mia'),
+      await make(keys[1], 'a fox, old key'),
+      await make(again, 'a fox, new'),
+    ];
+    const all = [...foreign, ...own].sort();
+    const count = async (who: Browser, query = '') => (await who.ask<{ count: number }>(`/tasks/count${query}`)).count;
+    await waitUntil(async () => (await count(boss, '?status=completed')) === all.length, { timeoutMs: 30_000 });
+    const ids = async (who: Browser, query = ''): Promise<string[]> =>
+      (await who.ask<Page>(`/tasks${query}`)).data.map(({ id }) => id).sort();
+    const exported = async (who: Browser): Promise<string[]> =>
+      (await (await who.call('/tasks.csv')).text()).match(/^task_\w+/gm)!.sort();
+    for (const who of [boss, viewer])
+      expect([await ids(who), await exported(who), await count(who)]).toEqual([all, all, 7]);
+    for (const query of [
+      '',
+      '?status=completed',
+      '?order=oldest',
+      '?order=longest',
+      '?text=fox',
+      '?provider=sandbox',
+    ]) {
+      expect([query, await ids(mia, query)]).toEqual([query, [...own].sort()]);
+    }
+    expect([await exported(mia), await count(mia), await count(mia, '?status=completed')]).toEqual([own.sort(), 3, 3]);
+    expect(await ids(mia, `?key=${keys[1].key.id}`)).toHaveLength(1);
+    expect(await ids(mia, '?key=playground')).toHaveLength(1);
+    expect(await ids(mia, `?key=${keys[2].key.id}`)).toEqual([]);
+    const names = async (who: Browser) => (await who.ask<{ data: { name: string }[] }>('/keys/names')).data.length;
+    expect([await names(mia), await names(viewer)]).toEqual([2, 4]);
+    for (const id of foreign) {
+      expect(await ids(mia, `?text=${id}`)).toEqual([]);
+      for (const query of [`?after=${id}`, `?after=${id}&text=fox`]) expect(await ids(mia, query)).toEqual([]);
+      for (const [method, path] of OF_ONE_TASK) {
+        const answers = [id, 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A'].map(async (name) => {
+          const answer = await mia.call(`/tasks/${name}${path}`, { method });
+          return [answer.status, ((await answer.json()) as { error: object }).error];
+        });
+        expect(await answers[0]).toEqual(await answers[1]);
+        expect((await answers[0])?.[0]).toBe(404);
+      }
+    }
+    for (const id of own) expect(await mia.ask(`/tasks/${id}`)).toMatchObject({ id, status: 'completed' });
+    // Of favorites and of what waits, too.
+    const slow = [await order(kim, 'slow [[latency=60s]]'), await order(mia, 'slow [[latency=60s]]')];
+    expect(await ids(mia, '?status=pending')).toEqual([slow[1]]);
+    await boss.ask(`/tasks/${foreign[0]}/favorite`, { method: 'POST' });
+    await mia.ask(`/tasks/${own[0]}/favorite`, { method: 'POST' });
+    expect(await ids(mia, '?favorites=true')).toEqual([own[0]]);
+    expect(await mia.ask('/tasks/cancel?dry_run=true', { method: 'POST' })).toMatchObject({ count: 1 });
+    expect(await mia.ask('/tasks/cancel', { method: 'POST' })).toMatchObject({ count: 1 });
+    expect(await kim.ask(`/tasks/${slow[0]}`)).toMatchObject({ status: 'pending' });
+    expect(await kim.ask('/tasks/cancel', { method: 'POST' })).toMatchObject({ count: 1 });
+    // A failed task that an admin retries stays the member's.
+    const failed = await order(mia, 'fails [[fault=http-500]]');
+    await waitUntil(async () => (await ids(mia, '?status=failed')).includes(failed), { timeoutMs: 30_000 });
+    await boss.ask('/tasks/retry', { method: 'POST' });
+    const { retried_as: retry } = await mia.ask<{ retried_as: string }>(`/tasks/${failed}`);
+    expect(await mia.ask(`/tasks/${retry}`)).toMatchObject({ ordered_by: { name: 'Somebody' } });
+  }, 120_000);
+
   it.each(['limit=0', 'limit=101', 'status=odd', 'after=x', 'other=1', `text=${'x'.repeat(201)}`])(
     'refuses a list with %s',
     async (query) => {
@@ -339,14 +433,7 @@ describe('playground and tasks of the console', () => {
     const accountId = await platform.newAccount();
     const eve = await signInInvited(platform, { email: 'eve@example.org', role: 'admin', accountId });
     expect(await eve.ask('/tasks')).toEqual({ data: [], has_more: false, next: null, searched_until: null });
-    for (const [method, path] of [
-      ['GET', ''],
-      ['GET', '/events'],
-      ['POST', '/cancel'],
-      ['POST', '/again'],
-      ['POST', '/favorite'],
-      ['DELETE', '/favorite'],
-    ] as const) {
+    for (const [method, path] of OF_ONE_TASK) {
       const answers = [
         await eve.call(`/tasks/${id}${path}`, { method }),
         await eve.call(`/tasks/task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A${path}`, { method }),

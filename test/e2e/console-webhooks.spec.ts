@@ -137,7 +137,8 @@ describe('webhooks in the console', () => {
       resolution: '1k',
       callback_url: room.receiver.url('/back'),
     };
-    const submitted = await room.platform.call('/v1/images/generations/async', { body });
+    const { secret: key } = await member.ask<{ secret: string }>('/keys', { body: { name: 'mo' } });
+    const submitted = await room.platform.call('/v1/images/generations/async', { body, key });
     const task = submitted.headers.get('x-task-id')!;
     await room.receiver.arrived('/bad', 2);
     const triedTwice = async () => (await deliveries('?status=pending')).data[0]?.attempts[1]?.status === 503;
@@ -171,6 +172,19 @@ describe('webhooks in the console', () => {
     expect(await codeOf(await eve.call(`/webhooks/deliveries/${failing.id}/resend`, { method: 'POST' }))).toEqual([
       ...[404, 'not_found'],
     ]);
+    // Another member sees no delivery of the task, and none by its id.
+    const kim = await signInInvited(room.platform, { email: 'kim@example.org', role: 'member' });
+    for (const path of [`${failing.id}/payload`, 'whd_none/payload']) {
+      expect(await codeOf(await kim.call(`/webhooks/deliveries/${path}`))).toEqual([404, 'not_found']);
+    }
+    const resent = await kim.call(`/webhooks/deliveries/${failing.id}/resend`, { method: 'POST' });
+    expect(await codeOf(resent)).toEqual([404, 'not_found']);
+    expect((await deliveries(`?task=${task}`, kim)).data).toEqual([]);
+    const ofNoTask = whole.filter(({ task_id: id }) => id === null).map(({ id }) => id);
+    expect((await deliveries('?limit=100', kim)).data.map(({ id }) => id)).toEqual(ofNoTask);
+    const [one = '', next = ''] = ofNoTask;
+    expect(await deliveries('?limit=1', kim)).toMatchObject({ data: [{ id: one }], has_more: true, next: one });
+    expect((await deliveries(`?limit=1&after=${one}`, kim)).data.map(({ id }) => id)).toEqual([next]);
     room.receiver.answer('/bad', 204);
     expect((await member.call(`/webhooks/deliveries/${failing.id}/resend`, { method: 'POST' })).status).toBe(202);
     const [first, , third] = await room.receiver.arrived('/bad', 3);

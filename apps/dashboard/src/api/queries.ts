@@ -30,7 +30,7 @@ export const keysQuery = queryOptions({
   queryFn: ({ signal }) => get<Schema['KeyListView']>('/keys', {}, signal),
 });
 
-/** Names of all keys of the account; below the keys, so that what changes those has these read again as well. */
+/** Names of the keys to find tasks by; below the keys, so that what changes those has these read again as well. */
 export const keyNamesQuery = queryOptions({
   queryKey: ['keys', 'names'],
   queryFn: ({ signal }) => get<Schema['KeyNameListView']>('/keys/names', {}, signal),

@@ -38,9 +38,10 @@ export class AccountKeys {
     return rows.map((row) => keyView(row, budgetOf(row.id), spends.get(row.id) ?? 0, currency));
   }
 
-  /** All keys of the account by name: whose tasks everybody of the account may look at. */
-  async names(accountId: string): Promise<KeyNameView[]> {
-    return (await this.keys.list(accountId)).map(({ id, name }) => ({ id, name }));
+  /** The keys by name whose tasks somebody may look at. */
+  async names(who: Manager): Promise<KeyNameView[]> {
+    const createdBy = may(who, 'tasks.read_all') ? undefined : who.personId;
+    return (await this.keys.list(who.accountId, createdBy)).map(({ id, name }) => ({ id, name }));
   }
 
   /** Throws AppError `account_limit_reached` when the account has as many keys as it may. */

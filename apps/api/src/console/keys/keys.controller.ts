@@ -28,9 +28,9 @@ export class KeysController {
 
   @Get('names')
   @Allow('tasks.read')
-  @ApiResponse({ status: 200, type: KeyNameListView, description: 'All keys of the account, to find tasks by.' })
+  @ApiResponse({ status: 200, type: KeyNameListView, description: 'Keys to find tasks by; members get their own.' })
   async names(@Session() session: Session): Promise<KeyNameListView> {
-    return { data: await this.keys.names(session.accountId) };
+    return { data: await this.keys.names(session) };
   }
 
   @Post()

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { SearchTasks, type TaskSearch } from '#tasks/search-tasks.js';
 import { TaskStore, type TaskCount, type TaskListQuery } from '#tasks/task-store.js';
-import type { TaskSummary } from '#tasks/task.js';
+import type { TaskScope, TaskSummary } from '#tasks/task.js';
 import { ShownTasks } from './shown-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
 import type { ConsoleTaskFilter, TaskExportQuery } from './dto/task-query.dto.js';
@@ -24,7 +24,7 @@ interface FoundTasks {
 
 const NOTHING: FoundTasks = { tasks: [], next: null, searchedUntil: null };
 
-/** Pages of an account's tasks. */
+/** Pages of tasks, of those that the scope names. */
 @Injectable()
 export class AccountTasks {
   constructor(
@@ -34,36 +34,41 @@ export class AccountTasks {
     private readonly callers: ConsoleCaller,
   ) {}
 
-  async list(accountId: string, query: TaskFilters): Promise<ConsoleTaskPage> {
-    const { tasks, next, searchedUntil } = await this.find(accountId, query);
-    const data = await this.shown.rows(accountId, tasks);
+  async list(scope: TaskScope, query: TaskFilters): Promise<ConsoleTaskPage> {
+    const { tasks, next, searchedUntil } = await this.find(scope, query);
+    const data = await this.shown.rows(scope.accountId, tasks);
     return { data, has_more: next !== null, next, searched_until: searchedUntil?.toISOString() ?? null };
   }
 
   /** How many tasks match; null for what is searched through. */
-  async count(accountId: string, filter: TaskExportQuery): Promise<TaskCount | null> {
-    const query = await this.queryOf(accountId, filter);
-    return isSearch(query) ? null : await this.tasks.count(accountId, query);
+  async count(scope: TaskScope, filter: TaskExportQuery): Promise<TaskCount | null> {
+    const query = await this.queryOf(scope, filter);
+    return isSearch(query) ? null : await this.tasks.count(scope.accountId, query);
   }
 
   /** The tasks of a page as they are, without what lists show of them. */
-  async find(accountId: string, filters: TaskFilters): Promise<FoundTasks> {
-    const query = await this.queryOf(accountId, filters);
+  async find(scope: TaskScope, filters: TaskFilters): Promise<FoundTasks> {
+    const { accountId } = scope;
+    const query = await this.queryOf(scope, filters);
     if (isSearch(query)) return await this.search(accountId, query);
     const { tasks, hasMore } = await this.tasks.list(accountId, { ...query, prompt: query.text });
     return { tasks, next: hasMore ? (tasks.at(-1)?.id ?? null) : null, searchedUntil: null };
   }
 
-  private async queryOf<F extends ConsoleTaskFilter>(accountId: string, { key, from, to, ...filters }: F) {
+  private async queryOf<F extends ConsoleTaskFilter>({ accountId, own }: TaskScope, { key, from, to, ...filters }: F) {
     const apiKeyId = key === PLAYGROUND ? await this.callers.keyId(accountId) : key;
-    return { ...filters, apiKeyId, since: from, until: to };
+    return { ...filters, own, apiKeyId, since: from, until: to };
   }
 
   private async search(
     accountId: string,
     query: TaskListQuery & Pick<TaskSearch, 'text' | 'provider'>,
   ): Promise<FoundTasks> {
-    const [after] = query.after === undefined ? [] : await this.tasks.findAll(accountId, [query.after]);
+    const places = await this.tasks.within(
+      { accountId, own: query.own },
+      query.after === undefined ? [] : [query.after],
+    );
+    const [after] = await this.tasks.findAll(accountId, [...places]);
     // The place is gone: as in a list, nothing follows it.
     if (query.after !== undefined && after === undefined) return NOTHING;
     const { ids, next, isCutShort } = await this.searches.search(accountId, { ...query, after });

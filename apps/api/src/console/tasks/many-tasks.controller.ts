@@ -5,6 +5,7 @@ import { AuditLog } from '#accounts/audit-log.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { decimalOf } from '#contract/money.js';
 import { TASK_STATUSES } from '#tasks/task-status.js';
+import type { TaskScope } from '#tasks/task.js';
 import { RequestId } from '../../common/request.decorators.js';
 import { ConsoleController } from '../console-controller.js';
 import { csvFile } from '../csv.js';
@@ -13,13 +14,14 @@ import { Session } from '../session.decorator.js';
 import { ApiTaskFilter, ManyTasksQuery, TaskExportQuery } from './dto/task-query.dto.js';
 import { ManyTasksView } from './dto/task-views.dto.js';
 import { ManyTasks, MOST_EXPORTED, type ManyOutcome } from './many-tasks.js';
+import { VisibleTasks } from './visible-tasks.js';
 
 const HEAD = [
   ...['id', 'created_at', 'finished_at', 'status', 'error', 'reason', 'model', 'provider', 'key', 'size', 'resolution'],
   ...['duration_ms', 'cost', 'currency', 'prompt'],
 ];
 
-/** What is done to all tasks of the account that a filter matches. */
+/** What is done to all tasks that a filter matches, of those that the user sees. */
 @ConsoleController('Tasks')
 export class ManyTasksController {
   constructor(
@@ -33,8 +35,8 @@ export class ManyTasksController {
   @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
   @ApiTaskFilter()
   @ApiResponse({ status: 200, description: `The newest ${MOST_EXPORTED} tasks as comma-separated text.` })
-  async table(@Session() { accountId }: Session, @Query() filter: TaskExportQuery): Promise<StreamableFile> {
-    const rows = await this.many.export(accountId, filter);
+  async table(@VisibleTasks() scope: TaskScope, @Query() filter: TaskExportQuery): Promise<StreamableFile> {
+    const rows = await this.many.export(scope, filter);
     return csvFile('darkroom-tasks.csv', [
       HEAD,
       ...rows.map((row) => [
@@ -55,9 +57,10 @@ export class ManyTasksController {
   @ApiResponse({ status: 200, type: ManyTasksView, description: 'Cancels the newest 100 pending tasks.' })
   async cancel(
     @Session() session: Session,
+    @VisibleTasks() scope: TaskScope,
     @Query() { dry_run: dryRun, ...filter }: ManyTasksQuery,
   ): Promise<ManyTasksView> {
-    const outcome = await this.many.cancel(session.accountId, filter, dryRun === 'true');
+    const outcome = await this.many.cancel(scope, filter, dryRun === 'true');
     return await this.answer(session, 'tasks.cancelled', outcome, dryRun === 'true');
   }
 
@@ -74,10 +77,11 @@ export class ManyTasksController {
   })
   async retry(
     @Session() session: Session,
+    @VisibleTasks() scope: TaskScope,
     @Query() { dry_run: dryRun, ...filter }: ManyTasksQuery,
     @RequestId() requestId: string,
   ): Promise<ManyTasksView> {
-    const outcome = await this.many.retry(session.accountId, filter, dryRun === 'true', requestId);
+    const outcome = await this.many.retry(scope, filter, dryRun === 'true', requestId);
     return await this.answer(session, 'tasks.redriven', outcome, dryRun === 'true');
   }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { FailedTasks } from '#tasks/failed-tasks.js';
+import type { TaskScope } from '#tasks/task.js';
 import { AccountTasks } from './account-tasks.js';
 import { OwnTasks } from './own-tasks.js';
 import { RetryFailedTasks, type NotRetried } from './retry-failed-tasks.js';
@@ -27,7 +28,7 @@ export interface ManyOutcome {
   readonly cost: number | null;
 }
 
-/** What is done to all of an account's tasks that a filter matches, the newest first. */
+/** What is done to all tasks of a scope that a filter matches, the newest first. */
 @Injectable()
 export class ManyTasks {
   constructor(
@@ -39,14 +40,14 @@ export class ManyTasks {
   ) {}
 
   /** The newest rows at most. Throws AppError `server_is_overloaded` when a search takes too long. */
-  async export(accountId: string, filter: TaskExportQuery): Promise<ConsoleTaskRow[]> {
+  async export(scope: TaskScope, filter: TaskExportQuery): Promise<ConsoleTaskRow[]> {
     const rows: ConsoleTaskRow[] = [];
     const until = Date.now() + EXPORT_MS;
     for (let after: string | null | undefined; after !== null && rows.length < MOST_EXPORTED;) {
       if (Date.now() > until) {
         throw new AppError('server_is_overloaded', 'That takes too long. Choose a shorter time, and try again.');
       }
-      const page = await this.tasks.list(accountId, { ...filter, limit: PAGE, after });
+      const page = await this.tasks.list(scope, { ...filter, limit: PAGE, after });
       rows.push(...page.data);
       after = page.next;
     }
@@ -54,19 +55,19 @@ export class ManyTasks {
   }
 
   /** Cancels pending tasks; `preview`: says which. */
-  async cancel(accountId: string, filter: ConsoleTaskFilter, preview: boolean): Promise<ManyOutcome> {
-    const { tasks, next } = await this.tasks.find(accountId, { ...filter, status: 'pending', limit: MOST_AT_ONCE });
+  async cancel(scope: TaskScope, filter: ConsoleTaskFilter, preview: boolean): Promise<ManyOutcome> {
+    const { tasks, next } = await this.tasks.find(scope, { ...filter, status: 'pending', limit: MOST_AT_ONCE });
     const ids: string[] = [];
     for (const { id } of tasks) {
       // One that ended meanwhile stays as it is.
-      if (preview || (await this.own.cancel(accountId, id)).status === 'cancelled') ids.push(id);
+      if (preview || (await this.own.cancel(scope, id)).status === 'cancelled') ids.push(id);
     }
     return { ids, refused: [], hasMore: next !== null, cost: null };
   }
 
   /** Gives the orders of failed tasks again that were not retried yet; `preview`: says of which, and the price. */
-  async retry(accountId: string, filter: ConsoleTaskFilter, preview: boolean, requestId: string): Promise<ManyOutcome> {
-    const { ids, hasMore } = await this.openFailures(accountId, filter);
+  async retry(scope: TaskScope, filter: ConsoleTaskFilter, preview: boolean, requestId: string): Promise<ManyOutcome> {
+    const { ids, hasMore } = await this.openFailures(scope, filter);
     const { orders, refused } = await this.retries.preview(ids);
     const costs = orders.map(({ model, options }) => this.rules.costOf(model, options)?.reserved ?? null);
     const cost = costs.includes(null) ? null : costs.reduce<number>((sum, one) => sum + (one ?? 0), 0);
@@ -78,11 +79,11 @@ export class ManyTasks {
     return { ids: done.retried.map(({ id }) => id), refused: [...refused, ...done.refused], hasMore, cost };
   }
 
-  private async openFailures(accountId: string, filter: ConsoleTaskFilter) {
+  private async openFailures(scope: TaskScope, filter: ConsoleTaskFilter) {
     const open: string[] = [];
     let after: string | null | undefined;
     for (let page = 0; page < MOST_PAGES && after !== null && open.length <= MOST_AT_ONCE; page++) {
-      const { tasks, next } = await this.tasks.find(accountId, { ...filter, status: 'failed', limit: PAGE, after });
+      const { tasks, next } = await this.tasks.find(scope, { ...filter, status: 'failed', limit: PAGE, after });
       const ids = tasks.map(({ id }) => id);
       const orders = await this.failed.orders(ids);
       open.push(...ids.filter((id) => orders.get(id)?.retriedAs === null));

@@ -5,12 +5,12 @@ import { CancelTask } from '#tasks/cancel-task.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';
 import { isTaskId } from '#tasks/task-id.js';
 import { TaskStore } from '#tasks/task-store.js';
-import type { TaskSummary } from '#tasks/task.js';
+import type { TaskScope, TaskSummary } from '#tasks/task.js';
 import { StreamTask } from './stream-task.js';
 import { ShownTasks } from './shown-tasks.js';
 import type { ConsoleTaskView } from './dto/task-views.dto.js';
 
-/** One task that a request of the console names. Another account's is none: `task_not_found`. */
+/** One task that a request of the console names. One outside the scope is none: `task_not_found`. */
 @Injectable()
 export class OwnTasks {
   constructor(
@@ -21,19 +21,19 @@ export class OwnTasks {
     private readonly streams: StreamTask,
   ) {}
 
-  async find(accountId: string, id: string): Promise<TaskSummary> {
-    return known(isTaskId(id) ? await this.store.find(accountId, id) : undefined);
+  async find(scope: TaskScope, id: string): Promise<TaskSummary> {
+    return known((await this.isWithin(scope, id)) ? await this.store.find(scope.accountId, id) : undefined);
   }
 
   /** The task as it is afterwards. */
-  async cancel(accountId: string, id: string): Promise<TaskSummary> {
-    return known(isTaskId(id) ? await this.cancelTask.cancel(accountId, id) : undefined);
+  async cancel(scope: TaskScope, id: string): Promise<TaskSummary> {
+    return known((await this.isWithin(scope, id)) ? await this.cancelTask.cancel(scope.accountId, id) : undefined);
   }
 
   /** The task as it is afterwards. Throws AppError `invalid_value` as TaskStore.setFavorite. */
-  async setFavorite(accountId: string, id: string, isFavorite: boolean): Promise<TaskSummary> {
-    const task = await this.find(accountId, id);
-    await this.store.setFavorite(accountId, id, isFavorite);
+  async setFavorite(scope: TaskScope, id: string, isFavorite: boolean): Promise<TaskSummary> {
+    const task = await this.find(scope, id);
+    await this.store.setFavorite(scope.accountId, id, isFavorite);
     return task;
   }
 
@@ -48,6 +48,10 @@ export class OwnTasks {
   /** Streams the task's changes, with its partial images, to its end. */
   follow(accountId: string, task: TaskSummary, reply: FastifyReply): void {
     this.streams.stream(task, reply, () => this.latest(accountId, task));
+  }
+
+  private async isWithin(scope: TaskScope, id: string): Promise<boolean> {
+    return isTaskId(id) && (await this.store.within(scope, [id])).has(id);
   }
 
   /** Read anew, so that timeline and place are of one moment with the rest. */

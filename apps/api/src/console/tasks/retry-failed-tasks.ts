@@ -79,7 +79,7 @@ export class RetryFailedTasks {
 
 /** Whose order it was, and is counted as again. */
 function ownerOf(order: FailedOrder): Payer {
-  const { accountId, apiKeyId: keyId, weight } = order;
+  const { accountId, apiKeyId: keyId, orderedBy, weight } = order;
   const own = { submits: order.submitsPerMinute ?? undefined, tasksInFlight: order.tasksInFlight ?? undefined };
   const all = {
     submits: order.accountSubmitsPerMinute ?? undefined,
@@ -87,6 +87,7 @@ function ownerOf(order: FailedOrder): Payer {
   };
   return {
     ...{ accountId, keyId, weight },
+    ...(orderedBy !== null && { personId: orderedBy }),
     limits: { ...own, polls: undefined },
     account: { weight: order.accountWeight, limits: { ...all, polls: undefined, chats: undefined } },
   };

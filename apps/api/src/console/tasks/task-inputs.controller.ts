@@ -1,9 +1,10 @@
 import { Get, Header, Param, StreamableFile } from '@nestjs/common';
 import { ApiParam, ApiResponse } from '@nestjs/swagger';
+import type { TaskScope } from '#tasks/task.js';
 import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
-import { Session } from '../session.decorator.js';
 import { TaskInputs } from './task-inputs.js';
+import { VisibleTasks } from './visible-tasks.js';
 
 const BYTES = { schema: { type: 'string' as const, format: 'binary' } };
 
@@ -26,8 +27,8 @@ export class TaskInputsController {
   // Opened on its own it can run nothing, and no other site's page can show it.
   @Header('content-security-policy', "default-src 'none'; sandbox")
   @Header('cross-origin-resource-policy', 'same-origin')
-  async show(@Session() { accountId }: Session, @Param() { taskId, name }: TaskInputParams): Promise<StreamableFile> {
-    const { stream, bytes, contentType } = await this.inputs.open(accountId, taskId, name);
+  async show(@VisibleTasks() scope: TaskScope, @Param() { taskId, name }: TaskInputParams): Promise<StreamableFile> {
+    const { stream, bytes, contentType } = await this.inputs.open(scope, taskId, name);
     return new StreamableFile(stream, { type: contentType, length: bytes, disposition: 'inline' });
   }
 }

@@ -6,16 +6,19 @@ import { contentTypeOf, sniffInputType, type InputContentType } from '#images/sn
 import { ObjectNotFound, type ObjectStore, type StoredObject } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { TaskDetails } from '#tasks/task-details.js';
+import { TaskStore } from '#tasks/task-store.js';
+import type { TaskScope } from '#tasks/task.js';
 
 /** An image that a task was made from. */
 export interface OpenedInput extends StoredObject {
   readonly contentType: InputContentType;
 }
 
-/** The reference images and masks that came with tasks, for the people of their account alone. */
+/** The reference images and masks that came with tasks, for those who may see the tasks alone. */
 @Injectable()
 export class TaskInputs {
   constructor(
+    private readonly tasks: TaskStore,
     private readonly details: TaskDetails,
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
   ) {}
@@ -24,8 +27,9 @@ export class TaskInputs {
    * `name` is its index, from 0, or `mask`. Throws AppError `file_not_found` for one that is not there, or no longer, or is no image, and
    * `server_is_overloaded` when the store does not answer. The caller consumes or destroys the stream.
    */
-  async open(accountId: string, taskId: string, name: string): Promise<OpenedInput> {
-    const order = await this.details.order(accountId, taskId);
+  async open(scope: TaskScope, taskId: string, name: string): Promise<OpenedInput> {
+    if (!(await this.tasks.within(scope, [taskId])).has(taskId)) throw missing();
+    const order = await this.details.order(scope.accountId, taskId);
     const input = name === 'mask' ? order?.mask : order?.inputs[Number(name)];
     if (input?.kind !== 'object') throw missing();
     const stored = await this.store.open(input.key).catch(unreadable);

@@ -5,6 +5,7 @@ import type { FastifyReply } from 'fastify';
 import { AuditLog } from '#accounts/audit-log.js';
 import { TASK_STATUSES } from '#tasks/task-status.js';
 import { TASK_ORDERS } from '#tasks/task-store.js';
+import type { TaskScope } from '#tasks/task.js';
 import { AccountTasks } from './account-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
 import { Allow } from '../abilities.guard.js';
@@ -13,6 +14,7 @@ import { RetryTask } from './retry-task.js';
 import { OwnTasks } from './own-tasks.js';
 import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from './task-log.interceptor.js';
+import { VisibleTasks } from './visible-tasks.js';
 import { ApiTaskFilter, ConsoleTaskQuery, TaskExportQuery } from './dto/task-query.dto.js';
 import {
   AcceptedTaskView,
@@ -24,7 +26,7 @@ import {
 import { TaskIdParam } from '../../common/params.js';
 import { RequestId } from '../../common/request.decorators.js';
 
-/** The account's tasks for its people: search, look, cancel, retry. */
+/** The account's tasks for its people, members their own: search, look, cancel, retry. */
 @ConsoleController('Tasks', 'tasks')
 @Allow('tasks.read')
 export class ConsoleTasksController {
@@ -44,16 +46,16 @@ export class ConsoleTasksController {
   @ApiQuery({ name: 'favorites', required: false, description: 'Only favorites.', schema: { type: 'boolean' } })
   @ApiTaskFilter()
   @ApiResponse({ status: 200, type: ConsoleTaskPage })
-  async list(@Session() { accountId }: Session, @Query() query: ConsoleTaskQuery): Promise<ConsoleTaskPage> {
-    return await this.tasks.list(accountId, query);
+  async list(@VisibleTasks() scope: TaskScope, @Query() query: ConsoleTaskQuery): Promise<ConsoleTaskPage> {
+    return await this.tasks.list(scope, query);
   }
 
   @Get('count')
   @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
   @ApiTaskFilter()
   @ApiResponse({ status: 200, type: TaskCountView })
-  async count(@Session() { accountId }: Session, @Query() filter: TaskExportQuery): Promise<TaskCountView> {
-    const counted = await this.tasks.count(accountId, filter);
+  async count(@VisibleTasks() scope: TaskScope, @Query() filter: TaskExportQuery): Promise<TaskCountView> {
+    const counted = await this.tasks.count(scope, filter);
     return {
       count: counted?.count ?? null,
       has_more: counted?.hasMore ?? true,
@@ -64,8 +66,8 @@ export class ConsoleTasksController {
   @Get(':taskId')
   @UseInterceptors(TaskLogInterceptor)
   @ApiResponse({ status: 200, type: ConsoleTaskView })
-  async find(@Session() { accountId }: Session, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
-    return await this.own.view(accountId, await this.own.find(accountId, taskId));
+  async find(@VisibleTasks() scope: TaskScope, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
+    return await this.own.view(scope.accountId, await this.own.find(scope, taskId));
   }
 
   @Get(':taskId/events')
@@ -82,11 +84,11 @@ export class ConsoleTasksController {
     },
   })
   async events(
-    @Session() { accountId }: Session,
+    @VisibleTasks() scope: TaskScope,
     @Param() { taskId }: TaskIdParam,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    this.own.follow(accountId, await this.own.find(accountId, taskId), reply);
+    this.own.follow(scope.accountId, await this.own.find(scope, taskId), reply);
   }
 
   @Post(':taskId/cancel')
@@ -95,11 +97,14 @@ export class ConsoleTasksController {
   @UseInterceptors(TaskLogInterceptor)
   @HttpCode(200)
   @ApiResponse({ status: 200, type: ConsoleTaskView })
-  async cancel(@Session() session: Session, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
-    const { accountId } = session;
-    const task = await this.own.cancel(accountId, taskId);
+  async cancel(
+    @Session() session: Session,
+    @VisibleTasks() scope: TaskScope,
+    @Param() { taskId }: TaskIdParam,
+  ): Promise<ConsoleTaskView> {
+    const task = await this.own.cancel(scope, taskId);
     await this.audit.record(session, 'task.cancelled', task.id);
-    return await this.own.view(accountId, task);
+    return await this.own.view(scope.accountId, task);
   }
 
   @Post(':taskId/favorite')
@@ -112,16 +117,16 @@ export class ConsoleTasksController {
     type: ConsoleTaskView,
     description: 'Its images are kept until it is no favorite any more.',
   })
-  async favor(@Session() { accountId }: Session, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
-    return await this.own.view(accountId, await this.own.setFavorite(accountId, taskId, true));
+  async favor(@VisibleTasks() scope: TaskScope, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
+    return await this.own.view(scope.accountId, await this.own.setFavorite(scope, taskId, true));
   }
 
   @Delete(':taskId/favorite')
   @Allow('tasks.create')
   @UseInterceptors(TaskLogInterceptor)
   @ApiResponse({ status: 200, type: ConsoleTaskView })
-  async unfavor(@Session() { accountId }: Session, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
-    return await this.own.view(accountId, await this.own.setFavorite(accountId, taskId, false));
+  async unfavor(@VisibleTasks() scope: TaskScope, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
+    return await this.own.view(scope.accountId, await this.own.setFavorite(scope, taskId, false));
   }
 
   @Post(':taskId/again')
@@ -132,9 +137,11 @@ export class ConsoleTasksController {
   @ApiResponse({ status: 202, type: AcceptedTaskView })
   async runAgain(
     @Session() session: Session,
+    @VisibleTasks() scope: TaskScope,
     @Param() { taskId }: TaskIdParam,
     @RequestId() requestId: string,
   ): Promise<AcceptedTaskView> {
+    await this.own.find(scope, taskId);
     const id = await this.again.run(session.accountId, taskId, () => this.callers.of(session), requestId);
     await this.audit.record(session, 'task.made_again', id, { from: taskId });
     return { task_id: id };

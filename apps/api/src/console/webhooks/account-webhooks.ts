@@ -3,16 +3,14 @@ import { AppError } from '#contract/app-error.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
-import { DeliveryLogStore, type DeliveryQuery } from '#webhooks/delivery-log-store.js';
+import { DeliveryLogStore, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
 import { WebhookEndpointStore, type WebhookEndpoint } from '#webhooks/endpoint-store.js';
 import { WebhookSecretStore } from '#webhooks/secret-store.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
 import type { EndpointChangeBody, NewEndpointBody } from './dto/webhook-bodies.dto.js';
 import {
-  deliveryView,
   endpointView,
   secretView,
-  type DeliveryPage,
   type EndpointListView,
   type EndpointView,
   type SecretListView,
@@ -20,6 +18,9 @@ import {
 
 const HOUR_MS = 3_600_000;
 const MAX_URL_LENGTH = 2_048;
+
+/** A delivery of the account. */
+type ToResend = Pick<LoggedDelivery, 'id' | 'taskId' | 'endpointId'>;
 
 /** What a delivery was about, for the audit log. */
 interface Resent {
@@ -96,21 +97,11 @@ export class AccountWebhooks {
     return await this.secrets(accountId);
   }
 
-  async deliveries(accountId: string, query: DeliveryQuery): Promise<DeliveryPage> {
-    const rows = await this.deliveryLog.list(accountId, { ...query, limit: query.limit + 1 });
-    const shown = rows.slice(0, query.limit);
-    const hasMore = rows.length > shown.length;
-    return { data: shown.map(deliveryView), has_more: hasMore, next: hasMore ? (shown.at(-1)?.id ?? null) : null };
-  }
-
   /** Throws AppError `invalid_value` when it is being attempted right now. */
-  async resend(accountId: string, id: string): Promise<Resent> {
-    const delivery = await this.deliveryLog.find(accountId, id);
-    if (delivery === undefined) throw new AppError('not_found', 'There is no such delivery.');
+  async resend(accountId: string, { id, taskId, endpointId }: ToResend): Promise<Resent> {
     const entry = await this.deliveryLog.resend(accountId, id);
     if (entry === undefined) throw new AppError('invalid_value', 'It is being attempted at this moment.');
     await this.send.enqueue(entry);
-    const { taskId, endpointId } = delivery;
     const endpoint = endpointId === null ? undefined : await this.store.find(accountId, endpointId);
     return { taskId, url: endpoint?.url };
   }

@@ -3,10 +3,13 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
 import { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
+import type { TaskScope } from '#tasks/task.js';
 import { DELIVERY_STATES } from '#webhooks/next-step.js';
 import { shownUrl } from '#webhooks/endpoint-store.js';
 import { AccountWebhooks } from './account-webhooks.js';
 import { DeliveryPayload } from './delivery-payload.js';
+import { VisibleTasks } from '../tasks/visible-tasks.js';
+import { VisibleDeliveries } from './visible-deliveries.js';
 import { DeliveryPageQuery } from './dto/delivery-query.dto.js';
 import { ConsoleController } from '../console-controller.js';
 import { Allow } from '../abilities.guard.js';
@@ -23,6 +26,7 @@ const OVERLAP_HOURS = 24;
 export class WebhooksController {
   constructor(
     private readonly webhooks: AccountWebhooks,
+    private readonly visible: VisibleDeliveries,
     private readonly payloads: DeliveryPayload,
     private readonly audit: AuditLog,
   ) {}
@@ -113,10 +117,10 @@ export class WebhooksController {
   @ApiQuery({ name: 'task', required: false, description: 'Id of a task.', schema: { type: 'string' } })
   @ApiResponse({ status: 200, type: DeliveryPage })
   async deliveries(
-    @Session() { accountId }: Session,
+    @VisibleTasks() scope: TaskScope,
     @Query() { limit, after, status: state, endpoint: endpointId, task: taskId }: DeliveryPageQuery,
   ): Promise<DeliveryPage> {
-    return await this.webhooks.deliveries(accountId, { limit, after, state, endpointId, taskId });
+    return await this.visible.page(scope, { limit, after, state, endpointId, taskId });
   }
 
   @Get('deliveries/:id/payload')
@@ -126,16 +130,17 @@ export class WebhooksController {
     description: 'The body that an attempt sends now: links are signed anew for each.',
     schema: { anyOf: [{ $ref: getSchemaPath(WebhookEvent) }, { $ref: getSchemaPath(WebhookTestEvent) }] },
   })
-  async payload(@Session() { accountId }: Session, @Param() { id }: IdParam): Promise<WebhookEvent | WebhookTestEvent> {
-    return await this.payloads.of(accountId, id);
+  async payload(@VisibleTasks() scope: TaskScope, @Param() { id }: IdParam): Promise<WebhookEvent | WebhookTestEvent> {
+    return await this.payloads.of(scope, id);
   }
 
   @Post('deliveries/:id/resend')
   @RouteConfig({ bodyless: true })
   @HttpCode(202)
   @ApiResponse({ status: 202, description: 'It is sent at once, under the same webhook-id.' })
-  async resend(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
-    const { taskId, url } = await this.webhooks.resend(session.accountId, id);
+  async resend(@Session() session: Session, @VisibleTasks() scope: TaskScope, @Param() { id }: IdParam): Promise<void> {
+    const delivery = await this.visible.find(scope, id);
+    const { taskId, url } = await this.webhooks.resend(session.accountId, delivery);
     const details = { task: taskId, ...(url === undefined ? {} : { url: shownUrl(url) }) };
     await this.audit.record(session, 'webhook_delivery.resent', id, details);
   }

@@ -5,12 +5,13 @@ import { TasksModule } from '#tasks/tasks.module.js';
 import { LinksModule } from '../../common/links.module.js';
 import { AccountWebhooks } from './account-webhooks.js';
 import { DeliveryPayload } from './delivery-payload.js';
+import { VisibleDeliveries } from './visible-deliveries.js';
 import { WebhooksController } from './webhooks.controller.js';
 
 /** Where an account is told of the ends of its tasks. What is sent, and when, is the library's WebhooksModule. */
 @Module({
   imports: [AccountsModule, LinksModule, TasksModule, WebhooksModule],
   controllers: [WebhooksController],
-  providers: [AccountWebhooks, DeliveryPayload],
+  providers: [AccountWebhooks, DeliveryPayload, VisibleDeliveries],
 })
 export class ConsoleWebhooksModule {}

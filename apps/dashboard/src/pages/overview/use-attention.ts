@@ -47,7 +47,7 @@ export function useAttention(): Notice[] | undefined {
   const found = [
     ...(queue.data === undefined ? [] : queueNotices(queue.data)),
     ...(providers.data?.data ?? []).flatMap(providerNotices),
-    ...failureNotices(today.data?.total.failed ?? 0, may('tasks.read')),
+    ...failureNotices(today.data?.total.failed ?? 0, may('tasks.read_all')),
     ...budgetNotices('This account', account.data?.budget ?? null, { to: may('team.manage') ? '/team' : '/usage' }),
     ...(keys.data?.data ?? []).flatMap(keyNotices),
     ...(endpoints.data?.data ?? []).flatMap(endpointNotices),

@@ -1,6 +1,7 @@
 import { Box, Button, Skeleton, Stack, Text } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useMay } from '../../api/queries.ts';
 import { get } from '../../api/request.ts';
 import type { TaskCount, TaskPage } from '../../api/types.ts';
 import { useCompactRows } from '../../parts/density.ts';
@@ -20,6 +21,7 @@ export function TasksPage() {
   const filters = route.useSearch();
   const navigate = useNavigate();
   const [compact] = useCompactRows();
+  const seesAll = useMay()('tasks.read_all');
   const count = useQuery(countQuery(filters));
   const order = orderOf(filters, count.data);
   const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
@@ -46,7 +48,11 @@ export function TasksPage() {
   return (
     <PageFrame
       title="Tasks"
-      about="Every image request. Updates automatically."
+      about={
+        seesAll
+          ? 'Every image request. Updates automatically.'
+          : 'Image requests that you made here or with your keys. Updates automatically.'
+      }
       actions={<ManyTasksMenu filters={filters} />}
     >
       <TaskFilterBar filters={filters} />

@@ -10,9 +10,9 @@ export const INVITED_ROLES = ['admin', 'member', 'viewer', 'billing'] as const;
 
 const ABOUT: Readonly<Record<Role, string>> = {
   owner: 'Also changes other owners and admins; an account always has one',
-  admin: 'Also manages the team, webhooks, and everyone’s keys',
-  member: 'Generates images, manages their own keys, and sees tasks and usage',
-  viewer: 'Sees tasks and usage, and changes nothing',
+  admin: 'Also manages the team, webhooks, and everyone’s keys and tasks',
+  member: 'Generates images, manages their own keys and tasks, and sees usage',
+  viewer: 'Sees all tasks and usage, and changes nothing',
   billing: 'Sees usage, spend, and budgets, but no prompts or images',
 };
 

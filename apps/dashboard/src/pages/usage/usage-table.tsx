@@ -23,7 +23,7 @@ interface UsageTableProps {
 
 /** The figures of each group and of all, for the whole time; a name leads to its tasks. */
 export function UsageTable({ usage: { groups, total, currency }, group: by, names, tasksOf }: UsageTableProps) {
-  const withTasks = useMay()('tasks.read');
+  const withTasks = useMay()('tasks.read_all');
   const withChats = total.chats > 0;
   const figures = (row: Usage['total']) => (
     <>

@@ -98,7 +98,7 @@ function Figures({ usage, span, filters }: FiguresProps) {
   const { total, currency } = usage;
   const { images, failed, chats } = total;
   const navigate = useNavigate();
-  const withTasks = useMay()('tasks.read');
+  const withTasks = useMay()('tasks.read_all');
   const keys = useQuery({ ...keyNamesQuery, enabled: withTasks });
   const group = groupOf(filters);
   const idOfKey = (name: string | undefined): string | undefined => {

@@ -1,0 +1,23 @@
+import { Injectable, type PipeTransform } from '@nestjs/common';
+import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import { may } from '#accounts/person-rules.js';
+import type { TaskScope } from '#tasks/task.js';
+import { Session } from '../session.decorator.js';
+
+/**
+ * Whose tasks somebody may see: members what they ordered in the console and what was made with keys that they created, other
+ * roles all of the account. Any other task is none.
+ */
+@Injectable()
+export class TaskScopePipe implements PipeTransform<Session, Promise<TaskScope>> {
+  constructor(private readonly keys: ApiKeyRepository) {}
+
+  async transform(session: Session): Promise<TaskScope> {
+    const { accountId, personId } = session;
+    if (may(session, 'tasks.read_all')) return { accountId };
+    return { accountId, own: { personId, keyIds: await this.keys.idsOf(accountId, personId) } };
+  }
+}
+
+/** Hands a handler whose tasks its user may see. */
+export const VisibleTasks = (): ParameterDecorator => Session(TaskScopePipe);

@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import { TaskStore } from '#tasks/task-store.js';
+import type { TaskScope } from '#tasks/task.js';
+import { DeliveryLogStore, type DeliveryQuery, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
+import { deliveryView, type DeliveryPage } from './dto/webhook-views.dto.js';
+
+/** Deliveries that one request looks at, and that it reads at a time, for somebody who may see few of them. */
+const MOST_LOOKED_AT = 2_000;
+const BATCH = 100;
+
+/** The deliveries of tasks that somebody may see, and tests of endpoints, which tell of no task. Any other one is none: `not_found`. */
+@Injectable()
+export class VisibleDeliveries {
+  constructor(
+    private readonly deliveryLog: DeliveryLogStore,
+    private readonly tasks: TaskStore,
+  ) {}
+
+  /** One page; with tasks of one person alone it may have few or none, and go on all the same. */
+  async page(scope: TaskScope, query: DeliveryQuery): Promise<DeliveryPage> {
+    const { limit } = query;
+    const found: LoggedDelivery[] = [];
+    const batch = scope.own === undefined ? limit + 1 : BATCH;
+    let [after, isEnd, looked] = [query.after, false, 0];
+    while (!isEnd && found.length <= limit && looked < MOST_LOOKED_AT) {
+      const rows = await this.deliveryLog.list(scope.accountId, { ...query, after, limit: batch });
+      found.push(...(await this.visible(scope, rows)));
+      after = rows.at(-1)?.id;
+      isEnd = rows.length < batch;
+      looked += rows.length;
+    }
+    const shown = found.slice(0, limit);
+    const last = found.length > limit ? shown.at(-1)?.id : isEnd ? undefined : after;
+    return { data: shown.map(deliveryView), has_more: last !== undefined, next: last ?? null };
+  }
+
+  /** Throws AppError `not_found`. */
+  async find(scope: TaskScope, id: string) {
+    const delivery = await this.deliveryLog.find(scope.accountId, id);
+    const [visible] = delivery === undefined ? [] : await this.visible(scope, [delivery]);
+    if (visible === undefined) throw new AppError('not_found', 'There is no such delivery.');
+    return visible;
+  }
+
+  private async visible<Row extends Pick<LoggedDelivery, 'taskId'>>(scope: TaskScope, rows: readonly Row[]) {
+    const tasks = await this.tasks.within(
+      scope,
+      rows.flatMap(({ taskId }) => taskId ?? []),
+    );
+    return rows.filter(({ taskId }) => taskId === null || tasks.has(taskId));
+  }
+}
