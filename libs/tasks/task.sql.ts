@@ -53,9 +53,8 @@ const NOT_DURABLE = `set_config('synchronous_commit', 'off', true) IS NOT NULL`;
 /**
  * That there is no equal request whose task a new one gets instead of its own, or whose caller waits at another process: it has
  * not failed and its last caller left without the outcome, so many ms ago at most; or it failed in the last minute and may
- * have been charged. TaskIntake says the same in Prisma's words. Each part has an index of its own, because thousands of
- * equal requests may be of none of them, and an order that only this index has: where most requests are equal, Postgres expects
- * to meet one of them soon, and would read all tasks for it.
+ * have been charged. TaskIntake says the same in Prisma's words. Thousands of equal requests may be of none of them, so each
+ * part has an index and its order: Postgres expects to meet an equal request soon, and would walk through all tasks.
  */
 const EQUAL = 'FROM tasks WHERE fingerprint = new.fingerprint AND api_key_id = new.api_key_id';
 const NO_EQUAL_REQUEST = `NOT EXISTS ((SELECT 1 ${EQUAL} AND abandoned_at > now() - new.attach_window_ms * interval '1 millisecond'
@@ -393,9 +392,9 @@ export interface ReleasedRow extends Lease {
 /** Nobody holds the tasks until their next try, each under a new epoch; no row of one that was not held. */
 export async function releaseTasks(database: Queryable, releases: readonly Release[]): Promise<ReleasedRow[]> {
   const items = releases.map(
-    ({ lease: { id, attempt }, delayMs, call, wait = false, parked = false, unmade = false }) => ({
-      ...{ task: id, fence: attempt, delay_ms: delayMs, call, waited: wait || parked, parked, unmade },
-    }),
+    ({ lease: { id, attempt }, delayMs, call, wait = false, parked = false, unmade = false }) => {
+      return { task: id, fence: attempt, delay_ms: delayMs, call, waited: wait || parked, parked, unmade };
+    },
   );
   return (await database.query<ReleasedRow>({ ...LET_GO, values: [batch(items)] })).rows;
 }

@@ -84,7 +84,7 @@ describe('how Postgres finds the task of a move', () => {
 async function rowsReadInPassing(room: TaskRoom): Promise<number> {
   await room.sql('SELECT pg_stat_force_next_flush()');
   const { rows } = await room.sql(`SELECT seq_tup_read::int AS read FROM pg_stat_user_tables WHERE relname = 'tasks'`);
-  return rows[0].read;
+  return (rows as { read: number }[])[0]?.read ?? NaN;
 }
 
 async function scansOfOtherIndexes(room: TaskRoom): Promise<unknown> {

@@ -9,7 +9,7 @@ import { Session } from '../session.decorator.js';
  * roles all of the account. Any other task is none.
  */
 @Injectable()
-export class TaskScopePipe implements PipeTransform<Session, Promise<TaskScope>> {
+class TaskScopePipe implements PipeTransform<Session, Promise<TaskScope>> {
   constructor(private readonly keys: ApiKeyRepository) {}
 
   async transform(session: Session): Promise<TaskScope> {
