@@ -122,11 +122,12 @@ describe('who may do what with keys', () => {
     ]);
   });
 
-  it('shows members the keys that they made, admins all with who made them, and everybody their names', async () => {
+  it('shows members the keys that they made, and admins all with who made them', async () => {
     const names = async (who: Browser, path = '/keys') => (await who.ask<List>(path)).data.map(({ name }) => name);
-    expect([await names(member), await names(other)]).toEqual([['own'], ['others']]);
-    expect(await names(admin)).toEqual(['others', 'own', 'shop']);
-    for (const who of [admin, member]) expect(await names(who, '/keys/names')).toEqual(['others', 'own', 'shop']);
+    for (const path of ['/keys', '/keys/names']) {
+      expect([await names(member, path), await names(other, path)]).toEqual([['own'], ['others']]);
+      expect(await names(admin, path)).toEqual(['others', 'own', 'shop']);
+    }
     expect(await names(operator)).toEqual(['e2e']);
     expect((await operator.ask<List>('/keys')).data[0]).toMatchObject({ created_by: null });
   });

@@ -36,6 +36,10 @@ describe('the migrated database and schema.prisma', () => {
     ['spend_totals', Prisma.SpendTotalScalarFieldEnum],
     ['usage_backfill', Prisma.UsageBackfillScalarFieldEnum],
     ['people', Prisma.PersonScalarFieldEnum],
+    ['second_factors', Prisma.SecondFactorScalarFieldEnum],
+    ['recovery_codes', Prisma.RecoveryCodeScalarFieldEnum],
+    ['passkeys', Prisma.PasskeyScalarFieldEnum],
+    ['used_passkey_challenges', Prisma.UsedPasskeyChallengeScalarFieldEnum],
     ['sessions', Prisma.SessionScalarFieldEnum],
     ['sign_in_links', Prisma.SignInLinkScalarFieldEnum],
     ['audit_log', Prisma.AuditEntryScalarFieldEnum],
@@ -70,15 +74,18 @@ describe('the migrated database and schema.prisma', () => {
       ],
       ...[
         'idempotency_keys',
+        'passkeys',
         'people',
         'provider_keys',
         'provider_switches',
+        'recovery_codes',
+        'second_factors',
         'sessions',
         'sign_in_links',
         'spend_totals',
         'tasks',
       ],
-      ...['uploads', 'usage_backfill', 'usage_by_group', 'usage_changes', 'usage_rollups'],
+      ...['uploads', 'usage_backfill', 'usage_by_group', 'usage_changes', 'usage_rollups', 'used_passkey_challenges'],
       ...['webhook_attempts', 'webhook_deliveries', 'webhook_endpoints', 'webhook_secrets'],
     ]);
   });
@@ -91,7 +98,9 @@ describe('the migrated database and schema.prisma', () => {
     expect(await room.database.upload.findMany()).toEqual([]);
     expect(await room.database.charge.findMany()).toEqual([]);
     expect(await room.database.budget.findMany()).toEqual([]);
-    expect(await room.database.person.findMany({ include: { sessions: true } })).toEqual([]);
+    const kept = { sessions: true, secondFactor: true, recoveryCodes: true, passkeys: true };
+    expect(await room.database.person.findMany({ include: kept })).toEqual([]);
+    expect(await room.database.usedPasskeyChallenge.findMany()).toEqual([]);
     expect(await room.database.signInLink.findMany()).toEqual([]);
     expect(await room.database.auditEntry.findMany()).toEqual([]);
     expect(await room.database.webhookEndpoint.findMany()).toEqual([]);

@@ -97,7 +97,9 @@ export function ignoredOf(fields: readonly Field[], sent: ReadonlyMap<string, un
 export function strictProblems(sent: ReadonlyMap<string, unknown>, unknown: readonly string[]): string[] {
   if (sent.get('strict') !== true) return [];
   const problems = unknown.map((name) => `unsupported_parameter at ${name.replace(/[^A-Za-z0-9_.[\]-]/g, '_')}`);
-  const [, width = 0, height = 0] = /^([1-9]\d*)x([1-9]\d*)$/.exec(String(sent.get('size')))?.map(Number) ?? [];
+  const size = sent.get('size');
+  const pixels = typeof size === 'string' ? /^([1-9]\d*)x([1-9]\d*)$/.exec(size) : null;
+  const [, width = 0, height = 0] = pixels?.map(Number) ?? [];
   const isMade = width % 16 === 0 && height % 16 === 0 && width * height >= 655_360;
   return width > 0 && !isMade ? [...problems, 'unsupported_parameter at size'] : problems;
 }

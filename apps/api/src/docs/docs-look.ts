@@ -11,6 +11,7 @@ body, html.dark-mode body { background: var(--page) !important; color: var(--tex
 .docs-head a { color: var(--accent); }
 .swagger-ui :not(.opblock-summary-method, .btn.execute, .microlight, .microlight *, a, a *, code, svg, svg *) { color: inherit !important; }
 .swagger-ui :not(code, pre, pre *, .microlight, textarea, .opblock-summary-path, .opblock-summary-path *, .parameter__name, .parameter__type, .json-schema-2020-12__title, .json-schema-2020-12-keyword__name) { font-family: inherit !important; }
+.swagger-ui :not(svg) { transition: none !important; }
 html.dark-mode, .swagger-ui, html.dark-mode .swagger-ui { background: none !important; color: var(--text); font-family: inherit; }
 .swagger-ui .opblock :not(.btn.execute, svg *) { border-color: var(--line) !important; }
 .swagger-ui .topbar, .swagger-ui .schemes-server-container, .swagger-ui .info__license, .swagger-ui__skip-link { display: none !important; }
