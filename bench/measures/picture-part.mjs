@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { finishImage } from '#images/steps/finish-image.js';
-import { makeThumbnail, THUMBNAIL_EDGE } from '#images/thumbnail.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { median, milliseconds } from '../figures.mjs';
@@ -20,8 +19,7 @@ const MARK = { taskId: `task_${'0'.repeat(26)}`, action: 'generation', tool: 'Da
 export const title = 'The image’s own part of a call';
 
 /**
- * What the other measures leave out or make small: drawing (sandbox), the image pipeline, the store on disk, and the
- * small copy for the console's lists, which is made when the caller already has the answer.
+ * What the other measures leave out or make small: drawing (sandbox), the image pipeline with the thumbnail, and the store on disk.
  */
 export async function measure({ stage, quick }) {
   const store = new DiskStore(join(stage.folder, 'pictures'));
@@ -36,15 +34,14 @@ export async function measure({ stage, quick }) {
       draw: part('draw'),
       finish: part('finish'),
       put: part('put'),
-      copy: part('copy'),
     });
   }
   return {
-    columns: ['image', 'bytes', 'provider', 'image pipeline', 'store', 'thumbnail'],
-    rows: results.map(({ name, bytes, draw, finish, put, copy }) => [
+    columns: ['image', 'bytes', 'provider', 'image pipeline', 'store'],
+    rows: results.map(({ name, bytes, draw, finish, put }) => [
       name,
       bytes.toLocaleString('en'),
-      ...[draw, finish, put, copy].map(milliseconds),
+      ...[draw, finish, put].map(milliseconds),
     ]),
     goals: [],
     raw: results,
@@ -58,17 +55,21 @@ async function oneImage(store, pixels, round) {
   const { images } = await provider.generate(requestOf(pixels), contextOf(signal));
   const bytes = await buffer(images[0]);
   marks.push(performance.now());
-  const order = { target: pixels, format: 'png', compression: undefined, background: undefined, mark: MARK };
+  const order = {
+    target: pixels,
+    format: 'png',
+    compression: undefined,
+    background: undefined,
+    mark: MARK,
+    thumbnail: true,
+  };
   const finished = await finishImage(bytes, order, signal);
   marks.push(performance.now());
   const key = `results/task_${'0'.repeat(26)}/${round}-${finished.width}.png`;
   await store.put(key, Readable.from([finished.bytes]), { contentType: finished.contentType });
   marks.push(performance.now());
-  const small = Math.max(finished.width, finished.height) <= THUMBNAIL_EDGE;
-  if (!small) await makeThumbnail(finished.bytes);
-  marks.push(performance.now());
-  const [draw, finish, put, copy] = marks.slice(1).map((mark, index) => mark - marks[index]);
-  return { bytes: finished.bytes.length, draw, finish, put, copy: small ? undefined : copy };
+  const [draw, finish, put] = marks.slice(1).map((mark, index) => mark - marks[index]);
+  return { bytes: finished.bytes.length, draw, finish, put };
 }
 
 function requestOf(pixels) {

@@ -9,7 +9,9 @@ describe('a thumbnail', () => {
     ['webp', 1024, 1024, 320, 320],
     ['png', 200, 100, 200, 100],
   ] as const)('of a %s of %i x %i is a WebP of %i x %i', async (type, width, height, small, low) => {
-    const made = await sharp(await makeThumbnail(await gradientImage(width, height, type, 3))).metadata();
+    const made = await sharp(
+      await makeThumbnail(await gradientImage(width, height, type, 3), { width, height }),
+    ).metadata();
     expect(made).toMatchObject({ format: 'webp', width: small, height: low, hasAlpha: false });
   });
 
@@ -19,13 +21,15 @@ describe('a thumbnail', () => {
       .composite([{ ...half, tile: false, left: 600, top: 600 }])
       .png()
       .toBuffer();
-    const { data, info } = await sharp(await makeThumbnail(image))
+    const { data, info } = await sharp(await makeThumbnail(image, { width: 640, height: 640 }))
       .raw()
       .toBuffer({ resolveWithObject: true });
     expect([info.width, info.channels, data[3]]).toEqual([320, 4, 0]);
   });
 
   it('says that it can’t be made of what is no picture', async () => {
-    await expect(makeThumbnail(Buffer.from('picture'))).rejects.toMatchObject({ name: 'ImageError' });
+    await expect(makeThumbnail(Buffer.from('picture'), { width: 1, height: 1 })).rejects.toMatchObject({
+      name: 'ImageError',
+    });
   });
 });

@@ -89,7 +89,7 @@ export function imageWorker(
     new OrderImage(starts, registry, calls, inputs, images),
     new DeliverImage(images, new CompleteTask(transitions, ends, meter, logger)),
     new SettleAttempt(transitions, new RequeueTask(queue, events), ends, config, logger),
-    new KeepThumbnail(transitions, thumbnailStore, leases, workerConfig, logger),
+    new KeepThumbnail(transitions, thumbnailStore, leases, logger),
   );
   return { leases, run: (id: string) => run.run(id).finally(() => leases.close()) };
 }

@@ -1,17 +1,14 @@
-import { checkDecodes, undecodable } from '../decode-check.js';
+import { undecodable } from '../decode-check.js';
 import { encodeAs } from '../encode.js';
 import { readResultHeader } from '../header.js';
 import { inTurn } from '../sharp.js';
 import { changesOf, type FinishOrder, type ImageInWork, type Step } from './step.js';
 
-/** Writes the changed image; one that is right already keeps its bytes after a decode to the last pixel. */
+/** Writes the changed image; one that is right already keeps its bytes. */
 export const encode: Step = {
   name: 'encode',
   async run(image, order) {
-    if (image.changes === undefined && image.header.type === order.format) {
-      await checkDecodes(image.bytes, image.header);
-      return image;
-    }
+    if (image.changes === undefined && image.header.type === order.format) return image;
     const bytes = await write(image, order);
     return { ...image, bytes, header: await readResultHeader(bytes), changes: undefined, isOriginal: false };
   },

@@ -3,6 +3,7 @@ import { readResultHeader } from '../header.js';
 import { ImageError } from '../image-error.js';
 import { MAX_IMAGE_BYTES } from '../limits.js';
 import { contentTypeOf, type ImageContentType, type ImageType } from '../sniff.js';
+import { decode } from './decode.js';
 import { encode } from './encode.js';
 import { fit } from './fit.js';
 import { flatten } from './flatten.js';
@@ -28,11 +29,13 @@ export interface FinishedImage {
   readonly sha256: string;
   readonly provenance: Provenance;
   readonly isAnimated: boolean;
+  /** WebP; undefined where none is ordered, or the image is small itself. */
+  readonly thumbnail: Buffer | undefined;
   /** As the provider sent it, upright. */
   readonly received: Received;
 }
 
-const STEPS: readonly Step[] = [upright, fit, flatten, encode, provenance];
+const STEPS: readonly Step[] = [upright, fit, flatten, encode, provenance, decode];
 
 /**
  * Makes a provider's image exactly what was ordered. One that already is keeps its pixels and encoding, and
@@ -58,12 +61,15 @@ export async function finishImage(bytes: Buffer, order: FinishOrder, signal: Abo
 
 async function inspect(bytes: Buffer): Promise<ImageInWork> {
   if (bytes.length > MAX_IMAGE_BYTES) throw new ImageError('image_file_too_large', 'The image file is too large.');
-  return { bytes, header: await readResultHeader(bytes), changes: undefined, isOriginal: true, provenance: 'none' };
+  const header = await readResultHeader(bytes);
+  return { bytes, header, changes: undefined, isOriginal: true, provenance: 'none', thumbnail: undefined };
 }
 
 /** The header was read from these very pixels; other metadata changes none of them. */
-async function measure({ bytes, header, provenance }: ImageInWork): Promise<Omit<FinishedImage, 'received'>> {
-  const { type, width, height, isAnimated } = header;
+async function measure(image: ImageInWork): Promise<Omit<FinishedImage, 'received'>> {
+  const { bytes, provenance, thumbnail } = image;
+  const { type, width, height, isAnimated } = image.header;
+  const contentType = contentTypeOf(type);
   const sha256 = await sha256Of(bytes);
-  return { bytes, contentType: contentTypeOf(type), format: type, width, height, sha256, provenance, isAnimated };
+  return { bytes, contentType, format: type, width, height, sha256, provenance, isAnimated, thumbnail };
 }

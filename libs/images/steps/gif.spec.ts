@@ -14,7 +14,13 @@ const SECRET = Buffer.from('a secret');
 const XMP_END = Buffer.from([1, ...Array.from({ length: 256 }, (_, index) => 255 - index), 0]);
 
 function finish(bytes: Buffer, order: Partial<FinishOrder> = {}): Promise<FinishedImage> {
-  const plain = { target: undefined, format: 'gif', compression: undefined, background: undefined } as const;
+  const plain = {
+    target: undefined,
+    format: 'gif',
+    compression: undefined,
+    background: undefined,
+    thumbnail: false,
+  } as const;
   return finishImage(bytes, { ...plain, mark: MARK, ...order }, new AbortController().signal);
 }
 

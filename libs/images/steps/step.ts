@@ -14,6 +14,8 @@ export interface FinishOrder {
   readonly background: 'transparent' | 'opaque' | 'auto' | undefined;
   /** What a file says that does not tell itself where it comes from; undefined removes what it tells. */
   readonly mark: ProvenanceMark | undefined;
+  /** Whether a small copy is wanted too. */
+  readonly thumbnail: boolean;
 }
 
 /** Whether a file tells where its image comes from: as its provider wrote it, by our mark, or not. */
@@ -28,6 +30,8 @@ export interface ImageInWork {
   readonly isOriginal: boolean;
   /** What is known of the bytes as they are. */
   readonly provenance: Provenance;
+  /** WebP; undefined where none is ordered, or the image is small itself. */
+  readonly thumbnail: Buffer | undefined;
 }
 
 /** One named change or check on the way to a finished image. */

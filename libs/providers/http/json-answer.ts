@@ -119,6 +119,10 @@ class AnswerReader {
 
   /** Where the quote is that ends the text; the piece's length when it goes on. */
   private textEnd(piece: Buffer, start: number): number {
+    const quote = piece.indexOf(QUOTE, start);
+    const end = quote === -1 ? piece.length : quote;
+    // Base64 has no escapes: its megabytes are searched, not walked through.
+    if (!this.isEscaped && !piece.subarray(start, end).includes(BACKSLASH)) return end;
     for (let at = start; at < piece.length; at++) {
       if (this.isEscaped) this.isEscaped = false;
       else if (piece[at] === BACKSLASH) this.isEscaped = true;

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Attempt } from './attempt.js';
 import { CompleteTask } from './complete-task.js';
-import type { KeptImage } from './keep-thumbnail.js';
 import type { OrderedImages } from './order-image.js';
 import { StoreImages } from './store-images.js';
 
@@ -13,11 +12,11 @@ export class DeliverImage {
     private readonly tasks: CompleteTask,
   ) {}
 
-  /** The first image, if they are the task's now; their objects are deleted if they are not. Throws ImageNotStored. */
-  async deliver(attempt: Attempt, { made, stored }: OrderedImages): Promise<KeptImage | undefined> {
-    const { images, warnings, first } = stored;
-    if (await this.tasks.complete(attempt, made.provider, { images, usage: made.usage, warnings })) return first;
+  /** Whether they are the task's now; their objects are deleted if they are not. Throws ImageNotStored. */
+  async deliver(attempt: Attempt, { made, stored }: OrderedImages): Promise<boolean> {
+    const { images, warnings } = stored;
+    if (await this.tasks.complete(attempt, made.provider, { images, usage: made.usage, warnings })) return true;
     await this.images.delete(images);
-    return undefined;
+    return false;
   }
 }

@@ -11,8 +11,11 @@ import type { Attempt } from './attempt.js';
 export class FinishAsOrdered {
   constructor(private readonly config: WorkerConfig) {}
 
-  /** Throws ProviderError when the bytes are no usable image, and the reason of the attempt's signal. */
-  async run(bytes: Buffer, { claimed: { task }, lease }: Attempt): Promise<FinishedImage> {
+  /**
+   * The first image of a task has a thumbnail, if thumbnails are kept. Throws ProviderError when the bytes are no usable image, and the
+   * reason of the attempt's signal.
+   */
+  async run(bytes: Buffer, { claimed: { task }, lease }: Attempt, isFirst: boolean): Promise<FinishedImage> {
     const { pixels, outputFormat, outputCompression, background } = task.options;
     const mark = { taskId: task.id, action: task.action, tool: `Darkroom ${VERSION}` };
     const order = {
@@ -21,6 +24,7 @@ export class FinishAsOrdered {
       compression: outputCompression ?? undefined,
       background: background ?? undefined,
       mark: this.config.provenance === 'on' ? mark : undefined,
+      thumbnail: isFirst && this.config.thumbnails,
     };
     return finishImage(bytes, order, lease.signal).catch((error: unknown) => {
       throw error instanceof ImageError ? unusable(error) : error;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ClaimTask } from './claim-task.js';
 import { DeliverImage } from './deliver-image.js';
-import { KeepThumbnail, type KeptImage } from './keep-thumbnail.js';
+import { KeepThumbnail, type Thumbnail } from './keep-thumbnail.js';
 import { OrderImage } from './order-image.js';
 import { SettleAttempt } from './settle-attempt.js';
 
@@ -23,11 +23,11 @@ export class RunImageTask {
   async run(taskId: string, queuedAt?: number): Promise<boolean> {
     const attempt = await this.claims.claim(taskId, queuedAt);
     if (attempt === undefined) return false;
-    let kept: KeptImage | undefined;
+    let thumbnail: Thumbnail | undefined;
     try {
       const order = await this.orders.run(attempt);
       if ('pending' in order) await this.settle.park(attempt, order.pending.checkAfterMs);
-      else kept = await this.images.deliver(attempt, order);
+      else if (await this.images.deliver(attempt, order)) thumbnail = order.stored.thumbnail;
     } catch (error) {
       await this.settle.failed(attempt, error);
     } finally {
@@ -35,7 +35,7 @@ export class RunImageTask {
       attempt.span.end();
     }
     // Nobody waits any more, and the task has ended well whatever happens now.
-    if (kept !== undefined) await this.thumbnails.keep(attempt.lease, kept);
+    if (thumbnail !== undefined) await this.thumbnails.keep(attempt.lease, thumbnail);
     return true;
   }
 }

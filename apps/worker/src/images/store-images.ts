@@ -14,15 +14,15 @@ import type { Attempt } from './attempt.js';
 import type { MadeImages } from './call-provider.js';
 import { ImageNotStored } from './failure-verdict.js';
 import { FinishAsOrdered } from './finish-as-ordered.js';
-import type { KeptImage } from './keep-thumbnail.js';
+import type { Thumbnail } from './keep-thumbnail.js';
 import { putWithRetries } from './put-with-retries.js';
 import { TaskProgress } from './task-progress.js';
 
 /** The images of an attempt, each an object of its own; they are the task's when its row says so. */
 export interface StoredImages {
   readonly images: readonly TaskImage[];
-  /** The first of them, with its bytes. */
-  readonly first: KeptImage;
+  /** Of the first of them, where there is one. */
+  readonly thumbnail: Thumbnail | undefined;
   /** What had to be adapted or ignored, in plain words. */
   readonly warnings: readonly string[];
 }
@@ -45,7 +45,7 @@ export class StoreImages {
     const stored = new Stored(attempt, made);
     try {
       while (files.length > 0) {
-        const image = await this.next(files, attempt).catch((error: unknown) => stored.unusable(error));
+        const image = await this.next(files, attempt, stored).catch((error: unknown) => stored.unusable(error));
         if (image === undefined) continue;
         const key = stored.keyOf(image);
         const start = { name: 'image.store', parent: attempt.claimed.task.id, fields: { bytes: image.bytes.length } };
@@ -67,10 +67,10 @@ export class StoreImages {
   }
 
   /** A finished image may be another copy: the provider's bytes are not held while it is stored. */
-  private async next(files: Buffer[], attempt: Attempt): Promise<FinishedImage | undefined> {
+  private async next(files: Buffer[], attempt: Attempt, { isEmpty }: Stored): Promise<FinishedImage | undefined> {
     const file = files.shift();
     const start = { name: 'image.finish', parent: attempt.claimed.task.id, fields: { bytes: file?.length } };
-    return file && (await inSpan(start, () => this.finish.run(file, attempt)));
+    return file && (await inSpan(start, () => this.finish.run(file, attempt, isEmpty)));
   }
 
   private async keep(key: string, image: FinishedImage, signal: AbortSignal): Promise<void> {
@@ -88,7 +88,7 @@ export class StoreImages {
 class Stored {
   readonly images: TaskImage[] = [];
   private readonly warnings: Set<string>;
-  private first: KeptImage | undefined;
+  private thumbnail: Thumbnail | undefined;
   private failure: ProviderError | undefined;
 
   constructor(
@@ -96,6 +96,10 @@ class Stored {
     private readonly made: Omit<MadeImages, 'files'>,
   ) {
     this.warnings = new Set(made.warnings);
+  }
+
+  get isEmpty(): boolean {
+    return this.images.length === 0;
   }
 
   /** Throws AppError when a strict caller may not be given the image. */
@@ -107,10 +111,10 @@ class Stored {
   }
 
   add(key: string, image: FinishedImage): void {
-    const { contentType, width, height, sha256, provenance, bytes } = image;
+    const { contentType, width, height, sha256, provenance, bytes, thumbnail } = image;
     const sizes = sizesOf(this.attempt.claimed.task.options, this.made.sentSize, image);
     this.images.push({ key, contentType, width, height, bytes: bytes.length, sha256, sizes, provenance });
-    this.first ??= { key, bytes, width, height };
+    if (thumbnail !== undefined) this.thumbnail = { of: key, bytes: thumbnail };
   }
 
   /** Throws what is no failure of the provider. */
@@ -121,13 +125,13 @@ class Stored {
 
   /** Throws ProviderError when there is no image, AppError when a strict caller may not be given so few. */
   end(): StoredImages {
-    const { images, first, failure } = this;
-    if (first === undefined) throw failure ?? new Error('a call without an image');
+    const { images, thumbnail, failure } = this;
+    if (this.isEmpty) throw failure ?? new Error('a call without an image');
     const { n = 1 } = this.attempt.claimed.task.options;
     if (images.length < n) this.warnings.add(`The provider returned only ${images.length} of ${n} images.`);
     const warnings = [...this.warnings];
     refuseAdapted(this.attempt.claimed, warnings);
-    return { images, first, warnings };
+    return { images, thumbnail, warnings };
   }
 }
 

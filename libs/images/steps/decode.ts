@@ -1,0 +1,19 @@
+import { checkDecodes } from '../decode-check.js';
+import { makeThumbnail, THUMBNAIL_EDGE } from '../thumbnail.js';
+import type { Step } from './step.js';
+
+/**
+ * Decodes the provider's own file to its last pixel, once: what its thumbnail is made of is checked by that. An image that is
+ * small itself needs no thumbnail, and a file that we wrote no check.
+ */
+export const decode: Step = {
+  name: 'decode',
+  async run(image, { thumbnail }) {
+    const { bytes, header, isOriginal } = image;
+    if (thumbnail && Math.max(header.width, header.height) > THUMBNAIL_EDGE) {
+      return { ...image, thumbnail: await makeThumbnail(bytes, header) };
+    }
+    if (isOriginal) await checkDecodes(bytes, header);
+    return image;
+  },
+};
