@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 
-/** A PNG of 64 x 64 pixels in one colour: the smallest that passes every check of the image pipeline at no real cost. */
+/** A PNG of 64 x 64 pixels in one color: the smallest that passes every check of the image pipeline at no real cost. */
 export const TINY_PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAMAAACdt4HsAAAAA1BMVEV6XP/FEC2JAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAG0lEQVRYw+3BgQAAAADDoPlT3+AEVQEAAAB8AxBAAAEZszF2AAAAAElFTkSuQmCC',
   'base64',

@@ -1,6 +1,6 @@
 import { requestText } from './socket-caller.mjs';
 
-const PROMPT = 'A lighthouse at dawn, soft pink clouds over a quiet sea, painted in watercolour';
+const PROMPT = 'A lighthouse at dawn, soft pink clouds over a quiet sea, painted in watercolor';
 
 /** A generation with sensible length and no demands on the image. */
 export function generation(apiKey, { asynchronous = false, ...fields } = {}) {

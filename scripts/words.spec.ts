@@ -2,7 +2,17 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** One spelling of each word: what is not to be written, and what is instead. */
-const WORDS: readonly (readonly [RegExp, string])[] = [[/\be-mail/i, 'email']];
+const WORDS: readonly (readonly [RegExp, string])[] = [
+  [/\be-mail/i, 'email'],
+  [/colour/i, 'color'],
+  [/behaviour/i, 'behavior'],
+  [/neighbour/i, 'neighbor'],
+  [/honour/i, 'honor'],
+  [/favourite/i, 'favorite'],
+  [/\bcentre/i, 'center'],
+  [/\blicence/i, 'license'],
+  [/\b(?:organ|recogn|initial|normal|optim|summar|prior|util)is(?:e|ing|ation)/i, '-ize'],
+];
 const PLACES = ['apps', 'libs', 'docs', 'deploy', 'prisma/schema.prisma', 'README.md', 'CONTRIBUTING.md'];
 const SOURCE = /\.(ts|tsx|md|prisma|ya?ml|tpl|example)$/;
 

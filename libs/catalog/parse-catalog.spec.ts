@@ -127,7 +127,7 @@ describe('a catalog', () => {
     expect(
       problemsOf(`providers:
   main: { type: openia }
-  bare: { type: openai, keys: [{ env: NOT_SET }], colour: red }
+  bare: { type: openai, keys: [{ env: NOT_SET }], color: red }
 models:
   gpt-image-2:
     kind: picture
@@ -137,7 +137,7 @@ models:
       expect.stringMatching(
         /^line 2: providers\.main\.type must be equal to one of the allowed values: sandbox, openai/,
       ),
-      'line 3: providers.bare.colour is not known here',
+      'line 3: providers.bare.color is not known here',
       expect.stringMatching(
         /^line 6: models\.gpt-image-2\.kind must be equal to one of the allowed values: image, chat/,
       ),

@@ -2,7 +2,7 @@ import { ImageError } from './image-error.js';
 
 /** Segments or chunks of a file at most: images have some ten, the largest with small chunks a few thousand. */
 export const MAX_FILE_PARTS = 10_000;
-/** Bytes of all colour profiles of a file at most. */
+/** Bytes of all color profiles of a file at most. */
 const MAX_PROFILE_BYTES = 4_000_000;
 /** Bytes of metadata that are searched for how the image is turned; later ones are not looked at. */
 const MAX_EXIF_BYTES = 1_000_000;
@@ -36,7 +36,7 @@ export interface Insertion {
 
 /** The parts of a file in the order they come, and which ranges of its bytes are worth keeping. */
 export class FileParts {
-  /** Ranges that make the image; neighbours are one. */
+  /** Ranges that make the image; neighbors are one. */
   readonly kept: Range[] = [];
   /** The same, and what says how it is turned. */
   readonly readable: Range[] = [];
@@ -71,7 +71,7 @@ export class FileParts {
     this.count += 1;
     if (this.count > MAX_FILE_PARTS) throw tooMuch('parts');
     if (kind === 'profile') this.profileBytes += bytes;
-    if (this.profileBytes > MAX_PROFILE_BYTES) throw tooMuch('colour profiles');
+    if (this.profileBytes > MAX_PROFILE_BYTES) throw tooMuch('color profiles');
     if (kind === 'exif') this.exifBytes += bytes;
     if (kind === 'xmp') this.xmpBytes += bytes;
     if (kind === 'credentials') this.hasCredentials = true;

@@ -145,7 +145,7 @@ describe('H3: a poison picture', () => {
     }
   });
 
-  test('with a colour profile of 5 MB is refused', async () => {
+  test('with a color profile of 5 MB is refused', async () => {
     const png = withPngChunk(await gradientImage(96, 80, 'png'), 'iCCP', Buffer.alloc(5_000_000));
     await expect(readInputImage(png)).rejects.toMatchObject({ code: 'invalid_image_file' });
   });

@@ -13,8 +13,8 @@ export interface ImageHeader {
   readonly hasAlpha: boolean;
   /** Whether the file asks to be turned or mirrored for viewing. */
   readonly isTurned: boolean;
-  /** Whether its colours are not plain RGB or grey (CMYK and the like). */
-  readonly isForeignColour: boolean;
+  /** Whether its colors are not plain RGB or gray (CMYK and the like). */
+  readonly isForeignColor: boolean;
   /** Whether it has more than one frame; pixels are those of one. */
   readonly isAnimated: boolean;
 }
@@ -66,7 +66,7 @@ async function byStructure(structure: FileStructure, type: ImageType): Promise<S
   const { pixels } = structure;
   if (pixels === undefined) return byDecoder(structure, type);
   if (pixels.width * pixels.height > MAX_IMAGE_PIXELS) throw imageTooLarge();
-  return { type, ...pixels, isTurned: false, isForeignColour: false };
+  return { type, ...pixels, isTurned: false, isForeignColor: false };
 }
 
 async function byDecoder(structure: FileStructure, type: ImageType): Promise<StillHeader> {
@@ -82,7 +82,7 @@ async function byDecoder(structure: FileStructure, type: ImageType): Promise<Sti
       height: turnedOnSide ? found.width : found.height,
       hasAlpha: found.hasAlpha,
       isTurned: (found.orientation ?? 1) > 1,
-      isForeignColour: !['srgb', 'rgb', 'rgb16', 'b-w', 'grey16'].includes(found.space),
+      isForeignColor: !['srgb', 'rgb', 'rgb16', 'b-w', 'grey16'].includes(found.space),
     };
   } catch (cause) {
     // The decoder refuses by the header alone, in words only.

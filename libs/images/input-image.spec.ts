@@ -40,7 +40,7 @@ describe('an input image', () => {
     expect((await pixelsOf(image.bytes)).equals(await pixelsOf(named))).toBe(true);
   });
 
-  test('keeps the colour profile, which says what the pixels mean', async () => {
+  test('keeps the color profile, which says what the pixels mean', async () => {
     const bytes = await sharp(await gradientImage(100, 100, 'png'))
       .jpeg()
       .withIccProfile('p3')

@@ -31,7 +31,7 @@ export async function readInputImage(bytes: Buffer): Promise<InputImage> {
   const header = await readHeader(bytes);
   assertInputPixels(header.width, header.height);
   const clean =
-    header.isTurned || header.isForeignColour ? await redraw(bytes, header) : await keepPixels(bytes, header);
+    header.isTurned || header.isForeignColor ? await redraw(bytes, header) : await keepPixels(bytes, header);
   const { width, height, hasAlpha } = header;
   return { bytes: clean, contentType: contentTypeOf(header.type), width, height, hasAlpha };
 }

@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 
-/** A smooth image in which every pixel differs from its neighbours; the same on every machine. */
+/** A smooth image in which every pixel differs from its neighbors; the same on every machine. */
 export function gradient(width: number, height: number, channels: 3 | 4 = 3): Buffer {
   const pixels = Buffer.alloc(width * height * channels);
   for (let y = 0; y < height; y++) {

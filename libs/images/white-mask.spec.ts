@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { whiteMask } from './white-mask.js';
 
 describe('a white mask', () => {
-  it('is white where the mask is transparent, black where it is opaque, grey in between, and has no alpha', async () => {
+  it('is white where the mask is transparent, black where it is opaque, gray in between, and has no alpha', async () => {
     const [width, height] = [3, 1];
     const pixels = Buffer.from(
       [

@@ -4,11 +4,11 @@ import { inTurn, openImage } from './sharp.js';
 
 /**
  * A mask as diffusion servers take it: white where callers' masks are transparent, black where they are opaque, and
- * grey in between. Throws ImageError when it can't be decoded.
+ * gray in between. Throws ImageError when it can't be decoded.
  */
 export async function whiteMask(mask: InputImage): Promise<InputImage> {
   const bytes = await inTurn(() =>
-    openImage(mask.bytes).extractChannel('alpha').negate().toColourspace('b-w').png().toBuffer(),
+    openImage(mask.bytes).extractChannel('alpha').negate().toColorspace('b-w').png().toBuffer(),
   ).catch((cause: unknown) => {
     throw undecodable(cause);
   });

@@ -62,7 +62,7 @@ export interface ProviderImageResult {
   readonly usage?: ImageUsage;
   /** The size the vendor was asked for, `<w>x<h>`, a ratio or `auto`, where it may differ from what was ordered. */
   readonly sentSize?: string;
-  /** What was asked for and could not be honoured, in plain words. */
+  /** What was asked for and could not be honored, in plain words. */
   readonly warnings: readonly string[];
 }
 

@@ -45,7 +45,7 @@ export function composeProblems(document, { settings, isFile, longestCallMs }) {
         ...patience(service, longestCallMs),
         ...environment(service, settings),
         ...mounts(service, document.volumes ?? {}, isFile),
-        ...neighbours(service, document),
+        ...neighbors(service, document),
         ...logging(service),
       ].map((problem) => `${name}: ${problem}`),
     ),
@@ -152,7 +152,7 @@ function mounts(service, volumes, isFile) {
   });
 }
 
-function neighbours(service, { services, networks = {} }) {
+function neighbors(service, { services, networks = {} }) {
   const problems = (service.networks ?? [])
     .filter((network) => !(network in networks))
     .map((network) => `the network ${network} is not defined`);

@@ -79,7 +79,7 @@ describe('a chat without any provider', () => {
     expect(after.choices[0]?.message.content).toContain('rain');
   });
 
-  it('honours limits, stops, several answers and a schema', async () => {
+  it('honors limits, stops, several answers and a schema', async () => {
     const short = await client.chat.completions.create(ask('hello', { max_tokens: 2, n: 2 }));
     expect(short.choices.map(({ finish_reason }) => finish_reason)).toEqual(['length', 'length']);
     expect(short.choices[0]?.message.content).toBe('SANDBOX SAMPLE:');

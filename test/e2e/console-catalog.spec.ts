@@ -207,7 +207,7 @@ describe('providers and models that are edited in the console', () => {
       'names the provider none',
       'routes.0',
     ],
-    ['an unknown field', 'models/x', () => ({ entry: { ...vivid.entry, colour: 1 } }), 'is not known here', 'colour'],
+    ['an unknown field', 'models/x', () => ({ entry: { ...vivid.entry, color: 1 } }), 'is not known here', 'color'],
     [
       'a day that is none',
       'models/x',

@@ -15,10 +15,10 @@ describe('unknown keys', () => {
 
   it('M4: in any number keep out nobody who has a key, and fill no log', async () => {
     const flood = Array.from({ length: CALLS }, () => call(newApiKey(), '203.0.113.7'));
-    const [fresh, neighbour] = [await platform.newKey(), await platform.newKey()];
+    const [fresh, neighbor] = [await platform.newKey(), await platform.newKey()];
     expect((await call(platform.key, '203.0.113.7')).status).toBe(200);
     expect((await call(fresh, '198.51.100.1')).status).toBe(200);
-    expect((await call(neighbour, '203.0.113.7')).status).toBe(200);
+    expect((await call(neighbor, '203.0.113.7')).status).toBe(200);
     const answers = await Promise.all(flood);
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
 

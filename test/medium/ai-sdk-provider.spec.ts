@@ -65,10 +65,10 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
   let callsBefore = 0;
   describeImageProvider({
     provider: () => provider(ALL),
-    behave: (behaviour, wanted) => {
+    behave: (behavior, wanted) => {
       callsBefore = vendor.calls.length;
       const { moderated, refused, withoutImage: withoutImage } = vendor.shapes;
-      const plans: Record<typeof behaviour, Script | undefined> = {
+      const plans: Record<typeof behavior, Script | undefined> = {
         picture: undefined,
         moderation: moderated(),
         'rate-limit': refused(429, 'resource_exhausted', { 'retry-after': '1' }),
@@ -76,7 +76,7 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
         'no-picture': withoutImage(),
         hang: hang(),
       };
-      const script = plans[behaviour];
+      const script = plans[behavior];
       vendor.plan(script === undefined ? {} : { order: script });
       // Gemini has no masks, which it says before anything is sent.
       const mask = type === 'google' ? undefined : wanted.mask;
@@ -266,7 +266,7 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
   }
 
   it('names everything that is wrong with its options', () => {
-    const wrong = () => provider({ takes: ['colour'], timeout: 5, idle_timeout_ms: 1 });
+    const wrong = () => provider({ takes: ['color'], timeout: 5, idle_timeout_ms: 1 });
     const takes = type === 'fal' ? /options\.takes\.0/ : /options\.takes is not known/;
     for (const problem of [takes, /options\.timeout is not known/, /options\.idle_timeout_ms/]) {
       expect(wrong).toThrow(problem);

@@ -81,14 +81,14 @@ describe('the ComfyUI adapter', () => {
 
   describeImageProvider({
     provider: () => provider(WITH_MASKS),
-    behave: (behaviour, order) => {
-      const drawings: Partial<Record<typeof behaviour, FakeComfyUi['drawing']>> = {
+    behave: (behavior, order) => {
+      const drawings: Partial<Record<typeof behavior, FakeComfyUi['drawing']>> = {
         picture: { pictures: [png], previews: [png, png, png, png] },
         failure: { exception: 'torch.OutOfMemoryError' },
         'no-picture': { pictures: [] },
         hang: { endless: true },
       };
-      comfy.drawing = drawings[behaviour] ?? {};
+      comfy.drawing = drawings[behavior] ?? {};
       return Promise.resolve(order);
     },
     begun: async () => {
@@ -132,7 +132,7 @@ describe('the ComfyUI adapter', () => {
     ]);
   });
 
-  it('says what it has no way to honour', async () => {
+  it('says what it has no way to honor', async () => {
     const options = { quality: 'hd', moderation: 'low', inputFidelity: 'high', background: 'transparent' } as const;
     const { warnings } = await generate(options);
     expect(warnings).toEqual(
@@ -459,12 +459,12 @@ describe('the ComfyUI adapter', () => {
         'options.edit_workflow has no node 10, which the slot images names',
         'options.edit_workflow has no node that saves an image; name one as its output',
       ]);
-      expect(problemsOf({ slots: { width: '5.width', colour: '1.x' }, edit_slots: SLOTS, speed: 9 })).toEqual([
+      expect(problemsOf({ slots: { width: '5.width', color: '1.x' }, edit_slots: SLOTS, speed: 9 })).toEqual([
         "options must have required property 'workflow'",
         'options.speed is not known',
         'options must have property edit_workflow when property edit_slots is present',
         "options.slots must have required property 'prompt'",
-        'options.slots.colour is not known',
+        'options.slots.color is not known',
         'options.slots must have property height when property width is present',
         "options.edit_slots must have required property 'images'",
       ]);

@@ -77,7 +77,7 @@ describe('the OpenAI adapter', () => {
   let callsBefore = 0;
   describeImageProvider({
     provider: () => provider(),
-    behave: (behaviour, order) => {
+    behave: (behavior, order) => {
       callsBefore = upstream.calls.length;
       const partial = (index: number) => ({
         type: 'image_generation.partial_image',
@@ -85,7 +85,7 @@ describe('the OpenAI adapter', () => {
         partial_image_index: index,
       });
       const last = { type: 'image_generation.completed', b64_json: png.toString('base64'), usage: USAGE };
-      const scripts: Record<typeof behaviour, Script> = {
+      const scripts: Record<typeof behavior, Script> = {
         picture: order.partialImages > 0 ? events(partial(0), partial(1), last) : image(png, { usage: USAGE }),
         moderation: apiError(400, { type: 'image_generation_user_error', code: 'moderation_blocked' }),
         'rate-limit': apiError(429, { type: 'requests', code: 'rate_limit_exceeded' }, { 'retry-after': '1' }),
@@ -93,7 +93,7 @@ describe('the OpenAI adapter', () => {
         'no-picture': json({ created: 1, data: [] }),
         hang: hang(),
       };
-      upstream.script(scripts[behaviour]);
+      upstream.script(scripts[behavior]);
       return Promise.resolve(order);
     },
     begun: async () => {

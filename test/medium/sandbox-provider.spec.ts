@@ -1,8 +1,8 @@
 import type { ProviderImageRequest } from '#providers/image-provider.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
-import { describeImageProvider, type Behaviour } from '../support/image-provider-suite.js';
+import { describeImageProvider, type Behavior } from '../support/image-provider-suite.js';
 
-const DIRECTIVES: Readonly<Record<Behaviour, string>> = {
+const DIRECTIVES: Readonly<Record<Behavior, string>> = {
   picture: '',
   moderation: '[[fault=moderation]]',
   'rate-limit': '[[fault=http-429]]',
@@ -14,9 +14,9 @@ const DIRECTIVES: Readonly<Record<Behaviour, string>> = {
 describe('the sandbox as a provider', () => {
   describeImageProvider({
     provider: () => new SandboxProvider(),
-    behave: async (behaviour, order): Promise<ProviderImageRequest> => ({
+    behave: async (behavior, order): Promise<ProviderImageRequest> => ({
       ...order,
-      prompt: `${order.prompt} ${DIRECTIVES[behaviour]}`,
+      prompt: `${order.prompt} ${DIRECTIVES[behavior]}`,
     }),
     begun: () => Promise.resolve(),
   });

@@ -67,10 +67,10 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
   let callsBefore = 0;
   describeImageProvider({
     provider: () => provider({ accepts: ['quality', 'moderation', 'mask'] }),
-    behave: (behaviour, wanted) => {
+    behave: (behavior, wanted) => {
       callsBefore = vendor.calls.length;
       const { refused, failed, completed } = vendor.shapes;
-      const plans: Record<typeof behaviour, Parameters<JobVendor['plan']>[0]> = {
+      const plans: Record<typeof behavior, Parameters<JobVendor['plan']>[0]> = {
         picture: {},
         moderation: { looks: [failed(JOB, 'content_policy_violation')] },
         'rate-limit': { submit: refused(429, 'rate_limit_error', 'Slow down.', { 'retry-after': '1' }) },
@@ -78,7 +78,7 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
         'no-picture': { looks: [completed(JOB, undefined)] },
         hang: { submit: hang() },
       };
-      vendor.plan(plans[behaviour]);
+      vendor.plan(plans[behavior]);
       return Promise.resolve(wanted);
     },
     begun: async () => {
@@ -435,7 +435,7 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
   });
 
   it('names everything that is wrong with its options', () => {
-    const wrong = { accepts: ['colour'], upload_url: 'ftp://x', timeout: 5 };
+    const wrong = { accepts: ['color'], upload_url: 'ftp://x', timeout: 5 };
     expect(() => provider(wrong)).toThrow(ProviderOptionsError);
     expect(() => provider(wrong)).toThrow(/options\.timeout is not known.*options\.accepts\.0.*options\.upload_url/);
   });

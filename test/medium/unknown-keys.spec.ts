@@ -74,8 +74,8 @@ describe('a flood of unknown keys', () => {
     for (const answer of answers) expect(await answer).toMatchObject({ accountId: TEST_ACCOUNT });
     expect(state.open).toBeGreaterThan(0);
     // A good key of the flooding network has to wait for its turn, and gets it.
-    const neighbour = await known();
-    expect(await store.caller(neighbour, FLOOD)).toMatchObject({ accountId: TEST_ACCOUNT });
+    const neighbor = await known();
+    expect(await store.caller(neighbor, FLOOD)).toMatchObject({ accountId: TEST_ACCOUNT });
     await state.ended;
   }, 60_000);
 });

@@ -114,7 +114,7 @@ describe('images that are not what they seem', () => {
         REFUSALS,
       ],
       ['300 MB of text in 300 kB', withPngChunk(PNG, 'zTXt', named('Comment', zeros(300))), [TAKEN]],
-      ['a colour profile of 300 MB', withPngChunk(PNG, 'iCCP', named('icc', zeros(300))), [TAKEN, ...REFUSALS]],
+      ['a color profile of 300 MB', withPngChunk(PNG, 'iCCP', named('icc', zeros(300))), [TAKEN, ...REFUSALS]],
       ['10 MB of plain text', withPngChunk(PNG, 'tEXt', named('Comment', Buffer.alloc(10_000_000, 'a'))), [TAKEN]],
       [
         '100,000 empty chunks',

@@ -33,7 +33,7 @@ export interface Screen {
   /** Dialogs, errors of scripts and breaches of the Content-Security-Policy; a good page has none. */
   readonly troubles: string[];
   /**
-   * Looks at the page in both colours, wide and on a phone, and answers what axe finds there. Keeps an image of
+   * Looks at the page in both colors, wide and on a phone, and answers what axe finds there. Keeps an image of
    * each in TEST_SCREENSHOTS, when that names a folder.
    */
   inspect(name: string): Promise<string[]>;

@@ -51,18 +51,18 @@ export async function failureOf(call: Promise<unknown>): Promise<ProviderError> 
 }
 
 /** A plain image, and the same as an input. */
-export async function plainImage(width: number, height: number, colour = '#406080'): Promise<Buffer> {
-  return sharp({ create: { width, height, channels: 4, background: colour } })
+export async function plainImage(width: number, height: number, color = '#406080'): Promise<Buffer> {
+  return sharp({ create: { width, height, channels: 4, background: color } })
     .png()
     .toBuffer();
 }
 
-export type Behaviour = 'picture' | 'moderation' | 'rate-limit' | 'failure' | 'no-picture' | 'hang';
+export type Behavior = 'picture' | 'moderation' | 'rate-limit' | 'failure' | 'no-picture' | 'hang';
 
 /** Code, whether another start may follow, and whether it was charged. */
 type Fate = readonly [string, boolean, 'no' | 'maybe' | 'yes'];
 
-const FATES: Partial<Record<Behaviour, Fate>> = {
+const FATES: Partial<Record<Behavior, Fate>> = {
   moderation: ['moderation_blocked', false, 'no'],
   'rate-limit': ['upstream_error', true, 'no'],
   failure: ['upstream_error', true, 'no'],
@@ -72,7 +72,7 @@ const FATES: Partial<Record<Behaviour, Fate>> = {
 interface Suite {
   readonly provider: () => ImageProvider;
   /** Makes the vendor behave so at the calls to come, and changes the order where it must be said there. */
-  readonly behave: (behaviour: Behaviour, order: ProviderImageRequest) => Promise<ProviderImageRequest>;
+  readonly behave: (behavior: Behavior, order: ProviderImageRequest) => Promise<ProviderImageRequest>;
   /** When the vendor has the call in hand; a hanging one is aborted then. */
   readonly begun: () => Promise<void>;
   /** What the vendor has no way to do or to say. */
@@ -80,13 +80,13 @@ interface Suite {
   /** Warnings that come with every image. */
   readonly notes?: readonly string[];
   /** Where it is another than usual. */
-  readonly fates?: Partial<Record<Behaviour, Fate>>;
+  readonly fates?: Partial<Record<Behavior, Fate>>;
 }
 
 /** What every adapter promises, whatever its vendor speaks. */
 export function describeImageProvider({ provider, behave, begun, lacks = [], notes = [], fates = {} }: Suite): void {
-  const generate = async (behaviour: Behaviour, changes: Partial<ProviderImageRequest> = {}, context = contextOf()) => {
-    const order = await behave(behaviour, orderOf(changes));
+  const generate = async (behavior: Behavior, changes: Partial<ProviderImageRequest> = {}, context = contextOf()) => {
+    const order = await behave(behavior, orderOf(changes));
     return drive(provider(), order, context);
   };
 
@@ -126,13 +126,13 @@ export function describeImageProvider({ provider, behave, begun, lacks = [], not
 
   it('says of each failure whether it may be repeated and whether it was charged', async () => {
     const expected = Object.entries({ ...FATES, ...fates }).filter(
-      ([behaviour]) => !lacks.some((it) => it === behaviour),
+      ([behavior]) => !lacks.some((it) => it === behavior),
     );
-    for (const [behaviour, fate] of expected) {
-      const error = await failureOf(generate(behaviour as Behaviour));
+    for (const [behavior, fate] of expected) {
+      const error = await failureOf(generate(behavior as Behavior));
       expect([error.code, error.retryable, error.charged]).toEqual(fate);
-      if (behaviour === 'moderation') expect(error.param).toBe('prompt');
-      if (behaviour === 'rate-limit') expect(error.retryAfter).toBe(1);
+      if (behavior === 'moderation') expect(error.param).toBe('prompt');
+      if (behavior === 'rate-limit') expect(error.retryAfter).toBe(1);
     }
   });
 

@@ -8,7 +8,7 @@ export const fit: Step = {
     if (target === undefined || (target.width === width && target.height === height)) return image;
     const changes = changesOf(image).resize(target.width, target.height, {
       fit: 'cover',
-      position: 'centre',
+      position: 'center',
       kernel: 'lanczos3',
     });
     return { ...image, changes };

@@ -6,14 +6,14 @@ import type { Size } from '../offered-size.js';
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const BITS = 8;
-const GREY_AND_ALPHA = 4;
+const GRAY_AND_ALPHA = 4;
 
 /** A mask that lets everything be painted anew: a PNG that is transparent all over. */
 export async function clearMask({ width, height }: Size): Promise<ProviderInputImage> {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  header.set([BITS, GREY_AND_ALPHA], 8);
+  header.set([BITS, GRAY_AND_ALPHA], 8);
   // A row is the number of its filter and two bytes for each pixel, all of them 0.
   const pixels = await buffer(Readable.from(zeros(height * (1 + 2 * width))).pipe(createDeflate()));
   const bytes = Buffer.concat([

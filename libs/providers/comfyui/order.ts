@@ -11,7 +11,7 @@ export interface Workflows {
   readonly edit: Workflow | undefined;
 }
 
-/** Which workflow makes the image, of which size, and what it can't honour. */
+/** Which workflow makes the image, of which size, and what it can't honor. */
 export interface Order {
   readonly workflow: Workflow;
   readonly width: number | undefined;

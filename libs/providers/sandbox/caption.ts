@@ -27,7 +27,7 @@ interface CaptionArea {
 }
 
 /**
- * The prompt as readable text over a darkened foot of the image, and the sandbox's mark. `shade` is a dark colour
+ * The prompt as readable text over a darkened foot of the image, and the sandbox's mark. `shade` is a dark color
  * for a foot that covers what is below, where that may have writing of its own.
  */
 export function caption(prompt: string, { width, height, unit }: CaptionArea, shade?: string): string {

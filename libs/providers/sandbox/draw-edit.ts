@@ -16,7 +16,7 @@ export interface EditOrder {
   readonly isTransparent: boolean;
 }
 
-/** Edits without a mask: a new scene behind what is cut out already, new colours and light for anything else. */
+/** Edits without a mask: a new scene behind what is cut out already, new colors and light for anything else. */
 export async function drawEdit(order: EditOrder): Promise<Sharp> {
   const { painting, width, height, first, others, isTransparent } = order;
   const original = await renderInput(first, width, height);
@@ -24,7 +24,7 @@ export async function drawEdit(order: EditOrder): Promise<Sharp> {
   const base =
     isCutOut && !isTransparent
       ? openDrawing(document(width, height, backdropOf(painting, width, height)))
-      : openLayer(await recoloured(original, painting));
+      : openLayer(await recolored(original, painting));
   const laidOver =
     isCutOut && !isTransparent ? [overlay(original)] : [overlay(await renderDrawing(light(order)), { blend: 'atop' })];
   const frames = hang(others, { left: width * 0.04, top: height * 0.04, width: width * 0.92, height: height * 0.2 });
@@ -40,8 +40,8 @@ function hasTransparency({ data }: Pixels): boolean {
   return false;
 }
 
-/** Pulls all colours towards the palette, from its darkest ground to its light. */
-function recoloured(original: Pixels, { palette }: Painting): Promise<Pixels> {
+/** Pulls all colors towards the palette, from its darkest ground to its light. */
+function recolored(original: Pixels, { palette }: Painting): Promise<Pixels> {
   const share = 0.62;
   const brightness = [0.299, 0.587, 0.114] as const;
   const [dark, bright] = [channels(palette.near), channels(palette.sky[2])];
@@ -51,15 +51,15 @@ function recoloured(original: Pixels, { palette }: Painting): Promise<Pixels> {
   });
   const [red, green, blue] = rows as [number[], number[], number[]];
   const triple = (row: number[]): [number, number, number] => [row[0] ?? 0, row[1] ?? 0, row[2] ?? 0];
-  // Rendered before anything is laid over it: one pipeline would shift the colours of the overlays too.
+  // Rendered before anything is laid over it: one pipeline would shift the colors of the overlays too.
   const shifted = openLayer(original)
     .recomb([triple(red), triple(green), triple(blue)])
     .linear([1, 1, 1, 1], [...dark.map((value) => value * share), 0]);
   return render(shifted);
 }
 
-function channels(colour: string): number[] {
-  return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+function channels(color: string): number[] {
+  return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
 }
 
 /** Evening light, floating sparks and a drawn border. */

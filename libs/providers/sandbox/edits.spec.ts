@@ -95,7 +95,7 @@ test('a mask that frees nothing changes nothing and says so', async () => {
   ).toEqual(await sharp(first.bytes).raw().toBuffer());
 });
 
-test('without a mask the first image is restyled and stays recognisable', async () => {
+test('without a mask the first image is restyled and stays recognizable', async () => {
   const half = Buffer.alloc(WIDTH * HEIGHT * 3).map((_, index) =>
     Math.floor(index / 3) % WIDTH < WIDTH / 2 ? 20 : 230,
   );

@@ -31,7 +31,7 @@ export function renderInput(
 ): Promise<Pixels> {
   const opened = openImage(image.bytes);
   if (image.width === width && image.height === height) return render(opened);
-  return render(opened.resize(width, height, { fit: 'cover', position: 'centre', kernel }));
+  return render(opened.resize(width, height, { fit: 'cover', position: 'center', kernel }));
 }
 
 /** Continues with pixels as a pipeline. */

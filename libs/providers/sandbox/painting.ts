@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ProviderInputImage } from '../image-provider.js';
 import { unitOf, type Canvas } from './drawing/canvas.js';
 import { caption } from './caption.js';
-import { darker } from './drawing/colour.js';
+import { darker } from './drawing/color.js';
 import { paletteFor, type Palette } from './drawing/palette.js';
 import { Random } from './drawing/random.js';
 import { SCENES, UNNAMED } from './scenes/scenes.js';

@@ -106,7 +106,7 @@ test('a jpeg says that it cannot be transparent', async () => {
   expect(await sharp(await bytesOf(result)).metadata()).toMatchObject({ format: 'jpeg', hasAlpha: false });
 });
 
-test('compression is honoured', async () => {
+test('compression is honored', async () => {
   for (const outputFormat of ['jpeg', 'webp'] as const) {
     const [small, large] = await Promise.all(
       [10, 95].map((outputCompression) => draw({ outputFormat, outputCompression })),

@@ -6,7 +6,7 @@ export interface CallMode {
   readonly waitMs: number;
   /** Whether the mode was asked for by query or header, and so is confirmed with Preference-Applied. */
   readonly preferred: boolean;
-  /** Seconds of an honoured `Prefer: wait`. */
+  /** Seconds of an honored `Prefer: wait`. */
   readonly waitSeconds: number | undefined;
 }
 

@@ -14,7 +14,7 @@ const safelight: MantineColorsTuple = [
   '#742b13',
 ];
 
-/** Neutral greys with a trace of warmth for the dark pages, so that images keep their colours beside them. */
+/** Neutral grays with a trace of warmth for the dark pages, so that images keep their colors beside them. */
 const dark: MantineColorsTuple = [
   '#d6d3d1',
   '#b8b4b0',

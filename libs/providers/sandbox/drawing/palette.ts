@@ -1,6 +1,6 @@
 import type { Random } from './random.js';
 
-/** The colours of one image, all `#rrggbb`. */
+/** The colors of one image, all `#rrggbb`. */
 export interface Palette {
   /** From the top of the sky to the horizon. */
   readonly sky: readonly [string, string, string];
@@ -114,7 +114,7 @@ const PALETTES = {
   },
 } as const satisfies Record<string, Palette>;
 
-const COLOURS: Readonly<Record<string, string>> = {
+const COLORS: Readonly<Record<string, string>> = {
   red: '#d7263d',
   orange: '#f3722c',
   yellow: '#f9c74f',
@@ -141,12 +141,12 @@ const COLOURS: Readonly<Record<string, string>> = {
 
 const CALM: readonly [Mood, ...Mood[]] = ['sunset', 'dawn', 'day', 'spring', 'autumn', 'pastel', 'ocean'];
 
-/** The palette a mood asks for; a colour named in the prompt takes the first accent. */
+/** The palette a mood asks for; a color named in the prompt takes the first accent. */
 export function paletteFor(mood: Mood | undefined, words: ReadonlySet<string>, random: Random): Palette {
   const palette = PALETTES[mood ?? random.pick(CALM)];
-  const named = Object.keys(COLOURS).find((word) => words.has(word));
+  const named = Object.keys(COLORS).find((word) => words.has(word));
   const [first, second, third, fourth] = palette.accents;
-  const colour = named === undefined ? undefined : COLOURS[named];
-  if (colour === undefined) return palette;
-  return { ...palette, accents: [colour, first === colour ? second : first, third, fourth] };
+  const color = named === undefined ? undefined : COLORS[named];
+  if (color === undefined) return palette;
+  return { ...palette, accents: [color, first === color ? second : first, third, fourth] };
 }

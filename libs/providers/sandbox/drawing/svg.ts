@@ -16,22 +16,22 @@ export function px(value: number): string {
   return String(Math.round(value * 10) / 10);
 }
 
-/** A gradient from top to bottom; `stops` are colours, spread evenly. */
+/** A gradient from top to bottom; `stops` are colors, spread evenly. */
 export function verticalGradient(id: string, stops: readonly string[]): string {
-  const marks = stops.map((colour, index) => stop(index / Math.max(1, stops.length - 1), colour, 1));
+  const marks = stops.map((color, index) => stop(index / Math.max(1, stops.length - 1), color, 1));
   return `<linearGradient id="${id}" x1="0" y1="0" x2="0" y2="1">${marks.join('')}</linearGradient>`;
 }
 
-/** Light that fades to nothing from the centre outwards. */
-export function glowGradient(id: string, colour: string, strength: number): string {
+/** Light that fades to nothing from the center outwards. */
+export function glowGradient(id: string, color: string, strength: number): string {
   const fading = [1, 0.6, 0.34, 0.16, 0.05, 0];
-  const marks = fading.map((share, index) => stop(index / (fading.length - 1), colour, strength * share));
+  const marks = fading.map((share, index) => stop(index / (fading.length - 1), color, strength * share));
   return `<radialGradient id="${id}">${marks.join('')}</radialGradient>`;
 }
 
 /** A stop of a gradient; `offset` and `opacity` from 0 to 1. */
-export function stop(offset: number, colour: string, opacity: number): string {
-  return `<stop offset="${offset.toFixed(3)}" stop-color="${colour}" stop-opacity="${opacity.toFixed(3)}"/>`;
+export function stop(offset: number, color: string, opacity: number): string {
+  return `<stop offset="${offset.toFixed(3)}" stop-color="${color}" stop-opacity="${opacity.toFixed(3)}"/>`;
 }
 
 /** A circle around a point, in pixels. */

@@ -1,12 +1,12 @@
 import { mentions, type Canvas, type Scene } from '../drawing/canvas.js';
-import { darker, lighter, mix } from '../drawing/colour.js';
+import { darker, lighter, mix } from '../drawing/color.js';
 import { circle, ellipse, glowGradient, line, path, px, rectangle, verticalGradient } from '../drawing/svg.js';
 import { hill, rollingLine } from './ground.js';
 import { stars } from './sky.js';
 
 type Kind = 'cat' | 'dog' | 'fox' | 'bear' | 'rabbit' | 'owl';
 
-/** Where a face is drawn: its centre and its scale (1 = 300 pixels from ear to ear). */
+/** Where a face is drawn: its center and its scale (1 = 300 pixels from ear to ear). */
 interface Face {
   readonly x: number;
   readonly y: number;
@@ -186,14 +186,14 @@ function stripes({ x, y, scale, shade }: Face): string {
   return line([...marks, ...cheeks].join(''), shade, 13 * scale, 0.8);
 }
 
-function whiskers({ x, y, scale }: Face, colour: string): string {
+function whiskers({ x, y, scale }: Face, color: string): string {
   const hairs = [-1, 1].flatMap((side) =>
     [-14, 2, 18].map(
       (lift) =>
         `M${px(x + side * 62 * scale)} ${px(y + (72 + lift * 0.4) * scale)}Q${px(x + side * 140 * scale)} ${px(y + (60 + lift) * scale)} ${px(x + side * 212 * scale)} ${px(y + (66 + lift * 1.9) * scale)}`,
     ),
   );
-  return line(hairs.join(''), colour, 3.4 * scale, 0.9);
+  return line(hairs.join(''), color, 3.4 * scale, 0.9);
 }
 
 function owlFace({ x, y, scale, fur, shade, pale }: Face, iris: string): string {

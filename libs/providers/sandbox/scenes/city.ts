@@ -1,5 +1,5 @@
 import { mentions, type Canvas, type Scene } from '../drawing/canvas.js';
-import { darker, lighter, mix } from '../drawing/colour.js';
+import { darker, lighter, mix } from '../drawing/color.js';
 import { circle, ellipse, polygon, rectangle, verticalGradient } from '../drawing/svg.js';
 import { mist } from './ground.js';
 import { clouds, sky } from './sky.js';
@@ -51,23 +51,23 @@ function rowOf(canvas: Canvas, depth: number, shore: number): Building[] {
 
 function drawRow(canvas: Canvas, depth: number, buildings: readonly Building[], shore: number): string {
   const { palette, unit } = canvas;
-  const colour = mix(mix(palette.sky[2], palette.far, 0.6), palette.near, [0.12, 0.5, 0.9][depth] ?? 1);
+  const color = mix(mix(palette.sky[2], palette.far, 0.6), palette.near, [0.12, 0.5, 0.9][depth] ?? 1);
   return buildings
     .map((building) => {
       const { x, top, width } = building;
       const body =
-        rectangle(x, top, width, shore - top, colour) +
-        rectangle(x, top, width * 0.3, shore - top, lighter(colour, 0.06));
-      return roofOf(building, colour, unit) + body + (depth === 0 ? '' : windows(canvas, building, shore, depth));
+        rectangle(x, top, width, shore - top, color) +
+        rectangle(x, top, width * 0.3, shore - top, lighter(color, 0.06));
+      return roofOf(building, color, unit) + body + (depth === 0 ? '' : windows(canvas, building, shore, depth));
     })
     .join('');
 }
 
-function roofOf({ x, width, top, roof }: Building, colour: string, unit: number): string {
+function roofOf({ x, width, top, roof }: Building, color: string, unit: number): string {
   const middle = x + width / 2;
   if (roof === 0)
     return (
-      rectangle(middle - 2 * unit, top - 70 * unit, 4 * unit, 72 * unit, colour) +
+      rectangle(middle - 2 * unit, top - 70 * unit, 4 * unit, 72 * unit, color) +
       circle(middle, top - 70 * unit, 4 * unit, '#ff5d5d')
     );
   if (roof === 1)
@@ -77,10 +77,10 @@ function roofOf({ x, width, top, roof }: Building, colour: string, unit: number)
         { x: middle, y: top - width * 0.55 },
         { x: x + width, y: top + 1 },
       ],
-      colour,
+      color,
     );
-  if (roof === 2) return rectangle(x + width * 0.22, top - 26 * unit, width * 0.56, 28 * unit, colour);
-  if (roof === 3) return ellipse(middle, top + 1, width * 0.42, width * 0.34, colour);
+  if (roof === 2) return rectangle(x + width * 0.22, top - 26 * unit, width * 0.56, 28 * unit, color);
+  if (roof === 3) return ellipse(middle, top + 1, width * 0.42, width * 0.34, color);
   return '';
 }
 
@@ -91,7 +91,7 @@ function windows(canvas: Canvas, { x, width, top }: Building, shore: number, dep
   const columns = Math.floor((width - margin) / cell);
   const rows = Math.min(26, Math.floor((shore - top - margin * 2) / (cell * 1.35)));
   const inset = (width - columns * cell) / 2 + cell * 0.22;
-  const colours = [palette.accents[1], palette.light, palette.accents[0]] as const;
+  const colors = [palette.accents[1], palette.light, palette.accents[0]] as const;
   let drawn = '';
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
@@ -101,7 +101,7 @@ function windows(canvas: Canvas, { x, width, top }: Building, shore: number, dep
         top + margin + row * cell * 1.35,
         cell * 0.54,
         cell * 0.74,
-        random.pick([...colours, palette.light]),
+        random.pick([...colors, palette.light]),
         random.between(0.45, 0.95),
       );
     }

@@ -1,5 +1,5 @@
 import type { Canvas, Scene } from '../drawing/canvas.js';
-import { darker, lighter, mix } from '../drawing/colour.js';
+import { darker, lighter, mix } from '../drawing/color.js';
 import type { Random } from '../drawing/random.js';
 import { circle, ellipse, glowGradient, line, path, px, rectangle, verticalGradient } from '../drawing/svg.js';
 
@@ -8,7 +8,7 @@ interface Bloom {
   readonly y: number;
   readonly size: number;
   readonly petals: number;
-  readonly colour: string;
+  readonly color: string;
   readonly kind: number;
 }
 
@@ -39,7 +39,7 @@ function bed(canvas: Canvas, depth: number, leaf: string): string {
     y: height * ([0.5, 0.5, 0.47][depth] ?? 0.5) + random.between(-0.13, 0.17) * height,
     size: random.between(0.75, 1.15) * ([46, 78, 118][depth] ?? 80) * unit,
     petals: random.integer(6, 9),
-    colour: mix(
+    color: mix(
       random.pick([
         palette.accents[0],
         palette.accents[0],
@@ -75,33 +75,33 @@ function stem({ x, y, size }: Bloom, random: Random, green: string, height: numb
 
 function head(bloom: Bloom, heart: string, haze: number): string {
   if (bloom.kind === 0) return tulip(bloom);
-  const { x, y, size, petals, colour, kind } = bloom;
+  const { x, y, size, petals, color, kind } = bloom;
   const layers = kind === 1 ? [1, 0.7] : [1];
   const crowns = layers.map((reach, layer) =>
     Array.from({ length: petals }, (_, index) => {
       const turn = ((index + layer * 0.5) * 360) / petals;
-      const fill = layer === 0 ? colour : lighter(colour, 0.22);
+      const fill = layer === 0 ? color : lighter(color, 0.22);
       return `<g transform="rotate(${turn.toFixed(1)} ${px(x)} ${px(y)})">${ellipse(x, y - size * 0.58 * reach, size * (kind === 3 ? 0.2 : 0.3) * reach, size * 0.52 * reach, index % 2 === 0 ? fill : darker(fill, 0.06))}</g>`;
     }).join(''),
   );
-  const centre = mix(heart === colour ? '#7a4a21' : heart, '#ffffff', haze * 0.5);
+  const center = mix(heart === color ? '#7a4a21' : heart, '#ffffff', haze * 0.5);
   return (
     crowns.join('') +
-    circle(x, y, size * 0.26, darker(centre, 0.12)) +
-    circle(x - size * 0.04, y - size * 0.05, size * 0.17, centre)
+    circle(x, y, size * 0.26, darker(center, 0.12)) +
+    circle(x - size * 0.04, y - size * 0.05, size * 0.17, center)
   );
 }
 
-function tulip({ x, y, size, colour }: Bloom): string {
+function tulip({ x, y, size, color }: Bloom): string {
   const petal = (from: number, to: number, fill: string): string =>
     path(
       `M${px(x)} ${px(y + size * 0.55)}C${px(x + from * size)} ${px(y + size * 0.5)} ${px(x + from * size * 1.05)} ${px(y - size * 0.3)} ${px(x + ((from + to) / 2) * size)} ${px(y - size * 0.78)}C${px(x + to * size * 0.9)} ${px(y - size * 0.3)} ${px(x + to * size)} ${px(y + size * 0.4)} ${px(x)} ${px(y + size * 0.55)}Z`,
       fill,
     );
   return (
-    petal(-0.68, -0.1, darker(colour, 0.12)) +
-    petal(0.1, 0.68, darker(colour, 0.2)) +
-    petal(-0.4, 0.4, lighter(colour, 0.08))
+    petal(-0.68, -0.1, darker(color, 0.12)) +
+    petal(0.1, 0.68, darker(color, 0.2)) +
+    petal(-0.4, 0.4, lighter(color, 0.08))
   );
 }
 

@@ -1,5 +1,5 @@
 import { mentions, type Canvas, type Scene } from '../drawing/canvas.js';
-import { darker, mix } from '../drawing/colour.js';
+import { darker, mix } from '../drawing/color.js';
 import { circle, ellipse, path, polygon, px, rectangle } from '../drawing/svg.js';
 import { hill, mist, rollingLine } from './ground.js';
 import { house } from './landscape.js';
@@ -13,11 +13,11 @@ export const forest: Scene = (canvas) => {
   const parts = [sky(canvas, light), rays(canvas, light.x, light.y), birds(canvas, width * 0.3, height * 0.22)];
   for (let index = 0; index < 5; index++) {
     const level = height * (0.5 + index * 0.095);
-    const colour = mix(mix(palette.sky[2], palette.far, 0.55), palette.near, index / 4.3);
+    const color = mix(mix(palette.sky[2], palette.far, 0.55), palette.near, index / 4.3);
     const skyline = rollingLine(random.fork(`row${index}`), width, level, height * 0.022);
     const clearing = index === 4 ? 0.35 : 1;
-    parts.push(pinesAlong(canvas, `forest${index}`, skyline, colour, (125 + index * 48) * unit, 0.95 * clearing));
-    parts.push(hill(canvas, skyline, colour));
+    parts.push(pinesAlong(canvas, `forest${index}`, skyline, color, (125 + index * 48) * unit, 0.95 * clearing));
+    parts.push(hill(canvas, skyline, color));
     if (index < 4) parts.push(mist(canvas, level + 40 * unit, height * 0.15, 0.42 - index * 0.07));
     if (index === 3) parts.push(inhabitant(canvas, width * random.between(0.4, 0.6), level + 62 * unit));
   }

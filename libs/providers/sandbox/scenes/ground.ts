@@ -1,5 +1,5 @@
 import type { Canvas } from '../drawing/canvas.js';
-import { mix } from '../drawing/colour.js';
+import { mix } from '../drawing/color.js';
 import type { Random } from '../drawing/random.js';
 import { curveThrough, path, px, rectangle, stop, type Point } from '../drawing/svg.js';
 
@@ -47,15 +47,15 @@ export function mountains(canvas: Canvas, points: readonly Point[], fill: string
   return path(`M0 ${px(canvas.height)}${edge}V${px(canvas.height)}Z`, fill);
 }
 
-/** The colour of ground layer `index` of `count`, from far to near. */
-export function layerColour(canvas: Canvas, index: number, count: number): string {
+/** The color of ground layer `index` of `count`, from far to near. */
+export function layerColor(canvas: Canvas, index: number, count: number): string {
   return mix(canvas.palette.far, canvas.palette.near, (index + 0.35) / count);
 }
 
 /** A band of haze that swallows the feet of what stands behind it. */
 export function mist(canvas: Canvas, y: number, depth: number, opacity: number): string {
   const id = `mist${Math.round(y)}`;
-  const colour = canvas.palette.sky[2];
-  const stops = stop(0, colour, 0) + stop(0.75, colour, opacity) + stop(1, colour, 0);
+  const color = canvas.palette.sky[2];
+  const stops = stop(0, color, 0) + stop(0.75, color, opacity) + stop(1, color, 0);
   return `<defs><linearGradient id="${id}" x1="0" y1="0" x2="0" y2="1">${stops}</linearGradient></defs>${rectangle(0, y - depth, canvas.width, depth * 1.3, `url(#${id})`)}`;
 }

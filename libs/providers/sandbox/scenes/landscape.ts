@@ -1,7 +1,7 @@
 import { mentions, type Canvas, type Scene } from '../drawing/canvas.js';
-import { darker, lighter, mix } from '../drawing/colour.js';
+import { darker, lighter, mix } from '../drawing/color.js';
 import { circle, path, polygon, px, rectangle, type Point } from '../drawing/svg.js';
-import { hill, layerColour, mist, mountainPoints, mountains, rollingLine, type Skyline } from './ground.js';
+import { hill, layerColor, mist, mountainPoints, mountains, rollingLine, type Skyline } from './ground.js';
 import { birds, clouds, sky } from './sky.js';
 import { pinesAlong, roundTree } from './trees.js';
 
@@ -20,12 +20,12 @@ export const landscape: Scene = (canvas) => {
     return rollingLine(random.fork(`hill${index}`), width, height * level, height * (isDesert ? 0.055 : 0.04));
   });
   hills.forEach((skyline, index) => {
-    const colour = layerColour(canvas, index + 1.4, 5.4);
+    const color = layerColor(canvas, index + 1.4, 5.4);
     parts.push(mist(canvas, height * (0.58 + index * 0.09), height * 0.13, isDesert ? 0.18 : 0.34));
     if (!isDesert && index > 0)
-      parts.push(pinesAlong(canvas, `pines${index}`, skyline, darker(colour, 0.1), (34 + index * 26) * unit, 0.75));
-    parts.push(hill(canvas, skyline, colour));
-    if (isDesert) parts.push(duneShade(canvas, skyline, colour));
+      parts.push(pinesAlong(canvas, `pines${index}`, skyline, darker(color, 0.1), (34 + index * 26) * unit, 0.75));
+    parts.push(hill(canvas, skyline, color));
+    if (isDesert) parts.push(duneShade(canvas, skyline, color));
     if (index === 1) parts.push(detail(canvas, skyline));
   });
   return parts.join('');
@@ -34,10 +34,10 @@ export const landscape: Scene = (canvas) => {
 function range(canvas: Canvas, name: string, level: number, rise: number, layer: number): string {
   const { width, height, palette } = canvas;
   const points = mountainPoints(canvas.random.fork(name), width, height * level, height * rise);
-  const colour = mix(palette.far, palette.near, layer * 0.16);
-  const rock = mountains(canvas, points, colour);
+  const color = mix(palette.far, palette.near, layer * 0.16);
+  const rock = mountains(canvas, points, color);
   if (layer > 0) return rock;
-  return rock + snowCaps(canvas, points, height * (level - rise * 0.52), lighter(colour, 0.72));
+  return rock + snowCaps(canvas, points, height * (level - rise * 0.52), lighter(color, 0.72));
 }
 
 /** Snow above a line, with a ragged lower edge. */
@@ -51,13 +51,13 @@ function snowCaps(canvas: Canvas, points: readonly Point[], snowLine: number, fi
 }
 
 /** The shaded side of a dune. */
-function duneShade(canvas: Canvas, skyline: Skyline, colour: string): string {
-  const crest = canvas.random.fork(colour).between(0.25, 0.75) * canvas.width;
+function duneShade(canvas: Canvas, skyline: Skyline, color: string): string {
+  const crest = canvas.random.fork(color).between(0.25, 0.75) * canvas.width;
   const top = skyline(crest);
   const reach = canvas.height * 0.3;
   return path(
     `M${px(crest)} ${px(top)}Q${px(crest + reach * 0.2)} ${px(top + reach * 0.4)} ${px(crest - reach * 0.5)} ${px(top + reach)}H${px(crest + reach * 1.8)}Q${px(crest + reach * 0.7)} ${px(top + reach * 0.35)} ${px(crest)} ${px(top)}Z`,
-    darker(colour, 0.3),
+    darker(color, 0.3),
     0.35,
   );
 }

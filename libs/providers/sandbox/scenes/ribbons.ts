@@ -1,5 +1,5 @@
 import type { Scene } from '../drawing/canvas.js';
-import { lighter, mix } from '../drawing/colour.js';
+import { lighter, mix } from '../drawing/color.js';
 import { circle, curveThrough, glowGradient, px, rectangle, stop, verticalGradient } from '../drawing/svg.js';
 
 const RIBBONS = 9;
@@ -9,10 +9,10 @@ const KNOTS = 8;
 export const ribbons: Scene = ({ width, height, unit, random, palette }) => {
   const phase = random.between(0, 6.28);
   const [swell, tilt] = [random.between(0.1, 0.17) * height, random.between(-0.22, 0.22) * height];
-  const colours = [palette.accents[0], palette.sky[1], palette.accents[1], palette.accents[2], palette.far];
+  const colors = [palette.accents[0], palette.sky[1], palette.accents[1], palette.accents[2], palette.far];
   const gradients = Array.from({ length: RIBBONS }, (_, index) => {
-    const colour = mix(colours[index % colours.length] ?? palette.far, palette.near, index / (RIBBONS * 2.2));
-    return `<linearGradient id="silk${index}" x1="0" y1="0" x2="1" y2="0.35">${stop(0, lighter(colour, 0.35), 0.95)}${stop(0.5, colour, 0.95)}${stop(1, mix(colour, palette.near, 0.45), 0.95)}</linearGradient>`;
+    const color = mix(colors[index % colors.length] ?? palette.far, palette.near, index / (RIBBONS * 2.2));
+    return `<linearGradient id="silk${index}" x1="0" y1="0" x2="1" y2="0.35">${stop(0, lighter(color, 0.35), 0.95)}${stop(0.5, color, 0.95)}${stop(1, mix(color, palette.near, 0.45), 0.95)}</linearGradient>`;
   });
   const edge = (index: number): string => {
     const level = height * (0.2 + (index * 0.72) / RIBBONS);

@@ -1,5 +1,5 @@
 import { mentions, type Canvas, type Scene } from '../drawing/canvas.js';
-import { darker, lighter, mix } from '../drawing/colour.js';
+import { darker, lighter, mix } from '../drawing/color.js';
 import { circle, curveThrough, ellipse, path, polygon, px, rectangle, stop, verticalGradient } from '../drawing/svg.js';
 import { rollingLine } from './ground.js';
 import { birds, clouds, sky } from './sky.js';
@@ -82,10 +82,10 @@ function swell(canvas: Canvas, horizon: number, from: number, to: number): strin
       x: (width * (step - 0.5)) / 31,
       y: skyline((width * step) / 31),
     }));
-    const colour = mix(palette.far, palette.near, 0.2 + index * 0.13);
+    const color = mix(palette.far, palette.near, 0.2 + index * 0.13);
     const crest = curveThrough(points);
-    drawn += path(`${crest}V${px(height)}H0Z`, colour, 0.8);
-    drawn += `<path d="${crest}" fill="none" stroke="${lighter(colour, 0.45)}" stroke-width="${px((1.5 + index * 0.7) * unit)}" stroke-opacity="0.5"/>`;
+    drawn += path(`${crest}V${px(height)}H0Z`, color, 0.8);
+    drawn += `<path d="${crest}" fill="none" stroke="${lighter(color, 0.45)}" stroke-width="${px((1.5 + index * 0.7) * unit)}" stroke-opacity="0.5"/>`;
   }
   return drawn;
 }

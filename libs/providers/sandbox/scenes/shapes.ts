@@ -1,5 +1,5 @@
 import type { Canvas, Scene } from '../drawing/canvas.js';
-import { darker, mix } from '../drawing/colour.js';
+import { darker, mix } from '../drawing/color.js';
 import type { Random } from '../drawing/random.js';
 import { circle, px, polygon, rectangle } from '../drawing/svg.js';
 
@@ -9,16 +9,16 @@ export const shapes: Scene = (canvas) => {
   const columns = Math.max(2, Math.round(width / (canvas.unit * random.pick([200, 250, 334]))));
   const tile = width / columns;
   const rows = Math.ceil(height / tile);
-  const colours = tileColours(canvas);
+  const colors = tileColors(canvas);
   const parts: string[] = [];
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++)
-      parts.push(drawTile(random, colours, column * tile, row * tile, tile));
+      parts.push(drawTile(random, colors, column * tile, row * tile, tile));
   }
   return parts.join('');
 };
 
-function tileColours({ palette }: Canvas): readonly [string, ...string[]] {
+function tileColors({ palette }: Canvas): readonly [string, ...string[]] {
   const ink = palette.isDark ? darker(palette.near, 0.2) : palette.near;
   return [
     palette.accents[0],
@@ -31,9 +31,9 @@ function tileColours({ palette }: Canvas): readonly [string, ...string[]] {
   ];
 }
 
-function drawTile(random: Random, colours: readonly [string, ...string[]], x: number, y: number, size: number): string {
-  const ground = random.pick(colours);
-  const others = colours.filter((colour) => colour !== ground);
+function drawTile(random: Random, colors: readonly [string, ...string[]], x: number, y: number, size: number): string {
+  const ground = random.pick(colors);
+  const others = colors.filter((color) => color !== ground);
   const [first, second] = [
     random.pick([others[0] ?? ground, ...others]),
     random.pick([others[1] ?? ground, ...others]),

@@ -1,5 +1,5 @@
 import type { Canvas } from '../drawing/canvas.js';
-import { lighter } from '../drawing/colour.js';
+import { lighter } from '../drawing/color.js';
 import { circle, glowGradient, path, px, rectangle, verticalGradient } from '../drawing/svg.js';
 
 /** The whole sky with its light: gradient, stars at night, sun or moon with a glow. */

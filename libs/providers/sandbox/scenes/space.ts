@@ -1,5 +1,5 @@
 import { mentions, type Canvas, type Scene } from '../drawing/canvas.js';
-import { darker, lighter, mix } from '../drawing/colour.js';
+import { darker, lighter, mix } from '../drawing/color.js';
 import { circle, ellipse, glowGradient, path, polygon, px, rectangle, stop } from '../drawing/svg.js';
 import { stars } from './sky.js';
 
@@ -34,12 +34,12 @@ export const space: Scene = (canvas) => {
 function nebulae(canvas: Canvas): string {
   const { width, height, unit, palette } = canvas;
   const random = canvas.random.fork('nebulae');
-  const colours = [palette.accents[2], palette.accents[0], palette.accents[1], palette.sky[2]];
-  const glows = colours.map((colour, index) => glowGradient(`nebula${index}`, colour, 0.42)).join('');
+  const colors = [palette.accents[2], palette.accents[0], palette.accents[1], palette.sky[2]];
+  const glows = colors.map((color, index) => glowGradient(`nebula${index}`, color, 0.42)).join('');
   const clouds = Array.from({ length: 7 }, (_, index) => {
     const angle = random.between(-35, 5);
     const [x, y] = [random.between(0, width), random.between(0, height)];
-    return `<g transform="rotate(${angle.toFixed(1)} ${px(x)} ${px(y)})">${ellipse(x, y, random.between(380, 720) * unit, random.between(140, 300) * unit, `url(#nebula${index % colours.length})`, 0.8)}</g>`;
+    return `<g transform="rotate(${angle.toFixed(1)} ${px(x)} ${px(y)})">${ellipse(x, y, random.between(380, 720) * unit, random.between(140, 300) * unit, `url(#nebula${index % colors.length})`, 0.8)}</g>`;
   });
   return `<defs>${glows}</defs>${clouds.join('')}`;
 }
@@ -85,8 +85,8 @@ function planetWithRing(canvas: Canvas, x: number, y: number, radius: number): s
     ];
     const arcs = rings.map(({ reach, wide, opacity }, index) => {
       const data = `M${px(x - radius * reach)} ${px(y)}A${px(radius * reach)} ${px(radius * reach * 0.27)} 0 0 ${sweep} ${px(x + radius * reach)} ${px(y)}`;
-      const colour = lighter(palette.accents[3], index * 0.2);
-      return `<path d="${data}" fill="none" stroke="${colour}" stroke-width="${px(radius * wide)}" stroke-opacity="${opacity}"/>`;
+      const color = lighter(palette.accents[3], index * 0.2);
+      return `<path d="${data}" fill="none" stroke="${color}" stroke-width="${px(radius * wide)}" stroke-opacity="${opacity}"/>`;
     });
     return arcs.join('');
   };
@@ -102,12 +102,12 @@ function planetWithRing(canvas: Canvas, x: number, y: number, radius: number): s
 }
 
 function moonlet(canvas: Canvas, x: number, y: number, radius: number): string {
-  const colour = mix(canvas.palette.accents[3], canvas.palette.far, 0.35);
+  const color = mix(canvas.palette.accents[3], canvas.palette.far, 0.35);
   return [
-    circle(x, y, radius, colour),
-    circle(x - radius * 0.3, y - radius * 0.2, radius * 0.22, darker(colour, 0.22), 0.7),
-    circle(x + radius * 0.25, y + radius * 0.35, radius * 0.16, darker(colour, 0.22), 0.7),
-    circle(x + radius * 0.05, y - radius * 0.5, radius * 0.1, darker(colour, 0.22), 0.7),
+    circle(x, y, radius, color),
+    circle(x - radius * 0.3, y - radius * 0.2, radius * 0.22, darker(color, 0.22), 0.7),
+    circle(x + radius * 0.25, y + radius * 0.35, radius * 0.16, darker(color, 0.22), 0.7),
+    circle(x + radius * 0.05, y - radius * 0.5, radius * 0.1, darker(color, 0.22), 0.7),
     path(
       `M${px(x)} ${px(y - radius)}A${px(radius)} ${px(radius)} 0 0 1 ${px(x)} ${px(y + radius)}A${px(radius * 1.6)} ${px(radius * 1.6)} 0 0 0 ${px(x)} ${px(y - radius)}Z`,
       '#000010',

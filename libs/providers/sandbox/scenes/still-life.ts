@@ -1,5 +1,5 @@
 import { mentions, type Canvas, type Scene } from '../drawing/canvas.js';
-import { darker, lighter, mix } from '../drawing/colour.js';
+import { darker, lighter, mix } from '../drawing/color.js';
 import { circle, ellipse, glowGradient, line, path, px, rectangle, stop, verticalGradient } from '../drawing/svg.js';
 
 /** Things on a table in the light of a window. */
@@ -10,15 +10,15 @@ export const stillLife: Scene = (canvas) => {
     ? [palette.sky[0], palette.sky[1]]
     : [lighter(palette.far, 0.25), lighter(palette.sky[2], 0.1)];
   const wood = mix('#8a5a3b', palette.near, 0.25);
-  const centre = width / 2;
+  const center = width / 2;
   return [
     `<defs>${verticalGradient('wall', wall)}${verticalGradient('table', [lighter(wood, 0.22), darker(wood, 0.3)])}${glowGradient('glow', palette.light, 0.75)}</defs>`,
     rectangle(0, 0, width, height, 'url(#wall)'),
     windowLight(canvas, table),
-    circle(centre, height * 0.4, 560 * unit, 'url(#glow)'),
+    circle(center, height * 0.4, 560 * unit, 'url(#glow)'),
     rectangle(0, table, width, height - table, 'url(#table)'),
     rectangle(0, table, width, 5 * unit, lighter(wood, 0.4), 0.6),
-    ...objects(canvas, centre, table + 85 * unit),
+    ...objects(canvas, center, table + 85 * unit),
   ].join('');
 };
 
@@ -55,8 +55,8 @@ function shadow(x: number, y: number, half: number): string {
 }
 
 /** A shape lit from the left. */
-function lit(id: string, data: string, colour: string): string {
-  const stops = stop(0, lighter(colour, 0.28), 1) + stop(0.45, colour, 1) + stop(1, darker(colour, 0.34), 1);
+function lit(id: string, data: string, color: string): string {
+  const stops = stop(0, lighter(color, 0.28), 1) + stop(0.45, color, 1) + stop(1, darker(color, 0.34), 1);
   return `<defs><linearGradient id="${id}">${stops}</linearGradient></defs>${path(data, `url(#${id})`)}`;
 }
 
@@ -168,11 +168,11 @@ function vase(canvas: Canvas, x: number, y: number, scale: number): string {
 }
 
 /** A round fruit lying at y. */
-function fruit(x: number, y: number, radius: number, colour: string, withShadow = true): string {
+function fruit(x: number, y: number, radius: number, color: string, withShadow = true): string {
   return [
     withShadow ? shadow(x, y, radius) : '',
-    circle(x, y - radius, radius, darker(colour, 0.2)),
-    circle(x - radius * 0.08, y - radius * 1.06, radius * 0.9, colour),
+    circle(x, y - radius, radius, darker(color, 0.2)),
+    circle(x - radius * 0.08, y - radius * 1.06, radius * 0.9, color),
     circle(x - radius * 0.32, y - radius * 1.34, radius * 0.3, '#ffffff', 0.28),
     line(
       `M${px(x)} ${px(y - radius * 1.9)}q${px(radius * 0.05)} ${px(-radius * 0.2)} ${px(radius * 0.2)} ${px(-radius * 0.3)}`,
