@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import OpenAI from 'openai';
 import { waitUntil } from '#embedded/wait-until.js';
@@ -171,6 +174,26 @@ describe('a client that tries again without counting', () => {
       expect(provider.startsOf(marker)).toHaveLength(1);
     },
   );
+
+  it('gets its image although it could not be read at first, and it is bought once', async () => {
+    const marker = planned({});
+    const folder = await mkdtemp(join(tmpdir(), 'darkroom-empty-store-'));
+    const blind = await startApi({ ...platform.settings, DATA_DIR: folder });
+    const asked = { ...wish(marker), response_format: 'b64_json' };
+    const call = async (url: string) =>
+      await fetch(`${url}/v1/images/generations`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(asked),
+      });
+    const lost = await call(blind.url);
+    await blind.stop();
+    await rm(folder, { recursive: true });
+    expect([lost.status, await lost.json()]).toMatchObject([500, { error: { code: 'storage_error' } }]);
+    const found = await call(platform.url);
+    expect([found.status, found.headers.get('x-task-id')]).toEqual([200, lost.headers.get('x-task-id')]);
+    expect(provider.startsOf(marker)).toHaveLength(1);
+  });
 
   it('is told of a failure that may have been charged again, and nothing is bought for it', async () => {
     const marker = planned({ faults: ['html-502'] });

@@ -1,19 +1,17 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AppError } from '#contract/app-error.js';
 import { imageResponse } from '#contract/image-response.js';
-import type { DefaultResponseFormat } from '#contract/accepted-values.js';
 import { pollUrl, submittedResponse, taskAcceptance } from '#contract/task-acceptance.js';
-import type { ObjectStore } from '#storage/object-store.js';
-import { OBJECT_STORE } from '#storage/storage.module.js';
 import type { Task, TaskSummary } from '#tasks/task.js';
 import { TaskLinks } from '#answers/task-links.js';
 import type { Accepted } from './accept-image.js';
-import { failureOf, nameTask, openStoredImages, stillRunning } from './answer-parts.js';
+import { failureOf, nameTask, stillRunning } from './answer-parts.js';
 import { base64Body, BASE64_PLACE } from './base64-body.js';
 import type { CallMode } from './call-mode.js';
 import { DeliveryMarks } from './delivery-marks.js';
 import { HeldCalls } from './held-calls.js';
+import { OpenImages } from './open-images.js';
 import { retryCount } from './request-mark.js';
 
 /** Milliseconds after which an SDK of OpenAI should ask again for an image that still runs. */
@@ -26,7 +24,7 @@ const FIRST_POLL_SECONDS = '5';
 export class AnswerImage {
   constructor(
     private readonly calls: HeldCalls,
-    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+    private readonly images: OpenImages,
     private readonly links: TaskLinks,
     private readonly marks: DeliveryMarks,
   ) {}
@@ -44,7 +42,7 @@ export class AnswerImage {
     if (reply.raw.destroyed) return;
     void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
     if (settled === undefined && !mode.asynchronous) throw notYet(request, reply, task);
-    const send = settled === undefined ? undefined : await this.outcome(settled, accepted.format, reply, mode);
+    const send = settled === undefined ? undefined : await this.outcome(settled, accepted, reply, mode);
     this.marks.watch(reply, accepted, send === undefined);
     if (send === undefined) acceptTask(task, reply, mode);
     else send();
@@ -60,10 +58,11 @@ export class AnswerImage {
   /** Sends the images or throws the task's error, when it is called; what can go wrong before is thrown at once. */
   private async outcome(
     task: TaskSummary,
-    format: DefaultResponseFormat,
+    accepted: Accepted,
     reply: FastifyReply,
     mode: CallMode,
   ): Promise<() => void> {
+    const { format } = accepted;
     const images = task.images ?? [];
     const [first] = images;
     if (task.status !== 'completed' || first === undefined) {
@@ -78,7 +77,7 @@ export class AnswerImage {
     }));
     const answer = imageResponse(task, first, data);
     if (format === 'url') return () => void reply.code(200).send(answer);
-    const body = base64Body(answer, ...(await openStoredImages(this.store, task)));
+    const body = base64Body(answer, ...(await this.images.open(task, accepted, reply)));
     return () => void reply.code(200).type('application/json').header('content-length', body.length).send(body.stream);
   }
 }

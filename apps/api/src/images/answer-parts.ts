@@ -1,12 +1,10 @@
-import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { isErrorCode } from '#contract/error-codes.js';
 import { ignoredParamsHeader } from '#contract/request-fields.js';
 import { pollUrl } from '#contract/task-acceptance.js';
-import type { ObjectStore, StoredObject } from '#storage/object-store.js';
 import { isFinal } from '#tasks/task-status.js';
-import type { TaskImage, TaskSummary } from '#tasks/task.js';
+import type { TaskSummary } from '#tasks/task.js';
 import type { Accepted } from './accept-image.js';
 
 /** Says in log and headers which task a call belongs to, and what of it was ignored. */
@@ -38,33 +36,5 @@ export function failureOf(task: TaskSummary): AppError {
   return new AppError(isErrorCode(code) ? code : 'internal_error', message, {
     taskId: task.id,
     ...(param === null ? {} : { param }),
-  });
-}
-
-/**
- * Opens a task's images: the first now, each other one when it is read. Throws AppError `storage_error` when that can't be;
- * another one that can't be read fails in the middle of the answer.
- */
-export async function openStoredImages(store: ObjectStore, task: TaskSummary): Promise<StoredObject[]> {
-  const [first, ...others] = task.images ?? [];
-  if (first === undefined) return [];
-  const opened = await openStoredImage(store, task, first);
-  return [opened, ...others.map((image) => ({ bytes: image.bytes, stream: openedWhenRead(store, task, image) }))];
-}
-
-function openedWhenRead(store: ObjectStore, task: TaskSummary, image: TaskImage): Readable {
-  const bytes = async function* (): AsyncGenerator<Buffer> {
-    const { stream } = await openStoredImage(store, task, image);
-    yield* stream as AsyncIterable<Buffer>;
-  };
-  return Readable.from(bytes(), { objectMode: false });
-}
-
-async function openStoredImage(store: ObjectStore, task: TaskSummary, image: TaskImage): Promise<StoredObject> {
-  return store.open(image.key).catch((cause: unknown) => {
-    throw new AppError('storage_error', 'The image cannot be read right now. Poll the task for a link.', {
-      taskId: task.id,
-      cause,
-    });
   });
 }

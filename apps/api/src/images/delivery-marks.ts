@@ -41,13 +41,20 @@ export class DeliveryMarks implements OnApplicationShutdown {
       this.fresh.push({ taskId: task.id, reply, counted: mark.counted });
       this.timer ??= setInterval(() => void this.tick(), TICK_MS).unref();
     });
-    reply.raw.once('close', () => {
+    const closed = (): void => {
       if (!reply.raw.writableFinished) void this.abandoned(reply, task.id);
-    });
+    };
+    // The caller may have left while its image was opened.
+    if (reply.raw.destroyed) closed();
+    else reply.raw.once('close', closed);
   }
 
-  /** The caller has left, or is sent away without the outcome. Never throws. */
-  async abandoned(reply: FastifyReply, taskId: string): Promise<void> {
+  /** The caller has left, or is answered without the outcome. Never throws. */
+  async sentAway(reply: FastifyReply, { task, mark }: Accepted): Promise<void> {
+    if (mark.kind === 'attempt') await this.abandoned(reply, task.id);
+  }
+
+  private async abandoned(reply: FastifyReply, taskId: string): Promise<void> {
     await this.tasks.markAbandoned(taskId, reply.request.id).catch((error: unknown) => {
       this.logger.warn('delivery.not_marked', { count: 1, error });
     });

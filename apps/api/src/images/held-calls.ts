@@ -18,7 +18,7 @@ export class HeldCalls {
   /**
    * The finished task; undefined after `waitMs`, when the caller is gone, or when the process stops.
    * The task goes on regardless, and an equal request may have it then; not so when the caller is answered with its id
-   * after `waitMs` (`getsId`).
+   * after `waitMs` (`getsId`). Throws when the task can't be read.
    */
   async settled(
     accepted: Accepted,
@@ -26,11 +26,15 @@ export class HeldCalls {
     waitMs: number,
     getsId = false,
   ): Promise<TaskSummary | undefined> {
-    const settled = await this.held(accepted, reply, waitMs);
-    const { task, mark } = accepted;
-    const leaves = reply.raw.destroyed || (settled === undefined && !getsId);
-    if (leaves && mark.kind === 'attempt') await this.marks.abandoned(reply, task.id);
-    return settled;
+    try {
+      const settled = await this.held(accepted, reply, waitMs);
+      const leaves = reply.raw.destroyed || (settled === undefined && !getsId);
+      if (leaves) await this.marks.sentAway(reply, accepted);
+      return settled;
+    } catch (error) {
+      await this.marks.sentAway(reply, accepted);
+      throw error;
+    }
   }
 
   private async held(

@@ -14,6 +14,7 @@ import { CheckImage } from './check-image.js';
 import { DeliveryMarks } from './delivery-marks.js';
 import { HeldCalls } from './held-calls.js';
 import { ImagesController } from './images.controller.js';
+import { OpenImages } from './open-images.js';
 import { QuoteImage } from './quote-image.js';
 import { ReferenceImages } from './reference-images.js';
 import { RequestRules } from './request-rules.js';
@@ -43,6 +44,7 @@ import { WaitForTask } from './wait-for-task.js';
     AnswerImage,
     StreamImage,
     HeldCalls,
+    OpenImages,
     WaitForTask,
     DeliveryMarks,
     CallerPresence,

@@ -1,19 +1,19 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { completedEvent, partialEvent } from '#contract/image-response.js';
-import type { ObjectStore } from '#storage/object-store.js';
-import { OBJECT_STORE } from '#storage/storage.module.js';
+import type { StoredObject } from '#storage/object-store.js';
 import { TaskPartialsListener } from '#tasks/task-partials.js';
 import type { Task, TaskSummary } from '#tasks/task.js';
 import { ApiConfig } from '../common/api.config.js';
 import { errorBody } from '../common/error-reply.js';
 import { EventStream } from '../common/event-stream.js';
 import type { Accepted } from './accept-image.js';
-import { failureOf, nameTask, openStoredImages, stillRunning } from './answer-parts.js';
+import { failureOf, nameTask, stillRunning } from './answer-parts.js';
 import { base64Body, BASE64_PLACE } from './base64-body.js';
 import { DeliveryMarks } from './delivery-marks.js';
 import { HeldCalls } from './held-calls.js';
+import { OpenImages } from './open-images.js';
 
 /** How long after its deadline a task is failed at the latest, when nothing else works: a few sweeps. */
 const DEADLINE_SLACK_MS = 60_000;
@@ -24,7 +24,7 @@ export class StreamImage {
   constructor(
     private readonly calls: HeldCalls,
     private readonly partials: TaskPartialsListener,
-    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+    private readonly images: OpenImages,
     private readonly marks: DeliveryMarks,
     private readonly config: ApiConfig,
   ) {}
@@ -42,8 +42,9 @@ export class StreamImage {
       const settled = await this.calls.settled(accepted, reply, patienceFor(accepted.task));
       if (reply.raw.destroyed) return;
       if (settled === undefined) throw stillRunning(accepted.task.id);
+      const stored = await this.images.open(settled, accepted, reply);
       this.marks.watch(reply, accepted);
-      await this.finish(settled, events);
+      await this.finish(settled, stored, events);
     } catch (error) {
       if (error instanceof AppError) events.event('error', errorBody(error, request.id));
       throw error;
@@ -66,11 +67,10 @@ export class StreamImage {
     });
   }
 
-  private async finish(task: TaskSummary, events: EventStream): Promise<void> {
-    const images = task.images ?? [];
-    if (task.status !== 'completed' || images.length === 0) throw failureOf(task);
-    const stored = await openStoredImages(this.store, task);
+  private async finish(task: TaskSummary, stored: readonly StoredObject[], events: EventStream): Promise<void> {
     try {
+      const images = task.images ?? [];
+      if (task.status !== 'completed' || images.length === 0) throw failureOf(task);
       for (const [index, image] of images.entries()) {
         const data = completedEvent(task, image, BASE64_PLACE, index === images.length - 1);
         await events.stream(data.type, base64Body(data, ...stored.slice(index, index + 1)).stream);
